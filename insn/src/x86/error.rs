@@ -1,0 +1,56 @@
+use core::fmt;
+
+/// Why bytes are not an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// The slice ends before the instruction does.
+    Truncated,
+    /// Longer than 15 bytes.
+    TooLong,
+    /// No such opcode in this mode (with this prefix, modrm extension or vector length).
+    Opcode,
+    /// LOCK on an instruction or operand that does not allow it.
+    Lock,
+    /// 66, F2, F3, LOCK or REX before VEX, XOP, EVEX or REX2, or a mandatory prefix that does not fit.
+    Prefix,
+    /// A reserved field of VEX, XOP, EVEX or REX2 is set.
+    Reserved,
+    /// A register form where only memory is allowed, or the reverse.
+    Operand,
+    /// Operands that must differ name the same register (gathers, AMX).
+    SameRegister,
+    /// Knights Corner's MVEX, not supported.
+    Mvex,
+}
+
+/// Why bytes are not an instruction, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Error {
+    /// Why.
+    pub kind: ErrorKind,
+    /// Offset of the byte that decided.
+    pub offset: u8,
+    /// Its value; 0 where there is none ([`ErrorKind::Truncated`]).
+    pub byte: u8,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            ErrorKind::Truncated => return write!(f, "truncated after {} bytes", self.offset),
+            ErrorKind::TooLong => "longer than 15 bytes",
+            ErrorKind::Opcode => "no such opcode",
+            ErrorKind::Lock => "LOCK not allowed",
+            ErrorKind::Prefix => "prefix not allowed",
+            ErrorKind::Reserved => "reserved field set",
+            ErrorKind::Operand => "operand form not allowed",
+            ErrorKind::SameRegister => "registers must differ",
+            ErrorKind::Mvex => "MVEX is not supported",
+        };
+        write!(f, "{what}: byte {:#04x} at offset {}", self.byte, self.offset)
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,24 @@
+//! x86-64 and i386.
+
+mod error;
+mod insn;
+mod memory;
+mod mode;
+mod regs;
+
+pub use error::{Error, ErrorKind};
+pub use insn::{Encoding, Field, Insn, Map, Prefixes};
+pub use memory::Memory;
+pub use mode::{Bits, Mode, Vendor};
+pub use regs::{Flags, Reg, RegSet};
+
+/// The longest instruction, in bytes (SDM vol. 2A, 2.3.11).
+pub const MAX_LEN: usize = 15;
+
+/// Decodes the instruction at the start of `bytes`.
+///
+/// # Errors
+/// [`ErrorKind::Truncated`] where `bytes` ends before the instruction does; else what is wrong, with the byte and its offset.
+pub fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
+    insn::decode(bytes, mode)
+}

@@ -1,0 +1,53 @@
+/// Default operand and address size of the code segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Bits {
+    /// 16-bit code segment.
+    B16 = 0,
+    /// 32-bit code segment.
+    B32 = 1,
+    /// 64-bit mode.
+    B64 = 2,
+}
+
+/// Whose reading of the encodings on which Intel and AMD differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Vendor {
+    /// Intel: 66 on near branches ignored in 64-bit mode, UD0 with modrm, ….
+    Intel = 0,
+    /// AMD: 66 on near branches shortens the displacement, UD0 without modrm, `lock mov cr0` = cr8, ….
+    Amd = 1,
+}
+
+/// How to read the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mode {
+    /// Code segment size.
+    pub bits: Bits,
+    /// Vendor.
+    pub vendor: Vendor,
+    /// Accept reserved bits that hardware is known to ignore.
+    pub lenient: bool,
+}
+
+impl Mode {
+    /// 64-bit mode, Intel.
+    pub const INTEL_64: Mode = Mode::new(Bits::B64, Vendor::Intel);
+    /// 64-bit mode, AMD.
+    pub const AMD_64: Mode = Mode::new(Bits::B64, Vendor::Amd);
+    /// 32-bit code segment, Intel.
+    pub const INTEL_32: Mode = Mode::new(Bits::B32, Vendor::Intel);
+    /// 32-bit code segment, AMD.
+    pub const AMD_32: Mode = Mode::new(Bits::B32, Vendor::Amd);
+
+    /// A strict mode.
+    pub const fn new(bits: Bits, vendor: Vendor) -> Mode {
+        Mode { bits, vendor, lenient: false }
+    }
+
+    /// The same, accepting reserved bits that hardware is known to ignore.
+    pub const fn lenient(self) -> Mode {
+        Mode { lenient: true, ..self }
+    }
+}

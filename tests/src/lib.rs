@@ -1,0 +1,1 @@
+//! What crosses rooms: lockstep against the unprobed program, whole programs.
