@@ -1,0 +1,25 @@
+use core::fmt;
+
+/// Why an instruction cannot carry a breakpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// 16-bit code segments are not stepped.
+    CodeSegment16,
+    /// `enclu` hands out the address of the instruction after it (SDM vol. 3D, EENTER).
+    Enclave,
+    /// `xbegin` with a 16-bit abort address that no slot can have.
+    TransactionTarget16,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::CodeSegment16 => "16-bit code is not stepped",
+            Refusal::Enclave => "enclave entry stores its own address",
+            Refusal::TransactionTarget16 => "16-bit transaction abort address",
+        })
+    }
+}
+
+impl core::error::Error for Refusal {}

@@ -1,0 +1,96 @@
+use insn::x86::{Insn, Reg};
+
+use super::Refusal;
+
+/// Bytes of a slot. What the code does not fill is `int3`; there is always one at the end.
+pub const SLOT_SIZE: usize = 32;
+
+/// An instruction that runs as a copy, at its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    pub(super) insn: Insn,
+    pub(super) pc: u64,
+}
+
+impl Slot {
+    /// The code for a slot at the address `at`.
+    ///
+    /// Within ±2 GiB of the site and of what a rip-relative operand names the displacement is rewritten and a jump leads back;
+    /// elsewhere a scratch register or an absolute jump serves.
+    pub fn assemble(&self, at: u64) -> Result<Code, Refusal> {
+        let _ = (at, self.insn, self.pc);
+        Err(Refusal::CodeSegment16)
+    }
+}
+
+/// How a thread leaves a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Exit {
+    /// By itself: a jump back, or control that never comes back (boosted).
+    Jump,
+    /// By running into the `int3` at this offset; then rip is set to the next instruction and the scratch register put back.
+    Trap(u8),
+    /// By a single step; then the return address that the instruction pushed is corrected: `size` bytes at rsp hold a slot
+    /// address and get the original one.
+    StepThenReturnAddress(u8),
+}
+
+/// A register to load before a thread enters the slot, and to put back when it has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratch {
+    /// A general register that the instruction does not use.
+    pub register: Reg,
+    /// What the copy expects in it.
+    pub value: u64,
+}
+
+/// How far a thread in a slot has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The instruction has not completed (a `rep` may be midway).
+    Before,
+    /// The instruction has completed.
+    After,
+}
+
+/// What a slot address means in terms of the original code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The original address.
+    pub pc: u64,
+    /// How far it has come.
+    pub progress: Progress,
+    /// A register that still holds a slot address, and what it should hold (rcx after `syscall`).
+    pub register: Option<(Reg, u64)>,
+}
+
+/// The code of one slot, for one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// All bytes of the slot.
+    pub bytes: [u8; SLOT_SIZE],
+    /// Bytes of code before the filling `int3`s.
+    pub len: u8,
+    /// How a thread leaves.
+    pub exit: Exit,
+    /// What to load before entering.
+    pub scratch: Option<Scratch>,
+}
+
+impl Code {
+    /// Whether a thread passes with no second trap.
+    pub fn boosted(&self) -> bool {
+        self.exit == Exit::Jump
+    }
+    /// What a thread's address `offset` bytes into the slot means; `None` where no thread can be.
+    pub fn original(&self, offset: u8) -> Option<Place> {
+        let _ = offset;
+        None
+    }
+    /// The offset in the slot that means the original address `pc`, with the instruction not yet completed or completed.
+    pub fn offset(&self, pc: u64, progress: Progress) -> Option<u8> {
+        let _ = (pc, progress);
+        None
+    }
+}
