@@ -1,2 +1,60 @@
-//! placeholder
-fn main() {}
+//! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
+
+mod bench;
+mod generate;
+mod lanes;
+mod lint;
+mod run;
+mod setup;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The tasks of the project", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install the system packages that tests need, where they are missing (Debian, by apt-get)
+    Setup,
+    /// Run every test lane; what could not run is named at the end
+    Test,
+    /// Formatting, clippy, documentation, file sizes
+    Lint,
+    /// Regenerate the tables of insn from its data file
+    Gen {
+        /// Only say whether the checked-in tables are those that the data file gives
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure side by side with peers (needs cmake for Zydis); without NAME every benchmark
+    Bench(bench::Options),
+    /// What continuous integration runs: setup, lint, test
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Setup => setup::run(),
+        Task::Test => test::run(),
+        Task::Lint => lint::run(),
+        Task::Gen { check } => generate::run(check),
+        Task::Bench(options) => bench::run(&options),
+        Task::Ci => {
+            setup::run().and_then(|()| lanes::run_all(lint::lanes().into_iter().chain(test::lanes()).collect()))
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `cargo xtask bench`: side by side with peers.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{run, setup};
+
+/// Which benchmarks, and how.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Benchmark to run; without it all of them
+    name: Option<String>,
+    /// Arguments handed on to the benchmark
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+/// Builds the benchmarks with all peers and runs them.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    setup::install(setup::FOR_BENCHMARKS)?;
+    let mut arguments = vec!["run", "--release", "--quiet", "--package", "bench", "--features", "zydis", "--"];
+    arguments.extend(options.name.as_deref());
+    arguments.extend(options.rest.iter().map(String::as_str));
+    run::run(&mut run::cargo(&arguments))
+}

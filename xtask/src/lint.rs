@@ -1,0 +1,80 @@
+//! `cargo xtask lint`: formatting, clippy, documentation, file sizes.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::lanes::{self, Lane, no_obstacle};
+use crate::run;
+
+/// The most lines that a source file may have.
+const MOST_LINES: usize = 800;
+/// Stands in the first lines of files that a generator writes.
+const GENERATED: &str = "@generated";
+
+/// The lanes.
+pub(crate) fn lanes() -> Vec<Lane> {
+    vec![
+        Lane {
+            name: "format",
+            obstacle: no_obstacle,
+            step: |_| run::run(&mut run::cargo(&["fmt", "--all", "--check"])),
+        },
+        Lane { name: "file sizes", obstacle: no_obstacle, step: |_| file_sizes(&run::root()) },
+        Lane { name: "clippy", obstacle: no_obstacle, step: clippy },
+        Lane { name: "documentation", obstacle: no_obstacle, step: documentation },
+    ]
+}
+
+/// Runs every lane.
+pub(crate) fn run() -> Result<()> {
+    lanes::run_all(lanes())
+}
+
+fn clippy(_: &Path) -> Result<()> {
+    run::run(&mut run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn documentation(_: &Path) -> Result<()> {
+    let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+    run::run(run::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn file_sizes(root: &Path) -> Result<()> {
+    let listed = run::output(Command::new("git").args(["ls-files", "-z", "*.rs"]).current_dir(root))?;
+    let mut wrong = Vec::new();
+    for name in listed.split('\0').filter(|name| !name.is_empty()) {
+        let path = root.join(name);
+        // A file removed in the work tree and not yet in the index.
+        if !path.exists() {
+            continue;
+        }
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+        if is_too_long(&text) {
+            wrong.push(format!("{name}: {} lines", text.lines().count()));
+        }
+    }
+    if !wrong.is_empty() {
+        bail!("files of more than {MOST_LINES} lines:\n{}", wrong.join("\n"));
+    }
+    Ok(())
+}
+
+fn is_too_long(text: &str) -> bool {
+    text.lines().count() > MOST_LINES && !text.lines().take(3).any(|line| line.contains(GENERATED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_generated_files_may_be_long() {
+        let long = "x\n".repeat(MOST_LINES + 1);
+        assert!(is_too_long(&long));
+        assert!(!is_too_long(&"x\n".repeat(MOST_LINES)));
+        assert!(!is_too_long(&format!("// {GENERATED} by a tool\n{long}")));
+    }
+}
