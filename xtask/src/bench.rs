@@ -18,7 +18,8 @@ pub(crate) struct Options {
 /// Builds the benchmarks with all peers and runs them.
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::install(setup::FOR_BENCHMARKS)?;
-    let mut arguments = vec!["run", "--release", "--quiet", "--package", "bench", "--features", "zydis", "--"];
+    let mut arguments =
+        vec!["run", "--profile", "compared", "--quiet", "--package", "bench", "--features", "zydis", "--"];
     arguments.extend(options.name.as_deref());
     arguments.extend(options.rest.iter().map(String::as_str));
     run::run(&mut run::cargo(&arguments))

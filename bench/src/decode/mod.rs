@@ -1,0 +1,119 @@
+//! Decoding speed over the code of real programs.
+
+mod iced;
+mod ours;
+mod yaxpeax;
+#[cfg(feature = "zydis")]
+mod zydis;
+
+use anyhow::Result;
+
+use crate::Options;
+use crate::programs::{self, Code};
+use crate::rounds::{self, Subject};
+
+/// What a sweep saw: instructions, and a sum that depends on each so that no work can be left out.
+#[derive(Default)]
+struct Tally {
+    instructions: u64,
+    sum: u64,
+}
+
+impl Tally {
+    fn add(&mut self, value: u64) {
+        self.instructions += 1;
+        self.sum = self.sum.wrapping_add(value);
+    }
+}
+
+type Sweep = fn(&[u8], &mut Tally);
+type OneShot = fn(&[u8], &[u32], &mut Tally);
+
+/// From the first byte to the last, each instruction where the one before it ended; one byte on where there is none.
+const SWEEPS: &[(&str, Sweep)] = &[
+    ("ntrace, length and validity", ours::length),
+    ("ntrace, + flow, target", ours::flow),
+    ("ntrace, + registers, flags", ours::full),
+    (iced::NAME, iced::length),
+    ("iced-x86, + flow, target", iced::flow),
+    ("iced-x86, + InstructionInfo", iced::full),
+    ("yaxpeax-x86", yaxpeax::length),
+    #[cfg(feature = "zydis")]
+    ("Zydis, without operands", zydis::length),
+    #[cfg(feature = "zydis")]
+    ("Zydis, with operands", zydis::full),
+];
+
+/// One instruction at each address by a decoder that is made for it, as a debugger does at a stop.
+const ONE_SHOTS: &[(&str, OneShot)] = &[
+    ("ntrace, + flow, target", ours::one_shot),
+    (iced::NAME, iced::one_shot),
+    ("iced-x86, + flow, target", iced::one_shot_flow),
+    ("yaxpeax-x86", yaxpeax::one_shot),
+    #[cfg(feature = "zydis")]
+    ("Zydis, without operands", zydis::one_shot),
+];
+
+/// Runs both.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let programs = programs::load(&options.program)?;
+    for code in &programs {
+        println!("{}: {} bytes of .text", code.path.display(), code.bytes.len());
+    }
+    let wanted = |name: &&str| options.only.as_deref().is_none_or(|only| name.contains(only));
+
+    let sweeps = SWEEPS.iter().filter(|(name, _)| wanted(name));
+    let mut subjects: Vec<Subject<'_>> = sweeps.map(|&(name, sweep)| sweep_subject(name, sweep, &programs)).collect();
+    rounds::print("sweep, per instruction", iced::NAME, &rounds::measure(&mut subjects, options.rounds));
+
+    let in_order: Vec<Vec<u32>> = programs.iter().map(|code| iced::starts(&code.bytes)).collect();
+    let scattered: Vec<Vec<u32>> = in_order.iter().map(|starts| scattered(starts)).collect();
+    for (title, starts) in [("one-shot in order", &in_order), ("one-shot at scattered addresses", &scattered)] {
+        let one_shots = ONE_SHOTS.iter().filter(|(name, _)| wanted(name));
+        let mut subjects: Vec<Subject<'_>> =
+            one_shots.map(|&(name, one_shot)| one_shot_subject(name, one_shot, &programs, starts)).collect();
+        rounds::print(title, iced::NAME, &rounds::measure(&mut subjects, options.rounds));
+    }
+    Ok(())
+}
+
+fn sweep_subject<'a>(name: &'static str, sweep: Sweep, programs: &'a [Code]) -> Subject<'a> {
+    Subject::new(name, move || {
+        let mut tally = Tally::default();
+        for code in programs {
+            sweep(&code.bytes, &mut tally);
+        }
+        std::hint::black_box(tally.sum);
+        tally.instructions
+    })
+}
+
+fn one_shot_subject<'a>(
+    name: &'static str,
+    one_shot: OneShot,
+    programs: &'a [Code],
+    starts: &'a [Vec<u32>],
+) -> Subject<'a> {
+    Subject::new(name, move || {
+        let mut tally = Tally::default();
+        for (code, starts) in programs.iter().zip(starts) {
+            one_shot(&code.bytes, starts, &mut tally);
+        }
+        std::hint::black_box(tally.sum);
+        tally.instructions
+    })
+}
+
+/// Every eighth start, in an order that no sweep has: the code's own cache misses weigh on all decoders alike.
+fn scattered(starts: &[u32]) -> Vec<u32> {
+    let mut chosen: Vec<u32> = starts.iter().copied().step_by(8).collect();
+    // A fixed seed: all subjects and all runs see the same order.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for end in (1..chosen.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        chosen.swap(end, (state % (end as u64 + 1)) as usize);
+    }
+    chosen
+}

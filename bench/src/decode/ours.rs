@@ -1,0 +1,58 @@
+//! This project's decoder.
+
+use insn::Target;
+use insn::x86::{Insn, Mode, decode};
+
+use super::Tally;
+
+const MODE: Mode = Mode::INTEL_64;
+
+pub(super) fn length(code: &[u8], tally: &mut Tally) {
+    sweep(code, tally, |insn| insn.len() as u64);
+}
+
+pub(super) fn flow(code: &[u8], tally: &mut Tally) {
+    sweep(code, tally, flow_and_target);
+}
+
+pub(super) fn full(code: &[u8], tally: &mut Tally) {
+    sweep(code, tally, |insn| {
+        let registers = insn.reads().bits() ^ insn.writes().bits().rotate_left(1);
+        let flags = insn.flags_read().bits() ^ insn.flags_written().bits().rotate_left(1);
+        flow_and_target(insn) ^ registers as u64 ^ (registers >> 64) as u64 ^ u64::from(flags)
+    });
+}
+
+pub(super) fn one_shot(code: &[u8], starts: &[u32], tally: &mut Tally) {
+    for &start in starts {
+        let rest = code.get(start as usize..).unwrap_or_default();
+        if let Ok(insn) = decode(rest, MODE) {
+            tally.add(flow_and_target(&insn));
+        }
+    }
+}
+
+#[inline(always)]
+fn sweep(code: &[u8], tally: &mut Tally, value: impl Fn(&Insn) -> u64) {
+    let mut rest = code;
+    while !rest.is_empty() {
+        let step = match decode(rest, MODE) {
+            Ok(insn) => {
+                tally.add(value(&insn));
+                insn.len()
+            }
+            Err(_) => 1,
+        };
+        rest = rest.get(step..).unwrap_or_default();
+    }
+}
+
+#[inline(always)]
+fn flow_and_target(insn: &Insn) -> u64 {
+    let target = match insn.target() {
+        Target::Relative(distance) => distance as u64,
+        Target::Absolute(address) => address,
+        _ => 0,
+    };
+    insn.len() as u64 ^ ((insn.flow() as u64) << 8) ^ target
+}

@@ -1,0 +1,64 @@
+//! Interleaved rounds, medians and ratios.
+
+use std::time::Duration;
+
+use crate::clock::thread_time;
+
+/// What is measured: a name, and work that says how many units it did.
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) work: Box<dyn FnMut() -> u64 + 'a>,
+}
+
+impl<'a> Subject<'a> {
+    /// A subject.
+    pub(crate) fn new(name: &'static str, work: impl FnMut() -> u64 + 'a) -> Self {
+        Subject { name, work: Box::new(work) }
+    }
+}
+
+/// One subject's result.
+pub(crate) struct Measured {
+    pub(crate) name: &'static str,
+    /// Median over the rounds, in nanoseconds per unit.
+    pub(crate) nanoseconds: f64,
+    /// Units of one round.
+    pub(crate) units: u64,
+}
+
+/// Runs all subjects once to warm up, then `rounds` times one after the other, so that a change of the machine's speed meets all alike.
+pub(crate) fn measure(subjects: &mut [Subject<'_>], rounds: usize) -> Vec<Measured> {
+    let units: Vec<u64> = subjects.iter_mut().map(|subject| (subject.work)()).collect();
+    let mut times = vec![Vec::with_capacity(rounds); subjects.len()];
+    for _ in 0..rounds.max(1) {
+        for (subject, times) in subjects.iter_mut().zip(&mut times) {
+            let start = thread_time();
+            std::hint::black_box((subject.work)());
+            times.push(thread_time() - start);
+        }
+    }
+    let medians = times.iter_mut().map(|times| median(times));
+    let result = subjects.iter().zip(units).zip(medians);
+    result
+        .map(|((subject, units), time)| Measured {
+            name: subject.name,
+            nanoseconds: time.as_secs_f64() * 1e9 / units.max(1) as f64,
+            units,
+        })
+        .collect()
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// A table: each subject's time per unit, and how many times faster than `base` it is.
+pub(crate) fn print(title: &str, base: &str, measured: &[Measured]) {
+    let base_time = measured.iter().find(|one| one.name == base).map(|one| one.nanoseconds);
+    println!("\n{title:<44}{:>10}{:>12}{:>12}", "ns", format!("× {base}"), "units");
+    for one in measured {
+        let ratio = base_time.map_or_else(String::new, |base| format!("{:.2}", base / one.nanoseconds));
+        println!("{:<44}{:>10.2}{:>12}{:>12}", one.name, one.nanoseconds, ratio, one.units);
+    }
+}
