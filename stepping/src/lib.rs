@@ -1,6 +1,7 @@
 //! How a thread passes a breakpoint on an instruction: emulate it, run a copy of it out of line, or refuse, with a reason.
 //!
-//! Pure computation: registers and memory are reached only through [`Registers`] and [`Memory`]. No allocation, no panic.
+//! Pure computation: registers and memory are reached only through [`Registers`](x86::Registers) and [`Memory`].
+//! No allocation, no panic.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -30,6 +31,10 @@ pub enum Fault {
     Page(u64),
     /// A non-canonical address or branch target.
     NonCanonical(u64),
+    /// An access at an odd address while the program checks alignment (AC in the flags).
+    Alignment(u64),
+    /// An access through a null selector, outside 64-bit mode.
+    NullSelector(u16),
     /// The return address differs from the shadow stack's.
     ControlProtection(u64),
 }

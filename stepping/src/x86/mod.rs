@@ -1,5 +1,7 @@
 //! x86-64 and i386.
 
+mod assemble;
+mod class;
 mod emulate;
 mod plan;
 mod refuse;

@@ -1,5 +1,6 @@
 use insn::x86::Insn;
 
+use super::class::{Class, class};
 use super::{Emulate, Refusal, Slot};
 
 /// How to pass a breakpoint on one instruction.
@@ -16,6 +17,19 @@ pub enum Plan {
 
 /// Plans for `insn` at the address `pc`.
 pub fn plan(insn: &Insn, pc: u64) -> Plan {
-    let _ = (insn, pc);
-    Plan::Refuse(Refusal::CodeSegment16)
+    match class(insn) {
+        Class::Nop
+        | Class::Breakpoint
+        | Class::PushFlags
+        | Class::PopFlags
+        | Class::Jump(_)
+        | Class::ConditionalJump(..)
+        | Class::Loop(..)
+        | Class::Call(_)
+        | Class::Return(_) => Plan::Emulate(Emulate { insn: *insn, pc }),
+        Class::Copy | Class::Leave | Class::FarCall(_) | Class::Syscall | Class::Interrupt | Class::Transaction(_) => {
+            Plan::Slot(Slot { insn: *insn, pc })
+        }
+        Class::Refused(reason) => Plan::Refuse(reason),
+    }
 }

@@ -10,6 +10,8 @@ pub enum Refusal {
     Enclave,
     /// `xbegin` with a 16-bit abort address that no slot can have.
     TransactionTarget16,
+    /// The operand is out of reach of the slot and no register is free to lead to it.
+    NoScratchRegister,
 }
 
 impl fmt::Display for Refusal {
@@ -18,6 +20,7 @@ impl fmt::Display for Refusal {
             Refusal::CodeSegment16 => "16-bit code is not stepped",
             Refusal::Enclave => "enclave entry stores its own address",
             Refusal::TransactionTarget16 => "16-bit transaction abort address",
+            Refusal::NoScratchRegister => "rip-relative operand out of reach and no register free",
         })
     }
 }

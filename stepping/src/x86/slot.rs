@@ -1,6 +1,6 @@
 use insn::x86::{Insn, Reg};
 
-use super::Refusal;
+use super::{Refusal, assemble};
 
 /// Bytes of a slot. What the code does not fill is `int3`; there is always one at the end.
 pub const SLOT_SIZE: usize = 32;
@@ -17,22 +17,31 @@ impl Slot {
     ///
     /// Within ±2 GiB of the site and of what a rip-relative operand names the displacement is rewritten and a jump leads back;
     /// elsewhere a scratch register or an absolute jump serves.
+    ///
+    /// # Errors
+    /// [`Refusal::NoScratchRegister`]; none where the slot lies within reach.
     pub fn assemble(&self, at: u64) -> Result<Code, Refusal> {
-        let _ = (at, self.insn, self.pc);
-        Err(Refusal::CodeSegment16)
+        assemble::assemble(&self.insn, self.pc, at)
     }
 }
 
 /// How a thread leaves a slot.
+///
+/// Whatever the exit, a thread that runs into an `int3` of the slot for which [`Code::original`] has an answer goes on as the
+/// answer says: there, with that register set, and with the scratch register put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exit {
     /// By itself: a jump back, or control that never comes back (boosted).
     Jump,
-    /// By running into the `int3` at this offset; then rip is set to the next instruction and the scratch register put back.
+    /// By running into the `int3` at this offset; then rip is set to the next instruction, what [`Code::original`] says of
+    /// a register is done, and the scratch register is put back.
     Trap(u8),
+    /// By a single step, which leaves it elsewhere; then the scratch register is put back.
+    Step,
     /// By a single step; then the return address that the instruction pushed is corrected: `size` bytes at rsp hold a slot
-    /// address and get the original one.
+    /// address and get the original one (the low bytes of the next instruction's). With a shadow stack so do the eight
+    /// bytes at ssp of a near call, and those at ssp + 8 of a far one.
     StepThenReturnAddress(u8),
 }
 
@@ -65,6 +74,9 @@ pub struct Place {
     pub register: Option<(Reg, u64)>,
 }
 
+/// Places that one slot can have: start, restart, end of the copy, jump back, abort handler.
+pub(super) const MAX_PLACES: usize = 5;
+
 /// The code of one slot, for one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
@@ -76,6 +88,8 @@ pub struct Code {
     pub exit: Exit,
     /// What to load before entering.
     pub scratch: Option<Scratch>,
+    /// Offsets at which a thread can be, and what they mean.
+    pub(super) places: [Option<(u8, Place)>; MAX_PLACES],
 }
 
 impl Code {
@@ -83,14 +97,20 @@ impl Code {
     pub fn boosted(&self) -> bool {
         self.exit == Exit::Jump
     }
+
     /// What a thread's address `offset` bytes into the slot means; `None` where no thread can be.
+    ///
+    /// Threads can be at the start of the copy, at the end of the copy, at the jump back, and at the point inside a prefixed
+    /// system call to which the kernel goes back for a restart. The interior of an instruction and the filling `int3`s have
+    /// no meaning. After an `int3` a thread's rip is one more than the offset to ask for.
     pub fn original(&self, offset: u8) -> Option<Place> {
-        let _ = offset;
-        None
+        self.places.iter().flatten().find(|(at, _)| *at == offset).map(|(_, place)| *place)
     }
-    /// The offset in the slot that means the original address `pc`, with the instruction not yet completed or completed.
+
+    /// The offset in the slot that means the original address `pc`, with the instruction not yet completed or completed,
+    /// and no register left to correct: the inverse of [`Code::original`].
     pub fn offset(&self, pc: u64, progress: Progress) -> Option<u8> {
-        let _ = (pc, progress);
-        None
+        let wanted = Place { pc, progress, register: None };
+        self.places.iter().flatten().find(|(_, place)| *place == wanted).map(|(at, _)| *at)
     }
 }

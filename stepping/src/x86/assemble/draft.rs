@@ -1,0 +1,105 @@
+//! Slot code while it is being written.
+
+use insn::x86::{Bits, Reg};
+
+use crate::x86::slot::{Code, Exit, MAX_PLACES, Place, Progress, SLOT_SIZE, Scratch};
+
+/// Fills the slots' rest, and stops a thread that strays.
+const INT3: u8 = 0xcc;
+/// Bytes of `jmp rel32`.
+const NEAR_JUMP: u8 = 5;
+
+pub(super) struct Draft {
+    bits: Bits,
+    at: u64,
+    bytes: [u8; SLOT_SIZE],
+    len: u8,
+    places: [Option<(u8, Place)>; MAX_PLACES],
+}
+
+impl Draft {
+    pub(super) fn new(bits: Bits, at: u64) -> Draft {
+        Draft { bits, at, bytes: [INT3; SLOT_SIZE], len: 0, places: [None; MAX_PLACES] }
+    }
+
+    /// Bytes written.
+    pub(super) fn len(&self) -> u8 {
+        self.len
+    }
+
+    /// Bytes that can still be written with an `int3` left at the end.
+    pub(super) fn room(&self) -> usize {
+        (SLOT_SIZE - 1).saturating_sub(usize::from(self.len))
+    }
+
+    /// Appends `bytes`. Callers keep to [`Draft::room`]; what is too much is cut off.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let rest = self.bytes.iter_mut().take(SLOT_SIZE - 1).skip(usize::from(self.len));
+        let mut written = 0;
+        for (to, from) in rest.zip(bytes) {
+            *to = *from;
+            written += 1;
+        }
+        self.len += written;
+    }
+
+    /// Says what the address after the bytes written so far means.
+    pub(super) fn mark(&mut self, pc: u64, progress: Progress, register: Option<(Reg, u64)>) {
+        let place = (self.len, Place { pc, progress, register });
+        if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
+            *free = Some(place);
+        }
+    }
+
+    /// Says what an offset means.
+    pub(super) fn mark_at(&mut self, offset: u8, pc: u64, progress: Progress) {
+        let len = core::mem::replace(&mut self.len, offset);
+        self.mark(pc, progress, None);
+        self.len = len;
+    }
+
+    /// Distance from `offset` in the slot to `to`, where 32 bits hold it. i386 addresses wrap, so there they always do.
+    pub(super) fn distance(&self, offset: u8, to: u64) -> Option<i32> {
+        match self.bits {
+            Bits::B64 => i32::try_from(to.wrapping_sub(self.at.wrapping_add(u64::from(offset))) as i64).ok(),
+            _ => Some(self.wrapping_distance(offset, to)),
+        }
+    }
+
+    /// Distance from `offset` in the slot to `to`, of addresses that wrap at 4 GiB.
+    pub(super) fn wrapping_distance(&self, offset: u8, to: u64) -> i32 {
+        to.wrapping_sub(self.at.wrapping_add(u64::from(offset))) as i32
+    }
+
+    /// Whether a jump appended now would reach `to` with 32 bits.
+    fn near(&self, to: u64) -> Option<i32> {
+        self.distance(self.len.saturating_add(NEAR_JUMP), to)
+    }
+
+    /// Bytes of a jump to `to` after `before` more bytes.
+    pub(super) fn jump_len(&self, before: u8, to: u64) -> usize {
+        let from = self.len.saturating_add(before).saturating_add(NEAR_JUMP);
+        if self.distance(from, to).is_some() { usize::from(NEAR_JUMP) } else { 14 }
+    }
+
+    /// Appends a jump to `to`, relative where that reaches.
+    pub(super) fn jump(&mut self, to: u64) {
+        match self.near(to) {
+            Some(distance) => {
+                self.push(&[0xe9]);
+                self.push(&distance.to_le_bytes());
+            }
+            None => self.indirect(0x25, to),
+        }
+    }
+
+    /// Appends `ff` with the given modrm byte, its operand the eight bytes that follow: `jmp` (25) or `call` (15) to `to`.
+    pub(super) fn indirect(&mut self, modrm: u8, to: u64) {
+        self.push(&[0xff, modrm, 0, 0, 0, 0]);
+        self.push(&to.to_le_bytes());
+    }
+
+    pub(super) fn finish(self, exit: Exit, scratch: Option<Scratch>) -> Code {
+        Code { bytes: self.bytes, len: self.len, exit, scratch, places: self.places }
+    }
+}

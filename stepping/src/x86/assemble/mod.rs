@@ -1,0 +1,80 @@
+//! The code of a slot: the copy, what corrects it, and the way back.
+
+mod draft;
+mod rip_relative;
+mod syscall;
+mod transaction;
+
+use insn::x86::{Bits, Insn};
+
+use super::Refusal;
+use super::class::{Class, Destination, branch_size, class, next, wrap};
+use super::slot::{Code, Exit, Progress};
+use draft::Draft;
+
+pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
+    let mut draft = Draft::new(insn.mode().bits, at);
+    draft.mark(pc, Progress::Before, None);
+    match class(insn) {
+        Class::Refused(reason) => Err(reason),
+        Class::Syscall => Ok(syscall::assemble(draft, insn, pc)),
+        Class::Transaction(distance) => Ok(transaction::assemble(draft, insn, pc, distance)),
+        Class::FarCall(size) => single_step(draft, insn, pc, Exit::StepThenReturnAddress(size)),
+        Class::Leave => {
+            let scratch = rip_relative::copy(&mut draft, insn, pc)?;
+            let exit = if scratch.is_some() { Exit::Step } else { Exit::Jump };
+            Ok(draft.finish(exit, scratch))
+        }
+        Class::Call(to) => near_branch(draft, insn, pc, to, Exit::StepThenReturnAddress(branch_size(insn))),
+        Class::Jump(to) | Class::ConditionalJump(_, to) | Class::Loop(_, to) => {
+            near_branch(draft, insn, pc, to, Exit::Step)
+        }
+        Class::Return(_) => single_step(draft, insn, pc, Exit::Step),
+        Class::Interrupt => {
+            restart(&mut draft, insn, pc);
+            boost(draft, insn, pc)
+        }
+        Class::Nop | Class::Breakpoint | Class::PushFlags | Class::PopFlags | Class::Copy => boost(draft, insn, pc),
+    }
+}
+
+/// The copy, then a jump back; where the copy needs a scratch register, a trap instead.
+fn boost(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
+    let scratch = rip_relative::copy(&mut draft, insn, pc)?;
+    let end = draft.len();
+    draft.mark(next(insn, pc), Progress::After, None);
+    if scratch.is_some() {
+        return Ok(draft.finish(Exit::Trap(end), scratch));
+    }
+    draft.jump(next(insn, pc));
+    Ok(draft.finish(Exit::Jump, None))
+}
+
+fn single_step(mut draft: Draft, insn: &Insn, pc: u64, exit: Exit) -> Result<Code, Refusal> {
+    let scratch = rip_relative::copy(&mut draft, insn, pc)?;
+    Ok(draft.finish(exit, scratch))
+}
+
+/// A copy of a near branch that faults as the original does.
+///
+/// A direct branch faults on its target, which a copy elsewhere has only if the target is absolute. A conditional one gets
+/// here with its condition true.
+fn near_branch(mut draft: Draft, insn: &Insn, pc: u64, to: Destination, exit: Exit) -> Result<Code, Refusal> {
+    match to {
+        Destination::Relative(distance) if insn.mode().bits == Bits::B64 && branch_size(insn) == 8 => {
+            let extension = if matches!(exit, Exit::StepThenReturnAddress(_)) { 0x15 } else { 0x25 };
+            draft.indirect(extension, next(insn, pc).wrapping_add_signed(distance));
+            Ok(draft.finish(exit, None))
+        }
+        _ => single_step(draft, insn, pc, exit),
+    }
+}
+
+/// Marks the point to which the kernel goes back to restart a system call: two bytes before its end, whatever prefixes
+/// (arch/x86/kernel/signal.c, `handle_signal`).
+fn restart(draft: &mut Draft, insn: &Insn, pc: u64) {
+    let prefixes = insn.len().saturating_sub(2);
+    if prefixes > 0 {
+        draft.mark_at(prefixes as u8, wrap(insn, pc.wrapping_add(prefixes as u64)), Progress::Before);
+    }
+}

@@ -1,0 +1,178 @@
+//! Which way of passing a breakpoint an instruction gets: one match, by flow.
+
+use insn::x86::{Bits, Encoding, Insn, Map, Memory, Prefixes, Reg, Vendor};
+use insn::{Flow, Target};
+
+use super::Refusal;
+
+/// How an instruction is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Emulated: only rip moves.
+    Nop,
+    /// Emulated: the program's own `int3`.
+    Breakpoint,
+    /// Emulated: `pushf`.
+    PushFlags,
+    /// Emulated: `popf`.
+    PopFlags,
+    /// Emulated: near jump.
+    Jump(Destination),
+    /// Emulated: `jcc`, by the low four bits of its opcode.
+    ConditionalJump(u8, Destination),
+    /// Emulated: `loopne`, `loope`, `loop`, `jcxz`.
+    Loop(Loop, Destination),
+    /// Emulated: near call.
+    Call(Destination),
+    /// Emulated: near return that frees so many bytes of arguments.
+    Return(u16),
+    /// A copy, then a jump back.
+    Copy,
+    /// A copy that changes the code segment: control never comes back.
+    Leave,
+    /// A copy of a far call, which pushes a slot address of so many bytes.
+    FarCall(u8),
+    /// `syscall` in 64-bit mode, which leaves a slot address in rcx.
+    Syscall,
+    /// `int n`: a system call restarts at its last two bytes.
+    Interrupt,
+    /// `xbegin`, whose operand is the distance of its abort handler.
+    Transaction(i64),
+    /// Not passed.
+    Refused(Refusal),
+}
+
+/// Where a near branch goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Destination {
+    /// So many bytes from the end of the instruction.
+    Relative(i64),
+    /// This address.
+    Absolute(u64),
+    /// What the register holds.
+    Register(Reg),
+    /// What the operand holds.
+    Memory(Memory),
+}
+
+/// The four branches on the count register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loop {
+    /// `loopne`.
+    WhileNotZero,
+    /// `loope`.
+    WhileZero,
+    /// `loop`.
+    While,
+    /// `jcxz`, `jecxz`, `jrcxz`.
+    IfCountZero,
+}
+
+pub(super) fn class(insn: &Insn) -> Class {
+    if insn.mode().bits == Bits::B16 {
+        return Class::Refused(Refusal::CodeSegment16);
+    }
+    let legacy = matches!(insn.encoding(), Encoding::Legacy | Encoding::Rex2);
+    let (map, opcode) = (insn.map(), insn.opcode());
+    // `enclu` is 0f 01 d7, whatever its flow is called.
+    if legacy && map == Map::M0F && opcode == 0x01 && insn.modrm() == Some(0xd7) {
+        return Class::Refused(Refusal::Enclave);
+    }
+    match insn.flow() {
+        Flow::Next if legacy => sequential(insn, map, opcode),
+        Flow::Jump => destination(insn).map_or(Class::Leave, Class::Jump),
+        Flow::ConditionalJump => conditional(insn, map, opcode),
+        Flow::Call => destination(insn).map_or(Class::Leave, Class::Call),
+        Flow::Return if map == Map::OneByte && legacy => Class::Return(match insn.immediate() {
+            Some(freed) => freed.value as u16,
+            None => 0,
+        }),
+        // `uiret`.
+        Flow::Return => Class::Leave,
+        Flow::Far if far_call(insn, map, opcode) => Class::FarCall(far_size(insn)),
+        Flow::Far => Class::Leave,
+        Flow::Syscall if map == Map::M0F && opcode == 0x05 && insn.mode().bits == Bits::B64 => Class::Syscall,
+        Flow::Interrupt if opcode == 0xcd => Class::Interrupt,
+        Flow::Trap if opcode == 0xcc => Class::Breakpoint,
+        Flow::Transaction if map == Map::OneByte && opcode == 0xc7 => match insn.immediate() {
+            Some(distance) if distance.size == 4 => Class::Transaction(distance.value),
+            _ => Class::Refused(Refusal::TransactionTarget16),
+        },
+        _ => Class::Copy,
+    }
+}
+
+fn sequential(insn: &Insn, map: Map, opcode: u8) -> Class {
+    match (map, opcode) {
+        // Not `pause`, and not `xchg %r8, %rax`.
+        (Map::OneByte, 0x90) if insn.rm() == 0 && !insn.prefixes().has(Prefixes::REP) => Class::Nop,
+        (Map::OneByte, 0x9c) => Class::PushFlags,
+        (Map::OneByte, 0x9d) => Class::PopFlags,
+        (Map::M0F, 0x1f) => Class::Nop,
+        // `endbr64` and `endbr32`; the rest of 0f 1e holds `rdssp`.
+        (Map::M0F, 0x1e) if matches!(insn.modrm(), Some(0xfa | 0xfb)) => Class::Nop,
+        _ => Class::Copy,
+    }
+}
+
+fn conditional(insn: &Insn, map: Map, opcode: u8) -> Class {
+    let Some(to) = destination(insn) else { return Class::Leave };
+    match (map, opcode) {
+        (Map::OneByte, 0xe0) => Class::Loop(Loop::WhileNotZero, to),
+        (Map::OneByte, 0xe1) => Class::Loop(Loop::WhileZero, to),
+        (Map::OneByte, 0xe2) => Class::Loop(Loop::While, to),
+        (Map::OneByte, 0xe3) => Class::Loop(Loop::IfCountZero, to),
+        _ => Class::ConditionalJump(opcode & 15, to),
+    }
+}
+
+fn destination(insn: &Insn) -> Option<Destination> {
+    match insn.target() {
+        Target::Relative(distance) => Some(Destination::Relative(distance)),
+        Target::Absolute(address) => Some(Destination::Absolute(address)),
+        Target::Register(register) => Some(Destination::Register(register)),
+        Target::Memory => insn.memory().map(Destination::Memory),
+        _ => None,
+    }
+}
+
+fn far_call(insn: &Insn, map: Map, opcode: u8) -> bool {
+    let extension = insn.modrm().map(|modrm| modrm >> 3 & 7);
+    map == Map::OneByte && (opcode == 0x9a || opcode == 0xff && extension == Some(3))
+}
+
+/// Bytes of each of the two values that a far call pushes. AMD has no 64-bit far call (APM vol. 3, CALL (Far)).
+fn far_size(insn: &Insn) -> u8 {
+    let mode = insn.mode();
+    if mode.bits == Bits::B64 && mode.vendor == Vendor::Intel && insn.w() {
+        8
+    } else if insn.prefixes().has(Prefixes::OPERAND_SIZE) {
+        2
+    } else {
+        4
+    }
+}
+
+/// Bytes of the operand of a near branch: what is pushed or popped, and to what the target is truncated.
+///
+/// In 64-bit mode Intel ignores 66 (SDM vol. 2A, 2.2.1.7 and each branch's entry); AMD obeys it unless REX.W is there
+/// (APM vol. 3, 1.2.7).
+pub(super) fn branch_size(insn: &Insn) -> u8 {
+    let short = insn.prefixes().has(Prefixes::OPERAND_SIZE);
+    match (insn.mode().bits, insn.mode().vendor) {
+        (Bits::B64, Vendor::Amd) if short && !insn.w() => 2,
+        (Bits::B64, _) => 8,
+        _ if short => 2,
+        _ => 4,
+    }
+}
+
+/// `address` in the width of the mode's instruction pointer.
+pub(super) fn wrap(insn: &Insn, address: u64) -> u64 {
+    if insn.mode().bits == Bits::B64 { address } else { address & 0xffff_ffff }
+}
+
+/// The address after the instruction at `pc`.
+pub(super) fn next(insn: &Insn, pc: u64) -> u64 {
+    wrap(insn, pc.wrapping_add(insn.len() as u64))
+}

@@ -1,0 +1,83 @@
+//! Addresses and accesses, with the checks that come before the page tables.
+
+use insn::x86::{Bits, Flags, Insn, Memory as Operand, Reg};
+
+use super::{Emulate, Registers};
+use crate::{Fault, Memory};
+
+/// Whether the bits above the linear address's repeat its top bit.
+pub(super) fn canonical(address: u64, registers: &impl Registers) -> bool {
+    let unused = 64_u32.saturating_sub(registers.linear_address_bits()).min(63);
+    ((address << unused) as i64 >> unused) as u64 == address
+}
+
+/// The linear address of a memory operand.
+pub(super) fn linear(site: &Emulate, operand: Operand, registers: &impl Registers) -> Result<u64, Fault> {
+    let value = |reg: Option<Reg>| match reg {
+        None => 0,
+        // Not cut to the mode's width: the address size below does that.
+        Some(Reg::RIP) => site.next(),
+        Some(reg) => registers.get(reg),
+    };
+    let effective = value(operand.base)
+        .wrapping_add(value(operand.index).wrapping_mul(u64::from(operand.scale)))
+        .wrapping_add_signed(operand.displacement);
+    let effective = truncate(operand.address_size, effective);
+    let base = match operand.segment {
+        Reg::FS => registers.get(Reg::FS_BASE),
+        Reg::GS => registers.get(Reg::GS_BASE),
+        _ => 0,
+    };
+    let address = base.wrapping_add(effective);
+    if site.insn.mode().bits == Bits::B64 {
+        return Ok(registers.untagged(address));
+    }
+    let selector = registers.get(operand.segment) as u16;
+    if selector & !3 == 0 {
+        return Err(Fault::NullSelector(selector));
+    }
+    Ok(address & 0xffff_ffff)
+}
+
+/// The low `size` bytes of a value.
+pub(super) fn truncate(size: u8, value: u64) -> u64 {
+    match size {
+        1 => value & 0xff,
+        2 => value & 0xffff,
+        4 => value & 0xffff_ffff,
+        _ => value,
+    }
+}
+
+/// Checks an access of `size` bytes for what faults before a page is looked up.
+pub(super) fn check(insn: &Insn, address: u64, size: u8, registers: &impl Registers) -> Result<(), Fault> {
+    let last = address.wrapping_add(u64::from(size.saturating_sub(1)));
+    if insn.mode().bits == Bits::B64 && !(canonical(address, registers) && canonical(last, registers)) {
+        return Err(Fault::NonCanonical(address));
+    }
+    let checked = registers.get(Reg::FLAGS) & u64::from(Flags::AC.bits()) != 0;
+    if checked && address & u64::from(size.saturating_sub(1)) != 0 {
+        return Err(Fault::Alignment(address));
+    }
+    Ok(())
+}
+
+/// Reads a little-endian value of at most eight bytes.
+pub(super) fn read(address: u64, size: u8, memory: &mut impl Memory) -> Result<u64, Fault> {
+    let mut bytes = [0; 8];
+    if let Some(wanted) = bytes.get_mut(..usize::from(size)) {
+        memory.read(address, wanted)?;
+    }
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Writes the low `size` bytes of `value`.
+pub(super) fn write(address: u64, size: u8, value: u64, memory: &mut impl Memory) -> Result<(), Fault> {
+    memory.write(address, value.to_le_bytes().get(..usize::from(size)).unwrap_or(&[]))
+}
+
+/// The stack pointer moved by `bytes`, in the width of the mode.
+pub(super) fn stack(insn: &Insn, bytes: i64, registers: &impl Registers) -> u64 {
+    let width = if insn.mode().bits == Bits::B64 { 8 } else { 4 };
+    truncate(width, registers.get(Reg::RSP).wrapping_add_signed(bytes))
+}

@@ -1,0 +1,110 @@
+//! What an instruction does, done on the thread's registers and memory.
+
+mod access;
+mod branch;
+mod flags;
+mod shadow_stack;
+
+use insn::x86::{Flags, Insn, Reg};
+
+use super::Slot;
+use super::class::{Class, class, next};
+use crate::{Fault, Memory};
+
+/// The registers of the thread at the site.
+///
+/// Asked for: the general registers, [`Reg::RIP`], [`Reg::FLAGS`], [`Reg::FS_BASE`], [`Reg::GS_BASE`], the selectors,
+/// and [`Reg::SSP`] where [`Registers::shadow_stack`] says so. The flags are the program's: a trap flag that a debugger set
+/// for its own stepping is not in them.
+pub trait Registers {
+    /// The value of `reg`, zero-extended.
+    fn get(&self, reg: Reg) -> u64;
+    /// Sets the whole of `reg`.
+    fn set(&mut self, reg: Reg, value: u64);
+    /// Whether the thread runs with a shadow stack.
+    fn shadow_stack(&self) -> bool {
+        false
+    }
+    /// Bits of a linear address: 48, or 57 with five-level paging in use.
+    fn linear_address_bits(&self) -> u32 {
+        48
+    }
+    /// What remains of a data address without the tag that the processor ignores (Intel LAM, AMD UAI).
+    fn untagged(&self, address: u64) -> u64 {
+        address
+    }
+    /// The flags that [`Registers::set`] can change. ptrace cannot change ID, which `popf` can: see [`Outcome::Slot`].
+    fn settable_flags(&self) -> Flags {
+        Flags::from_bits(u32::MAX)
+    }
+}
+
+/// What an emulated instruction did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Registers and memory are as after the instruction, rip included.
+    Done,
+    /// The same, and the program had set the trap flag before: it is due its single-step trap (SIGTRAP, TRAP_TRACE).
+    SingleStep,
+    /// The instruction is the program's own breakpoint: rip is behind it and the program is due its trap.
+    Breakpoint,
+    /// Nothing is done: `popf` would change a flag that [`Registers::settable_flags`] leaves out. The thread is to run
+    /// [`Emulate::slot`], whose code is boosted in this case.
+    Slot,
+}
+
+/// An instruction to be emulated, at its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emulate {
+    pub(super) insn: Insn,
+    pub(super) pc: u64,
+}
+
+impl Emulate {
+    /// Does what the instruction does.
+    ///
+    /// Segments other than fs and gs are taken as flat, as Linux makes them, and stack segments as large.
+    ///
+    /// # Errors
+    /// The fault that the processor would raise; registers and memory are then unchanged.
+    pub fn run(&self, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+        let traced = registers.get(Reg::FLAGS) & u64::from(Flags::TF.bits()) != 0;
+        match class(&self.insn) {
+            Class::Breakpoint => {
+                registers.set(Reg::RIP, self.next());
+                return Ok(Outcome::Breakpoint);
+            }
+            Class::PushFlags => flags::push(self, registers, memory)?,
+            Class::PopFlags => {
+                if flags::pop(self, registers, memory)? == Outcome::Slot {
+                    return Ok(Outcome::Slot);
+                }
+            }
+            Class::Jump(to) => branch::jump(self, to, registers, memory)?,
+            Class::ConditionalJump(condition, to) => {
+                if branch::holds(condition, registers.get(Reg::FLAGS)) {
+                    branch::jump(self, to, registers, memory)?;
+                } else {
+                    registers.set(Reg::RIP, self.next());
+                }
+            }
+            Class::Loop(kind, to) => branch::count(self, kind, to, registers, memory)?,
+            Class::Call(to) => branch::call(self, to, registers, memory)?,
+            Class::Return(freed) => branch::ret(self, freed, registers, memory)?,
+            // `nop`; plan() makes an Emulate of no other class.
+            _ => registers.set(Reg::RIP, self.next()),
+        }
+        Ok(if traced { Outcome::SingleStep } else { Outcome::Done })
+    }
+
+    /// A copy to make the processor raise the fault that [`Emulate::run`] met. That of a branch may only be single-stepped
+    /// (its [`Code::exit`](super::Code::exit) says so); those of other instructions are boosted.
+    pub fn slot(&self) -> Slot {
+        Slot { insn: self.insn, pc: self.pc }
+    }
+
+    fn next(&self) -> u64 {
+        next(&self.insn, self.pc)
+    }
+}
