@@ -1,0 +1,151 @@
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use stepping::x86::Refusal;
+
+use crate::{Address, Pid, Tid};
+
+/// What every call of the crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// No such process, or not one of this session.
+    NoSuchProcess(Pid),
+    /// No such thread, or not one of this session.
+    NoSuchThread(Tid),
+    /// The thread runs; registers can be had of held threads only.
+    NotHeld(Tid),
+    /// The program could not be started.
+    Spawn(io::Error),
+    /// The kernel refuses to let this process trace that one.
+    Permission(Pid),
+    /// Another process traces it already.
+    AlreadyTraced {
+        /// The process asked for.
+        pid: Pid,
+        /// Its tracer.
+        tracer: Pid,
+    },
+    /// The process is of an architecture that is not supported (ELF machine number).
+    Architecture {
+        /// The process.
+        pid: Pid,
+        /// `e_machine` of its executable.
+        machine: u16,
+    },
+    /// The debuggee's memory cannot be read or written there.
+    Memory {
+        /// The process.
+        pid: Pid,
+        /// The first byte that failed.
+        address: Address,
+    },
+    /// No room for breakpoint storage within reach of this address.
+    NoRoom {
+        /// The process.
+        pid: Pid,
+        /// Where it was needed.
+        near: Address,
+    },
+    /// A function called by [`Session::call`](crate::Session::call) was ended by a signal or did not return.
+    Call {
+        /// The thread.
+        tid: Tid,
+        /// The function.
+        function: Address,
+    },
+    /// A file of the process could not be read or understood.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A system call failed.
+    System {
+        /// Its name, with the request where it is ptrace's.
+        call: &'static str,
+        /// The process or thread it was for.
+        id: i32,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoSuchProcess(pid) => write!(f, "no such process: {pid}"),
+            Error::NoSuchThread(tid) => write!(f, "no such thread: {tid}"),
+            Error::NotHeld(tid) => write!(f, "thread {tid} is not held"),
+            Error::Spawn(source) => write!(f, "cannot start the program: {source}"),
+            Error::Permission(pid) => write!(f, "not permitted to trace process {pid}"),
+            Error::AlreadyTraced { pid, tracer } => write!(f, "process {pid} is already traced by process {tracer}"),
+            Error::Architecture { pid, machine } => {
+                write!(f, "process {pid} runs a program of an unsupported architecture (ELF machine {machine})")
+            }
+            Error::Memory { pid, address } => write!(f, "memory of process {pid} at {address} cannot be accessed"),
+            Error::NoRoom { pid, near } => {
+                write!(f, "no room for breakpoint storage near {near} in process {pid}")
+            }
+            Error::Call { tid, function } => write!(f, "the call of {function} in thread {tid} did not return"),
+            Error::File { path, source } => write!(f, "{}: {source}", path.display()),
+            Error::System { call, id, source } => write!(f, "{call} on {id}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Spawn(source) | Error::File { source, .. } | Error::System { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Why one breakpoint could not be inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InsertError {
+    /// Where.
+    pub address: Address,
+    /// Why.
+    pub reason: InsertReason,
+}
+
+/// Why a breakpoint cannot stand at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InsertReason {
+    /// Nothing is mapped there.
+    NotMapped,
+    /// The mapping is not executable.
+    NotExecutable,
+    /// The kernel does not let the byte be written (vsyscall, shared read-only mappings).
+    NotWritable,
+    /// The bytes are not an instruction.
+    NotAnInstruction(insn::x86::Error),
+    /// The instruction cannot carry a breakpoint.
+    Refused(Refusal),
+    /// No storage could be mapped within reach.
+    NoRoom,
+}
+
+impl fmt::Display for InsertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no breakpoint at {}: ", self.address)?;
+        match self.reason {
+            InsertReason::NotMapped => f.write_str("nothing is mapped there"),
+            InsertReason::NotExecutable => f.write_str("the mapping is not executable"),
+            InsertReason::NotWritable => f.write_str("the mapping cannot be written"),
+            InsertReason::NotAnInstruction(error) => write!(f, "not an instruction: {error}"),
+            InsertReason::Refused(refusal) => fmt::Display::fmt(&refusal, f),
+            InsertReason::NoRoom => f.write_str("no storage can be mapped within reach"),
+        }
+    }
+}
+
+impl std::error::Error for InsertError {}

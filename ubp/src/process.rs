@@ -1,0 +1,254 @@
+//! What is known of a debuggee: architecture, threads, memory map, auxiliary vector.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::{Address, Error, Pid, Result, Tid};
+
+/// Architectures of debuggees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Arch {
+    /// 64-bit x86.
+    X86_64,
+    /// 32-bit x86.
+    I386,
+}
+
+/// A traced process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    pub(crate) pid: Pid,
+    pub(crate) arch: Arch,
+    pub(crate) executable: PathBuf,
+    pub(crate) auxv: Auxv,
+    pub(crate) threads: BTreeSet<Tid>,
+    /// Storage of breakpoints, which is no part of the program.
+    pub(crate) hidden: Vec<(u64, u64)>,
+}
+
+impl Process {
+    /// Its id.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+    /// What its program is made for.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+    /// The path of its program; `/proc/PID/exe` opens it even where the path is gone.
+    pub fn executable(&self) -> &Path {
+        &self.executable
+    }
+    /// Its threads that are traced.
+    pub fn threads(&self) -> impl Iterator<Item = Tid> {
+        self.threads.iter().copied()
+    }
+    /// Its auxiliary vector, as the kernel passed it to the program.
+    pub fn auxv(&self) -> &Auxv {
+        &self.auxv
+    }
+    /// Its memory map at this moment, without the storage of breakpoints.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchProcess`] where it has ended.
+    pub fn maps(&self) -> Result<Vec<Mapping>> {
+        let mut maps = read_maps(self.pid)?;
+        maps.retain(|map| !self.hidden.iter().any(|&(start, end)| map.start.0 >= start && map.end.0 <= end));
+        Ok(maps)
+    }
+}
+
+/// One line of /proc/PID/maps (proc_pid_maps(5)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// First byte.
+    pub start: Address,
+    /// Behind the last byte.
+    pub end: Address,
+    /// Can be read.
+    pub read: bool,
+    /// Can be written.
+    pub write: bool,
+    /// Can be executed.
+    pub execute: bool,
+    /// Writes are seen by others who map the same.
+    pub shared: bool,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Inode of the file, 0 where there is none.
+    pub inode: u64,
+    /// The file, or the kernel's name such as `[vdso]`.
+    pub path: Option<PathBuf>,
+    /// The file is unlinked.
+    pub deleted: bool,
+}
+
+impl Mapping {
+    /// Whether `address` lies in it.
+    pub fn contains(&self, address: Address) -> bool {
+        self.start <= address && address < self.end
+    }
+
+    fn parse(line: &[u8]) -> Option<Mapping> {
+        let mut fields = line.splitn(6, |&byte| byte == b' ');
+        let mut text = || std::str::from_utf8(fields.next()?).ok();
+        let (start, end) = text()?.split_once('-')?;
+        let flags = text()?.as_bytes();
+        let offset = text()?;
+        let _device = text()?;
+        let inode = text()?;
+        let flag = |at: usize, letter: u8| flags.get(at) == Some(&letter);
+        let name = fields.next().unwrap_or_default().trim_ascii_start();
+        let (name, deleted) = match name.strip_suffix(b" (deleted)") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        Some(Mapping {
+            start: Address(u64::from_str_radix(start, 16).ok()?),
+            end: Address(u64::from_str_radix(end, 16).ok()?),
+            read: flag(0, b'r'),
+            write: flag(1, b'w'),
+            execute: flag(2, b'x'),
+            shared: flag(3, b's'),
+            offset: u64::from_str_radix(offset, 16).ok()?,
+            inode: inode.parse().ok()?,
+            path: (!name.is_empty()).then(|| PathBuf::from(OsString::from_vec(unescape(name)))),
+            deleted,
+        })
+    }
+}
+
+/// Undoes the kernel's octal escape of newlines in names (seq_path).
+fn unescape(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((&byte, tail)) = rest.split_first() {
+        if let Some(tail) = rest.strip_prefix(b"\\012") {
+            out.push(b'\n');
+            rest = tail;
+        } else {
+            out.push(byte);
+            rest = tail;
+        }
+    }
+    out
+}
+
+/// Reads a file of /proc/PID, where the process may have ended.
+pub(crate) fn read_proc(pid: Pid, file: &str) -> Result<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/{file}")).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ESRCH) => Error::NoSuchProcess(pid),
+        Some(libc::EACCES | libc::EPERM) => Error::Permission(pid),
+        _ => Error::File { path: format!("/proc/{pid}/{file}").into(), source: error },
+    })
+}
+
+/// The whole memory map.
+pub(crate) fn read_maps(pid: Pid) -> Result<Vec<Mapping>> {
+    Ok(read_proc(pid, "maps")?.split(|&byte| byte == b'\n').filter_map(Mapping::parse).collect())
+}
+
+/// The auxiliary vector (getauxval(3)).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Auxv {
+    entries: Vec<(u64, u64)>,
+}
+
+impl Auxv {
+    /// The value of the entry of this type (`AT_…`).
+    pub fn get(&self, kind: u64) -> Option<u64> {
+        self.entries.iter().find(|entry| entry.0 == kind).map(|entry| entry.1)
+    }
+    /// The program's entry point (`AT_ENTRY`).
+    pub fn entry(&self) -> Option<Address> {
+        self.get(libc::AT_ENTRY).map(Address)
+    }
+    /// Where the dynamic loader is mapped (`AT_BASE`), unless the program is statically linked.
+    pub fn base(&self) -> Option<Address> {
+        self.get(libc::AT_BASE).filter(|&base| base != 0).map(Address)
+    }
+    /// The program headers in memory: address, size of one, and number (`AT_PHDR`, `AT_PHENT`, `AT_PHNUM`).
+    pub fn program_headers(&self) -> Option<(Address, u64, u64)> {
+        Some((Address(self.get(libc::AT_PHDR)?), self.get(libc::AT_PHENT)?, self.get(libc::AT_PHNUM)?))
+    }
+
+    /// Words are as wide as the program's.
+    pub(crate) fn parse(bytes: &[u8], arch: Arch) -> Auxv {
+        let width = match arch {
+            Arch::X86_64 => 8,
+            Arch::I386 => 4,
+        };
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        let entries = bytes
+            .chunks_exact(width * 2)
+            .map(|pair| {
+                let (kind, value) = pair.split_at(width);
+                (word(kind), word(value))
+            })
+            .take_while(|entry| entry.0 != libc::AT_NULL)
+            .collect();
+        Auxv { entries }
+    }
+}
+
+/// The architecture of a process' program, by its ELF header.
+pub(crate) fn read_arch(pid: Pid) -> Result<Arch> {
+    let path = PathBuf::from(format!("/proc/{pid}/exe"));
+    let mut header = [0u8; 20];
+    let read = fs::File::open(&path).and_then(|mut file| io::Read::read_exact(&mut file, &mut header));
+    match read {
+        Ok(()) => {}
+        Err(error) => {
+            return Err(match error.raw_os_error() {
+                Some(libc::ENOENT | libc::ESRCH) => Error::NoSuchProcess(pid),
+                Some(libc::EACCES | libc::EPERM) => Error::Permission(pid),
+                _ => Error::File { path, source: error },
+            });
+        }
+    }
+    let class = header[4];
+    let machine = u16::from_le_bytes([header[18], header[19]]);
+    // EM_386 with ELFCLASS32, EM_X86_64 with ELFCLASS64; EM_X86_64 with ELFCLASS32 is x32.
+    match (class, machine) {
+        (2, 62) => Ok(Arch::X86_64),
+        (1, 3) => Ok(Arch::I386),
+        _ => Err(Error::Architecture { pid, machine }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_maps_is_read_whole() {
+        let line = b"7f0000001000-7f0000003000 r-xp 00002000 fe:01 1234                       /a b/lib\\012x (deleted)";
+        let map = Mapping::parse(line).unwrap();
+        assert_eq!((map.start, map.end), (Address(0x7f0000001000), Address(0x7f0000003000)));
+        assert!(map.read && !map.write && map.execute && !map.shared && map.deleted);
+        assert_eq!((map.offset, map.inode), (0x2000, 1234));
+        assert_eq!(map.path.unwrap().to_str().unwrap(), "/a b/lib\nx");
+    }
+
+    #[test]
+    fn own_maps_hold_this_test() {
+        let here = Address(own_maps_hold_this_test as *const () as u64);
+        let maps = read_maps(Pid(std::process::id() as i32)).unwrap();
+        assert!(maps.iter().any(|map| map.contains(here) && map.execute));
+    }
+
+    #[test]
+    fn the_auxiliary_vector_of_a_32_bit_program_has_32_bit_words() {
+        let mut bytes = Vec::new();
+        for word in [9u32, 0x8048000, 7, 0xf7000000, 0, 0] {
+            bytes.extend(word.to_le_bytes());
+        }
+        let auxv = Auxv::parse(&bytes, Arch::I386);
+        assert_eq!(auxv.entry(), Some(Address(0x8048000)));
+        assert_eq!(auxv.base(), Some(Address(0xf7000000)));
+    }
+}

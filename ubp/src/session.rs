@@ -1,0 +1,230 @@
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::ptrace::Tracer;
+use crate::{
+    Address, Breakpoint, BreakpointId, Event, InsertError, Pid, Process, Registers, Result, Signal, Spec, Tid,
+};
+
+/// What a session reports and follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Options {
+    /// Trace the processes that a debuggee makes. Else they are cleaned of breakpoints before they run, and let go.
+    pub follow_forks: bool,
+    /// Deliver [`EventKind::Signal`](crate::EventKind::Signal). Else signals reach the debuggee at once.
+    pub signals: bool,
+    /// Deliver [`EventKind::ThreadStarted`](crate::EventKind::ThreadStarted) and
+    /// [`EventKind::ThreadExited`](crate::EventKind::ThreadExited).
+    pub threads: bool,
+    /// Kill the programs that the session spawned when the tracer itself is killed, rather than leave breakpoints in them
+    /// that nobody answers (`PTRACE_O_EXITKILL`). Processes attached to are never killed.
+    pub exit_kill: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { follow_forks: true, signals: true, threads: true, exit_kill: true }
+    }
+}
+
+/// The ends of the pipes that a spawned program's [`Command`] asked for.
+#[derive(Debug, Default)]
+pub struct Stdio {
+    /// What the program reads.
+    pub stdin: Option<ChildStdin>,
+    /// What the program writes.
+    pub stdout: Option<ChildStdout>,
+    /// What the program complains.
+    pub stderr: Option<ChildStderr>,
+}
+
+/// A tracer and its debuggees.
+///
+/// It belongs to the thread that made it, as the kernel's ptrace does. Dropped, it detaches from every process: original bytes
+/// back, every thread where it would be without breakpoints.
+#[derive(Debug)]
+pub struct Session {
+    tracer: Tracer,
+    /// Only the thread that attached may use ptrace.
+    not_send: PhantomData<*const ()>,
+}
+
+impl Session {
+    /// A session without debuggees, with the default [`Options`].
+    ///
+    /// # Errors
+    /// The process has no file descriptor left.
+    pub fn new() -> Result<Session> {
+        Session::with_options(Options::default())
+    }
+
+    /// A session without debuggees.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn with_options(options: Options) -> Result<Session> {
+        Ok(Session { tracer: Tracer::new(options)?, not_send: PhantomData })
+    }
+
+    /// Starts a program. It is held at its first instruction: insert breakpoints, then resume [`Pid::leader`].
+    /// Before code of a library runs, [`EventKind::Loaded`](crate::EventKind::Loaded) comes.
+    ///
+    /// # Errors
+    /// [`Error::Spawn`](crate::Error::Spawn) where the program cannot be executed.
+    pub fn spawn(&mut self, command: Command) -> Result<Pid> {
+        self.tracer.spawn(command)
+    }
+
+    /// The pipes of a program started by [`Session::spawn`], once.
+    pub fn take_stdio(&mut self, pid: Pid) -> Stdio {
+        self.tracer.take_stdio(pid)
+    }
+
+    /// Takes hold of all threads of a running process, without stopping it.
+    ///
+    /// # Errors
+    /// No such process, no permission, or traced by another already.
+    pub fn attach(&mut self, pid: Pid) -> Result<Pid> {
+        self.tracer.attach(pid)
+    }
+
+    /// Lets a process go: original bytes back, threads out of the slots, storage unmapped, held threads run.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) where the process is not of this session.
+    pub fn detach(&mut self, pid: Pid) -> Result<()> {
+        self.tracer.detach(pid)
+    }
+
+    /// Waits for the next event. `None`: no debuggee is left. It waits for ever where all threads are held.
+    ///
+    /// # Errors
+    /// A system call failed in a way that the end of the debuggee does not explain.
+    pub fn wait(&mut self) -> Result<Option<Event>> {
+        self.tracer.next_event(true)
+    }
+
+    /// The next event, if there is one now. Breakpoints that only count are served by this, too: call it whenever the session's
+    /// file descriptor is readable.
+    ///
+    /// # Errors
+    /// As [`Session::wait`].
+    pub fn poll(&mut self) -> Result<Option<Event>> {
+        self.tracer.next_event(false)
+    }
+
+    /// Lets the thread of an event go on: over the breakpoint, with the signal delivered.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchThread`](crate::Error::NoSuchThread), [`Error::NotHeld`](crate::Error::NotHeld).
+    pub fn resume(&mut self, tid: Tid) -> Result<()> {
+        self.tracer.resume(tid)
+    }
+
+    /// Lets the thread of an event go on, with `signal` delivered in place of the one that was reported.
+    ///
+    /// # Errors
+    /// As [`Session::resume`].
+    pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        self.tracer.resume_with(tid, signal)
+    }
+
+    /// Stops every running thread of a process; each comes with
+    /// [`EventKind::Interrupted`](crate::EventKind::Interrupted), or with another event that it had on its way.
+    /// System calls that block go on afterwards as if nothing had been.
+    ///
+    /// # Errors
+    /// No such process.
+    pub fn interrupt(&mut self, pid: Pid) -> Result<()> {
+        self.tracer.interrupt(pid)
+    }
+
+    /// A process of this session.
+    pub fn process(&self, pid: Pid) -> Option<&Process> {
+        self.tracer.process(pid)
+    }
+
+    /// The processes of this session.
+    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.tracer.processes()
+    }
+
+    /// Inserts breakpoints; the process may run. Answers stand in the order of `specs`. Several at one address share the site.
+    ///
+    /// # Errors
+    /// The process is gone; what concerns one breakpoint stands in its answer.
+    pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
+        self.tracer.insert(pid, specs)
+    }
+
+    /// Removes breakpoints; the process may run. Unknown ids are passed over.
+    ///
+    /// # Errors
+    /// The process is gone.
+    pub fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
+        self.tracer.remove(pid, ids)
+    }
+
+    /// A breakpoint of a process.
+    pub fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
+        self.tracer.breakpoint(pid, id)
+    }
+
+    /// All breakpoints of a process, oldest first.
+    pub fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = &Breakpoint> {
+        self.tracer.breakpoints(pid)
+    }
+
+    /// The registers of a held thread.
+    ///
+    /// # Errors
+    /// The thread is not held, or gone.
+    pub fn registers(&mut self, tid: Tid) -> Result<Registers> {
+        self.tracer.registers(tid)
+    }
+
+    /// Sets the registers of a held thread.
+    ///
+    /// # Errors
+    /// The thread is not held, or gone.
+    pub fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
+        self.tracer.set_registers(tid, registers)
+    }
+
+    /// Reads memory as the program would without breakpoints. Returns the bytes read, less than asked for at the end of what is
+    /// mapped.
+    ///
+    /// # Errors
+    /// Nothing can be read at `address`.
+    pub fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
+        self.tracer.read_memory(pid, address, buffer)
+    }
+
+    /// Writes memory; breakpoints there stay.
+    ///
+    /// # Errors
+    /// Not all bytes could be written.
+    pub fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
+        self.tracer.write_memory(pid, address, bytes)
+    }
+
+    /// Runs a function in a held thread, by the C calling convention, and puts everything back. Breakpoints it runs into are
+    /// passed silently.
+    ///
+    /// # Errors
+    /// The thread is not held; [`Error::Call`](crate::Error::Call) where the function faults.
+    pub fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
+        self.tracer.call(tid, function, args)
+    }
+}
+
+/// Readable when [`Session::poll`] may have something.
+///
+/// The first use installs a handler for `SIGCHLD` that calls on to the one before it.
+impl AsFd for Session {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tracer.as_fd()
+    }
+}

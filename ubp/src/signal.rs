@@ -1,0 +1,71 @@
+use std::fmt;
+
+/// A signal, by its number (signal(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signal(pub i32);
+
+/// Names of the standard signals on x86, by number.
+const NAMES: [&str; 32] = [
+    "",
+    "SIGHUP",
+    "SIGINT",
+    "SIGQUIT",
+    "SIGILL",
+    "SIGTRAP",
+    "SIGABRT",
+    "SIGBUS",
+    "SIGFPE",
+    "SIGKILL",
+    "SIGUSR1",
+    "SIGSEGV",
+    "SIGUSR2",
+    "SIGPIPE",
+    "SIGALRM",
+    "SIGTERM",
+    "SIGSTKFLT",
+    "SIGCHLD",
+    "SIGCONT",
+    "SIGSTOP",
+    "SIGTSTP",
+    "SIGTTIN",
+    "SIGTTOU",
+    "SIGURG",
+    "SIGXCPU",
+    "SIGXFSZ",
+    "SIGVTALRM",
+    "SIGPROF",
+    "SIGWINCH",
+    "SIGIO",
+    "SIGPWR",
+    "SIGSYS",
+];
+
+impl Signal {
+    /// Its bit in a signal set, as /proc/PID/status shows them.
+    pub(crate) fn bit(self) -> u64 {
+        match self.0 {
+            1..=64 => 1 << (self.0 - 1),
+            _ => 0,
+        }
+    }
+
+    /// Whether the default action is to do nothing (signal(7); `SIGCONT` continues, which the kernel does when it is sent).
+    pub(crate) fn ignored_by_default(self) -> bool {
+        matches!(self.0, libc::SIGCHLD | libc::SIGCONT | libc::SIGURG | libc::SIGWINCH)
+    }
+
+    /// Whether the default action is to stop the process.
+    pub(crate) fn stops_by_default(self) -> bool {
+        matches!(self.0, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match usize::try_from(self.0).ok().and_then(|n| NAMES.get(n)) {
+            Some(name) if !name.is_empty() => f.write_str(name),
+            _ if self.0 >= 32 && self.0 <= 64 => write!(f, "SIGRT{}", self.0),
+            _ => write!(f, "signal {}", self.0),
+        }
+    }
+}
