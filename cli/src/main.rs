@@ -1,2 +1,26 @@
-//! Stub.
-fn main() {}
+//! The `ntrace` command.
+
+mod args;
+mod cpu;
+mod disassembly;
+mod explain;
+mod failure;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Explain(args) => explain::run(args),
+        _ => Err(Failure::own("not there")),
+    };
+    done.unwrap_or_else(|failure| {
+        eprintln!("ntrace: {failure}");
+        ExitCode::from(failure.status)
+    })
+}
