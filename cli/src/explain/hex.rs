@@ -18,7 +18,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<u8>, String> {
 fn push_digits(digits: &str, bytes: &mut Vec<u8>) -> Result<(), String> {
     let mut high = None;
     for c in digits.chars() {
-        let Some(digit) = c.to_digit(16) else { return Err(format!("not a hexadecimal digit: '{}'", c.escape_debug())) };
+        let Some(digit) = c.to_digit(16) else {
+            return Err(format!("not a hexadecimal digit: '{}'", c.escape_debug()));
+        };
         let digit = digit as u8;
         high = match high {
             None => Some(digit),

@@ -57,7 +57,8 @@ impl Explainer {
                 Ok(insn) => Answer::of(&insn, hex::plain(insn.bytes()), pc, &mut self.disassembler),
                 Err(error) => Answer::undecodable(rest, pc, error),
             };
-            if self.json { write_json(&answer, out) } else { text::write_long(&answer, out) }.map_err(output_failure)?;
+            if self.json { write_json(&answer, out) } else { text::write_long(&answer, out) }
+                .map_err(output_failure)?;
             let Some(length) = answer.length else { return Ok(ExitCode::from(1)) };
             rest = rest.get(length..).unwrap_or_default();
             pc = pc.wrapping_add(length as u64);
@@ -75,7 +76,8 @@ impl Explainer {
                 return Ok(ExitCode::SUCCESS);
             }
             let answer = self.line(String::from_utf8_lossy(&line).trim());
-            if self.json { write_json(&answer, out) } else { text::write_short(&answer, out) }.map_err(output_failure)?;
+            if self.json { write_json(&answer, out) } else { text::write_short(&answer, out) }
+                .map_err(output_failure)?;
         }
     }
 

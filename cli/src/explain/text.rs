@@ -113,7 +113,9 @@ fn plan(answer: &Answer) -> String {
         (None, Some("jump")) => format!("{plan}, boosted"),
         (None, Some("trap")) => format!("{plan}, a trap behind the copy"),
         (None, Some("step")) => format!("{plan}, single step"),
-        (None, Some("step_then_return_address")) => format!("{plan}, single step, then the return address is corrected"),
+        (None, Some("step_then_return_address")) => {
+            format!("{plan}, single step, then the return address is corrected")
+        }
         _ => plan.to_string(),
     }
 }
