@@ -1,13 +1,23 @@
 //! x86-64 and i386.
 
+mod decode;
+mod entry;
 mod error;
+mod fields;
+mod flow;
+mod general;
+mod generated;
 mod insn;
 mod memory;
 mod mode;
+mod operands;
 mod regs;
+mod validity;
+mod vector;
 
 pub use error::{Error, ErrorKind};
-pub use insn::{Encoding, Field, Insn, Map, Prefixes};
+pub use fields::{Encoding, Field, Map, Prefixes};
+pub use insn::Insn;
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
 pub use regs::{Flags, Reg, RegSet};
@@ -19,6 +29,7 @@ pub const MAX_LEN: usize = 15;
 ///
 /// # Errors
 /// [`ErrorKind::Truncated`] where `bytes` ends before the instruction does; else what is wrong, with the byte and its offset.
+#[inline]
 pub fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
-    insn::decode(bytes, mode)
+    decode::decode(bytes, mode)
 }

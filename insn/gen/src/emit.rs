@@ -1,0 +1,63 @@
+//! Writes tables as Rust source.
+
+use crate::hot::Hot;
+use crate::validity::Validity;
+use std::fmt::{Display, Write};
+
+const HEAD: &str = "// Written by `cargo xtask gen` from opcodes.txt; do not edit.\n\n";
+
+fn list<T>(out: &mut String, items: &[T], per_line: usize, show: impl Fn(&T) -> String) {
+    for line in items.chunks(per_line) {
+        out.push_str("    ");
+        let text: Vec<String> = line.iter().map(&show).collect();
+        out.push_str(&text.join(", "));
+        out.push_str(",\n");
+    }
+}
+
+pub(crate) fn array<T>(
+    out: &mut String,
+    doc: &str,
+    name: &str,
+    kind: &str,
+    items: &[T],
+    per_line: usize,
+    show: impl Fn(&T) -> String,
+) {
+    let _ = writeln!(out, "/// {doc}\npub(crate) static {name}: [{kind}; {}] = [", items.len());
+    list(out, items, per_line, show);
+    out.push_str("];\n\n");
+}
+
+pub(crate) fn row<T: Display>(items: &[T]) -> String {
+    format!("[{}]", items.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
+}
+
+pub(crate) fn hot(hot: &Hot) -> String {
+    let mut out = HEAD.to_owned();
+    let hex = |e: &u32| format!("{e:#x}");
+    array(&mut out, "Entries of the one-byte map (see `entry`).", "ONE_BYTE", "u32", &hot.entries[0], 8, hex);
+    array(&mut out, "Entries of the 0F map.", "TWO_BYTE", "u32", &hot.entries[1], 8, hex);
+    array(&mut out, "Bytes after modrm, by modrm.", "MODRM", "u8", &hot.modrm, 16, |e| format!("{e:#x}"));
+    let mut groups = hot.groups.clone();
+    groups.resize(64, 0);
+    array(
+        &mut out,
+        "Groups: valid extensions with memory, with registers, and their flows.",
+        "GROUPS",
+        "u64",
+        &groups,
+        4,
+        |e| format!("{e:#x}"),
+    );
+    out
+}
+
+pub(crate) fn validity(v: &Validity) -> String {
+    let mut out = HEAD.to_owned();
+    array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 16]", &v.rows, 1, |r| row(r));
+    array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 16]", &v.pages, 1, |r| row(r));
+    array(&mut out, "Lists of rules; bit 15 marks the last.", "LISTS", "u16", &v.lists, 12, u16::to_string);
+    array(&mut out, "Rules (see `validity`).", "RULES", "u64", &v.rules, 4, |r| format!("{r:#x}"));
+    out
+}

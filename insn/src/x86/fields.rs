@@ -1,0 +1,308 @@
+//! The parts of an instruction: encoding, map, prefixes, modrm, displacement, immediates.
+
+use super::general::space;
+use super::insn::{ext, shape};
+use super::{Bits, Insn, Vendor, entry};
+
+/// How the opcode is introduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Encoding {
+    /// Legacy, with or without REX.
+    Legacy,
+    /// APX's two-byte REX2 (D5).
+    Rex2,
+    /// VEX (C4, C5).
+    Vex,
+    /// AMD's XOP (8F).
+    Xop,
+    /// EVEX (62), APX's promoted forms included.
+    Evex,
+}
+
+/// Opcode map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Map {
+    /// One-byte opcodes.
+    OneByte = 0,
+    /// 0F.
+    M0F = 1,
+    /// 0F 38.
+    M0F38 = 2,
+    /// 0F 3A.
+    M0F3A = 3,
+    /// EVEX map 4: APX's promoted legacy instructions.
+    Map4 = 4,
+    /// EVEX map 5 (FP16, AVX10).
+    Map5 = 5,
+    /// EVEX map 6 (FP16).
+    Map6 = 6,
+    /// VEX map 7.
+    Map7 = 7,
+    /// XOP map 8.
+    Xop8 = 8,
+    /// XOP map 9.
+    Xop9 = 9,
+    /// XOP map 10.
+    XopA = 10,
+    /// 3DNow! (0F 0F, the opcode is the last byte).
+    Amd3DNow = 15,
+}
+
+/// Legacy prefixes that are present, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Prefixes(u16);
+
+impl Prefixes {
+    /// F0.
+    pub const LOCK: u16 = 1;
+    /// F2.
+    pub const REPNE: u16 = 2;
+    /// F3.
+    pub const REP: u16 = 4;
+    /// 66.
+    pub const OPERAND_SIZE: u16 = 8;
+    /// 67.
+    pub const ADDRESS_SIZE: u16 = 16;
+    /// A segment override (any; in 64-bit mode also the ignored es, cs, ss, ds).
+    pub const SEGMENT: u16 = 32;
+
+    /// The set of the given bits.
+    pub const fn from_bits(bits: u16) -> Prefixes {
+        Prefixes(bits)
+    }
+    /// Whether any of the bits is set.
+    pub const fn has(self, bits: u16) -> bool {
+        self.0 & bits != 0
+    }
+}
+
+/// A displacement or immediate as it lies in the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Offset from the instruction's first byte.
+    pub offset: u8,
+    /// Bytes: 1, 2, 4 or 8.
+    pub size: u8,
+    /// Sign-extended value (EVEX's disp8 as it stands, not scaled).
+    pub value: i64,
+}
+
+impl Insn {
+    /// How the opcode is introduced.
+    pub fn encoding(&self) -> Encoding {
+        match self.space {
+            space::VEX..space::XOP => Encoding::Vex,
+            space::XOP..space::EVEX => Encoding::Xop,
+            space::EVEX..space::REX2 => Encoding::Evex,
+            _ if self.shape & shape::REX2 != 0 => Encoding::Rex2,
+            _ => Encoding::Legacy,
+        }
+    }
+    /// Opcode map.
+    pub fn map(&self) -> Map {
+        const MAPS: [Map; 21] = [
+            Map::OneByte,
+            Map::M0F,
+            Map::M0F38,
+            Map::M0F3A,
+            Map::Amd3DNow,
+            Map::M0F,
+            Map::M0F38,
+            Map::M0F3A,
+            Map::Map5,
+            Map::Map7,
+            Map::Xop8,
+            Map::Xop9,
+            Map::XopA,
+            Map::M0F,
+            Map::M0F38,
+            Map::M0F3A,
+            Map::Map4,
+            Map::Map5,
+            Map::Map6,
+            Map::Map7,
+            Map::OneByte,
+        ];
+        MAPS.get(usize::from(self.space)).copied().unwrap_or(Map::OneByte)
+    }
+    /// Opcode byte within its map.
+    #[inline]
+    pub fn opcode(&self) -> u8 {
+        self.opcode
+    }
+    /// Offset of the opcode byte; for 3DNow! that is the last byte.
+    #[inline]
+    pub fn opcode_offset(&self) -> usize {
+        usize::from(self.opcode_at)
+    }
+    /// Bytes of prefixes before the opcode and its map's escape: legacy prefixes, REX, REX2, VEX, XOP or EVEX.
+    pub fn prefix_len(&self) -> usize {
+        let escape = match self.space {
+            space::TWO_BYTE if self.shape & shape::REX2 == 0 => 1,
+            space::M0F38 | space::M0F3A => 2,
+            // The opcode is the last byte; the escape stands where modrm begins, less two.
+            space::AMD_3DNOW => return self.modrm_offset().unwrap_or(2).saturating_sub(2),
+            _ => 0,
+        };
+        self.opcode_offset().saturating_sub(escape)
+    }
+    /// Legacy prefixes present.
+    #[inline]
+    pub fn prefixes(&self) -> Prefixes {
+        Prefixes::from_bits(u16::from(self.prefixes))
+    }
+    /// Offset of the modrm byte.
+    pub fn modrm_offset(&self) -> Option<usize> {
+        if self.shape & shape::MODRM == 0 {
+            return None;
+        }
+        if self.space == space::AMD_3DNOW {
+            // Behind 0F 0F, the first bytes that are no prefix.
+            let escape = self.bytes.iter().position(|b| *b == 0x0f)?;
+            return Some(escape + 2);
+        }
+        Some(usize::from(self.opcode_at) + 1)
+    }
+    /// The modrm byte.
+    pub fn modrm(&self) -> Option<u8> {
+        self.bytes.get(self.modrm_offset()?).copied()
+    }
+    /// Whether modrm names a register, not memory.
+    pub(super) fn is_register_form(&self) -> bool {
+        self.modrm().is_some_and(|modrm| modrm >= 0xc0) || self.shape & shape::ANY_MOD != 0
+    }
+    /// Bytes between modrm and the first immediate, by modrm.
+    fn after_modrm(&self) -> (u8, u8) {
+        let (Some(at), Some(modrm)) = (self.modrm_offset(), self.modrm()) else {
+            return (0, 0);
+        };
+        if self.is_register_form() {
+            return (0, 0);
+        }
+        if self.address_size() == 2 {
+            return match (modrm >> 6, modrm & 7) {
+                (0, 6) | (2, _) => (0, 2),
+                (1, _) => (0, 1),
+                _ => (0, 0),
+            };
+        }
+        let after = entry::modrm(modrm);
+        let sib = after >> 4 & 1;
+        let base = self.bytes.get(at + 1).map_or(0, |sib| sib & 7);
+        let more = if after & 0x20 != 0 && base == 5 { 4 } else { 0 };
+        (sib, (after & 15) - sib + more)
+    }
+    /// Offset of the sib byte.
+    pub fn sib_offset(&self) -> Option<usize> {
+        (self.after_modrm().0 != 0).then_some(self.modrm_offset()? + 1)
+    }
+    /// The sib byte.
+    pub fn sib(&self) -> Option<u8> {
+        self.bytes.get(self.sib_offset()?).copied()
+    }
+    /// modrm.reg with its extension bits (REX.R, EVEX.R', …), 0 to 31.
+    pub fn reg(&self) -> u8 {
+        let reg = self.modrm().unwrap_or(0) >> 3 & 7;
+        reg | self.extension(ext::R, 8) | self.extension(ext::R4, 16)
+    }
+    /// modrm.rm, or the opcode's low three bits, with the extension bit B: the register operand where mod = 3, 0 to 31.
+    ///
+    /// Where EVEX names a vector register its bit X is the fifth bit.
+    pub fn rm(&self) -> u8 {
+        let low = self.modrm().unwrap_or(self.opcode) & 7 | self.extension(ext::B, 8);
+        if self.rm_is_evex_vector() { low | self.extension(ext::X, 16) } else { low | self.extension(ext::B4, 16) }
+    }
+    pub(super) fn extension(&self, bit: u8, value: u8) -> u8 {
+        if self.ext & bit != 0 { value } else { 0 }
+    }
+    /// REX.W, VEX.W, EVEX.W.
+    #[inline]
+    pub fn w(&self) -> bool {
+        self.ext & ext::W != 0
+    }
+    /// VEX.vvvv, or EVEX's with V', as a register number.
+    #[inline]
+    pub fn vvvv(&self) -> u8 {
+        self.vvvv
+    }
+    /// Displacement of the memory operand.
+    pub fn displacement(&self) -> Option<Field> {
+        let (sib, size) = self.after_modrm();
+        if size == 0 {
+            return None;
+        }
+        self.field(self.modrm_offset()? + 1 + usize::from(sib), size)
+    }
+    /// First immediate; relative branch distances and `moffs` addresses included.
+    pub fn immediate(&self) -> Option<Field> {
+        let (first, second) = self.immediate_sizes();
+        if first == 0 {
+            return None;
+        }
+        self.field(self.len().checked_sub(usize::from(first + second))?, first)
+    }
+    /// Second immediate (`enter`, `extrq`, far pointer selector).
+    pub fn immediate2(&self) -> Option<Field> {
+        let (_, second) = self.immediate_sizes();
+        if second == 0 {
+            return None;
+        }
+        self.field(self.len().checked_sub(usize::from(second))?, second)
+    }
+    fn immediate_sizes(&self) -> (u8, u8) {
+        match (self.space, self.opcode) {
+            (space::ONE_BYTE, 0xc8) => (2, 1),
+            (space::ONE_BYTE, 0x9a | 0xea) => (self.tail.saturating_sub(2), 2),
+            (space::TWO_BYTE, 0x78) if self.tail == 2 => (1, 1),
+            (space::AMD_3DNOW, _) => (0, 0),
+            _ => (self.tail, 0),
+        }
+    }
+    fn field(&self, offset: usize, size: u8) -> Option<Field> {
+        let bytes = self.bytes.get(offset..offset + usize::from(size))?;
+        let mut value = [0; 8];
+        for (to, from) in value.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        let unused = 64 - 8 * u32::from(size.clamp(1, 8));
+        let value = i64::from_le_bytes(value).wrapping_shl(unused).wrapping_shr(unused);
+        Some(Field { offset: offset as u8, size, value })
+    }
+    /// Operand size by prefixes and mode alone, in bytes.
+    pub(super) fn plain_operand_size(&self) -> u8 {
+        let evex_66 = self.space == space::EVEX_MAP4 && self.pp == 1;
+        let small = self.prefixes & Prefixes::OPERAND_SIZE as u8 != 0 || evex_66;
+        match self.mode.bits {
+            Bits::B64 if self.w() => 8,
+            Bits::B64 if self.shape & shape::NEAR != 0 && self.mode.vendor == Vendor::Intel => 8,
+            Bits::B16 => {
+                if small {
+                    4
+                } else {
+                    2
+                }
+            }
+            _ => {
+                if small {
+                    2
+                } else {
+                    4
+                }
+            }
+        }
+    }
+    /// Effective address size in bytes (2, 4, 8).
+    #[inline]
+    pub fn address_size(&self) -> u8 {
+        let other = self.prefixes & Prefixes::ADDRESS_SIZE as u8 != 0;
+        match (self.mode.bits, other) {
+            (Bits::B64, false) => 8,
+            (Bits::B64, true) | (Bits::B32, false) | (Bits::B16, true) => 4,
+            (Bits::B32, true) | (Bits::B16, false) => 2,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Where control goes.
+
+use super::general::space;
+use super::insn::shape;
+use super::{Insn, Reg, Vendor};
+use crate::{Flow, Target};
+
+const FLOWS: [Flow; 16] = [
+    Flow::Next,
+    Flow::Jump,
+    Flow::ConditionalJump,
+    Flow::Call,
+    Flow::Return,
+    Flow::Syscall,
+    Flow::Interrupt,
+    Flow::Trap,
+    Flow::Far,
+    Flow::Transaction,
+    Flow::Privileged,
+    Flow::Faulting,
+    Flow::Next,
+    Flow::Next,
+    Flow::Next,
+    Flow::Next,
+];
+
+impl Insn {
+    /// What it does to the flow of control.
+    #[inline]
+    pub fn flow(&self) -> Flow {
+        FLOWS[usize::from(self.flow & 15)]
+    }
+    /// Where a change of flow goes.
+    pub fn target(&self) -> Target {
+        match self.flow() {
+            Flow::Jump | Flow::ConditionalJump | Flow::Call => self.near_target(),
+            Flow::Return => Target::Stack,
+            Flow::Transaction if self.opcode == 0xc7 => self.relative(),
+            Flow::Far => self.far_target(),
+            _ => Target::None,
+        }
+    }
+    fn relative(&self) -> Target {
+        self.immediate().map_or(Target::None, |field| Target::Relative(field.value))
+    }
+    fn near_target(&self) -> Target {
+        if self.space == space::REX2 {
+            return self.immediate().map_or(Target::None, |field| Target::Absolute(field.value as u64));
+        }
+        if self.shape & shape::MODRM == 0 {
+            return self.relative();
+        }
+        if self.is_register_form() { Target::Register(Reg::gpr(self.rm())) } else { Target::Memory }
+    }
+    fn far_target(&self) -> Target {
+        match (self.space, self.opcode) {
+            (space::ONE_BYTE, 0x9a | 0xea) => self.immediate().map_or(Target::None, |field| {
+                let unused = 64 - 8 * u32::from(field.size.clamp(1, 8));
+                Target::Absolute((field.value as u64).wrapping_shl(unused).wrapping_shr(unused))
+            }),
+            (space::ONE_BYTE, 0xff) => Target::Memory,
+            (space::ONE_BYTE, 0xca | 0xcb | 0xcf) => Target::Stack,
+            (space::TWO_BYTE, 0x01) if self.pp == 2 => Target::Stack,
+            _ => Target::None,
+        }
+    }
+    /// The target address of a direct branch at `pc`, truncated as the operand size and vendor command.
+    pub fn target_address(&self, pc: u64) -> Option<u64> {
+        let distance = match self.target() {
+            Target::Relative(distance) => distance,
+            Target::Absolute(address) => return Some(address),
+            _ => return None,
+        };
+        let target = pc.wrapping_add(u64::from(self.len)).wrapping_add_signed(distance);
+        Some(match self.branch_size() {
+            2 => target & 0xffff,
+            4 => target & 0xffff_ffff,
+            _ => target,
+        })
+    }
+    /// Bytes of rip that a near branch leaves.
+    fn branch_size(&self) -> u8 {
+        match (self.mode.bits, self.plain_operand_size()) {
+            (super::Bits::B64, 2) if self.mode.vendor == Vendor::Amd => 2,
+            (super::Bits::B64, _) => 8,
+            (_, size) => size,
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The general path: prefixes, all modes, all encodings.
+
+use super::decode::{out_of_bytes, shape_of};
+use super::entry::{self, GROUP3, MODRM, MOFFS, NEAR};
+use super::insn::{NO_SEGMENT, ext, shape};
+use super::validity::{self, Rule};
+use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, Prefixes, Vendor, vector};
+
+/// An instruction while it is decoded.
+pub(super) struct Decoder<'a> {
+    pub(super) chunk: &'a [u8; MAX_LEN],
+    pub(super) available: usize,
+    pub(super) insn: Insn,
+}
+
+/// Opcode spaces by number.
+pub(super) mod space {
+    pub(in super::super) const ONE_BYTE: u8 = 0;
+    pub(in super::super) const TWO_BYTE: u8 = 1;
+    pub(in super::super) const M0F38: u8 = 2;
+    pub(in super::super) const M0F3A: u8 = 3;
+    pub(in super::super) const AMD_3DNOW: u8 = 4;
+    /// VEX maps 1, 2, 3, 5, 7.
+    pub(in super::super) const VEX: u8 = 5;
+    /// XOP maps 8, 9, 10.
+    pub(in super::super) const XOP: u8 = 10;
+    /// EVEX maps 1 to 7.
+    pub(in super::super) const EVEX: u8 = 13;
+    pub(in super::super) const EVEX_MAP4: u8 = 16;
+    pub(in super::super) const REX2: u8 = 20;
+}
+
+#[inline(never)]
+pub(super) fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
+    let insn = Insn {
+        bytes: *chunk,
+        len: 0,
+        mode,
+        space: 0,
+        opcode_at: 0,
+        opcode: 0,
+        flow: 0,
+        tail: 0,
+        shape: 0,
+        prefixes: 0,
+        segment: NO_SEGMENT,
+        ext: 0,
+        vvvv: 0,
+        p2: 0,
+        pp: 0,
+    };
+    let mut decoder = Decoder { chunk, available, insn };
+    decoder.prefixes()?;
+    Ok(decoder.insn)
+}
+
+impl Decoder<'_> {
+    /// The byte at `at`, which the instruction certainly has.
+    pub(super) fn byte(&self, at: u8) -> Result<u8, Error> {
+        match self.chunk.get(usize::from(at)) {
+            Some(byte) if usize::from(at) < self.available => Ok(*byte),
+            _ => Err(out_of_bytes(self.chunk, self.available)),
+        }
+    }
+
+    pub(super) fn error(&self, kind: ErrorKind, offset: u8) -> Error {
+        Error { kind, offset, byte: self.byte(offset).unwrap_or(0) }
+    }
+
+    fn is_64(&self) -> bool {
+        self.insn.mode.bits == Bits::B64
+    }
+
+    fn prefixes(&mut self) -> Result<(), Error> {
+        let mut at = 0;
+        loop {
+            let byte = self.byte(at)?;
+            let insn = &mut self.insn;
+            match byte {
+                0x66 => insn.prefixes |= Prefixes::OPERAND_SIZE as u8,
+                0x67 => insn.prefixes |= Prefixes::ADDRESS_SIZE as u8,
+                0xf0 => insn.prefixes |= Prefixes::LOCK as u8,
+                0xf2 => {
+                    insn.prefixes |= Prefixes::REPNE as u8;
+                    insn.pp = 3;
+                }
+                0xf3 => {
+                    insn.prefixes |= Prefixes::REP as u8;
+                    insn.pp = 2;
+                }
+                0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 => {
+                    insn.prefixes |= Prefixes::SEGMENT as u8;
+                    if byte >= 0x64 {
+                        insn.segment = byte & 7;
+                    } else if insn.mode.bits != Bits::B64 {
+                        insn.segment = byte >> 3 & 3;
+                    }
+                }
+                0x40..=0x4f if insn.mode.bits == Bits::B64 => {
+                    insn.ext = byte & 15 | ext::REX;
+                    at += 1;
+                    continue;
+                }
+                _ => return self.opcode(at, byte),
+            }
+            // A REX counts only right before the opcode.
+            insn.ext = 0;
+            at += 1;
+        }
+    }
+
+    fn opcode(&mut self, at: u8, opcode: u8) -> Result<(), Error> {
+        let next = |d: &Self| d.byte(at + 1);
+        match opcode {
+            0x0f => match next(self)? {
+                0x38 => self.legacy(space::M0F38, at + 2),
+                0x3a => self.legacy(space::M0F3A, at + 2),
+                0x0f => self.legacy(space::AMD_3DNOW, at + 1),
+                _ => self.legacy(space::TWO_BYTE, at + 1),
+            },
+            0xc4 | 0xc5 if self.is_64() || next(self)? >= 0xc0 => vector::vex(self, at),
+            0x62 if self.is_64() || next(self)? >= 0xc0 => vector::evex(self, at),
+            0x8f if next(self)? & 0x1f >= 8 => vector::xop(self, at),
+            0xd5 if self.is_64() => self.rex2(at),
+            _ => self.legacy(space::ONE_BYTE, at),
+        }
+    }
+
+    /// D5, then M0 R4 X4 B4 W R X B (APX 3.1.1).
+    fn rex2(&mut self, at: u8) -> Result<(), Error> {
+        if self.insn.ext != 0 {
+            return Err(self.error(ErrorKind::Prefix, at));
+        }
+        let payload = self.byte(at + 1)?;
+        let opcode = self.byte(at + 2)?;
+        let bit = |n: u8, to: u8| if payload >> n & 1 != 0 { to } else { 0 };
+        self.insn.ext = payload & 15 | ext::REX | bit(4, ext::B4) | bit(5, ext::X4) | bit(6, ext::R4);
+        self.insn.shape |= shape::REX2;
+        let row = opcode >> 4;
+        if payload & 0x80 != 0 {
+            if matches!(row, 3 | 8) || opcode == 0x0f {
+                return Err(self.error(ErrorKind::Opcode, at + 2));
+            }
+            let modrm_reg = self.byte(at + 3).map_or(0, |modrm| if modrm < 0xc0 { modrm >> 3 & 7 } else { 0 });
+            // XSAVE and its kin have no REX2 form.
+            if matches!((opcode, modrm_reg), (0xae, 4..=6) | (0xc7, 3..=5)) {
+                return Err(self.error(ErrorKind::Opcode, at + 2));
+            }
+            return self.legacy(space::TWO_BYTE, at + 2);
+        }
+        if opcode == 0xa1 {
+            return self.jmpabs(at + 2);
+        }
+        let prefix = matches!(
+            opcode,
+            0x0f | 0x26 | 0x2e | 0x36 | 0x3e | 0x62 | 0x64..=0x67 | 0xc4 | 0xc5 | 0xd5 | 0xf0 | 0xf2 | 0xf3
+        );
+        if matches!(row, 4 | 7 | 10 | 14) || prefix {
+            return Err(self.error(ErrorKind::Opcode, at + 2));
+        }
+        self.legacy(space::ONE_BYTE, at + 2)
+    }
+
+    fn jmpabs(&mut self, at: u8) -> Result<(), Error> {
+        let fields = ext::W | ext::B | ext::X | ext::R | ext::B4 | ext::X4 | ext::R4;
+        let prefixes =
+            Prefixes::LOCK | Prefixes::OPERAND_SIZE | Prefixes::ADDRESS_SIZE | Prefixes::REP | Prefixes::REPNE;
+        if u16::from(self.insn.prefixes) & prefixes != 0 {
+            return Err(self.error(ErrorKind::Prefix, 0));
+        }
+        if self.insn.ext & fields != 0 {
+            return Err(self.error(ErrorKind::Reserved, at - 1));
+        }
+        self.insn.space = space::REX2;
+        self.insn.opcode = 0xa1;
+        self.insn.opcode_at = at;
+        self.insn.flow = crate::Flow::Jump as u8;
+        self.insn.tail = 8;
+        self.finish(at + 1)
+    }
+
+    /// Operand size's number: 0, 1, 2 for 2, 4, 8 bytes.
+    fn operand_size(&self) -> u32 {
+        let small = u32::from(self.insn.prefixes) & u32::from(Prefixes::OPERAND_SIZE) != 0;
+        match self.insn.mode.bits {
+            Bits::B64 if self.insn.ext & ext::W != 0 => 2,
+            Bits::B16 => u32::from(small),
+            _ => u32::from(!small),
+        }
+    }
+
+    fn legacy(&mut self, space: u8, at: u8) -> Result<(), Error> {
+        let opcode = self.byte(at)?;
+        let entry = match space {
+            space::ONE_BYTE => entry::one_byte(opcode),
+            space::TWO_BYTE => entry::two_byte(opcode),
+            // All of these maps have a modrm byte; 0F 3A an immediate byte, 3DNow! its opcode in that place.
+            space::M0F38 => MODRM,
+            _ => MODRM | 0x111,
+        };
+        let insn = &mut self.insn;
+        insn.space = space;
+        insn.opcode = opcode;
+        insn.opcode_at = at;
+        insn.shape |= shape_of(entry);
+        if insn.pp == 0 && insn.prefixes & Prefixes::OPERAND_SIZE as u8 != 0 {
+            insn.pp = 1;
+        }
+        let mut size = self.operand_size();
+        let near_on_intel = entry & NEAR != 0 && self.is_64() && self.insn.mode.vendor == Vendor::Intel;
+        if near_on_intel {
+            size = size.max(1);
+        }
+        let mut tail = entry::immediate(entry, size) as u8;
+        if entry & MOFFS != 0 {
+            tail = self.insn.address_size();
+        }
+        if space == space::TWO_BYTE && matches!(opcode, 0xb9 | 0xff) && self.insn.mode.vendor == Vendor::Amd {
+            self.insn.shape &= !shape::MODRM;
+        }
+        let mut end = at + 1;
+        let mut modrm = 0xc0;
+        if self.insn.shape & shape::MODRM != 0 {
+            modrm = self.byte(end)?;
+            end = self.after_modrm(end)?;
+            if entry & GROUP3 != 0 && modrm & 0x30 != 0 {
+                tail = 0;
+            }
+            if entry & entry::ANY_MOD != 0 {
+                modrm |= 0xc0;
+            }
+        }
+        if space == space::AMD_3DNOW {
+            self.insn.opcode = self.byte(end)?;
+            self.insn.opcode_at = end;
+        }
+        let rule = self.check(self.legacy_key(modrm))?;
+        // extrq and insertq share their opcode with vmread, which has no immediate.
+        if rule.immediate() == 3 && space == space::TWO_BYTE {
+            tail = 2;
+        }
+        if matches!(opcode, 0x20..=0x23) && space == space::TWO_BYTE {
+            self.check_control_register(modrm, at)?;
+        }
+        self.insn.flow = rule.flow();
+        self.insn.tail = tail;
+        self.finish(end)
+    }
+
+    /// Of cr8 to cr15 only cr8 exists, of dr8 to dr15 none (SDM vol. 2B, MOV to and from control and debug registers).
+    fn check_control_register(&self, modrm: u8, at: u8) -> Result<(), Error> {
+        let high = self.insn.ext & ext::R != 0 && (modrm & 0x38 != 0 || self.insn.opcode & 1 != 0);
+        if self.insn.ext & ext::R4 != 0 || high {
+            return Err(self.error(ErrorKind::Operand, at + 1));
+        }
+        Ok(())
+    }
+
+    fn legacy_key(&self, modrm: u8) -> u64 {
+        let insn = &self.insn;
+        let b = insn.ext & (ext::B | ext::B4) != 0;
+        let lock = insn.prefixes & Prefixes::LOCK as u8 != 0;
+        let key = insn.common_key(modrm) | 1 << validity::L | 1 << (validity::V + u32::from(b));
+        let key = key | 1 << validity::AAA | 1 << validity::Z | 1 << validity::B;
+        match (lock, modrm >= 0xc0) {
+            (false, _) => key,
+            (true, false) => key | validity::LOCK_MEM,
+            (true, true) => key | validity::LOCK_REG,
+        }
+    }
+
+    /// Matches the rules of the opcode.
+    pub(super) fn check(&self, key: u64) -> Result<Rule, Error> {
+        let list = validity::list(self.insn.space, self.insn.opcode);
+        if let Some((_, rule)) = validity::find(list, key) {
+            return Ok(rule);
+        }
+        if self.insn.mode.lenient
+            && let Some((_, rule)) = validity::find(list, validity::without_reserved(key))
+        {
+            return Ok(rule);
+        }
+        let kind = validity::reason(list, key);
+        let at = self.insn.opcode_at;
+        let lock = self.chunk.iter().position(|b| *b == 0xf0).unwrap_or(0);
+        Err(match kind {
+            ErrorKind::Lock => self.error(kind, lock as u8),
+            ErrorKind::Operand => self.error(kind, at + 1),
+            _ => self.error(kind, at),
+        })
+    }
+
+    /// Offset behind the modrm byte at `at`, its SIB byte and displacement.
+    pub(super) fn after_modrm(&self, at: u8) -> Result<u8, Error> {
+        let modrm = self.byte(at)?;
+        if self.insn.shape & shape::ANY_MOD != 0 {
+            return Ok(at + 1);
+        }
+        if self.insn.address_size() == 2 {
+            return Ok(at
+                + 1
+                + match (modrm >> 6, modrm & 7) {
+                    (0, 6) | (2, _) => 2,
+                    (1, _) => 1,
+                    _ => 0,
+                });
+        }
+        let after = entry::modrm(modrm);
+        let mut end = at + 1 + (after & 15);
+        if after & 0x20 != 0 && self.byte(at + 1)? & 7 == 5 {
+            end += 4;
+        }
+        Ok(end)
+    }
+
+    /// Sets the length: immediates begin at `end`.
+    pub(super) fn finish(&mut self, end: u8) -> Result<(), Error> {
+        let len = end + self.insn.tail;
+        if usize::from(len) > self.available {
+            return Err(out_of_bytes(self.chunk, self.available));
+        }
+        self.insn.len = len;
+        Ok(())
+    }
+}
+
+impl Insn {
+    /// The part of a key that all encodings share.
+    pub(super) fn common_key(&self, modrm: u8) -> u64 {
+        let bit = |base: u32, value: u32| 1u64 << (base + value);
+        let mode = if modrm >= 0xc0 { validity::REG } else { validity::MEM };
+        bit(validity::PP, u32::from(self.pp & 3))
+            | bit(validity::W, u32::from(self.ext & ext::W != 0))
+            | bit(validity::BITS, u32::from(self.mode.bits != Bits::B64))
+            | bit(validity::VENDOR, u32::from(self.mode.vendor == Vendor::Amd))
+            | mode
+            | bit(validity::EXT, u32::from(modrm >> 3 & 7))
+            | bit(validity::RM, u32::from(modrm & 7))
+    }
+}

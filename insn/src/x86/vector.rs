@@ -1,0 +1,180 @@
+//! VEX, XOP and EVEX.
+
+use super::general::{Decoder, space};
+use super::insn::{ext, shape};
+use super::{Bits, Error, ErrorKind, Prefixes, validity};
+
+/// Legacy prefixes and REX that must not stand before VEX, XOP and EVEX (SDM vol. 2A 2.3.2 to 2.3.4).
+fn check_prefixes(d: &Decoder, at: u8) -> Result<(), Error> {
+    let forbidden = Prefixes::LOCK | Prefixes::REP | Prefixes::REPNE | Prefixes::OPERAND_SIZE;
+    if u16::from(d.insn.prefixes) & forbidden != 0 || d.insn.ext != 0 {
+        return Err(d.error(ErrorKind::Prefix, at));
+    }
+    Ok(())
+}
+
+/// C5 and C4.
+pub(super) fn vex(d: &mut Decoder, at: u8) -> Result<(), Error> {
+    check_prefixes(d, at)?;
+    let p0 = d.byte(at + 1)?;
+    if d.chunk.get(usize::from(at)) == Some(&0xc5) {
+        if p0 & 0x80 == 0 {
+            d.insn.ext = ext::R;
+        }
+        d.insn.space = space::VEX;
+        return three(d, at + 2, p0 & 0x7f);
+    }
+    d.insn.space = match p0 & 0x1f {
+        map @ 1..=3 => space::VEX + map - 1,
+        5 => space::VEX + 3,
+        7 => space::VEX + 4,
+        _ => return Err(d.error(ErrorKind::Opcode, at + 1)),
+    };
+    inverted_rxb(d, p0);
+    let p1 = d.byte(at + 2)?;
+    three(d, at + 3, p1)
+}
+
+/// 8F.
+pub(super) fn xop(d: &mut Decoder, at: u8) -> Result<(), Error> {
+    check_prefixes(d, at)?;
+    let p0 = d.byte(at + 1)?;
+    d.insn.space = match p0 & 0x1f {
+        map @ 8..=10 => space::XOP + map - 8,
+        _ => return Err(d.error(ErrorKind::Opcode, at + 1)),
+    };
+    inverted_rxb(d, p0);
+    let p1 = d.byte(at + 2)?;
+    three(d, at + 3, p1)
+}
+
+fn inverted_rxb(d: &mut Decoder, p0: u8) {
+    let clear = |mask: u8, to: u8| if p0 & mask == 0 { to } else { 0 };
+    d.insn.ext |= clear(0x80, ext::R) | clear(0x40, ext::X) | clear(0x20, ext::B);
+}
+
+/// W, vvvv, L and pp, then the opcode.
+fn three(d: &mut Decoder, at: u8, p1: u8) -> Result<(), Error> {
+    let opcode = d.byte(at)?;
+    let insn = &mut d.insn;
+    insn.opcode = opcode;
+    insn.opcode_at = at;
+    if p1 & 0x80 != 0 {
+        insn.ext |= ext::W;
+    }
+    insn.vvvv = !(p1 >> 3) & 15;
+    insn.p2 = (p1 & 4) << 3;
+    insn.pp = p1 & 3;
+    let mut modrm = 0xc0;
+    let mut end = at + 1;
+    // Only vzeroupper and vzeroall have none.
+    if insn.space != space::VEX || opcode != 0x77 {
+        insn.shape |= shape::MODRM;
+        modrm = d.byte(end)?;
+        end = d.after_modrm(end)?;
+    }
+    let unused = if d.insn.vvvv == 0 { 0 } else { 2 };
+    let key = d.insn.common_key(modrm)
+        | 1 << (validity::L + u32::from(p1 >> 2 & 1))
+        | 1 << (validity::V + unused)
+        | 1 << validity::AAA
+        | 1 << validity::Z
+        | 1 << validity::B;
+    complete(d, modrm, key, end)
+}
+
+/// 62.
+pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
+    check_prefixes(d, at)?;
+    let (p0, p1, p2) = (d.byte(at + 1)?, d.byte(at + 2)?, d.byte(at + 3)?);
+    let opcode = d.byte(at + 4)?;
+    let modrm = d.byte(at + 5)?;
+    let long = d.insn.mode.bits == Bits::B64;
+    if p1 & 4 == 0 && (modrm >= 0xc0 || !long) {
+        return Err(d.error(ErrorKind::Mvex, at + 2));
+    }
+    if !long && (p0 & 8 != 0 || p2 & 8 == 0) {
+        return Err(d.error(ErrorKind::Reserved, at + 1));
+    }
+    d.insn.space = match p0 & 7 {
+        map @ 1..=7 => space::EVEX + map - 1,
+        _ => return Err(d.error(ErrorKind::Opcode, at + 1)),
+    };
+    inverted_rxb(d, p0);
+    let set = |on: bool, to: u8| if on { to } else { 0 };
+    let insn = &mut d.insn;
+    insn.ext |= set(p1 & 0x80 != 0, ext::W) | set(p0 & 8 != 0, ext::B4) | set(p1 & 4 == 0, ext::X4);
+    insn.ext |= set(long && p0 & 0x10 == 0, ext::R4);
+    insn.vvvv = !(p1 >> 3) & 15 | set(p2 & 8 == 0, 16);
+    insn.p2 = p2;
+    insn.pp = p1 & 3;
+    insn.opcode = opcode;
+    insn.opcode_at = at + 4;
+    insn.shape |= shape::MODRM;
+    let end = d.after_modrm(at + 5)?;
+    let key = d.insn.common_key(modrm) | d.insn.evex_key(modrm);
+    complete(d, modrm, key, end)
+}
+
+fn complete(d: &mut Decoder, modrm: u8, key: u64, end: u8) -> Result<(), Error> {
+    let rule = d.check(key)?;
+    if rule.needs_sib() && modrm < 0xc0 && d.insn.address_size() == 2 {
+        return Err(d.error(ErrorKind::Operand, d.insn.opcode_at + 1));
+    }
+    d.insn.tail = match rule.immediate() {
+        2 if d.insn.plain_operand_size() == 2 => 2,
+        2 => 4,
+        3 => 2,
+        bytes => bytes,
+    };
+    d.insn.flow = rule.flow();
+    d.finish(end)?;
+    if d.insn.names_a_register_twice(rule.check()) {
+        return Err(d.error(ErrorKind::SameRegister, d.insn.opcode_at + 1));
+    }
+    Ok(())
+}
+
+impl super::Insn {
+    /// EVEX's part of a key; map 4 reads z, L, b, V' and aaa in its own way (APX 3.1.2.3).
+    fn evex_key(&self, modrm: u8) -> u64 {
+        let bit = |base: u32, value: u32| 1u64 << (base + value);
+        let p2 = self.p2;
+        let register = modrm >= 0xc0;
+        let aaa = match p2 & 7 {
+            0 => 0,
+            4 => 1,
+            _ => 2,
+        };
+        let v = match self.vvvv {
+            0 => 0,
+            16 => 1,
+            _ => 2,
+        };
+        let b = match (p2 & 0x10 != 0, register) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+        };
+        let z = match (p2 & 0x80 != 0, p2 & 7) {
+            (false, _) => 0,
+            (true, 0) => 2,
+            (true, _) => 1,
+        };
+        let rounding = b == 2 && self.space != space::EVEX_MAP4;
+        let l = if rounding { 2 } else { u32::from(p2 >> 5 & 3) };
+        bit(validity::L, l) | bit(validity::V, v) | bit(validity::AAA, aaa) | bit(validity::Z, z) | bit(validity::B, b)
+    }
+
+    /// Whether registers that must differ do not (kinds of `Rule::check`).
+    fn names_a_register_twice(&self, check: u8) -> bool {
+        let index = self.sib().unwrap_or(0) >> 3 & 7 | self.extension(ext::X, 8);
+        match check {
+            1 => self.reg() == index || self.reg() == self.vvvv || self.vvvv == index,
+            2 => self.reg() == (index | self.vvvv & 16),
+            3 => self.reg() == self.vvvv || self.reg() == self.rm() || self.rm() == self.vvvv,
+            4 => self.reg() == self.vvvv || (self.is_register_form() && self.reg() == self.rm()),
+            _ => false,
+        }
+    }
+}

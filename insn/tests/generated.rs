@@ -1,0 +1,14 @@
+//! The generated tables are what opcodes.txt gives.
+
+use std::process::Command;
+
+#[test]
+fn tables_are_in_sync_with_opcodes_txt() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["run", "--quiet", "--package", "insn-gen", "--", "--check"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
