@@ -1,5 +1,9 @@
 //! What crosses rooms: the hardware oracle, lockstep against the unprobed program, whole programs.
 
+#[cfg(target_arch = "x86_64")]
+pub mod oracle;
+mod random;
 mod skip;
 
+pub use random::Random;
 pub use skip::skip;

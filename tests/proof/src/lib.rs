@@ -1,0 +1,129 @@
+//! Everything that insn and stepping offer, behind symbols that can be linked one by one.
+//!
+//! The panic handler calls a function that nothing defines: a link succeeds only where no panic can be reached.
+#![no_std]
+
+use core::hint::black_box;
+use core::panic::PanicInfo;
+
+use insn::x86::{Bits, Insn, Mode, Reg, Vendor, decode};
+use stepping::x86::{Code, Plan, Registers, plan};
+use stepping::{Fault, Memory};
+
+unsafe extern "C" {
+    safe fn a_panic_can_be_reached() -> !;
+    safe fn get_register(number: u8) -> u64;
+    safe fn set_register(number: u8, value: u64);
+    safe fn read_memory(address: u64, buffer: *mut u8, length: usize) -> u64;
+    safe fn write_memory(address: u64, bytes: *const u8, length: usize) -> u64;
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    a_panic_can_be_reached()
+}
+
+/// Any mode.
+fn mode(number: u8) -> Mode {
+    let bits = match number & 3 {
+        0 => Bits::B16,
+        1 => Bits::B32,
+        _ => Bits::B64,
+    };
+    let vendor = if number & 4 == 0 { Vendor::Intel } else { Vendor::Amd };
+    let mode = Mode::new(bits, vendor);
+    if number & 8 == 0 { mode } else { mode.lenient() }
+}
+
+/// # Safety
+/// `bytes` points to `length` bytes.
+unsafe fn decoded(bytes: *const u8, length: usize, number: u8) -> Option<Insn> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { core::slice::from_raw_parts(bytes, length) };
+    decode(bytes, mode(number)).ok()
+}
+
+/// Length, class, target and validity: 0 where the bytes are no instruction.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn insn_classify(bytes: *const u8, length: usize, number: u8, pc: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    let Some(insn) = (unsafe { decoded(bytes, length, number) }) else { return 0 };
+    insn.len() as u64 | (insn.flow() as u64) << 8 | insn.target_address(pc).unwrap_or(0) << 16
+}
+
+/// Every question that an instruction answers.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn insn_everything(bytes: *const u8, length: usize, number: u8, pc: u64) {
+    // SAFETY: the caller's promise.
+    let Some(insn) = (unsafe { decoded(bytes, length, number) }) else { return };
+    black_box((insn.len(), insn.bytes().len(), insn.mode(), insn.encoding(), insn.map(), insn.opcode()));
+    black_box((insn.opcode_offset(), insn.prefixes(), insn.modrm_offset(), insn.modrm(), insn.sib_offset(), insn.sib()));
+    black_box((insn.reg(), insn.rm(), insn.w(), insn.vvvv(), insn.displacement(), insn.immediate(), insn.immediate2()));
+    black_box((insn.operand_size(), insn.address_size(), insn.memory(), insn.implicit_memory()));
+    black_box((insn.is_rip_relative(), insn.rip_relative_address(pc), insn.flow(), insn.target()));
+    black_box((insn.target_address(pc), insn.reads(), insn.writes(), insn.flags_read(), insn.flags_written()));
+}
+
+struct Thread;
+
+impl Registers for Thread {
+    fn get(&self, reg: Reg) -> u64 {
+        get_register(reg.number())
+    }
+    fn set(&mut self, reg: Reg, value: u64) {
+        set_register(reg.number(), value);
+    }
+}
+
+impl Memory for Thread {
+    fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        fault(read_memory(address, buffer.as_mut_ptr(), buffer.len()))
+    }
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        fault(write_memory(address, bytes.as_ptr(), bytes.len()))
+    }
+}
+
+fn fault(address: u64) -> Result<(), Fault> {
+    if address == 0 { Ok(()) } else { Err(Fault::Page(address)) }
+}
+
+fn translations(code: &Code, offset: u8) {
+    black_box(code.boosted());
+    if let Some(place) = code.original(offset) {
+        black_box(code.offset(place.pc, place.progress));
+    }
+}
+
+/// Plan, slot at any address, translation of addresses, emulation.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stepping_everything(bytes: *const u8, length: usize, number: u8, pc: u64, at: u64) {
+    // SAFETY: the caller's promise.
+    let Some(insn) = (unsafe { decoded(bytes, length, number) }) else { return };
+    match plan(&insn, pc) {
+        Plan::Emulate(emulate) => {
+            let _ = black_box(emulate.run(&mut Thread, &mut Thread));
+            if let Ok(code) = emulate.slot().assemble(at) {
+                translations(&code, at as u8);
+            }
+        }
+        Plan::Slot(slot) => {
+            if let Ok(code) = slot.assemble(at) {
+                translations(&code, at as u8);
+            }
+        }
+        Plan::Refuse(reason) => {
+            black_box(reason);
+        }
+        _ => {}
+    }
+}

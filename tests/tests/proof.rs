@@ -1,0 +1,86 @@
+//! What the library rooms promise to a kernel, looked for in a linked object.
+#![cfg(target_arch = "x86_64")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Code and tables for length, class, target and validity, in bytes.
+const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
+/// The function that the panic handler of tests/proof calls and nothing defines.
+const PANIC: &str = "a_panic_can_be_reached";
+/// What tests/proof leaves to its user, and what every C library and kernel has.
+const IMPORTED: &[&str] =
+    &["get_register", "set_register", "read_memory", "write_memory", "memcpy", "memmove", "memset", "memcmp", "bcmp"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("proof")
+}
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("proof")
+}
+
+/// The rooms as a static library, optimised as a kernel's code is.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--release", "--quiet", "--locked", "--target-dir"]).arg(target()).current_dir(folder());
+        check(build.output().expect("cargo starts"));
+        target().join("release/libproof.a")
+    })
+}
+
+/// Links what `entry` reaches and nothing else.
+fn link(entry: &str) -> (Output, PathBuf) {
+    let linked = target().join(entry);
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none", "-o"]).arg(&linked);
+    gcc.arg(format!("-Wl,-e,{entry},-u,{entry}")).arg(library());
+    gcc.args(IMPORTED.iter().map(|name| format!("-Wl,--defsym={name}=0x1000")));
+    (gcc.output().expect("gcc starts"), linked)
+}
+
+fn check(output: Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}: {text}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The linked program that `entry` reaches; fails where a panic is among it.
+fn without_panic(entry: &str) -> PathBuf {
+    let (output, linked) = link(entry);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!text.contains(PANIC), "{entry} can panic: {text}");
+    check(output);
+    linked
+}
+
+/// Bytes of the sections whose name begins so.
+fn section_bytes(file: &Path, names: &[&str]) -> u64 {
+    let listing = check(Command::new("size").arg("-A").arg(file).output().expect("size starts"));
+    let sections = listing.lines().filter(|line| names.iter().any(|name| line.starts_with(name)));
+    sections.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
+}
+
+#[test]
+fn no_panic_can_be_reached_from_insn() {
+    without_panic("insn_classify");
+    without_panic("insn_everything");
+}
+
+#[test]
+fn no_panic_can_be_reached_from_stepping() {
+    without_panic("stepping_everything");
+}
+
+#[test]
+fn length_class_and_validity_fit_in_24_kib() {
+    let linked = without_panic("insn_classify");
+    let bytes = section_bytes(&linked, &[".text", ".rodata", ".data"]);
+    println!("length, class, target and validity: {bytes} bytes");
+    assert!(bytes > 1024, "hardly anything was linked: {bytes} bytes");
+    assert!(bytes <= MOST_FOR_CLASSIFYING, "{bytes} bytes");
+}
