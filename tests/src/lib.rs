@@ -1,6 +1,8 @@
 //! What crosses rooms: the hardware oracle, lockstep against the unprobed program, whole programs.
 
 #[cfg(target_arch = "x86_64")]
+pub mod lockstep;
+#[cfg(target_arch = "x86_64")]
 pub mod oracle;
 mod random;
 mod skip;

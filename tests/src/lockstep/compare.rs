@@ -1,0 +1,87 @@
+//! How two runs ended, and in what they differ.
+
+use libc::user_regs_struct;
+
+use super::state::State;
+
+/// Resume flag: set in what an exception saves, of no meaning to the program.
+const RF: u64 = 1 << 16;
+
+/// The stop at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    Signal { number: i32, code: i32, address: u64 },
+    Exited(i32),
+    Killed(i32),
+}
+
+pub(super) struct Ending {
+    pub(super) stop: Stop,
+    pub(super) state: Option<State>,
+}
+
+/// Every difference, in words; empty where there is none.
+pub(super) fn differences(expected: &Ending, found: &Ending) -> Vec<String> {
+    let mut out = Vec::new();
+    if expected.stop != found.stop {
+        out.push(format!("stop: {:x?} in place, {:x?} through the plan", expected.stop, found.stop));
+    }
+    let (Some(expected), Some(found)) = (&expected.state, &found.state) else { return out };
+    for ((name, a), (_, b)) in registers(&expected.regs).into_iter().zip(registers(&found.regs)) {
+        if a != b {
+            out.push(format!("{name}: {a:#x} in place, {b:#x} through the plan"));
+        }
+    }
+    for (name, a, b) in [
+        ("data", &expected.data, &found.data),
+        ("stack", &expected.stack, &found.stack),
+        ("shared", &expected.shared, &found.shared),
+        // The header says which components are in their initial state, not what they hold.
+        ("xsave", &without_header(&expected.xstate), &without_header(&found.xstate)),
+    ] {
+        if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
+            let end = (at + 16).min(a.len());
+            out.push(format!("{name}+{at:#x}: {:02x?} in place, {:02x?} through the plan", &a[at..end], &b[at..end]));
+        }
+    }
+    out
+}
+
+fn without_header(xstate: &[u8]) -> Vec<u8> {
+    let mut copy = xstate.to_vec();
+    if let Some(header) = copy.get_mut(512..576) {
+        header.fill(0);
+    }
+    copy
+}
+
+fn registers(regs: &user_regs_struct) -> [(&'static str, u64); 26] {
+    [
+        ("rip", regs.rip),
+        ("rflags", regs.eflags & !RF),
+        ("rax", regs.rax),
+        ("rcx", regs.rcx),
+        ("rdx", regs.rdx),
+        ("rbx", regs.rbx),
+        ("rsp", regs.rsp),
+        ("rbp", regs.rbp),
+        ("rsi", regs.rsi),
+        ("rdi", regs.rdi),
+        ("r8", regs.r8),
+        ("r9", regs.r9),
+        ("r10", regs.r10),
+        ("r11", regs.r11),
+        ("r12", regs.r12),
+        ("r13", regs.r13),
+        ("r14", regs.r14),
+        ("r15", regs.r15),
+        ("cs", regs.cs),
+        ("ss", regs.ss),
+        ("ds", regs.ds),
+        ("es", regs.es),
+        ("fs", regs.fs),
+        ("gs", regs.gs),
+        ("fs_base", regs.fs_base),
+        ("gs_base", regs.gs_base),
+    ]
+}

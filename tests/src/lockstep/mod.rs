@@ -1,0 +1,19 @@
+//! Lockstep against the hardware: a program runs once undisturbed and once through the plan of one of its instructions, and
+//! every register, every byte of memory and the signal at the end must be the same.
+
+mod child;
+mod compare;
+mod generator;
+mod image;
+mod lab;
+mod program;
+mod registers;
+mod rng;
+mod state;
+mod sys;
+
+pub use generator::Generator;
+pub use lab::{Case, Check, Lab, Placement, Way};
+pub use program::{CODE_SIZE, DATA_SIZE, Layout, SITE, STACK_SIZE};
+pub use rng::Rng;
+pub use state::State;

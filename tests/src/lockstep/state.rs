@@ -1,0 +1,166 @@
+//! What a thread can see of itself.
+
+use std::arch::x86_64::__cpuid_count;
+use std::ops::Range;
+
+use insn::x86::Bits;
+use libc::user_regs_struct;
+
+use super::program::{DATA_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
+use super::rng::Rng;
+
+/// Registers and memory of the child before or after a run.
+#[derive(Clone)]
+pub struct State {
+    /// General registers, flags, selectors and segment bases.
+    pub regs: user_regs_struct,
+    /// XSAVE area, standard format.
+    pub xstate: Vec<u8>,
+    /// Data window.
+    pub data: Vec<u8>,
+    /// Stack window.
+    pub stack: Vec<u8>,
+    /// Window shared with forked children.
+    pub shared: Vec<u8>,
+    /// Where these windows lie.
+    pub layout: Layout,
+}
+
+/// XSAVE components that are made random (SDM vol. 1, 13.1): x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM.
+const RANDOM_COMPONENTS: u64 = 0xe7;
+/// Flags that are made random: CF, PF, AF, ZF, SF, DF, OF.
+const RANDOM_FLAGS: u64 = 0xcd5;
+
+impl State {
+    /// A random state. Registers point into the data often, rsp into the middle of the stack always.
+    pub(super) fn random(bits: Bits, layout: Layout, base: &State, rng: &mut Rng) -> State {
+        let mut state = State {
+            regs: base.regs,
+            xstate: base.xstate.clone(),
+            data: vec![0; DATA_SIZE as usize],
+            stack: vec![0; STACK_SIZE as usize],
+            shared: vec![0; SHARED_SIZE as usize],
+            layout,
+        };
+        rng.fill(&mut state.data);
+        rng.fill(&mut state.stack);
+        let mut value = || {
+            let value = match rng.below(8) {
+                0..=4 => layout.data + DATA_SIZE / 4 + rng.below(DATA_SIZE / 2),
+                5 => rng.below(256),
+                _ => rng.next(),
+            };
+            if bits == Bits::B64 { value } else { value & 0xffff_ffff }
+        };
+        let regs = &mut state.regs;
+        for register in
+            [&mut regs.rax, &mut regs.rcx, &mut regs.rdx, &mut regs.rbx, &mut regs.rbp, &mut regs.rsi, &mut regs.rdi]
+        {
+            *register = value();
+        }
+        if bits == Bits::B64 {
+            for register in [
+                &mut regs.r8,
+                &mut regs.r9,
+                &mut regs.r10,
+                &mut regs.r11,
+                &mut regs.r12,
+                &mut regs.r13,
+                &mut regs.r14,
+                &mut regs.r15,
+            ] {
+                *register = value();
+            }
+            regs.fs_base = layout.data + 0x1000;
+            regs.gs_base = layout.data + 0x2000;
+        }
+        regs.rsp = layout.stack + STACK_SIZE / 2 + 8 * rng.below(64);
+        regs.eflags = 0x202 | rng.next() & RANDOM_FLAGS;
+        regs.orig_rax = u64::MAX;
+        state.randomize_vectors(rng);
+        state
+    }
+
+    fn randomize_vectors(&mut self, rng: &mut Rng) {
+        // Control word, status word (top of stack random), tags, FOP, FIP, FDP, MXCSR as after a reset.
+        let top = (rng.below(8) as u16) << 11;
+        self.xstate[0..2].copy_from_slice(&0x37f_u16.to_le_bytes());
+        self.xstate[2..4].copy_from_slice(&top.to_le_bytes());
+        self.xstate[4] = rng.next() as u8 | 0x0f;
+        self.xstate[5..24].fill(0);
+        self.xstate[24..28].copy_from_slice(&0x1f80_u32.to_le_bytes());
+        for register in 0..8 {
+            let exponent = 0x3fff + rng.below(16) as u16;
+            let at = 32 + 16 * register;
+            rng.fill(&mut self.xstate[at..at + 8]);
+            self.xstate[at + 7] |= 0x80;
+            self.xstate[at + 8..at + 10].copy_from_slice(&exponent.to_le_bytes());
+            self.xstate[at + 10..at + 16].fill(0);
+        }
+        rng.fill(&mut self.xstate[160..416]);
+        let enabled = self.xcr0() & RANDOM_COMPONENTS;
+        for component in 2..8 {
+            if enabled >> component & 1 != 0 {
+                let range = component_range(component);
+                rng.fill(&mut self.xstate[range]);
+            }
+        }
+        let present = self.xcr0() & RANDOM_COMPONENTS | u64_at(&self.xstate, 512);
+        self.xstate[512..520].copy_from_slice(&present.to_le_bytes());
+    }
+
+    /// The features that the kernel has enabled, as it notes them in the software-reserved bytes.
+    fn xcr0(&self) -> u64 {
+        u64_at(&self.xstate, 464)
+    }
+
+    /// Address of the last x87 instruction.
+    pub(super) fn fip(&self) -> u64 {
+        u64_at(&self.xstate, 8)
+    }
+
+    pub(super) fn set_fip(&mut self, address: u64) {
+        self.xstate[8..16].copy_from_slice(&address.to_le_bytes());
+    }
+
+    /// Sets MXCSR.
+    pub fn set_mxcsr(&mut self, value: u32) {
+        self.xstate[24..28].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// Sets the low 128 bits of a vector register.
+    pub fn set_xmm(&mut self, register: usize, bytes: [u8; 16]) {
+        self.xstate[160 + 16 * register..][..16].copy_from_slice(&bytes);
+    }
+
+    /// Puts `bytes` at an address in one of the windows.
+    ///
+    /// # Panics
+    /// Where no window holds them.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        let windows = [
+            (self.layout.data, &mut self.data),
+            (self.layout.stack, &mut self.stack),
+            (self.layout.shared, &mut self.shared),
+        ];
+        for (base, window) in windows {
+            if let Some(offset) = address.checked_sub(base).map(|offset| offset as usize)
+                && let Some(target) = window.get_mut(offset..offset + bytes.len())
+            {
+                target.copy_from_slice(bytes);
+                return;
+            }
+        }
+        panic!("{address:#x} lies in no window");
+    }
+}
+
+/// Bytes of a component in the standard format (SDM vol. 1, 13.4.3).
+fn component_range(component: u32) -> Range<usize> {
+    let leaf = __cpuid_count(0xd, component);
+    leaf.ebx as usize..(leaf.ebx + leaf.eax) as usize
+}
+
+pub(super) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
+}
