@@ -35,6 +35,8 @@ pub enum Fault {
     Alignment(u64),
     /// An access through a null selector, outside 64-bit mode.
     NullSelector(u16),
+    /// An instruction of APX, which is not enabled.
+    Undefined,
     /// The return address differs from the shadow stack's.
     ControlProtection(u64),
 }

@@ -39,4 +39,17 @@ impl Random {
     pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.below(values.len() as u64) as usize]
     }
+
+    /// True once in `times`.
+    pub const fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// Fills `bytes`.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let random = self.next().to_le_bytes();
+            chunk.copy_from_slice(&random[..chunk.len()]);
+        }
+    }
 }

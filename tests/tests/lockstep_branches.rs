@@ -31,7 +31,8 @@ fn direct_jumps_and_calls_land_where_they_do_in_place() {
 fn conditional_jumps_go_by_the_flags() {
     let mut lab = Lab::x86_64();
     for condition in 0..16 {
-        for text in [format!("{:02x} @code+8040/8", 0x70 + condition), format!("0f{:02x} @code+8100", 0x80 + condition)] {
+        for text in [format!("{:02x} @code+8040/8", 0x70 + condition), format!("0f{:02x} @code+8100", 0x80 + condition)]
+        {
             lab.check(&Case::new(&text, &text).seeds(16)).all(Way::Emulated);
         }
     }
@@ -44,8 +45,23 @@ fn conditional_jumps_go_by_the_flags() {
 fn the_operand_size_prefix_truncates_as_this_vendor_does() {
     let mut lab = Lab::x86_64();
     for text in [
-        "66eb40", "66e94000", "66e9400000000000", "66e84000", "66e8400000000000", "66744000", "660f84400000000000",
-        "66e24000", "66e34000", "66c3", "66c20800", "66ffe0", "66ffd0", "66ff2424", "66ff1424", "6648c3", "6648ffd0",
+        "66eb40",
+        "66e94000",
+        "66e9400000000000",
+        "66e84000",
+        "66e8400000000000",
+        "66744000",
+        "660f84400000000000",
+        "66e24000",
+        "66e34000",
+        "66c3",
+        "66c20800",
+        "66ffe0",
+        "66ffd0",
+        "66ff2424",
+        "66ff1424",
+        "6648c3",
+        "6648ffd0",
     ] {
         let case = Case::new(text, text).seeds(8).with(|s| {
             s.regs.rax = s.layout.code + THERE;
@@ -205,8 +221,19 @@ fn a_call_into_the_vsyscall_page_returns() {
 fn nops_do_nothing_and_are_no_exchange() {
     let mut lab = Lab::x86_64();
     for text in [
-        "90", "6690", "4890", "4090", "f290", "0f1f00", "0f1f440000", "660f1f840000000000", "2e660f1f840000000000",
-        "f30f1efa", "f30f1efb", "0f1fc0", "0f1f05 00000000",
+        "90",
+        "6690",
+        "4890",
+        "4090",
+        "f290",
+        "0f1f00",
+        "0f1f440000",
+        "660f1f840000000000",
+        "2e660f1f840000000000",
+        "f30f1efa",
+        "f30f1efb",
+        "0f1fc0",
+        "0f1f05 00000000",
     ] {
         lab.check(&Case::new(text, text)).all(Way::Emulated);
     }

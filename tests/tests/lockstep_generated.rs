@@ -15,7 +15,7 @@ fn run(mut lab: Lab, cases: u64) {
     let mut failures = Vec::new();
     let mut completed = 0_u64;
     for index in 0..number("LOCKSTEP_CASES", cases) {
-        let bytes = generator.next();
+        let bytes = generator.instruction();
         let case = Case::bytes(&format!("{seed}.{index}"), &bytes).seeds(1).with(move |state| {
             // Alignment checks and unmasked exceptions, now and then.
             if index % 16 == 3 {

@@ -118,11 +118,21 @@ fn sequential(insn: &Insn, map: Map, opcode: u8) -> Class {
 fn conditional(insn: &Insn, map: Map, opcode: u8) -> Class {
     let Some(to) = destination(insn) else { return Class::Leave };
     match (map, opcode) {
-        (Map::OneByte, 0xe0) => Class::Loop(Loop::WhileNotZero, to),
-        (Map::OneByte, 0xe1) => Class::Loop(Loop::WhileZero, to),
+        (Map::OneByte, 0xe0 | 0xe1) => {
+            Class::Loop(if while_zero(insn) { Loop::WhileZero } else { Loop::WhileNotZero }, to)
+        }
         (Map::OneByte, 0xe2) => Class::Loop(Loop::While, to),
         (Map::OneByte, 0xe3) => Class::Loop(Loop::IfCountZero, to),
         _ => Class::ConditionalJump(opcode & 15, to),
+    }
+}
+
+/// Whether a conditional loop is `loope` and not `loopne`. On AMD the last of F2 and F3 outweighs the opcode (seen on Zen 4).
+fn while_zero(insn: &Insn) -> bool {
+    let prefixes = insn.bytes().iter().take(insn.opcode_offset()).rev();
+    match prefixes.copied().find(|byte| matches!(byte, 0xf2 | 0xf3)) {
+        Some(prefix) if insn.mode().vendor == Vendor::Amd => prefix == 0xf3,
+        _ => insn.opcode() & 1 != 0,
     }
 }
 

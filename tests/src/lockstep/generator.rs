@@ -4,11 +4,11 @@ use insn::Target;
 use insn::x86::{Bits, Insn, Map, Mode, decode};
 
 use super::program::{DATA_SIZE, Layout};
-use super::rng::Rng;
+use crate::Random;
 
 /// Makes instructions to be probed at the layout's site.
 pub struct Generator {
-    rng: Rng,
+    rng: Random,
     mode: Mode,
     layout: Layout,
 }
@@ -16,11 +16,11 @@ pub struct Generator {
 impl Generator {
     /// A generator; equal seeds give equal sequences.
     pub fn new(seed: u64, mode: Mode, layout: Layout) -> Generator {
-        Generator { rng: Rng::new(seed), mode, layout }
+        Generator { rng: Random::new(seed), mode, layout }
     }
 
     /// The next instruction that decodes and whose outcome does not depend on time, chance or the kernel.
-    pub fn next(&mut self) -> Vec<u8> {
+    pub fn instruction(&mut self) -> Vec<u8> {
         loop {
             let mut bytes = self.candidate();
             let Ok(insn) = decode(&bytes, self.mode) else { continue };
@@ -98,7 +98,7 @@ impl Generator {
             bytes.extend([0xc5, 0x80 | tail]);
         } else {
             let extension = if self.rng.one_in(2) { 0xe0 } else { (self.rng.below(8) as u8) << 5 };
-            bytes.extend([0xc4, extension | 1 + self.rng.below(3) as u8, tail | (self.rng.below(2) as u8) << 7]);
+            bytes.extend([0xc4, extension | (1 + self.rng.below(3) as u8), tail | (self.rng.below(2) as u8) << 7]);
         }
     }
 
@@ -115,7 +115,7 @@ impl Generator {
         if self.rng.one_in(4) {
             third ^= 0x08;
         }
-        bytes.extend([0x62, extension | 1 + self.rng.below(3) as u8, second, third]);
+        bytes.extend([0x62, extension | (1 + self.rng.below(3) as u8), second, third]);
     }
 
     /// modrm, sib and displacement; memory operands near what registers point to.

@@ -10,9 +10,9 @@ use super::child::Child;
 use super::compare::{Ending, Stop, differences};
 use super::program::Layout;
 use super::registers::{Process, Thread, field};
-use super::rng::Rng;
 use super::state::State;
 use super::sys;
+use crate::Random;
 
 /// Where the slot lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +229,7 @@ impl Lab {
         let start = site - self.length(&case.before, site);
         let mut check = Check { ways: Vec::new(), signal: 0 };
         for seed in 0..case.seeds {
-            let mut rng = Rng::new(seed + case.name.bytes().fold(0, |sum, byte| sum * 31 % 65521 + u64::from(byte)));
+            let mut rng = Random::new(seed + case.name.bytes().fold(0, |sum, byte| sum * 31 % 65521 + u64::from(byte)));
             let mut state = State::random(self.bits, self.layout, &self.base, &mut rng);
             state.regs.rip = start;
             (case.setup)(&mut state);
@@ -291,7 +291,7 @@ impl Lab {
         &mut self,
         program: &[(u64, Vec<u8>)],
         state: &State,
-        mut probe: Option<&mut Probe>,
+        probe: Option<&mut Probe>,
         case: &Case<'_>,
     ) -> Result<Ending> {
         for (address, bytes) in program {
@@ -301,7 +301,7 @@ impl Lab {
             self.child.write(probe.site, &[0xcc]);
         }
         self.child.load(state)?;
-        let ending = self.finish(probe.as_deref_mut(), case);
+        let ending = self.finish(probe, case);
         for (address, bytes) in program {
             self.child.write(*address, &vec![0xcc; bytes.len()]);
         }

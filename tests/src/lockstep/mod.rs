@@ -8,12 +8,10 @@ mod image;
 mod lab;
 mod program;
 mod registers;
-mod rng;
 mod state;
 mod sys;
 
 pub use generator::Generator;
 pub use lab::{Case, Check, Lab, Placement, Way};
 pub use program::{CODE_SIZE, DATA_SIZE, Layout, SITE, STACK_SIZE};
-pub use rng::Rng;
 pub use state::State;

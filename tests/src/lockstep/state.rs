@@ -7,7 +7,7 @@ use insn::x86::Bits;
 use libc::user_regs_struct;
 
 use super::program::{DATA_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
-use super::rng::Rng;
+use crate::Random;
 
 /// Registers and memory of the child before or after a run.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ const RANDOM_FLAGS: u64 = 0xcd5;
 
 impl State {
     /// A random state. Registers point into the data often, rsp into the middle of the stack always.
-    pub(super) fn random(bits: Bits, layout: Layout, base: &State, rng: &mut Rng) -> State {
+    pub(super) fn random(bits: Bits, layout: Layout, base: &State, rng: &mut Random) -> State {
         let mut state = State {
             regs: base.regs,
             xstate: base.xstate.clone(),
@@ -81,7 +81,7 @@ impl State {
         state
     }
 
-    fn randomize_vectors(&mut self, rng: &mut Rng) {
+    fn randomize_vectors(&mut self, rng: &mut Random) {
         // Control word, status word (top of stack random), tags, FOP, FIP, FDP, MXCSR as after a reset.
         let top = (rng.below(8) as u16) << 11;
         self.xstate[0..2].copy_from_slice(&0x37f_u16.to_le_bytes());

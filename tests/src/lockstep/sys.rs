@@ -56,7 +56,7 @@ pub(super) fn step(pid: pid_t) -> Result<()> {
 }
 
 pub(super) fn kill_with_tracer(pid: pid_t) -> Result<()> {
-    ptrace(libc::PTRACE_SETOPTIONS as u32, pid, 0, std::ptr::without_provenance_mut(libc::PTRACE_O_EXITKILL as usize))
+    ptrace(libc::PTRACE_SETOPTIONS, pid, 0, std::ptr::without_provenance_mut(libc::PTRACE_O_EXITKILL as usize))
 }
 
 /// To be called in the child between fork and exec.

@@ -5,9 +5,11 @@ use insn::x86::{Bits, Reg};
 use crate::x86::slot::{Code, Exit, MAX_PLACES, Place, Progress, SLOT_SIZE, Scratch};
 
 /// Fills the slots' rest, and stops a thread that strays.
-const INT3: u8 = 0xcc;
+pub(super) const INT3: u8 = 0xcc;
 /// Bytes of `jmp rel32`.
 const NEAR_JUMP: u8 = 5;
+/// Bytes of an indirect branch before its operand.
+const INDIRECT: usize = 6;
 
 pub(super) struct Draft {
     bits: Bits,
@@ -28,7 +30,7 @@ impl Draft {
     }
 
     /// Bytes that can still be written with an `int3` left at the end.
-    pub(super) fn room(&self) -> usize {
+    fn room(&self) -> usize {
         (SLOT_SIZE - 1).saturating_sub(usize::from(self.len))
     }
 
@@ -41,6 +43,13 @@ impl Draft {
             written += 1;
         }
         self.len += written;
+    }
+
+    /// Replaces one byte.
+    pub(super) fn patch(&mut self, offset: u8, value: u8) {
+        if let Some(byte) = self.bytes.get_mut(usize::from(offset)) {
+            *byte = value;
+        }
     }
 
     /// Says what the address after the bytes written so far means.
@@ -71,20 +80,27 @@ impl Draft {
         to.wrapping_sub(self.at.wrapping_add(u64::from(offset))) as i32
     }
 
-    /// Whether a jump appended now would reach `to` with 32 bits.
-    fn near(&self, to: u64) -> Option<i32> {
-        self.distance(self.len.saturating_add(NEAR_JUMP), to)
+    /// Whether a relative jump reaches `to`.
+    pub(super) fn near(&self, to: u64) -> bool {
+        self.distance(self.len.saturating_add(NEAR_JUMP), to).is_some()
     }
 
-    /// Bytes of a jump to `to` after `before` more bytes.
-    pub(super) fn jump_len(&self, before: u8, to: u64) -> usize {
-        let from = self.len.saturating_add(before).saturating_add(NEAR_JUMP);
-        if self.distance(from, to).is_some() { usize::from(NEAR_JUMP) } else { 14 }
+    /// Bytes of a jump to `to`.
+    pub(super) fn jump_len(&self, to: u64) -> usize {
+        if self.near(to) {
+            return usize::from(NEAR_JUMP);
+        }
+        INDIRECT + self.padding() + size_of::<u64>()
     }
 
-    /// Appends a jump to `to`, relative where that reaches.
+    /// Whether a jump to `to` has room.
+    pub(super) fn fits(&self, to: u64) -> bool {
+        self.jump_len(to) <= self.room()
+    }
+
+    /// Appends a jump to `to`, relative where that reaches. Callers ask [`Draft::fits`] before.
     pub(super) fn jump(&mut self, to: u64) {
-        match self.near(to) {
+        match self.distance(self.len.saturating_add(NEAR_JUMP), to) {
             Some(distance) => {
                 self.push(&[0xe9]);
                 self.push(&distance.to_le_bytes());
@@ -93,10 +109,19 @@ impl Draft {
         }
     }
 
-    /// Appends `ff` with the given modrm byte, its operand the eight bytes that follow: `jmp` (25) or `call` (15) to `to`.
+    /// Appends `ff` with the given modrm byte, its operand the next eight bytes that are aligned: `jmp` (25) or `call` (15)
+    /// to `to`.
     pub(super) fn indirect(&mut self, modrm: u8, to: u64) {
-        self.push(&[0xff, modrm, 0, 0, 0, 0]);
+        let padding = self.padding();
+        self.push(&[0xff, modrm, padding as u8, 0, 0, 0]);
+        self.push([INT3; 7].get(..padding).unwrap_or(&[]));
         self.push(&to.to_le_bytes());
+    }
+
+    /// Bytes between an indirect branch appended now and its operand, so that a program that checks alignment may run it.
+    fn padding(&self) -> usize {
+        let end = self.at.wrapping_add(u64::from(self.len)).wrapping_add(INDIRECT as u64);
+        (end.wrapping_neg() & 7) as usize
     }
 
     pub(super) fn finish(self, exit: Exit, scratch: Option<Scratch>) -> Code {

@@ -38,12 +38,12 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
     }
 }
 
-/// The copy, then a jump back; where the copy needs a scratch register, a trap instead.
+/// The copy, then a jump back; a trap instead where the copy needs a scratch register, or is too long for a far jump.
 fn boost(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
     let scratch = rip_relative::copy(&mut draft, insn, pc)?;
     let end = draft.len();
     draft.mark(next(insn, pc), Progress::After, None);
-    if scratch.is_some() {
+    if scratch.is_some() || !draft.fits(next(insn, pc)) {
         return Ok(draft.finish(Exit::Trap(end), scratch));
     }
     draft.jump(next(insn, pc));

@@ -6,25 +6,21 @@ use super::draft::Draft;
 use crate::x86::class::next;
 use crate::x86::slot::{Code, Exit, Progress};
 
-/// Bytes of `movabs $imm64, %rcx`.
-const LOAD: u8 = 10;
-
-/// `syscall; movabs $next, %rcx; jmp next`. The children of clone, fork and vfork run it too.
-///
-/// Where that does not fit (many prefixes and a far site) the thread traps behind the copy and the place there says what
-/// rcx gets.
+/// `syscall; movabs $next, %rcx; jmp next`; where the jump does not reach, `jmp *%rcx`. The children of clone, fork and vfork
+/// run it too.
 pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
     let next = next(insn, pc);
     super::restart(&mut draft, insn, pc);
     draft.push(insn.bytes());
     draft.mark(next, Progress::After, Some((Reg::RCX, next)));
-    if usize::from(LOAD) + draft.jump_len(LOAD, next) > draft.room() {
-        let end = draft.len();
-        return draft.finish(Exit::Trap(end), None);
-    }
     draft.push(&[0x48, 0xb9]);
     draft.push(&next.to_le_bytes());
-    draft.mark(next, Progress::After, None);
-    draft.jump(next);
+    if draft.near(next) {
+        draft.mark(next, Progress::After, None);
+        draft.jump(next);
+    } else {
+        draft.mark(next, Progress::After, Some((Reg::RCX, next)));
+        draft.push(&[0xff, 0xe1]);
+    }
     draft.finish(Exit::Jump, None)
 }

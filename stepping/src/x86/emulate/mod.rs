@@ -5,7 +5,7 @@ mod branch;
 mod flags;
 mod shadow_stack;
 
-use insn::x86::{Flags, Insn, Reg};
+use insn::x86::{Encoding, Flags, Insn, Reg};
 
 use super::Slot;
 use super::class::{Class, class, next};
@@ -28,6 +28,10 @@ pub trait Registers {
     /// Bits of a linear address: 48, or 57 with five-level paging in use.
     fn linear_address_bits(&self) -> u32 {
         48
+    }
+    /// Whether APX is enabled (CPUID.(7,1).EDX bit 21 and XCR0 bit 19): without it REX2 raises #UD.
+    fn apx(&self) -> bool {
+        false
     }
     /// What remains of a data address without the tag that the processor ignores (Intel LAM, AMD UAI).
     fn untagged(&self, address: u64) -> u64 {
@@ -69,6 +73,9 @@ impl Emulate {
     /// # Errors
     /// The fault that the processor would raise; registers and memory are then unchanged.
     pub fn run(&self, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+        if self.insn.encoding() == Encoding::Rex2 && !registers.apx() {
+            return Err(Fault::Undefined);
+        }
         let traced = registers.get(Reg::FLAGS) & u64::from(Flags::TF.bits()) != 0;
         match class(&self.insn) {
             Class::Breakpoint => {
