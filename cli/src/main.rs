@@ -5,6 +5,9 @@ mod cpu;
 mod disassembly;
 mod explain;
 mod failure;
+mod survey;
+mod sweep;
+mod symbols;
 
 use std::process::ExitCode;
 
@@ -17,6 +20,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Command::Explain(args) => explain::run(args),
+        Command::Survey(args) => survey::run(args),
         _ => Err(Failure::own("not there")),
     };
     done.unwrap_or_else(|failure| {

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use insn::x86::{Bits, Mode, decode};
 
 use self::answer::Answer;
+pub(crate) use self::answer::slot_address;
 use crate::args::{Arch, ExplainArgs};
 use crate::cpu;
 use crate::disassembly::Disassembler;
