@@ -5,6 +5,7 @@ mod cpu;
 mod disassembly;
 mod explain;
 mod failure;
+mod location;
 mod survey;
 mod sweep;
 mod symbols;

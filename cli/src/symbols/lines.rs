@@ -1,0 +1,165 @@
+//! Source lines by debug information (DWARF).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
+use object::{Object, ObjectSection};
+
+use super::debug_files;
+use super::image::Image;
+
+type Reader = EndianArcSlice<LittleEndian>;
+
+/// The line tables of one file.
+pub(crate) struct Lines {
+    dwarf: Arc<Dwarf<Reader>>,
+    context: addr2line::Context<Reader>,
+}
+
+/// What a search for a line gives.
+#[derive(Debug, Default)]
+pub(crate) struct LineSearch {
+    /// Addresses at which the line begins.
+    pub(crate) addresses: BTreeSet<u64>,
+    /// Whether there is such a file.
+    pub(crate) file_known: bool,
+    /// Lines of that file that have code.
+    pub(crate) lines: BTreeSet<u64>,
+}
+
+impl Lines {
+    /// Debug information of the image or of its debug file.
+    pub(crate) fn load(image: &Image) -> Option<Lines> {
+        let data = match has_lines(image.data()) {
+            true => Arc::clone(image.data()),
+            false => image.debug_file().filter(|data| has_lines(data)).cloned()?,
+        };
+        let mut dwarf = load(&data)?;
+        if let Some(supplement) = debug_files::supplement(&data)
+            && let Some(shared) = load(&supplement)
+        {
+            dwarf.set_sup(shared);
+        }
+        let dwarf = Arc::new(dwarf);
+        let context = addr2line::Context::from_arc_dwarf(Arc::clone(&dwarf)).ok()?;
+        Some(Lines { dwarf, context })
+    }
+
+    /// File and line of an address, that of the innermost inlined function.
+    pub(crate) fn of(&self, address: u64) -> Option<(String, u32)> {
+        let location = self.context.find_location(address).ok().flatten()?;
+        Some((location.file?.to_string(), location.line?))
+    }
+
+    /// Adds what is known of `line` in the files whose path ends as `file` does.
+    pub(crate) fn find(&self, file: &str, line: u64, search: &mut LineSearch) {
+        let mut units = self.dwarf.units();
+        while let Ok(Some(header)) = units.next() {
+            if let Ok(unit) = self.dwarf.unit(header) {
+                // A broken unit hides its own lines only.
+                let _ = self.find_in_unit(&unit, file, line, search);
+            }
+        }
+    }
+
+    fn find_in_unit(
+        &self,
+        unit: &gimli::Unit<Reader>,
+        file: &str,
+        line: u64,
+        search: &mut LineSearch,
+    ) -> gimli::Result<()> {
+        let Some(program) = unit.line_program.clone() else { return Ok(()) };
+        let mut wanted = BTreeSet::new();
+        let header = program.header();
+        let first = u64::from(header.version() < 5);
+        for (index, entry) in (first..).zip(header.file_names()) {
+            if ends_with(&self.path(unit, header, entry)?, file) {
+                wanted.insert(index);
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        search.file_known = true;
+        let mut rows = program.rows();
+        // The line of the row before, within a sequence: a line that goes on does not begin.
+        let mut before = None;
+        while let Some((_, row)) = rows.next_row()? {
+            if row.end_sequence() {
+                before = None;
+                continue;
+            }
+            let this = wanted.contains(&row.file_index()).then(|| row.line().map_or(0, u64::from));
+            if let Some(number) = this.filter(|_| row.is_stmt()) {
+                search.lines.insert(number);
+                if number == line && before != this {
+                    search.addresses.insert(row.address());
+                }
+            }
+            // A row that is no statement neither begins nor ends one.
+            if row.is_stmt() {
+                before = this;
+            }
+        }
+        Ok(())
+    }
+
+    fn path(
+        &self,
+        unit: &gimli::Unit<Reader>,
+        header: &gimli::LineProgramHeader<Reader>,
+        entry: &gimli::FileEntry<Reader>,
+    ) -> gimli::Result<String> {
+        let text = |value| -> gimli::Result<String> {
+            Ok(String::from_utf8_lossy(self.dwarf.attr_string(unit, value)?.bytes()).into_owned())
+        };
+        let name = text(entry.path_name())?;
+        if name.starts_with('/') {
+            return Ok(name);
+        }
+        let folder = match entry.directory(header) {
+            Some(folder) => text(folder)?,
+            None => String::new(),
+        };
+        let base = match &unit.comp_dir {
+            Some(base) if !folder.starts_with('/') => String::from_utf8_lossy(base.bytes()).into_owned(),
+            _ => String::new(),
+        };
+        Ok(Path::new(&base).join(folder).join(name).to_string_lossy().into_owned())
+    }
+}
+
+/// Whether the last parts of `path` are those of `wanted`.
+fn ends_with(path: &str, wanted: &str) -> bool {
+    Path::new(path).ends_with(wanted.trim_start_matches("./"))
+}
+
+fn has_lines(data: &[u8]) -> bool {
+    let is_there = |file: object::File<'_>| file.section_by_name(".debug_line").is_some_and(|s| s.size() > 0);
+    object::File::parse(data).is_ok_and(is_there)
+}
+
+fn load(data: &[u8]) -> Option<Dwarf<Reader>> {
+    let file = object::File::parse(data).ok()?;
+    let section = |id: SectionId| -> Result<Reader, gimli::Error> {
+        let data = file.section_by_name(id.name()).and_then(|section| section.uncompressed_data().ok());
+        Ok(EndianArcSlice::new(Arc::from(&*data.unwrap_or_default()), LittleEndian))
+    };
+    Dwarf::load(section).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_matches_by_whole_last_parts_of_its_path() {
+        assert!(ends_with("/src/coreutils/src/ls.c", "ls.c"));
+        assert!(ends_with("/src/coreutils/src/ls.c", "src/ls.c"));
+        assert!(ends_with("/src/coreutils/src/ls.c", "./src/ls.c"));
+        assert!(!ends_with("/src/coreutils/src/ls.c", "s.c"));
+    }
+}

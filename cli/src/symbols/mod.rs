@@ -1,0 +1,15 @@
+//! ELF files: functions, stubs, lines, code.
+
+mod debug_files;
+mod image;
+mod lines;
+mod names;
+mod plt;
+mod ranges;
+mod table;
+
+pub(crate) use image::{Arch, Image, ImageError};
+pub(crate) use lines::LineSearch;
+pub(crate) use names::{demangle, distance};
+pub(crate) use ranges::text_sections;
+pub(crate) use table::{Kind, Symbol, forms};

@@ -1,0 +1,108 @@
+//! Where in a file instructions lie, and nothing else.
+
+use std::ops::Range;
+
+use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
+use object::{Object, ObjectSection, SectionKind};
+
+use super::image::{Arch, Image};
+use super::plt;
+use super::table::Kind;
+
+/// Functions by unwind information and by sized symbols, stubs, and the start and end code: one range per known first instruction,
+/// by address, without overlap.
+///
+/// Data that lies between functions belongs to no range.
+pub(crate) fn code(image: &Image) -> Vec<Range<u64>> {
+    let mut ranges = image.with_file(|file| sections(image, file)).unwrap_or_default();
+    for symbol in image.symbols().iter() {
+        if matches!(symbol.kind, Kind::Function | Kind::Indirect) && symbol.size > 0 {
+            ranges.push(symbol.address..symbol.address.saturating_add(symbol.size));
+        }
+    }
+    ranges.retain(|range| image.is_code(range.start) && range.start < range.end);
+    cut(ranges)
+}
+
+fn sections(image: &Image, file: &object::File<'_>) -> Vec<Range<u64>> {
+    let mut ranges = Vec::new();
+    for section in file.sections() {
+        let name = section.name().unwrap_or_default();
+        let whole = plt::is_plt(name) || matches!(name, ".init" | ".fini");
+        if whole && section.kind() == SectionKind::Text {
+            ranges.push(section.address()..section.address().saturating_add(section.size()));
+        }
+    }
+    if let Some(section) = file.section_by_name(".eh_frame")
+        && let Ok(data) = section.uncompressed_data()
+    {
+        let mut bases = BaseAddresses::default().set_eh_frame(section.address());
+        if let Some(text) = file.section_by_name(".text") {
+            bases = bases.set_text(text.address());
+        }
+        unwound(&data, image.arch(), &bases, &mut ranges);
+    }
+    ranges
+}
+
+fn unwound(data: &[u8], arch: Arch, bases: &BaseAddresses, ranges: &mut Vec<Range<u64>>) {
+    let mut frames = EhFrame::new(data, LittleEndian);
+    frames.set_address_size(if arch == Arch::I386 { 4 } else { 8 });
+    let mut entries = frames.entries(bases);
+    // A broken entry ends the list; what was read stands.
+    while let Ok(Some(entry)) = entries.next() {
+        if let CieOrFde::Fde(partial) = entry
+            && let Ok(fde) = partial.parse(|section, bases, offset| section.cie_from_offset(bases, offset))
+        {
+            let start = fde.initial_address();
+            ranges.push(start..start.saturating_add(fde.len()));
+        }
+    }
+}
+
+/// Cuts overlapping ranges at every start, so that each start is the first byte of exactly one.
+fn cut(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut starts: Vec<u64> = ranges.iter().map(|range| range.start).collect();
+    starts.dedup();
+    let mut cut = Vec::with_capacity(starts.len());
+    let mut covered = 0;
+    let mut rest = ranges.into_iter().peekable();
+    for (i, &start) in starts.iter().enumerate() {
+        while let Some(range) = rest.next_if(|range| range.start == start) {
+            covered = covered.max(range.end);
+        }
+        let next = starts.get(i + 1).copied().unwrap_or(u64::MAX);
+        cut.push(start..covered.min(next));
+    }
+    cut
+}
+
+/// The sections that hold code, whole: for a file of which nothing tells where its functions lie.
+pub(crate) fn text_sections(image: &Image) -> Vec<Range<u64>> {
+    let ranges = image.with_file(|file| {
+        let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        text.map(|section| section.address()..section.address().saturating_add(section.size())).collect()
+    });
+    cut(ranges.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_and_overlapping_ranges_are_cut_at_every_start() {
+        assert_eq!(cut(vec![0..10, 4..6, 20..30, 25..40]), [0..4, 4..10, 20..25, 25..40]);
+    }
+
+    #[test]
+    fn equal_starts_give_one_range_with_the_farther_end() {
+        assert_eq!(cut(vec![8..12, 8..16]), [8..16]);
+    }
+
+    #[test]
+    fn what_lies_between_belongs_to_no_range() {
+        assert_eq!(cut(vec![20..30, 0..10]), [0..10, 20..30]);
+    }
+}
