@@ -54,6 +54,7 @@ fn key(pp: u64, w: u64, b: u64, vendor: u64, mem: bool, reg: u64, rm: u64) -> u6
         | 1 << (EXT as u64 + reg)
         | 1 << (RM as u64 + rm)
         | 1 << (V as u64 + b)
+        | rules::STRICT
         | 1 << rules::AAA
         | 1 << Z
         | 1 << rules::B

@@ -24,8 +24,10 @@ pub(crate) const Z: u32 = 38;
 pub(crate) const B: u32 = 41;
 pub(crate) const LOCK_MEM: u64 = 1 << 44;
 pub(crate) const LOCK_REG: u64 = 1 << 45;
+/// In keys of strict modes.
+pub(crate) const STRICT: u64 = 1 << 56;
 /// All bits of a key.
-pub(crate) const KEY: u64 = (1 << 46) - 1;
+pub(crate) const KEY: u64 = (1 << 46) - 1 | STRICT;
 pub(crate) const IMM: u32 = 46;
 pub(crate) const FLOW: u32 = 48;
 pub(crate) const CHECK: u32 = 52;
@@ -45,16 +47,25 @@ fn immediate(form: &Form) -> u64 {
     if wide { 2 } else { bytes.min(3) as u64 + u64::from(bytes == 2) }
 }
 
-/// Registers that must differ: 1 VEX gather, 2 EVEX gather, 3 AMX tiles, 4 destination and sources.
+/// What else is to be checked: registers that must differ (1 VEX gather, 2 EVEX gather, 3 AMX tiles, 4 destination and
+/// sources) or must be below 8 (3 and 7 tiles, 5 modrm.reg, 6 modrm.reg and vvvv).
 fn check(form: &Form) -> u64 {
-    if !form.has("same") {
-        return 0;
-    }
-    match (form.uses("MV"), form.is_vex(), form.uses("TG")) {
-        (true, true, _) => 1,
-        (true, false, _) => 2,
-        (_, _, true) => 3,
-        _ => 4,
+    let same = form.has("same");
+    let tiles = ["TG", "TR", "TH"].iter().any(|p| form.uses(p));
+    let small = form.uses("KG") || form.uses("TG");
+    match () {
+        () if same && form.uses("MV") => 1 + u64::from(form.is_evex()),
+        () if tiles => {
+            if same {
+                3
+            } else {
+                7
+            }
+        }
+        () if same => 4,
+        () if form.uses("KH") => 6,
+        () if small => 5,
+        () => 0,
     }
 }
 
@@ -109,7 +120,11 @@ pub(crate) fn rule(form: &Form) -> u64 {
         7
     };
     rule |= v << V;
-    let (aaa, z) = if form.has("kk") {
+    let (aaa, z) = if vex {
+        (1, 1)
+    } else if form.cond("nf1") {
+        (2, 1)
+    } else if form.has("kk") {
         (6, 1)
     } else if form.has("scc") {
         (7, 1)
@@ -122,9 +137,9 @@ pub(crate) fn rule(form: &Form) -> u64 {
         (1, 1)
     };
     rule |= aaa << AAA | z << Z;
-    let broadcast = ["bw", "bd", "bq"].iter().any(|a| form.has(a));
-    let rounding = form.has("er") || form.has("sae");
-    let nd = if form.cond("nd1") { 6 } else { 1 };
+    let broadcast = evex && ["bw", "bd", "bq"].iter().any(|a| form.has(a));
+    let rounding = evex && (form.has("er") || form.has("sae"));
+    let nd = if form.cond("nd1") || form.cond("zu") { 6 } else { 1 };
     rule |= if map4 { nd } else { 1 | u64::from(broadcast) << 1 | u64::from(rounding) << 2 } << B;
     if form.has("lock") {
         rule |= LOCK_MEM;
@@ -133,6 +148,9 @@ pub(crate) fn rule(form: &Form) -> u64 {
         rule |= LOCK_REG | LOCK_MEM;
     }
     rule |= immediate(form) << IMM | flow(form) << FLOW | check(form) << CHECK;
+    if !form.cond("lax") {
+        rule |= STRICT;
+    }
     if form.has("inv") {
         rule |= REFUSED;
     }
@@ -143,7 +161,7 @@ pub(crate) fn rule(form: &Form) -> u64 {
 pub(crate) fn rules(form: &Form) -> Vec<u64> {
     let rule = rule(form);
     let first = form.operands.first().map(|o| o.place.as_str());
-    if form.has("k") && matches!(first, Some("W" | "E")) {
+    if form.is_evex() && form.has("k") && matches!(first, Some("W" | "E")) {
         return vec![rule & !MEM, rule & !REG & !(2 << Z)];
     }
     vec![rule]

@@ -334,6 +334,7 @@ impl Insn {
             | bit(validity::BITS, u32::from(self.mode.bits != Bits::B64))
             | bit(validity::VENDOR, u32::from(self.mode.vendor == Vendor::Amd))
             | mode
+            | if self.mode.lenient { 0 } else { validity::STRICT }
             | bit(validity::EXT, u32::from(modrm >> 3 & 7))
             | bit(validity::RM, u32::from(modrm & 7))
     }

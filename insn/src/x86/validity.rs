@@ -25,7 +25,8 @@ pub(super) const Z: u32 = 38;
 pub(super) const B: u32 = 41;
 pub(super) const LOCK_MEM: u64 = 1 << 44;
 pub(super) const LOCK_REG: u64 = 1 << 45;
-const KEY: u64 = (1 << 46) - 1;
+pub(super) const STRICT: u64 = 1 << 56;
+const KEY: u64 = (1 << 46) - 1 | STRICT;
 
 /// What a form says of an instruction that fits it.
 #[derive(Clone, Copy)]
@@ -39,7 +40,8 @@ impl Rule {
     pub(super) fn flow(self) -> u8 {
         (self.0 >> 48 & 15) as u8
     }
-    /// Registers that must differ: 0 none, 1 VEX gather, 2 EVEX gather, 3 tiles, 4 destination and sources.
+    /// What else is to be checked: registers that must differ (1 VEX gather, 2 EVEX gather, 3 tiles, 4 destination and
+    /// sources) or be below 8 (3 and 7 tiles, 5 modrm.reg, 6 modrm.reg and vvvv).
     pub(super) fn check(self) -> u8 {
         (self.0 >> 52 & 7) as u8
     }

@@ -4,6 +4,9 @@ use super::general::{Decoder, space};
 use super::insn::{ext, shape};
 use super::{Bits, Error, ErrorKind, Prefixes, validity};
 
+/// Stands for a register that is not there.
+const NONE: u8 = 0xff;
+
 /// Legacy prefixes and REX that must not stand before VEX, XOP and EVEX (SDM vol. 2A 2.3.2 to 2.3.4).
 fn check_prefixes(d: &Decoder, at: u8) -> Result<(), Error> {
     let forbidden = Prefixes::LOCK | Prefixes::REP | Prefixes::REPNE | Prefixes::OPERAND_SIZE;
@@ -129,8 +132,8 @@ fn complete(d: &mut Decoder, modrm: u8, key: u64, end: u8) -> Result<(), Error> 
     };
     d.insn.flow = rule.flow();
     d.finish(end)?;
-    if d.insn.names_a_register_twice(rule.check()) {
-        return Err(d.error(ErrorKind::SameRegister, d.insn.opcode_at + 1));
+    if let Some(kind) = d.insn.register_error(rule.check()) {
+        return Err(d.error(kind, d.insn.opcode_at + 1));
     }
     Ok(())
 }
@@ -166,15 +169,34 @@ impl super::Insn {
         bit(validity::L, l) | bit(validity::V, v) | bit(validity::AAA, aaa) | bit(validity::Z, z) | bit(validity::B, b)
     }
 
-    /// Whether registers that must differ do not (kinds of `Rule::check`).
-    fn names_a_register_twice(&self, check: u8) -> bool {
+    /// What is wrong with the choice of registers (kinds of `Rule::check`).
+    fn register_error(&self, check: u8) -> Option<ErrorKind> {
+        let (reg, vvvv) = (self.reg(), self.vvvv);
         let index = self.sib().unwrap_or(0) >> 3 & 7 | self.extension(ext::X, 8);
-        match check {
-            1 => self.reg() == index || self.reg() == self.vvvv || self.vvvv == index,
-            2 => self.reg() == (index | self.vvvv & 16),
-            3 => self.reg() == self.vvvv || self.reg() == self.rm() || self.rm() == self.vvvv,
-            4 => self.reg() == self.vvvv || (self.is_register_form() && self.reg() == self.rm()),
+        let rm = if self.is_register_form() { self.rm() } else { NONE };
+        let out_of_range = match check {
+            3 => reg > 7 || vvvv > 7 || rm > 7 && rm != NONE,
+            // Zen 4 ignores the fourth bit of a mask register.
+            5 => reg > 7 && !self.mode.lenient,
+            6 => (reg > 7 || vvvv > 7) && !self.mode.lenient,
+            7 => reg > 7 && !self.rm_is_tile() || rm > 7 && rm != NONE,
             _ => false,
+        };
+        if out_of_range {
+            return Some(ErrorKind::Operand);
         }
+        let same = match check {
+            1 => reg == index || reg == vvvv || vvvv == index,
+            2 => reg == index | vvvv & 16,
+            3 => reg == vvvv || reg == rm || rm == vvvv,
+            4 => reg == vvvv || reg == rm,
+            _ => false,
+        };
+        same.then_some(ErrorKind::SameRegister)
+    }
+
+    /// Whether the destination is a vector register and the tile stands in modrm.rm (`tilemovrow`, `tcvtrow`).
+    fn rm_is_tile(&self) -> bool {
+        self.p2 & 0x60 != 0
     }
 }
