@@ -24,17 +24,6 @@ const FLOWS: [Flow; 16] = [
     Flow::Next,
 ];
 
-#[inline(never)]
-fn other_target(insn: Insn) -> Target {
-    match insn.flow() {
-        Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
-        Flow::Return => Target::Stack,
-        Flow::Transaction if insn.opcode == 0xc7 => insn.relative(),
-        Flow::Far => insn.far_target(),
-        _ => Target::None,
-    }
-}
-
 impl Insn {
     /// What it does to the flow of control.
     #[inline]
@@ -42,16 +31,14 @@ impl Insn {
         FLOWS[usize::from(self.flow & 15)]
     }
     /// Where a change of flow goes.
-    #[inline(always)]
     pub fn target(&self) -> Target {
-        if self.flow == Flow::Next as u8 {
-            return Target::None;
+        match self.flow() {
+            Flow::Jump | Flow::ConditionalJump | Flow::Call => self.near_target(),
+            Flow::Return => Target::Stack,
+            Flow::Transaction if self.opcode == 0xc7 => self.relative(),
+            Flow::Far => self.far_target(),
+            _ => Target::None,
         }
-        if self.shape & shape::MODRM == 0 && self.space < space::M0F38 && (1..4).contains(&self.flow) {
-            return Target::Relative(self.last_immediate());
-        }
-        // By value: a reference would keep every field of every instruction in memory.
-        other_target(*self)
     }
     fn relative(&self) -> Target {
         self.immediate().map_or(Target::None, |field| Target::Relative(field.value))

@@ -115,6 +115,23 @@ impl Child {
         if (-4095..0).contains(&error) { Err(Error::from_raw_os_error(-error as i32)) } else { Ok(result) }
     }
 
+    /// Brings the flag to its wanted value that ptrace cannot set.
+    fn set_id_flag(&self, state: &State) -> Result<()> {
+        const ID: u64 = 1 << 21;
+        let mut regs = sys::regs(self.pid)?;
+        if (regs.eflags ^ state.regs.eflags) & ID == 0 {
+            return Ok(());
+        }
+        regs.rip = image::popf(self.bits);
+        regs.rsp = state.layout.stack;
+        regs.orig_rax = u64::MAX;
+        self.write(regs.rsp, &(0x202 | state.regs.eflags & ID).to_le_bytes());
+        sys::set_regs(self.pid, &regs)?;
+        sys::cont(self.pid, 0)?;
+        sys::wait(self.pid)?;
+        Ok(())
+    }
+
     /// Writes whatever the page's permissions.
     pub(super) fn write(&self, address: u64, bytes: &[u8]) {
         self.memory.write_all_at(bytes, address).unwrap_or_else(|error| panic!("write at {address:#x}: {error}"));
@@ -125,6 +142,7 @@ impl Child {
     }
 
     pub(super) fn load(&self, state: &State) -> Result<()> {
+        self.set_id_flag(state)?;
         self.write(state.layout.data, &state.data);
         self.write(state.layout.stack, &state.stack);
         self.write(state.layout.shared, &state.shared);

@@ -24,7 +24,7 @@ pub(super) struct Ending {
 pub(super) fn differences(expected: &Ending, found: &Ending) -> Vec<String> {
     let mut out = Vec::new();
     if expected.stop != found.stop {
-        out.push(format!("stop: {:x?} in place, {:x?} through the plan", expected.stop, found.stop));
+        out.push(format!("stop: {:?} in place, {:?} through the plan", expected.stop, found.stop));
     }
     let (Some(expected), Some(found)) = (&expected.state, &found.state) else { return out };
     for ((name, a), (_, b)) in registers(&expected.regs).into_iter().zip(registers(&found.regs)) {

@@ -1,4 +1,4 @@
-//! The smallest executable: a system call instruction and an `int3`.
+//! The smallest executable: a system call instruction, an `int3`, a `popf` and another `int3`.
 
 use insn::x86::Bits;
 
@@ -6,16 +6,24 @@ use insn::x86::Bits;
 pub(super) const BASE: u64 = 0x40_0000;
 const HEADER_64: u64 = 64 + 56;
 const HEADER_32: u64 = 52 + 32;
+/// Address of the 64-bit image's `int3`: code below 4 GiB for far pointers to name.
+pub const INT3_64: u64 = BASE + HEADER_64 + 2;
 
 /// Address of the system call instruction, behind which stands an `int3`.
 pub(super) fn entry(bits: Bits) -> u64 {
     BASE + if bits == Bits::B64 { HEADER_64 } else { HEADER_32 }
 }
 
+/// Address of the `popf`, behind which stands an `int3`.
+pub(super) fn popf(bits: Bits) -> u64 {
+    entry(bits) + 3
+}
+
 /// An ELF executable of one segment for the mode (System V ABI, chapter 4 and 5).
 pub(super) fn elf(bits: Bits) -> Vec<u8> {
     let wide = bits == Bits::B64;
-    let code: &[u8] = if wide { &[0x0f, 0x05, 0xcc] } else { &[0xcd, 0x80, 0xcc] };
+    let mut code: Vec<u8> = if wide { vec![0x0f, 0x05, 0xcc] } else { vec![0xcd, 0x80, 0xcc] };
+    code.extend([0x9d, 0xcc]);
     let header = if wide { HEADER_64 } else { HEADER_32 };
     let size = header + code.len() as u64;
     let mut out = vec![0x7f, b'E', b'L', b'F', if wide { 2 } else { 1 }, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -123,6 +123,8 @@ impl<'a> Case<'a> {
 /// What a comparison found.
 #[derive(Clone, Debug)]
 pub struct Check {
+    /// The case.
+    pub name: String,
     /// How the last hit of each run was passed, near and far by turns.
     pub ways: Vec<(Placement, Way)>,
     /// Signal at the end of the last run in place, 0 where the program ended.
@@ -136,7 +138,7 @@ impl Check {
     /// Where one did not.
     pub fn passed(&self, placement: Placement, way: Way) -> &Check {
         for (at, found) in &self.ways {
-            assert!(*at != placement || *found == way, "{placement:?} slot: {found:?}, wanted {way:?}");
+            assert!(*at != placement || *found == way, "{}: {placement:?} slot: {found:?}, wanted {way:?}", self.name);
         }
         self
     }
@@ -154,7 +156,7 @@ impl Check {
     /// # Panics
     /// Where another did.
     pub fn ended(&self, signal: i32) -> &Check {
-        assert_eq!(self.signal, signal, "the run in place ended otherwise");
+        assert_eq!(self.signal, signal, "{}: the run in place ended otherwise", self.name);
         self
     }
 }
@@ -227,7 +229,7 @@ impl Lab {
         let probed = &program.iter().find(|(address, _)| *address == site).expect("a probed instruction").1;
         let insn = decode(probed, self.mode()).map_err(|error| format!("{probed:02x?} does not decode: {error}"))?;
         let start = site - self.length(&case.before, site);
-        let mut check = Check { ways: Vec::new(), signal: 0 };
+        let mut check = Check { name: case.name.clone(), ways: Vec::new(), signal: 0 };
         for seed in 0..case.seeds {
             let mut rng = Random::new(seed + case.name.bytes().fold(0, |sum, byte| sum * 31 % 65521 + u64::from(byte)));
             let mut state = State::random(self.bits, self.layout, &self.base, &mut rng);
@@ -240,7 +242,8 @@ impl Lab {
                 let found = self.run(&program, &state, Some(&mut probe), case).map_err(|error| error.to_string())?;
                 let differences = differences(&expected, &found);
                 if !differences.is_empty() {
-                    return Err(report(&insn, seed, placement, &probe, &differences));
+                    let rip = expected.state.as_ref().map_or(0, |state| state.regs.rip);
+                    return Err(report(&insn, seed, placement, &probe, rip, &differences));
                 }
                 match probe.way {
                     Some(way) => check.ways.push((placement, way)),
@@ -484,8 +487,8 @@ impl Probe {
     }
 }
 
-fn report(insn: &Insn, seed: u64, placement: Placement, probe: &Probe, differences: &[String]) -> String {
-    let mut out = format!("{:02x?}, seed {seed}, {placement:?} slot, {:?}", insn.bytes(), probe.way);
+fn report(insn: &Insn, seed: u64, placement: Placement, probe: &Probe, rip: u64, differences: &[String]) -> String {
+    let mut out = format!("{:02x?}, seed {seed}, {placement:?} slot, {:?}, rip {rip:#x}", insn.bytes(), probe.way);
     if let Some(code) = &probe.code {
         let _ = write!(out, ", {:02x?} at {:#x}", &code.bytes[..usize::from(code.len)], probe.at);
     }

@@ -12,6 +12,7 @@ mod state;
 mod sys;
 
 pub use generator::Generator;
+pub use image::INT3_64 as IMAGE_INT3;
 pub use lab::{Case, Check, Lab, Placement, Way};
 pub use program::{CODE_SIZE, DATA_SIZE, Layout, SITE, STACK_SIZE};
 pub use state::State;

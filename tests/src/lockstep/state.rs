@@ -71,9 +71,9 @@ impl State {
             ] {
                 *register = value();
             }
-            regs.fs_base = layout.data + 0x1000;
-            regs.gs_base = layout.data + 0x2000;
         }
+        regs.fs_base = layout.data + 0x1000;
+        regs.gs_base = layout.data + 0x2000;
         regs.rsp = layout.stack + STACK_SIZE / 2 + 8 * rng.below(64);
         regs.eflags = 0x202 | rng.next() & RANDOM_FLAGS;
         regs.orig_rax = u64::MAX;

@@ -34,7 +34,14 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
             restart(&mut draft, insn, pc);
             boost(draft, insn, pc)
         }
-        Class::Nop | Class::Breakpoint | Class::PushFlags | Class::PopFlags | Class::Copy => boost(draft, insn, pc),
+        // A trap flag that it sets must not trap after a jump back: an `int3` comes before such a trap.
+        Class::PopFlags => {
+            draft.push(insn.bytes());
+            let end = draft.len();
+            draft.mark(next(insn, pc), Progress::After, None);
+            Ok(draft.finish(Exit::Trap(end), None))
+        }
+        Class::Nop | Class::Breakpoint | Class::PushFlags | Class::Copy => boost(draft, insn, pc),
     }
 }
 

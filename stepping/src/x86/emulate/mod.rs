@@ -54,7 +54,7 @@ pub enum Outcome {
     /// The instruction is the program's own breakpoint: rip is behind it and the program is due its trap.
     Breakpoint,
     /// Nothing is done: `popf` would change a flag that [`Registers::settable_flags`] leaves out. The thread is to run
-    /// [`Emulate::slot`], whose code is boosted in this case.
+    /// [`Emulate::slot`], whose code ends in a trap.
     Slot,
 }
 
@@ -105,8 +105,8 @@ impl Emulate {
         Ok(if traced { Outcome::SingleStep } else { Outcome::Done })
     }
 
-    /// A copy to make the processor raise the fault that [`Emulate::run`] met. That of a branch may only be single-stepped
-    /// (its [`Code::exit`](super::Code::exit) says so); those of other instructions are boosted.
+    /// A copy to make the processor raise the fault that [`Emulate::run`] met. A branch's may only be single-stepped (its
+    /// [`Code::exit`](super::Code::exit) says so), that of any other instruction is complete.
     pub fn slot(&self) -> Slot {
         Slot { insn: self.insn, pc: self.pc }
     }
