@@ -34,16 +34,15 @@ pub(super) fn one_shot(code: &[u8], starts: &[u32], tally: &mut Tally) {
 
 #[inline(always)]
 fn sweep(code: &[u8], tally: &mut Tally, value: impl Fn(&Insn) -> u64) {
-    let mut rest = code;
-    while !rest.is_empty() {
-        let step = match decode(rest, MODE) {
+    let mut at = 0;
+    while let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) {
+        at += match decode(rest, MODE) {
             Ok(insn) => {
                 tally.add(value(&insn));
                 insn.len()
             }
             Err(_) => 1,
         };
-        rest = rest.get(step..).unwrap_or_default();
     }
 }
 

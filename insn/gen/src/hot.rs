@@ -118,7 +118,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
         entry |= ANY_MOD | RULES;
     }
     let mut group = 0u64;
-    let mut flows = Vec::new();
+    let mut flows: Vec<u64> = Vec::new();
     let mut prefix = false;
     for reg in 0..8 {
         let mut flow_of_reg = None;
@@ -132,17 +132,17 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
                 }
                 prefix |= (1..4).any(|pp| outcome(&rules, k(pp)) != plain);
             }
-            if seen.len() > 1 {
-                entry |= RULES;
-            }
-            if let Some(Some(flow)) = seen.first() {
-                group |= 1 << (reg + if mem { 0 } else { 8 });
-                if flow_of_reg.is_some_and(|f| f != *flow) {
+            let Some(Some(flow)) = seen.first() else { continue };
+            // What is not alike for all prefixes of this extension is left to the general path, and only that.
+            if seen.len() > 1 || flow_of_reg.is_some_and(|f| f != *flow) {
+                if entry & MODRM == 0 {
                     entry |= RULES;
                 }
-                flow_of_reg = Some(*flow);
-                flows.push(*flow);
+                continue;
             }
+            group |= 1 << (reg + if mem { 0 } else { 8 });
+            flow_of_reg = Some(*flow);
+            flows.push(*flow);
         }
         group |= flow_of_reg.unwrap_or(0) << (16 + 4 * reg);
     }

@@ -1,26 +1,33 @@
 //! The hot path: 64-bit mode, no prefix but REX, one-byte and 0F maps. All else goes to [`super::general`].
 
-use super::entry::{self, GROUP3, MODRM, MOFFS, NEAR, RULES, SPECIAL};
+use core::hint::cold_path;
+
+use super::entry::{self, GROUP, GROUP3, MODRM, MOFFS, NEAR, RULES, SPECIAL};
 use super::generated::hot::GROUPS;
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, general};
 
-#[inline]
+#[inline(always)]
 pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
-    match bytes.first_chunk::<MAX_LEN>() {
-        Some(chunk) => decode_chunk(chunk, MAX_LEN, mode),
-        None => decode_short(bytes, mode),
+    let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else {
+        cold_path();
+        return Insn::unpack(general::decode_packed(bytes, mode), padded(bytes), mode);
+    };
+    match hot(chunk, mode) {
+        Some(insn) => Ok(insn),
+        // Only plain words go in and out, so that the hot path's fields stay in registers.
+        None => Insn::unpack(general::decode_packed(bytes, mode), *chunk, mode),
     }
 }
 
 /// Fewer than 15 bytes: what is missing reads as 0 and is noticed by the length.
 #[inline(never)]
-fn decode_short(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
+pub(super) fn padded(bytes: &[u8]) -> [u8; MAX_LEN] {
     let mut chunk = [0; MAX_LEN];
     for (to, from) in chunk.iter_mut().zip(bytes) {
         *to = *from;
     }
-    decode_chunk(&chunk, bytes.len(), mode)
+    chunk
 }
 
 /// The error of an instruction that goes on behind the last of `available` bytes.
@@ -31,40 +38,42 @@ pub(super) fn out_of_bytes(chunk: &[u8; MAX_LEN], available: usize) -> Error {
     Error { kind: ErrorKind::TooLong, offset: (MAX_LEN - 1) as u8, byte: chunk[MAX_LEN - 1] }
 }
 
+/// The answer for what is common; `None` for all else.
 #[inline(always)]
-fn decode_chunk(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
-    let [b0, b1, b2, b3, b4, b5, b6, b7, ..] = *chunk;
-    let mut word = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
-    let mut at = 0u32;
-    let mut rex = 0;
-    if b0 & 0xf0 == 0x40 {
-        rex = b0 & 15 | ext::REX;
-        word >>= 8;
-        at = 1;
-    }
-    let mut opcode = word as u8;
-    let mut entry = entry::one_byte(opcode);
+fn hot(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Insn> {
+    let first = first_word(chunk);
+    // REX stands on every second instruction: no branch would foresee it.
+    let is_rex = u32::from(first as u8 & 0xf0 == 0x40);
+    let rex = (first as u8 & 15 | ext::REX) & 0u8.wrapping_sub(is_rex as u8);
+    let mut word = first >> (8 * is_rex);
+    let mut at = is_rex;
     let mut space = 0;
-    if opcode == 0x0f {
+    let mut entry = entry::one_byte(word as u8);
+    if entry & (SPECIAL | RULES) != 0 || mode.bits != Bits::B64 {
+        if word as u8 != 0x0f || mode.bits != Bits::B64 {
+            return None;
+        }
         word >>= 8;
         at += 1;
-        opcode = word as u8;
-        entry = entry::two_byte(opcode);
         space = 1;
-    }
-    if entry & (SPECIAL | RULES) != 0 || mode.bits != Bits::B64 {
-        return general::decode(chunk, available, mode);
+        entry = entry::two_byte(word as u8);
+        if entry & (SPECIAL | RULES) != 0 {
+            return None;
+        }
     }
     let mut tail = entry::immediate(entry, 1 + u32::from(rex >> 3 & 1));
     let mut flow = entry::flow(entry);
-    let mut len = at + 1;
-    if entry & MODRM != 0 {
-        let modrm = (word >> 8) as u8;
-        let after = entry::modrm(modrm);
-        len += 1 + u32::from(after & 15);
-        if after & 0x20 != 0 && word >> 16 & 7 == 5 {
+    let modrm = (word >> 8) as u8;
+    // Masked, not branched upon: every fifth instruction has no modrm.
+    let after = u32::from(entry::modrm(modrm)) & 0u32.wrapping_sub(u32::from(entry & MODRM != 0));
+    let mut len = at + 1 + u32::from(entry & MODRM != 0) + (after & 15);
+    if after & 0x20 != 0 {
+        cold_path();
+        if word >> 16 & 7 == 5 {
             len += 4;
         }
+    }
+    if entry & (GROUP | GROUP3) != 0 {
         let group = entry::group(entry);
         if group != 0 {
             let groups: &[u64; 64] = &GROUPS;
@@ -72,7 +81,7 @@ fn decode_chunk(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<I
             let reg = u32::from(modrm >> 3 & 7);
             let register = u32::from(modrm >= 0xc0);
             if group >> (reg + 8 * register) & 1 == 0 {
-                return general::decode(chunk, available, mode);
+                return None;
             }
             flow = (group >> (16 + 4 * reg) & 15) as u8;
         }
@@ -81,16 +90,14 @@ fn decode_chunk(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<I
         }
     }
     len += tail;
-    if len as usize > available {
-        return Err(out_of_bytes(chunk, available));
-    }
-    Ok(Insn {
+    // At most REX, escape, opcode, modrm, sib, four bytes of displacement and four of immediate, or eight without modrm.
+    Some(Insn {
         bytes: *chunk,
         len: len as u8,
         mode,
         space,
         opcode_at: at as u8,
-        opcode,
+        opcode: word as u8,
         flow,
         tail: tail as u8,
         shape: shape_of(entry),
@@ -101,6 +108,13 @@ fn decode_chunk(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<I
         p2: 0,
         pp: 0,
     })
+}
+
+/// The first eight bytes, the first one lowest.
+#[inline(always)]
+fn first_word(chunk: &[u8; MAX_LEN]) -> u64 {
+    let [b0, b1, b2, b3, b4, b5, b6, b7, ..] = *chunk;
+    u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7])
 }
 
 /// `Insn::shape` of an entry.

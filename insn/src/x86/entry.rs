@@ -4,6 +4,8 @@ use super::generated::hot::{MODRM as MODRM_TABLE, ONE_BYTE, TWO_BYTE};
 
 /// A modrm byte follows.
 pub(super) const MODRM: u32 = 1 << 12;
+/// Number of the group of extensions.
+pub(super) const GROUP: u32 = 63 << 17;
 /// Not for the hot path: prefix, escape, no such opcode in 64-bit mode, or dependent on the vendor.
 pub(super) const SPECIAL: u32 = 1 << 23;
 /// Validity depends on more than modrm's mod and reg.
