@@ -4,7 +4,7 @@ use core::hint::cold_path;
 
 use super::entry::{self, GROUP, GROUP3, MODRM, MOFFS, NEAR, RULES, SPECIAL};
 use super::generated::hot::GROUPS;
-use super::insn::{NO_SEGMENT, ext, shape};
+use super::insn::{NO_SEGMENT, ext, first_word, shape};
 use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, general};
 
 #[inline(always)]
@@ -108,13 +108,6 @@ fn hot(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Insn> {
         p2: 0,
         pp: 0,
     })
-}
-
-/// The first eight bytes, the first one lowest.
-#[inline(always)]
-fn first_word(chunk: &[u8; MAX_LEN]) -> u64 {
-    let [b0, b1, b2, b3, b4, b5, b6, b7, ..] = *chunk;
-    u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7])
 }
 
 /// `Insn::shape` of an entry.

@@ -263,14 +263,20 @@ impl Insn {
         }
     }
     fn field(&self, offset: usize, size: u8) -> Option<Field> {
-        let bytes = self.bytes.get(offset..offset + usize::from(size))?;
-        let mut value = [0; 8];
-        for (to, from) in value.iter_mut().zip(bytes) {
-            *to = *from;
+        if offset + usize::from(size) > self.bytes.len() {
+            return None;
         }
-        let unused = 64 - 8 * u32::from(size.clamp(1, 8));
-        let value = i64::from_le_bytes(value).wrapping_shl(unused).wrapping_shr(unused);
-        Some(Field { offset: offset as u8, size, value })
+        Some(Field { offset: offset as u8, size, value: self.value(offset as u32, u32::from(size)) })
+    }
+    /// `size` bytes at `offset`, sign-extended; what lies past the fifteenth byte reads as 0.
+    #[inline(always)]
+    fn value(&self, offset: u32, size: u32) -> i64 {
+        let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14] = self.bytes;
+        let low = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
+        let high = u64::from_le_bytes([b8, b9, b10, b11, b12, b13, b14, 0]);
+        let both = u128::from(low) | u128::from(high) << 64;
+        let unused = 64 - 8 * size.clamp(1, 8);
+        ((both.wrapping_shr(8 * offset) as u64).wrapping_shl(unused) as i64).wrapping_shr(unused)
     }
     /// Operand size by prefixes and mode alone, in bytes.
     pub(super) fn plain_operand_size(&self) -> u8 {

@@ -1,7 +1,7 @@
 //! Where control goes.
 
 use super::general::space;
-use super::insn::shape;
+use super::insn::{first_word, shape};
 use super::{Insn, Reg, Vendor};
 use crate::{Flow, Target};
 
@@ -24,6 +24,17 @@ const FLOWS: [Flow; 16] = [
     Flow::Next,
 ];
 
+#[inline(never)]
+fn other_target(insn: Insn) -> Target {
+    match insn.flow() {
+        Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
+        Flow::Return => Target::Stack,
+        Flow::Transaction if insn.opcode == 0xc7 => insn.relative(),
+        Flow::Far => insn.far_target(),
+        _ => Target::None,
+    }
+}
+
 impl Insn {
     /// What it does to the flow of control.
     #[inline]
@@ -31,14 +42,19 @@ impl Insn {
         FLOWS[usize::from(self.flow & 15)]
     }
     /// Where a change of flow goes.
+    #[inline(always)]
     pub fn target(&self) -> Target {
-        match self.flow() {
-            Flow::Jump | Flow::ConditionalJump | Flow::Call => self.near_target(),
-            Flow::Return => Target::Stack,
-            Flow::Transaction if self.opcode == 0xc7 => self.relative(),
-            Flow::Far => self.far_target(),
-            _ => Target::None,
+        if self.flow == Flow::Next as u8 {
+            return Target::None;
         }
+        let direct = self.shape & shape::MODRM == 0 && self.space < space::M0F38 && (1..4).contains(&self.flow);
+        if direct && self.len <= 8 {
+            // The distance ends the first word.
+            let distance = first_word(&self.bytes) << (64 - 8 * u32::from(self.len & 7)) % 64;
+            return Target::Relative((distance as i64) >> ((64 - 8 * u32::from(self.tail & 7)) % 64));
+        }
+        // By value: a reference would keep every field of every instruction in memory.
+        other_target(*self)
     }
     fn relative(&self) -> Target {
         self.immediate().map_or(Target::None, |field| Target::Relative(field.value))

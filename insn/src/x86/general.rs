@@ -1,6 +1,6 @@
 //! The general path: prefixes, all modes, all encodings.
 
-use super::decode::{out_of_bytes, shape_of};
+use super::decode::{out_of_bytes, padded, shape_of};
 use super::entry::{self, GROUP3, MODRM, MOFFS, NEAR};
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::validity::{self, Rule};
@@ -30,8 +30,18 @@ pub(super) mod space {
     pub(in super::super) const REX2: u8 = 20;
 }
 
+/// The answer in the form of [`Insn::pack`].
 #[inline(never)]
-pub(super) fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
+pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
+    let available = bytes.len().min(MAX_LEN);
+    let chunk = match bytes.first_chunk::<MAX_LEN>() {
+        Some(chunk) => *chunk,
+        None => padded(bytes),
+    };
+    Insn::pack(&decode(&chunk, available, mode))
+}
+
+fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
     let insn = Insn {
         bytes: *chunk,
         len: 0,

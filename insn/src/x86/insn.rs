@@ -1,6 +1,6 @@
 //! The decoded instruction and what can be asked of it.
 
-use super::Mode;
+use super::{Error, ErrorKind, Mode};
 
 /// One decoded instruction. Cheap to copy; everything but length, flow and validity is computed when asked for.
 #[derive(Clone, Copy)]
@@ -30,6 +30,12 @@ pub struct Insn {
     pub(super) pp: u8,
 }
 
+/// The first eight bytes as one word, the first lowest: in one load.
+#[inline(always)]
+pub(super) fn first_word(bytes: &[u8; 15]) -> u64 {
+    bytes.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
 pub(super) const NO_SEGMENT: u8 = 0xff;
 
 /// Bits of `Insn::shape`.
@@ -57,6 +63,53 @@ pub(super) mod ext {
     pub(in super::super) const R4: u8 = 0x40;
     /// A REX or REX2 prefix: byte registers 4 to 7 are spl to dil.
     pub(in super::super) const REX: u8 = 0x80;
+}
+
+/// Kinds of errors by their number.
+const KINDS: [ErrorKind; 9] = [
+    ErrorKind::Truncated,
+    ErrorKind::TooLong,
+    ErrorKind::Opcode,
+    ErrorKind::Lock,
+    ErrorKind::Prefix,
+    ErrorKind::Reserved,
+    ErrorKind::Operand,
+    ErrorKind::SameRegister,
+    ErrorKind::Mvex,
+];
+
+impl Insn {
+    /// All but bytes and mode, or the error (length 0), in two words that are returned in registers.
+    pub(super) fn pack(result: &Result<Insn, Error>) -> (u64, u64) {
+        match result {
+            Ok(insn) => {
+                let first = [
+                    insn.len,
+                    insn.space,
+                    insn.opcode_at,
+                    insn.opcode,
+                    insn.flow,
+                    insn.tail,
+                    insn.shape,
+                    insn.prefixes,
+                ];
+                let second = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, 0, 0, 0];
+                (u64::from_le_bytes(first), u64::from_le_bytes(second))
+            }
+            Err(error) => (0, u64::from_le_bytes([error.kind as u8, error.offset, error.byte, 0, 0, 0, 0, 0])),
+        }
+    }
+    /// The inverse of [`Insn::pack`].
+    #[inline(always)]
+    pub(super) fn unpack(packed: (u64, u64), bytes: [u8; 15], mode: Mode) -> Result<Insn, Error> {
+        let [len, space, opcode_at, opcode, flow, tail, shape, prefixes] = packed.0.to_le_bytes();
+        let [segment, ext, vvvv, p2, pp, ..] = packed.1.to_le_bytes();
+        if len == 0 {
+            let kind = KINDS.get(usize::from(segment)).copied().unwrap_or(ErrorKind::Opcode);
+            return Err(Error { kind, offset: ext, byte: vvvv });
+        }
+        Ok(Insn { bytes, len, mode, space, opcode_at, opcode, flow, tail, shape, prefixes, segment, ext, vvvv, p2, pp })
+    }
 }
 
 /// Two instructions are equal when their bytes and modes are.

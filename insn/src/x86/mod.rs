@@ -29,7 +29,7 @@ pub const MAX_LEN: usize = 15;
 ///
 /// # Errors
 /// [`ErrorKind::Truncated`] where `bytes` ends before the instruction does; else what is wrong, with the byte and its offset.
-#[inline]
+#[inline(always)]
 pub fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
     decode::decode(bytes, mode)
 }
