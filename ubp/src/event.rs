@@ -28,7 +28,7 @@ impl Event {
 pub enum EventKind {
     /// The thread is about to execute the instruction at a breakpoint; its pc is the site.
     Hit(BreakpointId),
-    /// The process runs a new program; its breakpoints are gone. Nothing of the program has run.
+    /// The process runs a new program; no breakpoint stands in it. Nothing of the program has run.
     Exec,
     /// Code was mapped or unmapped by the dynamic loader; none of the new code has run.
     Loaded,

@@ -1,6 +1,8 @@
 //! User breakpoints: any number of threads pass them without the breakpoint ever being lifted.
 #![cfg_attr(not(feature = "std"), no_std)]
 
+pub mod core;
+
 #[cfg(feature = "std")]
 mod address;
 #[cfg(feature = "std")]

@@ -167,7 +167,8 @@ impl Session {
         self.tracer.remove(pid, ids)
     }
 
-    /// A breakpoint of a process.
+    /// A breakpoint of a process. Those of a program that another took the place of are inactive; those of a process that ended
+    /// can be had until the next [`Session::wait`] or [`Session::poll`] after the event that told of the end.
     pub fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
         self.tracer.breakpoint(pid, id)
     }

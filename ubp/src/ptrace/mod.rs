@@ -1,79 +1,208 @@
 //! The back end over ptrace(2).
 
-use std::os::fd::{AsFd, BorrowedFd};
+mod access;
+mod attach;
+mod breakpoints;
+mod call;
+mod children;
+mod detach;
+mod exec;
+mod gate;
+mod hit;
+mod inject;
+mod loader;
+mod memory;
+mod mirror;
+mod notify;
+mod place;
+mod resume;
+mod signal;
+mod slot;
+mod space;
+mod spawn;
+mod status;
+mod stop;
+mod sys;
+mod thread;
+mod wait;
 
-use crate::*;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::os::fd::BorrowedFd;
+
+use insn::x86::{Bits, Mode};
+
+use self::loader::Loader;
+use self::notify::Notify;
+use self::space::Space;
+use self::sys::Report;
+use self::thread::Thread;
+use crate::{Arch, Breakpoint, Error, Event, EventKind, Options, Pid, Process, Result, Stdio, Tid};
+
+/// The number of an address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct SpaceId(u64);
+
+/// A process and what the tracer alone needs of it.
+#[derive(Debug)]
+struct Debuggee {
+    process: Process,
+    space: SpaceId,
+    loader: Loader,
+    stdio: Stdio,
+    /// Not followed, but it shares its parent's memory: traced in silence until it executes a program or ends.
+    silent: bool,
+}
 
 #[derive(Debug)]
 pub(crate) struct Tracer {
-    file: std::fs::File,
+    options: Options,
+    notify: Notify,
+    debuggees: BTreeMap<Pid, Debuggee>,
+    threads: HashMap<Tid, Thread>,
+    spaces: HashMap<SpaceId, Space>,
+    next_space: u64,
+    events: VecDeque<Event>,
+    /// Reports taken from the kernel and not looked at.
+    reports: VecDeque<(Tid, Report)>,
+    /// Reports of threads of which no parent has told yet.
+    early: HashMap<Tid, Report>,
+    /// Breakpoints of processes that ended, until the event that says so was seen.
+    ended: HashMap<Pid, Vec<Option<Breakpoint>>>,
+    /// The process whose end was told last.
+    told: Option<Pid>,
+    vendor: Mode,
 }
 
-#[allow(unused_variables)]
 impl Tracer {
     pub(crate) fn new(options: Options) -> Result<Tracer> {
-        let file =
-            std::fs::File::open("/proc/self/stat").map_err(|source| Error::System { call: "open", id: 0, source })?;
-        Ok(Tracer { file })
+        Ok(Tracer {
+            options,
+            notify: Notify::new()?,
+            debuggees: BTreeMap::new(),
+            threads: HashMap::new(),
+            spaces: HashMap::new(),
+            next_space: 0,
+            events: VecDeque::new(),
+            reports: VecDeque::new(),
+            early: HashMap::new(),
+            ended: HashMap::new(),
+            told: None,
+            vendor: Mode::new(Bits::B64, status::vendor()).lenient(),
+        })
     }
-    pub(crate) fn spawn(&mut self, command: Command) -> Result<Pid> {
-        Err(Error::NoSuchProcess(Pid(0)))
-    }
+
     pub(crate) fn take_stdio(&mut self, pid: Pid) -> Stdio {
-        Stdio::default()
+        self.debuggees.get_mut(&pid).map(|debuggee| std::mem::take(&mut debuggee.stdio)).unwrap_or_default()
     }
-    pub(crate) fn attach(&mut self, pid: Pid) -> Result<Pid> {
-        Err(Error::NoSuchProcess(pid))
-    }
-    pub(crate) fn detach(&mut self, pid: Pid) -> Result<()> {
-        Err(Error::NoSuchProcess(pid))
-    }
-    pub(crate) fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
-        Ok(None)
-    }
-    pub(crate) fn resume(&mut self, tid: Tid) -> Result<()> {
-        Err(Error::NoSuchThread(tid))
-    }
-    pub(crate) fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
-        Err(Error::NoSuchThread(tid))
-    }
-    pub(crate) fn interrupt(&mut self, pid: Pid) -> Result<()> {
-        Err(Error::NoSuchProcess(pid))
-    }
+
     pub(crate) fn process(&self, pid: Pid) -> Option<&Process> {
-        None
+        self.debuggees.get(&pid).filter(|debuggee| !debuggee.silent).map(|debuggee| &debuggee.process)
     }
+
     pub(crate) fn processes(&self) -> impl Iterator<Item = &Process> {
-        std::iter::empty()
+        self.debuggees.values().filter(|debuggee| !debuggee.silent).map(|debuggee| &debuggee.process)
     }
-    pub(crate) fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
-        Err(Error::NoSuchProcess(pid))
-    }
-    pub(crate) fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
-        Err(Error::NoSuchProcess(pid))
-    }
-    pub(crate) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
-        None
-    }
-    pub(crate) fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = &Breakpoint> {
-        std::iter::empty()
-    }
-    pub(crate) fn registers(&mut self, tid: Tid) -> Result<Registers> {
-        Err(Error::NoSuchThread(tid))
-    }
-    pub(crate) fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
-        Err(Error::NoSuchThread(tid))
-    }
-    pub(crate) fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
-        Err(Error::NoSuchProcess(pid))
-    }
-    pub(crate) fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
-        Err(Error::NoSuchProcess(pid))
-    }
-    pub(crate) fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
-        Err(Error::NoSuchThread(tid))
-    }
+
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.notify.as_fd()
+    }
+
+    fn mode(&self, arch: Arch) -> Mode {
+        let bits = match arch {
+            Arch::X86_64 => Bits::B64,
+            Arch::I386 => Bits::B32,
+        };
+        Mode { bits, ..self.vendor }
+    }
+
+    fn debuggee(&self, pid: Pid) -> Result<&Debuggee> {
+        self.debuggees.get(&pid).ok_or(Error::NoSuchProcess(pid))
+    }
+
+    fn debuggee_mut(&mut self, pid: Pid) -> Result<&mut Debuggee> {
+        self.debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))
+    }
+
+    fn thread(&self, tid: Tid) -> Result<&Thread> {
+        self.threads.get(&tid).ok_or(Error::NoSuchThread(tid))
+    }
+
+    fn thread_mut(&mut self, tid: Tid) -> Result<&mut Thread> {
+        self.threads.get_mut(&tid).ok_or(Error::NoSuchThread(tid))
+    }
+
+    fn space_of(&self, pid: Pid) -> Result<&Space> {
+        let id = self.debuggee(pid)?.space;
+        self.spaces.get(&id).ok_or(Error::NoSuchProcess(pid))
+    }
+
+    fn space_of_mut(&mut self, pid: Pid) -> Result<&mut Space> {
+        let id = self.debuggee(pid)?.space;
+        self.spaces.get_mut(&id).ok_or(Error::NoSuchProcess(pid))
+    }
+
+    fn add_space(&mut self, space: Space) -> SpaceId {
+        self.next_space += 1;
+        let id = SpaceId(self.next_space);
+        self.spaces.insert(id, space);
+        id
+    }
+
+    fn leave_space(&mut self, id: SpaceId) {
+        if let Some(space) = self.spaces.get_mut(&id) {
+            space.users = space.users.saturating_sub(1);
+            if space.users == 0 {
+                self.spaces.remove(&id);
+            }
+        }
+    }
+
+    fn threads_of(&self, pid: Pid) -> Vec<Tid> {
+        self.debuggees.get(&pid).map(|debuggee| debuggee.process.threads.iter().copied().collect()).unwrap_or_default()
+    }
+
+    fn add_thread(&mut self, thread: Thread) {
+        if let Some(debuggee) = self.debuggees.get_mut(&thread.pid) {
+            debuggee.process.threads.insert(thread.tid);
+        }
+        self.threads.insert(thread.tid, thread);
+    }
+
+    /// Forgets a process and its threads.
+    fn forget(&mut self, pid: Pid) {
+        if let Some(debuggee) = self.debuggees.remove(&pid) {
+            for tid in &debuggee.process.threads {
+                self.threads.remove(tid);
+            }
+            self.leave_space(debuggee.space);
+        }
+    }
+
+    fn emit(&mut self, pid: Pid, tid: Tid, kind: EventKind) {
+        self.events.push_back(Event { pid, tid, time: sys::monotonic(), kind });
+    }
+
+    /// Reports an event of a stopped thread, which then waits for the user.
+    fn hold(&mut self, tid: Tid, kind: EventKind) -> Result<()> {
+        let thread = self.thread_mut(tid)?;
+        thread.held = true;
+        let pid = thread.pid;
+        self.emit(pid, tid, kind);
+        Ok(())
+    }
+}
+
+/// Whether it only says that a thread or process ended meanwhile, which its parent will be told by wait.
+fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::NoSuchThread(_) | Error::NoSuchProcess(_))
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        let pids: Vec<Pid> = self.debuggees.keys().copied().collect();
+        for pid in pids {
+            // What cannot be detached any more is gone.
+            let _ = self.detach(pid);
+        }
     }
 }

@@ -1,0 +1,118 @@
+use insn::x86::MAX_LEN;
+
+use super::layout::ENTRY_SIZE;
+
+/// What an entry stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Nothing; the slot may be taken.
+    Free = 0,
+    /// A breakpoint instruction stands at the site.
+    Active = 1,
+    /// The original bytes are back; a thread may still be in the slot, or on its way from the trap.
+    Retired = 2,
+    /// What was mapped at the site is no more.
+    Inactive = 3,
+}
+
+impl State {
+    fn from_byte(byte: u8) -> State {
+        match byte {
+            1 => State::Active,
+            2 => State::Retired,
+            3 => State::Inactive,
+            _ => State::Free,
+        }
+    }
+}
+
+/// One site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The address of the instruction; in a free entry the link to the next free one.
+    pub site: u64,
+    bytes: [u8; 16],
+    length: u8,
+    /// What it stands for.
+    pub state: State,
+    /// Breakpoints that share it.
+    pub references: u32,
+}
+
+impl Entry {
+    /// An active entry with one reference. Bytes beyond the longest instruction are left out.
+    pub fn new(site: u64, bytes: &[u8]) -> Entry {
+        let mut kept = [0; 16];
+        let length = bytes.len().min(MAX_LEN);
+        for (to, from) in kept.iter_mut().zip(bytes).take(length) {
+            *to = *from;
+        }
+        Entry { site, bytes: kept, length: length as u8, state: State::Active, references: 1 }
+    }
+
+    /// The instruction that was at the site.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or(&[])
+    }
+
+    /// Puts another instruction's bytes in.
+    pub fn set_bytes(&mut self, bytes: &[u8]) {
+        let other = Entry::new(self.site, bytes);
+        (self.bytes, self.length) = (other.bytes, other.length);
+    }
+
+    /// A free entry that links to the next one.
+    pub(super) const fn free(next: u32) -> Entry {
+        Entry { site: next as u64, bytes: [0; 16], length: 0, state: State::Free, references: 0 }
+    }
+
+    pub(super) fn encode(&self) -> [u8; ENTRY_SIZE as usize] {
+        let mut out = [0; ENTRY_SIZE as usize];
+        let tail = [self.length, self.state as u8, 0, 0];
+        let parts = self.site.to_le_bytes().into_iter().chain(self.bytes).chain(tail);
+        for (to, from) in out.iter_mut().zip(parts.chain(self.references.to_le_bytes())) {
+            *to = from;
+        }
+        out
+    }
+
+    pub(super) fn decode(raw: &[u8; ENTRY_SIZE as usize]) -> Entry {
+        let mut bytes = [0; 16];
+        for (to, from) in bytes.iter_mut().zip(raw.iter().skip(8)) {
+            *to = *from;
+        }
+        let [s0, s1, s2, s3, s4, s5, s6, s7, .., length, state, _, _, r0, r1, r2, r3] = *raw;
+        Entry {
+            site: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
+            bytes,
+            length: length.min(MAX_LEN as u8),
+            state: State::from_byte(state),
+            references: u32::from_le_bytes([r0, r1, r2, r3]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_lie_as_the_table_of_the_documentation_says() {
+        let mut entry = Entry::new(0x1122334455667788, &[0x48, 0x89, 0xe5]);
+        entry.references = 0x01020304;
+        entry.state = State::Retired;
+        let raw = entry.encode();
+        assert_eq!(raw[..8], [0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11]);
+        assert_eq!(raw[8..12], [0x48, 0x89, 0xe5, 0]);
+        assert_eq!(raw[24..], [3, 2, 0, 0, 4, 3, 2, 1]);
+        assert_eq!(Entry::decode(&raw), entry);
+    }
+
+    #[test]
+    fn a_hostile_length_is_cut() {
+        let mut raw = Entry::new(1, &[0x90]).encode();
+        raw[24] = 0xff;
+        assert_eq!(Entry::decode(&raw).bytes().len(), 15);
+    }
+}

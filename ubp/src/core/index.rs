@@ -1,0 +1,71 @@
+//! Site → entry, by open addressing with linear probing.
+
+use super::memory::Memory;
+use super::table::{Arena, Error, Number};
+
+/// Fibonacci hashing: the high bits of the product are the well-mixed ones.
+fn hash(site: u64, length: u32) -> u32 {
+    let mixed = site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    mixed as u32 & (length - 1)
+}
+
+/// Where a probe ended.
+pub(super) enum Probe {
+    /// At the index word that names this entry.
+    Found(u32, Number),
+    /// At this empty word.
+    Empty(u32),
+}
+
+impl<M: Memory> Arena<M> {
+    fn word_offset(&self, at: u32) -> u64 {
+        self.layout.index() + 4 * u64::from(at)
+    }
+
+    fn word(&self, at: u32) -> Result<Option<Number>, Error> {
+        let value = self.read_u32(self.word_offset(at))?;
+        match value.checked_sub(1) {
+            None => Ok(None),
+            Some(number) if number < self.layout.capacity() => Ok(Some(Number(number))),
+            Some(_) => Err(Error::Corrupt { offset: self.word_offset(at) }),
+        }
+    }
+
+    pub(super) fn set_word(&mut self, at: u32, number: Option<Number>) -> Result<(), Error> {
+        let offset = self.word_offset(at);
+        self.write_u32(offset, number.map_or(0, |number| number.0 + 1))
+    }
+
+    /// Looks for `site`. The chain ends at an empty word, of which half of the index consists unless somebody else wrote to it.
+    pub(super) fn probe(&self, site: u64) -> Result<Probe, Error> {
+        let length = self.layout.index_length();
+        let mut at = hash(site, length);
+        for _ in 0..length {
+            match self.word(at)? {
+                None => return Ok(Probe::Empty(at)),
+                Some(number) if self.entry(number)?.site == site => return Ok(Probe::Found(at, number)),
+                Some(_) => at = (at + 1) & (length - 1),
+            }
+        }
+        Err(Error::Corrupt { offset: self.layout.index() })
+    }
+
+    /// Empties the word at `hole` and moves what follows in the chain back, so that no chain is cut.
+    pub(super) fn unlink(&mut self, mut hole: u32) -> Result<(), Error> {
+        let length = self.layout.index_length();
+        let mut at = hole;
+        for _ in 0..length {
+            at = (at + 1) & (length - 1);
+            let Some(number) = self.word(at)? else {
+                return self.set_word(hole, None);
+            };
+            let home = hash(self.entry(number)?.site, length);
+            // It may move to the hole where its home is not between the two, going round.
+            if at.wrapping_sub(home) & (length - 1) >= at.wrapping_sub(hole) & (length - 1) {
+                self.set_word(hole, Some(number))?;
+                hole = at;
+            }
+        }
+        Err(Error::Corrupt { offset: self.layout.index() })
+    }
+}

@@ -1,0 +1,103 @@
+//! Taking hold of running processes.
+
+use std::collections::BTreeSet;
+
+use libc::c_int;
+
+use super::space::Space;
+use super::status::Status;
+use super::sys;
+use super::thread::Thread;
+use super::{Debuggee, Tracer, exec, is_gone};
+use crate::{Error, Pid, Result, Stdio, Tid};
+
+/// What is wanted of every thread; what it makes inherits it.
+pub(super) const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEVFORKDONE
+    | libc::PTRACE_O_TRACEEXEC;
+pub(super) const EXIT_KILL: c_int = libc::PTRACE_O_EXITKILL;
+
+impl Tracer {
+    pub(crate) fn attach(&mut self, pid: Pid) -> Result<Pid> {
+        let process = exec::read_process(pid)?;
+        if self.debuggees.contains_key(&pid) {
+            return Err(Error::AlreadyTraced { pid, tracer: Pid(sys::own_pid()) });
+        }
+        let status = Status::read(pid.leader()).map_err(|_| Error::NoSuchProcess(pid))?;
+        if status.process != pid.0 {
+            return Err(Error::NoSuchProcess(pid));
+        }
+        let seized = self.seize_all(pid);
+        let tids = match seized {
+            Ok(tids) => tids,
+            Err((error, tids)) => {
+                for tid in tids {
+                    release(tid);
+                }
+                return Err(error);
+            }
+        };
+        let space = Space::new(pid, process.arch, self.mode(process.arch))?;
+        let space = self.add_space(space);
+        let debuggee = Debuggee { process, space, loader: Default::default(), stdio: Stdio::default(), silent: false };
+        self.debuggees.insert(pid, debuggee);
+        for tid in tids {
+            self.add_thread(Thread::new(tid, pid));
+        }
+        match self.watch_loader(pid) {
+            // Without room for storage nothing can be inserted either, and that will tell.
+            Ok(()) | Err(Error::NoRoom { .. }) => Ok(pid),
+            Err(error) => {
+                self.detach(pid)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Seizes all threads; new ones are made while it looks, until none is left that is not traced.
+    fn seize_all(&self, pid: Pid) -> Result<BTreeSet<Tid>, (Error, BTreeSet<Tid>)> {
+        let mut seized = BTreeSet::new();
+        loop {
+            let before = seized.len();
+            let tasks = match std::fs::read_dir(format!("/proc/{pid}/task")) {
+                Ok(tasks) => tasks,
+                Err(_) => return Err((Error::NoSuchProcess(pid), seized)),
+            };
+            let tids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok().map(Tid));
+            for tid in tids {
+                if seized.contains(&tid) {
+                    continue;
+                }
+                match sys::seize(tid, OPTIONS) {
+                    Ok(()) => drop(seized.insert(tid)),
+                    Err(error) if is_gone(&error) => {}
+                    Err(_) => {
+                        let tracer = Status::read(tid).map_or(0, |status| status.tracer);
+                        if tracer == sys::own_tid() {
+                            // Made by a thread that is traced: it will stop and tell.
+                            seized.insert(tid);
+                        } else if tracer != 0 {
+                            return Err((Error::AlreadyTraced { pid, tracer: Pid(tracer) }, seized));
+                        } else if Status::read(tid).is_ok_and(|status| !matches!(status.state, b'Z' | b'X')) {
+                            return Err((Error::Permission(pid), seized));
+                        }
+                    }
+                }
+            }
+            if seized.len() == before {
+                break;
+            }
+        }
+        if seized.is_empty() { Err((Error::NoSuchProcess(pid), seized)) } else { Ok(seized) }
+    }
+}
+
+/// Lets a thread go that was seized by an attempt that failed.
+fn release(tid: Tid) {
+    if sys::interrupt(tid).is_ok() && matches!(sys::wait_for(tid, true), Ok(Some(sys::Report::Stopped { .. }))) {
+        let _ = sys::detach(tid, 0);
+    }
+}

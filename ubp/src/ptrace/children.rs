@@ -1,0 +1,116 @@
+//! New threads and processes of debuggees.
+
+use super::loader::Loader;
+use super::sys::{self, Report};
+use super::thread::Thread;
+use super::{Debuggee, Tracer};
+use crate::{EventKind, Pid, Process, Result, Stdio, Tid};
+
+impl Tracer {
+    /// A thread made another, of its own process or of a new one, which is traced already.
+    pub(super) fn on_child(&mut self, tid: Tid, event: i32) -> Result<()> {
+        let child = Tid(sys::event_message(tid)? as i32);
+        let pid = self.thread(tid)?.pid;
+        if std::fs::exists(format!("/proc/{pid}/task/{child}")).unwrap_or(false) {
+            let thread = Thread { new: true, ..Thread::new(child, pid) };
+            self.add_thread(thread);
+            if let Some(report) = self.early.remove(&child) {
+                self.reports.push_back((child, report));
+            }
+            return self.go_on(tid);
+        }
+        let waits = event == libc::PTRACE_EVENT_VFORK;
+        let shares = self.shares_memory(tid)?;
+        let silent = self.is_silent(tid);
+        let follow = self.options.follow_forks && !silent;
+        self.thread_mut(tid)?.vforking = waits;
+        let child_pid = Pid(child.0);
+        self.add_child(tid, child_pid, shares, shares && !follow)?;
+        self.await_first_stop(child)?;
+        if !follow {
+            if shares {
+                self.give_back(child)?;
+            } else {
+                self.detach(child_pid)?;
+            }
+            return self.go_on(tid);
+        }
+        if !waits {
+            self.leave_call(tid)?;
+        }
+        self.hold(tid, EventKind::Forked { child: child_pid })?;
+        let thread = self.thread_mut(child)?;
+        thread.held = true;
+        thread.wanted = false;
+        Ok(())
+    }
+
+    /// Whether the call that the thread is in makes a process that shares its memory.
+    fn shares_memory(&self, tid: Tid) -> Result<bool> {
+        let registers = sys::registers(tid)?;
+        let pid = self.thread(tid)?.pid;
+        let memory = &self.space_of(pid)?.memory;
+        let flags = match (registers.cs, registers.orig_rax) {
+            // vfork
+            (0x23, 190) => return Ok(true),
+            // clone
+            (0x23, 120) => registers.rbx,
+            // clone3: the first word of its structure
+            (0x23, 435) => memory.read_word(registers.rbx, 8).unwrap_or(0),
+            (0x23, _) => 0,
+            (_, 58) => return Ok(true),
+            (_, 56) => registers.rdi,
+            (_, 435) => memory.read_word(registers.rdi, 8).unwrap_or(0),
+            _ => 0,
+        };
+        Ok(flags & libc::CLONE_VM as u64 != 0)
+    }
+
+    fn add_child(&mut self, parent: Tid, child: Pid, shares: bool, silent: bool) -> Result<()> {
+        let thread = self.thread(parent)?;
+        let (pid, seen, loading) = (thread.pid, thread.seen, thread.loading);
+        let executions = thread.executions.clone();
+        let scratch = thread.scratch;
+        let id = self.debuggee(pid)?.space;
+        let space = if shares {
+            if let Some(space) = self.spaces.get_mut(&id) {
+                space.users += 1;
+            }
+            id
+        } else {
+            let old = self.space_of(pid)?;
+            let mut space = old.fork(child)?;
+            if seen != old.epoch {
+                space.rearm();
+            }
+            self.add_space(space)
+        };
+        let old = self.debuggee(pid)?;
+        let process = Process { pid: child, threads: Default::default(), ..old.process.clone() };
+        let loader: Loader = old.loader.clone();
+        self.debuggees.insert(child, Debuggee { process, space, loader, stdio: Stdio::default(), silent });
+        self.add_thread(Thread {
+            seen: 0,
+            loading,
+            executions,
+            scratch,
+            wanted: true,
+            ..Thread::new(child.leader(), child)
+        });
+        Ok(())
+    }
+
+    /// Waits until a thread that was just made has stopped, which it does by itself before it runs.
+    fn await_first_stop(&mut self, tid: Tid) -> Result<()> {
+        while self.thread(tid)?.stop().is_none() {
+            match self.report_of(tid)? {
+                report @ Report::Stopped { .. } => self.on_report(tid, report)?,
+                end => {
+                    self.handle(tid, end)?;
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! A debuggee executes another program.
+
+use super::space::Space;
+use super::thread::{Stop, Thread};
+use super::{Tracer, sys};
+use crate::process::{read_arch, read_proc};
+use crate::{Auxv, Breakpoint, EventKind, Pid, Process, Result, Tid};
+
+impl Tracer {
+    /// The thread, which has the process' id from now on whichever thread called, stands before the new program's first
+    /// instruction. All others are gone, and so is the old address space.
+    pub(super) fn on_exec(&mut self, tid: Tid) -> Result<()> {
+        let pid = Pid(tid.0);
+        let silent = self.debuggee(pid)?.silent;
+        self.begin_program(pid)?;
+        if silent {
+            self.forget(pid);
+            return sys::detach(tid, 0);
+        }
+        self.leave_call(tid)?;
+        self.watch_loading(tid)?;
+        self.hold(tid, EventKind::Exec)
+    }
+
+    /// Starts the books of a process anew.
+    pub(super) fn begin_program(&mut self, pid: Pid) -> Result<()> {
+        let tid = pid.leader();
+        for other in self.threads_of(pid) {
+            self.threads.remove(&other);
+            self.reports.retain(|report| report.0 != other || other == tid);
+        }
+        self.events.retain(|event| event.pid != pid || !event.is_held());
+        let process = read_process(pid)?;
+        let mut space = Space::new(pid, process.arch, self.mode(process.arch))?;
+        space.breakpoints = self.breakpoints_of_old_program(pid)?;
+        let space = self.add_space(space);
+        let debuggee = self.debuggee_mut(pid)?;
+        let old = std::mem::replace(&mut debuggee.space, space);
+        debuggee.process = process;
+        self.leave_space(old);
+        self.add_thread(Thread::new(tid, pid));
+        self.set_stop(tid, Stop::InSyscall)
+    }
+}
+
+impl Tracer {
+    /// The breakpoints of the program that was: none stands, their counts can be read, their numbers are not used again.
+    fn breakpoints_of_old_program(&mut self, pid: Pid) -> Result<Vec<Option<Breakpoint>>> {
+        let old = self.space_of_mut(pid)?;
+        if old.users > 1 {
+            return Ok(vec![None; old.breakpoints.len()]);
+        }
+        let mut breakpoints = std::mem::take(&mut old.breakpoints);
+        for breakpoint in breakpoints.iter_mut().flatten() {
+            breakpoint.active = false;
+        }
+        Ok(breakpoints)
+    }
+}
+
+/// What /proc tells of a process.
+pub(super) fn read_process(pid: Pid) -> Result<Process> {
+    let arch = read_arch(pid)?;
+    let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    let auxv = Auxv::parse(&read_proc(pid, "auxv")?, arch);
+    Ok(Process { pid, arch, executable, auxv, threads: Default::default(), hidden: Vec::new() })
+}

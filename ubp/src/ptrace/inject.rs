@@ -1,0 +1,207 @@
+//! System calls made in a debuggee on our behalf.
+
+use super::gate::calls;
+use super::space::{Space, mapping_at};
+use super::sys::{self, PTRACE_EVENT_STOP, Report, SigInfo};
+use super::thread::{State, Stop};
+use super::{Tracer, gate, is_gone, place};
+use crate::core::{Arena, Layout};
+use crate::process::read_maps;
+use crate::{Address, Arch, Error, Pid, Result, Tid};
+
+/// So many places are tried for one arena.
+const PLACES: usize = 24;
+/// `MAP_FIXED_NOREPLACE` (asm-generic/mman-common.h); kernels before 4.17 take the address as a hint.
+const NO_REPLACE: u64 = 0x10_0000;
+
+impl Tracer {
+    /// Stops a thread, whatever it does; what it reports on the way there is seen to. It waits until [`Tracer::give_back`].
+    pub(super) fn stop_thread(&mut self, tid: Tid) -> Result<()> {
+        let thread = self.thread_mut(tid)?;
+        thread.wanted = true;
+        if thread.stop().is_some() {
+            return Ok(());
+        }
+        sys::interrupt(tid)?;
+        self.await_stop(tid)
+    }
+
+    /// Sees to a thread's reports until it is stopped.
+    pub(super) fn await_stop(&mut self, tid: Tid) -> Result<()> {
+        while self.thread(tid)?.stop().is_none() {
+            let report = self.report_of(tid)?;
+            self.handle(tid, report)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn give_back(&mut self, tid: Tid) -> Result<()> {
+        let Some(thread) = self.threads.get_mut(&tid) else { return Ok(()) };
+        thread.wanted = false;
+        match self.go_on(tid) {
+            Err(error) if is_gone(&error) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// A stopped thread that can make system calls in the process' address space.
+    fn borrow_thread(&mut self, pid: Pid) -> Result<Tid> {
+        let space = self.debuggee(pid)?.space;
+        let usable = |thread: &super::Thread| {
+            !thread.vforking && self.debuggees.get(&thread.pid).is_some_and(|debuggee| debuggee.space == space)
+        };
+        let mut candidates: Vec<&super::Thread> = self.threads.values().filter(|thread| usable(thread)).collect();
+        // Stopped ones first, and of these not those with a signal on its way.
+        candidates.sort_by_key(|thread| match thread.stop() {
+            Some(Stop::Event | Stop::Trap | Stop::Syscall) => 0,
+            Some(Stop::Signal(_) | Stop::Moved(_)) => 1,
+            Some(_) => 2,
+            None => 3,
+        });
+        let tids: Vec<Tid> = candidates.iter().map(|thread| thread.tid).collect();
+        for tid in tids {
+            let stopped = self.thread(tid)?.stop().is_some();
+            // An uninterruptible wait may last.
+            if !stopped && super::status::Status::read(tid).is_ok_and(|status| status.state == b'D') {
+                continue;
+            }
+            match self.stop_thread(tid) {
+                Ok(()) => return Ok(tid),
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::NoSuchProcess(pid))
+    }
+
+    /// Brings a stopped thread out of the system call that it is in, to a stop from which it can be sent anywhere.
+    pub(super) fn leave_call(&mut self, tid: Tid) -> Result<()> {
+        if !matches!(self.thread(tid)?.stop(), Some(Stop::InSyscall)) {
+            return Ok(());
+        }
+        sys::interrupt(tid)?;
+        self.thread_mut(tid)?.state = State::Running;
+        sys::cont(tid, 0)?;
+        self.thread_mut(tid)?.wanted = true;
+        let result = self.await_stop(tid);
+        self.thread_mut(tid)?.wanted = false;
+        result
+    }
+
+    /// Makes a system call in a stopped thread and puts everything back. Answers as the kernel does: errors are negative.
+    pub(super) fn inject(&mut self, tid: Tid, number: u64, arguments: [u64; 6]) -> Result<i64> {
+        self.leave_call(tid)?;
+        let thread = self.thread(tid)?;
+        let (pid, stop) = (thread.pid, thread.stop());
+        let gate = self.gate_of(pid)?;
+        let saved = sys::registers(tid)?;
+        let mask = sys::signal_mask(tid)?;
+        let mut registers = saved;
+        let [a, b, c, d, e, f] = arguments;
+        registers.rip = gate;
+        registers.rax = number;
+        registers.orig_rax = u64::MAX;
+        match self.space_of(pid)?.arch {
+            Arch::X86_64 => {
+                (registers.rdi, registers.rsi, registers.rdx) = (a, b, c);
+                (registers.r10, registers.r8, registers.r9) = (d, e, f);
+            }
+            Arch::I386 => {
+                (registers.rbx, registers.rcx, registers.rdx) = (a, b, c);
+                (registers.rsi, registers.rdi, registers.rbp) = (d, e, f);
+            }
+        }
+        sys::set_signal_mask(tid, u64::MAX)?;
+        sys::set_registers(tid, &registers)?;
+        let mut stops = Vec::new();
+        // To the call's beginning, to its end, and from there to where the kernel looks at signals and restarts.
+        self.run_to(tid, &mut stops, |signal, event| (signal, event) == (libc::SIGTRAP | 0x80, 0))?;
+        self.run_to(tid, &mut stops, |signal, event| (signal, event) == (libc::SIGTRAP | 0x80, 0))?;
+        let answer = sys::registers(tid)?.rax as i64;
+        sys::interrupt(tid)?;
+        self.run_to(tid, &mut stops, |_, event| event == PTRACE_EVENT_STOP)?;
+        sys::set_registers(tid, &saved)?;
+        sys::set_signal_mask(tid, mask)?;
+        for info in stops {
+            self.send_anew(tid, info)?;
+        }
+        let stop = match stop {
+            Some(Stop::Signal(info) | Stop::Moved(info)) => Stop::Moved(info),
+            Some(Stop::Group) => Stop::Group,
+            _ => Stop::Event,
+        };
+        self.set_stop(tid, stop)?;
+        Ok(if self.space_of(pid)?.arch == Arch::I386 { i64::from(answer as i32) } else { answer })
+    }
+
+    /// Runs a thread, which stops at system calls, to a stop of the wanted kind; signals on the way are kept in `kept`.
+    fn run_to(&mut self, tid: Tid, kept: &mut Vec<SigInfo>, wanted: impl Fn(i32, i32) -> bool) -> Result<()> {
+        loop {
+            sys::cont_to_syscall(tid, 0)?;
+            match self.report_of(tid)? {
+                Report::Stopped { signal, event } if wanted(signal, event) => return Ok(()),
+                // SIGSTOP, which cannot be blocked.
+                Report::Stopped { event: 0, signal } if signal != libc::SIGTRAP | 0x80 => kept.push(sys::siginfo(tid)?),
+                Report::Stopped { .. } => {}
+                end => {
+                    self.reports.push_front((tid, end));
+                    self.thread_mut(tid)?.state = State::Running;
+                    return Err(Error::NoSuchThread(tid));
+                }
+            }
+        }
+    }
+
+    /// Maps an arena for `count` sites in `low..=high`.
+    pub(super) fn map_arena(&mut self, pid: Pid, low: u64, high: u64, count: u32) -> Result<()> {
+        let tid = self.borrow_thread(pid)?;
+        let result = self.map_arena_by(tid, pid, low, high, count);
+        self.give_back(tid)?;
+        result
+    }
+
+    fn map_arena_by(&mut self, tid: Tid, pid: Pid, low: u64, high: u64, count: u32) -> Result<()> {
+        let space = self.space_of(pid)?;
+        let arch = space.arch;
+        let layout = Layout::new(space.capacity_for(count));
+        let size = layout.size().next_multiple_of(4096);
+        let maps = read_maps(pid)?;
+        // Near everything of the module, which its operands may name.
+        let whole = mapping_at(&maps, low).zip(mapping_at(&maps, high));
+        let (from, to) = whole.map_or((low, high), |(first, last)| (first.start.0, last.end.0));
+        let mut candidates = place::candidates(&maps, arch, size, from, to);
+        candidates.extend(place::candidates(&maps, arch, size, low, high));
+        let protection = (libc::PROT_READ | libc::PROT_EXEC) as u64;
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64 | NO_REPLACE;
+        for start in candidates.into_iter().take(PLACES) {
+            let answer = self.inject(tid, calls(arch).mmap, [start, size, protection, flags, u64::MAX, 0])?;
+            let answer = if arch == Arch::I386 { i64::from(answer as u32) } else { answer };
+            if answer as u64 == start {
+                return self.add_arena(pid, start, layout);
+            }
+            if answer > 0 && (answer as u64) < u64::MAX - 4095 && answer % 4096 == 0 {
+                self.inject(tid, calls(arch).munmap, [answer as u64, size, 0, 0, 0, 0])?;
+            }
+        }
+        Err(Error::NoRoom { pid, near: Address(low) })
+    }
+
+    fn add_arena(&mut self, pid: Pid, base: u64, layout: Layout) -> Result<()> {
+        let space: &mut Space = self.space_of_mut(pid)?;
+        let machine = match space.arch {
+            Arch::X86_64 => 62,
+            Arch::I386 => 3,
+        };
+        let mirror = super::mirror::Mirror::new(layout.size());
+        let arena = Arena::create(mirror, base, layout, machine, gate::gate(space.arch))
+            .map_err(|_| Error::NoRoom { pid, near: Address(base) })?;
+        space.add_storage(arena);
+        space.flush();
+        let hidden = space.hidden();
+        let id = self.debuggee(pid)?.space;
+        for debuggee in self.debuggees.values_mut().filter(|debuggee| debuggee.space == id) {
+            debuggee.process.hidden.clone_from(&hidden);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! The debuggee's memory through /proc/PID/mem, which writes to text, too.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+
+use crate::{Error, Pid, Result};
+
+/// The memory of one address space. It stays that space's when the process executes another program.
+#[derive(Debug)]
+pub(super) struct ProcessMemory {
+    file: File,
+}
+
+impl ProcessMemory {
+    pub(super) fn open(pid: Pid) -> Result<ProcessMemory> {
+        let path = format!("/proc/{pid}/mem");
+        match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => Ok(ProcessMemory { file }),
+            Err(source) => Err(match source.raw_os_error() {
+                Some(libc::ENOENT | libc::ESRCH) => Error::NoSuchProcess(pid),
+                Some(libc::EACCES | libc::EPERM) => Error::Permission(pid),
+                _ => Error::File { path: path.into(), source },
+            }),
+        }
+    }
+
+    /// Reads from `address` on and returns how much there is.
+    pub(super) fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, address.wrapping_add(done as u64)) {
+                Ok(count) if count > 0 => done += count,
+                _ => break,
+            }
+        }
+        done
+    }
+
+    /// Writes at `address` and returns how much could be.
+    pub(super) fn write(&self, address: u64, bytes: &[u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+            match self.file.write_at(rest, address.wrapping_add(done as u64)) {
+                Ok(count) if count > 0 => done += count,
+                _ => break,
+            }
+        }
+        done
+    }
+
+    pub(super) fn read_byte(&self, address: u64) -> Option<u8> {
+        let mut byte = [0];
+        (self.read(address, &mut byte) == 1).then_some(byte[0])
+    }
+
+    pub(super) fn read_word(&self, address: u64, width: usize) -> Option<u64> {
+        let mut raw = [0; 8];
+        let part = raw.get_mut(..width)?;
+        (self.read(address, part) == width).then(|| u64::from_le_bytes(raw))
+    }
+}

@@ -1,0 +1,104 @@
+//! Where in a debuggee's address space an arena can lie.
+
+use crate::{Arch, Mapping};
+
+/// How far a 32-bit displacement reaches, less what a slot and its site take.
+const REACH: u64 = (1 << 31) - (1 << 20);
+/// The lowest address that may be mapped (vm.mmap_min_addr is at most this by default).
+const LOWEST: u64 = 0x1_0000;
+/// Room left behind the heap, which grows up, and below a stack, which grows down.
+const GROWTH: u64 = 1 << 30;
+/// Behind the last address of a program (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
+const END_64: u64 = 0x7fff_ffff_f000;
+const END_32: u64 = 0xffff_d000;
+const PAGE: u64 = 4096;
+
+/// Whether a slot anywhere in `start..end` reaches all of `low..=high`.
+pub(super) fn reaches(arch: Arch, start: u64, end: u64, low: u64, high: u64) -> bool {
+    match arch {
+        // Displacements wrap at 4 GiB.
+        Arch::I386 => true,
+        Arch::X86_64 => high.saturating_sub(start) <= REACH && end.saturating_sub(low) <= REACH,
+    }
+}
+
+/// Addresses for a mapping of `size` bytes within reach of `low..=high`, nearest first. `maps` is sorted by address.
+pub(super) fn candidates(maps: &[Mapping], arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
+    let size = size.next_multiple_of(PAGE);
+    let end = match arch {
+        Arch::X86_64 => END_64,
+        Arch::I386 => END_32,
+    };
+    let mut found = Vec::new();
+    let mut bottom = LOWEST;
+    let mut heap_below = false;
+    let above = std::iter::once(None).chain(maps.iter().map(Some)).skip(1).chain([None]);
+    for mapping in above {
+        let top = mapping.map_or(end, |mapping| mapping.start.0).min(end);
+        let named = |name: &str| mapping.and_then(|m| m.path.as_deref()).is_some_and(|path| path.as_os_str() == name);
+        let first = if heap_below { bottom.saturating_add(GROWTH) } else { bottom.saturating_add(PAGE) };
+        let last = if named("[stack]") { top.saturating_sub(GROWTH) } else { top.saturating_sub(PAGE) };
+        if let Some(last_start) = last.checked_sub(size).filter(|&start| start >= first) {
+            // As near to the code as the gap allows.
+            let wanted = if first > high { first } else { last_start.min(low) };
+            let start = wanted.clamp(first, last_start) / PAGE * PAGE;
+            if start >= first && reaches(arch, start, start + size, low, high) {
+                found.push(start);
+            }
+        }
+        if let Some(mapping) = mapping {
+            bottom = bottom.max(mapping.end.0);
+            heap_below = mapping.path.as_deref().is_some_and(|path| path.as_os_str() == "[heap]");
+        }
+    }
+    found.sort_by_key(|&start| start.abs_diff(low));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Address;
+
+    fn map(start: u64, end: u64, path: &str) -> Mapping {
+        Mapping {
+            start: Address(start),
+            end: Address(end),
+            read: true,
+            write: false,
+            execute: true,
+            shared: false,
+            offset: 0,
+            inode: 0,
+            path: Some(path.into()),
+            deleted: false,
+        }
+    }
+
+    #[test]
+    fn an_arena_is_near_the_code_but_not_at_zero_nor_behind_the_heap_nor_below_the_stack() {
+        let maps = [
+            map(0x40_0000, 0x50_0000, "/bin/x"),
+            map(0x60_0000, 0x70_0000, "[heap]"),
+            map(0x7f00_0000_0000, 0x7f00_0010_0000, "/lib/y"),
+            map(0x7fff_0000_0000, 0x7fff_0002_0000, "[stack]"),
+        ];
+        for (low, high) in [(0x40_0000, 0x4f_ffff), (0x7f00_0000_0000, 0x7f00_000f_ffff)] {
+            let found = candidates(&maps, Arch::X86_64, 0x10_0000, low, high);
+            assert!(!found.is_empty());
+            for start in found {
+                assert!(start >= 0x1_0000 && start % PAGE == 0);
+                assert!(!maps.iter().any(|m| start < m.end.0 && m.start.0 < start + 0x10_0000));
+                assert!(reaches(Arch::X86_64, start, start + 0x10_0000, low, high));
+                assert!(!(0x70_0000..0x70_0000 + GROWTH).contains(&start));
+                assert!(!(0x7fff_0000_0000 - GROWTH..0x7fff_0000_0000).contains(&start));
+            }
+        }
+    }
+
+    #[test]
+    fn no_place_is_better_than_one_out_of_reach() {
+        let maps = [map(0x10_0000, 0x7000_0000_0000, "/dev/huge")];
+        assert_eq!(candidates(&maps, Arch::X86_64, 0x10_0000, 0x3000_0000_0000, 0x3000_0000_1000), []);
+    }
+}

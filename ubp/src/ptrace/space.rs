@@ -1,0 +1,615 @@
+//! One address space: its arenas, its sites and the breakpoints on them. Processes after `vfork` share one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use insn::x86::{MAX_LEN, Mode};
+use stepping::x86::Place;
+
+use super::memory::ProcessMemory;
+use super::mirror::Mirror;
+use super::place;
+use crate::core::{Arena, Entry, Layout, Number, Passing, Problem, State, passing, prepare};
+use crate::{Arch, Breakpoint, BreakpointId, InsertReason, Mapping, Method, Pid, Result};
+
+/// The breakpoint instruction.
+pub(super) const INT3: u8 = 0xcc;
+/// Sites farther apart than this are written apart.
+const FAR: u64 = 512;
+/// The longest piece of text read and written at once.
+const PIECE: u64 = 64 << 10;
+
+/// A slot of the space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SlotId {
+    pub(super) arena: usize,
+    pub(super) number: Number,
+}
+
+/// What the tracer itself wants of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Internal {
+    /// The program's entry point.
+    Entry,
+    /// The dynamic loader's function for debuggers.
+    Loader,
+}
+
+/// What the tracer keeps beside an entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Info {
+    /// The first breakpoint at the site.
+    pub(super) first: Option<BreakpointId>,
+    pub(super) internal: Option<Internal>,
+    /// The thread only needs to be sent to the slot.
+    pub(super) boosted: bool,
+    method: Option<Method>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Storage {
+    pub(super) arena: Arena<Mirror>,
+    info: Vec<Info>,
+}
+
+/// An address space.
+#[derive(Debug)]
+pub(super) struct Space {
+    pub(super) memory: ProcessMemory,
+    pub(super) arch: Arch,
+    pub(super) mode: Mode,
+    pub(super) storages: Vec<Storage>,
+    /// Active sites.
+    pub(super) sites: BTreeMap<u64, SlotId>,
+    /// By id.
+    pub(super) breakpoints: Vec<Option<Breakpoint>>,
+    /// Grows with every change of sites.
+    pub(super) epoch: u64,
+    /// Entries without a site, and the epoch in which they lost it.
+    retired: HashMap<SlotId, u64>,
+    /// Processes that run in it.
+    pub(super) users: usize,
+}
+
+/// A piece of text with sites to write.
+struct Run {
+    start: u64,
+    raw: Vec<u8>,
+    /// Offsets of bytes to change, and to what.
+    edits: Vec<(usize, u8)>,
+    /// The program may write there at the same time.
+    writable: bool,
+}
+
+impl Space {
+    pub(super) fn new(pid: Pid, arch: Arch, mode: Mode) -> Result<Space> {
+        Ok(Space {
+            memory: ProcessMemory::open(pid)?,
+            arch,
+            mode,
+            storages: Vec::new(),
+            sites: BTreeMap::new(),
+            breakpoints: Vec::new(),
+            epoch: 1,
+            retired: HashMap::new(),
+            users: 1,
+        })
+    }
+
+    /// What a forked child gets; its counts begin at zero.
+    pub(super) fn fork(&self, child: Pid) -> Result<Space> {
+        let mut breakpoints = self.breakpoints.clone();
+        for breakpoint in breakpoints.iter_mut().flatten() {
+            (breakpoint.hits, breakpoint.arrivals) = (0, 0);
+        }
+        Ok(Space {
+            memory: ProcessMemory::open(child)?,
+            arch: self.arch,
+            mode: self.mode,
+            storages: self.storages.clone(),
+            sites: self.sites.clone(),
+            breakpoints,
+            epoch: self.epoch,
+            retired: self.retired.clone(),
+            users: 1,
+        })
+    }
+
+    pub(super) fn add_storage(&mut self, arena: Arena<Mirror>) {
+        let info = vec![Info::default(); arena.layout().capacity() as usize];
+        self.storages.push(Storage { arena, info });
+    }
+
+    pub(super) fn entry(&self, slot: SlotId) -> Option<Entry> {
+        self.storages.get(slot.arena)?.arena.entry(slot.number).ok()
+    }
+
+    pub(super) fn info(&self, slot: SlotId) -> Option<Info> {
+        self.storages.get(slot.arena)?.info.get(slot.number.0 as usize).copied()
+    }
+
+    pub(super) fn info_mut(&mut self, slot: SlotId) -> Option<&mut Info> {
+        self.storages.get_mut(slot.arena)?.info.get_mut(slot.number.0 as usize)
+    }
+
+    pub(super) fn slot_address(&self, slot: SlotId) -> u64 {
+        self.storages.get(slot.arena).map_or(0, |storage| storage.arena.slot(slot.number))
+    }
+
+    /// The entry of a site: the active one, or else one that was.
+    pub(super) fn find(&self, site: u64) -> Option<(SlotId, Entry)> {
+        let mut found = None;
+        for (arena, storage) in self.storages.iter().enumerate() {
+            if let Ok(Some((number, entry))) = storage.arena.find(site) {
+                found = Some((SlotId { arena, number }, entry));
+                if entry.state == State::Active {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// The slot that `pc` lies in, and how far in.
+    pub(super) fn slot_at(&self, pc: u64) -> Option<(SlotId, u8)> {
+        self.storages.iter().enumerate().find_map(|(arena, storage)| {
+            let (number, offset) = storage.arena.slot_at(pc)?;
+            Some((SlotId { arena, number }, offset))
+        })
+    }
+
+    pub(super) fn passing(&self, slot: SlotId) -> Option<Passing> {
+        passing(&self.entry(slot)?, self.slot_address(slot), self.mode).ok()
+    }
+
+    /// What a thread's `pc` means, where it is in a slot.
+    pub(super) fn place(&self, pc: u64) -> Option<(SlotId, Place)> {
+        let (slot, offset) = self.slot_at(pc)?;
+        Some((slot, self.passing(slot)?.code().original(offset)?))
+    }
+
+    pub(super) fn breakpoint(&self, id: BreakpointId) -> Option<&Breakpoint> {
+        self.breakpoints.get(id.0 as usize)?.as_ref()
+    }
+
+    pub(super) fn breakpoint_mut(&mut self, id: BreakpointId) -> Option<&mut Breakpoint> {
+        self.breakpoints.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    /// Where storage lies.
+    pub(super) fn hidden(&self) -> Vec<(u64, u64)> {
+        let ranges = self.storages.iter().map(|storage| {
+            let base = storage.arena.base();
+            (base, base + storage.arena.layout().size().next_multiple_of(4096))
+        });
+        ranges.collect()
+    }
+
+    /// Puts the original bytes over `buffer`, which was read at `address`.
+    fn clean(&self, address: u64, buffer: &mut [u8]) {
+        let end = address.saturating_add(buffer.len() as u64);
+        for (&site, &slot) in self.sites.range(address..end) {
+            let byte = self.entry(slot).and_then(|entry| entry.bytes().first().copied());
+            if let (Some(place), Some(byte)) = (buffer.get_mut((site - address) as usize), byte) {
+                // Else it is not ours: the program wrote there, or mapped something else.
+                if *place == INT3 {
+                    *place = byte;
+                }
+            }
+        }
+    }
+
+    /// Reads memory without our bytes, and returns how much there is.
+    pub(super) fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let count = self.memory.read(address, buffer);
+        if let Some(part) = buffer.get_mut(..count) {
+            self.clean(address, part);
+        }
+        count
+    }
+
+    pub(super) fn clean_bytes(&self, address: u64, buffer: &mut [u8]) {
+        self.clean(address, buffer);
+    }
+
+    /// The storage for a new site.
+    fn storage_for(&self, site: u64) -> Option<usize> {
+        self.storages.iter().position(|storage| {
+            let base = storage.arena.base();
+            let end = base + storage.arena.layout().size();
+            place::reaches(self.arch, base, end, site, site) && storage.arena.is_full() == Ok(false)
+        })
+    }
+
+    /// The groups of new sites for which there is no room: lowest and highest site, and how many. `sites` is sorted.
+    pub(super) fn missing(&self, sites: &[u64]) -> Vec<(u64, u64, u32)> {
+        let mut free: Vec<u32> = self
+            .storages
+            .iter()
+            .map(|s| s.arena.layout().capacity().saturating_sub(s.arena.count().unwrap_or(u32::MAX)))
+            .collect();
+        let mut groups: Vec<(u64, u64, u32)> = Vec::new();
+        for &site in sites {
+            let room = self.storages.iter().zip(&mut free).find(|(storage, free)| {
+                let base = storage.arena.base();
+                **free > 0 && place::reaches(self.arch, base, base + storage.arena.layout().size(), site, site)
+            });
+            if let Some((_, free)) = room {
+                *free -= 1;
+                continue;
+            }
+            match groups.last_mut() {
+                Some((low, high, count)) if site - *low < 512 << 20 => {
+                    *high = site;
+                    *count += 1;
+                }
+                _ => groups.push((site, site, 1)),
+            }
+        }
+        groups
+    }
+
+    /// Entries for `count` more sites: an arena not smaller than those before it.
+    pub(super) fn capacity_for(&self, count: u32) -> u32 {
+        let largest = self.storages.iter().map(|storage| storage.arena.layout().capacity()).max().unwrap_or(0);
+        (count + count / 4).max(largest.saturating_mul(2).min(1 << 20)).max(1008).min(Layout::MAX_CAPACITY)
+    }
+
+    /// Puts breakpoint instructions at `sites`, which are sorted, not active, and within reach of storage.
+    pub(super) fn arm(&mut self, maps: &[Mapping], sites: &[u64]) -> Vec<Result<(), InsertReason>> {
+        self.epoch += 1;
+        let mut answers = Vec::with_capacity(sites.len());
+        let mut runs: Vec<(Run, Vec<(usize, SlotId)>)> = Vec::new();
+        let mut rest = sites;
+        while let Some(&first) = rest.first() {
+            let Some(mapping) = mapping_at(maps, first) else {
+                answers.push(Err(InsertReason::NotMapped));
+                rest = rest.get(1..).unwrap_or(&[]);
+                continue;
+            };
+            if !mapping.execute {
+                answers.push(Err(InsertReason::NotExecutable));
+                rest = rest.get(1..).unwrap_or(&[]);
+                continue;
+            }
+            let mut last = first;
+            let count = rest
+                .iter()
+                .take_while(|&&site| {
+                    let near = site - last < FAR && site - first < PIECE && site < mapping.end.0;
+                    last = if near { site } else { last };
+                    near
+                })
+                .count();
+            let (group, tail) = rest.split_at(count.max(1));
+            rest = tail;
+            let mut raw = vec![0; (last - first) as usize + MAX_LEN];
+            let read = self.memory.read(first, &mut raw);
+            raw.truncate(read);
+            let mut clean = raw.clone();
+            self.clean(first, &mut clean);
+            let writable = mapping.write || mapping.shared;
+            let mut run = Run { start: first, raw, edits: Vec::new(), writable };
+            let mut owners = Vec::new();
+            for &site in group {
+                let offset = (site - first) as usize;
+                let answer = match clean.get(offset..).filter(|bytes| !bytes.is_empty()) {
+                    None => Err(InsertReason::NotWritable),
+                    Some(bytes) => self.enter(site, bytes.get(..MAX_LEN).unwrap_or(bytes)),
+                };
+                if let Ok(slot) = answer {
+                    run.edits.push((offset, INT3));
+                    owners.push((answers.len(), slot));
+                }
+                answers.push(answer.map(drop));
+            }
+            runs.push((run, owners));
+        }
+        self.flush();
+        for (run, owners) in runs {
+            if !self.write_run(run) {
+                for (at, slot) in owners {
+                    self.retire(slot);
+                    if let Some(answer) = answers.get_mut(at) {
+                        *answer = Err(InsertReason::NotWritable);
+                    }
+                }
+            }
+        }
+        answers
+    }
+
+    /// Enters one site in the table, with its slot.
+    fn enter(&mut self, site: u64, bytes: &[u8]) -> Result<SlotId, InsertReason> {
+        if let Some((slot, entry)) = self.find(site)
+            && entry.state == State::Retired
+            && bytes.starts_with(entry.bytes())
+        {
+            // Its slot is still right, even for threads that are in it.
+            self.retired.remove(&slot);
+            self.change(slot, |entry| {
+                entry.state = State::Active;
+                entry.references = 0;
+            });
+            self.sites.insert(site, slot);
+            return Ok(slot);
+        }
+        let arena = self.storage_for(site).ok_or(InsertReason::NoRoom)?;
+        let mode = self.mode;
+        let storage = self.storages.get_mut(arena).ok_or(InsertReason::NoRoom)?;
+        let number = storage.arena.next_number().map_err(|_| InsertReason::NoRoom)?;
+        let (passing, length) =
+            prepare(bytes, site, storage.arena.slot(number), mode).map_err(|problem| match problem {
+                Problem::NotAnInstruction(error) => InsertReason::NotAnInstruction(error),
+                Problem::Refused(refusal) => InsertReason::Refused(refusal),
+            })?;
+        let mut entry = Entry::new(site, bytes.get(..length).unwrap_or(bytes));
+        entry.references = 0;
+        let number = storage.arena.insert(&entry, &passing.code().bytes).map_err(|_| InsertReason::NoRoom)?;
+        let method = method(&passing);
+        if let Some(info) = storage.info.get_mut(number.0 as usize) {
+            let boosted = method == Method::Boosted && passing.code().scratch.is_none();
+            *info = Info { first: None, internal: None, boosted, method: Some(method) };
+        }
+        let slot = SlotId { arena, number };
+        self.sites.insert(site, slot);
+        Ok(slot)
+    }
+
+    pub(super) fn method(&self, slot: SlotId) -> Method {
+        self.info(slot).and_then(|info| info.method).unwrap_or(Method::Emulated)
+    }
+
+    pub(super) fn change(&mut self, slot: SlotId, change: impl FnOnce(&mut Entry)) {
+        if let Some(storage) = self.storages.get_mut(slot.arena)
+            && let Ok(mut entry) = storage.arena.entry(slot.number)
+        {
+            change(&mut entry);
+            // The mirror can always be written.
+            let _ = storage.arena.set_entry(slot.number, &entry);
+        }
+    }
+
+    /// Takes a site out of use; threads may still be in its slot.
+    fn retire(&mut self, slot: SlotId) {
+        let Some(entry) = self.entry(slot) else { return };
+        self.sites.remove(&entry.site);
+        self.change(slot, |entry| {
+            entry.state = State::Retired;
+            entry.references = 0;
+        });
+        if let Some(info) = self.info_mut(slot) {
+            info.first = None;
+            info.internal = None;
+        }
+        self.retired.insert(slot, self.epoch);
+    }
+
+    /// Puts the original bytes back at `sites`, which are sorted, and takes the sites out of use.
+    pub(super) fn disarm(&mut self, maps: &[Mapping], sites: &[u64]) {
+        self.epoch += 1;
+        for run in self.restoring_runs(maps, sites) {
+            // Where it cannot be written nothing is mapped any more.
+            let _ = self.write_run(run);
+        }
+        for site in sites {
+            if let Some(&slot) = self.sites.get(site) {
+                self.retire(slot);
+            }
+        }
+        self.flush();
+    }
+
+    fn restoring_runs(&self, maps: &[Mapping], sites: &[u64]) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut rest = sites;
+        while let Some(&first) = rest.first() {
+            let Some(mapping) = mapping_at(maps, first) else {
+                rest = rest.get(1..).unwrap_or(&[]);
+                continue;
+            };
+            let mut last = first;
+            let count = rest
+                .iter()
+                .take_while(|&&site| {
+                    let near = site - last < FAR && site - first < PIECE && site < mapping.end.0;
+                    last = if near { site } else { last };
+                    near
+                })
+                .count();
+            let (group, tail) = rest.split_at(count.max(1));
+            rest = tail;
+            let mut raw = vec![0; (last - first) as usize + MAX_LEN];
+            let read = self.memory.read(first, &mut raw);
+            raw.truncate(read);
+            let mut clean = raw.clone();
+            self.clean(first, &mut clean);
+            let mut run = Run { start: first, raw, edits: Vec::new(), writable: mapping.write || mapping.shared };
+            for &site in group {
+                let offset = (site - first) as usize;
+                let Some(entry) = self.sites.get(&site).and_then(|&slot| self.entry(slot)) else { continue };
+                // Only where our instruction still is: something else may have been mapped there since.
+                let ours = run.raw.get(offset) == Some(&INT3)
+                    && clean.get(offset..).is_some_and(|bytes| bytes.starts_with(entry.bytes()));
+                if let (true, Some(&byte)) = (ours, entry.bytes().first()) {
+                    run.edits.push((offset, byte));
+                }
+            }
+            runs.push(run);
+        }
+        runs
+    }
+
+    fn write_run(&self, mut run: Run) -> bool {
+        let (Some(&(first, _)), Some(&(last, _))) = (run.edits.first(), run.edits.last()) else { return true };
+        if run.writable {
+            return run.edits.iter().all(|&(at, byte)| self.memory.write(run.start + at as u64, &[byte]) == 1);
+        }
+        for &(at, byte) in &run.edits {
+            if let Some(place) = run.raw.get_mut(at) {
+                *place = byte;
+            }
+        }
+        let Some(piece) = run.raw.get(first..=last) else { return false };
+        self.memory.write(run.start + first as u64, piece) == piece.len()
+    }
+
+    /// Writes what changed in the mirrors to the debuggee.
+    pub(super) fn flush(&mut self) {
+        let memory = &self.memory;
+        for storage in &mut self.storages {
+            let base = storage.arena.base();
+            storage.arena.memory_mut().flush(|offset, bytes| memory.write(base + offset, bytes) == bytes.len());
+        }
+    }
+
+    /// Frees the slots that lost their site before `seen`, the epoch up to which every thread was seen outside of them.
+    pub(super) fn reclaim(&mut self, seen: u64) {
+        let storages = &mut self.storages;
+        self.retired.retain(|&slot, &mut epoch| {
+            if epoch >= seen {
+                return true;
+            }
+            if let Some(storage) = storages.get_mut(slot.arena) {
+                let _ = storage.arena.release(slot.number);
+            }
+            false
+        });
+    }
+
+    /// Takes sites out of use whose code is gone from `maps`, or replaced.
+    pub(super) fn drop_unmapped(&mut self, maps: &[Mapping]) {
+        let gone: Vec<(u64, SlotId)> = self
+            .sites
+            .iter()
+            .filter(|&(&site, _)| {
+                mapping_at(maps, site).is_none_or(|mapping| !mapping.execute)
+                    || self.memory.read_byte(site) != Some(INT3)
+            })
+            .map(|(&site, &slot)| (site, slot))
+            .collect();
+        if gone.is_empty() {
+            return;
+        }
+        self.epoch += 1;
+        for (_, slot) in gone {
+            self.deactivate(slot);
+        }
+        self.flush();
+    }
+
+    /// Takes one site out of use whose code is gone; its breakpoints stay, inactive.
+    pub(super) fn deactivate(&mut self, slot: SlotId) {
+        let mut next = self.info(slot).and_then(|info| info.first);
+        while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {
+            breakpoint.active = false;
+            next = breakpoint.next.take();
+        }
+        self.retire(slot);
+        self.change(slot, |entry| entry.state = State::Inactive);
+    }
+
+    /// Writes memory; breakpoint instructions that stand there stay.
+    pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> usize {
+        let end = address.saturating_add(bytes.len() as u64);
+        let mut raw = bytes.to_vec();
+        let touched: Vec<(u64, SlotId)> = self
+            .sites
+            .range(address.saturating_sub(MAX_LEN as u64)..end)
+            .filter(|&(&site, &slot)| {
+                self.entry(slot).is_some_and(|entry| site + entry.bytes().len() as u64 > address)
+                    && self.memory.read_byte(site) == Some(INT3)
+            })
+            .map(|(&site, &slot)| (site, slot))
+            .collect();
+        let mut texts = Vec::with_capacity(touched.len());
+        for &(site, slot) in &touched {
+            let mut text = [0; MAX_LEN];
+            let length = self.read(site, &mut text);
+            for (at, byte) in text.iter_mut().enumerate().take(length) {
+                let from = (site + at as u64).checked_sub(address).and_then(|at| bytes.get(at as usize));
+                *byte = from.copied().unwrap_or(*byte);
+            }
+            texts.push((site, slot, text, length));
+        }
+        // The slots first: a thread that hits in between passes by the new instruction.
+        for (site, slot, text, length) in texts {
+            self.replace(site, slot, text.get(..length).unwrap_or(&[]));
+            let place = site.checked_sub(address).and_then(|at| raw.get_mut(at as usize));
+            if let Some(place) = place.filter(|_| self.sites.contains_key(&site)) {
+                *place = INT3;
+            }
+        }
+        self.flush();
+        self.memory.write(address, &raw)
+    }
+
+    /// Gives a site another instruction.
+    fn replace(&mut self, site: u64, old: SlotId, text: &[u8]) {
+        let info = self.info(old).unwrap_or_default();
+        self.epoch += 1;
+        self.retire(old);
+        if let Some(&byte) = text.first() {
+            match self.enter(site, text) {
+                Ok(slot) => {
+                    if let Some(new) = self.info_mut(slot) {
+                        (new.first, new.internal) = (info.first, info.internal);
+                    }
+                    let method = self.method(slot);
+                    let mut next = info.first;
+                    while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {
+                        breakpoint.method = method;
+                        next = breakpoint.next;
+                    }
+                }
+                Err(_) => {
+                    self.memory.write(site, &[byte]);
+                    let mut next = info.first;
+                    while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {
+                        breakpoint.active = false;
+                        next = breakpoint.next.take();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes the memory of a forked child agree with the table: the parent's sites may have changed while it was copied.
+    pub(super) fn rearm(&mut self) {
+        for storage in &mut self.storages {
+            let size = storage.arena.layout().size();
+            let base = storage.arena.base();
+            let mut all = vec![0; size as usize];
+            if crate::core::Memory::read(storage.arena.memory(), 0, &mut all).is_ok() {
+                self.memory.write(base, &all);
+            }
+        }
+        for (&slot, retired) in
+            self.sites.values().map(|slot| (slot, false)).chain(self.retired.keys().map(|slot| (slot, true)))
+        {
+            let Some(entry) = self.entry(slot) else { continue };
+            let Some(&original) = entry.bytes().first() else { continue };
+            let (from, to) = if retired { (INT3, original) } else { (original, INT3) };
+            let current = self.memory.read_byte(entry.site);
+            if current == Some(from) && !(retired && self.sites.contains_key(&entry.site)) {
+                self.memory.write(entry.site, &[to]);
+            }
+        }
+    }
+}
+
+pub(super) fn mapping_at(maps: &[Mapping], address: u64) -> Option<&Mapping> {
+    let at = maps.partition_point(|mapping| mapping.end.0 <= address);
+    maps.get(at).filter(|mapping| mapping.start.0 <= address)
+}
+
+fn method(passing: &Passing) -> Method {
+    use stepping::x86::Exit;
+    match passing {
+        Passing::Emulate(..) => Method::Emulated,
+        Passing::Slot(code) => match code.exit {
+            Exit::Jump => Method::Boosted,
+            Exit::Trap(_) => Method::Trapped,
+            _ => Method::Stepped,
+        },
+    }
+}

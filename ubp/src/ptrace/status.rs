@@ -1,0 +1,98 @@
+//! What /proc tells of threads, and the processor of itself.
+
+use insn::x86::Vendor;
+
+use crate::process::read_proc;
+use crate::{Pid, Result, Signal, Tid};
+
+/// What a thread does with a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Disposition {
+    Caught,
+    Ignored,
+    Stops,
+    Fatal,
+}
+
+/// Signal sets and identity of a thread (proc_pid_status(5)).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Status {
+    pub(super) process: i32,
+    pub(super) tracer: i32,
+    pub(super) state: u8,
+    pending: u64,
+    blocked: u64,
+    ignored: u64,
+    caught: u64,
+}
+
+impl Status {
+    pub(super) fn read(tid: Tid) -> Result<Status> {
+        let text = read_proc(Pid(tid.0), "status")?;
+        let mut status = Status::default();
+        for line in text.split(|&byte| byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok()) {
+            let Some((name, value)) = line.split_once(':') else { continue };
+            let value = value.trim();
+            let set = || u64::from_str_radix(value, 16).unwrap_or(0);
+            match name {
+                "Tgid" => status.process = value.parse().unwrap_or(0),
+                "TracerPid" => status.tracer = value.parse().unwrap_or(0),
+                "State" => status.state = value.bytes().next().unwrap_or(0),
+                "SigPnd" | "ShdPnd" => status.pending |= set(),
+                "SigBlk" => status.blocked = set(),
+                "SigIgn" => status.ignored = set(),
+                "SigCgt" => status.caught = set(),
+                _ => {}
+            }
+        }
+        Ok(status)
+    }
+
+    pub(super) fn disposition(&self, signal: Signal) -> Disposition {
+        if self.caught & signal.bit() != 0 {
+            Disposition::Caught
+        } else if self.ignored & signal.bit() != 0 || signal.ignored_by_default() {
+            Disposition::Ignored
+        } else if signal.stops_by_default() {
+            Disposition::Stops
+        } else {
+            Disposition::Fatal
+        }
+    }
+
+    /// Whether a signal waits that will run a handler.
+    pub(super) fn handler_due(&self) -> bool {
+        self.pending & !self.blocked & self.caught != 0
+    }
+}
+
+/// Whose processor this is (CPUID leaf 0).
+pub(super) fn vendor() -> Vendor {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let leaf = std::arch::x86_64::__cpuid(0);
+        let name = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
+        if name == b"AuthenticAMD" || name == b"HygonGenuine" {
+            return Vendor::Amd;
+        }
+    }
+    Vendor::Intel
+}
+
+/// Bits of a linear address: 57 where five-level paging is in use, which the kernel says by `la57` in its flags.
+pub(super) fn linear_address_bits() -> u32 {
+    static BITS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *BITS.get_or_init(|| if has_cpu_flag("la57") { 57 } else { 48 })
+}
+
+/// Whether threads can have shadow stacks.
+pub(super) fn shadow_stacks() -> bool {
+    static HAVE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *HAVE.get_or_init(|| has_cpu_flag("user_shstk"))
+}
+
+fn has_cpu_flag(flag: &str) -> bool {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("flags"));
+    line.is_some_and(|line| line.split_whitespace().any(|word| word == flag))
+}

@@ -1,0 +1,136 @@
+//! What a thread's report means.
+
+use super::sys::{self, PTRACE_EVENT_STOP, Report};
+use super::thread::{State, Stop};
+use super::{Tracer, is_gone};
+use crate::{EventKind, Result, Signal, Tid};
+
+/// What the stop signal of a system call stop is with `PTRACE_O_TRACESYSGOOD`.
+const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
+
+impl Tracer {
+    pub(super) fn on_report(&mut self, tid: Tid, report: Report) -> Result<()> {
+        let (signal, event) = match report {
+            Report::Exited(code) => return self.on_end(tid, EventKind::Exited(code)),
+            Report::Killed(signal) => return self.on_end(tid, EventKind::Killed(Signal(signal))),
+            Report::Stopped { signal, event } => (signal, event),
+        };
+        if event == libc::PTRACE_EVENT_EXEC {
+            return self.on_exec(tid);
+        }
+        match event {
+            PTRACE_EVENT_STOP => self.on_interruption(tid, signal),
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+                self.set_stop(tid, Stop::InSyscall)?;
+                self.on_child(tid, event)
+            }
+            libc::PTRACE_EVENT_VFORK_DONE => {
+                self.set_stop(tid, Stop::InSyscall)?;
+                self.thread_mut(tid)?.vforking = false;
+                self.go_on(tid)
+            }
+            0 if signal == SYSCALL_STOP => {
+                self.set_stop(tid, Stop::Syscall)?;
+                self.on_syscall(tid)
+            }
+            0 => {
+                let info = match sys::siginfo(tid) {
+                    Ok(info) => info,
+                    // Not a signal about to be delivered after all.
+                    Err(error) if !is_gone(&error) => {
+                        self.set_stop(tid, Stop::Event)?;
+                        return self.go_on(tid);
+                    }
+                    Err(error) => return Err(error),
+                };
+                self.set_stop(tid, Stop::Signal(info))?;
+                if info.signal() == libc::SIGTRAP { self.on_trap(tid, info) } else { self.on_signal(tid, info) }
+            }
+            _ => {
+                self.set_stop(tid, Stop::InSyscall)?;
+                self.go_on(tid)
+            }
+        }
+    }
+
+    pub(super) fn set_stop(&mut self, tid: Tid, stop: Stop) -> Result<()> {
+        self.thread_mut(tid)?.state = State::Stopped(stop);
+        Ok(())
+    }
+
+    /// A thread, or with its last thread a process, ended.
+    fn on_end(&mut self, tid: Tid, kind: EventKind) -> Result<()> {
+        let Some(thread) = self.threads.remove(&tid) else { return Ok(()) };
+        let pid = thread.pid;
+        let silent = self.debuggee(pid)?.silent;
+        if tid == pid.leader() {
+            if !silent && let Ok(space) = self.space_of_mut(pid) {
+                // Of a space that others share the breakpoints are not only this process'.
+                let last = if space.users == 1 { std::mem::take(&mut space.breakpoints) } else { Vec::new() };
+                self.ended.insert(pid, last);
+            }
+            self.forget(pid);
+            self.events.retain(|event| event.pid != pid || !event.is_held());
+        } else {
+            self.debuggee_mut(pid)?.process.threads.remove(&tid);
+            self.events.retain(|event| event.tid != tid || !event.is_held());
+        }
+        match kind {
+            _ if silent => {}
+            _ if tid == pid.leader() => self.emit(pid, tid, kind),
+            _ if self.options.threads => self.emit(pid, tid, EventKind::ThreadExited),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// An interruption, a job control stop or its end, or the first stop of a new thread.
+    fn on_interruption(&mut self, tid: Tid, signal: i32) -> Result<()> {
+        self.set_stop(tid, if signal == libc::SIGTRAP { Stop::Event } else { Stop::Group })?;
+        self.restart_interrupted_call(tid)?;
+        self.note_seen(tid)?;
+        let thread = self.thread_mut(tid)?;
+        if std::mem::take(&mut thread.new) && !self.is_silent(tid) && self.options.threads {
+            return self.hold(tid, EventKind::ThreadStarted);
+        }
+        let thread = self.thread_mut(tid)?;
+        if std::mem::take(&mut thread.interrupted) {
+            return self.hold(tid, EventKind::Interrupted);
+        }
+        self.go_on(tid)
+    }
+
+    pub(super) fn is_silent(&self, tid: Tid) -> bool {
+        self.threads
+            .get(&tid)
+            .and_then(|thread| self.debuggees.get(&thread.pid))
+            .is_some_and(|debuggee| debuggee.silent)
+    }
+
+    /// Remembers that the thread is in no slot now, if so: slots that lost their site before are not entered any more.
+    pub(super) fn note_seen(&mut self, tid: Tid) -> Result<()> {
+        let pc = sys::pc(tid)?;
+        let pid = self.thread(tid)?.pid;
+        let space = self.space_of(pid)?;
+        if space.slot_at(pc).is_none() {
+            let epoch = space.epoch;
+            self.thread_mut(tid)?.seen = epoch;
+        }
+        Ok(())
+    }
+
+    /// Undoes what our interruption did to a system call that the kernel does not restart by itself: such calls return `EINTR`,
+    /// which the program would not have seen.
+    fn restart_interrupted_call(&mut self, tid: Tid) -> Result<()> {
+        let mut registers = sys::registers(tid)?;
+        if !super::signal::returned_eintr(&registers) {
+            return Ok(());
+        }
+        // A signal may be the true cause.
+        if super::status::Status::read(tid)?.handler_due() {
+            return Ok(());
+        }
+        super::signal::restart(&mut registers);
+        sys::set_registers(tid, &registers)
+    }
+}

@@ -1,0 +1,298 @@
+//! The system calls of the back end, by their own names.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+
+use libc::{c_int, c_long, c_uint, c_void, user_regs_struct};
+
+use crate::{Error, Result, Tid};
+
+/// Requests and constants of ptrace(2) that the libc crate lacks for this target.
+const PTRACE_GETSIGMASK: c_uint = 0x420a;
+const PTRACE_SETSIGMASK: c_uint = 0x420b;
+/// The event of `PTRACE_INTERRUPT`, of group stops and of new threads (linux/ptrace.h).
+pub(super) const PTRACE_EVENT_STOP: i32 = 128;
+/// An x86 thread's extended state and shadow stack pointer (linux/elf.h).
+pub(super) const NT_X86_XSTATE: c_int = 0x202;
+pub(super) const NT_X86_SHSTK: c_int = 0x204;
+
+/// `si_code` of a signal that the kernel raises for `int3` (asm-generic/siginfo.h).
+pub(super) const SI_KERNEL: i32 = 0x80;
+/// `si_code` of tgkill(2).
+pub(super) const SI_TKILL: i32 = -6;
+/// `si_code` of a single-step trap.
+pub(super) const TRAP_TRACE: i32 = 2;
+
+pub(super) fn error(call: &'static str, tid: Tid) -> Error {
+    let source = io::Error::last_os_error();
+    match source.raw_os_error() {
+        Some(libc::ESRCH) => Error::NoSuchThread(tid),
+        _ => Error::System { call, id: tid.0, source },
+    }
+}
+
+/// `data` is a number or the address of an object that the request reads or fills.
+fn ptrace(request: c_uint, call: &'static str, tid: Tid, address: usize, data: usize) -> Result<c_long> {
+    // SAFETY: the callers pass as `data` numbers, or pointers to live objects of the type that the request wants.
+    let result = unsafe { libc::ptrace(request, tid.0, address as *mut c_void, data as *mut c_void) };
+    if result == -1 { Err(error(call, tid)) } else { Ok(result) }
+}
+
+pub(super) fn seize(tid: Tid, options: c_int) -> Result<()> {
+    ptrace(libc::PTRACE_SEIZE, "PTRACE_SEIZE", tid, 0, options as usize).map(drop)
+}
+
+pub(super) fn interrupt(tid: Tid) -> Result<()> {
+    ptrace(libc::PTRACE_INTERRUPT, "PTRACE_INTERRUPT", tid, 0, 0).map(drop)
+}
+
+pub(super) fn listen(tid: Tid) -> Result<()> {
+    ptrace(libc::PTRACE_LISTEN, "PTRACE_LISTEN", tid, 0, 0).map(drop)
+}
+
+pub(super) fn cont(tid: Tid, signal: i32) -> Result<()> {
+    ptrace(libc::PTRACE_CONT, "PTRACE_CONT", tid, 0, signal as usize).map(drop)
+}
+
+pub(super) fn cont_to_syscall(tid: Tid, signal: i32) -> Result<()> {
+    ptrace(libc::PTRACE_SYSCALL, "PTRACE_SYSCALL", tid, 0, signal as usize).map(drop)
+}
+
+pub(super) fn step(tid: Tid, signal: i32) -> Result<()> {
+    ptrace(libc::PTRACE_SINGLESTEP, "PTRACE_SINGLESTEP", tid, 0, signal as usize).map(drop)
+}
+
+pub(super) fn detach(tid: Tid, signal: i32) -> Result<()> {
+    ptrace(libc::PTRACE_DETACH, "PTRACE_DETACH", tid, 0, signal as usize).map(drop)
+}
+
+pub(super) fn event_message(tid: Tid) -> Result<u64> {
+    let mut message: u64 = 0;
+    ptrace(libc::PTRACE_GETEVENTMSG, "PTRACE_GETEVENTMSG", tid, 0, &raw mut message as usize)?;
+    Ok(message)
+}
+
+pub(super) fn registers(tid: Tid) -> Result<user_regs_struct> {
+    let mut out = MaybeUninit::<user_regs_struct>::uninit();
+    ptrace(libc::PTRACE_GETREGS, "PTRACE_GETREGS", tid, 0, out.as_mut_ptr() as usize)?;
+    // SAFETY: the kernel filled the whole structure.
+    Ok(unsafe { out.assume_init() })
+}
+
+pub(super) fn set_registers(tid: Tid, registers: &user_regs_struct) -> Result<()> {
+    ptrace(libc::PTRACE_SETREGS, "PTRACE_SETREGS", tid, 0, registers as *const _ as usize).map(drop)
+}
+
+const RIP_OFFSET: usize = std::mem::offset_of!(user_regs_struct, rip);
+
+pub(super) fn pc(tid: Tid) -> Result<u64> {
+    // SAFETY: errno is this thread's own.
+    unsafe { *libc::__errno_location() = 0 };
+    // SAFETY: PEEKUSER takes numbers; its answer may be any word, so that errno alone tells a failure.
+    let value = unsafe { libc::ptrace(libc::PTRACE_PEEKUSER, tid.0, RIP_OFFSET as *mut c_void, 0 as *mut c_void) };
+    // SAFETY: errno is this thread's own.
+    if value == -1 && unsafe { *libc::__errno_location() } != 0 {
+        return Err(error("PTRACE_PEEKUSER", tid));
+    }
+    Ok(value as u64)
+}
+
+pub(super) fn set_pc(tid: Tid, pc: u64) -> Result<()> {
+    ptrace(libc::PTRACE_POKEUSER, "PTRACE_POKEUSER", tid, RIP_OFFSET, pc as usize).map(drop)
+}
+
+/// A `siginfo_t` as the kernel lays it out: 128 bytes, the address of a fault at offset 16 (on x86-64; the kernel converts for
+/// 32-bit debuggees).
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub(super) struct SigInfo([u8; 128]);
+
+impl std::fmt::Debug for SigInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SigInfo {{ signal: {}, code: {} }}", self.signal(), self.code())
+    }
+}
+
+impl SigInfo {
+    /// What the processor raises after an instruction with the trap flag set.
+    pub(super) fn single_step(pc: u64) -> SigInfo {
+        let mut info = SigInfo([0; 128]);
+        info.put(0, &libc::SIGTRAP.to_ne_bytes());
+        info.put(8, &TRAP_TRACE.to_ne_bytes());
+        info.set_address(pc);
+        info
+    }
+
+    fn word(&self, at: usize) -> i32 {
+        self.0.get(at..at + 4).and_then(|raw| raw.try_into().ok()).map_or(0, i32::from_ne_bytes)
+    }
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(place) = self.0.get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+    pub(super) fn signal(&self) -> i32 {
+        self.word(0)
+    }
+    pub(super) fn code(&self) -> i32 {
+        self.word(8)
+    }
+    /// The sender, of signals that have one.
+    pub(super) fn sender(&self) -> i32 {
+        self.word(16)
+    }
+    pub(super) fn address(&self) -> u64 {
+        self.0.get(16..24).and_then(|raw| raw.try_into().ok()).map_or(0, u64::from_ne_bytes)
+    }
+    pub(super) fn set_address(&mut self, address: u64) {
+        self.put(16, &address.to_ne_bytes());
+    }
+    /// Whether the processor or the kernel raised it for the instruction that the thread executes.
+    pub(super) fn is_synchronous(&self) -> bool {
+        const OF_INSTRUCTIONS: [i32; 6] =
+            [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
+        self.code() > 0 && OF_INSTRUCTIONS.contains(&self.signal())
+    }
+}
+
+pub(super) fn siginfo(tid: Tid) -> Result<SigInfo> {
+    let mut info = SigInfo([0; 128]);
+    ptrace(libc::PTRACE_GETSIGINFO, "PTRACE_GETSIGINFO", tid, 0, &raw mut info as usize)?;
+    Ok(info)
+}
+
+pub(super) fn set_siginfo(tid: Tid, info: &SigInfo) -> Result<()> {
+    ptrace(libc::PTRACE_SETSIGINFO, "PTRACE_SETSIGINFO", tid, 0, info as *const _ as usize).map(drop)
+}
+
+pub(super) fn signal_mask(tid: Tid) -> Result<u64> {
+    let mut mask: u64 = 0;
+    ptrace(PTRACE_GETSIGMASK, "PTRACE_GETSIGMASK", tid, size_of::<u64>(), &raw mut mask as usize)?;
+    Ok(mask)
+}
+
+pub(super) fn set_signal_mask(tid: Tid, mask: u64) -> Result<()> {
+    ptrace(PTRACE_SETSIGMASK, "PTRACE_SETSIGMASK", tid, size_of::<u64>(), &raw const mask as usize).map(drop)
+}
+
+/// Reads a register set into `buffer` and returns its length.
+pub(super) fn register_set(tid: Tid, kind: c_int, buffer: &mut [u8]) -> Result<usize> {
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    ptrace(libc::PTRACE_GETREGSET as c_uint, "PTRACE_GETREGSET", tid, kind as usize, &raw mut part as usize)?;
+    Ok(part.iov_len.min(buffer.len()))
+}
+
+pub(super) fn set_register_set(tid: Tid, kind: c_int, bytes: &[u8]) -> Result<()> {
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    ptrace(libc::PTRACE_SETREGSET as c_uint, "PTRACE_SETREGSET", tid, kind as usize, &raw mut part as usize).map(drop)
+}
+
+/// What a child of this thread has to report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Report {
+    /// Stopped by this signal, with this `PTRACE_EVENT_…` or 0.
+    Stopped {
+        signal: i32,
+        event: i32,
+    },
+    Exited(i32),
+    Killed(i32),
+}
+
+fn report(status: c_int) -> Option<Report> {
+    if libc::WIFSTOPPED(status) {
+        Some(Report::Stopped { signal: libc::WSTOPSIG(status), event: status >> 16 })
+    } else if libc::WIFEXITED(status) {
+        Some(Report::Exited(libc::WEXITSTATUS(status)))
+    } else if libc::WIFSIGNALED(status) {
+        Some(Report::Killed(libc::WTERMSIG(status)))
+    } else {
+        None
+    }
+}
+
+/// Takes what one thread has to report. `None`: nothing now.
+pub(super) fn wait_for(tid: Tid, block: bool) -> Result<Option<Report>> {
+    let flags = libc::__WALL | if block { 0 } else { libc::WNOHANG };
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` is a live integer.
+        let found = unsafe { libc::waitpid(tid.0, &mut status, flags) };
+        match found {
+            0 => return Ok(None),
+            -1 => match io::Error::last_os_error() {
+                source if source.raw_os_error() == Some(libc::EINTR) => {}
+                source if source.raw_os_error() == Some(libc::ECHILD) => return Err(Error::NoSuchThread(tid)),
+                source => return Err(Error::System { call: "waitpid", id: tid.0, source }),
+            },
+            _ => {
+                if let Some(report) = report(status) {
+                    return Ok(Some(report));
+                }
+            }
+        }
+    }
+}
+
+/// Which child of this thread has something to report, without taking it. `Ok(None)`: none now, or none at all where `block`.
+pub(super) fn peek_any(block: bool) -> Result<Option<Tid>> {
+    let flags =
+        libc::WEXITED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD | if block { 0 } else { libc::WNOHANG };
+    loop {
+        // SAFETY: all-zero bytes are a valid value of this plain C structure.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `info` is a live structure of the type that waitid fills.
+        let result = unsafe { libc::waitid(libc::P_ALL, 0, &mut info, flags) };
+        if result == -1 {
+            match io::Error::last_os_error() {
+                source if source.raw_os_error() == Some(libc::EINTR) => continue,
+                source if source.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+                source => return Err(Error::System { call: "waitid", id: -1, source }),
+            }
+        }
+        // SAFETY: waitid succeeded: the structure is that of SIGCHLD, or zero.
+        let pid = unsafe { info.si_pid() };
+        return Ok((pid != 0).then_some(Tid(pid)));
+    }
+}
+
+pub(super) fn send(pid: i32, tid: Tid, signal: i32) -> Result<()> {
+    // SAFETY: tgkill takes numbers.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid.0, signal) };
+    if result == -1 { Err(error("tgkill", tid)) } else { Ok(()) }
+}
+
+pub(super) fn own_tid() -> i32 {
+    // SAFETY: gettid takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+pub(super) fn own_pid() -> i32 {
+    // SAFETY: getpid takes nothing and cannot fail.
+    unsafe { libc::getpid() }
+}
+
+/// Reads all of `buffer` from another process' memory as that process could.
+pub(super) fn read_as_thread(tid: Tid, address: u64, buffer: &mut [u8]) -> usize {
+    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: buffer.len() };
+    // SAFETY: the local part is a live buffer; the remote one is checked by the kernel.
+    let count = unsafe { libc::process_vm_readv(tid.0, &local, 1, &remote, 1, 0) };
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// Writes `bytes` to another process' memory as that process could.
+pub(super) fn write_as_thread(tid: Tid, address: u64, bytes: &[u8]) -> usize {
+    let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes.len() };
+    // SAFETY: the local part is a live buffer that is only read; the remote one is checked by the kernel.
+    let count = unsafe { libc::process_vm_writev(tid.0, &local, 1, &remote, 1, 0) };
+    usize::try_from(count).unwrap_or(0)
+}
+
+pub(super) fn monotonic() -> std::time::Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a live structure; CLOCK_MONOTONIC always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    std::time::Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

@@ -1,0 +1,136 @@
+//! Taking reports from the kernel, fairly, and without those of children that are not ours.
+
+use super::status::Status;
+use super::sys::{self, Report};
+use super::{Tracer, is_gone};
+use crate::{Event, EventKind, Result, Tid};
+
+/// So many reports are taken before the first of them is looked at.
+const BATCH: usize = 256;
+
+impl Tracer {
+    pub(crate) fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
+        self.notify.clear();
+        if let Some(pid) = self.told.take() {
+            self.ended.remove(&pid);
+        }
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                if matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_)) {
+                    self.told = Some(event.pid);
+                }
+                if !self.events.is_empty() {
+                    self.notify.wake();
+                }
+                return Ok(Some(event));
+            }
+            if self.debuggees.is_empty() {
+                return Ok(None);
+            }
+            match self.next_report(block)? {
+                Some((tid, report)) => self.handle(tid, report)?,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Looks at a report; that the thread is gone meanwhile is no error.
+    pub(super) fn handle(&mut self, tid: Tid, report: Report) -> Result<()> {
+        match self.on_report(tid, report) {
+            Err(error) if is_gone(&error) => Ok(()),
+            result => result,
+        }
+    }
+
+    pub(super) fn next_report_blocking(&mut self) -> Result<Option<(Tid, Report)>> {
+        self.next_report(true)
+    }
+
+    fn next_report(&mut self, block: bool) -> Result<Option<(Tid, Report)>> {
+        if let Some(report) = self.reports.pop_front() {
+            return Ok(Some(report));
+        }
+        loop {
+            let foreign = self.collect(block)?;
+            if let Some(report) = self.reports.pop_front() {
+                return Ok(Some(report));
+            }
+            if !block || (!foreign && self.threads.is_empty()) {
+                return Ok(None);
+            }
+            if foreign {
+                // A child that is not ours stands first in the kernel's list: look at ours one by one, and sleep until SIGCHLD.
+                self.notify.clear();
+                self.collect_each()?;
+                if self.reports.is_empty() {
+                    self.notify.block();
+                }
+            }
+        }
+    }
+
+    /// Takes what is there, blocking for the first. Says whether a child that is not ours is in the way.
+    fn collect(&mut self, block: bool) -> Result<bool> {
+        let mut block = block;
+        while self.reports.len() < BATCH {
+            let Some(tid) = sys::peek_any(block)? else { return Ok(false) };
+            if !self.threads.contains_key(&tid) && !self.is_ours(tid) {
+                if !block {
+                    self.collect_each()?;
+                }
+                return Ok(true);
+            }
+            if let Some(report) = sys::wait_for(tid, false)? {
+                self.take(tid, report);
+            }
+            block = false;
+            if self.threads.len() == 1 {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    fn collect_each(&mut self) -> Result<()> {
+        let tids: Vec<Tid> = self.threads.keys().copied().collect();
+        for tid in tids {
+            match sys::wait_for(tid, false) {
+                Ok(Some(report)) => self.take(tid, report),
+                Ok(None) => {}
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, tid: Tid, report: Report) {
+        if self.threads.contains_key(&tid) {
+            self.reports.push_back((tid, report));
+        } else {
+            self.early.insert(tid, report);
+        }
+    }
+
+    /// Whether an unknown child is a thread that a debuggee just made.
+    fn is_ours(&self, tid: Tid) -> bool {
+        Status::read(tid).is_ok_and(|status| status.tracer == sys::own_tid())
+    }
+
+    /// The next report of one thread, in the order of the kernel.
+    pub(super) fn report_of(&mut self, tid: Tid) -> Result<Report> {
+        if let Some(report) = self.early.remove(&tid) {
+            return Ok(report);
+        }
+        if let Some(at) = self.reports.iter().position(|report| report.0 == tid)
+            && let Some((_, report)) = self.reports.remove(at)
+        {
+            return Ok(report);
+        }
+        loop {
+            if let Some(report) = sys::wait_for(tid, true)? {
+                return Ok(report);
+            }
+        }
+    }
+}
