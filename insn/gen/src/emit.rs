@@ -1,6 +1,7 @@
 //! Writes tables as Rust source.
 
 use crate::hot::Hot;
+use crate::semantics::Semantics;
 use crate::validity::Validity;
 use std::fmt::{Display, Write};
 
@@ -59,5 +60,20 @@ pub(crate) fn validity(v: &Validity) -> String {
     array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 16]", &v.pages, 1, |r| row(r));
     array(&mut out, "Lists of rules; bit 15 marks the last.", "LISTS", "u16", &v.lists, 12, u16::to_string);
     array(&mut out, "Rules (see `validity`).", "RULES", "u64", &v.rules, 4, |r| format!("{r:#x}"));
+    out
+}
+
+pub(crate) fn semantics(s: &Semantics) -> String {
+    let mut out = HEAD.to_owned();
+    array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 16]", &s.rows, 1, |r| row(r));
+    array(&mut out, "Start of an opcode's list.", "PAGES", "[u16; 16]", &s.pages, 1, |r| row(r));
+    array(&mut out, "Forms, one per rule of an opcode.", "LISTS", "u16", &s.lists, 12, u16::to_string);
+    array(&mut out, "Forms (see `form`).", "FORMS", "[u16; 11]", &s.forms, 1, |r| row(r));
+    array(&mut out, "Implicit registers read and written.", "SETS", "(u128, u128)", &s.sets, 1, |(r, w)| {
+        format!("({r:#x}, {w:#x})")
+    });
+    array(&mut out, "Flags read and written.", "FLAGS", "(u32, u32)", &s.flags, 4, |(r, w)| {
+        format!("({r:#x}, {w:#x})")
+    });
     out
 }

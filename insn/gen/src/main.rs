@@ -2,10 +2,9 @@
 
 mod emit;
 mod hot;
-#[allow(dead_code)]
 mod parse;
 mod rules;
-#[allow(dead_code)]
+mod semantics;
 mod validity;
 
 use std::io::Write;
@@ -31,7 +30,12 @@ fn run(check: bool) -> Result<(), String> {
     let slots = parse::slots(&forms);
     let hot = hot::build(&forms, &slots);
     let validity = validity::build(&forms, &slots);
-    let files = [("hot.rs", emit::hot(&hot)), ("validity.rs", emit::validity(&validity))];
+    let semantics = semantics::build(&forms, &validity.forms)?;
+    let files = [
+        ("hot.rs", emit::hot(&hot)),
+        ("validity.rs", emit::validity(&validity)),
+        ("semantics.rs", emit::semantics(&semantics)),
+    ];
     for (name, text) in files {
         let path: PathBuf = x86.join("generated").join(name);
         let text = format(&text)?;

@@ -27,7 +27,7 @@ pub(crate) const LOCK_REG: u64 = 1 << 45;
 /// In keys of strict modes.
 pub(crate) const STRICT: u64 = 1 << 56;
 /// All bits of a key.
-pub(crate) const KEY: u64 = (1 << 46) - 1 | STRICT;
+pub(crate) const KEY: u64 = ((1 << 46) - 1) | STRICT;
 pub(crate) const IMM: u32 = 46;
 pub(crate) const FLOW: u32 = 48;
 pub(crate) const CHECK: u32 = 52;
@@ -87,8 +87,11 @@ pub(crate) fn rule(form: &Form) -> u64 {
         (_, _, true) => 1,
         _ => 15,
     };
-    let l =
-        one_of(form, &[("l0", 1), ("l1", 2), ("l2", 4), ("l01", 3), ("l12", 6), ("l02", 5), ("lig", 15)], all_lengths);
+    let l = one_of(
+        form,
+        &[("l0", 1), ("l1", 2), ("l2", 4), ("l01", 3), ("l12", 6), ("l02", 5), ("lig", if evex { 7 } else { 15 })],
+        all_lengths,
+    );
     let bits = one_of(form, &[("m64", 1), ("m32", 2)], 3);
     let vendor = one_of(form, &[("intel", 1), ("amd", 2)], 3);
     let mut rule = pp << PP | w << W | l << L | bits << BITS | vendor << VENDOR;

@@ -229,22 +229,19 @@ impl Decoder<'_> {
             self.insn.shape &= !shape::MODRM;
         }
         let mut end = at + 1;
-        let mut modrm = 0xc0;
+        let mut modrm = 0;
         if self.insn.shape & shape::MODRM != 0 {
             modrm = self.byte(end)?;
             end = self.after_modrm(end)?;
             if entry & GROUP3 != 0 && modrm & 0x30 != 0 {
                 tail = 0;
             }
-            if entry & entry::ANY_MOD != 0 {
-                modrm |= 0xc0;
-            }
         }
         if space == space::AMD_3DNOW {
             self.insn.opcode = self.byte(end)?;
             self.insn.opcode_at = end;
         }
-        let rule = self.check(self.legacy_key(modrm))?;
+        let rule = self.check()?;
         // extrq and insertq share their opcode with vmread, which has no immediate.
         if rule.immediate() == 3 && space == space::TWO_BYTE {
             tail = 2;
@@ -266,31 +263,12 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn legacy_key(&self, modrm: u8) -> u64 {
-        let insn = &self.insn;
-        let b = insn.ext & (ext::B | ext::B4) != 0;
-        let lock = insn.prefixes & Prefixes::LOCK as u8 != 0;
-        let key = insn.common_key(modrm) | 1 << validity::L | 1 << (validity::V + u32::from(b));
-        let key = key | 1 << validity::AAA | 1 << validity::Z | 1 << validity::B;
-        match (lock, modrm >= 0xc0) {
-            (false, _) => key,
-            (true, false) => key | validity::LOCK_MEM,
-            (true, true) => key | validity::LOCK_REG,
-        }
-    }
-
     /// Matches the rules of the opcode.
-    pub(super) fn check(&self, key: u64) -> Result<Rule, Error> {
-        let list = validity::list(self.insn.space, self.insn.opcode);
-        if let Some((_, rule)) = validity::find(list, key) {
+    pub(super) fn check(&self) -> Result<Rule, Error> {
+        if let Some((_, rule)) = self.insn.rule() {
             return Ok(rule);
         }
-        if self.insn.mode.lenient
-            && let Some((_, rule)) = validity::find(list, validity::without_reserved(key))
-        {
-            return Ok(rule);
-        }
-        let kind = validity::reason(list, key);
+        let kind = validity::reason(validity::list(self.insn.space, self.insn.opcode), self.insn.key());
         let at = self.insn.opcode_at;
         let lock = self.chunk.iter().position(|b| *b == 0xf0).unwrap_or(0);
         Err(match kind {
@@ -331,21 +309,5 @@ impl Decoder<'_> {
         }
         self.insn.len = len;
         Ok(())
-    }
-}
-
-impl Insn {
-    /// The part of a key that all encodings share.
-    pub(super) fn common_key(&self, modrm: u8) -> u64 {
-        let bit = |base: u32, value: u32| 1u64 << (base + value);
-        let mode = if modrm >= 0xc0 { validity::REG } else { validity::MEM };
-        bit(validity::PP, u32::from(self.pp & 3))
-            | bit(validity::W, u32::from(self.ext & ext::W != 0))
-            | bit(validity::BITS, u32::from(self.mode.bits != Bits::B64))
-            | bit(validity::VENDOR, u32::from(self.mode.vendor == Vendor::Amd))
-            | mode
-            | if self.mode.lenient { 0 } else { validity::STRICT }
-            | bit(validity::EXT, u32::from(modrm >> 3 & 7))
-            | bit(validity::RM, u32::from(modrm & 7))
     }
 }

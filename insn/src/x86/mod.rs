@@ -1,13 +1,16 @@
 //! x86-64 and i386.
 
+mod address;
 mod decode;
 mod entry;
 mod error;
 mod fields;
 mod flow;
+mod form;
 mod general;
 mod generated;
 mod insn;
+mod key;
 mod memory;
 mod mode;
 mod operands;

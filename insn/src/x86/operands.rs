@@ -1,123 +1,207 @@
-//! What an instruction reads and writes.
+//! Registers and flags that an instruction reads and writes.
 
+use super::form::{Form, Operand, attr, place};
 use super::general::space;
-use super::insn::{NO_SEGMENT, ext, shape};
-use super::{Bits, Flags, Insn, Memory, Reg, RegSet};
-use crate::Access;
+use super::insn::{ext, shape};
+use super::{Bits, Flags, Insn, Prefixes, Reg, RegSet, Vendor};
 
 impl Insn {
     /// Whether modrm.rm is a vector register named with EVEX's X as fifth bit.
     pub(super) fn rm_is_evex_vector(&self) -> bool {
-        (space::EVEX..space::REX2).contains(&self.space) && self.space != space::EVEX_MAP4
+        self.is_evex() && self.space != space::EVEX_MAP4 && self.form().has(attr::VECTOR_RM)
+    }
+    pub(super) fn is_evex(&self) -> bool {
+        (space::EVEX..space::REX2).contains(&self.space)
     }
     /// Effective operand size in bytes (2, 4, 8; 1 for byte forms).
     pub fn operand_size(&self) -> u8 {
-        self.plain_operand_size()
+        self.size_of(&self.form())
     }
-    /// The memory operand of modrm or `moffs`.
-    pub fn memory(&self) -> Option<Memory> {
-        let displacement = self.displacement().map_or(0, |field| field.value);
-        let address_size = self.address_size();
-        let mut memory = Memory {
-            segment: Reg::DS,
-            base: None,
-            index: None,
-            scale: 1,
-            displacement,
-            size: 0,
-            address_size,
-            access: Access::None,
+    pub(super) fn size_of(&self, form: &Form) -> u8 {
+        let size = self.plain_operand_size();
+        if form.has(attr::BYTE) {
+            return 1;
+        }
+        if self.mode.bits != Bits::B64 {
+            return size;
+        }
+        let near_16 = self.shape & shape::NEAR != 0 && self.mode.vendor == Vendor::Amd && size == 2;
+        let wide = form.has(attr::FORCE_64) && !near_16 || form.has(attr::DEFAULT_64) && size == 4;
+        if wide { 8 } else { size }
+    }
+    /// The register of an operand, if it is one.
+    pub(super) fn operand_register(&self, operand: Operand) -> Option<Reg> {
+        // Outside 64-bit mode there are eight registers; VEX's and EVEX's further bits are ignored.
+        let limit = |n: u8| if self.mode.bits == Bits::B64 { n } else { n & 7 };
+        let general = |n: u8| {
+            // ah to bh, where no prefix makes them spl to dil.
+            let high = operand.byte && self.ext & ext::REX == 0 && !self.is_evex() && (4..8).contains(&n);
+            Reg::gpr(if high { n - 4 } else { limit(n) })
         };
-        if self.shape & shape::MOFFS != 0 {
-            memory.displacement = self.immediate()?.value;
-        } else {
-            let modrm = self.modrm()?;
-            if self.is_register_form() {
-                return None;
-            }
-            if address_size == 2 { self.address_16(modrm, &mut memory) } else { self.address(modrm, &mut memory) }
-        }
-        if matches!(memory.base, Some(Reg::RSP | Reg::RBP)) {
-            memory.segment = Reg::SS;
-        }
-        if self.segment != NO_SEGMENT {
-            memory.segment = Reg::segment(self.segment);
-        } else if self.mode.bits == Bits::B64 && memory.segment == Reg::SS {
-            memory.segment = Reg::SS;
-        }
-        Some(memory)
+        let low = self.modrm().unwrap_or(self.opcode) & 7 | self.extension(ext::B, 8);
+        let rm = low | self.extension(ext::B4, 16);
+        let vector_rm = if self.is_evex() { low | self.extension(ext::X, 16) } else { low };
+        let register = self.is_register_form();
+        Some(match operand.place {
+            place::E if register => general(rm),
+            place::R | place::Z => general(rm),
+            place::G => general(self.reg()),
+            place::B => Reg::gpr(limit(self.vvvv)),
+            place::W if register => Reg::vector(limit(vector_rm)),
+            place::U => Reg::vector(limit(vector_rm)),
+            place::V => Reg::vector(limit(self.reg())),
+            place::H => Reg::vector(limit(self.vvvv)),
+            place::L => Reg::vector(limit((self.immediate()?.value as u8) >> 4)),
+            place::Q if register => Reg::mmx(rm & 7),
+            place::N => Reg::mmx(rm & 7),
+            place::P => Reg::mmx(self.reg() & 7),
+            place::S => Reg::segment(self.reg() & 7),
+            place::C | place::D => Reg::SYSTEM,
+            place::KG => Reg::mask(self.reg()),
+            place::KH => Reg::mask(self.vvvv),
+            place::KR => Reg::mask(rm),
+            place::KE if register => Reg::mask(rm),
+            place::TG => Reg::tile(self.reg()),
+            place::TR => Reg::tile(rm),
+            place::TH => Reg::tile(self.vvvv),
+            place::BG => Reg::bound(self.reg()),
+            place::BE if register => Reg::bound(rm),
+            fixed if fixed >= place::FIXED => Reg::from_number(fixed & 0x7f),
+            _ => return None,
+        })
     }
-    fn address_16(&self, modrm: u8, memory: &mut Memory) {
-        let (base, index) = match modrm & 7 {
-            0 => (Reg::RBX, Some(Reg::RSI)),
-            1 => (Reg::RBX, Some(Reg::RDI)),
-            2 => (Reg::RBP, Some(Reg::RSI)),
-            3 => (Reg::RBP, Some(Reg::RDI)),
-            4 => (Reg::RSI, None),
-            5 => (Reg::RDI, None),
-            6 if modrm >> 6 == 0 => return,
-            6 => (Reg::RBP, None),
-            _ => (Reg::RBX, None),
+    /// The registers that an operand stands for: most are one, some an aligned group.
+    fn operand_registers(&self, form: &Form, operand: Operand) -> RegSet {
+        let Some(reg) = self.operand_register(operand) else { return RegSet::EMPTY };
+        let size = match operand.place {
+            place::H if form.has(attr::QUAD) => 4,
+            place::KG | place::TG if form.has(attr::PAIR) => 2,
+            _ => 1,
         };
-        memory.base = Some(base);
-        memory.index = index;
+        let first = reg.number() / size * size;
+        (first..first + size).fold(RegSet::EMPTY, |set, number| set.with(Reg::from_number(number)))
     }
-    fn address(&self, modrm: u8, memory: &mut Memory) {
-        let b = self.extension(ext::B, 8) | self.extension(ext::B4, 16);
-        let x = self.extension(ext::X, 8) | self.extension(ext::X4, 16);
-        let mode = modrm >> 6;
-        match self.sib() {
-            Some(sib) => {
-                if sib & 7 != 5 || mode != 0 {
-                    memory.base = Some(Reg::gpr(sib & 7 | b));
-                }
-                let index = sib >> 3 & 7 | x;
-                if index != 4 {
-                    memory.index = Some(Reg::gpr(index));
-                }
-                memory.scale = 1 << (sib >> 6);
-            }
-            None if mode == 0 && modrm & 7 == 5 => {
-                memory.base = (self.mode.bits == Bits::B64).then_some(Reg::RIP);
-            }
-            None => memory.base = Some(Reg::gpr(modrm & 7 | b)),
-        }
+    /// The mask register that EVEX.aaa names, where it masks.
+    fn masking(&self, form: &Form) -> Option<Reg> {
+        let aaa = self.p2 & 7;
+        let masks = self.is_evex() && aaa != 0 && form.has(attr::MASK | attr::MASK_CLEARED);
+        masks.then(|| Reg::mask(aaa))
     }
-    /// Memory operands that no modrm encodes: string elements, stack pushes and pops, `maskmov`, `xlat`.
-    /// At most two; a stack access has its address *before* the instruction as displacement from rsp.
-    pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
-        [None; 2]
-    }
-    /// Whether the memory operand is relative to the end of the instruction.
-    pub fn is_rip_relative(&self) -> bool {
-        self.mode.bits == Bits::B64
-            && self.shape & shape::ANY_MOD == 0
-            && self.modrm().is_some_and(|modrm| modrm & 0xc7 == 5)
-    }
-    /// The address of a rip-relative operand of the instruction at `pc`.
-    pub fn rip_relative_address(&self, pc: u64) -> Option<u64> {
-        if !self.is_rip_relative() {
-            return None;
-        }
-        let address = pc.wrapping_add(u64::from(self.len)).wrapping_add_signed(self.displacement()?.value);
-        Some(if self.address_size() == 4 { address & 0xffff_ffff } else { address })
+    /// Whether F2 or F3 repeats the instruction.
+    fn is_repeated(&self, form: &Form) -> bool {
+        form.has(attr::REP) && self.prefixes().has(Prefixes::REP | Prefixes::REPNE)
     }
     /// Registers read, implicit ones and those of addresses included.
     ///
-    /// A register of which only a part is written keeps the rest; that alone does not make it read.
+    /// What is written in part keeps the rest; that alone does not make it read (`mov al, 1`, `sqrtss xmm0, xmm1`).
+    /// What may survive in whole is read: the destination of `cmov`, of a merging mask, of a repeated `lods`. A register
+    /// whose value cannot matter is read all the same (`xor eax, eax`). [`Reg::FLAGS`] is a member where
+    /// [`Insn::flags_read`] is not empty, [`Reg::MXCSR`] with floating point arithmetic, [`Reg::RIP`] with what is relative
+    /// to it or saves it, [`Reg::SSP`] with calls and returns; x87 instructions that use the register stack read and write
+    /// all of mm0 to mm7. Of the segments that memory operands use only fs and gs count, as their bases.
     pub fn reads(&self) -> RegSet {
-        RegSet::EMPTY
+        let form = self.form();
+        let mut set = RegSet::from_bits(form.implicit().0);
+        for operand in form.operands().filter(|o| o.is_read()) {
+            set = set.union(self.operand_registers(&form, operand));
+        }
+        if let Some(mask) = self.masking(&form) {
+            set = set.with(mask);
+            let merging = self.p2 & 0x80 == 0 && form.has(attr::MERGES);
+            for destination in form.operands().take(usize::from(merging)) {
+                set = set.union(self.operand_registers(&form, destination));
+            }
+        }
+        set = set.union(self.address_registers(&form));
+        if self.is_repeated(&form) {
+            set = set.with(Reg::RCX);
+            if matches!(self.opcode, 0xac | 0xad) {
+                set = set.with(Reg::RAX);
+            }
+        }
+        if self.flags_read_by(&form).is_empty() { set } else { set.with(Reg::FLAGS) }
+    }
+    /// Registers of the addresses of memory operands.
+    fn address_registers(&self, form: &Form) -> RegSet {
+        // `lea` computes no linear address.
+        let lea = self.space == space::ONE_BYTE && self.opcode == 0x8d;
+        let mut set = RegSet::EMPTY;
+        let [first, second] = self.implicit_memory_of(form);
+        for memory in [self.memory_of(form), first, second].into_iter().flatten() {
+            for reg in [memory.base, memory.index].into_iter().flatten() {
+                set = set.with(reg);
+            }
+            set = match memory.segment {
+                Reg::FS if !lea => set.with(Reg::FS_BASE),
+                Reg::GS if !lea => set.with(Reg::GS_BASE),
+                _ => set,
+            };
+        }
+        set
     }
     /// Registers that may be written, implicit ones included.
+    ///
+    /// A 32-bit write to a general register clears its upper half. Members as in [`Insn::reads`]: [`Reg::FLAGS`] where
+    /// [`Insn::flags_written`] is not empty, [`Reg::RIP`] where the flow may leave the next instruction.
     pub fn writes(&self) -> RegSet {
-        RegSet::EMPTY
+        let form = self.form();
+        let mut set = RegSet::from_bits(form.implicit().1);
+        for operand in form.operands().filter(|o| o.is_written()) {
+            set = set.union(self.operand_registers(&form, operand));
+        }
+        if let Some(mask) = self.masking(&form).filter(|_| form.has(attr::MASK_CLEARED)) {
+            set = set.with(mask);
+        }
+        if self.is_repeated(&form) {
+            set = set.with(Reg::RCX);
+        }
+        for (segment, base) in [(Reg::FS, Reg::FS_BASE), (Reg::GS, Reg::GS_BASE)] {
+            if set.contains(segment) {
+                set = set.with(base);
+            }
+        }
+        if self.flags_written_by(&form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
-    /// Flags read.
+    /// Flags read. That a shift by cl leaves them alone when cl is 0 does not make them read.
     pub fn flags_read(&self) -> Flags {
-        Flags::EMPTY
+        self.flags_read_by(&self.form())
+    }
+    fn flags_read_by(&self, form: &Form) -> Flags {
+        let flags = Flags::from_bits(form.flags().0);
+        if form.has(attr::SCC) {
+            return flags.union(self.scc_flags());
+        }
+        if form.has(attr::CONDITION) { flags.union(condition_flags(self.opcode)) } else { flags }
+    }
+    /// SCC is a condition code, but for 10 and 11: true and false (APX, conditional compare and test).
+    fn scc_flags(&self) -> Flags {
+        match self.p2 & 15 {
+            10 | 11 => Flags::EMPTY,
+            condition => condition_flags(condition),
+        }
     }
     /// Flags that may be written, those left undefined included.
     pub fn flags_written(&self) -> Flags {
-        Flags::EMPTY
+        self.flags_written_by(&self.form())
+    }
+    fn flags_written_by(&self, form: &Form) -> Flags {
+        if form.has(attr::NF) && self.is_evex() && self.p2 & 4 != 0 {
+            return Flags::EMPTY;
+        }
+        Flags::from_bits(form.flags().1)
+    }
+}
+
+/// Flags that a condition code reads (SDM vol. 1, appendix B).
+fn condition_flags(code: u8) -> Flags {
+    match code >> 1 & 7 {
+        0 => Flags::OF,
+        1 => Flags::CF,
+        2 => Flags::ZF,
+        3 => Flags::CF.union(Flags::ZF),
+        4 => Flags::SF,
+        5 => Flags::PF,
+        6 => Flags::SF.union(Flags::OF),
+        _ => Flags::SF.union(Flags::OF).union(Flags::ZF),
     }
 }

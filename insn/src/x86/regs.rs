@@ -60,6 +60,10 @@ impl Reg {
     pub const fn tile(n: u8) -> Reg {
         Reg(104 + (n & 7))
     }
+    /// The register of that number in [`RegSet`]'s bits, 0 to 127.
+    pub const fn from_number(number: u8) -> Reg {
+        Reg(number & 127)
+    }
     /// The register's number in [`RegSet`]'s bits, 0 to 127.
     pub const fn number(self) -> u8 {
         self.0

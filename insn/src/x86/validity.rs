@@ -26,7 +26,7 @@ pub(super) const B: u32 = 41;
 pub(super) const LOCK_MEM: u64 = 1 << 44;
 pub(super) const LOCK_REG: u64 = 1 << 45;
 pub(super) const STRICT: u64 = 1 << 56;
-const KEY: u64 = (1 << 46) - 1 | STRICT;
+const KEY: u64 = ((1 << 46) - 1) | STRICT;
 
 /// What a form says of an instruction that fits it.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use super::general::{Decoder, space};
 use super::insn::{ext, shape};
-use super::{Bits, Error, ErrorKind, Prefixes, validity};
+use super::{Bits, Error, ErrorKind, Prefixes};
 
 /// Stands for a register that is not there.
 const NONE: u8 = 0xff;
@@ -21,7 +21,7 @@ pub(super) fn vex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     check_prefixes(d, at)?;
     let p0 = d.byte(at + 1)?;
     if d.chunk.get(usize::from(at)) == Some(&0xc5) {
-        if p0 & 0x80 == 0 {
+        if p0 & 0x80 == 0 && d.insn.mode.bits == Bits::B64 {
             d.insn.ext = ext::R;
         }
         d.insn.space = space::VEX;
@@ -53,7 +53,9 @@ pub(super) fn xop(d: &mut Decoder, at: u8) -> Result<(), Error> {
 
 fn inverted_rxb(d: &mut Decoder, p0: u8) {
     let clear = |mask: u8, to: u8| if p0 & mask == 0 { to } else { 0 };
-    d.insn.ext |= clear(0x80, ext::R) | clear(0x40, ext::X) | clear(0x20, ext::B);
+    if d.insn.mode.bits == Bits::B64 {
+        d.insn.ext |= clear(0x80, ext::R) | clear(0x40, ext::X) | clear(0x20, ext::B);
+    }
 }
 
 /// W, vvvv, L and pp, then the opcode.
@@ -68,22 +70,13 @@ fn three(d: &mut Decoder, at: u8, p1: u8) -> Result<(), Error> {
     insn.vvvv = !(p1 >> 3) & 15;
     insn.p2 = (p1 & 4) << 3;
     insn.pp = p1 & 3;
-    let mut modrm = 0xc0;
     let mut end = at + 1;
     // Only vzeroupper and vzeroall have none.
     if insn.space != space::VEX || opcode != 0x77 {
         insn.shape |= shape::MODRM;
-        modrm = d.byte(end)?;
         end = d.after_modrm(end)?;
     }
-    let unused = if d.insn.vvvv == 0 { 0 } else { 2 };
-    let key = d.insn.common_key(modrm)
-        | 1 << (validity::L + u32::from(p1 >> 2 & 1))
-        | 1 << (validity::V + unused)
-        | 1 << validity::AAA
-        | 1 << validity::Z
-        | 1 << validity::B;
-    complete(d, modrm, key, end)
+    complete(d, end)
 }
 
 /// 62.
@@ -115,13 +108,12 @@ pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     insn.opcode_at = at + 4;
     insn.shape |= shape::MODRM;
     let end = d.after_modrm(at + 5)?;
-    let key = d.insn.common_key(modrm) | d.insn.evex_key(modrm);
-    complete(d, modrm, key, end)
+    complete(d, end)
 }
 
-fn complete(d: &mut Decoder, modrm: u8, key: u64, end: u8) -> Result<(), Error> {
-    let rule = d.check(key)?;
-    if rule.needs_sib() && modrm < 0xc0 && d.insn.address_size() == 2 {
+fn complete(d: &mut Decoder, end: u8) -> Result<(), Error> {
+    let rule = d.check()?;
+    if rule.needs_sib() && !d.insn.is_register_form() && d.insn.address_size() == 2 {
         return Err(d.error(ErrorKind::Operand, d.insn.opcode_at + 1));
     }
     d.insn.tail = match rule.immediate() {
@@ -139,36 +131,6 @@ fn complete(d: &mut Decoder, modrm: u8, key: u64, end: u8) -> Result<(), Error> 
 }
 
 impl super::Insn {
-    /// EVEX's part of a key; map 4 reads z, L, b, V' and aaa in its own way (APX 3.1.2.3).
-    fn evex_key(&self, modrm: u8) -> u64 {
-        let bit = |base: u32, value: u32| 1u64 << (base + value);
-        let p2 = self.p2;
-        let register = modrm >= 0xc0;
-        let aaa = match p2 & 7 {
-            0 => 0,
-            4 => 1,
-            _ => 2,
-        };
-        let v = match self.vvvv {
-            0 => 0,
-            16 => 1,
-            _ => 2,
-        };
-        let b = match (p2 & 0x10 != 0, register) {
-            (false, _) => 0,
-            (true, false) => 1,
-            (true, true) => 2,
-        };
-        let z = match (p2 & 0x80 != 0, p2 & 7) {
-            (false, _) => 0,
-            (true, 0) => 2,
-            (true, _) => 1,
-        };
-        let rounding = b == 2 && self.space != space::EVEX_MAP4;
-        let l = if rounding { 2 } else { u32::from(p2 >> 5 & 3) };
-        bit(validity::L, l) | bit(validity::V, v) | bit(validity::AAA, aaa) | bit(validity::Z, z) | bit(validity::B, b)
-    }
-
     /// What is wrong with the choice of registers (kinds of `Rule::check`).
     fn register_error(&self, check: u8) -> Option<ErrorKind> {
         let (reg, vvvv) = (self.reg(), self.vvvv);

@@ -1,4 +1,5 @@
 //! Tables written by `cargo xtask gen` from opcodes.txt.
 
 pub(crate) mod hot;
+pub(crate) mod semantics;
 pub(crate) mod validity;

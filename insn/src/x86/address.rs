@@ -1,0 +1,233 @@
+//! Memory operands, of modrm and implicit.
+
+use super::form::{Form, attr, place};
+use super::general::space;
+use super::insn::{NO_SEGMENT, ext, shape};
+use super::{Bits, Insn, Memory, Reg};
+use crate::Access;
+
+/// Kinds of implicit memory access, numbered as in insn/gen/src/semantics.rs.
+mod kind {
+    pub(super) const PUSH: u16 = 1;
+    pub(super) const POP: u16 = 2;
+    pub(super) const PUSH_FAR: u16 = 3;
+    pub(super) const POP_FAR: u16 = 4;
+    pub(super) const PUSHA: u16 = 5;
+    pub(super) const POPA: u16 = 6;
+    pub(super) const LEAVE: u16 = 7;
+    pub(super) const IRET: u16 = 8;
+    pub(super) const PUSH2: u16 = 9;
+    pub(super) const POP2: u16 = 10;
+    pub(super) const XLAT: u16 = 11;
+    pub(super) const MASKMOV: u16 = 12;
+    pub(super) const MASKMOV_MMX: u16 = 13;
+    pub(super) const CLZERO: u16 = 14;
+    pub(super) const MOVDIR64B: u16 = 15;
+}
+
+impl Insn {
+    /// The memory operand of modrm or `moffs`.
+    pub fn memory(&self) -> Option<Memory> {
+        self.memory_of(&self.form())
+    }
+    pub(super) fn memory_of(&self, form: &Form) -> Option<Memory> {
+        let (access, size) = form.memory();
+        let mut memory = self.at(None, access, self.memory_size(form, size));
+        if self.shape & shape::MOFFS != 0 {
+            memory.displacement = self.immediate()?.value;
+        } else {
+            let modrm = self.modrm()?;
+            if self.is_register_form() {
+                return None;
+            }
+            if let Some(field) = self.displacement() {
+                let scale = if field.size == 1 { self.displacement_scale(form, memory.size) } else { 1 };
+                memory.displacement = field.value.wrapping_mul(scale);
+            }
+            let vector = form.operands().any(|o| o.place == place::MV);
+            if self.address_size() == 2 {
+                address_16(modrm, &mut memory);
+            } else {
+                self.address(modrm, vector, &mut memory);
+            }
+        }
+        if self.segment == NO_SEGMENT && matches!(memory.base, Some(Reg::RSP | Reg::RBP)) {
+            memory.segment = Reg::SS;
+        }
+        Some(memory)
+    }
+    /// A memory operand at a register, in the data segment.
+    fn at(&self, base: Option<Reg>, access: Access, size: u16) -> Memory {
+        let segment = if self.segment == NO_SEGMENT { Reg::DS } else { Reg::segment(self.segment) };
+        Memory {
+            segment,
+            base,
+            index: None,
+            scale: 1,
+            displacement: 0,
+            size,
+            address_size: self.address_size(),
+            access,
+        }
+    }
+    /// EVEX's disp8 counts in units of the memory operand, or of an element (SDM vol. 2A 2.7.5).
+    fn displacement_scale(&self, form: &Form, size: u16) -> i64 {
+        match form.scale() {
+            _ if !form.has(attr::SCALED) => 1,
+            _ if self.is_broadcast(form) => i64::from(form.broadcast()),
+            0 => i64::from(size.max(1)),
+            scale => i64::from(scale),
+        }
+    }
+    fn is_broadcast(&self, form: &Form) -> bool {
+        self.is_evex() && self.space != space::EVEX_MAP4 && form.broadcast() != 0 && self.p2 & 0x10 != 0
+    }
+    /// Bytes of vector length.
+    fn vector_size(&self) -> u16 {
+        16 << (self.p2 >> 5 & 3)
+    }
+    fn memory_size(&self, form: &Form, code: u8) -> u16 {
+        if self.is_broadcast(form) {
+            return u16::from(form.broadcast());
+        }
+        let operand = u16::from(self.size_of(form));
+        let long = self.mode.bits == Bits::B64;
+        let y = if long && self.w() { 8 } else { 4 };
+        let small = operand == 2;
+        match code {
+            0..0x80 => u16::from(code),
+            0x80 => operand,
+            0x81 => operand.min(4),
+            0x82 => y,
+            0x83 => operand + 2,
+            0x84 if long => 10,
+            0x84 => 6,
+            0x85 => operand * 2,
+            0x86 => self.vector_size(),
+            0x87 => self.vector_size() / 2,
+            0x88 => self.vector_size() / 4,
+            0x89 => self.vector_size() / 8,
+            0x8a if small => 14,
+            0x8a => 28,
+            0x8b if small => 94,
+            0x8b => 108,
+            0x8c => y * 2,
+            _ => 512,
+        }
+    }
+    fn address(&self, modrm: u8, vector: bool, memory: &mut Memory) {
+        let b = self.extension(ext::B, 8) | self.extension(ext::B4, 16);
+        let mode = modrm >> 6;
+        let Some(sib) = self.sib() else {
+            memory.base = if mode == 0 && modrm & 7 == 5 {
+                (self.mode.bits == Bits::B64).then_some(Reg::RIP)
+            } else {
+                Some(Reg::gpr(modrm & 7 | b))
+            };
+            return;
+        };
+        if sib & 7 != 5 || mode != 0 {
+            memory.base = Some(Reg::gpr(sib & 7 | b));
+        }
+        let index = sib >> 3 & 7 | self.extension(ext::X, 8);
+        if vector {
+            let high = if self.is_evex() { self.vvvv & 16 } else { 0 };
+            memory.index = Some(Reg::vector(index | high));
+        } else if index | self.extension(ext::X4, 16) != 4 {
+            memory.index = Some(Reg::gpr(index | self.extension(ext::X4, 16)));
+        }
+        memory.scale = 1 << (sib >> 6);
+    }
+    /// Memory operands that no modrm encodes: string elements, stack pushes and pops, `maskmov`, `xlat`.
+    /// At most two; a stack access has its address *before* the instruction as displacement from rsp.
+    pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
+        self.implicit_memory_of(&self.form())
+    }
+    pub(super) fn implicit_memory_of(&self, form: &Form) -> [Option<Memory>; 2] {
+        if form.operands().any(|o| matches!(o.place, place::X | place::Y)) {
+            return self.string_memory(form);
+        }
+        let n = u16::from(self.size_of(form));
+        let push = |size: u16| self.stack(-i64::from(size), size, Access::Write);
+        let pop = |size: u16| self.stack(0, size, Access::Read);
+        let one = match form.implicit_memory() {
+            kind::PUSH if self.space == space::ONE_BYTE && self.opcode == 0xc8 => return self.enter_memory(n),
+            kind::PUSH => push(n),
+            kind::POP => pop(n),
+            kind::PUSH_FAR => push(2 * n),
+            kind::POP_FAR => pop(2 * n),
+            kind::PUSHA => push(8 * n),
+            kind::POPA => pop(8 * n),
+            kind::LEAVE => Memory { base: Some(Reg::RBP), ..pop(n) },
+            kind::IRET if self.mode.bits == Bits::B64 => pop(5 * n),
+            kind::IRET => pop(3 * n),
+            kind::PUSH2 => push(16),
+            kind::POP2 => pop(16),
+            kind::XLAT => Memory { index: Some(Reg::RAX), ..self.at(Some(Reg::RBX), Access::Read, 1) },
+            kind::MASKMOV => self.at(Some(Reg::RDI), Access::Write, 16),
+            kind::MASKMOV_MMX => self.at(Some(Reg::RDI), Access::Write, 8),
+            kind::CLZERO => self.at(Some(Reg::RAX), Access::Write, 64),
+            kind::MOVDIR64B => Memory { segment: Reg::ES, ..self.at(Some(Reg::gpr(self.reg())), Access::Write, 64) },
+            _ => return [None; 2],
+        };
+        [Some(one), None]
+    }
+    fn stack(&self, displacement: i64, size: u16, access: Access) -> Memory {
+        let address_size = match self.mode.bits {
+            Bits::B64 => 8,
+            Bits::B32 => 4,
+            Bits::B16 => 2,
+        };
+        Memory { segment: Reg::SS, displacement, address_size, ..self.at(Some(Reg::RSP), access, size) }
+    }
+    /// `enter` pushes rbp, as many frame pointers as its nesting level less one, and the new frame pointer.
+    fn enter_memory(&self, n: u16) -> [Option<Memory>; 2] {
+        let level = self.immediate2().map_or(0, |field| field.value as u16 & 31);
+        let pushed = n * (level + 1);
+        let write = self.stack(-i64::from(pushed), pushed, Access::Write);
+        let copied = n * level.saturating_sub(1);
+        let read = Memory { base: Some(Reg::RBP), ..self.stack(-i64::from(copied), copied, Access::Read) };
+        [Some(write), (copied != 0).then_some(read)]
+    }
+    fn string_memory(&self, form: &Form) -> [Option<Memory>; 2] {
+        let mut found = [None; 2];
+        let size = self.memory_size(form, form.memory().1);
+        let elements = form.operands().filter(|o| matches!(o.place, place::X | place::Y));
+        for (slot, operand) in found.iter_mut().zip(elements) {
+            *slot = Some(if operand.place == place::X {
+                self.at(Some(Reg::RSI), operand.access, size)
+            } else {
+                Memory { segment: Reg::ES, ..self.at(Some(Reg::RDI), operand.access, size) }
+            });
+        }
+        found
+    }
+    /// Whether the memory operand is relative to the end of the instruction.
+    pub fn is_rip_relative(&self) -> bool {
+        self.mode.bits == Bits::B64 && !self.is_register_form() && self.modrm().is_some_and(|modrm| modrm & 0xc7 == 5)
+    }
+    /// The address of a rip-relative operand of the instruction at `pc`.
+    pub fn rip_relative_address(&self, pc: u64) -> Option<u64> {
+        if !self.is_rip_relative() {
+            return None;
+        }
+        let address = pc.wrapping_add(u64::from(self.len)).wrapping_add_signed(self.displacement()?.value);
+        Some(if self.address_size() == 4 { address & 0xffff_ffff } else { address })
+    }
+}
+
+fn address_16(modrm: u8, memory: &mut Memory) {
+    let (base, index) = match modrm & 7 {
+        0 => (Reg::RBX, Some(Reg::RSI)),
+        1 => (Reg::RBX, Some(Reg::RDI)),
+        2 => (Reg::RBP, Some(Reg::RSI)),
+        3 => (Reg::RBP, Some(Reg::RDI)),
+        4 => (Reg::RSI, None),
+        5 => (Reg::RDI, None),
+        6 if modrm >> 6 == 0 => return,
+        6 => (Reg::RBP, None),
+        _ => (Reg::RBX, None),
+    };
+    memory.base = Some(base);
+    memory.index = index;
+}

@@ -1,0 +1,88 @@
+//! An instruction's key: its fields as the bits that rules allow (see [`super::validity`]).
+
+use super::general::space;
+use super::insn::ext;
+use super::validity::{
+    self, AAA, B, BITS, EXT, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RM, Rule, STRICT, V, VENDOR, W, Z,
+};
+use super::{Bits, Insn, Prefixes, Vendor};
+
+fn bit(base: u32, value: u32) -> u64 {
+    1 << (base + value)
+}
+
+impl Insn {
+    /// The rule that the instruction fits, and its place in the opcode's list.
+    pub(super) fn rule(&self) -> Option<(usize, Rule)> {
+        let list = validity::list(self.space, self.opcode);
+        let key = self.key();
+        let found = validity::find(list, key);
+        if found.is_none() && self.mode.lenient {
+            return validity::find(list, validity::without_reserved(key));
+        }
+        found
+    }
+
+    pub(super) fn key(&self) -> u64 {
+        let modrm = self.modrm().unwrap_or(0xc0);
+        let register = modrm >= 0xc0 || self.is_register_form();
+        let common = bit(PP, u32::from(self.pp & 3))
+            | bit(W, u32::from(self.w()))
+            | bit(BITS, u32::from(self.mode.bits != Bits::B64))
+            | bit(VENDOR, u32::from(self.mode.vendor == Vendor::Amd))
+            | if register { REG } else { MEM }
+            | if self.mode.lenient { 0 } else { STRICT }
+            | bit(EXT, u32::from(modrm >> 3 & 7))
+            | bit(RM, u32::from(modrm & 7));
+        common
+            | match self.space {
+                space::VEX..space::EVEX => self.vex_key(),
+                space::EVEX..space::REX2 => self.evex_key(register),
+                _ => self.legacy_key(register),
+            }
+    }
+
+    fn legacy_key(&self, register: bool) -> u64 {
+        let b = self.ext & (ext::B | ext::B4) != 0;
+        let lock = match (self.prefixes().has(Prefixes::LOCK), register) {
+            (false, _) => 0,
+            (true, false) => LOCK_MEM,
+            (true, true) => LOCK_REG,
+        };
+        lock | bit(L, 0) | bit(V, u32::from(b)) | bit(AAA, 0) | bit(Z, 0) | bit(B, 0)
+    }
+
+    fn vex_key(&self) -> u64 {
+        let v = if self.vvvv == 0 { 0 } else { 2 };
+        bit(L, u32::from(self.p2 >> 5 & 3)) | bit(V, v) | bit(AAA, 0) | bit(Z, 0) | bit(B, 0)
+    }
+
+    /// Map 4 reads z, L, b, V' and aaa in its own way (APX 3.1.2.3), which its rules know.
+    fn evex_key(&self, register: bool) -> u64 {
+        let p2 = self.p2;
+        let aaa = match p2 & 7 {
+            0 => 0,
+            4 => 1,
+            _ => 2,
+        };
+        let v = match self.vvvv {
+            0 => 0,
+            16 => 1,
+            _ => 2,
+        };
+        let b = match (p2 & 0x10 != 0, register) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+        };
+        let z = match (p2 & 0x80 != 0, p2 & 7) {
+            (false, _) => 0,
+            (true, 0) => 2,
+            (true, _) => 1,
+        };
+        // With rounding control or SAE, L'L is not a length: 512 bits.
+        let rounding = b == 2 && self.space != space::EVEX_MAP4;
+        let l = if rounding { 2 } else { u32::from(p2 >> 5 & 3) };
+        bit(L, l) | bit(V, v) | bit(AAA, aaa) | bit(Z, z) | bit(B, b)
+    }
+}
