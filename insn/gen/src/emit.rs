@@ -1,6 +1,6 @@
 //! Writes tables as Rust source.
 
-use crate::hot::Hot;
+use crate::hot::{GROUPS, Hot};
 use crate::semantics::Semantics;
 use crate::validity::Validity;
 use std::fmt::{Display, Write};
@@ -41,7 +41,7 @@ pub(crate) fn hot(hot: &Hot) -> String {
     array(&mut out, "Entries of the 0F map.", "TWO_BYTE", "u32", &hot.entries[1], 8, hex);
     array(&mut out, "Bytes after modrm, by modrm.", "MODRM", "u8", &hot.modrm, 16, |e| format!("{e:#x}"));
     let mut groups = hot.groups.clone();
-    groups.resize(64, 0);
+    groups.resize(GROUPS, 0);
     array(
         &mut out,
         "Groups: valid extensions with memory, with registers, and their flows.",

@@ -4,16 +4,21 @@ use crate::parse::Form;
 use crate::rules::{self, BITS, EXT, FLOW, KEY, L, MEM, PP, REFUSED, REG, RM, V, VENDOR, W, Z};
 use std::collections::BTreeMap;
 
-pub(crate) const MODRM: u32 = 1 << 12;
-const FLOW_SHIFT: u32 = 13;
-const GROUP_SHIFT: u32 = 17;
-const SPECIAL: u32 = 1 << 23;
-const RULES: u32 = 1 << 24;
-const PREFIX: u32 = 1 << 25;
-const NEAR: u32 = 1 << 26;
-const MOFFS: u32 = 1 << 27;
-const GROUP3: u32 = 1 << 28;
-const ANY_MOD: u32 = 1 << 30;
+/// All six bits that `MODRM` yields, where a modrm byte follows: masks what the table says.
+pub(crate) const MODRM: u32 = 0x3f;
+const IMM64: u32 = 1 << 6;
+const GROUP3: u32 = 1 << 7;
+const BASE_SHIFT: u32 = 8;
+const SMALL_SHIFT: u32 = 12;
+const FLOW_SHIFT: u32 = 16;
+const GROUP_SHIFT: u32 = 20;
+const SPECIAL: u32 = 1 << 25;
+const RULES: u32 = 1 << 26;
+const NEAR: u32 = 1 << 27;
+const MOFFS: u32 = 1 << 28;
+const ANY_MOD: u32 = 1 << 29;
+/// Groups that an entry can name, none included.
+pub(crate) const GROUPS: usize = 32;
 
 /// The hot tables.
 pub(crate) struct Hot {
@@ -101,9 +106,14 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     let mut entry = 0;
     let sizes: Vec<[u32; 3]> = plain.iter().map(|f| immediates(f)).collect();
     let most = sizes.iter().max().copied().unwrap_or([0; 3]);
-    entry |= most[0] | most[1] << 4 | most[2] << 8;
-    if forms.iter().any(|f| f.has_modrm()) {
+    let modrm = forms.iter().any(|f| f.has_modrm());
+    if modrm {
         entry |= MODRM;
+    }
+    entry |= (1 + u32::from(modrm) + most[1]) << BASE_SHIFT | most[0] << SMALL_SHIFT;
+    if most[2] != most[1] {
+        assert_eq!(most[2], 8, "an immediate of REX.W is of eight bytes");
+        entry |= IMM64;
     }
     if most != [0; 3] && sizes.contains(&[0; 3]) && matches!(forms[0].opcode, 0xf6 | 0xf7) {
         entry |= GROUP3;
@@ -119,18 +129,15 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     }
     let mut group = 0u64;
     let mut flows: Vec<u64> = Vec::new();
-    let mut prefix = false;
     for reg in 0..8 {
         let mut flow_of_reg = None;
         for mem in [true, false] {
             let mut seen: Vec<Option<u64>> = Vec::new();
             for case in 0..64u64 {
-                let k = |pp| key(pp, case & 1, case >> 1 & 1, case >> 2 & 1, mem, reg, case >> 3);
-                let plain = outcome(&rules, k(0));
+                let plain = outcome(&rules, key(0, case & 1, case >> 1 & 1, case >> 2 & 1, mem, reg, case >> 3));
                 if !seen.contains(&plain) {
                     seen.push(plain);
                 }
-                prefix |= (1..4).any(|pp| outcome(&rules, k(pp)) != plain);
             }
             let Some(Some(flow)) = seen.first() else { continue };
             // What is not alike for all prefixes of this extension is left to the general path, and only that.
@@ -146,9 +153,6 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
         }
         group |= flow_of_reg.unwrap_or(0) << (16 + 4 * reg);
     }
-    if prefix {
-        entry |= PREFIX;
-    }
     if flows.is_empty() {
         return entry | SPECIAL;
     }
@@ -159,7 +163,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
         groups.push(group);
         groups.len() - 1
     });
-    assert!(index < 64, "more groups than the entry's field holds");
+    assert!(index < GROUPS, "more groups than the entry's field holds");
     entry | (index as u32) << GROUP_SHIFT
 }
 

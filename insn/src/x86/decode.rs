@@ -2,7 +2,7 @@
 
 use core::hint::cold_path;
 
-use super::entry::{self, GROUP, GROUP3, MODRM, MOFFS, NEAR, RULES, SPECIAL};
+use super::entry::{self, GROUP, GROUP3, IMM64, MODRM, MOFFS, NEAR, RULES, SPECIAL};
 use super::generated::hot::GROUPS;
 use super::insn::{NO_SEGMENT, ext, first_word, shape};
 use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, general};
@@ -61,22 +61,22 @@ fn hot(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Insn> {
             return None;
         }
     }
-    let mut tail = entry::immediate(entry, 1 + u32::from(rex >> 3 & 1));
     let mut flow = entry::flow(entry);
+    let mut tail = entry::immediate(entry, 1);
     let modrm = (word >> 8) as u8;
     // Masked, not branched upon: every fifth instruction has no modrm.
-    let after = u32::from(entry::modrm(modrm)) & 0u32.wrapping_sub(u32::from(entry & MODRM != 0));
-    let mut len = at + 1 + u32::from(entry & MODRM != 0) + (after & 15);
+    let after = u32::from(entry::modrm(modrm)) & entry;
+    let mut len = at + entry::base(entry) + (after & 15);
     if after & 0x20 != 0 {
         cold_path();
         if word >> 16 & 7 == 5 {
             len += 4;
         }
     }
-    if entry & (GROUP | GROUP3) != 0 {
+    if entry & (GROUP | GROUP3 | IMM64) != 0 {
         let group = entry::group(entry);
         if group != 0 {
-            let groups: &[u64; 64] = &GROUPS;
+            let groups: &[u64; 32] = &GROUPS;
             let group = groups[group];
             let reg = u32::from(modrm >> 3 & 7);
             let register = u32::from(modrm >= 0xc0);
@@ -85,11 +85,13 @@ fn hot(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Insn> {
             }
             flow = (group >> (16 + 4 * reg) & 15) as u8;
         }
-        if entry & GROUP3 != 0 && modrm & 0x30 != 0 {
-            tail = 0;
-        }
+        let no_immediate = entry & GROUP3 != 0 && modrm & 0x30 != 0;
+        let long = entry & IMM64 != 0 && rex & ext::W != 0;
+        let right = if long { 8 } else { tail };
+        let right = if no_immediate { 0 } else { right };
+        len = len + right - tail;
+        tail = right;
     }
-    len += tail;
     // At most REX, escape, opcode, modrm, sib, four bytes of displacement and four of immediate, or eight without modrm.
     Some(Insn {
         bytes: *chunk,
@@ -114,5 +116,8 @@ fn hot(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Insn> {
 #[inline(always)]
 pub(super) fn shape_of(entry: u32) -> u8 {
     let bit = |flag: u32, to: u8| if entry & flag != 0 { to } else { 0 };
-    bit(MODRM, shape::MODRM) | bit(entry::ANY_MOD, shape::ANY_MOD) | bit(NEAR, shape::NEAR) | bit(MOFFS, shape::MOFFS)
+    bit(MODRM & 1, shape::MODRM)
+        | bit(entry::ANY_MOD, shape::ANY_MOD)
+        | bit(NEAR, shape::NEAR)
+        | bit(MOFFS, shape::MOFFS)
 }

@@ -2,22 +2,29 @@
 
 use super::generated::hot::{MODRM as MODRM_TABLE, ONE_BYTE, TWO_BYTE};
 
-/// A modrm byte follows.
-pub(super) const MODRM: u32 = 1 << 12;
-/// Number of the group of extensions.
-pub(super) const GROUP: u32 = 63 << 17;
-/// Not for the hot path: prefix, escape, no such opcode in 64-bit mode, or dependent on the vendor.
-pub(super) const SPECIAL: u32 = 1 << 23;
-/// Validity depends on more than modrm's mod and reg.
-pub(super) const RULES: u32 = 1 << 24;
-/// A near branch: 66 shortens its distance on AMD only, in 64-bit mode.
-pub(super) const NEAR: u32 = 1 << 26;
-/// The immediate is an address, of the address size.
-pub(super) const MOFFS: u32 = 1 << 27;
+/// A modrm byte follows: all bits that the modrm table yields.
+pub(super) const MODRM: u32 = 0x3f;
+/// With REX.W the immediate is of eight bytes.
+pub(super) const IMM64: u32 = 1 << 6;
 /// The immediate exists only for modrm.reg 0 and 1.
-pub(super) const GROUP3: u32 = 1 << 28;
+pub(super) const GROUP3: u32 = 1 << 7;
+/// Number of the group of extensions; 0: all are alike.
+pub(super) const GROUP: u32 = 31 << 20;
+/// Not for the hot path: prefix, escape, no such opcode in 64-bit mode, or dependent on the vendor.
+pub(super) const SPECIAL: u32 = 1 << 25;
+/// Validity depends on more than modrm's mod and reg.
+pub(super) const RULES: u32 = 1 << 26;
+/// A near branch: 66 shortens its distance on AMD only, in 64-bit mode.
+pub(super) const NEAR: u32 = 1 << 27;
+/// The immediate is an address, of the address size.
+pub(super) const MOFFS: u32 = 1 << 28;
 /// modrm.mod is ignored: always a register.
-pub(super) const ANY_MOD: u32 = 1 << 30;
+pub(super) const ANY_MOD: u32 = 1 << 29;
+
+/// An entry of an opcode with modrm and an immediate of so many bytes.
+pub(super) const fn with_modrm(immediate: u32) -> u32 {
+    MODRM | (2 + immediate) << 8 | immediate << 12
+}
 
 /// Entry of a one-byte opcode.
 #[inline(always)]
@@ -40,20 +47,30 @@ pub(super) fn modrm(byte: u8) -> u8 {
     table[usize::from(byte)]
 }
 
+/// Bytes of opcode, modrm and immediates at operand size 4.
+#[inline(always)]
+pub(super) fn base(entry: u32) -> u32 {
+    entry >> 8 & 15
+}
+
 /// Bytes of immediates for the operand size's number: 0, 1, 2 for 2, 4, 8 bytes.
 #[inline(always)]
 pub(super) fn immediate(entry: u32, size: u32) -> u32 {
-    entry >> (4 * size) & 15
+    match size {
+        0 => entry >> 12 & 15,
+        2 if entry & IMM64 != 0 => 8,
+        _ => base(entry) - 1 - (entry & 1),
+    }
 }
 
 /// Number of the `Flow`.
 #[inline(always)]
 pub(super) fn flow(entry: u32) -> u8 {
-    (entry >> 13 & 15) as u8
+    (entry >> 16 & 15) as u8
 }
 
 /// Number of the group; 0: all extensions are alike.
 #[inline(always)]
 pub(super) fn group(entry: u32) -> usize {
-    (entry >> 17 & 63) as usize
+    (entry >> 20 & 31) as usize
 }

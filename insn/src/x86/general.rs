@@ -1,7 +1,7 @@
 //! The general path: prefixes, all modes, all encodings.
 
 use super::decode::{out_of_bytes, padded, shape_of};
-use super::entry::{self, GROUP3, MODRM, MOFFS, NEAR};
+use super::entry::{self, GROUP3, MOFFS, NEAR};
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::validity::{self, Rule};
 use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, Prefixes, Vendor, vector};
@@ -205,8 +205,8 @@ impl Decoder<'_> {
             space::ONE_BYTE => entry::one_byte(opcode),
             space::TWO_BYTE => entry::two_byte(opcode),
             // All of these maps have a modrm byte; 0F 3A an immediate byte, 3DNow! its opcode in that place.
-            space::M0F38 => MODRM,
-            _ => MODRM | 0x111,
+            space::M0F38 => entry::with_modrm(0),
+            _ => entry::with_modrm(1),
         };
         let insn = &mut self.insn;
         insn.space = space;
