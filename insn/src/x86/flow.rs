@@ -1,8 +1,8 @@
 //! Where control goes.
 
 use super::general::space;
-use super::insn::{first_word, shape};
-use super::{Insn, Reg, Vendor};
+use super::insn::{ext, first_word, shape};
+use super::{Insn, MAX_LEN, Mode, Reg, Vendor, general};
 use crate::{Flow, Target};
 
 const FLOWS: [Flow; 16] = [
@@ -24,8 +24,10 @@ const FLOWS: [Flow; 16] = [
     Flow::Next,
 ];
 
+/// The target of what is rare, from the bytes alone.
 #[inline(never)]
-fn other_target(insn: Insn) -> Target {
+fn other_target(bytes: [u8; MAX_LEN], mode: Mode) -> Target {
+    let Ok(insn) = general::decode(&bytes, MAX_LEN, mode) else { return Target::None };
     match insn.flow() {
         Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
         Flow::Return => Target::Stack,
@@ -44,17 +46,30 @@ impl Insn {
     /// Where a change of flow goes.
     #[inline(always)]
     pub fn target(&self) -> Target {
-        if self.flow == Flow::Next as u8 {
-            return Target::None;
+        const NEXT: u8 = Flow::Next as u8;
+        const RETURN: u8 = Flow::Return as u8;
+        const JUMP: u8 = Flow::Jump as u8;
+        const CONDITIONAL: u8 = Flow::ConditionalJump as u8;
+        const CALL: u8 = Flow::Call as u8;
+        let indirect = self.shape & shape::MODRM != 0;
+        match self.flow {
+            NEXT => Target::None,
+            RETURN => Target::Stack,
+            JUMP | CALL | CONDITIONAL if !indirect && self.space < space::M0F38 && self.len <= 8 => {
+                // The distance ends the first word.
+                let distance = first_word(&self.bytes) << ((64 - 8 * u32::from(self.len & 7)) % 64);
+                Target::Relative((distance as i64) >> ((64 - 8 * u32::from(self.tail & 7)) % 64))
+            }
+            JUMP | CALL if indirect && self.shape & shape::REX2 == 0 && self.opcode_at < 7 => {
+                let modrm = (first_word(&self.bytes) >> (8 * (u32::from(self.opcode_at) + 1))) as u8;
+                if modrm < 0xc0 {
+                    return Target::Memory;
+                }
+                Target::Register(Reg::gpr(modrm & 7 | self.extension(ext::B, 8)))
+            }
+            // By the bytes alone: keeping all fields at hand for these few would cost every instruction.
+            _ => other_target(self.bytes, self.mode),
         }
-        let direct = self.shape & shape::MODRM == 0 && self.space < space::M0F38 && (1..4).contains(&self.flow);
-        if direct && self.len <= 8 {
-            // The distance ends the first word.
-            let distance = first_word(&self.bytes) << (64 - 8 * u32::from(self.len & 7)) % 64;
-            return Target::Relative((distance as i64) >> ((64 - 8 * u32::from(self.tail & 7)) % 64));
-        }
-        // By value: a reference would keep every field of every instruction in memory.
-        other_target(*self)
     }
     fn relative(&self) -> Target {
         self.immediate().map_or(Target::None, |field| Target::Relative(field.value))

@@ -41,7 +41,7 @@ pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
     Insn::pack(&decode(&chunk, available, mode))
 }
 
-fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
+pub(super) fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
     let insn = Insn {
         bytes: *chunk,
         len: 0,
