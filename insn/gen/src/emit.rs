@@ -54,12 +54,27 @@ pub(crate) fn hot(hot: &Hot) -> String {
     out
 }
 
+/// The number of `item` in `items`, to which it is added where it is new.
+fn intern(items: &mut Vec<u32>, item: u32) -> usize {
+    items.iter().position(|other| *other == item).unwrap_or_else(|| {
+        items.push(item);
+        items.len() - 1
+    })
+}
+
 pub(crate) fn validity(v: &Validity) -> String {
     let mut out = HEAD.to_owned();
-    array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 16]", &v.rows, 1, |r| row(r));
-    array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 16]", &v.pages, 1, |r| row(r));
+    array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 32]", &v.rows, 1, |r| row(r));
+    array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 8]", &v.pages, 1, |r| row(r));
     array(&mut out, "Lists of rules; bit 15 marks the last.", "LISTS", "u16", &v.lists, 12, u16::to_string);
-    array(&mut out, "Rules (see `validity`).", "RULES", "u64", &v.rules, 4, |r| format!("{r:#x}"));
+    let mut halves: Vec<u32> = Vec::new();
+    let of: Vec<usize> = v.rules.iter().map(|rule| intern(&mut halves, (rule >> 32) as u32)).collect();
+    assert!(halves.len() <= 256, "more upper halves than a byte can name");
+    let low: Vec<u32> = v.rules.iter().map(|rule| *rule as u32).collect();
+    let hex = |r: &u32| format!("{r:#x}");
+    array(&mut out, "Lower halves of rules (see `validity`).", "LOW", "u32", &low, 8, hex);
+    array(&mut out, "Number of a rule's upper half.", "HIGH_OF", "u8", &of, 16, usize::to_string);
+    array(&mut out, "Upper halves.", "HIGH", "u32", &halves, 8, hex);
     out
 }
 

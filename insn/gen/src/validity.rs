@@ -9,10 +9,10 @@ const LAST: u16 = 0x8000;
 
 /// The tables as they are emitted.
 pub(crate) struct Validity {
-    /// Page number per space and opcode row (high four bits).
-    pub rows: Vec<[u8; 16]>,
+    /// Page number per space and opcode row (high five bits).
+    pub rows: Vec<[u8; 32]>,
     /// Start in `lists` per opcode of a page; 0: no such opcode.
-    pub pages: Vec<[u16; 16]>,
+    pub pages: Vec<[u16; 8]>,
     pub lists: Vec<u16>,
     pub rules: Vec<u64>,
     /// Form of every rule of every opcode, in order, and where an opcode's begin.
@@ -54,16 +54,17 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
         });
         starts.insert(list, start as u16);
     }
-    let mut pages: Vec<[u16; 16]> = vec![[0; 16]];
-    let mut rows = vec![[0u8; 16]; SPACES.len()];
+    let mut pages: Vec<[u16; 8]> = vec![[0; 8]];
+    let mut rows = vec![[0u8; 32]; SPACES.len()];
     for (space, row) in rows.iter_mut().enumerate() {
         for (high, number) in row.iter_mut().enumerate() {
-            let page: [u16; 16] =
-                std::array::from_fn(|low| wanted.get(&(space, (high * 16 + low) as u8)).map_or(0, |l| starts[l]));
+            let page: [u16; 8] =
+                std::array::from_fn(|low| wanted.get(&(space, (high * 8 + low) as u8)).map_or(0, |l| starts[l]));
             let index = pages.iter().position(|p| *p == page).unwrap_or_else(|| {
                 pages.push(page);
                 pages.len() - 1
             });
+            assert!(index < 256, "more pages than a row's byte can name");
             *number = index as u8;
         }
     }

@@ -213,8 +213,15 @@ impl Insn {
     ///
     /// Where EVEX names a vector register its bit X is the fifth bit.
     pub fn rm(&self) -> u8 {
-        let low = self.modrm().unwrap_or(self.opcode) & 7 | self.extension(ext::B, 8);
-        if self.rm_is_evex_vector() { low | self.extension(ext::X, 16) } else { low | self.extension(ext::B4, 16) }
+        if self.rm_is_evex_vector() { self.rm_vector() } else { self.rm_general() }
+    }
+    /// The same where EVEX certainly names a vector register.
+    pub(super) fn rm_vector(&self) -> u8 {
+        self.modrm().unwrap_or(0) & 7 | self.extension(ext::B, 8) | self.extension(ext::X, 16)
+    }
+    /// The same where it certainly does not.
+    pub(super) fn rm_general(&self) -> u8 {
+        self.modrm().unwrap_or(self.opcode) & 7 | self.extension(ext::B, 8) | self.extension(ext::B4, 16)
     }
     pub(super) fn extension(&self, bit: u8, value: u8) -> u8 {
         if self.ext & bit != 0 { value } else { 0 }

@@ -81,7 +81,7 @@ impl Insn {
         if self.shape & shape::MODRM == 0 {
             return self.relative();
         }
-        if self.is_register_form() { Target::Register(Reg::gpr(self.rm())) } else { Target::Memory }
+        if self.is_register_form() { Target::Register(Reg::gpr(self.rm_general())) } else { Target::Memory }
     }
     fn far_target(&self) -> Target {
         match (self.space, self.opcode) {

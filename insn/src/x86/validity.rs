@@ -4,7 +4,7 @@
 //! allows. insn/gen/src/rules.rs writes the rules.
 
 use super::ErrorKind;
-use super::generated::validity::{LISTS, PAGES, ROWS, RULES as RULE_TABLE};
+use super::generated::validity::{HIGH, HIGH_OF, LISTS, LOW, PAGES, ROWS};
 
 pub(super) const PP: u32 = 0;
 pub(super) const W: u32 = 4;
@@ -53,8 +53,14 @@ impl Rule {
 
 /// Start of the list of an opcode's rules; 0 where there is none.
 pub(super) fn list(space: u8, opcode: u8) -> usize {
-    let row = ROWS.get(usize::from(space)).map_or(0, |row: &[u8; 16]| row[usize::from(opcode >> 4)]);
-    PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 16]| usize::from(page[usize::from(opcode & 15)]))
+    let row = ROWS.get(usize::from(space)).map_or(0, |row: &[u8; 32]| row[usize::from(opcode >> 3)]);
+    PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 8]| usize::from(page[usize::from(opcode & 7)]))
+}
+
+/// The rule of a number. Its upper half is one of few.
+fn rule(number: usize) -> Option<u64> {
+    let high = *HIGH.get(usize::from(*HIGH_OF.get(number)?))?;
+    Some(u64::from(*LOW.get(number)?) | u64::from(high) << 32)
 }
 
 /// The first rule of the list that the key fits, with its place in the list.
@@ -63,7 +69,7 @@ pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
         return None;
     }
     for (i, item) in LISTS.get(list..)?.iter().enumerate() {
-        let rule = *RULE_TABLE.get(usize::from(item & 0x7fff))?;
+        let rule = rule(usize::from(item & 0x7fff))?;
         if key & !rule & KEY == 0 {
             return (rule >> 55 & 1 == 0).then_some((i, Rule(rule)));
         }

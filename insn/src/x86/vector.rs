@@ -135,7 +135,12 @@ impl super::Insn {
     fn register_error(&self, check: u8) -> Option<ErrorKind> {
         let (reg, vvvv) = (self.reg(), self.vvvv);
         let index = self.sib().unwrap_or(0) >> 3 & 7 | self.extension(ext::X, 8);
-        let rm = if self.is_register_form() { self.rm() } else { NONE };
+        let rm = match check {
+            _ if !self.is_register_form() => NONE,
+            // Only vectors have this check.
+            4 => self.rm_vector(),
+            _ => self.rm_general(),
+        };
         let out_of_range = match check {
             3 => reg > 7 || vvvv > 7 || rm > 7 && rm != NONE,
             // Zen 4 ignores the fourth bit of a mask register.
