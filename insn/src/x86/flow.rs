@@ -71,6 +71,7 @@ impl Insn {
             _ => other_target(self.bytes, self.mode),
         }
     }
+    #[inline(never)]
     fn relative(&self) -> Target {
         self.immediate().map_or(Target::None, |field| Target::Relative(field.value))
     }

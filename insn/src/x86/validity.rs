@@ -85,10 +85,16 @@ pub(super) fn without_reserved(key: u64) -> u64 {
     key & !(7 << V | 7 << AAA | 7 << Z | 7 << B) | 1 << V | 1 << AAA | 1 << Z | 1 << B
 }
 
+/// Whether a rule of the list fits; one copy of the search for all that is asked of a refused encoding.
+#[inline(never)]
+fn fits(list: usize, key: u64) -> bool {
+    find(list, key).is_some()
+}
+
 /// Why no rule fits.
 #[cold]
 pub(super) fn reason(list: usize, key: u64) -> ErrorKind {
-    let fits = |key| find(list, key).is_some();
+    let fits = |key| fits(list, key);
     if list == 0 {
         return ErrorKind::Opcode;
     }
