@@ -59,7 +59,7 @@ pub(super) fn immediate(entry: u32, size: u32) -> u32 {
     match size {
         0 => entry >> 12 & 15,
         2 if entry & IMM64 != 0 => 8,
-        _ => base(entry) - 1 - (entry & 1),
+        _ => base(entry).saturating_sub(1 + (entry & 1)),
     }
 }
 
