@@ -137,18 +137,17 @@ impl Insn {
     /// Offset of the opcode byte; for 3DNow! that is the last byte.
     #[inline]
     pub fn opcode_offset(&self) -> usize {
-        usize::from(self.opcode_at)
+        if self.space == space::AMD_3DNOW { self.len().saturating_sub(1) } else { usize::from(self.opcode_at) }
     }
     /// Bytes of prefixes before the opcode and its map's escape: legacy prefixes, REX, REX2, VEX, XOP or EVEX.
     pub fn prefix_len(&self) -> usize {
         let escape = match self.space {
             space::TWO_BYTE if self.shape & shape::REX2 == 0 => 1,
             space::M0F38 | space::M0F3A => 2,
-            // The opcode is the last byte; the escape stands where modrm begins, less two.
-            space::AMD_3DNOW => return self.modrm_offset().unwrap_or(2).saturating_sub(2),
+            space::AMD_3DNOW => 1,
             _ => 0,
         };
-        self.opcode_offset().saturating_sub(escape)
+        usize::from(self.opcode_at).saturating_sub(escape)
     }
     /// Legacy prefixes present.
     #[inline]
@@ -159,11 +158,6 @@ impl Insn {
     pub fn modrm_offset(&self) -> Option<usize> {
         if self.shape & shape::MODRM == 0 {
             return None;
-        }
-        if self.space == space::AMD_3DNOW {
-            // Behind 0F 0F, the first bytes that are no prefix.
-            let escape = self.bytes.iter().position(|b| *b == 0x0f)?;
-            return Some(escape + 2);
         }
         Some(usize::from(self.opcode_at) + 1)
     }

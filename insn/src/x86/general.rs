@@ -239,7 +239,6 @@ impl Decoder<'_> {
         }
         if space == space::AMD_3DNOW {
             self.insn.opcode = self.byte(end)?;
-            self.insn.opcode_at = end;
         }
         let rule = self.check()?;
         // extrq and insertq share their opcode with vmread, which has no immediate.
@@ -264,6 +263,7 @@ impl Decoder<'_> {
     }
 
     /// Matches the rules of the opcode.
+    #[inline(never)]
     pub(super) fn check(&self) -> Result<Rule, Error> {
         if let Some((_, rule)) = self.insn.rule() {
             return Ok(rule);

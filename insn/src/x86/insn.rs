@@ -11,6 +11,7 @@ pub struct Insn {
     pub(super) mode: Mode,
     /// Opcode space, numbered as in insn/gen/src/parse.rs.
     pub(super) space: u8,
+    /// Offset of the opcode byte; of 3DNow!'s second 0F.
     pub(super) opcode_at: u8,
     pub(super) opcode: u8,
     pub(super) flow: u8,
