@@ -29,7 +29,7 @@ impl Tracer {
         self.await_first_stop(child)?;
         if !follow {
             if shares {
-                self.give_back(child)?;
+                self.give_back(child, false)?;
             } else {
                 self.detach(child_pid)?;
             }
@@ -41,7 +41,7 @@ impl Tracer {
         self.hold(tid, EventKind::Forked { child: child_pid })?;
         let thread = self.thread_mut(child)?;
         thread.held = true;
-        thread.wanted = false;
+        thread.wanted = 0;
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Tracer {
             loading,
             executions,
             scratch,
-            wanted: true,
+            wanted: 1,
             ..Thread::new(child.leader(), child)
         });
         Ok(())

@@ -75,7 +75,7 @@ impl Tracer {
         let tids = self.threads_of(pid);
         for &tid in &tids {
             if let Some(thread) = self.threads.get_mut(&tid) {
-                thread.wanted = true;
+                thread.wanted += 1;
                 if thread.stop().is_none() {
                     let _ = sys::interrupt(tid);
                 }

@@ -83,6 +83,9 @@ impl Tracer {
     /// A `SIGTRAP` about to be delivered: ours, or the program's own.
     pub(super) fn on_trap(&mut self, tid: Tid, info: SigInfo) -> Result<()> {
         let pid = self.thread(tid)?.pid;
+        if self.thread(tid)?.entering && info.code() == libc::SIGTRAP {
+            return self.on_handler(tid);
+        }
         if info.code() != SI_KERNEL {
             if info.is_synchronous() && self.thread(tid)?.step.is_some() {
                 self.restore_mask(tid)?;
@@ -120,6 +123,16 @@ impl Tracer {
             return self.passed(tid);
         }
         self.on_signal(tid, info)
+    }
+
+    /// A thread stands at the first instruction of a signal handler of a program that has one for `SIGTRAP`. Blocked there, a
+    /// breakpoint would make the kernel forget that handler.
+    fn on_handler(&mut self, tid: Tid) -> Result<()> {
+        self.set_stop(tid, Stop::Event)?;
+        self.thread_mut(tid)?.entering = false;
+        let mask = sys::signal_mask(tid)?;
+        sys::set_signal_mask(tid, mask & !crate::Signal(libc::SIGTRAP).bit())?;
+        self.go_on(tid)
     }
 
     /// Blocks `SIGTRAP` again where the program had: the kernel unblocks what it forces. That is so where all others are blocked;
@@ -216,7 +229,7 @@ impl Tracer {
     /// Sends a stopped thread over a site.
     pub(super) fn pass(&mut self, tid: Tid, slot: SlotId) -> Result<()> {
         let thread = self.thread(tid)?;
-        if thread.wanted {
+        if thread.wanted > 0 {
             // Somebody holds it up: it is to start from the site then.
             let site = self.space_of(thread.pid)?.entry(slot).map_or(0, |entry| entry.site);
             self.thread_mut(tid)?.at = Some(site);

@@ -16,14 +16,16 @@ const NO_REPLACE: u64 = 0x10_0000;
 
 impl Tracer {
     /// Stops a thread, whatever it does; what it reports on the way there is seen to. It waits until [`Tracer::give_back`].
-    pub(super) fn stop_thread(&mut self, tid: Tid) -> Result<()> {
+    /// Says whether it was stopped before.
+    fn stop_thread(&mut self, tid: Tid) -> Result<bool> {
         let thread = self.thread_mut(tid)?;
-        thread.wanted = true;
+        thread.wanted += 1;
         if thread.stop().is_some() {
-            return Ok(());
+            return Ok(true);
         }
         sys::interrupt(tid)?;
-        self.await_stop(tid)
+        self.await_stop(tid)?;
+        Ok(false)
     }
 
     /// Sees to a thread's reports until it is stopped.
@@ -35,17 +37,21 @@ impl Tracer {
         Ok(())
     }
 
-    pub(super) fn give_back(&mut self, tid: Tid) -> Result<()> {
+    /// Ends one use of a stopped thread. One that was stopped before is its stopper's to run.
+    pub(super) fn give_back(&mut self, tid: Tid, was_stopped: bool) -> Result<()> {
         let Some(thread) = self.threads.get_mut(&tid) else { return Ok(()) };
-        thread.wanted = false;
+        thread.wanted = thread.wanted.saturating_sub(1);
+        if was_stopped {
+            return Ok(());
+        }
         match self.go_on(tid) {
             Err(error) if is_gone(&error) => Ok(()),
             result => result,
         }
     }
 
-    /// A stopped thread that can make system calls in the process' address space.
-    fn borrow_thread(&mut self, pid: Pid) -> Result<Tid> {
+    /// A thread, stopped now, that can make system calls in the process' address space, and whether it was stopped before.
+    fn borrow_thread(&mut self, pid: Pid) -> Result<(Tid, bool)> {
         let space = self.debuggee(pid)?.space;
         let usable = |thread: &super::Thread| {
             !thread.vforking && self.debuggees.get(&thread.pid).is_some_and(|debuggee| debuggee.space == space)
@@ -66,7 +72,7 @@ impl Tracer {
                 continue;
             }
             match self.stop_thread(tid) {
-                Ok(()) => return Ok(tid),
+                Ok(was_stopped) => return Ok((tid, was_stopped)),
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -82,9 +88,9 @@ impl Tracer {
         sys::interrupt(tid)?;
         self.thread_mut(tid)?.state = State::Running;
         sys::cont(tid, 0)?;
-        self.thread_mut(tid)?.wanted = true;
+        self.thread_mut(tid)?.wanted += 1;
         let result = self.await_stop(tid);
-        self.thread_mut(tid)?.wanted = false;
+        self.give_back(tid, true)?;
         result
     }
 
@@ -154,9 +160,9 @@ impl Tracer {
 
     /// Maps an arena for `count` sites in `low..=high`.
     pub(super) fn map_arena(&mut self, pid: Pid, low: u64, high: u64, count: u32) -> Result<()> {
-        let tid = self.borrow_thread(pid)?;
+        let (tid, was_stopped) = self.borrow_thread(pid)?;
         let result = self.map_arena_by(tid, pid, low, high, count);
-        self.give_back(tid)?;
+        self.give_back(tid, was_stopped)?;
         result
     }
 

@@ -102,10 +102,10 @@ impl Tracer {
                 self.thread_mut(tid)?.loading = false;
                 let entry = sys::pc(tid)?;
                 self.remove_internal(pid, entry)?;
-                self.thread_mut(tid)?.wanted = true;
+                self.thread_mut(tid)?.wanted += 1;
                 let result = self.watch_loader(pid);
                 if let Ok(thread) = self.thread_mut(tid) {
-                    thread.wanted = false;
+                    thread.wanted = thread.wanted.saturating_sub(1);
                 }
                 result.map(|()| false)
             }

@@ -58,7 +58,7 @@ impl Tracer {
 
     pub(super) fn go_on_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         let thread = self.thread(tid)?;
-        if thread.held || thread.wanted {
+        if thread.held || thread.wanted > 0 {
             return Ok(());
         }
         let Some(stop) = thread.stop() else { return Ok(()) };
@@ -94,7 +94,7 @@ impl Tracer {
     /// Runs a thread as it stands.
     pub(super) fn run(&mut self, tid: Tid, signal: i32) -> Result<()> {
         let thread = self.thread_mut(tid)?;
-        if thread.wanted {
+        if thread.wanted > 0 {
             return Ok(());
         }
         if matches!(thread.state, State::Stopped(Stop::Group)) {
@@ -102,7 +102,7 @@ impl Tracer {
             return sys::listen(tid);
         }
         thread.state = State::Running;
-        if thread.step.is_some() {
+        if thread.step.is_some() || thread.entering {
             sys::step(tid, signal)
         } else if thread.loading || !thread.executions.is_empty() {
             sys::cont_to_syscall(tid, signal)

@@ -136,28 +136,32 @@ impl Tracer {
             self.set_stop(tid, Stop::Event)?;
             return self.run(tid, 0);
         }
-        self.step_aside(tid, Signal(info.signal()))?;
+        let status = self.step_aside(tid, Signal(info.signal()))?;
+        let caught = |signal| status.disposition(Signal(signal)) == Disposition::Caught;
+        self.thread_mut(tid)?.entering = caught(libc::SIGTRAP) && caught(info.signal());
         self.run(tid, info.signal())
     }
 
     /// Puts the thread where a handler may see it, and where the kernel decides about a system call to restart.
-    pub(super) fn step_aside(&mut self, tid: Tid, signal: Signal) -> Result<()> {
+    pub(super) fn step_aside(&mut self, tid: Tid, signal: Signal) -> Result<Status> {
+        let status = Status::read(tid)?;
         let mut registers = sys::registers(tid)?;
         let thread = self.thread(tid)?;
         let pid = thread.pid;
         let at = thread.at.filter(|&at| at == registers.rip);
         let place = self.space_of(pid)?.place(registers.rip);
         if place.is_none() && at.is_none() && !returned_eintr(&registers) {
-            return Ok(());
+            return Ok(status);
         }
-        let disposition = Status::read(tid)?.disposition(signal);
+        let disposition = status.disposition(signal);
         match disposition {
             // It would not have been woken by such a signal.
             Disposition::Ignored if returned_eintr(&registers) => {
                 restart(&mut registers);
-                return sys::set_registers(tid, &registers);
+                sys::set_registers(tid, &registers)?;
+                return Ok(status);
             }
-            Disposition::Ignored | Disposition::Stops => return Ok(()),
+            Disposition::Ignored | Disposition::Stops => return Ok(status),
             Disposition::Caught | Disposition::Fatal => {}
         }
         let again = match &place {
@@ -183,7 +187,7 @@ impl Tracer {
                 thread.executions.remove(0);
             }
         }
-        Ok(())
+        Ok(status)
     }
 
     /// The beginning or the end of a system call, of the dynamic loader or in a signal handler.

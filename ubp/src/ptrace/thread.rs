@@ -59,8 +59,8 @@ pub(super) struct Thread {
     pub(super) state: State,
     /// Waits for the user's resume.
     pub(super) held: bool,
-    /// The tracer itself needs it stopped.
-    pub(super) wanted: bool,
+    /// So many uses the tracer itself has for it, stopped.
+    pub(super) wanted: u32,
     /// The user asked for its interruption.
     pub(super) interrupted: bool,
     /// It has not reported yet that it exists.
@@ -74,6 +74,8 @@ pub(super) struct Thread {
     /// What else there is to report of the present stop.
     pub(super) pending: VecDeque<EventKind>,
     pub(super) step: Option<Step>,
+    /// Is about to enter a signal handler, and stops at its first instruction.
+    pub(super) entering: bool,
     /// The register that the slot uses, and what it held.
     pub(super) scratch: Option<(Reg, u64)>,
     pub(super) executions: Vec<Interrupted>,
@@ -94,7 +96,7 @@ impl Thread {
             pid,
             state: State::Running,
             held: false,
-            wanted: false,
+            wanted: 0,
             interrupted: false,
             new: false,
             vforking: false,
@@ -102,6 +104,7 @@ impl Thread {
             at: None,
             pending: VecDeque::new(),
             step: None,
+            entering: false,
             scratch: None,
             executions: Vec::new(),
             returning: false,
