@@ -102,11 +102,11 @@ pub(super) fn reason(list: usize, key: u64) -> ErrorKind {
     if fits(unlocked) && unlocked != key {
         return ErrorKind::Lock;
     }
-    if fits(unlocked ^ (MEM | REG)) {
-        return ErrorKind::Operand;
-    }
     if fits(without_reserved(unlocked)) {
         return ErrorKind::Reserved;
+    }
+    if fits(unlocked ^ (MEM | REG)) {
+        return ErrorKind::Operand;
     }
     let any_prefix = (0..4).any(|pp| fits(unlocked & !(15 << PP) | 1 << (PP + pp)));
     if any_prefix { ErrorKind::Prefix } else { ErrorKind::Opcode }
