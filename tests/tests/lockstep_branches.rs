@@ -74,7 +74,7 @@ fn the_operand_size_prefix_truncates_as_this_vendor_does() {
 #[test]
 fn loops_count_in_the_width_of_the_address_size() {
     let mut lab = Lab::x86_64();
-    for opcode in ["e0", "e1", "e2", "e3", "67e0", "67e1", "67e2", "67e3", "48e2", "f2e3"] {
+    for opcode in ["e0", "e1", "e2", "e3", "67e0", "67e1", "67e2", "67e3", "48e2", "f2e3", "f3e0", "f2e1", "f3f2e0"] {
         let text = format!("{opcode} @code+8040/8");
         for rcx in [0, 1, 2, 0x1_0000_0000, 0x1_0000_0001, 0xffff_ffff, 0xffff_ffff_0000_0001, u64::MAX] {
             lab.check(&Case::new(&text, &text).seeds(4).with(|s| s.regs.rcx = rcx)).all(Way::Emulated);

@@ -27,10 +27,7 @@ pub struct Mode {
     pub bits: Bits,
     /// Vendor.
     pub vendor: Vendor,
-    /// Accept reserved bits that hardware is known to ignore. On a Zen 4 these are: EVEX.b with registers where there is
-    /// neither rounding nor SAE, and with memory where nothing is broadcast; EVEX.z without a mask; W of VEX `vpermq` and
-    /// `vpermpd`; the fourth bit of mask registers; EVEX.V' outside 64-bit mode; LOCK before `verw` (AMD only). With them
-    /// VEX.vvvv, EVEX.vvvv and aaa are accepted where they name nothing.
+    /// Accept reserved bits that hardware is known to ignore.
     pub lenient: bool,
 }
 

@@ -89,8 +89,7 @@ pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     if p1 & 4 == 0 && (modrm >= 0xc0 || !long) {
         return Err(d.error(ErrorKind::Mvex, at + 2));
     }
-    // Zen 4 ignores V' outside 64-bit mode.
-    if !long && (p0 & 8 != 0 || p2 & 8 == 0 && !d.insn.mode.lenient) {
+    if !long && (p0 & 8 != 0 || p2 & 8 == 0) {
         return Err(d.error(ErrorKind::Reserved, at + 1));
     }
     d.insn.space = match p0 & 7 {
@@ -102,7 +101,7 @@ pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     let insn = &mut d.insn;
     insn.ext |= set(p1 & 0x80 != 0, ext::W) | set(p0 & 8 != 0, ext::B4) | set(p1 & 4 == 0, ext::X4);
     insn.ext |= set(long && p0 & 0x10 == 0, ext::R4);
-    insn.vvvv = !(p1 >> 3) & 15 | set(long && p2 & 8 == 0, 16);
+    insn.vvvv = !(p1 >> 3) & 15 | set(p2 & 8 == 0, 16);
     insn.p2 = p2;
     insn.pp = p1 & 3;
     insn.opcode = opcode;

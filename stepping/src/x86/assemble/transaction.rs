@@ -8,8 +8,8 @@ use crate::x86::slot::{Code, Exit, Progress};
 
 /// The copy with its distance rewritten, and a jump back.
 ///
-/// An abort handler out of reach is reached by a jump in the slot. A jump that has no room is an `int3` with a place: within
-/// the transaction it aborts, as any trap does, and behind the abort it is the back end's to follow.
+/// Where the abort handler is out of reach, the abort runs into an `int3` whose place is the handler. A jump back that has no
+/// room is an `int3` too: within the transaction it aborts, as any trap does.
 pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Code {
     let next = next(insn, pc);
     let handler = wrap(insn, next.wrapping_add_signed(distance));
@@ -20,19 +20,14 @@ pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) ->
     let patched = draft.len();
     draft.push(&reach.unwrap_or(0).to_le_bytes());
     draft.mark(next, Progress::After, None);
-    jump(&mut draft, next);
-    if reach.is_none() {
-        draft.patch(patched, draft.len().saturating_sub(end));
-        draft.mark(handler, Progress::After, None);
-        jump(&mut draft, handler);
-    }
-    draft.finish(Exit::Jump, None)
-}
-
-fn jump(draft: &mut Draft, to: u64) {
-    if draft.fits(to) {
-        draft.jump(to);
+    if draft.fits(next) {
+        draft.jump(next);
     } else {
         draft.push(&[INT3]);
     }
+    if reach.is_none() {
+        draft.patch(patched, draft.len().saturating_sub(end));
+        draft.mark(handler, Progress::After, None);
+    }
+    draft.finish(Exit::Jump, None)
 }

@@ -1,0 +1,53 @@
+//! `syscall`'s slot corrects rcx.
+
+use insn::x86::{Mode, Reg};
+use stepping::x86::{Place, Progress};
+
+use crate::{code, hex};
+
+#[test]
+fn rcx_is_corrected_in_the_slot() {
+    let (code, bytes) = code("0f05", Mode::INTEL_64, 0x1000, 0x2000);
+    assert_eq!(bytes, hex("0f05 48b90210000000000000 e9f1efffff"));
+    let after = |register| Some(Place { pc: 0x1002, progress: Progress::After, register });
+    assert_eq!(code.original(2), after(Some((Reg::RCX, 0x1002))));
+    assert_eq!(code.original(12), after(None));
+    assert_eq!(code.offset(0x1002, Progress::After), Some(12));
+}
+
+#[test]
+fn far_slots_jump_by_rcx() {
+    let (code, bytes) = code("0f05", Mode::INTEL_64, 0x1000, 0x70_0000_0000);
+    assert_eq!(bytes, hex("0f05 48b90210000000000000 ffe1"));
+    assert!(code.boosted());
+    assert_eq!(code.original(12).unwrap().register, Some((Reg::RCX, 0x1002)));
+    assert_eq!(code.offset(0x1002, Progress::After), None);
+}
+
+#[test]
+fn a_restart_goes_back_two_bytes_whatever_the_prefixes() {
+    for (text, mode, prefixes) in [
+        ("2e0f05", Mode::INTEL_64, 1),
+        ("666666666666666666666666660f05", Mode::INTEL_64, 13),
+        ("2ecd80", Mode::INTEL_64, 1),
+        ("2e2ecd80", Mode::INTEL_32, 2),
+    ] {
+        for at in [0x2000, 0x7000_0000] {
+            let (code, _) = code(text, mode, 0x1000, at);
+            assert!(code.boosted(), "{text}");
+            let restart = Place { pc: 0x1000 + prefixes, progress: Progress::Before, register: None };
+            assert_eq!(code.original(prefixes as u8), Some(restart), "{text}");
+            assert_eq!(code.original(0).unwrap().pc, 0x1000);
+            assert_eq!(code.bytes[31], 0xcc);
+        }
+    }
+}
+
+#[test]
+fn system_calls_of_32_bit_code_are_plain_copies() {
+    for text in ["0f05", "0f34", "cd80"] {
+        let (code, bytes) = code(text, Mode::AMD_32, 0x1000, 0x2000);
+        assert_eq!(bytes, [hex(text), hex("e9fbefffff")].concat(), "{text}");
+        assert!(code.boosted());
+    }
+}

@@ -1,0 +1,4 @@
+mod branch;
+mod fault;
+mod flags;
+mod shadow_stack;
