@@ -44,3 +44,9 @@ impl fmt::Display for Failure {
         f.write_str(&self.message)
     }
 }
+
+/// Says something on standard error; where that is closed, nobody listens.
+pub(crate) fn tell(message: impl fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "ntrace: {message}");
+}

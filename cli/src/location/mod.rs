@@ -7,4 +7,4 @@ mod resolve;
 
 pub(crate) use grammar::{Location, Place};
 pub(crate) use missing::explain;
-pub(crate) use resolve::{Search, Site, by_number};
+pub(crate) use resolve::{Search, Site};

@@ -59,7 +59,7 @@ impl Location {
 }
 
 /// The site at a number, where it is code of the image.
-pub(crate) fn by_number(image: &Image, address: u64) -> Option<Site> {
+fn by_number(image: &Image, address: u64) -> Option<Site> {
     let site = Site { address, names: Vec::new(), indirect: false, by_number: true };
     image.is_code(address).then_some(site)
 }

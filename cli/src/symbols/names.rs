@@ -4,10 +4,9 @@ use cpp_demangle::DemangleOptions;
 
 /// The readable form of a linker's name; `None` where it is readable already.
 pub(crate) fn demangle(name: &str) -> Option<String> {
-    if name.starts_with("_R") || name.starts_with("_ZN") || name.starts_with("__R") {
-        if let Ok(rust) = rustc_demangle::try_demangle(name) {
-            return Some(format!("{rust:#}"));
-        }
+    let may_be_rust = name.starts_with("_R") || name.starts_with("_ZN") || name.starts_with("__R");
+    if may_be_rust && let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return Some(format!("{rust:#}"));
     }
     if !name.starts_with("_Z") && !name.starts_with("__Z") {
         return None;

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn equal_starts_give_one_range_with_the_farther_end() {
-        assert_eq!(cut(vec![8..12, 8..16]), [8..16]);
+        assert_eq!(cut(vec![8..12, 8..16, 20..24]), [8..16, 20..24]);
     }
 
     #[test]

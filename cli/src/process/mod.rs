@@ -1,0 +1,10 @@
+//! Traced processes: their modules, names of addresses, stacks.
+
+mod images;
+mod names;
+mod space;
+mod unwind;
+
+pub(crate) use images::Images;
+pub(crate) use names::{Place, source};
+pub(crate) use space::{Module, Role, Space};

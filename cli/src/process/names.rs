@@ -1,0 +1,96 @@
+//! What addresses are called.
+
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::space::{Module, Space};
+use crate::symbols::demangle;
+
+/// An address in words; the names are the keys of the JSON form.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Place {
+    /// In short, in a form that `-b` understands.
+    pub(crate) location: String,
+    /// The file's path.
+    pub(crate) module: Option<String>,
+    pub(crate) symbol: Option<String>,
+    /// Bytes from the symbol, from the module's base where there is no symbol.
+    pub(crate) offset: u64,
+    pub(crate) address: String,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    /// All names by which it was asked for.
+    #[serde(skip)]
+    pub(crate) names: Option<Rc<[String]>>,
+    /// The file's own number of the address.
+    #[serde(skip)]
+    pub(crate) in_file: u64,
+}
+
+impl Space {
+    /// What stands at an address; looked up once.
+    pub(crate) fn place(&mut self, address: u64) -> Rc<Place> {
+        if let Some(place) = self.places.get(&address) {
+            return Rc::clone(place);
+        }
+        let place = Rc::new(self.describe(self.module(address), address, address));
+        self.places.insert(address, Rc::clone(&place));
+        place
+    }
+
+    /// What stands at a return address: the call before it decides function and line.
+    pub(crate) fn caller(&self, return_address: u64) -> Place {
+        let inside = return_address.wrapping_sub(1);
+        self.describe(self.module(inside), return_address, inside)
+    }
+
+    /// What an address of `module`, which may be unmapped by now, is called; `inside` decides function and line.
+    pub(crate) fn describe(&self, module: Option<&Module>, address: u64, inside: u64) -> Place {
+        let mut place = Place {
+            location: format!("{address:#x}"),
+            module: None,
+            symbol: None,
+            offset: 0,
+            address: format!("{address:#x}"),
+            file: None,
+            line: None,
+            names: self.labels.get(&address).cloned(),
+            in_file: address,
+        };
+        let Some(module) = module else { return place };
+        let image = &module.image;
+        let (own, own_inside) = (module.address(address), module.address(inside));
+        place.module = Some(image.path().display().to_string());
+        place.in_file = own;
+        match image.symbols().holding(own_inside) {
+            Some(symbol) => {
+                let label = place.names.as_ref().and_then(|names| names.first().cloned());
+                let at_label = label.filter(|label| own == symbol.address && !label.contains(':'));
+                let raw = at_label.unwrap_or_else(|| symbol.name.to_string());
+                let name = demangle(&raw).unwrap_or(raw);
+                place.offset = own.wrapping_sub(symbol.address);
+                let offset = if place.offset == 0 { String::new() } else { format!("+{:#x}", place.offset) };
+                place.location = format!("{}!{name}{offset}", image.name());
+                place.symbol = Some(name);
+            }
+            None => {
+                place.offset = own;
+                place.location = format!("{}!{own:#x}", image.name());
+            }
+        }
+        if let Some((file, line)) = image.lines().and_then(|lines| lines.of(own_inside)) {
+            place.file = Some(file);
+            place.line = Some(line);
+        }
+        place
+    }
+}
+
+/// ` at file:line` where that is known, with the last part of the path only.
+pub(crate) fn source(place: &Place) -> String {
+    match (&place.file, place.line) {
+        (Some(file), Some(line)) => format!(" at {}:{line}", file.rsplit('/').next().unwrap_or(file)),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,76 @@
+//! The arguments of a function at its first instruction.
+
+use insn::x86::Reg;
+use ubp::{Address, Arch, Pid, Registers, Session};
+
+/// Arguments that are shown.
+const COUNT: usize = 6;
+/// Bytes of a string that are shown.
+const LONGEST: usize = 64;
+/// Nothing is mapped below (`vm.mmap_min_addr`).
+const LOWEST: u64 = 0x1_0000;
+
+/// Integer arguments in the registers of the System V ABI for x86-64, or on the stack of the one for i386.
+pub(super) fn values(session: &mut Session, pid: Pid, registers: &Registers) -> Vec<u64> {
+    if registers.arch() == Arch::I386 {
+        let mut bytes = [0; 4 * COUNT];
+        let read = session.read_memory(pid, registers.sp() + 4, &mut bytes).unwrap_or(0);
+        let words = bytes.get(..read).unwrap_or_default().chunks_exact(4);
+        return words.map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))).collect();
+    }
+    let order = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::gpr(8), Reg::gpr(9)];
+    order.into_iter().filter_map(|register| registers.get(register)).collect()
+}
+
+/// The printable text that an argument points to.
+pub(super) fn string(session: &mut Session, pid: Pid, address: u64) -> Option<String> {
+    if address < LOWEST {
+        return None;
+    }
+    let mut bytes = [0; LONGEST];
+    let read = session.read_memory(pid, Address(address), &mut bytes).ok()?;
+    printable(bytes.get(..read)?)
+}
+
+/// Text up to the terminating zero, or what is there of a longer one.
+fn printable(bytes: &[u8]) -> Option<String> {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    let text = &bytes[..end.unwrap_or(bytes.len())];
+    let text = match std::str::from_utf8(text) {
+        Ok(text) => text,
+        // The cut may lie in the middle of a letter.
+        Err(error) if end.is_none() && error.error_len().is_none() => {
+            std::str::from_utf8(&text[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    let is_text = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
+    (!text.is_empty() && text.chars().all(is_text)).then(|| match end {
+        Some(_) => text.to_string(),
+        None => format!("{text}…"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_ends_at_its_zero() {
+        assert_eq!(printable(b"abc\0\xff").as_deref(), Some("abc"));
+        assert_eq!(printable("grün\n\0".as_bytes()).as_deref(), Some("grün\n"));
+    }
+
+    #[test]
+    fn longer_text_is_marked_as_cut_even_within_a_letter() {
+        assert_eq!(printable(b"abc").as_deref(), Some("abc…"));
+        assert_eq!(printable(b"ab\xc3").as_deref(), Some("ab…"));
+    }
+
+    #[test]
+    fn other_bytes_and_nothing_are_no_text() {
+        assert_eq!(printable(b"\x01\x02\0"), None);
+        assert_eq!(printable(b"\xff\xfe\0"), None);
+        assert_eq!(printable(b"\0"), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! Which breakpoints a module gets.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::rc::Rc;
+
+use insn::x86::Mode;
+
+use crate::location::{Location, Search, Site};
+use crate::process::Module;
+use crate::sweep::{Found, sweep};
+use crate::symbols::Image;
+
+/// The locations that were asked for, and what became of them.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) locations: Vec<Location>,
+    /// Which of them were found somewhere.
+    pub(crate) found: Vec<bool>,
+    pub(crate) every_instruction: bool,
+    pub(crate) mode_of: fn(&Image) -> Mode,
+    searches: HashMap<(*const Image, usize), Rc<Search>>,
+    /// Keeps the searched images, so that their addresses stay theirs.
+    images: Vec<Rc<Image>>,
+}
+
+/// One place of a module that gets a breakpoint.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The address in memory.
+    pub(crate) address: u64,
+    /// What it was asked for as.
+    pub(crate) names: Vec<String>,
+    /// See [`Site::indirect`].
+    pub(crate) indirect: bool,
+    /// The number of the location.
+    pub(crate) location: Option<usize>,
+}
+
+impl Wanted {
+    pub(crate) fn new(locations: Vec<Location>, every_instruction: bool, mode_of: fn(&Image) -> Mode) -> Wanted {
+        let found = vec![false; locations.len()];
+        Wanted { locations, found, every_instruction, mode_of, searches: HashMap::new(), images: Vec::new() }
+    }
+
+    /// Whether all instructions of all modules are wanted.
+    pub(crate) fn is_whole_program(&self) -> bool {
+        self.every_instruction && self.locations.is_empty()
+    }
+
+    /// The images that were searched.
+    pub(crate) fn searched(&self) -> &[Rc<Image>] {
+        &self.images
+    }
+
+    /// Locations that were found nowhere yet.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &Location> {
+        self.locations.iter().zip(&self.found).filter(|(_, found)| !**found).map(|(location, _)| location)
+    }
+
+    /// What the locations mean in a module.
+    pub(crate) fn places(&mut self, module: &Module) -> Vec<Planned> {
+        self.remember(&module.image);
+        let mut planned = Vec::new();
+        for number in 0..self.locations.len() {
+            let search = self.search(number, &module.image);
+            for site in &search.sites {
+                self.found[number] = true;
+                planned.push(Planned {
+                    address: module.place(site.address),
+                    names: names(site, &self.locations[number]),
+                    indirect: site.indirect,
+                    location: Some(number),
+                });
+            }
+        }
+        planned
+    }
+
+    fn search(&mut self, number: usize, image: &Rc<Image>) -> Rc<Search> {
+        let search = || Rc::new(self.locations[number].find(image));
+        Rc::clone(self.searches.entry((Rc::as_ptr(image), number)).or_insert_with(search))
+    }
+
+    fn remember(&mut self, image: &Rc<Image>) {
+        if !self.images.iter().any(|known| Rc::ptr_eq(known, image)) {
+            self.images.push(Rc::clone(image));
+        }
+    }
+
+    /// The addresses in memory of all instructions in parts of a module.
+    pub(crate) fn instructions(&mut self, module: &Module, parts: &[Range<u64>]) -> Vec<u64> {
+        self.remember(&module.image);
+        let image = &module.image;
+        let mode = (self.mode_of)(image);
+        let mut addresses = Vec::new();
+        for part in parts {
+            let size = usize::try_from(part.end.saturating_sub(part.start)).unwrap_or(usize::MAX);
+            let Some(rest) = image.bytes_at(part.start) else { continue };
+            let bytes = rest.get(..size.min(rest.len())).unwrap_or_default();
+            for (pc, found) in sweep(bytes, part.start, mode) {
+                if matches!(found, Found::Insn(_)) {
+                    addresses.push(module.place(pc));
+                }
+            }
+        }
+        addresses
+    }
+
+    /// Whether an instruction begins at an address of the file's, as far as the file tells where functions begin; else the one
+    /// in whose middle it is.
+    pub(crate) fn inside_instruction(&self, image: &Image, address: u64) -> Option<u64> {
+        let part = function_parts(image, address).into_iter().find(|part| part.contains(&address))?;
+        let bytes = image.bytes_at(part.start)?;
+        let size = usize::try_from(part.end - part.start).ok()?;
+        let bytes = bytes.get(..size.min(bytes.len()))?;
+        let mut before = None;
+        for (pc, _) in sweep(bytes, part.start, (self.mode_of)(image)) {
+            if pc == address {
+                return None;
+            }
+            if pc > address {
+                break;
+            }
+            before = Some(pc);
+        }
+        before
+    }
+}
+
+fn names(site: &Site, location: &Location) -> Vec<String> {
+    if site.names.is_empty() { vec![location.text.clone()] } else { site.names.clone() }
+}
+
+/// The code of the function that holds an address of the file's.
+pub(crate) fn function_parts(image: &Image, address: u64) -> Vec<Range<u64>> {
+    let code = image.code();
+    let around = code.partition_point(|range| range.end <= address);
+    let around = code.get(around).filter(|range| range.contains(&address)).cloned();
+    let whole = match image.symbols().holding(address) {
+        Some(symbol) if symbol.size > 0 => symbol.address..symbol.address.saturating_add(symbol.size),
+        _ => match around.clone() {
+            Some(range) => range,
+            None => return Vec::new(),
+        },
+    };
+    let clip = |range: &Range<u64>| range.start.max(whole.start)..range.end.min(whole.end);
+    let parts: BTreeSet<(u64, u64)> =
+        code.iter().map(clip).filter(|part| part.start < part.end).map(|part| (part.start, part.end)).collect();
+    parts.into_iter().map(|(start, end)| start..end).collect()
+}

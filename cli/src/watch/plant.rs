@@ -1,0 +1,284 @@
+//! Puts breakpoints where locations are, as code comes and goes.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use insn::x86::Reg;
+use ubp::{Address, Arch, BreakpointId, InsertError, InsertReason, Pid, Report, Session, Spec, Tid};
+
+use super::plan::{Planned, Wanted, function_parts};
+use crate::failure::tell;
+use crate::location::{self, Place};
+use crate::process::{Images, Module, Role, Space};
+
+/// Refusals that are listed one by one.
+const LISTED: usize = 8;
+
+/// What was planted where, and what could not be.
+#[derive(Debug)]
+pub(crate) struct Planter {
+    pub(crate) wanted: Wanted,
+    pub(crate) images: Images,
+    report: Report,
+    /// Breakpoints that the session could not set, by address and reason.
+    refused: BTreeMap<String, u64>,
+}
+
+impl Planter {
+    pub(crate) fn new(wanted: Wanted, report: Report) -> Planter {
+        Planter { wanted, images: Images::default(), report, refused: BTreeMap::new() }
+    }
+
+    /// Reads what is mapped anew and plants in what was not there before. `started`: the code was there before ntrace, relocated.
+    pub(crate) fn update(&mut self, session: &mut Session, space: &mut Space, started: Option<Tid>) -> ubp::Result<()> {
+        let fresh = space.update(session, &mut self.images)?;
+        for module in &fresh {
+            let places = self.wanted.places(module);
+            let places = self.resolve_now(session, places, started);
+            self.warn_of_middles(module, &places);
+            self.plant(session, space, places)?;
+            if self.wanted.is_whole_program() {
+                let all = self.wanted.instructions(module, module.image.code());
+                self.insert(session, space, all.into_iter().map(|address| (address, None)))?;
+            }
+        }
+        let numbers = self.absolute(session, space);
+        self.plant(session, space, numbers)
+    }
+
+    /// Where the program runs already, a resolver can be asked for its answer at once.
+    fn resolve_now(&self, session: &mut Session, places: Vec<Planned>, held: Option<Tid>) -> Vec<Planned> {
+        let Some(tid) = held else { return places };
+        let resolve = |mut place: Planned| {
+            if place.indirect
+                && let Ok(address) = session.call(tid, Address(place.address), &[0, 0])
+                && address != 0
+            {
+                place.address = address;
+                place.indirect = false;
+            }
+            place
+        };
+        places.into_iter().map(resolve).collect()
+    }
+
+    /// Locations that are addresses in the process.
+    fn absolute(&mut self, session: &mut Session, space: &Space) -> Vec<Planned> {
+        let mut planned = Vec::new();
+        for (number, location) in self.wanted.locations.iter().enumerate() {
+            let Place::Address(address) = location.place else { continue };
+            if location.module.is_some() {
+                continue;
+            }
+            let Some(address) = in_memory(session, space, address) else { continue };
+            self.wanted.found[number] = true;
+            if !space.planted.contains(&address) {
+                if let Some(module) = space.module(address) {
+                    self.warn_of_middle(module, address, &location.text);
+                }
+                let names = vec![location.text.clone()];
+                planned.push(Planned { address, names, indirect: false, location: Some(number) });
+            }
+        }
+        planned
+    }
+
+    fn warn_of_middles(&self, module: &Module, places: &[Planned]) {
+        for place in places {
+            let by_number =
+                place.location.and_then(|number| self.wanted.locations.get(number)).is_some_and(|location| {
+                    matches!(location.place, Place::Address(_) | Place::Symbol { offset: 1.., .. })
+                });
+            if by_number && let Some(name) = place.names.first() {
+                self.warn_of_middle(module, place.address, name);
+            }
+        }
+    }
+
+    fn warn_of_middle(&self, module: &Module, address: u64, name: &str) {
+        let own = module.address(address);
+        if let Some(before) = self.wanted.inside_instruction(&module.image, own) {
+            let near = module.place(before);
+            tell(format_args!(
+                "warning: '{name}' ({address:#x}) is inside the instruction at {near:#x}: \
+                 a breakpoint there changes what the program does"
+            ));
+        }
+    }
+
+    /// Plants what locations mean.
+    fn plant(&mut self, session: &mut Session, space: &mut Space, places: Vec<Planned>) -> ubp::Result<()> {
+        let (indirect, direct): (Vec<Planned>, Vec<Planned>) = places.into_iter().partition(|place| place.indirect);
+        for place in indirect {
+            self.own(session, space, place.address, Role::Resolver { names: place.names })?;
+        }
+        if self.wanted.every_instruction {
+            for place in &direct {
+                let Some(module) = space.module(place.address).cloned() else { continue };
+                let parts = function_parts(&module.image, module.address(place.address));
+                let all = self.wanted.instructions(&module, &parts);
+                self.insert(session, space, all.into_iter().map(|address| (address, None)))?;
+            }
+        }
+        let mut names: BTreeMap<u64, (Vec<String>, Option<usize>)> = BTreeMap::new();
+        for place in direct {
+            let entry = names.entry(place.address).or_insert((Vec::new(), place.location));
+            let new = place.names.into_iter().filter(|name| !entry.0.contains(name)).collect::<Vec<_>>();
+            entry.0.extend(new);
+        }
+        for (address, (names, _)) in &names {
+            let known = space.labels.get(address).map(|known| known.to_vec()).unwrap_or_default();
+            let all: Vec<String> =
+                known.iter().chain(names.iter().filter(|name| !known.contains(name))).cloned().collect();
+            space.labels.insert(*address, Rc::from(all));
+            space.places.remove(address);
+        }
+        self.insert(session, space, names.into_iter().map(|(address, (names, _))| (address, names.into_iter().next())))
+    }
+
+    /// Inserts breakpoints for the user, all at once; says what could not be.
+    fn insert(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        sites: impl Iterator<Item = (u64, Option<String>)>,
+    ) -> ubp::Result<()> {
+        let new: Vec<(u64, Option<String>)> = sites.filter(|(address, _)| space.planted.insert(*address)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let spec =
+            |&(address, _): &(u64, _)| Spec { address: Address(address), report: self.report, ..Spec::default() };
+        let specs: Vec<Spec> = new.iter().map(spec).collect();
+        let answers = session.insert(space.pid, &specs)?;
+        for ((address, name), answer) in new.into_iter().zip(answers) {
+            if let Err(error) = answer {
+                self.refuse(space, address, name, &error);
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, space: &mut Space, address: u64, name: Option<String>, error: &InsertError) {
+        space.planted.remove(&address);
+        let place = space.place(address);
+        match name {
+            Some(name) => tell(format_args!("'{name}': {error} ({})", place.location)),
+            None => *self.refused.entry(format!("{}: {}", place.location, reason(error))).or_default() += 1,
+        }
+    }
+
+    /// Inserts a breakpoint of our own.
+    fn own(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        address: u64,
+        role: Role,
+    ) -> ubp::Result<Option<BreakpointId>> {
+        let answers = session.insert(space.pid, &[Spec::event(Address(address))])?;
+        let id = answers.into_iter().next().and_then(Result::ok);
+        if let Some(id) = id {
+            space.roles.insert(id, role);
+        }
+        Ok(id)
+    }
+
+    /// Stops at the program's entry, to say what is still missing then.
+    pub(crate) fn watch_entry(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
+        let entry = session.process(space.pid).and_then(|process| process.auxv().entry());
+        if let Some(entry) = entry.filter(|_| self.wanted.missing().next().is_some()) {
+            self.own(session, space, entry.0, Role::Entry)?;
+        }
+        Ok(())
+    }
+
+    /// A breakpoint of our own was hit.
+    pub(crate) fn own_hit(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        tid: Tid,
+        id: BreakpointId,
+        role: Role,
+    ) -> ubp::Result<()> {
+        match role {
+            Role::Resolver { names } => {
+                // Where it returns to, its answer stands in the accumulator.
+                if let Some(back) = return_address(session, space.pid, tid)? {
+                    self.own(session, space, back, Role::Resolved { names, tid })?;
+                }
+                Ok(())
+            }
+            // Another thread came by.
+            Role::Resolved { tid: waiting, .. } if waiting != tid => Ok(()),
+            Role::Resolved { names, .. } => {
+                let registers = session.registers(tid)?;
+                let address = registers.get(Reg::RAX).unwrap_or(0);
+                let address = if registers.arch() == Arch::I386 { address & 0xffff_ffff } else { address };
+                space.roles.remove(&id);
+                session.remove(space.pid, &[id])?;
+                if space.module(address).is_none() {
+                    return Ok(());
+                }
+                self.plant(session, space, vec![Planned { address, names, indirect: false, location: None }])
+            }
+            Role::Entry => {
+                space.roles.remove(&id);
+                session.remove(space.pid, &[id])?;
+                for location in self.wanted.missing() {
+                    let what = location::explain(location, self.wanted.searched());
+                    tell(format_args!("{what}; waiting for libraries that are loaded later"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What was never found, in words.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        self.wanted.missing().map(|location| location::explain(location, self.wanted.searched())).collect()
+    }
+
+    /// Tells of the instructions that carry no breakpoint.
+    pub(crate) fn tell_refused(&self) {
+        let count: u64 = self.refused.values().sum();
+        if count == 0 {
+            return;
+        }
+        tell(format_args!("{count} instructions carry no breakpoint:"));
+        for what in self.refused.keys().take(LISTED) {
+            tell(format_args!("  {what}"));
+        }
+        if self.refused.len() > LISTED {
+            tell(format_args!("  and {} more", self.refused.len() - LISTED));
+        }
+    }
+}
+
+fn reason(error: &InsertError) -> String {
+    match error.reason {
+        InsertReason::Refused(refusal) => refusal.to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// The return address of a function at its first instruction.
+fn return_address(session: &mut Session, pid: Pid, tid: Tid) -> ubp::Result<Option<u64>> {
+    let registers = session.registers(tid)?;
+    let size = if registers.arch() == Arch::I386 { 4 } else { 8 };
+    let mut bytes = [0; 8];
+    let read = session.read_memory(pid, registers.sp(), &mut bytes[..size]);
+    Ok(read.is_ok_and(|read| read == size).then(|| u64::from_le_bytes(bytes)))
+}
+
+/// What an address without module means: itself where code is mapped, else an address of the program's own file.
+fn in_memory(session: &Session, space: &Space, address: u64) -> Option<u64> {
+    let process = session.process(space.pid)?;
+    if let Some(map) = process.maps().ok()?.iter().find(|map| map.contains(Address(address))) {
+        return map.execute.then_some(address);
+    }
+    let program = space.modules.iter().find(|module| module.image.path() == process.executable())?;
+    let own = !program.image.is_fixed() && program.image.is_code(address);
+    own.then(|| program.place(address))
+}

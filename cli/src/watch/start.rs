@@ -1,0 +1,202 @@
+//! Starts a program or takes hold of a running one.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use insn::x86::Mode;
+use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+use ubp::{Error, Options, Pid, Report, Session, Tid};
+
+use super::plan::Wanted;
+use super::plant::Planter;
+use super::{Control, Watch, control, interrupted, trace_failure};
+use crate::args::Target;
+use crate::cpu;
+use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
+use crate::location::Location;
+use crate::process::Space;
+use crate::symbols::{Image, ImageError};
+
+/// What the program inherits as if ntrace were not between it and the shell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heritage {
+    /// The process group of the front: the terminal's foreground one.
+    pub(crate) group: i32,
+    /// The signals that were blocked.
+    pub(crate) mask: SigSet,
+}
+
+/// Brings the program to the point where all breakpoints that can stand do.
+///
+/// # Errors
+/// With the exit status that says why.
+pub(crate) fn start(target: &Target, report: Report, control: Control, heritage: Heritage) -> Result<Watch> {
+    let locations = target.locations.iter().map(|text| Location::parse(text)).collect::<Result<Vec<_>, _>>();
+    let locations = locations.map_err(Failure::usage)?;
+    if locations.is_empty() && !target.every_instruction {
+        return Err(Failure::usage("nothing to look for: give -b LOCATION or --every-instruction"));
+    }
+    let mut options = Options::default();
+    options.follow_forks = !target.no_follow;
+    options.signals = false;
+    options.threads = false;
+    let session = Session::with_options(options).map_err(trace_failure)?;
+    let planter = Planter::new(Wanted::new(locations, target.every_instruction, mode_of), report);
+    let (spaces, first) = (HashMap::new(), Pid(0));
+    let spawned = target.pid.is_none();
+    let mut watch = Watch { session, planter, spaces, first, end: None, spawned, interrupted: false, control };
+    match target.pid {
+        Some(pid) => watch.attach(Pid(pid))?,
+        None => watch.spawn(&target.program, heritage)?,
+    }
+    Ok(watch)
+}
+
+fn mode_of(image: &Image) -> Mode {
+    Mode::new(image.arch().bits(), cpu::vendor(None))
+}
+
+impl Watch {
+    fn spawn(&mut self, program: &[OsString], heritage: Heritage) -> Result<()> {
+        let Some((name, arguments)) = program.split_first() else { return Err(Failure::usage("no program is named")) };
+        if let Some(path) = which(name) {
+            check(&path)?;
+        }
+        let mut command = Command::new(name);
+        command.args(arguments).process_group(heritage.group);
+        let restore = move || sigprocmask(SigmaskHow::SIG_SETMASK, Some(&heritage.mask), None).map_err(io::Error::from);
+        // SAFETY: sigprocmask is async-signal-safe, and the closure owns what it uses.
+        unsafe { command.pre_exec(restore) };
+        let pid = self.session.spawn(command).map_err(|error| spawn_failure(name, error))?;
+        self.first = pid;
+        let mut space = Space::new(pid);
+        let planted = self.planter.update(&mut self.session, &mut space, None);
+        let planted = planted.and_then(|()| self.planter.watch_entry(&mut self.session, &mut space));
+        if let Err(failure) = planted.map_err(trace_failure).and_then(|()| self.refuse_hopeless(&space)) {
+            // Nothing of it has run.
+            control::send(pid, nix::libc::SIGKILL as u8);
+            let _ = self.session.resume(pid.leader());
+            while let Ok(Some(_)) = self.session.wait() {}
+            return Err(failure);
+        }
+        self.spaces.insert(pid, space);
+        self.session.resume(pid.leader()).map_err(trace_failure)
+    }
+
+    /// A program without a dynamic loader gets no code later: what it lacks now will not come.
+    fn refuse_hopeless(&self, space: &Space) -> Result<()> {
+        let wanted = &self.planter.wanted;
+        let is_static = space.modules.iter().all(|module| !module.image.is_dynamic()) && !space.modules.is_empty();
+        let missing = wanted.missing().count();
+        if is_static && missing > 0 && missing == wanted.locations.len() {
+            return Err(Failure::own(format!("{} (statically linked)", self.planter.missing().join("\nntrace: "))));
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, pid: Pid) -> Result<()> {
+        self.session.attach(pid).map_err(attach_failure)?;
+        self.first = pid;
+        let tid = self.stop(pid)?;
+        let mut space = Space::new(pid);
+        let Some(tid) = tid else { return Ok(()) };
+        let updated = self.planter.update(&mut self.session, &mut space, Some(tid));
+        for what in self.planter.missing() {
+            tell(format_args!("{what}; waiting for libraries that are loaded later"));
+        }
+        self.spaces.insert(pid, space);
+        updated.and_then(|()| self.session.resume(tid)).map_err(trace_failure)
+    }
+
+    /// Stops a process and returns a thread that is held; `None` where it ends meanwhile. Other threads follow as events.
+    fn stop(&mut self, pid: Pid) -> Result<Option<Tid>> {
+        self.session.interrupt(pid).map_err(trace_failure)?;
+        while let Some(event) = self.session.wait().map_err(trace_failure)? {
+            if let Some(tid) = interrupted(&event) {
+                return Ok(Some(tid));
+            }
+            if event.is_held() {
+                self.session.resume(event.tid).map_err(trace_failure)?;
+            } else if self.session.process(pid).is_none() {
+                break;
+            }
+        }
+        Err(Failure::new(NOT_FOUND, format!("process {pid} has ended")))
+    }
+}
+
+/// The file that a program's name means, as execvp(3) finds it.
+fn which(name: &OsString) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.components().count() > 1 || name.to_string_lossy().contains('/') {
+        return Some(path.to_path_buf());
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Refuses what cannot be traced before it is started; what is only odd is left to the kernel.
+fn check(path: &Path) -> Result<()> {
+    let fail = |what: String| Err(Failure::new(CANNOT_RUN, format!("{}: {what}", path.display())));
+    match Image::open(path) {
+        Err(error @ ImageError::Foreign(_)) => fail(error.to_string()),
+        Err(ImageError::NotElf) if is_binary(path) => fail("not an ELF file".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file is neither a script nor text.
+fn is_binary(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 256];
+    let read = fs::File::open(path).ok().filter(|_| path.is_file()).and_then(|mut file| file.read(&mut start).ok());
+    read.is_some_and(|read| start[..read].contains(&0) && !start.starts_with(b"#!"))
+}
+
+fn spawn_failure(name: &OsString, error: Error) -> Failure {
+    let name = name.to_string_lossy();
+    let Error::Spawn(source) = error else {
+        let status = if matches!(error, Error::Architecture { .. }) { CANNOT_RUN } else { crate::failure::OWN };
+        return Failure::new(status, format!("{name}: {error}"));
+    };
+    let path = which(&OsString::from(&*name));
+    match source.kind() {
+        io::ErrorKind::NotFound => match path.filter(|path| path.exists()) {
+            Some(_) => Failure::new(CANNOT_RUN, format!("{name}: its interpreter or dynamic loader does not exist")),
+            None => Failure::new(NOT_FOUND, format!("{name}: no such program")),
+        },
+        _ => {
+            let broken = path.and_then(|path| match Image::open(&path) {
+                Err(error @ (ImageError::Corrupt(_) | ImageError::NotElf)) => Some(error.to_string()),
+                _ => None,
+            });
+            let why = broken.unwrap_or_else(|| source.to_string());
+            Failure::new(CANNOT_RUN, format!("{name}: {why}"))
+        }
+    }
+}
+
+fn attach_failure(error: Error) -> Failure {
+    match &error {
+        Error::NoSuchProcess(_) => Failure::new(NOT_FOUND, error.to_string()),
+        Error::Permission(_) => Failure::new(CANNOT_RUN, format!("{error}: {}", why_not_permitted())),
+        Error::Architecture { .. } | Error::AlreadyTraced { .. } => Failure::new(CANNOT_RUN, error.to_string()),
+        _ => Failure::own(error.to_string()),
+    }
+}
+
+fn why_not_permitted() -> String {
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    let advice = "run as the process' user, as root, or with CAP_SYS_PTRACE";
+    match scope.trim() {
+        "1" => format!("{advice}; /proc/sys/kernel/yama/ptrace_scope is 1: of one's own processes only descendants"),
+        "2" => "/proc/sys/kernel/yama/ptrace_scope is 2: it takes CAP_SYS_PTRACE".into(),
+        "3" => "/proc/sys/kernel/yama/ptrace_scope is 3: nobody may trace until the next boot".into(),
+        _ => advice.into(),
+    }
+}
