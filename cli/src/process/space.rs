@@ -109,7 +109,7 @@ impl Space {
             if let Some(image) = images.of(session, self.pid, map)
                 && let Some(bias) = bias(&image, map)
             {
-                let code = Vec::from([map.start.0..map.end.0]);
+                let code = vec![range_of(map)];
                 let module = Module { image, bias, code };
                 match modules.iter_mut().find(|other| other.same(&module)) {
                     Some(other) => other.code.extend(module.code),
@@ -143,6 +143,10 @@ impl Space {
     pub(crate) fn module(&self, place: u64) -> Option<&Module> {
         self.modules.iter().find(|module| module.contains(place))
     }
+}
+
+fn range_of(map: &Mapping) -> Range<u64> {
+    map.start.0..map.end.0
 }
 
 fn bias(image: &Image, map: &Mapping) -> Option<u64> {

@@ -1,0 +1,104 @@
+//! What the tests of the command share: the command itself, and programs built by the system's compilers.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+/// The command under test.
+pub fn ntrace() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_ntrace"))
+}
+
+/// Runs it to its end.
+pub fn run(args: &[&str]) -> Output {
+    ntrace().args(args).stdin(Stdio::null()).output().expect("ntrace runs")
+}
+
+/// Standard output as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A path for a file of this test alone.
+pub fn scratch(name: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}-{name}", std::process::id()))
+}
+
+/// The source of a program.
+pub fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
+}
+
+/// Builds a program; `None`, said loudly, where this machine's compiler cannot.
+pub fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let out = scratch(&name.replace('.', "_"));
+    let done = Command::new(compiler).arg(source(name)).arg("-o").arg(&out).args(flags).output();
+    match done {
+        Ok(done) if done.status.success() => Some(out),
+        Ok(done) => {
+            println!("SKIPPED: {compiler} {name} {flags:?}: {}", String::from_utf8_lossy(&done.stderr));
+            None
+        }
+        Err(error) => {
+            println!("SKIPPED: {compiler}: {error}");
+            None
+        }
+    }
+}
+
+/// Builds a C program with gcc, which every machine that builds this has.
+pub fn build(name: &str, flags: &[&str]) -> PathBuf {
+    build_with("gcc", name, &[&["-O1", "-g"], flags].concat()).expect("gcc builds the program")
+}
+
+/// `ntrace count … --format json`: the hits by location, what the program wrote, and the exit status.
+pub struct Counts {
+    pub rows: Vec<Value>,
+    pub total: u64,
+    pub output: Output,
+}
+
+/// Counts at locations of a program.
+pub fn count(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> Counts {
+    let file = scratch("counts.json");
+    let mut command = ntrace();
+    command.arg("count").args(flags).args(["--format", "json", "-o"]).arg(&file);
+    for location in locations {
+        command.args(["-b", location]);
+    }
+    let output = command.arg("--").arg(program).args(args).stdin(Stdio::null()).output().expect("ntrace runs");
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let table: Value = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error} in {text:?}; standard error: {}", stderr(&output)));
+    Counts { rows: table["counts"].as_array().unwrap().clone(), total: table["total"].as_u64().unwrap(), output }
+}
+
+impl Counts {
+    /// Hits at the location whose text ends so.
+    pub fn at(&self, end: &str) -> u64 {
+        let ends = |row: &&Value| row["location"].as_str().unwrap().ends_with(end);
+        let row = self.rows.iter().find(ends).unwrap_or_else(|| panic!("no {end} in {:?}", self.rows));
+        row["hits"].as_u64().unwrap()
+    }
+}
+
+/// `ntrace trace … --format json`: one value a line.
+pub fn trace(args: &[&str], program: &Path, program_args: &[&str]) -> (Vec<Value>, Output) {
+    let file = scratch("trace.json");
+    let mut command = ntrace();
+    command.arg("trace").args(args).args(["--format", "json", "-o"]).arg(&file);
+    let output = command.arg("--").arg(program).args(program_args).stdin(Stdio::null()).output().expect("ntrace runs");
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    (lines, output)
+}

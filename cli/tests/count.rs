@@ -1,0 +1,108 @@
+//! `ntrace count`.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{build, build_with, count, ntrace, run, stderr, stdout};
+
+#[test]
+fn a_function_is_counted_as_often_as_the_program_calls_it() {
+    let program = build("calls.c", &[]);
+    let counts = count(&["work"], &[], &program, &["1000"]);
+    assert_eq!(counts.at("!work"), 1000);
+    assert_eq!(counts.output.status.code(), Some(7));
+    assert_eq!(stderr(&counts.output), "to standard error\n");
+}
+
+#[test]
+fn kinds_of_programs_make_no_difference() {
+    let flags: [(&str, &[&str]); 6] = [
+        ("position-independent", &["-fPIE", "-pie"]),
+        ("fixed", &["-fno-pie", "-no-pie"]),
+        ("static", &["-static"]),
+        ("static and position-independent", &["-static-pie", "-fPIE"]),
+        ("optimised", &["-O3"]),
+        ("shadow stack marks", &["-fcf-protection=full"]),
+    ];
+    for (kind, flags) in flags {
+        let program = build("calls.c", flags);
+        assert_eq!(count(&["middle", "work"], &[], &program, &["20"]).total, 40, "{kind}");
+    }
+}
+
+#[test]
+fn a_32_bit_program_is_counted() {
+    let Some(program) = build_with("gcc", "calls.c", &["-m32", "-O1"]) else { return };
+    let counts = count(&["work", "middle"], &[], &program, &["20"]);
+    assert_eq!((counts.at("!work"), counts.at("!middle")), (20, 20));
+    assert_eq!(stdout(&counts.output), stdout(&Command::new(&program).arg("20").output().unwrap()));
+}
+
+#[test]
+fn forked_children_count_too_unless_they_are_left_alone() {
+    let program = build("threads.c", &["-pthread"]);
+    assert_eq!(count(&["step"], &[], &program, &[]).at("!step"), 8 * 50 + 3);
+    assert_eq!(count(&["step"], &["--no-follow"], &program, &[]).at("!step"), 8 * 50);
+}
+
+#[test]
+fn a_program_that_runs_another_is_counted_in_both() {
+    let program = build("calls.c", &[]);
+    let script = format!("{0} 3 >/dev/null 2>&1; exec {0} 4", program.display());
+    let counts = count(&["work"], &[], Path::new("/bin/sh"), &["-c", &script]);
+    assert_eq!(counts.at("!work"), 7);
+    assert_eq!(counts.output.status.code(), Some(7));
+}
+
+#[test]
+fn counts_are_sorted_and_named_in_text() {
+    let program = build("calls.c", &[]);
+    let output = ntrace().args(["count", "-b", "work", "main", "--"]).arg(&program).arg("9").output().unwrap();
+    let text = stderr(&output);
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let work = lines.iter().position(|line| line.first() == Some(&"9")).expect("a line for work");
+    let main = lines.iter().position(|line| line.first() == Some(&"1")).expect("a line for main");
+    assert!(work < main, "{text}");
+    assert_eq!(stdout(&output), stdout(&Command::new(&program).arg("9").output().unwrap()));
+}
+
+/// What the kernel's own probes count.
+fn by_perf(library: &str, function: &str, program: &[&str]) -> Option<u64> {
+    let name = format!("ntrace_{}", std::process::id());
+    let event = format!("{name}:{function}");
+    let probe = Command::new("perf").args(["probe", "-q", "-x", library, "--add", &format!("{event}={function}")]).output();
+    if !probe.is_ok_and(|probe| probe.status.success()) {
+        println!("SKIPPED: perf probe is not available here");
+        return None;
+    }
+    let stat = Command::new("perf").args(["stat", "-x,", "-e", &event, "--"]).args(program).output();
+    let _ = Command::new("perf").args(["probe", "-q", "--del", &event]).output();
+    let text = stderr(&stat.ok()?);
+    let line = text.lines().find(|line| line.contains(&event))?;
+    line.split(',').next()?.parse().ok()
+}
+
+#[test]
+fn malloc_of_ls_is_counted_as_by_uprobes() {
+    let program = ["ls", "-l", "/usr/lib"];
+    let Some(expected) = by_perf("/lib/x86_64-linux-gnu/libc.so.6", "malloc", &program) else { return };
+    let counts = count(&["libc!malloc"], &[], Path::new("ls"), &program[1..]);
+    assert_eq!(counts.total, expected);
+    assert!(expected > 100);
+}
+
+#[test]
+fn every_instruction_of_a_function_is_counted() {
+    let program = build("calls.c", &[]);
+    let counts = count(&["middle"], &["--every-instruction"], &program, &["10"]);
+    assert!(counts.rows.len() >= 4, "{:?}", counts.rows);
+    assert!(counts.rows.iter().all(|row| row["hits"] == 10), "{:?}", counts.rows);
+}
+
+#[test]
+fn nothing_to_look_for_is_a_usage_error() {
+    let output = run(&["count", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,116 @@
+//! `ntrace explain`.
+
+mod common;
+
+use std::io::Write;
+use std::process::Stdio;
+
+use common::{ntrace, run, stderr, stdout};
+use serde_json::Value;
+
+fn explain(args: &[&str]) -> Vec<Value> {
+    let output = run(&[&["explain", "--json"], args].concat());
+    assert_eq!(stderr(&output), "");
+    stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn from_lines(lines: &str, args: &[&str]) -> String {
+    let mut command = ntrace();
+    command.args(["explain", "-"]).args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let lines = lines.to_string();
+    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success());
+    stdout(&output)
+}
+
+#[test]
+fn every_promised_key_is_there_and_null_where_it_does_not_apply() {
+    let answers = explain(&["e8fb0f0000"]);
+    let answer = answers[0].as_object().unwrap();
+    for key in [
+        "hex", "valid", "error", "length", "text", "flow", "target", "reads", "writes", "plan", "boosted", "reason", "slot",
+        "flags_read", "flags_written", "memory", "fields",
+    ] {
+        assert!(answer.contains_key(key), "{key}");
+    }
+    assert_eq!(answer["flow"], "call");
+    assert_eq!(answer["target"], "0x401000");
+    assert_eq!(answer["plan"], "emulate");
+    assert_eq!(answer["error"], Value::Null);
+    assert_eq!(answer["slot"], Value::Null);
+    assert_eq!(answer["memory"], Value::Null);
+}
+
+#[test]
+fn the_address_moves_targets_and_rip_relative_operands() {
+    assert_eq!(explain(&["--at", "0x7f0000001000", "eb10"])[0]["target"], "0x7f0000001012");
+    let answers = explain(&["--at", "4096", "488b0510000000"]);
+    assert_eq!(answers[0]["memory"]["address"], "0x1017");
+    assert_eq!(answers[0]["plan"], "slot");
+    assert_eq!(answers[0]["boosted"], true);
+    assert!(answers[0]["slot"].as_str().unwrap().starts_with("488b05"));
+}
+
+#[test]
+fn several_instructions_in_one_hex_follow_each_other() {
+    let answers = explain(&["90 0x55 \\x48\\x89\\xe5"]);
+    let hex: Vec<&str> = answers.iter().map(|answer| answer["hex"].as_str().unwrap()).collect();
+    assert_eq!(hex, ["90", "55", "4889e5"]);
+}
+
+#[test]
+fn every_line_gets_one_answer_bad_ones_too() {
+    let text = from_lines("90\nzz\n\n48 89\nc3 90\nd4\n", &["--json"]);
+    let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let valid: Vec<bool> = answers.iter().map(|answer| answer["valid"].as_bool().unwrap()).collect();
+    assert_eq!(valid, [true, false, false, false, true, false]);
+    assert!(answers.iter().filter(|answer| answer["valid"] == false).all(|answer| answer["error"].is_string()));
+    // What follows the instruction is not an error.
+    assert_eq!((&answers[4]["hex"], &answers[4]["length"]), (&"c390".into(), &1.into()));
+}
+
+#[test]
+fn a_hundred_thousand_lines_are_answered_one_by_one() {
+    let lines = "488b0510000000\ne8fb0f0000\nzz\nc5f8771122\n".repeat(25_000);
+    assert_eq!(from_lines(&lines, &["--json"]).lines().count(), 100_000);
+    assert_eq!(from_lines(&lines, &[]).lines().count(), 100_000);
+}
+
+#[test]
+fn the_text_names_fields_flow_plan_and_slot() {
+    let text = stdout(&run(&["explain", "--at", "0x401000", "488b0510000000"]));
+    for part in ["mov rax, [rip+0x10]", "rex 48", "opcode 8b", "modrm 05", "0x401017", "slot, boosted", "jmp 0x401007"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn vendors_differ_where_the_processors_do() {
+    assert_eq!(explain(&["--vendor", "intel", "66e800000000"])[0]["length"], 6);
+    assert_eq!(explain(&["--vendor", "amd", "66e80000"])[0]["length"], 4);
+}
+
+#[test]
+fn thirty_two_bit_code_is_read_as_such() {
+    assert_eq!(explain(&["--arch", "i386", "40"])[0]["text"], "inc eax");
+}
+
+#[test]
+fn wrong_hex_and_unsupported_architectures_are_usage_errors() {
+    for args in [&["explain", "zz"][..], &["explain", "4"], &["explain", "--arch", "arm64", "00"]] {
+        let output = run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).starts_with("ntrace: "), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_instruction_give_the_reason_and_status_1() {
+    let output = run(&["explain", "f00f0b"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("invalid"), "{}", stdout(&output));
+}

@@ -1,0 +1,165 @@
+//! Where locations are, in all the ways to write them.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{build, build_with, count, run, scratch, source, stderr, trace};
+
+/// The value of a symbol by `nm`.
+fn address(program: &Path, symbol: &str) -> u64 {
+    let output = Command::new("nm").arg(program).output().expect("nm runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find(|line| line.ends_with(&format!(" {symbol}"))).expect("the symbol");
+    u64::from_str_radix(line.split_whitespace().next().unwrap(), 16).unwrap()
+}
+
+#[test]
+fn globs_and_offsets_and_modules_find_their_functions() {
+    let program = build("calls.c", &[]);
+    let module = program.file_name().unwrap().to_str().unwrap();
+    assert_eq!(count(&["mid*"], &[], &program, &["4"]).at("!middle"), 4);
+    assert_eq!(count(&[&format!("{module}!work")], &[], &program, &["4"]).total, 4);
+    let (hits, _) = trace(&["-b", "middle+0x4"], &program, &["4"]);
+    assert!(hits.iter().all(|hit| hit["offset"] == 4 && hit["symbol"] == "middle"));
+    assert_eq!(hits.len(), 4);
+}
+
+#[test]
+fn an_address_means_the_programs_own_numbering_wherever_it_is_loaded() {
+    for flags in [&["-no-pie", "-fno-pie"][..], &["-pie", "-fPIE"]] {
+        let program = build("calls.c", flags);
+        let address = address(&program, "work");
+        let module = program.file_name().unwrap().to_str().unwrap();
+        for location in [format!("{address:#x}"), format!("{module}!{address:#x}"), format!("{module}+{address:#x}")] {
+            assert_eq!(count(&[&location], &[], &program, &["6"]).total, 6, "{location} {flags:?}");
+        }
+    }
+}
+
+#[test]
+fn a_line_means_every_inlined_copy_of_it() {
+    let text = fs::read_to_string(source("lines.c")).unwrap();
+    let line = 1 + text.lines().position(|line| line.contains("HERE")).unwrap();
+    for flags in [&["-O2"][..], &["-O2", "-gdwarf-4"]] {
+        let program = build("lines.c", flags);
+        let (hits, output) = trace(&["-b", &format!("lines.c:{line}")], &program, &[]);
+        let functions: Vec<&str> = hits.iter().map(|hit| hit["symbol"].as_str().unwrap()).collect();
+        assert!(functions.contains(&"one") && functions.contains(&"two"), "{functions:?} {}", stderr(&output));
+        assert!(hits.iter().all(|hit| hit["line"] == line), "{hits:?}");
+    }
+}
+
+#[test]
+fn demangled_names_of_cpp_are_found_with_and_without_parameters() {
+    let Some(program) = build_with("g++", "names.cpp", &["-O1"]) else { return };
+    assert_eq!(count(&["ns::Type::add"], &[], &program, &[]).total, 4);
+    assert_eq!(count(&["ns::Type::add(int)"], &[], &program, &[]).total, 3);
+    assert_eq!(count(&["ns::*"], &[], &program, &[]).total, 4);
+    assert_eq!(count(&["_ZN2ns4Type3addEi"], &[], &program, &[]).at("!ns::Type::add(int)"), 3);
+}
+
+#[test]
+fn demangled_names_of_rust_are_found_in_both_manglings() {
+    for mangling in ["legacy", "v0"] {
+        let flag = format!("symbol-mangling-version={mangling}");
+        let flags = ["-O", "-C", &flag, "-Z", "unstable-options"];
+        let flags = if mangling == "legacy" { &flags[..] } else { &flags[..3] };
+        let Some(program) = build_with("rustc", "names.rs", flags) else { continue };
+        let name = program.file_name().unwrap().to_str().unwrap().replace('-', "_");
+        let counts = count(&["*::deep::inner::work"], &[], &program, &[]);
+        assert_eq!(counts.total, 6, "{name}");
+    }
+}
+
+#[test]
+fn an_indirect_function_means_the_implementation_that_was_chosen() {
+    for flags in [&[][..], &["-static"], &["-fPIE", "-pie"]] {
+        let program = build("ifunc.c", flags);
+        assert_eq!(count(&["chosen"], &[], &program, &[]).total, 9, "{flags:?}");
+    }
+}
+
+#[test]
+fn a_library_that_comes_late_is_found_with_its_constructors() {
+    let library = build("plugin.c", &["-shared", "-fPIC"]);
+    let program = build("host.c", &["-ldl"]);
+    let counts = count(&["plugged"], &[], &program, &[library.to_str().unwrap()]);
+    // Each of two times it is loaded: once by the constructor, four times by the program.
+    assert_eq!(counts.total, 10);
+    assert_eq!(counts.rows.len(), 1, "{:?}", counts.rows);
+}
+
+#[test]
+fn the_stub_of_another_modules_function_is_a_place_of_its_own() {
+    for flags in [&[][..], &["-fcf-protection=full", "-Wl,-z,ibtplt"], &["-no-pie", "-fno-pie"]] {
+        let program = build("calls.c", flags);
+        let counts = count(&["atoi@plt", "strtol@plt"], &[], &program, &["3"]);
+        assert_eq!(counts.total, 1, "{flags:?} {:?}", counts.rows);
+    }
+}
+
+#[test]
+fn names_at_one_address_share_one_breakpoint() {
+    let program = build("calls.c", &["-Wl,--defsym=labour=work"]);
+    let counts = count(&["work", "labour"], &[], &program, &["5"]);
+    assert_eq!(counts.total, 5);
+    let names = counts.rows[0]["names"].as_array().unwrap();
+    assert!(names.contains(&"work".into()) && names.contains(&"labour".into()), "{names:?}");
+}
+
+#[test]
+fn functions_of_a_stripped_program_are_found_by_its_compressed_symbols_and_by_its_debug_file() {
+    let whole = build("calls.c", &[]);
+    let text = whole.to_str().unwrap();
+    let run = |command: &str, args: &[&str]| {
+        let done = Command::new(command).args(args).output().unwrap_or_else(|error| panic!("{command}: {error}"));
+        assert!(done.status.success(), "{command} {args:?}: {}", stderr(&done));
+    };
+    let (mini, stripped) = (scratch("mini"), scratch("stripped-mini"));
+    run("objcopy", &["-S", "--keep-symbol=work", "--keep-symbol=middle", text, mini.to_str().unwrap()]);
+    run("objcopy", &["--only-keep-debug", text, &format!("{}.all", mini.display())]);
+    let keep = format!("{}.all", mini.display());
+    run("objcopy", &["--remove-section=.debug*", &keep, mini.to_str().unwrap()]);
+    run("xz", &["-k", "-f", mini.to_str().unwrap()]);
+    let data = format!(".gnu_debugdata={}.xz", mini.display());
+    run("objcopy", &["-S", "--add-section", &data, text, stripped.to_str().unwrap()]);
+    assert_eq!(count(&["work"], &[], &stripped, &["5"]).at("!work"), 5);
+
+    let (debug, stripped) = (scratch("linked.debug"), scratch("stripped-linked"));
+    run("objcopy", &["--only-keep-debug", text, debug.to_str().unwrap()]);
+    let link = format!("--add-gnu-debuglink={}", debug.display());
+    run("objcopy", &["-S", &link, text, stripped.to_str().unwrap()]);
+    assert_eq!(count(&["work"], &[], &stripped, &["5"]).at("!work"), 5);
+    let line = fs::read_to_string(source("calls.c")).unwrap().lines().position(|line| line.contains("return n + text")).unwrap() + 1;
+    assert_eq!(count(&[&format!("calls.c:{line}")], &[], &stripped, &["5"]).total, 5);
+}
+
+#[test]
+fn what_is_not_found_is_named_with_what_was_searched_and_what_is_near() {
+    let program = build("calls.c", &[]);
+    let fixed = build("calls.c", &["-static"]);
+    let text = |location: &str, program: &Path| {
+        let output = run(&["count", "-b", location, "--", program.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(125), "{location}: {}", stderr(&output));
+        stderr(&output)
+    };
+    let message = text("midle", &program);
+    assert!(message.contains("no such symbol") && message.contains("near: middle"), "{message}");
+    assert!(message.contains("libc.so.6"), "{message}");
+    let message = text("midle", &fixed);
+    assert!(message.contains("statically linked") && !message.contains("to standard error"), "{message}");
+    assert!(text("not_code", &program).contains("no code"));
+    assert!(text("nosuch!work", &program).contains("no module 'nosuch'"));
+    assert!(text("calls.c:1", &program).contains("line 1 has no code; near lines that have: "));
+    assert!(text("other.c:1", &program).contains("no source file 'other.c'"));
+}
+
+#[test]
+fn an_address_inside_an_instruction_is_warned_of() {
+    let program = build("calls.c", &["-fcf-protection=full"]);
+    let output = run(&["count", "-b", "quiet+1", "--no-follow", "--", program.to_str().unwrap(), "0"]);
+    assert!(stderr(&output).contains("inside the instruction at"), "{}", stderr(&output));
+}

@@ -1,0 +1,71 @@
+/* Eight threads at the same sites, signals by timer and by tgkill, forks, and an output that does not depend on their order. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 8, ROUNDS = 50 };
+
+static atomic_int ready, handled;
+static pthread_barrier_t gate;
+
+static void on_signal(int number) {
+    (void)number;
+    atomic_fetch_add(&handled, 1);
+}
+
+__attribute__((noinline)) unsigned step(unsigned value) {
+    return value * 1103515245u + 12345u;
+}
+
+static void *run(void *argument) {
+    unsigned value = (unsigned)(size_t)argument;
+    pthread_barrier_wait(&gate);
+    for (int i = 0; i < ROUNDS; i++) {
+        value = step(value);
+        if (i % 10 == 0)
+            raise(SIGUSR1);
+        char text[32];
+        snprintf(text, sizeof text, "%u", value);
+        value += (unsigned)strlen(text);
+    }
+    return (void *)(size_t)value;
+}
+
+int main(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval timer = {{0, 2000}, {0, 2000}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+    pthread_barrier_init(&gate, NULL, THREADS);
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, run, (void *)(i + 1));
+    for (int i = 0; i < THREADS; i++) {
+        void *value;
+        pthread_join(threads[i], &value);
+        printf("thread %d: %u\n", i, (unsigned)(size_t)value);
+    }
+    memset(&timer, 0, sizeof timer);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    printf("signals %s\n", atomic_load(&handled) >= THREADS * ROUNDS / 10 ? "came" : "were lost");
+    fflush(stdout);
+    int total = 0;
+    for (int i = 0; i < 3; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit((int)(step((unsigned)i) & 63));
+        int status;
+        waitpid(child, &status, 0);
+        total += WEXITSTATUS(status);
+    }
+    printf("children %d\n", total);
+    return 42;
+}

@@ -1,0 +1,47 @@
+/* Works in a loop until told to stop: SIGTERM ends it with status 3, and SIGUSR2 makes it say how far it came. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t done, asked;
+static volatile unsigned long rounds;
+
+static void on_term(int number) {
+    (void)number;
+    done = 1;
+}
+
+static void on_ask(int number) {
+    (void)number;
+    asked = 1;
+}
+
+__attribute__((noinline)) void beat(void) {
+    rounds++;
+}
+
+int main(void) {
+    signal(SIGTERM, on_term);
+    signal(SIGUSR2, on_ask);
+    printf("ready\n");
+    fflush(stdout);
+    while (!done) {
+        beat();
+        struct timespec pause = {0, 200000};
+        if (nanosleep(&pause, NULL) != 0 && errno == EINTR && !done && !asked) {
+            printf("disturbed\n");
+            fflush(stdout);
+        }
+        if (asked) {
+            asked = 0;
+            printf("alive\n");
+            fflush(stdout);
+        }
+    }
+    printf("done\n");
+    return 3;
+}

@@ -1,0 +1,75 @@
+//! `ntrace survey`.
+
+mod common;
+
+use std::fs;
+
+use common::{build, build_with, run, scratch, stderr, stdout};
+use serde_json::Value;
+
+fn survey(path: &str) -> Value {
+    let output = run(&["survey", "--json", path]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+fn sum(survey: &Value) -> u64 {
+    let of = |key: &str| survey[key].as_u64().unwrap();
+    of("emulated") + of("boosted") + of("trapped") + of("stepped") + of("refused")
+}
+
+#[test]
+fn every_instruction_is_in_exactly_one_class() {
+    let survey = survey("/bin/ls");
+    let instructions = survey["instructions"].as_u64().unwrap();
+    assert!(instructions > 10_000);
+    assert_eq!(sum(&survey), instructions);
+    assert!(survey["instructions_per_second"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn refusals_are_listed_each_with_address_and_reason() {
+    let survey = survey("/lib/x86_64-linux-gnu/libc.so.6");
+    let listed = survey["refusals"].as_array().unwrap();
+    assert_eq!(listed.len() as u64, survey["refused"].as_u64().unwrap());
+    assert!(listed.iter().all(|refusal| refusal["address"].is_string() && refusal["reason"].is_string()));
+}
+
+#[test]
+fn a_program_without_symbols_is_surveyed_by_its_unwind_information() {
+    let stripped = build("calls.c", &["-s"]);
+    let survey = survey(stripped.to_str().unwrap());
+    assert_eq!(survey["ranges"], "functions");
+    assert_eq!(survey["undecodable_bytes"], 0);
+}
+
+#[test]
+fn a_32_bit_program_is_read_as_32_bit_code() {
+    let Some(program) = build_with("gcc", "calls.c", &["-m32", "-O1"]) else { return };
+    let survey = survey(program.to_str().unwrap());
+    assert_eq!(survey["arch"], "i386");
+    assert_eq!(survey["undecodable_bytes"], 0);
+}
+
+#[test]
+fn what_is_no_usable_elf_file_is_told_apart() {
+    let ls = fs::read("/bin/ls").unwrap();
+    let mut foreign = ls.clone();
+    foreign[18..20].copy_from_slice(&183u16.to_le_bytes());
+    let cases: [(&[u8], &str); 5] = [
+        (b"#!/bin/sh\n", "not an ELF file"),
+        (b"", "not an ELF file"),
+        (&ls[..30], "corrupt ELF file"),
+        (&ls[..1000], "corrupt ELF file"),
+        (&foreign, "arm64"),
+    ];
+    for (bytes, message) in cases {
+        let file = scratch("broken");
+        fs::write(&file, bytes).unwrap();
+        let output = run(&["survey", file.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(125));
+        assert!(stderr(&output).contains(message), "{message} in {}", stderr(&output));
+    }
+    let output = run(&["survey", "/no/such/file"]);
+    assert!(stderr(&output).starts_with("ntrace: /no/such/file: No such file"), "{}", stderr(&output));
+}
