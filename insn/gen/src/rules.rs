@@ -27,7 +27,9 @@ pub(crate) const LOCK_REG: u64 = 1 << 45;
 /// In keys of strict modes.
 pub(crate) const STRICT: u64 = 1 << 56;
 /// All bits of a key.
-pub(crate) const KEY: u64 = ((1 << 46) - 1) | STRICT;
+/// b with a register where it means nothing, which lenient modes ignore.
+pub(crate) const IGNORED_B: u64 = 1 << 58;
+pub(crate) const KEY: u64 = ((1 << 46) - 1) | STRICT | IGNORED_B;
 pub(crate) const IMM: u32 = 46;
 pub(crate) const FLOW: u32 = 48;
 pub(crate) const CHECK: u32 = 52;
@@ -144,6 +146,14 @@ pub(crate) fn rule(form: &Form) -> u64 {
     let rounding = evex && (form.has("er") || form.has("sae"));
     let nd = if form.cond("nd1") || form.cond("zu") { 6 } else { 1 };
     rule |= if map4 { nd } else { 1 | u64::from(broadcast) << 1 | u64::from(rounding) << 2 } << B;
+    if broadcast && !rounding {
+        rule |= IGNORED_B;
+    }
+    // z where nothing is masked: lenient modes ignore it.
+    let stores = form.operands.first().is_some_and(|o| o.place == "M");
+    if evex && !map4 && aaa == 1 && !stores {
+        rule |= 4 << Z;
+    }
     if form.has("lock") {
         rule |= LOCK_MEM;
     }

@@ -3,7 +3,8 @@
 use super::general::space;
 use super::insn::ext;
 use super::validity::{
-    self, AAA, B, BITS, EXT, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RM, Rule, STRICT, V, VENDOR, W, Z,
+    self, AAA, B, BITS, EXT, IGNORED_B, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RESERVED, RM, Rule, STRICT, V, VENDOR, W,
+    Z,
 };
 use super::{Bits, Insn, Prefixes, Vendor};
 
@@ -15,15 +16,19 @@ impl Insn {
     /// The rule that the instruction fits, and its place in the opcode's list.
     pub(super) fn rule(&self) -> Option<(usize, Rule)> {
         let list = validity::list(self.space, self.opcode);
-        let key = self.key();
-        let found = validity::find(list, key);
-        if found.is_none() && self.mode.lenient {
-            return validity::find(list, validity::without_reserved(key));
+        let found = validity::find(list, self.key());
+        if found.is_none() && self.mode.lenient && self.is_evex() {
+            // b with a register that does not mean rounding: the length counts.
+            return validity::find(list, self.key_with(true));
         }
         found
     }
 
     pub(super) fn key(&self) -> u64 {
+        self.key_with(false)
+    }
+
+    fn key_with(&self, ignored_b: bool) -> u64 {
         let modrm = self.modrm().unwrap_or(0xc0);
         let register = modrm >= 0xc0 || self.is_register_form();
         let common = bit(PP, u32::from(self.pp & 3))
@@ -37,7 +42,7 @@ impl Insn {
         common
             | match self.space {
                 space::VEX..space::EVEX => self.vex_key(),
-                space::EVEX..space::REX2 => self.evex_key(register),
+                space::EVEX..space::REX2 => self.evex_key(register, ignored_b),
                 _ => self.legacy_key(register),
             }
     }
@@ -58,7 +63,7 @@ impl Insn {
     }
 
     /// Map 4 reads z, L, b, V' and aaa in its own way (APX 3.1.2.3), which its rules know.
-    fn evex_key(&self, register: bool) -> u64 {
+    fn evex_key(&self, register: bool, ignored_b: bool) -> u64 {
         let p2 = self.p2;
         let aaa = match p2 & 7 {
             0 => 0,
@@ -81,8 +86,10 @@ impl Insn {
             (true, _) => 1,
         };
         // With rounding control or SAE, L'L is not a length: 512 bits.
-        let rounding = b == 2 && self.space != space::EVEX_MAP4;
+        let rounding = b == 2 && self.space != space::EVEX_MAP4 && !ignored_b;
         let l = if rounding { 2 } else { u32::from(p2 >> 5 & 3) };
-        bit(L, l) | bit(V, v) | bit(AAA, aaa) | bit(Z, z) | bit(B, b)
+        let b = if b == 2 && ignored_b { IGNORED_B } else { bit(B, b) };
+        let reserved = if z == 2 && !self.mode.lenient { RESERVED } else { 0 };
+        bit(L, l) | bit(V, v) | bit(AAA, aaa) | bit(Z, z) | b | reserved
     }
 }

@@ -27,7 +27,10 @@ pub struct Mode {
     pub bits: Bits,
     /// Vendor.
     pub vendor: Vendor,
-    /// Accept reserved bits that hardware is known to ignore.
+    /// Accept reserved bits that hardware is known to ignore. On a Zen 4 these are: EVEX.b with registers where
+    /// memory would be broadcast and there is neither rounding nor SAE; EVEX.z of instructions that do not mask; W of VEX
+    /// `vpermq` and `vpermpd`; the fourth bit of VEX mask registers; EVEX.V' outside 64-bit mode; LOCK before `verw`
+    /// (AMD only).
     pub lenient: bool,
 }
 

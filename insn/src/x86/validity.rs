@@ -26,7 +26,11 @@ pub(super) const B: u32 = 41;
 pub(super) const LOCK_MEM: u64 = 1 << 44;
 pub(super) const LOCK_REG: u64 = 1 << 45;
 pub(super) const STRICT: u64 = 1 << 56;
-const KEY: u64 = ((1 << 46) - 1) | STRICT;
+/// In keys of strict modes for what no rule allows there.
+pub(super) const RESERVED: u64 = 1 << 57;
+/// b with a register, ignored.
+pub(super) const IGNORED_B: u64 = 1 << 58;
+const KEY: u64 = ((1 << 46) - 1) | STRICT | RESERVED | IGNORED_B;
 
 /// What a form says of an instruction that fits it.
 #[derive(Clone, Copy)]
@@ -82,7 +86,7 @@ pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
 
 /// The key with reserved fields as an assembler writes them.
 pub(super) fn without_reserved(key: u64) -> u64 {
-    key & !(7 << V | 7 << AAA | 7 << Z | 7 << B) | 1 << V | 1 << AAA | 1 << Z | 1 << B
+    key & !(RESERVED | IGNORED_B | 7 << V | 7 << AAA | 7 << Z | 7 << B) | 1 << V | 1 << AAA | 1 << Z | 1 << B
 }
 
 /// Whether a rule of the list fits; one copy of the search for all that is asked of a refused encoding.

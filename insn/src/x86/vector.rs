@@ -89,7 +89,8 @@ pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     if p1 & 4 == 0 && (modrm >= 0xc0 || !long) {
         return Err(d.error(ErrorKind::Mvex, at + 2));
     }
-    if !long && (p0 & 8 != 0 || p2 & 8 == 0) {
+    // Zen 4 ignores V' outside 64-bit mode.
+    if !long && (p0 & 8 != 0 || p2 & 8 == 0 && !d.insn.mode.lenient) {
         return Err(d.error(ErrorKind::Reserved, at + 1));
     }
     d.insn.space = match p0 & 7 {
@@ -101,7 +102,7 @@ pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     let insn = &mut d.insn;
     insn.ext |= set(p1 & 0x80 != 0, ext::W) | set(p0 & 8 != 0, ext::B4) | set(p1 & 4 == 0, ext::X4);
     insn.ext |= set(long && p0 & 0x10 == 0, ext::R4);
-    insn.vvvv = !(p1 >> 3) & 15 | set(p2 & 8 == 0, 16);
+    insn.vvvv = !(p1 >> 3) & 15 | set(long && p2 & 8 == 0, 16);
     insn.p2 = p2;
     insn.pp = p1 & 3;
     insn.opcode = opcode;
@@ -141,11 +142,12 @@ impl super::Insn {
             4 => self.rm_vector(),
             _ => self.rm_general(),
         };
+        // Zen 4 ignores the fourth bit of a VEX mask register.
+        let ignored = self.mode.lenient && !self.is_evex();
         let out_of_range = match check {
             3 => reg > 7 || vvvv > 7 || rm > 7 && rm != NONE,
-            // Zen 4 ignores the fourth bit of a mask register.
-            5 => reg > 7 && !self.mode.lenient,
-            6 => (reg > 7 || vvvv > 7) && !self.mode.lenient,
+            5 => reg > 7 && !ignored,
+            6 => (reg > 7 || vvvv > 7) && !ignored,
             7 => reg > 7 && !self.rm_is_tile() || rm > 7 && rm != NONE,
             _ => false,
         };
