@@ -228,7 +228,8 @@ impl Insn {
     /// VEX.vvvv, or EVEX's with V', as a register number.
     #[inline]
     pub fn vvvv(&self) -> u8 {
-        self.vvvv
+        // Its fourth bit must be right where no register is named, but names none outside 64-bit mode.
+        if self.mode.bits == Bits::B64 { self.vvvv } else { self.vvvv & 7 }
     }
     /// Displacement of the memory operand.
     pub fn displacement(&self) -> Option<Field> {

@@ -256,7 +256,8 @@ impl Decoder<'_> {
     /// Of cr8 to cr15 only cr8 exists, of dr8 to dr15 none (SDM vol. 2B, MOV to and from control and debug registers).
     fn check_control_register(&self, modrm: u8, at: u8) -> Result<(), Error> {
         let high = self.insn.ext & ext::R != 0 && (modrm & 0x38 != 0 || self.insn.opcode & 1 != 0);
-        if self.insn.ext & ext::R4 != 0 || high {
+        let twice = self.insn.ext & ext::R != 0 && self.insn.prefixes().has(Prefixes::LOCK);
+        if self.insn.ext & ext::R4 != 0 || high || twice {
             return Err(self.error(ErrorKind::Operand, at + 1));
         }
         Ok(())

@@ -134,7 +134,7 @@ fn complete(d: &mut Decoder, end: u8) -> Result<(), Error> {
 impl super::Insn {
     /// What is wrong with the choice of registers (kinds of `Rule::check`).
     fn register_error(&self, check: u8) -> Option<ErrorKind> {
-        let (reg, vvvv) = (self.reg(), self.vvvv);
+        let (reg, vvvv) = (self.reg(), self.vvvv());
         let index = self.sib().unwrap_or(0) >> 3 & 7 | self.extension(ext::X, 8);
         let rm = match check {
             _ if !self.is_register_form() => NONE,
