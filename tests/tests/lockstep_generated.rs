@@ -4,6 +4,7 @@
 
 use crossing::lockstep::{Case, Generator, Lab};
 use crossing::skip;
+use stepping::x86::Plan;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |value| value.parse().expect("a number"))
@@ -16,6 +17,10 @@ fn run(mut lab: Lab, cases: u64) {
     let mut completed = 0_u64;
     for index in 0..number("LOCKSTEP_CASES", cases) {
         let bytes = generator.instruction();
+        let insn = insn::x86::decode(&bytes, lab.mode()).expect("the generator's are valid");
+        if matches!(stepping::x86::plan(&insn, lab.layout().site()), Plan::Refuse(_)) {
+            continue;
+        }
         let case = Case::bytes(&format!("{seed}.{index}"), &bytes).seeds(1).with(move |state| {
             // Alignment checks and unmasked exceptions, now and then.
             if index % 16 == 3 {

@@ -29,8 +29,13 @@ impl Child {
         file.write_all(&image::elf(bits))?;
         let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
         command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
-        // SAFETY: the closure only makes a system call.
-        unsafe { command.pre_exec(sys::trace_me) };
+        // SAFETY: the closure only makes system calls.
+        unsafe {
+            command.pre_exec(|| {
+                sys::limit_processor_time()?;
+                sys::trace_me()
+            })
+        };
         let process = command.spawn()?;
         let pid = pid_t::try_from(process.id()).map_err(Error::other)?;
         sys::wait(pid)?;

@@ -1,18 +1,21 @@
 //! Lockstep against the hardware: a program runs once undisturbed and once through the plan of one of its instructions, and
 //! every register, every byte of memory and the signal at the end must be the same.
 
+mod case;
 mod child;
 mod compare;
 mod generator;
 mod image;
 mod lab;
+mod probe;
 mod program;
 mod registers;
 mod state;
 mod sys;
 
+pub use case::{Case, Check, Placement, Way};
 pub use generator::Generator;
 pub use image::INT3_64 as IMAGE_INT3;
-pub use lab::{Case, Check, Lab, Placement, Way};
+pub use lab::Lab;
 pub use program::{CODE_SIZE, DATA_SIZE, Layout, SITE, STACK_SIZE};
 pub use state::State;

@@ -64,6 +64,14 @@ pub(super) fn trace_me() -> Result<()> {
     ptrace(libc::PTRACE_TRACEME, 0, 0, std::ptr::null_mut())
 }
 
+/// Lets SIGXCPU end a run that goes round for ever: after ten minutes of processor time, whatever the machine's load.
+pub(super) fn limit_processor_time() -> Result<()> {
+    let limit = libc::rlimit { rlim_cur: 600, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` is valid for reading.
+    let result = unsafe { libc::setrlimit(libc::RLIMIT_CPU, &raw const limit) };
+    if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Waits for the child's next stop or its end.
 pub(super) fn wait(pid: pid_t) -> Result<i32> {
     let mut status = 0;

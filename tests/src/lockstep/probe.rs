@@ -1,0 +1,163 @@
+//! Passing the probed instruction as a back end would.
+
+use std::io::Result;
+
+use insn::x86::Insn;
+use stepping::x86::{Code, Emulate, Exit, Outcome, Plan, Slot, plan};
+
+use super::case::Way;
+use super::child::Child;
+use super::compare::{Ending, Stop};
+use super::registers::{Process, Thread, field};
+use super::sys;
+
+/// The plan of the probed instruction and its slot.
+pub(super) struct Probe {
+    plan: Plan,
+    pub(super) site: u64,
+    next: u64,
+    pub(super) at: u64,
+    pub(super) code: Option<Code>,
+    scratch: Option<u64>,
+    pub(super) way: Option<Way>,
+}
+
+/// What became of a stop.
+pub(super) enum Going {
+    On,
+    Stopped(Stop),
+}
+
+const SI_KERNEL: i32 = 0x80;
+const TRAP_TRACE: i32 = 2;
+
+impl Probe {
+    /// The plan of `insn` at `site`, with a slot at `at`.
+    pub(super) fn new(insn: &Insn, site: u64, at: u64) -> Probe {
+        let next = site + insn.len() as u64;
+        Probe { plan: plan(insn, site), site, next, at, code: None, scratch: None, way: None }
+    }
+
+    /// Handles a stop as a back end would.
+    pub(super) fn advance(&mut self, pid: i32, stop: Stop, child: &Child) -> Result<Going> {
+        let mut regs = sys::regs(pid)?;
+        let Stop::Signal { number: libc::SIGTRAP, code, .. } = stop else { return Ok(Going::Stopped(stop)) };
+        let at_int3 = regs.rip.wrapping_sub(1);
+        if code == SI_KERNEL && at_int3 == self.site {
+            regs.rip = self.site;
+            sys::set_regs(pid, &regs)?;
+            return match self.plan {
+                Plan::Emulate(emulate) => self.emulate(pid, &emulate, child),
+                Plan::Slot(slot) => self.enter(pid, &slot, child),
+                ref other => panic!("no way to pass: {other:?}"),
+            };
+        }
+        let Some(code_of_slot) = self.code else { return Ok(Going::Stopped(stop)) };
+        let offset = at_int3.wrapping_sub(self.at);
+        if code == SI_KERNEL && offset < 32 && code_of_slot.bytes[offset as usize] == 0xcc {
+            let place = code_of_slot.original(offset as u8).expect("an int3 where no thread can be");
+            self.way = Some(Way::Trapped);
+            regs.rip = place.pc;
+            if let Some((register, value)) = place.register {
+                *field(&mut regs, register).expect("a general register") = value;
+            }
+            self.put_back(&mut regs);
+            sys::set_regs(pid, &regs)?;
+            sys::cont(pid, 0)?;
+            return Ok(Going::On);
+        }
+        if code == TRAP_TRACE && self.way == Some(Way::Stepped) && regs.rip.wrapping_sub(self.at) >= 32 {
+            if let Exit::StepThenReturnAddress(size) = code_of_slot.exit {
+                child.write(regs.rsp, &self.next.to_le_bytes()[..usize::from(size)]);
+            }
+            self.put_back(&mut regs);
+            sys::set_regs(pid, &regs)?;
+            sys::cont(pid, 0)?;
+            return Ok(Going::On);
+        }
+        Ok(Going::Stopped(stop))
+    }
+
+    fn emulate(&mut self, pid: i32, emulate: &Emulate, child: &Child) -> Result<Going> {
+        let mut regs = sys::regs(pid)?;
+        let before = regs;
+        let outcome = emulate.run(&mut Thread(&mut regs), &mut Process(pid));
+        self.way = Some(Way::Emulated);
+        let stopped = |code, address| Ok(Going::Stopped(Stop::Signal { number: libc::SIGTRAP, code, address }));
+        match outcome {
+            Ok(Outcome::Slot) => return self.enter(pid, &emulate.slot(), child),
+            Ok(_) => sys::set_regs(pid, &regs)?,
+            Err(_) => {
+                assert_eq!(format!("{before:?}"), format!("{regs:?}"), "a fault changed registers");
+                self.enter(pid, &emulate.slot(), child)?;
+                self.way = Some(Way::EmulatedFault);
+                return Ok(Going::On);
+            }
+        }
+        match outcome {
+            Ok(Outcome::Breakpoint) => stopped(SI_KERNEL, 0),
+            Ok(Outcome::SingleStep) => stopped(TRAP_TRACE, regs.rip),
+            _ => {
+                sys::cont(pid, 0)?;
+                Ok(Going::On)
+            }
+        }
+    }
+
+    fn enter(&mut self, pid: i32, slot: &Slot, child: &Child) -> Result<Going> {
+        let code = slot.assemble(self.at).unwrap_or_else(|reason| panic!("no slot: {reason}"));
+        child.write(self.at, &code.bytes);
+        let mut regs = sys::regs(pid)?;
+        regs.rip = self.at;
+        self.scratch = None;
+        if let Some(scratch) = code.scratch {
+            let register = field(&mut regs, scratch.register).expect("a general register");
+            self.scratch = Some(std::mem::replace(register, scratch.value));
+        }
+        sys::set_regs(pid, &regs)?;
+        self.code = Some(code);
+        if matches!(code.exit, Exit::Jump | Exit::Trap(_)) {
+            self.way = Some(Way::Boosted);
+            sys::cont(pid, 0)?;
+        } else {
+            self.way = Some(Way::Stepped);
+            sys::step(pid)?;
+        }
+        Ok(Going::On)
+    }
+
+    fn put_back(&mut self, regs: &mut libc::user_regs_struct) {
+        if let (Some(code), Some(value)) = (self.code, self.scratch.take())
+            && let Some(scratch) = code.scratch
+        {
+            *field(regs, scratch.register).expect("a general register") = value;
+        }
+    }
+
+    /// Turns slot addresses in what the program would see into original ones.
+    pub(super) fn translate(&mut self, ending: &mut Ending) {
+        let Some(code) = self.code else { return };
+        let at = self.at;
+        let original = |address: u64| {
+            let offset = u8::try_from(address.wrapping_sub(at)).ok().filter(|offset| *offset < 32)?;
+            Some(code.original(offset).unwrap_or_else(|| panic!("a thread at {offset} in {code:x?}")))
+        };
+        if let Stop::Signal { address, .. } = &mut ending.stop
+            && let Some(place) = original(*address)
+        {
+            *address = place.pc;
+        }
+        let Some(state) = &mut ending.state else { return };
+        if let Some(place) = original(state.regs.rip) {
+            state.regs.rip = place.pc;
+            self.put_back(&mut state.regs);
+            if let Some((register, value)) = place.register {
+                *field(&mut state.regs, register).expect("a general register") = value;
+            }
+        }
+        // A known deviation: the address of the last x87 instruction is the slot's.
+        if let Some(place) = original(state.fip()) {
+            state.set_fip(place.pc);
+        }
+    }
+}
