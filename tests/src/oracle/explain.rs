@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use insn::x86::{Encoding, Insn, Prefixes};
+use insn::x86::{Encoding, Insn, Prefixes, Reg};
 
 use super::cpu::has_feature;
 
@@ -18,6 +18,8 @@ pub struct Class {
     reg: u8,
     /// modrm.rm where mod is 3; 8 for memory and where there is no modrm.
     rm: u8,
+    /// EVEX names one of APX's registers.
+    apx: bool,
 }
 
 impl Class {
@@ -40,14 +42,24 @@ impl Class {
             w: insn.w(),
             reg: modrm.map_or(8, |modrm| modrm >> 3 & 7),
             rm: modrm.map_or(8, |modrm| if modrm >= 0xc0 { modrm & 7 } else { 8 }),
+            apx: uses_apx(insn),
         }
     }
+}
+
+/// A register that only APX has, or a bit of EVEX that names one.
+fn uses_apx(insn: &Insn) -> bool {
+    let named = insn.reads().union(insn.writes());
+    let payload = insn.opcode_offset().checked_sub(3).and_then(|at| insn.bytes().get(at..at + 2));
+    let bits = matches!(payload, Some([p0, p1]) if p0 & 8 != 0 || p1 & 4 == 0);
+    insn.encoding() == Encoding::Evex && (bits || (16..32).any(|number| named.contains(Reg::gpr(number))))
 }
 
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let w = u8::from(self.w);
-        write!(f, "{} {} {} {:02x} w{w}", self.space, self.map, self.selector, self.opcode)?;
+        let apx = if self.apx { " apx" } else { "" };
+        write!(f, "{} {} {} {:02x} w{w}{apx}", self.space, self.map, self.selector, self.opcode)?;
         match (self.reg, self.rm) {
             (8, _) => Ok(()),
             (reg, 8) => write!(f, " /{reg} m"),
@@ -96,6 +108,7 @@ enum Condition {
     Rm(u8),
     Register,
     Memory,
+    Apx,
 }
 
 /// The checked-in list, read for this processor.
@@ -136,6 +149,7 @@ impl Row {
                 Condition::Rm(rm) => class.rm == rm,
                 Condition::Register => class.rm < 8,
                 Condition::Memory => class.reg < 8 && class.rm == 8,
+                Condition::Apx => class.apx,
             })
     }
 }
@@ -177,6 +191,7 @@ fn condition(word: &str) -> Result<Condition, String> {
         "w1" => Ok(Condition::W(true)),
         "r" => Ok(Condition::Register),
         "m" => Ok(Condition::Memory),
+        "apx" => Ok(Condition::Apx),
         _ => match (word.strip_prefix('/').map(str::parse), word.strip_prefix('r').map(str::parse)) {
             (Some(Ok(reg)), _) => Ok(Condition::Reg(reg)),
             (_, Some(Ok(rm))) => Ok(Condition::Rm(rm)),
