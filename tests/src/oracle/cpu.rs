@@ -62,6 +62,7 @@ const FEATURES: &[Feature] = &[
     feature("AVX_IFMA", 7, 1, 0, 23),
     feature("MSRLIST", 7, 1, 0, 27),
     feature("MOVRS", 7, 1, 0, 31),
+    feature("PBNDKB", 7, 1, 1, 1),
     feature("AVX_VNNI_INT8", 7, 1, 3, 4),
     feature("AVX_NE_CONVERT", 7, 1, 3, 5),
     feature("AMX_COMPLEX", 7, 1, 3, 8),

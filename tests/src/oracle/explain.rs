@@ -20,6 +20,8 @@ pub struct Class {
     rm: u8,
     /// EVEX names one of APX's registers.
     apx: bool,
+    /// EVEX asks for zeroing without a mask.
+    z: bool,
 }
 
 impl Class {
@@ -43,6 +45,7 @@ impl Class {
             reg: modrm.map_or(8, |modrm| modrm >> 3 & 7),
             rm: modrm.map_or(8, |modrm| if modrm >= 0xc0 { modrm & 7 } else { 8 }),
             apx: uses_apx(insn),
+            z: zeroes_without_mask(insn),
         }
     }
 }
@@ -55,11 +58,17 @@ fn uses_apx(insn: &Insn) -> bool {
     insn.encoding() == Encoding::Evex && (bits || (16..32).any(|number| named.contains(Reg::gpr(number))))
 }
 
+fn zeroes_without_mask(insn: &Insn) -> bool {
+    let p2 = insn.opcode_offset().checked_sub(1).and_then(|at| insn.bytes().get(at));
+    insn.encoding() == Encoding::Evex && p2.is_some_and(|p2| p2 & 0x87 == 0x80)
+}
+
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let w = u8::from(self.w);
         let apx = if self.apx { " apx" } else { "" };
-        write!(f, "{} {} {} {:02x} w{w}{apx}", self.space, self.map, self.selector, self.opcode)?;
+        let z = if self.z { " z" } else { "" };
+        write!(f, "{} {} {} {:02x} w{w}{apx}{z}", self.space, self.map, self.selector, self.opcode)?;
         match (self.reg, self.rm) {
             (8, _) => Ok(()),
             (reg, 8) => write!(f, " /{reg} m"),
@@ -109,6 +118,7 @@ enum Condition {
     Register,
     Memory,
     Apx,
+    Z,
 }
 
 /// The checked-in list, read for this processor.
@@ -150,6 +160,7 @@ impl Row {
                 Condition::Register => class.rm < 8,
                 Condition::Memory => class.reg < 8 && class.rm == 8,
                 Condition::Apx => class.apx,
+                Condition::Z => class.z,
             })
     }
 }
@@ -192,6 +203,7 @@ fn condition(word: &str) -> Result<Condition, String> {
         "r" => Ok(Condition::Register),
         "m" => Ok(Condition::Memory),
         "apx" => Ok(Condition::Apx),
+        "z" => Ok(Condition::Z),
         _ => match (word.strip_prefix('/').map(str::parse), word.strip_prefix('r').map(str::parse)) {
             (Some(Ok(reg)), _) => Ok(Condition::Reg(reg)),
             (_, Some(Ok(rm))) => Ok(Condition::Rm(rm)),
