@@ -12,6 +12,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// This thread has a session already; the kernel could not tell their debuggees apart.
+    SecondSession,
     /// No such process, or not one of this session.
     NoSuchProcess(Pid),
     /// No such thread, or not one of this session.
@@ -78,6 +80,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::SecondSession => f.write_str("this thread has a session already"),
             Error::NoSuchProcess(pid) => write!(f, "no such process: {pid}"),
             Error::NoSuchThread(tid) => write!(f, "no such thread: {tid}"),
             Error::NotHeld(tid) => write!(f, "thread {tid} is not held"),

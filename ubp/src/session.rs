@@ -55,7 +55,7 @@ impl Session {
     /// A session without debuggees, with the default [`Options`].
     ///
     /// # Errors
-    /// The process has no file descriptor left.
+    /// The thread has a session already, or the process has no file descriptor left.
     pub fn new() -> Result<Session> {
         Session::with_options(Options::default())
     }

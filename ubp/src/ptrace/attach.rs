@@ -30,6 +30,9 @@ impl Tracer {
         if status.process != pid.0 {
             return Err(Error::NoSuchProcess(pid));
         }
+        if status.tracer != 0 {
+            return Err(Error::AlreadyTraced { pid, tracer: Pid(status.tracer) });
+        }
         let seized = self.seize_all(pid);
         let tids = match seized {
             Ok(tids) => tids,

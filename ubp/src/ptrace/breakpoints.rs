@@ -55,6 +55,7 @@ impl Tracer {
     fn insert_sites(&mut self, pid: Pid, sites: &[u64]) -> Result<Vec<(u64, InsertReason)>> {
         let maps = read_maps(pid)?;
         let seen = self.least_seen(pid)?;
+        let before = self.debuggee(pid)?.space;
         let space = self.space_of_mut(pid)?;
         // Where another mapping took the place of one with sites the old sites are of no use.
         let stale: Vec<_> = sites
@@ -81,6 +82,10 @@ impl Tracer {
             }
         }
         result?;
+        if self.debuggee(pid)?.space != before {
+            // It executed another program meanwhile.
+            return Ok(new.into_iter().map(|site| (site, InsertReason::NotMapped)).collect());
+        }
         let answers = self.space_of_mut(pid)?.arm(&maps, &new);
         Ok(new.into_iter().zip(answers).filter_map(|(site, answer)| Some((site, answer.err()?))).collect())
     }

@@ -22,7 +22,8 @@ impl Tracer {
                 _ => {}
             }
         }
-        let alone = self.spaces.get(&space).is_some_and(|space| space.users == 1);
+        // Not the one from before: it may have executed another program until it was stopped.
+        let alone = self.space_of(pid).is_ok_and(|space| space.users == 1);
         if alone {
             match self.clear_space(pid) {
                 Err(error) if !is_gone(&error) => return Err(error),

@@ -147,7 +147,13 @@ impl Tracer {
             match self.report_of(tid)? {
                 Report::Stopped { signal, event } if wanted(signal, event) => return Ok(()),
                 // SIGSTOP, which cannot be blocked.
-                Report::Stopped { event: 0, signal } if signal != libc::SIGTRAP | 0x80 => kept.push(sys::siginfo(tid)?),
+                Report::Stopped { event: 0, signal } if signal != libc::SIGTRAP | 0x80 => {
+                    let info = sys::siginfo(tid)?;
+                    if info.is_synchronous() {
+                        return Err(Error::Call { tid, function: Address(sys::pc(tid)?) });
+                    }
+                    kept.push(info);
+                }
                 Report::Stopped { .. } => {}
                 end => {
                     self.reports.push_front((tid, end));

@@ -26,6 +26,7 @@ mod sys;
 mod thread;
 mod wait;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
 
@@ -37,6 +38,10 @@ use self::space::Space;
 use self::sys::Report;
 use self::thread::Thread;
 use crate::{Arch, Breakpoint, Error, Event, EventKind, Options, Pid, Process, Result, Stdio, Tid};
+
+thread_local! {
+    static HAS_SESSION: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The number of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,9 +80,13 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     pub(crate) fn new(options: Options) -> Result<Tracer> {
+        let notify = Notify::new()?;
+        if HAS_SESSION.replace(true) {
+            return Err(Error::SecondSession);
+        }
         Ok(Tracer {
             options,
-            notify: Notify::new()?,
+            notify,
             debuggees: BTreeMap::new(),
             threads: HashMap::new(),
             spaces: HashMap::new(),
@@ -204,5 +213,6 @@ impl Drop for Tracer {
             // What cannot be detached any more is gone.
             let _ = self.detach(pid);
         }
+        HAS_SESSION.set(false);
     }
 }

@@ -102,6 +102,10 @@ impl Tracer {
             return sys::listen(tid);
         }
         thread.state = State::Running;
+        if std::mem::take(&mut thread.again) {
+            sys::interrupt(tid)?;
+        }
+        let thread = self.thread(tid)?;
         if thread.step.is_some() || thread.entering {
             sys::step(tid, signal)
         } else if thread.loading || !thread.executions.is_empty() {

@@ -8,7 +8,7 @@ use super::Tracer;
 use super::space::SlotId;
 use super::status::{Disposition, Status};
 use super::sys::{self, SI_TKILL, SigInfo};
-use super::thread::{Interrupted, Step, Stop};
+use super::thread::{Interrupted, State, Step, Stop};
 use crate::{EventKind, Result, Signal, Tid};
 
 /// Results by which a system call asks the kernel to restart it (include/linux/errno.h): ERESTARTSYS, ERESTARTNOINTR,
@@ -80,7 +80,7 @@ impl Tracer {
                 let thread = self.thread_mut(tid)?;
                 thread.deferred.push(info);
                 thread.step.get_or_insert(Step { slot, probe: None });
-                thread.state = super::thread::State::Running;
+                thread.state = State::Running;
                 return sys::step(tid, 0);
             }
         }
@@ -197,6 +197,7 @@ impl Tracer {
         let registers = sys::registers(tid)?;
         let thread = self.thread_mut(tid)?;
         if entry {
+            thread.state = State::Stopped(Stop::InSyscall);
             thread.returning = match registers.cs {
                 // sigreturn, rt_sigreturn
                 USER32_CS => matches!(registers.orig_rax, 119 | 173),

@@ -167,10 +167,6 @@ impl Space {
         Some((slot, self.passing(slot)?.code().original(offset)?))
     }
 
-    pub(super) fn breakpoint(&self, id: BreakpointId) -> Option<&Breakpoint> {
-        self.breakpoints.get(id.0 as usize)?.as_ref()
-    }
-
     pub(super) fn breakpoint_mut(&mut self, id: BreakpointId) -> Option<&mut Breakpoint> {
         self.breakpoints.get_mut(id.0 as usize)?.as_mut()
     }

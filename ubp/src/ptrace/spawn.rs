@@ -21,59 +21,63 @@ impl Tracer {
         let starting = thread::spawn(move || start(command, from_parent, to_parent));
         let mut number = [0; 4];
         let read = from_child.read_exact(&mut number);
-        let seized = match read {
-            Ok(()) => {
-                let tid = Tid(i32::from_ne_bytes(number));
-                let options = OPTIONS | if self.options.exit_kill { EXIT_KILL } else { 0 };
-                sys::seize(tid, options).map(|()| tid)
-            }
+        let started = match read {
+            Ok(()) => self.start_seized(Tid(i32::from_ne_bytes(number)), &mut to_child),
             Err(error) => Err(Error::Spawn(error)),
         };
-        if seized.is_ok() {
-            to_child.write_all(&[1]).map_err(Error::Spawn)?;
-        }
         drop(to_child);
-        let result = starting.join().unwrap_or_else(|_| Err(std::io::Error::other("the starting thread failed")));
-        let mut child = match (result, &seized) {
-            (Ok(child), Ok(_)) => child,
-            (Ok(mut child), Err(_)) => {
-                // It was let go without being seized; it must not run.
+        let child = starting.join().unwrap_or_else(|_| Err(std::io::Error::other("the starting thread failed")));
+        match (child, started) {
+            (Ok(mut child), Ok(pid)) => {
+                let stdio =
+                    Stdio { stdin: child.stdin.take(), stdout: child.stdout.take(), stderr: child.stderr.take() };
+                self.adopt(pid, stdio)?;
+                Ok(pid)
+            }
+            (Ok(mut child), Err(error)) => {
+                // It could not be seized, and must not run.
                 let _ = child.kill();
                 let _ = child.wait();
-                return seized.map(|tid| Pid(tid.0));
+                Err(error)
             }
-            (Err(error), _) => {
-                if let Ok(tid) = seized {
-                    reap(tid);
-                }
-                return Err(Error::Spawn(error));
-            }
-        };
-        let pid = Pid(seized?.0);
-        let stdio = Stdio { stdin: child.stdin.take(), stdout: child.stdout.take(), stderr: child.stderr.take() };
-        self.adopt(pid, stdio)?;
-        Ok(pid)
+            (Err(error), _) => Err(Error::Spawn(error)),
+        }
     }
 
-    /// Takes over a program that is about to stop at exec.
-    fn adopt(&mut self, pid: Pid, stdio: Stdio) -> Result<()> {
-        let tid = pid.leader();
+    /// Seizes the child, which waits, and lets it execute the program.
+    fn start_seized(&self, tid: Tid, to_child: &mut std::io::PipeWriter) -> Result<Pid> {
+        let options = OPTIONS | if self.options.exit_kill { EXIT_KILL } else { 0 };
+        sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT)?;
+        to_child.write_all(&[1]).map_err(Error::Spawn)?;
         loop {
             match sys::wait_for(tid, true)? {
-                Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => break,
+                Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => {
+                    sys::set_options(tid, options)?;
+                    return Ok(Pid(tid.0));
+                }
+                // There is no such program: the standard library waits for the child's end to say so.
+                Some(Report::Stopped { event: libc::PTRACE_EVENT_EXIT, .. }) => {
+                    sys::detach(tid, 0)?;
+                    return Err(Error::NoSuchThread(tid));
+                }
                 // Signals sent before there is a program to get them.
                 Some(Report::Stopped { signal, event: 0 }) => sys::cont(tid, signal)?,
                 Some(Report::Stopped { .. }) => sys::cont(tid, 0)?,
-                Some(_) => return Err(Error::NoSuchProcess(pid)),
+                Some(_) => return Err(Error::NoSuchThread(tid)),
                 None => {}
             }
         }
+    }
+
+    /// Takes over a program that stands at its exec.
+    fn adopt(&mut self, pid: Pid, stdio: Stdio) -> Result<()> {
+        let tid = pid.leader();
         let process = match exec::read_process(pid) {
             Ok(process) => process,
             Err(error) => {
                 // SAFETY: kill takes numbers; the process is our child, not reaped yet.
                 unsafe { libc::kill(pid.0, libc::SIGKILL) };
-                reap(tid);
+                while let Ok(Some(Report::Stopped { .. }) | None) = sys::wait_for(tid, true) {}
                 return Err(error);
             }
         };
@@ -104,11 +108,4 @@ fn start(
     // SAFETY: between fork and exec only write and read are called, on descriptors that the closure owns.
     unsafe { command.pre_exec(move || wait()) };
     command.spawn()
-}
-
-/// Takes the end of a child that was seized and did not start.
-fn reap(tid: Tid) {
-    while let Ok(Some(Report::Stopped { .. }) | None) = sys::wait_for(tid, true) {
-        let _ = sys::cont(tid, 0);
-    }
 }

@@ -20,6 +20,8 @@ pub(super) struct Status {
     pub(super) process: i32,
     pub(super) tracer: i32,
     pub(super) state: u8,
+    /// Pending for the thread alone.
+    own_pending: u64,
     pending: u64,
     blocked: u64,
     ignored: u64,
@@ -38,7 +40,11 @@ impl Status {
                 "Tgid" => status.process = value.parse().unwrap_or(0),
                 "TracerPid" => status.tracer = value.parse().unwrap_or(0),
                 "State" => status.state = value.bytes().next().unwrap_or(0),
-                "SigPnd" | "ShdPnd" => status.pending |= set(),
+                "SigPnd" => {
+                    status.own_pending = set();
+                    status.pending |= status.own_pending;
+                }
+                "ShdPnd" => status.pending |= set(),
                 "SigBlk" => status.blocked = set(),
                 "SigIgn" => status.ignored = set(),
                 "SigCgt" => status.caught = set(),
@@ -58,6 +64,13 @@ impl Status {
         } else {
             Disposition::Fatal
         }
+    }
+
+    /// Whether a signal that an instruction raised waits to be delivered.
+    pub(super) fn trap_due(&self) -> bool {
+        const RAISED: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
+        let raised = RAISED.iter().fold(0, |set, &signal| set | Signal(signal).bit());
+        self.own_pending & !self.blocked & raised != 0
     }
 
     /// Whether a signal waits that will run a handler.

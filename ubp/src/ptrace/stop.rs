@@ -87,6 +87,9 @@ impl Tracer {
     /// An interruption, a job control stop or its end, or the first stop of a new thread.
     fn on_interruption(&mut self, tid: Tid, signal: i32) -> Result<()> {
         self.set_stop(tid, if signal == libc::SIGTRAP { Stop::Event } else { Stop::Group })?;
+        if self.trap_first(tid)? {
+            return Ok(());
+        }
         self.restart_interrupted_call(tid)?;
         self.note_seen(tid)?;
         let thread = self.thread_mut(tid)?;
@@ -117,6 +120,29 @@ impl Tracer {
             self.thread_mut(tid)?.seen = epoch;
         }
         Ok(())
+    }
+
+    /// An interruption is reported before a signal that the thread's last instruction raised, of which the thread may be at a
+    /// breakpoint or in a slot. Lets that signal come first, and says so.
+    fn trap_first(&mut self, tid: Tid) -> Result<bool> {
+        let thread = self.thread(tid)?;
+        let group = matches!(thread.stop(), Some(Stop::Group));
+        if group && thread.wanted == 0 && !thread.interrupted {
+            // When the job goes on it will come.
+            return Ok(false);
+        }
+        let pc = sys::pc(tid)?;
+        let space = self.space_of(thread.pid)?;
+        let concerned =
+            thread.step.is_some() || space.slot_at(pc).is_some() || space.find(pc.wrapping_sub(1)).is_some();
+        if !concerned || !super::status::Status::read(tid)?.trap_due() {
+            return Ok(false);
+        }
+        let thread = self.thread_mut(tid)?;
+        thread.state = State::Running;
+        thread.again = thread.interrupted;
+        sys::cont(tid, 0)?;
+        Ok(true)
     }
 
     /// Undoes what our interruption did to a system call that the kernel does not restart by itself: such calls return `EINTR`,

@@ -42,6 +42,10 @@ pub(super) fn seize(tid: Tid, options: c_int) -> Result<()> {
     ptrace(libc::PTRACE_SEIZE, "PTRACE_SEIZE", tid, 0, options as usize).map(drop)
 }
 
+pub(super) fn set_options(tid: Tid, options: c_int) -> Result<()> {
+    ptrace(libc::PTRACE_SETOPTIONS, "PTRACE_SETOPTIONS", tid, 0, options as usize).map(drop)
+}
+
 pub(super) fn interrupt(tid: Tid) -> Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, "PTRACE_INTERRUPT", tid, 0, 0).map(drop)
 }

@@ -22,9 +22,9 @@ pub(super) enum Stop {
     Event,
     /// The job control stop of its process.
     Group,
-    /// Something inside of a system call.
+    /// Something inside of a system call, or its beginning.
     InSyscall,
-    /// The beginning or end of a system call.
+    /// The end of a system call.
     Syscall,
 }
 
@@ -63,6 +63,8 @@ pub(super) struct Thread {
     pub(super) wanted: u32,
     /// The user asked for its interruption.
     pub(super) interrupted: bool,
+    /// Is to be interrupted again when it runs.
+    pub(super) again: bool,
     /// It has not reported yet that it exists.
     pub(super) new: bool,
     /// Waits in `vfork` for its child.
@@ -98,6 +100,7 @@ impl Thread {
             held: false,
             wanted: 0,
             interrupted: false,
+            again: false,
             new: false,
             vforking: false,
             loading: false,
