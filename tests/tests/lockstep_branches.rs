@@ -63,6 +63,10 @@ fn the_operand_size_prefix_truncates_as_this_vendor_does() {
         "6648c3",
         "6648ffd0",
     ] {
+        // The shorter forms are whole instructions on AMD only.
+        if insn::x86::decode(&lab.layout().instruction(text, lab.layout().site()), lab.mode()).is_err() {
+            continue;
+        }
         let case = Case::new(text, text).seeds(8).with(|s| {
             s.regs.rax = s.layout.code + THERE;
             s.poke(s.regs.rsp, &(s.layout.code + THERE).to_le_bytes());

@@ -16,6 +16,23 @@ pub enum Plan {
 }
 
 /// Plans for `insn` at the address `pc`.
+///
+/// ```
+/// use insn::x86::{Mode, decode};
+/// use stepping::x86::{Exit, Plan, Progress, plan};
+///
+/// // `mov 0x100(%rip), %rax` at 0x1000, with a slot at 0x2000.
+/// let insn = decode(&[0x48, 0x8b, 0x05, 0x00, 0x01, 0x00, 0x00], Mode::INTEL_64)?;
+/// let Plan::Slot(slot) = plan(&insn, 0x1000) else { panic!("neither a branch nor refused") };
+/// let code = slot.assemble(0x2000)?;
+/// assert_eq!(code.exit, Exit::Jump);
+/// assert_eq!(code.bytes[..7], [0x48, 0x8b, 0x05, 0x00, 0xf1, 0xff, 0xff]);
+///
+/// // A thread that stops behind the copy is at 0x1007.
+/// let place = code.original(7).expect("the end of the copy");
+/// assert_eq!((place.pc, place.progress), (0x1007, Progress::After));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn plan(insn: &Insn, pc: u64) -> Plan {
     match class(insn) {
         Class::Nop
