@@ -54,17 +54,14 @@ impl Draft {
 
     /// Says what the address after the bytes written so far means.
     pub(super) fn mark(&mut self, pc: u64, progress: Progress, register: Option<(Reg, u64)>) {
-        let place = (self.len, Place { pc, progress, register });
-        if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
-            *free = Some(place);
-        }
+        self.mark_at(self.len, Place { pc, progress, register });
     }
 
     /// Says what an offset means.
-    pub(super) fn mark_at(&mut self, offset: u8, pc: u64, progress: Progress) {
-        let len = core::mem::replace(&mut self.len, offset);
-        self.mark(pc, progress, None);
-        self.len = len;
+    pub(super) fn mark_at(&mut self, offset: u8, place: Place) {
+        if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
+            *free = Some((offset, place));
+        }
     }
 
     /// Distance from `offset` in the slot to `to`, where 32 bits hold it. i386 addresses wrap, so there they always do.

@@ -9,7 +9,7 @@ use insn::x86::{Bits, Insn};
 
 use super::Refusal;
 use super::class::{Class, Destination, branch_size, class, next, wrap};
-use super::slot::{Code, Exit, Progress};
+use super::slot::{Code, Exit, Place, Progress};
 use draft::Draft;
 
 pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
@@ -82,6 +82,7 @@ fn near_branch(mut draft: Draft, insn: &Insn, pc: u64, to: Destination, exit: Ex
 fn restart(draft: &mut Draft, insn: &Insn, pc: u64) {
     let prefixes = insn.len().saturating_sub(2);
     if prefixes > 0 {
-        draft.mark_at(prefixes as u8, wrap(insn, pc.wrapping_add(prefixes as u64)), Progress::Before);
+        let pc = wrap(insn, pc.wrapping_add(prefixes as u64));
+        draft.mark_at(prefixes as u8, Place { pc, progress: Progress::Before, register: None });
     }
 }
