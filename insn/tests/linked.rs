@@ -72,6 +72,7 @@ extern "C" fn entry(bytes: *const u8, len: usize, bits: u8, amd: bool, lenient: 
     hide(insn.writes());
     hide(insn.flags_read());
     hide(insn.flags_written());
+    hide(insn.effects());
 }
 "#;
 

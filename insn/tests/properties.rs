@@ -51,6 +51,10 @@ fn ask(insn: &Insn) -> impl PartialEq + std::fmt::Debug + use<> {
     let values = (insn.displacement(), insn.immediate(), insn.immediate2(), insn.memory(), insn.implicit_memory());
     let flow = (insn.flow(), insn.target(), insn.target_address(u64::MAX - 3), insn.rip_relative_address(u64::MAX));
     let registers = (insn.reads(), insn.writes(), insn.flags_read(), insn.flags_written());
+    let effects = insn.effects();
+    assert_eq!((effects.reads, effects.writes, effects.flags_read, effects.flags_written), registers);
+    assert_eq!((effects.memory, effects.implicit_memory), (insn.memory(), insn.implicit_memory()));
+    assert_eq!(effects.operand_size, insn.operand_size());
     (fields, operands, values, flow, registers)
 }
 

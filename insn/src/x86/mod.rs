@@ -2,6 +2,7 @@
 
 mod address;
 mod decode;
+mod effects;
 mod entry;
 mod error;
 mod fields;
@@ -18,6 +19,7 @@ mod regs;
 mod validity;
 mod vector;
 
+pub use effects::Effects;
 pub use error::{Error, ErrorKind};
 pub use fields::{Encoding, Field, Map, Prefixes};
 pub use insn::Insn;

@@ -100,26 +100,28 @@ impl Insn {
     /// to it or saves it, [`Reg::SSP`] with calls and returns; x87 instructions that use the register stack read and write
     /// all of mm0 to mm7. Of the segments that memory operands use only fs and gs count, as their bases.
     pub fn reads(&self) -> RegSet {
-        let form = self.form();
+        self.reads_by(&self.form())
+    }
+    pub(super) fn reads_by(&self, form: &Form) -> RegSet {
         let mut set = RegSet::from_bits(form.implicit().0);
         for operand in form.operands().filter(|o| o.is_read()) {
-            set = set.union(self.operand_registers(&form, operand));
+            set = set.union(self.operand_registers(form, operand));
         }
-        if let Some(mask) = self.masking(&form) {
+        if let Some(mask) = self.masking(form) {
             set = set.with(mask);
             let merging = self.p2 & 0x80 == 0 && form.has(attr::MERGES);
             for destination in form.operands().take(usize::from(merging)) {
-                set = set.union(self.operand_registers(&form, destination));
+                set = set.union(self.operand_registers(form, destination));
             }
         }
-        set = set.union(self.address_registers(&form));
-        if self.is_repeated(&form) {
+        set = set.union(self.address_registers(form));
+        if self.is_repeated(form) {
             set = set.with(Reg::RCX);
             if matches!(self.opcode, 0xac | 0xad) {
                 set = set.with(Reg::RAX);
             }
         }
-        if self.flags_read_by(&form).is_empty() { set } else { set.with(Reg::FLAGS) }
+        if self.flags_read_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
     /// Registers of the addresses of memory operands.
     fn address_registers(&self, form: &Form) -> RegSet {
@@ -144,15 +146,17 @@ impl Insn {
     /// A 32-bit write to a general register clears its upper half. Members as in [`Insn::reads`]: [`Reg::FLAGS`] where
     /// [`Insn::flags_written`] is not empty, [`Reg::RIP`] where the flow may leave the next instruction.
     pub fn writes(&self) -> RegSet {
-        let form = self.form();
+        self.writes_by(&self.form())
+    }
+    pub(super) fn writes_by(&self, form: &Form) -> RegSet {
         let mut set = RegSet::from_bits(form.implicit().1);
         for operand in form.operands().filter(|o| o.is_written()) {
-            set = set.union(self.operand_registers(&form, operand));
+            set = set.union(self.operand_registers(form, operand));
         }
-        if let Some(mask) = self.masking(&form).filter(|_| form.has(attr::MASK_CLEARED)) {
+        if let Some(mask) = self.masking(form).filter(|_| form.has(attr::MASK_CLEARED)) {
             set = set.with(mask);
         }
-        if self.is_repeated(&form) {
+        if self.is_repeated(form) {
             set = set.with(Reg::RCX);
         }
         for (segment, base) in [(Reg::FS, Reg::FS_BASE), (Reg::GS, Reg::GS_BASE)] {
@@ -160,13 +164,13 @@ impl Insn {
                 set = set.with(base);
             }
         }
-        if self.flags_written_by(&form).is_empty() { set } else { set.with(Reg::FLAGS) }
+        if self.flags_written_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
     /// Flags read. That a shift by cl leaves them alone when cl is 0 does not make them read.
     pub fn flags_read(&self) -> Flags {
         self.flags_read_by(&self.form())
     }
-    fn flags_read_by(&self, form: &Form) -> Flags {
+    pub(super) fn flags_read_by(&self, form: &Form) -> Flags {
         let flags = Flags::from_bits(form.flags().0);
         if form.has(attr::SCC) {
             return flags.union(self.scc_flags());
@@ -184,7 +188,7 @@ impl Insn {
     pub fn flags_written(&self) -> Flags {
         self.flags_written_by(&self.form())
     }
-    fn flags_written_by(&self, form: &Form) -> Flags {
+    pub(super) fn flags_written_by(&self, form: &Form) -> Flags {
         if form.has(attr::NF) && self.is_evex() && self.p2 & 4 != 0 {
             return Flags::EMPTY;
         }
