@@ -42,13 +42,13 @@ fn run(mut lab: Lab, cases: u64) {
 
 #[test]
 fn random_64_bit_instructions_do_what_they_do_in_place() {
-    run(Lab::x86_64(), 4000);
+    run(Lab::x86_64(), 10_000);
 }
 
 #[test]
 fn random_32_bit_instructions_do_what_they_do_in_place() {
     match Lab::i386() {
-        Ok(lab) => run(lab, 2000),
+        Ok(lab) => run(lab, 5000),
         Err(error) => skip("random_32_bit_instructions_do_what_they_do_in_place", error),
     }
 }

@@ -148,15 +148,25 @@ fn a_probed_sigreturn_goes_back_to_the_interrupted_code() {
 }
 
 #[test]
-fn execve_replaces_the_program() {
+fn execve_replaces_the_program_or_returns() {
     let mut lab = Lab::x86_64();
-    // Of a path that is not there: the call returns.
-    let case = Case::new("execve", "0f05").with(|s| {
-        s.regs.rax = 59;
-        s.poke(s.layout.data, b"/nonexistent/program\0");
-        [s.regs.rdi, s.regs.rsi, s.regs.rdx] = [s.layout.data, 0, 0];
-    });
-    lab.check(&case).all(Way::Boosted).ended(libc::SIGTRAP);
+    for (program, signal) in [(&b"/proc/self/exe\0"[..], 0), (b"/nonexistent/program\0", libc::SIGTRAP)] {
+        let case = Case::new("execve", "0f05").seeds(1).with(|s| {
+            s.regs.rax = 59;
+            s.poke(s.layout.data, program);
+            [s.regs.rdi, s.regs.rsi, s.regs.rdx] = [s.layout.data, 0, 0];
+        });
+        lab.check(&case).all(Way::Boosted).ended(signal);
+    }
+}
+
+#[test]
+fn exit_ends_the_process_with_its_status() {
+    let mut lab = Lab::x86_64();
+    for text in ["0f05", "2e0f05"] {
+        let case = Case::new("exit_group", text).seeds(1).with(|s| [s.regs.rax, s.regs.rdi] = [231, 42]);
+        lab.check(&case).all(Way::Boosted).ended(0);
+    }
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Child {
         let process = command.spawn()?;
         let pid = pid_t::try_from(process.id()).map_err(Error::other)?;
         sys::wait(pid)?;
-        sys::kill_with_tracer(pid)?;
+        sys::set_options(pid)?;
         let memory = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
         let child = Child { pid, bits, process, memory };
         child.map(layout)?;

@@ -12,9 +12,11 @@ const RF: u64 = 1 << 16;
 pub(super) enum Stop {
     Signal { number: i32, code: i32, address: u64 },
     Exited(i32),
+    Executed,
     Killed(i32),
 }
 
+/// The end of a run; without a state where the program has ended or made way for another.
 pub(super) struct Ending {
     pub(super) stop: Stop,
     pub(super) state: Option<State>,

@@ -111,11 +111,15 @@ impl Lab {
             self.child.write(probe.site, &[0xcc]);
         }
         self.child.load(state)?;
-        let ending = self.finish(probe, case);
+        let ending = self.finish(probe, case)?;
+        if ending.state.is_none() {
+            self.child = Child::spawn(self.bits, self.layout)?;
+            return Ok(ending);
+        }
         for (address, bytes) in program {
             self.child.write(*address, &vec![0xcc; bytes.len()]);
         }
-        ending
+        Ok(ending)
     }
 
     /// Lets the program run to its end, and past its probed instruction as the plan says.
@@ -129,6 +133,9 @@ impl Lab {
             }
             if libc::WIFSIGNALED(status) {
                 return Ok(Ending { stop: Stop::Killed(libc::WTERMSIG(status)), state: None });
+            }
+            if status >> 16 == libc::PTRACE_EVENT_EXEC {
+                return Ok(Ending { stop: Stop::Executed, state: None });
             }
             let signal = libc::WSTOPSIG(status);
             if case.forwarded.contains(&signal) {

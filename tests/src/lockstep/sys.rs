@@ -55,8 +55,14 @@ pub(super) fn step(pid: pid_t) -> Result<()> {
     ptrace(libc::PTRACE_SINGLESTEP, pid, 0, std::ptr::null_mut())
 }
 
-pub(super) fn kill_with_tracer(pid: pid_t) -> Result<()> {
-    ptrace(libc::PTRACE_SETOPTIONS, pid, 0, std::ptr::without_provenance_mut(libc::PTRACE_O_EXITKILL as usize))
+/// Ties the child's life to ours, and tells an exec from other traps.
+pub(super) fn set_options(pid: pid_t) -> Result<()> {
+    ptrace(
+        libc::PTRACE_SETOPTIONS,
+        pid,
+        0,
+        std::ptr::without_provenance_mut((libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACEEXEC) as usize),
+    )
 }
 
 /// To be called in the child between fork and exec.
