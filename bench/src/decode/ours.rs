@@ -17,8 +17,9 @@ pub(super) fn flow(code: &[u8], tally: &mut Tally) {
 
 pub(super) fn full(code: &[u8], tally: &mut Tally) {
     sweep(code, tally, |insn| {
-        let registers = insn.reads().bits() ^ insn.writes().bits().rotate_left(1);
-        let flags = insn.flags_read().bits() ^ insn.flags_written().bits().rotate_left(1);
+        let effects = insn.effects();
+        let registers = effects.reads.bits() ^ effects.writes.bits().rotate_left(1);
+        let flags = effects.flags_read.bits() ^ effects.flags_written.bits().rotate_left(1);
         flow_and_target(insn) ^ registers as u64 ^ (registers >> 64) as u64 ^ u64::from(flags)
     });
 }

@@ -31,20 +31,20 @@ impl Insn {
         self.memory_of(&self.form())
     }
     pub(super) fn memory_of(&self, form: &Form) -> Option<Memory> {
+        if self.shape & (shape::MOFFS | shape::MODRM) == 0 || self.is_register_form() {
+            return None;
+        }
         let (access, size) = form.memory();
         let mut memory = self.at(None, access, self.memory_size(form, size));
         if self.shape & shape::MOFFS != 0 {
             memory.displacement = self.immediate()?.value;
         } else {
             let modrm = self.modrm()?;
-            if self.is_register_form() {
-                return None;
-            }
             if let Some(field) = self.displacement() {
                 let scale = if field.size == 1 { self.displacement_scale(form, memory.size) } else { 1 };
                 memory.displacement = field.value.wrapping_mul(scale);
             }
-            let vector = form.operands().any(|o| o.place == place::MV);
+            let vector = self.space >= space::VEX && form.operands().any(|o| o.place == place::MV);
             if self.address_size() == 2 {
                 address_16(modrm, &mut memory);
             } else {
@@ -144,8 +144,12 @@ impl Insn {
         self.implicit_memory_of(&self.form())
     }
     pub(super) fn implicit_memory_of(&self, form: &Form) -> [Option<Memory>; 2] {
-        if form.operands().any(|o| matches!(o.place, place::X | place::Y)) {
+        // What F2 and F3 repeat are the string instructions.
+        if form.has(attr::REP) {
             return self.string_memory(form);
+        }
+        if form.implicit_memory() == 0 {
+            return [None; 2];
         }
         let n = u16::from(self.size_of(form));
         let push = |size: u16| self.stack(-i64::from(size), size, Access::Write);

@@ -26,13 +26,16 @@ impl Insn {
     /// All effects with one look into the cold tables; cheaper than two of the accessors.
     pub fn effects(&self) -> Effects {
         let form = self.form();
+        let memory = self.memory_of(&form);
+        let implicit_memory = self.implicit_memory_of(&form);
+        let [first, second] = implicit_memory;
         Effects {
-            reads: self.reads_by(&form),
+            reads: self.reads_by(&form, [memory, first, second]),
             writes: self.writes_by(&form),
             flags_read: self.flags_read_by(&form),
             flags_written: self.flags_written_by(&form),
-            memory: self.memory_of(&form),
-            implicit_memory: self.implicit_memory_of(&form),
+            memory,
+            implicit_memory,
             operand_size: self.size_of(&form),
         }
     }

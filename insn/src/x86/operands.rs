@@ -3,7 +3,7 @@
 use super::form::{Form, Operand, attr, place};
 use super::general::space;
 use super::insn::{ext, shape};
-use super::{Bits, Flags, Insn, Prefixes, Reg, RegSet, Vendor};
+use super::{Bits, Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
 
 impl Insn {
     /// Whether modrm.rm is a vector register named with EVEX's X as fifth bit.
@@ -100,9 +100,11 @@ impl Insn {
     /// to it or saves it, [`Reg::SSP`] with calls and returns; x87 instructions that use the register stack read and write
     /// all of mm0 to mm7. Of the segments that memory operands use only fs and gs count, as their bases.
     pub fn reads(&self) -> RegSet {
-        self.reads_by(&self.form())
+        let form = self.form();
+        let [first, second] = self.implicit_memory_of(&form);
+        self.reads_by(&form, [self.memory_of(&form), first, second])
     }
-    pub(super) fn reads_by(&self, form: &Form) -> RegSet {
+    pub(super) fn reads_by(&self, form: &Form, memory: [Option<Memory>; 3]) -> RegSet {
         let mut set = RegSet::from_bits(form.implicit().0);
         for operand in form.operands().filter(|o| o.is_read()) {
             set = set.union(self.operand_registers(form, operand));
@@ -114,7 +116,7 @@ impl Insn {
                 set = set.union(self.operand_registers(form, destination));
             }
         }
-        set = set.union(self.address_registers(form));
+        set = set.union(self.address_registers(memory));
         if self.is_repeated(form) {
             set = set.with(Reg::RCX);
             if matches!(self.opcode, 0xac | 0xad) {
@@ -124,12 +126,11 @@ impl Insn {
         if self.flags_read_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
     /// Registers of the addresses of memory operands.
-    fn address_registers(&self, form: &Form) -> RegSet {
+    fn address_registers(&self, memory: [Option<Memory>; 3]) -> RegSet {
         // `lea` computes no linear address.
         let lea = self.space == space::ONE_BYTE && self.opcode == 0x8d;
         let mut set = RegSet::EMPTY;
-        let [first, second] = self.implicit_memory_of(form);
-        for memory in [self.memory_of(form), first, second].into_iter().flatten() {
+        for memory in memory.into_iter().flatten() {
             for reg in [memory.base, memory.index].into_iter().flatten() {
                 set = set.with(reg);
             }
