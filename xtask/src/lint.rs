@@ -12,7 +12,7 @@ use crate::run;
 /// The most lines that a source file may have.
 const MOST_LINES: usize = 800;
 /// Stands in the first lines of files that a generator writes.
-const GENERATED: &str = "@generated";
+const GENERATED: &str = "Written by `cargo xtask gen`";
 
 /// The lanes.
 pub(crate) fn lanes() -> Vec<Lane> {

@@ -24,7 +24,7 @@ pub struct Report {
     pub refused: u64,
     /// Accepted by the decoder, #UD on this processor, and explained by the list.
     pub explained: u64,
-    /// Not compared, for the reason that [`excluded`] gives.
+    /// Not compared, because a hypervisor answers in the place of the processor.
     pub excluded: u64,
     /// Decoded by the processor with another length: bytes, our length, its length.
     pub wrong_lengths: Vec<(Vec<u8>, usize, usize)>,
