@@ -9,3 +9,8 @@ mod skip;
 
 pub use random::Random;
 pub use skip::skip;
+
+/// The examples of README.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
