@@ -47,32 +47,37 @@ impl Tracer {
     }
 
     fn next_report(&mut self, block: bool) -> Result<Option<(Tid, Report)>> {
-        if let Some(report) = self.reports.pop_front() {
-            return Ok(Some(report));
-        }
         loop {
-            let foreign = self.collect(block)?;
             if let Some(report) = self.reports.pop_front() {
                 return Ok(Some(report));
             }
-            if !block || (!foreign && self.threads.is_empty()) {
+            let more = self.fill(block)?;
+            if !more && self.reports.is_empty() {
                 return Ok(None);
             }
-            if foreign {
-                // A child that is not ours stands first in the kernel's list: look at ours one by one, and sleep until SIGCHLD.
-                self.notify.clear();
-                self.collect_each()?;
-                if self.reports.is_empty() {
-                    self.notify.block();
-                }
-            }
         }
+    }
+
+    /// Takes what the kernel has to report; where `block`, waits until that is something. Says whether there may be more.
+    fn fill(&mut self, block: bool) -> Result<bool> {
+        let before = self.reports.len();
+        let foreign = self.collect(block)?;
+        if !foreign || !block {
+            return Ok(block && !self.threads.is_empty());
+        }
+        // A child that is not ours stands first in the kernel's list: look at ours one by one, and sleep until SIGCHLD.
+        self.notify.clear();
+        self.collect_each()?;
+        if self.reports.len() == before {
+            self.notify.block();
+        }
+        Ok(true)
     }
 
     /// Takes what is there, blocking for the first. Says whether a child that is not ours is in the way.
     fn collect(&mut self, block: bool) -> Result<bool> {
         let mut block = block;
-        while self.reports.len() < BATCH {
+        for _ in 0..BATCH {
             let Some(tid) = sys::peek_any(block)? else { return Ok(false) };
             if !self.threads.contains_key(&tid) && !self.is_ours(tid) {
                 if !block {
@@ -117,20 +122,22 @@ impl Tracer {
         Status::read(tid).is_ok_and(|status| status.tracer == sys::own_tid())
     }
 
-    /// The next report of one thread, in the order of the kernel.
+    /// The next report of one thread, in the order of the kernel. Reports of others are taken on the way: the end of a first
+    /// thread is only told when those of all others were taken.
     pub(super) fn report_of(&mut self, tid: Tid) -> Result<Report> {
-        if let Some(report) = self.early.remove(&tid) {
-            return Ok(report);
-        }
-        if let Some(at) = self.reports.iter().position(|report| report.0 == tid)
-            && let Some((_, report)) = self.reports.remove(at)
-        {
-            return Ok(report);
-        }
         loop {
-            if let Some(report) = sys::wait_for(tid, true)? {
+            if let Some(report) = self.early.remove(&tid) {
                 return Ok(report);
             }
+            if let Some(at) = self.reports.iter().position(|report| report.0 == tid)
+                && let Some((_, report)) = self.reports.remove(at)
+            {
+                return Ok(report);
+            }
+            if let Some(report) = sys::wait_for(tid, false)? {
+                return Ok(report);
+            }
+            self.fill(true)?;
         }
     }
 }

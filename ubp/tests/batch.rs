@@ -1,0 +1,107 @@
+//! Very many breakpoints at once.
+
+mod common;
+
+use common::*;
+use insn::x86::Reg;
+use ubp::{Address, BreakpointId, EventKind, Session, Spec};
+
+#[test]
+fn a_hundred_thousand_sites_are_each_hit_once_and_leave_nothing_behind() {
+    let program = build("code", &[]);
+    let plain = undisturbed(&program, &["many"]);
+    let mut session = Session::new().unwrap();
+    let pid = session.spawn(piped(&program, &["many"])).unwrap();
+    let (made, done) = (symbol(&session, pid, "made"), symbol(&session, pid, "done"));
+    let answers = session.insert(pid, &[Spec::event(made), Spec::event(done)]).unwrap();
+    let (made, done) = (answers[0].unwrap(), answers[1].unwrap());
+    session.resume(pid.leader()).unwrap();
+    let mut ids: Vec<BreakpointId> = Vec::new();
+    let mut code = Address(0);
+    let mut before = Vec::new();
+    let outcome = run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Hit(id) if id == made => {
+            let registers = session.registers(event.tid).unwrap();
+            code = Address(registers.get(Reg::RDI).unwrap());
+            before = vec![0; registers.get(Reg::RSI).unwrap() as usize];
+            session.read_memory(pid, code, &mut before).unwrap();
+            let lengths = [2, 3, 3, 2, 3].into_iter().cycle();
+            let sites = lengths.scan(code.0, |at, length| Some(std::mem::replace(at, *at + length)));
+            let mut specs: Vec<Spec> = sites.take(100_000).map(|at| Spec::count(Address(at))).collect();
+            // Order is no matter.
+            specs.reverse();
+            let clock = std::time::Instant::now();
+            ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+            println!("inserted in {:?}", clock.elapsed());
+            let mut shown = vec![0; before.len()];
+            session.read_memory(pid, code, &mut shown).unwrap();
+            assert!(shown == before, "our bytes are shown");
+        }
+        EventKind::Hit(id) if id == done => {
+            for id in &ids {
+                assert_eq!(session.breakpoint(pid, *id).unwrap().hits(), 1);
+            }
+            let clock = std::time::Instant::now();
+            session.remove(pid, &ids).unwrap();
+            println!("removed in {:?}", clock.elapsed());
+            let mut raw = vec![0; before.len()];
+            let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+            std::os::unix::fs::FileExt::read_exact_at(&memory, &mut raw, code.0).unwrap();
+            assert!(raw == before, "our bytes are left");
+            assert_eq!(session.breakpoints(pid).count(), 2);
+        }
+        _ => {}
+    });
+    assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
+}
+
+#[test]
+fn inserting_and_removing_again_and_again_while_threads_run_keeps_every_count() {
+    let program = build("threads", &[]);
+    let plain = undisturbed(&program, &["3000", "0"]);
+    let mut options = ubp::Options::default();
+    options.threads = false;
+    let mut session = Session::with_options(options).unwrap();
+    let pid = session.spawn(piped(&program, &["3000", "0"])).unwrap();
+    let base = load_address(&session, pid);
+    let hot = instructions(&program, "hot");
+    let leaf = symbol(&session, pid, "leaf");
+    let counted = session.insert(pid, &[Spec::count(leaf)]).unwrap()[0].unwrap();
+    let specs: Vec<Spec> = hot.iter().map(|at| Spec::count(Address(base + at))).collect();
+    let mut out = session.take_stdio(pid).stdout.unwrap();
+    session.resume(pid.leader()).unwrap();
+    let (mut rounds, mut hits) = (0, 0);
+    let mut ids: Vec<BreakpointId> = Vec::new();
+    loop {
+        if session.process(pid).is_some() {
+            if ids.is_empty() {
+                // At the end of the process its memory goes before the news of it come.
+                ids = session.insert(pid, &specs).unwrap().into_iter().filter_map(Result::ok).collect();
+            } else {
+                session.remove(pid, &std::mem::take(&mut ids)).unwrap();
+            }
+            rounds += 1;
+        }
+        // A few reports, then the next change.
+        let mut ended = false;
+        for _ in 0..20 {
+            match session.poll().unwrap() {
+                Some(event) if matches!(event.kind, EventKind::Exited(0)) => {
+                    hits = session.breakpoint(pid, counted).unwrap().hits();
+                    ended = true;
+                }
+                Some(event) if event.is_held() => session.resume(event.tid).unwrap(),
+                Some(event) => panic!("{event:?}"),
+                None => {}
+            }
+        }
+        if ended {
+            break;
+        }
+    }
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut out, &mut text).unwrap();
+    assert_eq!(text, plain.stdout);
+    assert_eq!(hits, 8 * 3000);
+    assert!(rounds > 10);
+}

@@ -1,0 +1,156 @@
+//! Code in anonymous, shared, writable and kernel-provided memory, and in libraries that come and go.
+
+mod common;
+
+use common::*;
+use insn::x86::Reg;
+use ubp::{Address, EventKind, InsertReason, Session, Spec};
+
+/// Runs one case of code.c; when it calls `made(code, size)`, `at_made` inserts what it wants.
+fn case(name: &str, mut at_made: impl FnMut(&mut Session, ubp::Pid, Address), expected_hits: u64) {
+    let program = build("code", &[]);
+    let plain = undisturbed(&program, &[name]);
+    let mut session = Session::new().unwrap();
+    let pid = session.spawn(piped(&program, &[name])).unwrap();
+    let made = symbol(&session, pid, "made");
+    let ids = session.insert(pid, &[Spec::event(made)]).unwrap();
+    let made = ids[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    let mut hits = 0;
+    let outcome = run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Hit(id) if id == made => {
+            let code = session.registers(event.tid).unwrap().get(Reg::RDI).unwrap();
+            at_made(session, pid, Address(code));
+        }
+        EventKind::Exited(_) => hits = session.breakpoints(pid).filter(|b| b.id() != made).map(|b| b.hits()).sum(),
+        _ => {}
+    });
+    assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
+    assert_eq!(exit_of(&outcome), EventKind::Exited(0));
+    assert_eq!(hits, expected_hits);
+}
+
+/// Breakpoints on both instructions of the code, and on nothing else.
+fn both(session: &mut Session, pid: ubp::Pid, code: Address) {
+    for answer in session.insert(pid, &[Spec::count(code), Spec::count(code + 3)]).unwrap() {
+        answer.unwrap();
+    }
+    let mut bytes = [0; 4];
+    assert_eq!(session.read_memory(pid, code, &mut bytes).unwrap(), 4);
+    assert_eq!(bytes, [0x8d, 0x47, 0x05, 0xc3], "our bytes are not shown");
+}
+
+#[test]
+fn made_code_is_counted_and_what_replaces_it_is_left_alone() {
+    case("jit", both, 4);
+}
+
+#[test]
+fn code_in_shared_memory_is_counted() {
+    case("shared", both, 2);
+}
+
+#[test]
+fn anonymous_read_only_code_is_counted() {
+    case("read_only", both, 2);
+}
+
+#[test]
+fn calls_of_a_function_of_the_vdso_are_counted() {
+    let insert = |session: &mut Session, pid, base: Address| {
+        // The entry of clock_gettime, by its dynamic symbol.
+        let map = session.process(pid).unwrap().maps().unwrap();
+        let vdso = map.iter().find(|map| map.contains(base)).unwrap();
+        let mut image = vec![0; (vdso.end - vdso.start) as usize];
+        session.read_memory(pid, base, &mut image).unwrap();
+        let copy = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("vdso.so");
+        std::fs::write(&copy, &image).unwrap();
+        let output = std::process::Command::new("nm").arg("-D").arg(&copy).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line =
+            text.lines().find(|line| line.ends_with("clock_gettime@@LINUX_2.6") && !line.contains("__")).unwrap();
+        let entry = u64::from_str_radix(line.split_whitespace().next().unwrap(), 16).unwrap();
+        session.insert(pid, &[Spec::count(base + entry)]).unwrap()[0].unwrap();
+    };
+    case("vdso", insert, 100);
+}
+
+#[test]
+fn a_library_is_reported_before_its_constructors_run_each_time_it_is_loaded() {
+    let program = build("code", &["-ldl"]);
+    let library = build("plugin", &["-shared", "-fPIC"]);
+    let path = library.to_str().unwrap();
+    let plain = undisturbed(&program, &["load", path]);
+    assert_eq!(plain.stdout, b"plugin 81\nplugin 82\nplugin 83\n");
+    let plugged = symbols(&library)["plugged"];
+    let mut session = Session::new().unwrap();
+    let pid = session.spawn(piped(&program, &["load", path])).unwrap();
+    session.resume(pid.leader()).unwrap();
+    let (mut loads, mut ids) = (0, Vec::new());
+    let outcome = run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Loaded => {
+            let maps = session.process(pid).unwrap().maps().unwrap();
+            let Some(map) = maps.iter().find(|map| map.path.as_deref() == Some(&library)) else { return };
+            let at = Address(map.start.0 - map.offset + plugged);
+            let id = session.insert(pid, &[Spec::count(at)]).unwrap()[0].unwrap();
+            if !ids.contains(&id) {
+                loads += 1;
+                ids.push(id);
+            }
+        }
+        EventKind::Exited(_) => {
+            let hits: Vec<u64> = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).collect();
+            assert_eq!(hits, [3, 3, 3], "constructor and two calls");
+        }
+        _ => {}
+    });
+    assert_eq!(loads, 3);
+    assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
+}
+
+#[test]
+fn libraries_of_the_program_are_reported_before_any_of_their_code_runs() {
+    let library = build("plugin", &["-shared", "-fPIC"]);
+    let name = format!("-l:{}", library.file_name().unwrap().to_str().unwrap());
+    let directory = library.parent().unwrap().to_str().unwrap();
+    let flags = ["-Wl,--no-as-needed", &format!("-L{directory}"), &name, &format!("-Wl,-rpath,{directory}")];
+    let program = build("loop", &flags);
+    let plugged = symbols(&library)["plugged"];
+    let mut session = Session::new().unwrap();
+    let pid = session.spawn(piped(&program, &["5"])).unwrap();
+    session.resume(pid.leader()).unwrap();
+    let mut id = None;
+    run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Loaded if id.is_none() => {
+            let maps = session.process(pid).unwrap().maps().unwrap();
+            let found = maps.iter().find(|map| map.execute && map.path.as_deref() == Some(&library));
+            if let Some(map) = found {
+                let first = maps.iter().find(|map| map.path.as_deref() == Some(&library)).unwrap();
+                assert!(first.start <= map.start);
+                id = Some(session.insert(pid, &[Spec::count(Address(first.start.0 + plugged))]).unwrap()[0].unwrap());
+            }
+        }
+        EventKind::Exited(_) => assert_eq!(session.breakpoint(pid, id.unwrap()).unwrap().hits(), 1, "the constructor"),
+        _ => {}
+    });
+    assert!(id.is_some());
+}
+
+#[test]
+fn what_cannot_carry_a_breakpoint_is_refused_with_address_and_reason() {
+    let program = build("loop", &[]);
+    let mut session = Session::new().unwrap();
+    let pid = session.spawn(piped(&program, &["5"])).unwrap();
+    let maps = session.process(pid).unwrap().maps().unwrap();
+    let data = maps.iter().find(|map| !map.execute && map.read).unwrap().start;
+    let vsyscall = Address(0xffff_ffff_ff60_0000);
+    let work = symbol(&session, pid, "work");
+    let addresses = [Address(0x10), data, vsyscall, work];
+    let specs = addresses.map(Spec::count);
+    let answers = session.insert(pid, &specs).unwrap();
+    let reasons: Vec<_> = answers.iter().map(|answer| answer.err().map(|error| error.reason)).collect();
+    let expected =
+        if maps.iter().any(|map| map.contains(vsyscall)) { InsertReason::NotWritable } else { InsertReason::NotMapped };
+    assert_eq!(reasons, [Some(InsertReason::NotMapped), Some(InsertReason::NotExecutable), Some(expected), None]);
+    assert_eq!(answers[0].unwrap_err().address, Address(0x10));
+}

@@ -1,0 +1,121 @@
+// Code in unusual places. The first argument names the case, the second a library.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef int (*function)(int);
+static volatile long sink;
+
+// lea 5(%rdi), %eax; ret
+static const unsigned char add5[] = {0x8d, 0x47, 0x05, 0xc3};
+static const unsigned char add9[] = {0x8d, 0x47, 0x09, 0xc3};
+
+__attribute__((noinline)) void made(void *code, long size) {
+    __asm__ volatile("" ::"r"(code), "r"(size) : "memory");
+    sink = size;
+}
+
+__attribute__((noinline)) void done(void) { sink = 0; }
+
+static void *map(int protection, int flags) {
+    void *code = mmap(0, 4096, protection, flags | MAP_ANONYMOUS, -1, 0);
+    if (code == MAP_FAILED) abort();
+    return code;
+}
+
+// Writable and executable, changed by the program after the breakpoint stands elsewhere in the page.
+static void jit_case(void) {
+    unsigned char *code = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE);
+    memcpy(code, add5, sizeof add5);
+    made(code, sizeof add5);
+    int first = ((function)code)(1);
+    memcpy(code + 64, add9, sizeof add9);
+    printf("jit %d %d %d\n", first, ((function)code)(2), ((function)(code + 64))(3));
+    // The page goes, and another comes in its place.
+    munmap(code, 4096);
+    unsigned char *again = mmap(code, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    memset(again, 0x90, 4096);
+    memcpy(again, add9, sizeof add9);
+    done();
+    printf("again %d", ((function)again)(4));
+    for (int i = 0; i < 8; i++) printf(" %02x", again[i]);
+    printf("\n");
+}
+
+static void shared_case(void) {
+    int file = memfd_create("code", 0);
+    if (ftruncate(file, 4096)) abort();
+    unsigned char *code = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, file, 0);
+    memcpy(code, add5, sizeof add5);
+    made(code, sizeof add5);
+    printf("shared %d\n", ((function)code)(1));
+    done();
+}
+
+static void read_only_case(void) {
+    unsigned char *code = map(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+    memcpy(code, add5, sizeof add5);
+    mprotect(code, 4096, PROT_READ | PROT_EXEC);
+    made(code, sizeof add5);
+    printf("read only %d\n", ((function)code)(1));
+    done();
+}
+
+static void vdso_case(void) {
+    struct timespec time;
+    made((void *)getauxval(AT_SYSINFO_EHDR), 0);
+    long right = 0;
+    for (int i = 0; i < 100; i++) right += clock_gettime(CLOCK_MONOTONIC, &time) == 0;
+    printf("vdso %ld\n", right);
+    done();
+}
+
+// A hundred thousand instructions of five kinds, then a return.
+static void many_case(void) {
+    static const unsigned char kinds[5][4] = {{0x89, 0xf8}, {0x48, 0xff, 0xc0}, {0x0f, 0xaf, 0xc7}, {0x31, 0xc0}, {0x0f, 0x1f, 0x00}};
+    static const int lengths[5] = {2, 3, 3, 2, 3};
+    unsigned char *code = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long at = 0;
+    for (int i = 0; i < 100000; i++) {
+        memcpy(code + at, kinds[i % 5], lengths[i % 5]);
+        at += lengths[i % 5];
+    }
+    code[at] = 0xc3;
+    mprotect(code, 1 << 20, PROT_READ | PROT_EXEC);
+    made(code, at);
+    printf("many %d\n", ((function)code)(3));
+    done();
+    printf("many %d\n", ((function)code)(3));
+}
+
+static void load_case(const char *path) {
+    for (int i = 0; i < 3; i++) {
+        void *library = dlopen(path, RTLD_NOW);
+        if (!library) {
+            printf("%s\n", dlerror());
+            return;
+        }
+        function plugin = (function)dlsym(library, "plugin");
+        printf("plugin %d\n", plugin(i));
+        dlclose(library);
+    }
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "";
+    setvbuf(stdout, 0, _IOLBF, 0);
+    if (!strcmp(name, "jit")) jit_case();
+    if (!strcmp(name, "shared")) shared_case();
+    if (!strcmp(name, "read_only")) read_only_case();
+    if (!strcmp(name, "vdso")) vdso_case();
+    if (!strcmp(name, "many")) many_case();
+    if (!strcmp(name, "load")) load_case(argv[2]);
+    return 0;
+}
