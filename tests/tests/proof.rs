@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 /// Code and tables for length, class, target and validity, in bytes.
 const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
+/// The tables that common code touches, in bytes.
+const MOST_HOT: u64 = 4 << 10;
 /// The function that the panic handler of tests/proof calls and nothing defines.
 const PANIC: &str = "a_panic_can_be_reached";
 /// What tests/proof leaves to its user, and what every C library and kernel has.
@@ -83,4 +85,21 @@ fn length_class_and_validity_fit_in_24_kib() {
     println!("length, class, target and validity: {bytes} bytes");
     assert!(bytes > 1024, "hardly anything was linked: {bytes} bytes");
     assert!(bytes <= MOST_FOR_CLASSIFYING, "{bytes} bytes");
+}
+
+/// Bytes of the symbols that belong to one of insn's generated modules.
+fn table_bytes(file: &Path, module: &str) -> u64 {
+    let listing = check(Command::new("nm").arg("-S").arg(file).output().expect("nm starts"));
+    let sizes = listing.lines().filter(|line| line.contains(&format!("9generated{}{module}", module.len())));
+    sizes.filter_map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()).sum()
+}
+
+#[test]
+fn hot_tables_fit_in_4_kib_and_cold_ones_stay_out() {
+    let linked = without_panic("insn_classify");
+    let hot = table_bytes(&linked, "hot");
+    println!("hot tables: {hot} bytes");
+    assert!((1024..=MOST_HOT).contains(&hot), "{hot} bytes");
+    assert_eq!(table_bytes(&linked, "semantics"), 0, "tables of registers and flags came along");
+    assert!(table_bytes(&without_panic("insn_everything"), "semantics") > 0, "the cold tables have another name");
 }

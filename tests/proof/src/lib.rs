@@ -68,6 +68,7 @@ pub unsafe extern "C" fn insn_everything(bytes: *const u8, length: usize, number
     black_box((insn.operand_size(), insn.address_size(), insn.memory(), insn.implicit_memory()));
     black_box((insn.is_rip_relative(), insn.rip_relative_address(pc), insn.flow(), insn.target()));
     black_box((insn.target_address(pc), insn.reads(), insn.writes(), insn.flags_read(), insn.flags_written()));
+    black_box((insn.effects(), insn.prefix_len()));
 }
 
 struct Thread;
