@@ -4,25 +4,24 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use ubp::{Address, BreakpointId, Event, EventKind, Pid, Session, Spec, Tid};
 
-/// Builds tests/programs/NAME.c with `flags` and returns the program's path.
+/// Builds tests/programs/NAME.c with `flags`, once, and returns the program's path.
 pub fn build(name: &str, flags: &[&str]) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
-    let status = Command::new("gcc")
-        .args(["-g", "-O1", "-pthread", "-o"])
-        .arg(&out)
-        .arg(&source)
-        .args(flags)
-        .status()
-        .expect("gcc is needed to build the debuggees");
-    assert!(status.success(), "gcc failed on {name}.c");
-    out
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = built.len();
+    let make = || {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-g", "-O1", "-pthread", "-o"]).arg(&out).arg(&source).args(flags);
+        assert!(gcc.status().expect("gcc is needed to build the debuggees").success(), "gcc failed on {name}.c");
+        out
+    };
+    built.entry(format!("{name} {flags:?}")).or_insert_with(make).clone()
 }
 
 /// Addresses of the program's symbols, relative to its load address, by `nm`.
@@ -56,16 +55,28 @@ pub fn symbol(session: &Session, pid: Pid, name: &str) -> Address {
 
 /// The addresses of all instructions of a function, by objdump.
 pub fn instructions(path: &Path, function: &str) -> Vec<u64> {
-    let output = Command::new("objdump")
-        .args(["-d", "--no-show-raw-insn", &format!("--disassemble={function}")])
-        .arg(path)
-        .output()
-        .expect("objdump is needed");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let found: Vec<u64> =
-        text.lines().filter_map(|line| u64::from_str_radix(line.trim().split_once(":\t")?.0, 16).ok()).collect();
-    assert!(!found.is_empty(), "no function {function}");
-    found
+    type Functions = BTreeMap<String, Vec<u64>>;
+    static KNOWN: Mutex<BTreeMap<PathBuf, Functions>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let read = || {
+        let mut objdump = Command::new("objdump");
+        let output = objdump.args(["-d", "--no-show-raw-insn"]).arg(path).output().expect("objdump is needed");
+        let mut functions = Functions::new();
+        let mut name = String::new();
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            if let Some((_, rest)) = line.split_once(" <").filter(|_| line.ends_with(">:")) {
+                // Labels inside of a function begin with its instructions' purpose.
+                if !rest.starts_with("at_") {
+                    name = rest.trim_end_matches(">:").to_string();
+                }
+            } else if let Some((address, _)) = line.trim().split_once(":\t") {
+                functions.entry(name.clone()).or_default().push(u64::from_str_radix(address, 16).unwrap());
+            }
+        }
+        functions
+    };
+    let functions = known.entry(path.to_path_buf()).or_insert_with(read);
+    functions.get(function).unwrap_or_else(|| panic!("no function {function}")).clone()
 }
 
 /// Runs the program undisturbed.
