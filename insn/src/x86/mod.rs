@@ -32,6 +32,17 @@ pub const MAX_LEN: usize = 15;
 
 /// Decodes the instruction at the start of `bytes`.
 ///
+/// ```
+/// use insn::x86::{Mode, Reg, decode};
+/// use insn::{Flow, Target};
+///
+/// // call *0x10(%rax)
+/// let insn = decode(&[0xff, 0x50, 0x10, 0x90], Mode::INTEL_64)?;
+/// assert_eq!((insn.len(), insn.flow(), insn.target()), (3, Flow::Call, Target::Memory));
+/// assert!(insn.reads().contains(Reg::RAX) && insn.writes().contains(Reg::RSP));
+/// # Ok::<(), insn::x86::Error>(())
+/// ```
+///
 /// # Errors
 /// [`ErrorKind::Truncated`] where `bytes` ends before the instruction does; else what is wrong, with the byte and its offset.
 #[inline(always)]
