@@ -1,5 +1,6 @@
 //! Benchmarks side by side with peers: every figure is a ratio to a peer measured in the same run.
 
+mod breakpoints;
 mod clock;
 mod decode;
 mod machine;
@@ -12,7 +13,7 @@ use clap::Parser;
 /// Side by side with peers; figures are comparable within one run only.
 #[derive(Parser)]
 struct Options {
-    /// Benchmark to run; without it all of them: decode
+    /// Benchmark to run; without it all of them: decode, breakpoints
     name: Option<String>,
     /// Rounds of which the median counts
     #[arg(long, default_value_t = 11)]
@@ -28,9 +29,12 @@ struct Options {
 /// A benchmark and its name on the command line.
 type Benchmark = (&'static str, fn(&Options) -> Result<()>);
 
-const BENCHMARKS: &[Benchmark] = &[("decode", decode::run)];
+const BENCHMARKS: &[Benchmark] = &[("decode", decode::run), ("breakpoints", breakpoints::run)];
 
 fn main() -> Result<()> {
+    if let Some(outcome) = breakpoints::as_debuggee() {
+        return outcome;
+    }
     let options = Options::parse();
     let chosen: Vec<&Benchmark> =
         BENCHMARKS.iter().filter(|(name, _)| options.name.as_deref().is_none_or(|wanted| wanted == *name)).collect();

@@ -1,0 +1,73 @@
+//! What a hit costs, and inserting and removing a hundred thousand breakpoints.
+
+mod debuggee;
+mod lift;
+mod ours;
+mod uprobe;
+
+use anyhow::Result;
+
+use crate::Options;
+use debuggee::{FIELD, SITES};
+
+/// The method's name, hits per round, and what measures them.
+type Method = (&'static str, u64, fn(usize, u64) -> Result<u64>);
+
+const METHODS: &[Method] = &[
+    ("ntrace, count", 20_000, ours::hits),
+    ("ptrace: lift, step, put back", 4_000, lift::hits),
+    ("uprobe, count", 20_000, uprobe::hits),
+];
+
+/// What the ratios are to.
+const BASE: &str = "ptrace: lift, step, put back";
+
+/// Where the program was started as its own debuggee, does that.
+pub(crate) fn as_debuggee() -> Option<Result<()>> {
+    let wanted = std::env::args().nth(1).is_some_and(|argument| argument == debuggee::ARGUMENT);
+    wanted.then(debuggee::main)
+}
+
+/// Runs all.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let rounds = options.rounds.max(1);
+    let wanted = |name: &str| options.only.as_deref().is_none_or(|only| name.contains(only));
+    for (site, name) in SITES.iter().enumerate() {
+        let methods: Vec<&Method> = METHODS.iter().filter(|(name, ..)| wanted(name)).collect();
+        let mut times: Vec<Vec<Result<f64>>> = methods.iter().map(|_| Vec::new()).collect();
+        for _ in 0..rounds {
+            for ((_, count, measure), times) in methods.iter().zip(&mut times) {
+                times.push(measure(site, *count).map(|time| time as f64 / *count as f64));
+            }
+        }
+        let medians: Vec<Result<f64>> = times.into_iter().map(median).collect();
+        let base = methods.iter().zip(&medians).find(|((name, ..), _)| *name == BASE);
+        let base = base.and_then(|(_, time)| time.as_ref().ok());
+        println!("\n{:<44}{:>10}{:>12}", format!("hit of `{name}`"), "ns", "× lifting");
+        for ((method, ..), median) in methods.iter().zip(&medians) {
+            match median {
+                Ok(time) => {
+                    let ratio = base.map_or_else(String::new, |base| format!("{:.2}", base / time));
+                    println!("{method:<44}{time:>10.0}{ratio:>12}");
+                }
+                Err(error) => println!("{method:<44}   SKIPPED: {error:#}"),
+            }
+        }
+    }
+    let mut inserting = Vec::new();
+    let mut removing = Vec::new();
+    for _ in 0..rounds {
+        let (inserted, removed) = ours::insert_and_remove()?;
+        inserting.push(Ok(inserted.as_secs_f64() * 1e3));
+        removing.push(Ok(removed.as_secs_f64() * 1e3));
+    }
+    println!("\n{FIELD} breakpoints: inserted in {:.1} ms, removed in {:.1} ms", median(inserting)?, median(removing)?);
+    Ok(())
+}
+
+/// The median, or the first error.
+fn median(times: Vec<Result<f64>>) -> Result<f64> {
+    let mut times = times.into_iter().collect::<Result<Vec<f64>>>()?;
+    times.sort_unstable_by(f64::total_cmp);
+    Ok(times.get(times.len() / 2).copied().unwrap_or_default())
+}
