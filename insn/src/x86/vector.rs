@@ -118,7 +118,7 @@ fn complete(d: &mut Decoder, end: u8) -> Result<(), Error> {
         return Err(d.error(ErrorKind::Operand, d.insn.opcode_at + 1));
     }
     d.insn.tail = match rule.immediate() {
-        2 if d.insn.plain_operand_size() == 2 => 2,
+        2 if d.insn.space == space::EVEX_MAP4 && d.insn.plain_operand_size() == 2 => 2,
         2 => 4,
         3 => 2,
         bytes => bytes,
