@@ -1,6 +1,6 @@
 //! `ntrace count`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ const TICK: Duration = Duration::from_millis(200);
 #[derive(Default)]
 struct Count {
     tally: HashMap<(Option<String>, u64), (Place, u64)>,
-    /// Breakpoints in modules that were unmapped, whose hits are in the tally.
-    done: HashMap<Pid, Vec<ubp::BreakpointId>>,
+    /// Breakpoints of code that is gone, whose hits are in the tally.
+    done: HashMap<Pid, HashSet<ubp::BreakpointId>>,
     /// Shows places without hits, too.
     all: bool,
     display: Option<Display>,
@@ -82,8 +82,7 @@ impl Count {
 
     /// Takes the hits of the breakpoints in `module`, or of all.
     fn take(&mut self, session: &Session, space: &Space, module: Option<&Module>) {
-        let done = self.done.remove(&space.pid).unwrap_or_default();
-        let mut taken = Vec::new();
+        let mut done = self.done.remove(&space.pid).unwrap_or_default();
         for breakpoint in session.breakpoints(space.pid) {
             let (id, address, hits) = (breakpoint.id(), breakpoint.address().0, breakpoint.hits());
             let wanted = module.is_none_or(|module| module.contains(address)) && (hits > 0 || self.all);
@@ -92,11 +91,9 @@ impl Count {
             }
             let module = module.or_else(|| space.module(address));
             self.add(space.describe(module, address, address), hits);
-            taken.push(id);
+            done.insert(id);
         }
-        if module.is_some() {
-            self.done.insert(space.pid, done.into_iter().chain(taken).collect());
-        }
+        self.done.insert(space.pid, done);
     }
 
     fn table(self) -> Table {

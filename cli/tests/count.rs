@@ -72,7 +72,8 @@ fn counts_are_sorted_and_named_in_text() {
 fn by_perf(library: &str, function: &str, program: &[&str]) -> Option<u64> {
     let name = format!("ntrace_{}", std::process::id());
     let event = format!("{name}:{function}");
-    let probe = Command::new("perf").args(["probe", "-q", "-x", library, "--add", &format!("{event}={function}")]).output();
+    let probe =
+        Command::new("perf").args(["probe", "-q", "-x", library, "--add", &format!("{event}={function}")]).output();
     if !probe.is_ok_and(|probe| probe.status.success()) {
         println!("SKIPPED: perf probe is not available here");
         return None;

@@ -32,8 +32,23 @@ fn every_promised_key_is_there_and_null_where_it_does_not_apply() {
     let answers = explain(&["e8fb0f0000"]);
     let answer = answers[0].as_object().unwrap();
     for key in [
-        "hex", "valid", "error", "length", "text", "flow", "target", "reads", "writes", "plan", "boosted", "reason", "slot",
-        "flags_read", "flags_written", "memory", "fields",
+        "hex",
+        "valid",
+        "error",
+        "length",
+        "text",
+        "flow",
+        "target",
+        "reads",
+        "writes",
+        "plan",
+        "boosted",
+        "reason",
+        "slot",
+        "flags_read",
+        "flags_written",
+        "memory",
+        "fields",
     ] {
         assert!(answer.contains_key(key), "{key}");
     }
@@ -83,7 +98,8 @@ fn a_hundred_thousand_lines_are_answered_one_by_one() {
 #[test]
 fn the_text_names_fields_flow_plan_and_slot() {
     let text = stdout(&run(&["explain", "--at", "0x401000", "488b0510000000"]));
-    for part in ["mov rax, [rip+0x10]", "rex 48", "opcode 8b", "modrm 05", "0x401017", "slot, boosted", "jmp 0x401007"] {
+    for part in ["mov rax, [rip+0x10]", "rex 48", "opcode 8b", "modrm 05", "0x401017", "slot, boosted", "jmp 0x401007"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
 }

@@ -55,7 +55,9 @@ fn unwound(data: &[u8], arch: Arch, bases: &BaseAddresses, ranges: &mut Vec<Rang
             && let Ok(fde) = partial.parse(|section, bases, offset| section.cie_from_offset(bases, offset))
         {
             let start = fde.initial_address();
-            ranges.push(start..start.saturating_add(fde.len()));
+            // A signal trampoline's entry begins one byte early, for unwinders that look up the address before the return address.
+            let code = start.saturating_add(u64::from(fde.is_signal_trampoline()));
+            ranges.push(code..start.saturating_add(fde.len()));
         }
     }
 }

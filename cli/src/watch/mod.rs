@@ -69,13 +69,14 @@ impl Watch {
         self.detach(sink);
         self.planter.tell_refused();
         done?;
-        let missing = self.planter.missing();
+        let mut missing = self.planter.missing();
+        // A run that could not have found anything has failed.
+        let last = if missing.len() == self.planter.wanted.locations.len() { missing.pop() } else { None };
         for what in &missing {
             tell(what);
         }
-        let locations = &self.planter.wanted.locations;
-        if !locations.is_empty() && missing.len() == locations.len() {
-            return Err(Failure::own("none of the locations was found"));
+        if let Some(what) = last {
+            return Err(Failure::own(what));
         }
         Ok(self.end.unwrap_or(End::Detached))
     }

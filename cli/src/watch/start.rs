@@ -159,25 +159,27 @@ fn is_binary(path: &Path) -> bool {
 }
 
 fn spawn_failure(name: &OsString, error: Error) -> Failure {
+    let path = which(name);
+    let broken = path.as_deref().and_then(|path| match Image::open(path) {
+        Err(error @ (ImageError::Corrupt(_) | ImageError::NotElf)) if !path.is_dir() => Some(error.to_string()),
+        _ => None,
+    });
     let name = name.to_string_lossy();
-    let Error::Spawn(source) = error else {
-        let status = if matches!(error, Error::Architecture { .. }) { CANNOT_RUN } else { crate::failure::OWN };
-        return Failure::new(status, format!("{name}: {error}"));
-    };
-    let path = which(&OsString::from(&*name));
-    match source.kind() {
-        io::ErrorKind::NotFound => match path.filter(|path| path.exists()) {
-            Some(_) => Failure::new(CANNOT_RUN, format!("{name}: its interpreter or dynamic loader does not exist")),
-            None => Failure::new(NOT_FOUND, format!("{name}: no such program")),
+    let cannot = |why: String| Failure::new(CANNOT_RUN, format!("{name}: {why}"));
+    match error {
+        Error::Spawn(source) => match source.raw_os_error() {
+            Some(nix::libc::ENOENT) if path.as_deref().is_some_and(Path::exists) => {
+                cannot("its interpreter or dynamic loader does not exist".into())
+            }
+            Some(nix::libc::ENOENT) => Failure::new(NOT_FOUND, format!("{name}: no such program")),
+            Some(nix::libc::EACCES) if path.as_deref().is_some_and(Path::is_dir) => cannot("a directory".into()),
+            Some(nix::libc::EACCES) => cannot(source.to_string()),
+            _ => cannot(broken.unwrap_or_else(|| source.to_string())),
         },
-        _ => {
-            let broken = path.and_then(|path| match Image::open(&path) {
-                Err(error @ (ImageError::Corrupt(_) | ImageError::NotElf)) => Some(error.to_string()),
-                _ => None,
-            });
-            let why = broken.unwrap_or_else(|| source.to_string());
-            Failure::new(CANNOT_RUN, format!("{name}: {why}"))
-        }
+        Error::Architecture { .. } => cannot(error.to_string()),
+        // The kernel kills what it cannot map once the old program is gone.
+        Error::NoSuchProcess(_) => cannot(broken.unwrap_or_else(|| "killed by the kernel while it was started".into())),
+        error => Failure::own(format!("{name}: {error}")),
     }
 }
 

@@ -1,0 +1,162 @@
+//! Running processes, and what signals to ntrace do.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{build, ntrace, scratch, stderr};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// A program that runs until it is told to end.
+struct Waits {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Waits {
+    fn start() -> Waits {
+        let mut child = Command::new(build("waits.c", &[])).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut waits = Waits { child, lines };
+        assert_eq!(waits.line(), "ready\n");
+        waits
+    }
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line
+    }
+    fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+    fn send(&self, signal: Signal) {
+        send(self.child.id(), signal);
+    }
+    /// It still works, is nobody's debuggee, and ends as it would alone.
+    fn ends_clean(mut self) {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        assert!(status.contains("TracerPid:\t0\n"), "{status}");
+        self.send(Signal::SIGUSR2);
+        assert_eq!(self.line(), "alive\n");
+        self.send(Signal::SIGTERM);
+        assert_eq!(self.line(), "done\n");
+        assert_eq!(self.child.wait().unwrap().code(), Some(3));
+    }
+}
+
+fn send(pid: u32, signal: Signal) {
+    kill(Pid::from_raw(pid as i32), signal).unwrap();
+}
+
+/// Waits for something that comes soon.
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what} did not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn size(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |file| file.len())
+}
+
+#[test]
+fn an_interrupt_ends_the_count_and_prints_it_and_the_process_runs_on() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let waits = Waits::start();
+        let file = scratch("counts");
+        let mut ntrace = ntrace();
+        ntrace.args(["count", "-b", "beat", "--format", "json", "-p", &waits.pid(), "-o"]).arg(&file);
+        let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
+        until("the attachment", || {
+            let status = fs::read_to_string(format!("/proc/{}/status", waits.pid())).unwrap();
+            !status.contains("TracerPid:\t0\n")
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        send(child.id(), signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let table: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert!(table["total"].as_u64().unwrap() > 0, "{table}");
+        waits.ends_clean();
+    }
+}
+
+#[test]
+fn killing_ntrace_leaves_the_process_clean() {
+    let waits = Waits::start();
+    let file = scratch("hits");
+    let mut ntrace = ntrace();
+    ntrace.args(["trace", "-b", "beat", "-p", &waits.pid(), "-o"]).arg(&file);
+    let mut child = ntrace.spawn().unwrap();
+    until("a hit", || size(&file) > 0);
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    until("the detachment", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", waits.pid())).unwrap();
+        status.contains("TracerPid:\t0\n")
+    });
+    waits.ends_clean();
+}
+
+#[test]
+fn a_process_that_ends_by_itself_gives_its_status() {
+    let mut waits = Waits::start();
+    let file = scratch("hits");
+    let mut ntrace = ntrace();
+    ntrace.args(["trace", "-b", "beat", "-p", &waits.pid(), "-o"]).arg(&file);
+    let mut child = ntrace.spawn().unwrap();
+    until("a hit", || size(&file) > 0);
+    waits.send(Signal::SIGTERM);
+    assert_eq!(waits.line(), "done\n");
+    waits.child.wait().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn signals_to_ntrace_reach_the_program_that_it_started() {
+    let program = build("waits.c", &[]);
+    let file = scratch("hits");
+    let mut ntrace = ntrace();
+    ntrace.args(["trace", "-b", "beat", "-o"]).arg(&file).arg("--").arg(&program);
+    let mut child = ntrace.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        line
+    };
+    assert_eq!(line(), "ready\n");
+    until("a hit", || size(&file) > 0);
+    send(child.id(), Signal::SIGUSR2);
+    assert_eq!(line(), "alive\n");
+    send(child.id(), Signal::SIGTERM);
+    assert_eq!(line(), "done\n");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
+    let waits = Waits::start();
+    let mut ntrace = ntrace();
+    ntrace.args(["count", "-b", "libc!strlen", "memcpy", "-p", &waits.pid()]);
+    let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
+    until("the attachment", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", waits.pid())).unwrap();
+        !status.contains("TracerPid:\t0\n")
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    send(child.id(), Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    let text = stderr(&output);
+    assert!(text.contains("!strlen") || text.contains("(strlen)"), "{text}");
+    waits.ends_clean();
+}

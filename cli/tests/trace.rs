@@ -1,0 +1,128 @@
+//! `ntrace trace`.
+
+mod common;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use common::{build, build_with, ntrace, run, scratch, stderr, stdout, trace};
+
+#[test]
+fn a_hit_tells_time_thread_and_location() {
+    let program = build("calls.c", &[]);
+    let (hits, output) = trace(&["-b", "work"], &program, &["5"]);
+    assert_eq!(hits.len(), 5);
+    let mut before = 0.0;
+    for hit in &hits {
+        assert_eq!((&hit["event"], &hit["symbol"], &hit["offset"]), (&"hit".into(), &"work".into(), &0.into()));
+        assert_eq!(hit["module"], program.to_str().unwrap());
+        assert_eq!(hit["pid"], hit["tid"]);
+        let time = hit["time"].as_f64().unwrap();
+        assert!(time >= before && time < 60.0);
+        before = time;
+    }
+    assert_eq!(output.status.code(), Some(7));
+}
+
+#[test]
+fn arguments_are_those_of_the_call_with_strings_as_text() {
+    let program = build("calls.c", &[]);
+    let (hits, _) = trace(&["-b", "work", "--args"], &program, &["3"]);
+    for (number, hit) in hits.iter().enumerate() {
+        let args = hit["args"].as_array().unwrap();
+        assert_eq!(args[0]["value"], format!("{number:#x}"));
+        assert_eq!(args[1]["string"], "hello");
+        assert_eq!(args[2]["value"], "0x123456789");
+    }
+}
+
+#[test]
+fn arguments_and_callers_of_32_bit_code_come_from_its_stack() {
+    let flags = ["-m32", "-O1", "-fno-omit-frame-pointer", "-fno-pie", "-no-pie"];
+    let Some(program) = build_with("gcc", "calls.c", &flags) else { return };
+    let (hits, output) = trace(&["-b", "work", "--args", "--stack"], &program, &["2"]);
+    assert_eq!(hits.len(), 2, "{}", stderr(&output));
+    assert_eq!(hits[1]["args"][0]["value"], "0x1");
+    assert_eq!(hits[1]["args"][1]["string"], "hello");
+    let stack: Vec<&str> = hits[1]["stack"].as_array().unwrap().iter().filter_map(|f| f["symbol"].as_str()).collect();
+    assert_eq!(stack[..2], ["middle", "main"], "{stack:?}");
+}
+
+#[test]
+fn the_stack_names_every_caller_once() {
+    for flags in [&["-fomit-frame-pointer"][..], &["-fno-omit-frame-pointer"], &["-fcf-protection=full"]] {
+        let program = build("calls.c", flags);
+        let (hits, _) = trace(&["-b", "work", "--stack"], &program, &["4"]);
+        for hit in &hits {
+            let stack = hit["stack"].as_array().unwrap();
+            let names: Vec<&str> = stack.iter().filter_map(|frame| frame["symbol"].as_str()).collect();
+            assert_eq!(names[..2], ["middle", "main"], "{flags:?} {names:?}");
+            assert_eq!(names.iter().filter(|name| **name == "middle").count(), 1, "{names:?}");
+            assert_eq!(names.last(), Some(&"_start"), "{names:?}");
+        }
+    }
+}
+
+#[test]
+fn text_goes_to_standard_error_and_never_into_the_programs_output() {
+    let program = build("calls.c", &[]);
+    let plain = Command::new(&program).arg("3").output().unwrap();
+    let output = ntrace().args(["trace", "-b", "work", "--args", "--"]).arg(&program).arg("3").output().unwrap();
+    assert_eq!(output.stdout, plain.stdout);
+    let text = stderr(&output);
+    assert_eq!(text.lines().filter(|line| line.contains("!work(") && line.contains("\"hello\"")).count(), 3, "{text}");
+    assert!(text.contains("to standard error\n"), "{text}");
+}
+
+#[test]
+fn time_can_be_left_out() {
+    let program = build("calls.c", &[]);
+    let (hits, _) = trace(&["-b", "work", "--time", "none"], &program, &["1"]);
+    assert!(hits[0].get("time").is_none());
+    let (hits, _) = trace(&["-b", "work", "--time", "epoch"], &program, &["1"]);
+    assert!(hits[0]["time"].as_f64().unwrap() > 1.7e9);
+}
+
+#[test]
+fn the_programs_standard_input_is_its_own() {
+    let file = scratch("input");
+    fs::write(&file, "one\ntwo\n").unwrap();
+    let input = fs::File::open(&file).unwrap();
+    let output =
+        ntrace().args(["trace", "-b", "libc!read", "-o", "/dev/null", "--", "cat"]).stdin(input).output().unwrap();
+    assert_eq!(stdout(&output), "one\ntwo\n");
+}
+
+#[test]
+fn death_by_a_signal_is_passed_on() {
+    use std::os::unix::process::ExitStatusExt;
+    let output = run(&["trace", "-b", "libc!exit", "-o", "/dev/null", "--", "sh", "-c", "kill -TERM $$"]);
+    assert_eq!(output.status.signal(), Some(15), "{}", stderr(&output));
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_program_still_ends_by_itself() {
+    let program = build("calls.c", &[]);
+    for command in ["trace", "count"] {
+        let mut ntrace = ntrace();
+        ntrace.args([command, "-b", "work", "-o", "/dev/full", "--"]).arg(&program).arg("2000");
+        let output = ntrace.output().unwrap();
+        assert_eq!(output.status.code(), Some(125));
+        assert!(stderr(&output).contains("No space left"), "{}", stderr(&output));
+        assert_eq!(stdout(&output), stdout(&Command::new(&program).arg("2000").output().unwrap()));
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_an_error_and_the_program_still_ends_by_itself() {
+    let program = build("calls.c", &[]);
+    let mut ntrace = ntrace();
+    // The program's own standard error is not the closed pipe.
+    let script = format!("exec {} 20000 2>/dev/null", program.display());
+    ntrace.args(["trace", "-b", "work", "--", "sh", "-c", &script]);
+    let mut child = ntrace.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert_eq!(stdout(&output), stdout(&Command::new(&program).arg("20000").output().unwrap()));
+}

@@ -1,0 +1,55 @@
+//! A breakpoint on every instruction changes nothing.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{build, build_with, ntrace, scratch, stderr, stdout};
+
+/// Runs a program alone and with every instruction traced, or counted; its output and end must be equal.
+fn undisturbed(command: &str, program: &Path, args: &[&str]) -> String {
+    let plain = Command::new(program).args(args).output().unwrap();
+    let file = scratch("all");
+    let mut ntrace = ntrace();
+    ntrace.args([command, "--every-instruction", "-o"]).arg(&file).arg("--").arg(program).args(args);
+    let traced = ntrace.output().unwrap();
+    assert_eq!(traced.status, plain.status, "{}", stderr(&traced));
+    assert_eq!(stdout(&traced), stdout(&plain));
+    assert_eq!(stderr(&traced), stderr(&plain));
+    let text = fs::read_to_string(&file).unwrap();
+    let _ = fs::remove_file(&file);
+    text
+}
+
+#[test]
+fn eight_threads_with_signals_and_forks_run_as_if_alone() {
+    let program = build("threads.c", &["-pthread"]);
+    let hits = undisturbed("trace", &program, &[]);
+    let module = program.file_name().unwrap().to_str().unwrap().to_string();
+    let starts = |name: &str| {
+        let place = format!(" {module}!{name} at ");
+        hits.lines().filter(|line| line.contains(&place)).count()
+    };
+    assert_eq!(starts("step"), 8 * 50 + 3);
+    assert_eq!(starts("run"), 8);
+    for library in ["libc.so.6!", "ld-linux-x86-64.so.2!"] {
+        assert!(hits.contains(library), "{library}");
+    }
+}
+
+#[test]
+fn a_static_and_a_32_bit_program_run_as_if_alone() {
+    let counts = undisturbed("count", &build("calls.c", &["-static"]), &["3"]);
+    assert!(counts.contains("!work"));
+    if let Some(program) = build_with("gcc", "calls.c", &["-m32", "-O1"]) {
+        undisturbed("count", &program, &["3"]);
+    }
+}
+
+#[test]
+fn ls_runs_as_if_alone() {
+    let counts = undisturbed("count", Path::new("/bin/ls"), &["-l", "/usr"]);
+    assert!(counts.lines().count() > 1000);
+}
