@@ -6,6 +6,7 @@ mod cpu;
 mod disassembly;
 mod explain;
 mod failure;
+mod instructions;
 mod location;
 mod output;
 mod process;

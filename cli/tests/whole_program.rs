@@ -41,7 +41,7 @@ fn eight_threads_with_signals_and_forks_run_as_if_alone() {
 
 #[test]
 fn a_static_and_a_32_bit_program_run_as_if_alone() {
-    let counts = undisturbed("count", &build("calls.c", &["-static"]), &["3"]);
+    let counts = undisturbed("trace", &build("calls.c", &["-static"]), &["3"]);
     assert!(counts.contains("!work"));
     if let Some(program) = build_with("gcc", "calls.c", &["-m32", "-O1"]) {
         undisturbed("count", &program, &["3"]);

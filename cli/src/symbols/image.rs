@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
+use insn::x86::Mode;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags, elf};
 
 use super::lines::Lines;
 use super::table::SymbolTable;
 use super::{debug_files, ranges};
+use crate::instructions::instructions;
 
 /// What the code of a file is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +85,7 @@ pub(crate) struct Image {
     debug: OnceCell<Option<Arc<[u8]>>>,
     lines: OnceCell<Option<Lines>>,
     code: OnceCell<Vec<Range<u64>>>,
+    instructions: OnceCell<Vec<u64>>,
 }
 
 impl fmt::Debug for Image {
@@ -132,6 +135,7 @@ impl Image {
             debug: OnceCell::new(),
             lines: OnceCell::new(),
             code: OnceCell::new(),
+            instructions: OnceCell::new(),
         })
     }
 
@@ -183,6 +187,11 @@ impl Image {
     /// The ranges that hold instructions and nothing else, by address.
     pub(crate) fn code(&self) -> &[Range<u64>] {
         self.code.get_or_init(|| ranges::code(self))
+    }
+
+    /// The addresses of the instructions in [`Image::code`], ascending; `mode` is asked the first time.
+    pub(crate) fn instructions(&self, mode: fn(&Image) -> Mode) -> &[u64] {
+        self.instructions.get_or_init(|| instructions(self, mode(self)))
     }
 
     /// Runs `f` with the parsed file.

@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use insn::x86::Mode;
+use insn::x86::{Mode, decode};
 
 use crate::location::{Location, Search, Site};
 use crate::process::Module;
-use crate::sweep::{Found, sweep};
 use crate::symbols::Image;
 
 /// The locations that were asked for, and what became of them.
@@ -91,40 +90,21 @@ impl Wanted {
     /// The addresses in memory of all instructions in parts of a module.
     pub(crate) fn instructions(&mut self, module: &Module, parts: &[Range<u64>]) -> Vec<u64> {
         self.remember(&module.image);
-        let image = &module.image;
-        let mode = (self.mode_of)(image);
-        let mut addresses = Vec::new();
-        for part in parts {
-            let size = usize::try_from(part.end.saturating_sub(part.start)).unwrap_or(usize::MAX);
-            let Some(rest) = image.bytes_at(part.start) else { continue };
-            let bytes = rest.get(..size.min(rest.len())).unwrap_or_default();
-            for (pc, found) in sweep(bytes, part.start, mode) {
-                if matches!(found, Found::Insn(_)) {
-                    addresses.push(module.place(pc));
-                }
-            }
-        }
-        addresses
+        let all = module.image.instructions(self.mode_of);
+        let inside = |part: &Range<u64>| {
+            let start = all.partition_point(|address| *address < part.start);
+            let end = all.partition_point(|address| *address < part.end);
+            all.get(start..end).unwrap_or_default()
+        };
+        parts.iter().flat_map(inside).map(|address| module.place(*address)).collect()
     }
 
-    /// Whether an instruction begins at an address of the file's, as far as the file tells where functions begin; else the one
-    /// in whose middle it is.
+    /// The instruction in whose middle an address of the file's is; none where one begins, or where nothing is known.
     pub(crate) fn inside_instruction(&self, image: &Image, address: u64) -> Option<u64> {
-        let part = function_parts(image, address).into_iter().find(|part| part.contains(&address))?;
-        let bytes = image.bytes_at(part.start)?;
-        let size = usize::try_from(part.end - part.start).ok()?;
-        let bytes = bytes.get(..size.min(bytes.len()))?;
-        let mut before = None;
-        for (pc, _) in sweep(bytes, part.start, (self.mode_of)(image)) {
-            if pc == address {
-                return None;
-            }
-            if pc > address {
-                break;
-            }
-            before = Some(pc);
-        }
-        before
+        let all = image.instructions(self.mode_of);
+        let before = *all.get(all.partition_point(|start| *start <= address).checked_sub(1)?)?;
+        let insn = decode(image.bytes_at(before)?, (self.mode_of)(image)).ok()?;
+        (before < address && address - before < insn.len() as u64).then_some(before)
     }
 }
 

@@ -1,0 +1,157 @@
+//! Where in a file instructions begin, as certain as the file allows: a breakpoint on another byte would change the program.
+//!
+//! First all that control flow leads to from the known beginnings of functions. What is left (cases of jump tables, landing pads,
+//! but also padding and data within functions) is walked tentatively, and taken only where it fits without overlap.
+
+use std::ops::Range;
+
+use insn::Flow;
+use insn::x86::{Insn, Mode, decode};
+
+use crate::symbols::Image;
+
+/// What is known of one byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Byte {
+    /// In no range.
+    Outside,
+    Unknown,
+    /// The beginning of a function that was not looked at yet.
+    Entry,
+    /// The first byte of an instruction.
+    First,
+    /// A further byte of an instruction.
+    Further,
+}
+
+struct Map<'a> {
+    image: &'a Image,
+    mode: Mode,
+    base: u64,
+    bytes: Vec<Byte>,
+}
+
+/// The addresses of the file's instructions within its code ranges, ascending.
+pub(crate) fn instructions(image: &Image, mode: Mode) -> Vec<u64> {
+    let code = image.code();
+    let (Some(first), Some(last)) = (code.first(), code.last()) else { return Vec::new() };
+    let Ok(size) = usize::try_from(last.end - first.start) else { return Vec::new() };
+    let mut map = Map { image, mode, base: first.start, bytes: vec![Byte::Outside; size] };
+    for range in code {
+        for address in range.clone() {
+            map.set(address, Byte::Unknown);
+        }
+        map.set(range.start, Byte::Entry);
+    }
+    map.follow(code.iter().map(|range| range.start).collect());
+    for range in code {
+        map.fill(range);
+    }
+    let firsts = map.bytes.iter().enumerate().filter(|(_, byte)| **byte == Byte::First);
+    firsts.map(|(offset, _)| map.base + offset as u64).collect()
+}
+
+impl Map<'_> {
+    fn get(&self, address: u64) -> Byte {
+        let offset = address.checked_sub(self.base).and_then(|offset| usize::try_from(offset).ok());
+        offset.and_then(|offset| self.bytes.get(offset)).copied().unwrap_or(Byte::Outside)
+    }
+
+    fn set(&mut self, address: u64, byte: Byte) {
+        let offset = address.checked_sub(self.base).and_then(|offset| usize::try_from(offset).ok());
+        if let Some(place) = offset.and_then(|offset| self.bytes.get_mut(offset)) {
+            *place = byte;
+        }
+    }
+
+    fn decode(&self, address: u64) -> Option<Insn> {
+        decode(self.image.bytes_at(address)?, self.mode).ok()
+    }
+
+    /// Marks what control flow leads to.
+    fn follow(&mut self, mut starts: Vec<u64>) {
+        while let Some(mut pc) = starts.pop() {
+            while let Some(insn) = self.decode(pc).filter(|insn| self.mark(pc, insn)) {
+                starts.extend(insn.target_address(pc).filter(|target| self.is_open(*target)));
+                pc += insn.len() as u64;
+                if ends(&insn) {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn is_open(&self, address: u64) -> bool {
+        matches!(self.get(address), Byte::Unknown | Byte::Entry)
+    }
+
+    /// Marks an instruction; not where another was seen before, whose bytes it shares.
+    fn mark(&mut self, pc: u64, insn: &Insn) -> bool {
+        let end = pc + insn.len() as u64;
+        let fits = self.is_open(pc) && (pc + 1..end).all(|at| self.get(at) == Byte::Unknown);
+        // A jump over a lock prefix: the prefixed form is the whole instruction.
+        let inner = (pc + 1..end).find(|at| self.get(*at) == Byte::First);
+        let prefixed = self.is_open(pc) && inner.is_some_and(|inner| are_prefixes(insn, (inner - pc) as usize));
+        if !fits && !prefixed {
+            return false;
+        }
+        self.set(pc, Byte::First);
+        for at in pc + 1..end {
+            self.set(at, Byte::Further);
+        }
+        true
+    }
+
+    /// Looks at what is left of a range.
+    fn fill(&mut self, range: &Range<u64>) {
+        let mut pc = range.start;
+        while pc < range.end {
+            // Zeros are padding.
+            if self.get(pc) != Byte::Unknown || self.image.bytes_at(pc).is_some_and(|bytes| bytes.first() == Some(&0)) {
+                pc += 1;
+                continue;
+            }
+            match self.try_run(pc, range.end) {
+                Some(end) => {
+                    self.follow(vec![pc]);
+                    pc = end;
+                }
+                // Whatever it is, it is no code that fits: go on behind it.
+                None => {
+                    while pc < range.end && self.get(pc) == Byte::Unknown {
+                        pc += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where instructions from `pc` on lead without overlapping others: to known ones, to the end, or to where control leaves.
+    fn try_run(&self, mut pc: u64, end: u64) -> Option<u64> {
+        loop {
+            let insn = self.decode(pc)?;
+            let next = pc + insn.len() as u64;
+            if next > end || (pc..next).any(|at| self.get(at) != Byte::Unknown) {
+                return None;
+            }
+            if insn.target_address(pc).is_some_and(|target| self.get(target) == Byte::Further) {
+                return None;
+            }
+            if next == end || ends(&insn) || self.get(next) == Byte::First {
+                return Some(next);
+            }
+            pc = next;
+        }
+    }
+}
+
+/// Whether control does not go on behind it.
+fn ends(insn: &Insn) -> bool {
+    matches!(insn.flow(), Flow::Jump | Flow::Return | Flow::Faulting)
+}
+
+/// Whether the first `count` bytes are legacy prefixes.
+fn are_prefixes(insn: &Insn, count: usize) -> bool {
+    let is_prefix = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
+    insn.bytes().get(..count).is_some_and(|bytes| bytes.iter().all(is_prefix))
+}
