@@ -75,7 +75,7 @@ fn by_perf(library: &str, function: &str, program: &[&str]) -> Option<u64> {
     let probe =
         Command::new("perf").args(["probe", "-q", "-x", library, "--add", &format!("{event}={function}")]).output();
     if !probe.is_ok_and(|probe| probe.status.success()) {
-        println!("SKIPPED: perf probe is not available here");
+        crossing::skip("count, beside perf probe", "perf probe is not available here");
         return None;
     }
     let stat = Command::new("perf").args(["stat", "-x,", "-e", &event, "--"]).args(program).output();

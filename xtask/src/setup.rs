@@ -21,13 +21,14 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "libc6-dev", sign: "/usr/include/stdio.h", why: "test programs in C" },
     Package { name: "gcc-multilib", sign: "/usr/include/asm", why: "test programs for i386" },
     Package { name: "libc6-dev-i386", sign: "/usr/lib32/crt1.o", why: "test programs for i386" },
+    Package { name: "g++", sign: "g++", why: "test programs in C++" },
     Package { name: "binutils", sign: "objdump", why: "looking into linked objects" },
+    Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
 ];
 
 /// What `cargo xtask bench` needs beside.
 pub(crate) const FOR_BENCHMARKS: &[Package] = &[
     Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" },
-    Package { name: "g++", sign: "g++", why: "building Zydis, a peer" },
 ];
 
 /// The names of those that are missing, with what needs them.

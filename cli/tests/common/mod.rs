@@ -46,11 +46,12 @@ pub fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<PathBuf>
     match done {
         Ok(done) if done.status.success() => Some(out),
         Ok(done) => {
-            println!("SKIPPED: {compiler} {name} {flags:?}: {}", String::from_utf8_lossy(&done.stderr));
+            let error = String::from_utf8_lossy(&done.stderr);
+            crossing::skip(&format!("ntrace, with {name}"), format_args!("{compiler} {flags:?}: {}", error.trim()));
             None
         }
         Err(error) => {
-            println!("SKIPPED: {compiler}: {error}");
+            crossing::skip(&format!("ntrace, with {name}"), format_args!("{compiler}: {error}"));
             None
         }
     }
