@@ -6,6 +6,8 @@ pub mod lockstep;
 pub mod oracle;
 mod random;
 mod skip;
+#[cfg(target_arch = "x86_64")]
+pub mod whole;
 
 pub use random::Random;
 pub use skip::skip;

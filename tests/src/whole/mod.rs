@@ -1,0 +1,7 @@
+//! Whole programs: undisturbed, under `ntrace`, and single-stepped by the processor.
+
+mod command;
+mod recorder;
+
+pub use command::{Outcome, ntrace, run};
+pub use recorder::{Recording, record};

@@ -1,0 +1,80 @@
+//! Real programs with a site on every instruction, libraries and the loader included, do what they do undisturbed.
+#![cfg(target_arch = "x86_64")]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+use crossing::skip;
+use crossing::whole::{ntrace, record, run};
+
+/// Programs of any Debian with an output that depends on nothing but their arguments.
+const PROGRAMS: &[&[&str]] = &[
+    &["/bin/true"],
+    &["/bin/false"],
+    &["/bin/echo", "one", "two"],
+    &["/bin/ls", "/usr/lib/os-release", "/nowhere"],
+    &["/usr/bin/sort", "/etc/services"],
+    &["/usr/bin/sha256sum", "/etc/services"],
+    &["/bin/grep", "-c", "tcp", "/etc/services"],
+    &["/usr/bin/awk", "{ n += NF } END { print n }", "/etc/passwd"],
+    &["/bin/gzip", "-c", "/etc/passwd"],
+    &["/usr/bin/xz", "-c", "/etc/passwd"],
+    &["/bin/sh", "-c", "for i in 1 2 3; do /bin/echo $i | /bin/cat; done; exit 7"],
+    &["/bin/bash", "-c", "trap 'echo caught' USR1; kill -USR1 $$; (exit 3); echo $?; kill -TERM $$"],
+    &[
+        "/usr/bin/perl",
+        "-e",
+        "$SIG{ALRM} = sub { print qq(alarm\\n) }; kill ALRM => $$; print join(q( ), map { $_ ** 2 } 1 .. 9), qq(\\n)",
+    ],
+    &["/usr/bin/git", "--version"],
+    &["/usr/bin/openssl", "dgst", "-sha256", "/etc/services"],
+];
+
+#[test]
+fn output_and_status_equal_the_undisturbed_run_with_a_site_on_every_instruction() {
+    let mut differences = Vec::new();
+    for words in PROGRAMS {
+        let [program, arguments @ ..] = words else { continue };
+        if !Path::new(program).exists() {
+            skip("whole_programs", format_args!("{program} is not installed"));
+            continue;
+        }
+        let alone = run(Command::new(program).args(arguments));
+        let traced = run(Command::new(ntrace())
+            .args(["count", "--every-instruction", "-o", "/dev/null", "--", program])
+            .args(arguments));
+        if alone != traced {
+            differences.push(format!("{words:?}\nalone:  {alone:?}\ntraced: {traced:?}"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+#[test]
+fn hits_equal_the_instructions_that_a_single_step_run_meets() {
+    let arguments = ["a", "b"];
+    let recording = record("/bin/echo", &arguments);
+    assert!(recording.total() > 10_000, "only {} instructions recorded", recording.total());
+    let counts = tempfile::NamedTempFile::new().expect("a temporary file");
+    run(Command::new("setarch")
+        .args(["x86_64", "-R"])
+        .arg(ntrace())
+        .args(["count", "--every-instruction", "--format", "json", "-o"])
+        .arg(counts.path())
+        .args(["--", "/bin/echo"])
+        .args(arguments));
+    let text = std::fs::read_to_string(counts.path()).expect("the counts");
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let hits: HashMap<u64, u64> = json["counts"]
+        .as_array()
+        .expect("counts")
+        .iter()
+        .map(|row| {
+            let address = row["address"].as_str().expect("an address").trim_start_matches("0x");
+            (u64::from_str_radix(address, 16).expect("hexadecimal"), row["hits"].as_u64().expect("hits"))
+        })
+        .collect();
+    let total: u64 = hits.values().sum();
+    assert_eq!(total, recording.total());
+}
