@@ -2,11 +2,11 @@
 #![cfg(target_arch = "x86_64")]
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crossing::skip;
-use crossing::whole::{ntrace, record, run};
+use crossing::whole::{ntrace, record, run, run_silently};
 
 /// Programs of any Debian with an output that depends on nothing but their arguments.
 const PROGRAMS: &[&[&str]] = &[
@@ -57,24 +57,42 @@ fn hits_equal_the_instructions_that_a_single_step_run_meets() {
     let recording = record("/bin/echo", &arguments);
     assert!(recording.total() > 10_000, "only {} instructions recorded", recording.total());
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
-    run(Command::new("setarch")
-        .args(["x86_64", "-R"])
-        .arg(ntrace())
-        .args(["count", "--every-instruction", "--format", "json", "-o"])
-        .arg(counts.path())
-        .args(["--", "/bin/echo"])
-        .args(arguments));
+    run_silently(
+        Command::new("setarch")
+            .args(["x86_64", "-R"])
+            .arg(ntrace())
+            .args(["count", "--every-instruction", "--format", "json", "-o"])
+            .arg(counts.path())
+            .args(["--", "/bin/echo"])
+            .args(arguments),
+    );
     let text = std::fs::read_to_string(counts.path()).expect("the counts");
     let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let hits: HashMap<u64, u64> = json["counts"]
+    let hits: HashMap<(PathBuf, u64), u64> = json["counts"]
         .as_array()
         .expect("counts")
         .iter()
         .map(|row| {
+            let module = PathBuf::from(row["module"].as_str().expect("a module"));
             let address = row["address"].as_str().expect("an address").trim_start_matches("0x");
-            (u64::from_str_radix(address, 16).expect("hexadecimal"), row["hits"].as_u64().expect("hits"))
+            let address = u64::from_str_radix(address, 16).expect("hexadecimal");
+            ((module, address), row["hits"].as_u64().expect("hits"))
         })
         .collect();
-    let total: u64 = hits.values().sum();
-    assert_eq!(total, recording.total());
+    let mut differences: Vec<String> = recording
+        .counts
+        .iter()
+        .filter(|(place, count)| hits.get(place) != Some(count))
+        .map(|((file, address), count)| {
+            let hit = hits.get(&(file.clone(), *address)).copied().unwrap_or(0);
+            format!("{}+{address:#x}: {count} executions, {hit} hits", file.display())
+        })
+        .collect();
+    differences.extend(
+        hits.iter()
+            .filter(|(place, _)| !recording.counts.contains_key(place))
+            .map(|((file, address), hit)| format!("{}+{address:#x}: no execution, {hit} hits", file.display())),
+    );
+    differences.sort_unstable();
+    assert!(differences.is_empty(), "{} places differ:\n{}", differences.len(), differences.join("\n"));
 }

@@ -3,5 +3,5 @@
 mod command;
 mod recorder;
 
-pub use command::{Outcome, ntrace, run};
+pub use command::{Outcome, ntrace, run, run_silently};
 pub use recorder::{Recording, record};

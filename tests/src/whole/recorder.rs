@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
+use super::command::ENVIRONMENT;
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -31,7 +32,8 @@ pub fn record(program: &str, arguments: &[&str]) -> Recording {
     let path = CString::new(program).expect("no NUL in a path");
     let mut argv = vec![path.clone()];
     argv.extend(arguments.iter().map(|argument| CString::new(*argument).expect("no NUL in an argument")));
-    let environment = [c"PATH=/usr/bin:/bin", c"LC_ALL=C", c"PYTHONHASHSEED=0"];
+    let environment =
+        ENVIRONMENT.map(|(name, value)| CString::new(format!("{name}={value}")).expect("no NUL in the environment"));
     // SAFETY: the child calls only async-signal-safe functions before exec.
     let child = match unsafe { fork() }.expect("fork") {
         ForkResult::Child => {

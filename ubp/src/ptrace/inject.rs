@@ -4,7 +4,7 @@ use super::gate::calls;
 use super::space::{Space, mapping_at};
 use super::sys::{self, PTRACE_EVENT_STOP, Report, SigInfo};
 use super::thread::{State, Stop};
-use super::{Tracer, gate, is_gone, place};
+use super::{Tracer, gate, is_gone, place, status};
 use crate::core::{Arena, Layout};
 use crate::process::read_maps;
 use crate::{Address, Arch, Error, Pid, Result, Tid};
@@ -178,11 +178,12 @@ impl Tracer {
         let layout = Layout::new(space.capacity_for(count));
         let size = layout.size().next_multiple_of(4096);
         let maps = read_maps(pid)?;
+        let heap = status::heap_start(pid)?;
         // Near everything of the module, which its operands may name.
         let whole = mapping_at(&maps, low).zip(mapping_at(&maps, high));
         let (from, to) = whole.map_or((low, high), |(first, last)| (first.start.0, last.end.0));
-        let mut candidates = place::candidates(&maps, arch, size, from, to);
-        candidates.extend(place::candidates(&maps, arch, size, low, high));
+        let mut candidates = place::candidates(&maps, heap, arch, size, from, to);
+        candidates.extend(place::candidates(&maps, heap, arch, size, low, high));
         let protection = (libc::PROT_READ | libc::PROT_EXEC) as u64;
         let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64 | NO_REPLACE;
         for start in candidates.into_iter().take(PLACES) {

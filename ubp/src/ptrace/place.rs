@@ -22,8 +22,9 @@ pub(super) fn reaches(arch: Arch, start: u64, end: u64, low: u64, high: u64) -> 
     }
 }
 
-/// Addresses for a mapping of `size` bytes within reach of `low..=high`, nearest first. `maps` is sorted by address.
-pub(super) fn candidates(maps: &[Mapping], arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
+/// Addresses for a mapping of `size` bytes within reach of `low..=high`, nearest first. `maps` is sorted by address; `heap` is
+/// where the heap begins, which is there before its first page is mapped.
+pub(super) fn candidates(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
     let size = size.next_multiple_of(PAGE);
     let end = match arch {
         Arch::X86_64 => END_64,
@@ -31,12 +32,13 @@ pub(super) fn candidates(maps: &[Mapping], arch: Arch, size: u64, low: u64, high
     };
     let mut found = Vec::new();
     let mut bottom = LOWEST;
-    let mut heap_below = false;
+    let mut heap_mapped_below = false;
     let above = std::iter::once(None).chain(maps.iter().map(Some)).skip(1).chain([None]);
     for mapping in above {
         let top = mapping.map_or(end, |mapping| mapping.start.0).min(end);
         let named = |name: &str| mapping.and_then(|m| m.path.as_deref()).is_some_and(|path| path.as_os_str() == name);
-        let first = if heap_below { bottom.saturating_add(GROWTH) } else { bottom.saturating_add(PAGE) };
+        let heap_below = heap_mapped_below || (bottom..=top).contains(&heap);
+        let first = if heap_below { bottom.max(heap).saturating_add(GROWTH) } else { bottom.saturating_add(PAGE) };
         let last = if named("[stack]") { top.saturating_sub(GROWTH) } else { top.saturating_sub(PAGE) };
         if let Some(last_start) = last.checked_sub(size).filter(|&start| start >= first) {
             // As near to the code as the gap allows.
@@ -48,7 +50,7 @@ pub(super) fn candidates(maps: &[Mapping], arch: Arch, size: u64, low: u64, high
         }
         if let Some(mapping) = mapping {
             bottom = bottom.max(mapping.end.0);
-            heap_below = mapping.path.as_deref().is_some_and(|path| path.as_os_str() == "[heap]");
+            heap_mapped_below = mapping.path.as_deref().is_some_and(|path| path.as_os_str() == "[heap]");
         }
     }
     found.sort_by_key(|&start| start.abs_diff(low));
@@ -84,7 +86,7 @@ mod tests {
             map(0x7fff_0000_0000, 0x7fff_0002_0000, "[stack]"),
         ];
         for (low, high) in [(0x40_0000, 0x4f_ffff), (0x7f00_0000_0000, 0x7f00_000f_ffff)] {
-            let found = candidates(&maps, Arch::X86_64, 0x10_0000, low, high);
+            let found = candidates(&maps, 0x60_0000, Arch::X86_64, 0x10_0000, low, high);
             assert!(!found.is_empty());
             for start in found {
                 assert!(start >= 0x1_0000 && start % PAGE == 0);
@@ -97,8 +99,21 @@ mod tests {
     }
 
     #[test]
+    fn a_heap_of_which_nothing_is_mapped_yet_has_room_to_grow() {
+        let maps =
+            [map(0x5555_5555_4000, 0x5555_5556_0000, "/bin/x"), map(0x7f00_0000_0000, 0x7f00_0010_0000, "/lib/y")];
+        let heap = 0x5555_5557_2000;
+        let found = candidates(&maps, heap, Arch::X86_64, 0x10_0000, 0x5555_5555_4000, 0x5555_5556_0000);
+        assert!(!found.is_empty());
+        assert!(
+            found.iter().all(|&start| start + 0x10_0000 <= 0x5555_5555_4000 || start >= heap + GROWTH),
+            "{found:x?}"
+        );
+    }
+
+    #[test]
     fn no_place_is_better_than_one_out_of_reach() {
         let maps = [map(0x10_0000, 0x7000_0000_0000, "/dev/huge")];
-        assert_eq!(candidates(&maps, Arch::X86_64, 0x10_0000, 0x3000_0000_0000, 0x3000_0000_1000), []);
+        assert_eq!(candidates(&maps, 0, Arch::X86_64, 0x10_0000, 0x3000_0000_0000, 0x3000_0000_1000), []);
     }
 }

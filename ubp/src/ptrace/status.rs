@@ -79,6 +79,17 @@ impl Status {
     }
 }
 
+/// Where the heap of a process begins (`start_brk`, proc_pid_stat(5)); 0 where that is hidden.
+pub(super) fn heap_start(pid: Pid) -> Result<u64> {
+    /// Fields that stand between the command's closing parenthesis and `start_brk`, the 47th.
+    const BEFORE: usize = 44;
+    let text = read_proc(pid, "stat")?;
+    // The command may hold anything, parentheses and spaces too.
+    let behind = text.iter().rposition(|&byte| byte == b')').map_or(0, |at| at + 1);
+    let fields = String::from_utf8_lossy(text.get(behind..).unwrap_or_default()).into_owned();
+    Ok(fields.split_ascii_whitespace().nth(BEFORE).and_then(|field| field.parse().ok()).unwrap_or(0))
+}
+
 /// Whose processor this is (CPUID leaf 0).
 pub(super) fn vendor() -> Vendor {
     #[cfg(target_arch = "x86_64")]
