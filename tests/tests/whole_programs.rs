@@ -8,33 +8,40 @@ use std::process::Command;
 use crossing::skip;
 use crossing::whole::{ntrace, record, run, run_silently};
 
-/// Programs of any Debian with an output that depends on nothing but their arguments.
-const PROGRAMS: &[&[&str]] = &[
+/// Programs of any Debian with an output that depends on nothing but their arguments; they run a few 100,000 instructions each.
+const SHORT: &[&[&str]] = &[
     &["/bin/true"],
     &["/bin/false"],
     &["/bin/echo", "one", "two"],
     &["/bin/ls", "/usr/lib/os-release", "/nowhere"],
+    &["/bin/sh", "-c", "for i in 1 2; do /bin/echo $i | /bin/cat; done; exit 7"],
+    &["/bin/sh", "-c", "trap 'echo caught' USR1; kill -USR1 $$; (exit 3); echo $?; kill -TERM $$"],
+];
+
+/// Longer ones, run where the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
+const LONG: &[&[&str]] = &[
     &["/usr/bin/sort", "/etc/services"],
     &["/usr/bin/sha256sum", "/etc/services"],
     &["/bin/grep", "-c", "tcp", "/etc/services"],
     &["/usr/bin/awk", "{ n += NF } END { print n }", "/etc/passwd"],
     &["/bin/gzip", "-c", "/etc/passwd"],
-    &["/usr/bin/xz", "-c", "/etc/passwd"],
-    &["/bin/sh", "-c", "for i in 1 2 3; do /bin/echo $i | /bin/cat; done; exit 7"],
     &["/bin/bash", "-c", "trap 'echo caught' USR1; kill -USR1 $$; (exit 3); echo $?; kill -TERM $$"],
     &[
         "/usr/bin/perl",
         "-e",
-        "$SIG{ALRM} = sub { print qq(alarm\\n) }; kill ALRM => $$; print join(q( ), map { $_ ** 2 } 1 .. 9), qq(\\n)",
+        "$SIG{ALRM} = sub { print qq(alarm\\n) }; kill ALRM => $$; print join q( ), map { $_ ** 2 } 1 .. 9",
     ],
     &["/usr/bin/git", "--version"],
     &["/usr/bin/openssl", "dgst", "-sha256", "/etc/services"],
+    &["/usr/bin/python3", "-I", "-S", "-c", "print(sum(i * i for i in range(1000)))"],
+    &["/usr/bin/xz", "-c", "/etc/passwd"],
 ];
 
 #[test]
 fn output_and_status_equal_the_undisturbed_run_with_a_site_on_every_instruction() {
+    let all = std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "all");
     let mut differences = Vec::new();
-    for words in PROGRAMS {
+    for words in SHORT.iter().chain(if all { LONG } else { &[] }) {
         let [program, arguments @ ..] = words else { continue };
         if !Path::new(program).exists() {
             skip("whole_programs", format_args!("{program} is not installed"));

@@ -6,6 +6,7 @@ mod lines;
 mod names;
 mod plt;
 mod ranges;
+mod reach;
 mod table;
 
 pub(crate) use image::{Arch, Image, ImageError};

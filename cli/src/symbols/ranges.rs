@@ -6,11 +6,11 @@ use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
 use object::{Object, ObjectSection, SectionKind};
 
 use super::image::{Arch, Image};
-use super::plt;
 use super::table::Kind;
+use super::{plt, reach};
 
-/// Functions by unwind information and by sized symbols, stubs, and the start and end code: one range per known first instruction,
-/// by address, without overlap.
+/// Functions by unwind information and by sized symbols, stubs, the start and end code, and what the flow of control reaches from
+/// there: one range per known first instruction, by address, without overlap.
 ///
 /// Data that lies between functions belongs to no range.
 pub(crate) fn code(image: &Image) -> Vec<Range<u64>> {
@@ -21,7 +21,9 @@ pub(crate) fn code(image: &Image) -> Vec<Range<u64>> {
         }
     }
     ranges.retain(|range| image.is_code(range.start) && range.start < range.end);
-    cut(ranges)
+    let known = cut(ranges);
+    let reached = reach::reached(image, &known);
+    cut(known.into_iter().chain(reached).collect())
 }
 
 fn sections(image: &Image, file: &object::File<'_>) -> Vec<Range<u64>> {

@@ -1,0 +1,113 @@
+//! Code that neither unwind information nor symbols tell of: found by following the flow of control from what is known.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use insn::Flow;
+use insn::x86::{Mode, decode};
+use object::{Object, ObjectSection, RelocationTarget, SectionKind};
+
+use super::image::{Arch, Image};
+
+/// Ranges reached from the entry point, the start and end functions and the direct branches of `known`, and not in `known`,
+/// which is sorted and without overlap.
+pub(crate) fn reached(image: &Image, known: &[Range<u64>]) -> Vec<Range<u64>> {
+    let sections = image.with_file(text).unwrap_or_default();
+    let mode = Mode::new(image.arch().bits(), crate::cpu::vendor(None)).lenient();
+    let mut flood = Flood { image, mode, known, sections, found: BTreeMap::new(), work: Vec::new() };
+    flood.work = image.with_file(|file| starts(image.arch(), file)).unwrap_or_default();
+    for range in known {
+        flood.follow(range.start, range.end);
+    }
+    while let Some(start) = flood.work.pop() {
+        if flood.is_new(start) {
+            let end = flood.follow(start, flood.next_start(start));
+            if end > start {
+                flood.found.insert(start, end);
+            }
+        }
+    }
+    flood.found.into_iter().map(|(start, end)| start..end).collect()
+}
+
+struct Flood<'a> {
+    image: &'a Image,
+    mode: Mode,
+    known: &'a [Range<u64>],
+    sections: Vec<Range<u64>>,
+    /// Start to end.
+    found: BTreeMap<u64, u64>,
+    work: Vec<u64>,
+}
+
+impl Flood<'_> {
+    /// Whether an address lies in a code section and in no range so far.
+    fn is_new(&self, address: u64) -> bool {
+        self.sections.iter().any(|section| section.contains(&address))
+            && self.range_of(address).is_none()
+            && self.found.range(..=address).next_back().is_none_or(|(_, &end)| address >= end)
+    }
+
+    fn range_of(&self, address: u64) -> Option<&Range<u64>> {
+        let behind = self.known.partition_point(|range| range.start <= address);
+        self.known[..behind].last().filter(|range| range.contains(&address))
+    }
+
+    /// Where the next range begins behind `address`.
+    fn next_start(&self, address: u64) -> u64 {
+        let known = self.known.get(self.known.partition_point(|range| range.start <= address));
+        let found = self.found.range(address + 1..).next();
+        known.map_or(u64::MAX, |range| range.start).min(found.map_or(u64::MAX, |(&start, _)| start))
+    }
+
+    /// Notes the branch targets from `start` on, up to `limit`; where that lies in no known range, up to the end of the flow.
+    /// Returns the end.
+    fn follow(&mut self, start: u64, limit: u64) -> u64 {
+        let ends_with_flow = self.range_of(start).is_none();
+        let Some(bytes) = self.image.bytes_at(start) else { return start };
+        let mut offset = 0;
+        while let Some(rest) = bytes.get(offset..) {
+            let pc = start + offset as u64;
+            if pc >= limit {
+                return pc;
+            }
+            let Ok(insn) = decode(rest, self.mode) else { return pc };
+            offset += insn.len();
+            if let Some(target) = insn.target_address(pc).filter(|&target| self.is_new(target)) {
+                self.work.push(target);
+            }
+            let falls_through =
+                !matches!(insn.flow(), Flow::Jump | Flow::Return | Flow::Far | Flow::Faulting | Flow::Privileged);
+            if ends_with_flow && !falls_through {
+                break;
+            }
+        }
+        start + offset as u64
+    }
+}
+
+fn text(file: &object::File<'_>) -> Vec<Range<u64>> {
+    let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    text.map(|section| section.address()..section.address().saturating_add(section.size())).collect()
+}
+
+/// The entry point, and what the arrays of start and end functions name.
+fn starts(arch: Arch, file: &object::File<'_>) -> Vec<u64> {
+    let mut starts = vec![file.entry()];
+    let is_array = |name: &str| matches!(name, ".preinit_array" | ".init_array" | ".fini_array");
+    let arrays: Vec<_> = file.sections().filter(|section| section.name().is_ok_and(is_array)).collect();
+    for array in &arrays {
+        let data = array.uncompressed_data().unwrap_or_default();
+        match arch {
+            Arch::X86_64 => starts.extend(data.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))),
+            Arch::I386 => starts.extend(data.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)))),
+        }
+    }
+    for (offset, relocation) in file.dynamic_relocations().into_iter().flatten() {
+        let holds = |array: &object::Section<'_, '_>| offset.wrapping_sub(array.address()) < array.size();
+        if relocation.target() == RelocationTarget::Absolute && arrays.iter().any(holds) {
+            starts.push(relocation.addend().cast_unsigned());
+        }
+    }
+    starts
+}
