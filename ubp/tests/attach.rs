@@ -129,9 +129,8 @@ fn a_program_that_blocks_with_sites_on_its_system_calls_goes_on_after_detach() {
     let pid = session.spawn(command).unwrap();
     let mut stdio = session.take_stdio(pid);
     // Every instruction of the C library's code that ends in a system call is a site: threads block in slots.
-    let mut sites = Vec::new();
     session.resume(pid.leader()).unwrap();
-    loop {
+    let sites: Vec<Spec> = loop {
         let event = session.wait().unwrap().unwrap();
         if event.kind == EventKind::Loaded {
             let maps = session.process(pid).unwrap().maps().unwrap();
@@ -142,14 +141,14 @@ fn a_program_that_blocks_with_sites_on_its_system_calls_goes_on_after_detach() {
                 let mut code = vec![0; (libc.end - libc.start) as usize];
                 session.read_memory(pid, libc.start, &mut code).unwrap();
                 let found = code.windows(2).enumerate().filter(|(_, pair)| *pair == [0x0f, 0x05]);
-                sites = found.map(|(at, _)| Spec::count(libc.start + at as u64)).collect();
+                let sites: Vec<Spec> = found.map(|(at, _)| Spec::count(libc.start + at as u64)).collect();
                 session.insert(pid, &sites).unwrap();
                 session.resume(event.tid).unwrap();
-                break;
+                break sites;
             }
         }
         session.resume(event.tid).unwrap();
-    }
+    };
     assert!(sites.len() > 100);
     // All threads block once each of the blocking calls was counted.
     let mut out = BufReader::new(stdio.stdout.take().unwrap());

@@ -247,7 +247,7 @@ impl Space {
     /// Entries for `count` more sites: an arena not smaller than those before it.
     pub(super) fn capacity_for(&self, count: u32) -> u32 {
         let largest = self.storages.iter().map(|storage| storage.arena.layout().capacity()).max().unwrap_or(0);
-        (count + count / 4).max(largest.saturating_mul(2).min(1 << 20)).max(1008).min(Layout::MAX_CAPACITY)
+        count.saturating_add(count / 4).max(largest.saturating_mul(2).min(1 << 20)).clamp(1008, Layout::MAX_CAPACITY)
     }
 
     /// Puts breakpoint instructions at `sites`, which are sorted, not active, and within reach of storage.

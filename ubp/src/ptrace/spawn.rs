@@ -104,8 +104,7 @@ fn start(
         let mut go = [0];
         from_parent.read_exact(&mut go)
     };
-    let mut wait = wait;
     // SAFETY: between fork and exec only write and read are called, on descriptors that the closure owns.
-    unsafe { command.pre_exec(move || wait()) };
+    unsafe { command.pre_exec(wait) };
     command.spawn()
 }

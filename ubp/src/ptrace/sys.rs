@@ -93,7 +93,9 @@ pub(super) fn pc(tid: Tid) -> Result<u64> {
     // SAFETY: errno is this thread's own.
     unsafe { *libc::__errno_location() = 0 };
     // SAFETY: PEEKUSER takes numbers; its answer may be any word, so that errno alone tells a failure.
-    let value = unsafe { libc::ptrace(libc::PTRACE_PEEKUSER, tid.0, RIP_OFFSET as *mut c_void, 0 as *mut c_void) };
+    let value = unsafe {
+        libc::ptrace(libc::PTRACE_PEEKUSER, tid.0, RIP_OFFSET as *mut c_void, std::ptr::null_mut::<c_void>())
+    };
     // SAFETY: errno is this thread's own.
     if value == -1 && unsafe { *libc::__errno_location() } != 0 {
         return Err(error("PTRACE_PEEKUSER", tid));

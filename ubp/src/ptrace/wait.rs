@@ -76,6 +76,15 @@ impl Tracer {
 
     /// Takes what is there, blocking for the first. Says whether a child that is not ours is in the way.
     fn collect(&mut self, block: bool) -> Result<bool> {
+        if self.threads.len() == 1
+            && let Some(&tid) = self.threads.keys().next()
+        {
+            // Nobody else can have anything to report before it does.
+            if let Some(report) = sys::wait_for(tid, block)? {
+                self.take(tid, report);
+            }
+            return Ok(false);
+        }
         let mut block = block;
         for _ in 0..BATCH {
             let Some(tid) = sys::peek_any(block)? else { return Ok(false) };
@@ -89,9 +98,6 @@ impl Tracer {
                 self.take(tid, report);
             }
             block = false;
-            if self.threads.len() == 1 {
-                break;
-            }
         }
         Ok(false)
     }
