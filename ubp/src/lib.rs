@@ -1,4 +1,53 @@
-//! User breakpoints: any number of threads pass them without the breakpoint ever being lifted.
+//! User breakpoints: any number of threads pass them, and none is ever lifted to let a thread pass.
+//!
+//! A breakpoint's instruction is emulated, or runs as a copy in a *slot*, which lies with the breakpoint table in an *arena*, a
+//! mapping in the debuggee's own memory. No thread waits for another, none misses a hit, and the program sees nothing of it: its
+//! signal handlers, system calls, children and memory are as they would be without.
+//!
+//! [`core`] is the table and its algorithms, without `std`, for a kernel as well. With the feature `std` (on by default) there is
+//! the process layer over ptrace(2): a [`Session`] spawns programs or attaches to processes, and delivers [`Event`]s.
+//!
+//! ```
+//! use std::process::{Command, Stdio};
+//! use ubp::{EventKind, Session, Spec};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut session = Session::new()?;
+//! let mut command = Command::new("/bin/true");
+//! command.stdout(Stdio::null());
+//! let pid = session.spawn(command)?;
+//!
+//! // Nothing of the program has run yet. Count how often its entry point is executed.
+//! let entry = session.process(pid).and_then(|process| process.auxv().entry()).ok_or("no entry point")?;
+//! let breakpoint = session.insert(pid, &[Spec::count(entry)])?[0]?;
+//! session.resume(pid.leader())?;
+//!
+//! let mut hits = 0;
+//! while let Some(event) = session.wait()? {
+//!     if let EventKind::Exited(status) = event.kind {
+//!         assert_eq!(status, 0);
+//!         hits = session.breakpoint(pid, breakpoint).map_or(0, |breakpoint| breakpoint.hits());
+//!     }
+//!     if event.is_held() {
+//!         session.resume(event.tid)?;
+//!     }
+//! }
+//! assert_eq!(hits, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a tracer must know
+//! - A session belongs to the thread that made it, and a thread has one session.
+//! - A tracer that is killed by `SIGKILL` leaves breakpoints that nobody answers: programs that it spawned are killed with it
+//!   ([`Options::exit_kill`]); a tool that attaches to processes of others does best to run its session in a worker process that no
+//!   terminal signal reaches, and to call [`Session::detach`] on `SIGTERM`.
+//!
+//! # What the program can notice
+//! - A hit while the program blocks `SIGTRAP` outside of a signal handler makes the kernel forget the handler that it may have for
+//!   that signal.
+//! - `epoll_wait` and other calls with a relative timeout that the kernel does not restart begin it anew after an interruption.
+//! - Data that is read from the very bytes of a site, other than by an emulated instruction, holds the breakpoint instruction.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 pub mod core;

@@ -84,8 +84,8 @@ impl Tracer {
             Arch::X86_64 => args.get(6..).unwrap_or(&[]),
             Arch::I386 => args,
         };
-        let below = (registers.rsp - RED_ZONE - on_stack.len() as u64 * word) / 16 * 16;
-        registers.rsp = below - word;
+        let below = registers.rsp.wrapping_sub(RED_ZONE + on_stack.len() as u64 * word) / 16 * 16;
+        registers.rsp = below.wrapping_sub(word);
         let mut stack = Vec::new();
         for value in std::iter::once(&back).chain(on_stack) {
             stack.extend(value.to_le_bytes().iter().take(word as usize));

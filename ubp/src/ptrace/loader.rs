@@ -63,7 +63,7 @@ impl Tracer {
         let width = width(debuggee.process.arch);
         let space = self.space_of(pid)?;
         // r_version, r_map, r_brk, r_state: each as wide as a word.
-        let function = debug.and_then(|debug| space.memory.read_word(debug + 2 * width as u64, width));
+        let function = debug.and_then(|debug| space.memory.read_word(debug.wrapping_add(2 * width as u64), width));
         match function {
             Some(function) if function != 0 => self.insert_internal(pid, function, Internal::Loader),
             _ => Ok(()),
@@ -112,10 +112,9 @@ impl Tracer {
             Internal::Loader => {
                 let debuggee = self.debuggee(pid)?;
                 let width = width(debuggee.process.arch);
-                let state = debuggee
-                    .loader
-                    .debug
-                    .and_then(|debug| self.space_of(pid).ok()?.memory.read_word(debug + 3 * width as u64, 4));
+                let state = debuggee.loader.debug.and_then(|debug| {
+                    self.space_of(pid).ok()?.memory.read_word(debug.wrapping_add(3 * width as u64), 4)
+                });
                 if state != Some(CONSISTENT) {
                     return Ok(false);
                 }
@@ -143,9 +142,9 @@ impl Tracer {
         let vaddr_at = 2 * width as u64;
         let mut bias = 0;
         let mut dynamic = None;
-        for at in (0..count.min(256)).map(|number| headers.0.wrapping_add(number * size)) {
+        for at in (0..count.min(256)).map(|number| headers.0.wrapping_add(number.wrapping_mul(size))) {
             let kind = memory.read_word(at, 4)?;
-            let vaddr = memory.read_word(at + vaddr_at, width)?;
+            let vaddr = memory.read_word(at.wrapping_add(vaddr_at), width)?;
             match kind {
                 PT_PHDR => bias = headers.0.wrapping_sub(vaddr),
                 PT_DYNAMIC => dynamic = Some(vaddr),
@@ -159,7 +158,7 @@ impl Tracer {
                 return None;
             }
             if tag == DT_DEBUG {
-                return memory.read_word(at + width as u64, width).filter(|&debug| debug != 0);
+                return memory.read_word(at.wrapping_add(width as u64), width).filter(|&debug| debug != 0);
             }
         }
         None
