@@ -178,7 +178,9 @@ fn spawn_failure(name: &OsString, error: Error) -> Failure {
         },
         Error::Architecture { .. } => cannot(error.to_string()),
         // The kernel kills what it cannot map once the old program is gone.
-        Error::NoSuchProcess(_) => cannot(broken.unwrap_or_else(|| "killed by the kernel while it was started".into())),
+        Error::NoSuchProcess(_) | Error::NoSuchThread(_) => {
+            cannot(broken.unwrap_or_else(|| "killed by the kernel while it was started".into()))
+        }
         error => Failure::own(format!("{name}: {error}")),
     }
 }

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::thread;
+use std::time::Duration;
 
 use super::attach::{EXIT_KILL, OPTIONS};
 use super::space::Space;
@@ -49,8 +50,9 @@ impl Tracer {
         let options = OPTIONS | if self.options.exit_kill { EXIT_KILL } else { 0 };
         sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT)?;
         to_child.write_all(&[1]).map_err(Error::Spawn)?;
+        let mut unreported = false;
         loop {
-            match sys::wait_for(tid, true)? {
+            match sys::wait_for(tid, false)? {
                 Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => {
                     sys::set_options(tid, options)?;
                     return Ok(Pid(tid.0));
@@ -64,7 +66,14 @@ impl Tracer {
                 Some(Report::Stopped { signal, event: 0 }) => sys::cont(tid, signal)?,
                 Some(Report::Stopped { .. }) => sys::cont(tid, 0)?,
                 Some(_) => return Err(Error::NoSuchThread(tid)),
-                None => {}
+                // The standard library, which waits for the child in the other thread, may have taken the report of its end.
+                None if is_stopped(tid) => {
+                    if std::mem::replace(&mut unreported, true) {
+                        sys::detach(tid, 0)?;
+                        return Err(Error::NoSuchThread(tid));
+                    }
+                }
+                None => thread::sleep(PAUSE),
             }
         }
     }
@@ -92,6 +101,15 @@ impl Tracer {
         self.thread_mut(tid)?.held = true;
         Ok(())
     }
+}
+
+/// Between two looks at a child that is about to execute its program.
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// Whether the kernel holds the thread in a stop of ptrace's (proc_pid_stat(5), the field after the name).
+fn is_stopped(tid: Tid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
 }
 
 fn start(
