@@ -8,39 +8,39 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 
 /// The command under test.
-pub fn ntrace() -> Command {
+pub(crate) fn ntrace() -> Command {
     Command::new(env!("CARGO_BIN_EXE_ntrace"))
 }
 
 /// Runs it to its end.
-pub fn run(args: &[&str]) -> Output {
+pub(crate) fn run(args: &[&str]) -> Output {
     ntrace().args(args).stdin(Stdio::null()).output().expect("ntrace runs")
 }
 
 /// Standard output as text.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Standard error as text.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// A path for a file of this test alone.
-pub fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}-{name}", std::process::id()))
 }
 
 /// The source of a program.
-pub fn source(name: &str) -> PathBuf {
+pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
 }
 
 /// Builds a program; `None`, said loudly, where this machine's compiler cannot.
-pub fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
+pub(crate) fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
     let out = scratch(&name.replace('.', "_"));
     let done = Command::new(compiler).arg(source(name)).arg("-o").arg(&out).args(flags).output();
     match done {
@@ -58,19 +58,19 @@ pub fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<PathBuf>
 }
 
 /// Builds a C program with gcc, which every machine that builds this has.
-pub fn build(name: &str, flags: &[&str]) -> PathBuf {
+pub(crate) fn build(name: &str, flags: &[&str]) -> PathBuf {
     build_with("gcc", name, &[&["-O1", "-g"], flags].concat()).expect("gcc builds the program")
 }
 
 /// `ntrace count … --format json`: the hits by location, what the program wrote, and the exit status.
-pub struct Counts {
-    pub rows: Vec<Value>,
-    pub total: u64,
-    pub output: Output,
+pub(crate) struct Counts {
+    pub(crate) rows: Vec<Value>,
+    pub(crate) total: u64,
+    pub(crate) output: Output,
 }
 
 /// Counts at locations of a program.
-pub fn count(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> Counts {
+pub(crate) fn count(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> Counts {
     let file = scratch("counts.json");
     let mut command = ntrace();
     command.arg("count").args(flags).args(["--format", "json", "-o"]).arg(&file);
@@ -86,7 +86,7 @@ pub fn count(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) 
 
 impl Counts {
     /// Hits at the location whose text ends so.
-    pub fn at(&self, end: &str) -> u64 {
+    pub(crate) fn at(&self, end: &str) -> u64 {
         let ends = |row: &&Value| row["location"].as_str().unwrap().ends_with(end);
         let row = self.rows.iter().find(ends).unwrap_or_else(|| panic!("no {end} in {:?}", self.rows));
         row["hits"].as_u64().unwrap()
@@ -94,7 +94,7 @@ impl Counts {
 }
 
 /// `ntrace trace … --format json`: one value a line.
-pub fn trace(args: &[&str], program: &Path, program_args: &[&str]) -> (Vec<Value>, Output) {
+pub(crate) fn trace(args: &[&str], program: &Path, program_args: &[&str]) -> (Vec<Value>, Output) {
     let file = scratch("trace.json");
     let mut command = ntrace();
     command.arg("trace").args(args).args(["--format", "json", "-o"]).arg(&file);
