@@ -24,8 +24,17 @@ fn case(name: &str, functions: &[&str]) {
             answer.unwrap();
         }
         session.resume(pid.leader()).unwrap();
+        let first = instructions(&program, "blocked_read")[0] + base;
+        let mut read = Vec::new();
         let range = base..base + 0x100000;
         let outcome = run(&mut session, pid, |session, event| {
+            if let EventKind::Exited(_) = event.kind
+                && event.pid == pid
+            {
+                // Up to the system call, which is one execution however often it is restarted.
+                let of_read = session.breakpoints(pid).filter(|b| (first..first + 16).contains(&b.address().0));
+                read = of_read.map(|b| b.hits()).take_while(|hits| *hits > 0).collect();
+            }
             if let EventKind::Signal(_) = event.kind {
                 assert!(events);
                 // Slots lie outside of everything that is mapped as far as anybody is told.
@@ -35,6 +44,10 @@ fn case(name: &str, functions: &[&str]) {
             }
         });
         assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout), "signal events: {events}");
+        if let Some(calls) = read.first() {
+            let before_call = read.iter().take(4);
+            assert!(before_call.clone().all(|hits| hits == calls), "{read:?}");
+        }
         let exit = outcome.exits.iter().find(|exit| exit.0 == pid).map(|exit| exit.1.clone());
         assert_eq!(exit, Some(EventKind::Exited(plain.status.code().unwrap())));
     }
@@ -97,7 +110,7 @@ fn nested_handlers_on_another_stack_run_as_often_as_without_breakpoints() {
 
 #[test]
 fn interrupted_system_calls_restart_or_fail_as_the_program_asked() {
-    case("restart", &["restart_case", "later", "writer", "on_alarm"]);
+    case("restart", &["restart_case", "blocked_read", "later", "writer", "on_alarm"]);
 }
 
 #[test]

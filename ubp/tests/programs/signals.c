@@ -214,6 +214,13 @@ static void *writer(void *argument) {
     return 0;
 }
 
+// A read whose system call is an instruction of this function.
+__attribute__((noinline)) static long blocked_read(int descriptor, char *byte) {
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "0"(0l), "D"((long)descriptor), "S"(byte), "d"(1l) : "rcx", "r11", "memory");
+    return result;
+}
+
 // Reads that signals interrupt: with SA_RESTART they go on, without they fail with EINTR.
 __attribute__((noinline)) static void restart_case(void) {
     int ends[2];
@@ -224,7 +231,7 @@ __attribute__((noinline)) static void restart_case(void) {
     sigaction(SIGUSR1, &action, 0);
     pthread_create(&one, 0, later, &self);
     pthread_create(&two, 0, writer, &ends[1]);
-    long result = read(ends[0], &byte, 1);
+    long result = blocked_read(ends[0], &byte);
     pthread_join(one, 0);
     pthread_join(two, 0);
     printf("restart %ld %c alarms %d\n", result, byte, alarms);
@@ -267,10 +274,6 @@ __attribute__((noinline)) static void ignored_case(void) {
 static sigjmp_buf back;
 static void on_jump(int signal) { (void)signal; siglongjmp(back, 1); }
 
-__attribute__((noinline)) static long blocked_read(int descriptor) {
-    char byte;
-    return read(descriptor, &byte, 1);
-}
 
 __attribute__((noinline)) static void jump_case(void) {
     int ends[2];
@@ -285,7 +288,8 @@ __attribute__((noinline)) static void jump_case(void) {
         }
         struct itimerval timer = {{0, 0}, {0, 3000}};
         setitimer(ITIMER_REAL, &timer, 0);
-        blocked_read(ends[0]);
+        char byte;
+        blocked_read(ends[0], &byte);
     }
     printf("jumps %d\n", jumps);
 }
