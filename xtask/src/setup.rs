@@ -27,9 +27,8 @@ const FOR_TESTS: &[Package] = &[
 ];
 
 /// What `cargo xtask bench` needs beside.
-pub(crate) const FOR_BENCHMARKS: &[Package] = &[
-    Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" },
-];
+pub(crate) const FOR_BENCHMARKS: &[Package] =
+    &[Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" }];
 
 /// The names of those that are missing, with what needs them.
 pub(crate) fn missing(packages: &[Package]) -> Vec<(&'static str, &'static str)> {

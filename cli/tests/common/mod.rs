@@ -1,5 +1,6 @@
 //! What the tests of the command share: the command itself, and programs built by the system's compilers.
-#![allow(dead_code)]
+// Each test program uses a part of it.
+#![allow(dead_code, unreachable_pub)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
