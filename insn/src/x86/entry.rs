@@ -8,8 +8,6 @@ pub(super) const MODRM: u32 = 0x3f;
 pub(super) const IMM64: u32 = 1 << 6;
 /// The immediate exists only for modrm.reg 0 and 1.
 pub(super) const GROUP3: u32 = 1 << 7;
-/// Number of the group of extensions; 0: all are alike.
-pub(super) const GROUP: u32 = 31 << 20;
 /// Not for the hot path: prefix, escape, no such opcode in 64-bit mode, or dependent on the vendor.
 pub(super) const SPECIAL: u32 = 1 << 25;
 /// Validity depends on more than modrm's mod and reg.
@@ -20,6 +18,15 @@ pub(super) const NEAR: u32 = 1 << 27;
 pub(super) const MOFFS: u32 = 1 << 28;
 /// modrm.mod is ignored: always a register.
 pub(super) const ANY_MOD: u32 = 1 << 29;
+
+/// Not in the tables: introduced by REX2.
+pub(super) const REX2: u32 = 1 << 30;
+/// Not in the tables: decoded by the hot path.
+pub(super) const PLAIN: u32 = 1 << 31;
+/// Where the bytes of opcode, modrm and immediates stand.
+pub(super) const BASE: u32 = 8;
+/// Where the number of the `Flow` stands.
+pub(super) const FLOW: u32 = 16;
 
 /// An entry of an opcode with modrm and an immediate of so many bytes.
 pub(super) const fn with_modrm(immediate: u32) -> u32 {
@@ -50,7 +57,7 @@ pub(super) fn modrm(byte: u8) -> u8 {
 /// Bytes of opcode, modrm and immediates at operand size 4.
 #[inline(always)]
 pub(super) fn base(entry: u32) -> u32 {
-    entry >> 8 & 15
+    entry >> BASE & 15
 }
 
 /// Bytes of immediates for the operand size's number: 0, 1, 2 for 2, 4, 8 bytes.
@@ -59,14 +66,15 @@ pub(super) fn immediate(entry: u32, size: u32) -> u32 {
     match size {
         0 => entry >> 12 & 15,
         2 if entry & IMM64 != 0 => 8,
-        _ => base(entry).saturating_sub(1 + (entry & 1)),
+        // An entry without immediates has 1 there, and 1 for modrm.
+        _ => base(entry).wrapping_sub(1 + (entry & 1)) & 15,
     }
 }
 
 /// Number of the `Flow`.
 #[inline(always)]
 pub(super) fn flow(entry: u32) -> u8 {
-    (entry >> 16 & 15) as u8
+    (entry >> FLOW & 15) as u8
 }
 
 /// Number of the group; 0: all extensions are alike.

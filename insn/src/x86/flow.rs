@@ -1,7 +1,7 @@
 //! Where control goes.
 
 use super::general::space;
-use super::insn::{ext, first_word, shape};
+use super::insn::{Packed, ext, first_word, shape};
 use super::{Insn, MAX_LEN, Mode, Reg, Vendor, general};
 use crate::{Flow, Target};
 
@@ -27,7 +27,8 @@ const FLOWS: [Flow; 16] = [
 /// The target of what is rare, from the bytes alone.
 #[inline(never)]
 fn other_target(bytes: [u8; MAX_LEN], mode: Mode) -> Target {
-    let Ok(insn) = general::decode(&bytes, MAX_LEN, mode) else { return Target::None };
+    let Ok(packed) = Packed::of_words(general::decode_packed(&bytes, mode)) else { return Target::None };
+    let insn = packed.unpack(bytes, mode);
     match insn.flow() {
         Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
         Flow::Return => Target::Stack,
@@ -51,24 +52,31 @@ impl Insn {
         const JUMP: u8 = Flow::Jump as u8;
         const CONDITIONAL: u8 = Flow::ConditionalJump as u8;
         const CALL: u8 = Flow::Call as u8;
-        let indirect = self.shape & shape::MODRM != 0;
+        if self.flow == NEXT {
+            return Target::None;
+        }
+        let branch = matches!(self.flow, JUMP | CONDITIONAL | CALL);
+        let plain = self.shape & shape::PLAIN != 0;
+        if self.flow > RETURN || branch & !plain {
+            // By the bytes alone: keeping all fields at hand for these few would cost every instruction.
+            return other_target(self.bytes, self.mode);
+        }
+        // The distance ends the first word.
+        let word = first_word(&self.bytes);
+        let end = word.wrapping_shl(0u32.wrapping_sub(8 * u32::from(self.len))) as i64;
+        let distance = end.wrapping_shr(0u32.wrapping_sub(8 * u32::from(self.tail)));
+        if branch & (self.shape & shape::MODRM == 0) {
+            return Target::Relative(distance);
+        }
         match self.flow {
-            NEXT => Target::None,
             RETURN => Target::Stack,
-            JUMP | CALL | CONDITIONAL if !indirect && self.space < space::M0F38 && self.len <= 8 => {
-                // The distance ends the first word.
-                let distance = first_word(&self.bytes) << ((64 - 8 * u32::from(self.len & 7)) % 64);
-                Target::Relative((distance as i64) >> ((64 - 8 * u32::from(self.tail & 7)) % 64))
-            }
-            JUMP | CALL if indirect && self.shape & shape::REX2 == 0 && self.opcode_at < 7 => {
-                let modrm = (first_word(&self.bytes) >> (8 * (u32::from(self.opcode_at) + 1))) as u8;
+            _ => {
+                let modrm = word.wrapping_shr(8 * (u32::from(self.opcode_at) + 1)) as u8;
                 if modrm < 0xc0 {
                     return Target::Memory;
                 }
                 Target::Register(Reg::gpr(modrm & 7 | self.extension(ext::B, 8)))
             }
-            // By the bytes alone: keeping all fields at hand for these few would cost every instruction.
-            _ => other_target(self.bytes, self.mode),
         }
     }
     #[inline(never)]

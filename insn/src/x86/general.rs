@@ -2,7 +2,7 @@
 
 use super::decode::{out_of_bytes, padded, shape_of};
 use super::entry::{self, GROUP3, MOFFS, NEAR};
-use super::insn::{NO_SEGMENT, ext, shape};
+use super::insn::{NO_SEGMENT, Packed, ext, shape};
 use super::validity::{self, Rule};
 use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, Prefixes, Vendor, vector};
 
@@ -30,7 +30,7 @@ pub(super) mod space {
     pub(in super::super) const REX2: u8 = 20;
 }
 
-/// The answer in the form of [`Insn::pack`].
+/// The answer in the form of [`Packed::words`].
 #[inline(never)]
 pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
     let available = bytes.len().min(MAX_LEN);
@@ -38,10 +38,11 @@ pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
         Some(chunk) => *chunk,
         None => padded(bytes),
     };
-    Insn::pack(&decode(&chunk, available, mode))
+    Packed::words(&decode(&chunk, available, mode))
 }
 
-pub(super) fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
+#[inline(always)]
+fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
     let insn = Insn {
         bytes: *chunk,
         len: 0,

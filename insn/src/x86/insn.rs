@@ -1,6 +1,7 @@
 //! The decoded instruction and what can be asked of it.
 
-use super::{Error, ErrorKind, Mode};
+use super::decode::shape_of;
+use super::{Error, ErrorKind, Mode, entry};
 
 /// One decoded instruction. Cheap to copy; everything but length, flow and validity is computed when asked for.
 #[derive(Clone, Copy)]
@@ -51,6 +52,8 @@ pub(super) mod shape {
     pub(in super::super) const MOFFS: u8 = 8;
     /// Introduced by REX2.
     pub(in super::super) const REX2: u8 = 16;
+    /// Decoded by the hot path: no prefix but REX, one-byte or 0F map, branches of at most eight bytes.
+    pub(in super::super) const PLAIN: u8 = 32;
 }
 
 /// Bits of `Insn::ext`: REX's four as they stand, then REX2's and EVEX's fifth bits.
@@ -79,37 +82,71 @@ const KINDS: [ErrorKind; 9] = [
     ErrorKind::Mvex,
 ];
 
-impl Insn {
-    /// All but bytes and mode, or the error (length 0), in two words that are returned in registers.
-    pub(super) fn pack(result: &Result<Insn, Error>) -> (u64, u64) {
-        match result {
-            Ok(insn) => {
-                let first = [
-                    insn.len,
-                    insn.space,
-                    insn.opcode_at,
-                    insn.opcode,
-                    insn.flow,
-                    insn.tail,
-                    insn.shape,
-                    insn.prefixes,
-                ];
-                let second = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, 0, 0, 0];
-                (u64::from_le_bytes(first), u64::from_le_bytes(second))
-            }
-            Err(error) => (0, u64::from_le_bytes([error.kind as u8, error.offset, error.byte, 0, 0, 0, 0, 0])),
-        }
+/// An instruction but for its bytes and mode, in few words.
+pub(super) struct Packed {
+    /// Apart from the rest, as the next instruction waits for it.
+    pub(super) len: u8,
+    /// Flow, tail and shape as an entry of the hot tables has them.
+    pub(super) entry: u32,
+    /// Space, offset of the opcode, opcode, prefixes.
+    pub(super) place: u32,
+    /// Segment, ext, vvvv, p2, pp, from the lowest byte on.
+    pub(super) more: u64,
+}
+
+impl Packed {
+    /// The words of a result: entry and place, then the rest and the length; of an error, 0 and its fields.
+    pub(super) fn words(result: &Result<Insn, Error>) -> (u64, u64) {
+        let insn = match result {
+            Ok(insn) => insn,
+            Err(error) => return (0, u64::from_le_bytes([error.kind as u8, error.offset, error.byte, 0, 0, 0, 0, 0])),
+        };
+        let bit = |from: u8, to: u32| if insn.shape & from != 0 { to } else { 0 };
+        let modrm = bit(shape::MODRM, 1);
+        let entry = modrm
+            | bit(shape::ANY_MOD, entry::ANY_MOD)
+            | bit(shape::NEAR, entry::NEAR)
+            | bit(shape::MOFFS, entry::MOFFS)
+            | bit(shape::REX2, entry::REX2)
+            | u32::from(insn.flow) << entry::FLOW
+            | (1 + modrm + u32::from(insn.tail)) << entry::BASE;
+        let place = u32::from_le_bytes([insn.space, insn.opcode_at, insn.opcode, insn.prefixes]);
+        let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, 0, 0];
+        (u64::from(entry) | u64::from(place) << 32, u64::from_le_bytes(more))
     }
-    /// The inverse of [`Insn::pack`].
+    /// The inverse of [`Packed::words`].
     #[inline(always)]
-    pub(super) fn unpack(packed: (u64, u64), bytes: [u8; 15], mode: Mode) -> Result<Insn, Error> {
-        let [len, space, opcode_at, opcode, flow, tail, shape, prefixes] = packed.0.to_le_bytes();
-        let [segment, ext, vvvv, p2, pp, ..] = packed.1.to_le_bytes();
-        if len == 0 {
-            let kind = KINDS.get(usize::from(segment)).copied().unwrap_or(ErrorKind::Opcode);
-            return Err(Error { kind, offset: ext, byte: vvvv });
+    pub(super) fn of_words(words: (u64, u64)) -> Result<Packed, Error> {
+        let (first, more) = words;
+        if first == 0 {
+            let [kind, offset, byte, ..] = more.to_le_bytes();
+            let kind = KINDS.get(usize::from(kind)).copied().unwrap_or(ErrorKind::Opcode);
+            return Err(Error { kind, offset, byte });
         }
-        Ok(Insn { bytes, len, mode, space, opcode_at, opcode, flow, tail, shape, prefixes, segment, ext, vvvv, p2, pp })
+        Ok(Packed { len: (more >> 40) as u8, entry: first as u32, place: (first >> 32) as u32, more })
+    }
+    /// The instruction.
+    #[inline(always)]
+    pub(super) fn unpack(self, bytes: [u8; 15], mode: Mode) -> Insn {
+        let [space, opcode_at, opcode, prefixes] = self.place.to_le_bytes();
+        let [segment, ext, vvvv, p2, pp, ..] = self.more.to_le_bytes();
+        Insn {
+            bytes,
+            len: self.len,
+            mode,
+            space,
+            opcode_at,
+            opcode,
+            flow: entry::flow(self.entry),
+            tail: entry::immediate(self.entry, 1) as u8,
+            shape: shape_of(self.entry),
+            prefixes,
+            segment,
+            ext,
+            vvvv,
+            p2,
+            pp,
+        }
     }
 }
 
