@@ -30,6 +30,7 @@ impl Insn {
     pub fn memory(&self) -> Option<Memory> {
         self.memory_of(&self.form())
     }
+    #[inline]
     pub(super) fn memory_of(&self, form: &Form) -> Option<Memory> {
         if self.shape & (shape::MOFFS | shape::MODRM) == 0 || self.is_register_form() {
             return None;
@@ -143,6 +144,7 @@ impl Insn {
     pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
         self.implicit_memory_of(&self.form())
     }
+    #[inline]
     pub(super) fn implicit_memory_of(&self, form: &Form) -> [Option<Memory>; 2] {
         // What F2 and F3 repeat are the string instructions.
         if form.has(attr::REP) {

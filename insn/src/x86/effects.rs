@@ -28,10 +28,11 @@ impl Insn {
         let form = self.form();
         let memory = self.memory_of(&form);
         let implicit_memory = self.implicit_memory_of(&form);
-        let [first, second] = implicit_memory;
+        let [first, second] = &implicit_memory;
+        let (reads, writes) = self.registers_by(&form, [memory.as_ref(), first.as_ref(), second.as_ref()]);
         Effects {
-            reads: self.reads_by(&form, [memory, first, second]),
-            writes: self.writes_by(&form),
+            reads,
+            writes,
             flags_read: self.flags_read_by(&form),
             flags_written: self.flags_written_by(&form),
             memory,

@@ -91,7 +91,7 @@ impl Operand {
 
 /// A form, as stored.
 #[derive(Clone, Copy)]
-pub(super) struct Form([u16; 11]);
+pub(super) struct Form(&'static [u16; 11]);
 
 fn access(bits: u16) -> Access {
     match bits & 3 {
@@ -104,7 +104,7 @@ fn access(bits: u16) -> Access {
 
 impl Form {
     pub(super) fn operands(&self) -> impl Iterator<Item = Operand> {
-        let [a, b, c, d, e, ..] = self.0;
+        let [a, b, c, d, e, ..] = *self.0;
         let stored = [a, b, c, d, e].into_iter().filter(|code| *code != 0);
         stored.map(|code| Operand { place: code as u8, byte: code & 0x100 != 0, access: access(code >> 9) })
     }
@@ -140,11 +140,11 @@ impl Form {
 impl Insn {
     /// The form of the instruction.
     pub(super) fn form(&self) -> Form {
-        const NOTHING: Form = Form([0; 11]);
+        const NOTHING: Form = Form(&[0; 11]);
         let Some((place, _)) = self.rule() else { return NOTHING };
         let row = ROWS.get(usize::from(self.space)).map_or(0, |row: &[u8; 16]| row[usize::from(self.opcode >> 4)]);
         let list = PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 16]| page[usize::from(self.opcode & 15)]);
         let form = LISTS.get(usize::from(list) + place).copied().unwrap_or(0);
-        FORMS.get(usize::from(form)).copied().map_or(NOTHING, Form)
+        FORMS.get(usize::from(form)).map_or(NOTHING, Form)
     }
 }

@@ -79,7 +79,27 @@ impl Insn {
             _ => 1,
         };
         let first = reg.number() / size * size;
-        (first..first + size).fold(RegSet::EMPTY, |set, number| set.with(Reg::from_number(number)))
+        RegSet::from_bits(((1 << size) - 1u128).wrapping_shl(u32::from(first)))
+    }
+    /// The registers among the operands that are read, and those that are written.
+    fn operands_used(&self, form: &Form) -> (RegSet, RegSet) {
+        let (mut read, mut written) = (RegSet::EMPTY, RegSet::EMPTY);
+        for operand in form.operands() {
+            let registers = self.operand_registers(form, operand);
+            if operand.is_read() {
+                read = read.union(registers);
+            }
+            if operand.is_written() {
+                written = written.union(registers);
+            }
+        }
+        (read, written)
+    }
+    /// [`Insn::reads`] and [`Insn::writes`].
+    #[inline]
+    pub(super) fn registers_by(&self, form: &Form, memory: [Option<&Memory>; 3]) -> (RegSet, RegSet) {
+        let (read, written) = self.operands_used(form);
+        (self.reads_by(form, read, memory), self.writes_by(form, written))
     }
     /// The mask register that EVEX.aaa names, where it masks.
     fn masking(&self, form: &Form) -> Option<Reg> {
@@ -102,13 +122,11 @@ impl Insn {
     pub fn reads(&self) -> RegSet {
         let form = self.form();
         let [first, second] = self.implicit_memory_of(&form);
-        self.reads_by(&form, [self.memory_of(&form), first, second])
+        let memory = self.memory_of(&form);
+        self.reads_by(&form, self.operands_used(&form).0, [memory.as_ref(), first.as_ref(), second.as_ref()])
     }
-    pub(super) fn reads_by(&self, form: &Form, memory: [Option<Memory>; 3]) -> RegSet {
-        let mut set = RegSet::from_bits(form.implicit().0);
-        for operand in form.operands().filter(|o| o.is_read()) {
-            set = set.union(self.operand_registers(form, operand));
-        }
+    fn reads_by(&self, form: &Form, operands: RegSet, memory: [Option<&Memory>; 3]) -> RegSet {
+        let mut set = RegSet::from_bits(form.implicit().0).union(operands);
         if let Some(mask) = self.masking(form) {
             set = set.with(mask);
             let merging = self.p2 & 0x80 == 0 && form.has(attr::MERGES);
@@ -126,7 +144,7 @@ impl Insn {
         if self.flags_read_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
     /// Registers of the addresses of memory operands.
-    fn address_registers(&self, memory: [Option<Memory>; 3]) -> RegSet {
+    fn address_registers(&self, memory: [Option<&Memory>; 3]) -> RegSet {
         // `lea` computes no linear address.
         let lea = self.space == space::ONE_BYTE && self.opcode == 0x8d;
         let mut set = RegSet::EMPTY;
@@ -147,13 +165,11 @@ impl Insn {
     /// A 32-bit write to a general register clears its upper half. Members as in [`Insn::reads`]: [`Reg::FLAGS`] where
     /// [`Insn::flags_written`] is not empty, [`Reg::RIP`] where the flow may leave the next instruction.
     pub fn writes(&self) -> RegSet {
-        self.writes_by(&self.form())
+        let form = self.form();
+        self.writes_by(&form, self.operands_used(&form).1)
     }
-    pub(super) fn writes_by(&self, form: &Form) -> RegSet {
-        let mut set = RegSet::from_bits(form.implicit().1);
-        for operand in form.operands().filter(|o| o.is_written()) {
-            set = set.union(self.operand_registers(form, operand));
-        }
+    fn writes_by(&self, form: &Form, operands: RegSet) -> RegSet {
+        let mut set = RegSet::from_bits(form.implicit().1).union(operands);
         if let Some(mask) = self.masking(form).filter(|_| form.has(attr::MASK_CLEARED)) {
             set = set.with(mask);
         }
