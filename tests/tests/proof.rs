@@ -79,6 +79,11 @@ fn no_panic_can_be_reached_from_stepping() {
 }
 
 #[test]
+fn no_panic_can_be_reached_from_the_core_of_ubp() {
+    without_panic("ubp_everything");
+}
+
+#[test]
 fn length_class_and_validity_fit_in_24_kib() {
     let linked = without_panic("insn_classify");
     let bytes = section_bytes(&linked, &[".text", ".rodata", ".data"]);

@@ -1,4 +1,4 @@
-//! Everything that insn and stepping offer, behind symbols that can be linked one by one.
+//! Everything that insn, stepping and ubp's core offer, behind symbols that can be linked one by one.
 //!
 //! The panic handler calls a function that nothing defines: a link succeeds only where no panic can be reached.
 #![no_std]
@@ -9,6 +9,7 @@ use core::panic::PanicInfo;
 use insn::x86::{Bits, Insn, Mode, Reg, Vendor, decode};
 use stepping::x86::{Code, Plan, Registers, plan};
 use stepping::{Fault, Memory};
+use ubp::core::{Arena, Entry, Inaccessible, Layout, State, passing};
 
 unsafe extern "C" {
     safe fn a_panic_can_be_reached() -> !;
@@ -126,5 +127,45 @@ pub unsafe extern "C" fn stepping_everything(bytes: *const u8, length: usize, nu
             black_box(reason);
         }
         _ => {}
+    }
+}
+
+struct Debuggee;
+
+impl ubp::core::Memory for Debuggee {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible> {
+        fault(read_memory(offset, buffer.as_mut_ptr(), buffer.len())).map_err(|_| Inaccessible { offset })
+    }
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Inaccessible> {
+        fault(write_memory(offset, bytes.as_ptr(), bytes.len())).map_err(|_| Inaccessible { offset })
+    }
+}
+
+/// Table and slots over memory that holds anything.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ubp_everything(bytes: *const u8, length: usize, number: u8, pc: u64, capacity: u32) {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { core::slice::from_raw_parts(bytes, length) };
+    let layout = Layout::new(capacity);
+    let Ok(mut arena) = Arena::create(Debuggee, pc, layout, u32::from(number), [number; 8]) else { return };
+    black_box((arena.base(), arena.layout().size(), arena.gate(), arena.contains(pc)));
+    black_box((arena.count().is_ok(), arena.high_water().is_ok(), arena.is_full().is_ok(), arena.next_number().is_ok()));
+    let mut entry = Entry::new(pc, bytes);
+    if let Ok(number) = arena.insert(&entry, &[0xcc; 32]) {
+        black_box(arena.set_slot(number, &[0x90; 32]).is_ok());
+    }
+    if let Some((slot, offset)) = arena.slot_at(pc) {
+        black_box((offset, arena.slot(slot)));
+        if let Ok(found) = arena.entry(slot) {
+            black_box(passing(&found, arena.slot(slot), mode(number)).is_ok_and(|way| way.code().boosted()));
+        }
+    }
+    if let Ok(Some((slot, found))) = arena.find(pc) {
+        entry.set_bytes(found.bytes());
+        entry.state = State::Retired;
+        black_box((arena.set_entry(slot, &entry).is_ok(), arena.release(slot).is_ok()));
     }
 }
