@@ -22,6 +22,41 @@ pub(super) fn reaches(arch: Arch, start: u64, end: u64, low: u64, high: u64) -> 
     }
 }
 
+/// What a part of the address space is to its neighbours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// Stays as it is.
+    Fixed,
+    /// Grows up.
+    Heap,
+    /// Grows down.
+    Stack,
+}
+
+/// A part of the address space that is taken.
+struct Area {
+    start: u64,
+    end: u64,
+    usage: Use,
+}
+
+/// What is mapped, by address, and the heap where none of it is mapped yet.
+fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
+    let is = |mapping: &Mapping, name: &str| mapping.path.as_deref().is_some_and(|path| path.as_os_str() == name);
+    let area = move |mapping: &Mapping| {
+        let usage = match () {
+            () if is(mapping, "[heap]") => Use::Heap,
+            () if is(mapping, "[stack]") => Use::Stack,
+            () => Use::Fixed,
+        };
+        Area { start: mapping.start.0, end: mapping.end.0, usage }
+    };
+    let is_mapped = heap == 0 || maps.iter().any(|mapping| is(mapping, "[heap]"));
+    let (low, high) = maps.split_at(maps.partition_point(|mapping| mapping.start.0 < heap));
+    let empty = (!is_mapped).then_some(Area { start: heap, end: heap, usage: Use::Heap });
+    low.iter().map(area).chain(empty).chain(high.iter().map(area))
+}
+
 /// Addresses for a mapping of `size` bytes within reach of `low..=high`, nearest first. `maps` is sorted by address; `heap` is
 /// where the heap begins, which is there before its first page is mapped.
 pub(super) fn candidates(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
@@ -32,14 +67,11 @@ pub(super) fn candidates(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low
     };
     let mut found = Vec::new();
     let mut bottom = LOWEST;
-    let mut heap_mapped_below = false;
-    let above = std::iter::once(None).chain(maps.iter().map(Some)).skip(1).chain([None]);
-    for mapping in above {
-        let top = mapping.map_or(end, |mapping| mapping.start.0).min(end);
-        let named = |name: &str| mapping.and_then(|m| m.path.as_deref()).is_some_and(|path| path.as_os_str() == name);
-        let heap_below = heap_mapped_below || (bottom..=top).contains(&heap);
-        let first = if heap_below { bottom.max(heap).saturating_add(GROWTH) } else { bottom.saturating_add(PAGE) };
-        let last = if named("[stack]") { top.saturating_sub(GROWTH) } else { top.saturating_sub(PAGE) };
+    let mut below = Use::Fixed;
+    for Area { start, end: behind, usage } in areas(maps, heap).chain([Area { start: end, end, usage: Use::Fixed }]) {
+        let top = start.min(end);
+        let first = bottom.saturating_add(if below == Use::Heap { GROWTH } else { PAGE });
+        let last = top.saturating_sub(if usage == Use::Stack { GROWTH } else { PAGE });
         if let Some(last_start) = last.checked_sub(size).filter(|&start| start >= first) {
             // As near to the code as the gap allows.
             let wanted = if first > high { first } else { last_start.min(low) };
@@ -48,10 +80,8 @@ pub(super) fn candidates(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low
                 found.push(start);
             }
         }
-        if let Some(mapping) = mapping {
-            bottom = bottom.max(mapping.end.0);
-            heap_mapped_below = mapping.path.as_deref().is_some_and(|path| path.as_os_str() == "[heap]");
-        }
+        bottom = bottom.max(behind);
+        below = usage;
     }
     found.sort_by_key(|&start| start.abs_diff(low));
     found
