@@ -142,6 +142,16 @@ mod tests {
     }
 
     #[test]
+    fn the_gap_between_a_program_and_a_heap_far_behind_it_is_used() {
+        let heap = 0x40_0000 + GROWTH - 0x1000;
+        let maps = [map(0x40_0000, 0x50_0000, "/bin/x"), map(heap, heap + 0x1_0000, "[heap]")];
+        for maps in [&maps[..1], &maps] {
+            let found = candidates(maps, heap, Arch::X86_64, 0x100_0000, 0x40_0000, 0x50_0000);
+            assert_eq!(found, [0x50_1000], "{found:x?}");
+        }
+    }
+
+    #[test]
     fn no_place_is_better_than_one_out_of_reach() {
         let maps = [map(0x10_0000, 0x7000_0000_0000, "/dev/huge")];
         assert_eq!(candidates(&maps, 0, Arch::X86_64, 0x10_0000, 0x3000_0000_0000, 0x3000_0000_1000), []);
