@@ -52,7 +52,9 @@ impl Tracer {
         to_child.write_all(&[1]).map_err(Error::Spawn)?;
         let mut unreported = false;
         loop {
-            match sys::wait_for(tid, false)? {
+            let report = sys::wait_for(tid, false)?;
+            unreported &= report.is_none();
+            match report {
                 Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => {
                     sys::set_options(tid, options)?;
                     return Ok(Pid(tid.0));
