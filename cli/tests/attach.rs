@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -18,15 +19,33 @@ use serde_json::Value;
 struct Waits {
     child: Child,
     lines: BufReader<ChildStdout>,
+    /// Where its function `beat` lies.
+    beat: u64,
 }
 
 impl Waits {
     fn start() -> Waits {
         let mut child = Command::new(build("waits.c", &[])).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
-        let mut waits = Waits { child, lines };
-        assert_eq!(waits.line(), "ready\n");
+        let mut waits = Waits { child, lines, beat: 0 };
+        let line = waits.line();
+        let beat = line.trim_end().strip_prefix("ready 0x").and_then(|beat| u64::from_str_radix(beat, 16).ok());
+        waits.beat = beat.unwrap_or_else(|| panic!("{line:?}"));
         waits
+    }
+    /// Waits until a breakpoint stands at `beat`, and lets the program come there.
+    fn beats_with_a_breakpoint(&mut self) {
+        let memory = fs::File::open(format!("/proc/{}/mem", self.pid())).unwrap();
+        until("the breakpoint", || {
+            let mut byte = [0];
+            memory.read_exact_at(&mut byte, self.beat).unwrap();
+            byte == [0xcc]
+        });
+        // Between one answer and the next it comes to `beat`.
+        for _ in 0..2 {
+            self.send(Signal::SIGUSR2);
+            assert_eq!(self.line(), "alive\n");
+        }
     }
     fn line(&mut self) -> String {
         let mut line = String::new();
@@ -71,16 +90,12 @@ fn size(file: &Path) -> u64 {
 #[test]
 fn an_interrupt_ends_the_count_and_prints_it_and_the_process_runs_on() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        let waits = Waits::start();
+        let mut waits = Waits::start();
         let file = scratch("counts");
         let mut ntrace = ntrace();
         ntrace.args(["count", "-b", "beat", "--format", "json", "-p", &waits.pid(), "-o"]).arg(&file);
         let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
-        until("the attachment", || {
-            let status = fs::read_to_string(format!("/proc/{}/status", waits.pid())).unwrap();
-            !status.contains("TracerPid:\t0\n")
-        });
-        std::thread::sleep(Duration::from_millis(100));
+        waits.beats_with_a_breakpoint();
         send(child.id(), signal);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -134,7 +149,7 @@ fn signals_to_ntrace_reach_the_program_that_it_started() {
         lines.read_line(&mut line).unwrap();
         line
     };
-    assert_eq!(line(), "ready\n");
+    assert!(line().starts_with("ready "));
     until("a hit", || size(&file) > 0);
     send(child.id(), Signal::SIGUSR2);
     assert_eq!(line(), "alive\n");
@@ -153,7 +168,6 @@ fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
         let status = fs::read_to_string(format!("/proc/{}/status", waits.pid())).unwrap();
         !status.contains("TracerPid:\t0\n")
     });
-    std::thread::sleep(Duration::from_millis(200));
     send(child.id(), Signal::SIGINT);
     let output = child.wait_with_output().unwrap();
     let text = stderr(&output);

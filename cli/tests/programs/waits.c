@@ -1,4 +1,5 @@
-/* Works in a loop until told to stop: SIGTERM ends it with status 3, and SIGUSR2 makes it say how far it came. */
+/* Says where `beat` lies, and works in a loop until told to stop: SIGTERM ends it with status 3, and SIGUSR2 makes it say that it is
+   alive. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +28,7 @@ __attribute__((noinline)) void beat(void) {
 int main(void) {
     signal(SIGTERM, on_term);
     signal(SIGUSR2, on_ask);
-    printf("ready\n");
+    printf("ready %p\n", (void *)beat);
     fflush(stdout);
     while (!done) {
         beat();

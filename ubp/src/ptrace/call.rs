@@ -48,15 +48,7 @@ impl Tracer {
         sys::set_register_set(tid, NT_X86_XSTATE, &extended)?;
         sys::set_registers(tid, &saved)?;
         sys::set_signal_mask(tid, mask)?;
-        for info in kept {
-            self.send_anew(tid, info)?;
-        }
-        let stop = match stop {
-            Some(Stop::Signal(info) | Stop::Moved(info)) => Stop::Moved(info),
-            Some(Stop::Group) => Stop::Group,
-            _ => Stop::Event,
-        };
-        self.set_stop(tid, stop)?;
+        self.stop_anew(tid, stop, kept)?;
         result
     }
 

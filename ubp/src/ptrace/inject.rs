@@ -128,16 +128,21 @@ impl Tracer {
         self.run_to(tid, &mut stops, |_, event| event == PTRACE_EVENT_STOP)?;
         sys::set_registers(tid, &saved)?;
         sys::set_signal_mask(tid, mask)?;
-        for info in stops {
+        self.stop_anew(tid, stop, stops)?;
+        Ok(if self.space_of(pid)?.arch == Arch::I386 { i64::from(answer as i32) } else { answer })
+    }
+
+    /// Leaves a thread, which ran on our behalf, in a stop like the one it was in, with the signals that came meanwhile.
+    pub(super) fn stop_anew(&mut self, tid: Tid, before: Option<Stop>, signals: Vec<SigInfo>) -> Result<()> {
+        for info in signals {
             self.send_anew(tid, info)?;
         }
-        let stop = match stop {
+        let stop = match before {
             Some(Stop::Signal(info) | Stop::Moved(info)) => Stop::Moved(info),
             Some(Stop::Group) => Stop::Group,
             _ => Stop::Event,
         };
-        self.set_stop(tid, stop)?;
-        Ok(if self.space_of(pid)?.arch == Arch::I386 { i64::from(answer as i32) } else { answer })
+        self.set_stop(tid, stop)
     }
 
     /// Runs a thread, which stops at system calls, to a stop of the wanted kind; signals on the way are kept in `kept`.
