@@ -80,6 +80,18 @@ struct Run {
     writable: bool,
 }
 
+/// How many of the first `sites`, at least one, lie close together in `mapping`.
+fn neighbours(mapping: &Mapping, sites: &[u64]) -> usize {
+    let first = sites.first().copied().unwrap_or(0);
+    let mut last = first;
+    let near = sites.iter().take_while(|&&site| {
+        let near = site - last < FAR && site - first < PIECE && site < mapping.end.0;
+        last = if near { site } else { last };
+        near
+    });
+    near.count().max(1)
+}
+
 impl Space {
     pub(super) fn new(pid: Pid, arch: Arch, mode: Mode) -> Result<Space> {
         Ok(Space {
@@ -267,24 +279,9 @@ impl Space {
                 rest = rest.get(1..).unwrap_or(&[]);
                 continue;
             }
-            let mut last = first;
-            let count = rest
-                .iter()
-                .take_while(|&&site| {
-                    let near = site - last < FAR && site - first < PIECE && site < mapping.end.0;
-                    last = if near { site } else { last };
-                    near
-                })
-                .count();
-            let (group, tail) = rest.split_at(count.max(1));
+            let (group, tail) = rest.split_at(neighbours(mapping, rest));
             rest = tail;
-            let mut raw = vec![0; (last - first) as usize + MAX_LEN];
-            let read = self.memory.read(first, &mut raw);
-            raw.truncate(read);
-            let mut clean = raw.clone();
-            self.clean(first, &mut clean);
-            let writable = mapping.write || mapping.shared;
-            let mut run = Run { start: first, raw, edits: Vec::new(), writable };
+            let (mut run, clean) = self.run_over(mapping, group);
             let mut owners = Vec::new();
             for &site in group {
                 let offset = (site - first) as usize;
@@ -395,6 +392,18 @@ impl Space {
         self.flush();
     }
 
+    /// The memory at some neighbouring sites of one mapping, as it is and as the program has it.
+    fn run_over(&self, mapping: &Mapping, sites: &[u64]) -> (Run, Vec<u8>) {
+        let first = sites.first().copied().unwrap_or(0);
+        let last = sites.last().copied().unwrap_or(first);
+        let mut raw = vec![0; (last - first) as usize + MAX_LEN];
+        let read = self.memory.read(first, &mut raw);
+        raw.truncate(read);
+        let mut clean = raw.clone();
+        self.clean(first, &mut clean);
+        (Run { start: first, raw, edits: Vec::new(), writable: mapping.write || mapping.shared }, clean)
+    }
+
     fn restoring_runs(&self, maps: &[Mapping], sites: &[u64]) -> Vec<Run> {
         let mut runs = Vec::new();
         let mut rest = sites;
@@ -403,23 +412,9 @@ impl Space {
                 rest = rest.get(1..).unwrap_or(&[]);
                 continue;
             };
-            let mut last = first;
-            let count = rest
-                .iter()
-                .take_while(|&&site| {
-                    let near = site - last < FAR && site - first < PIECE && site < mapping.end.0;
-                    last = if near { site } else { last };
-                    near
-                })
-                .count();
-            let (group, tail) = rest.split_at(count.max(1));
+            let (group, tail) = rest.split_at(neighbours(mapping, rest));
             rest = tail;
-            let mut raw = vec![0; (last - first) as usize + MAX_LEN];
-            let read = self.memory.read(first, &mut raw);
-            raw.truncate(read);
-            let mut clean = raw.clone();
-            self.clean(first, &mut clean);
-            let mut run = Run { start: first, raw, edits: Vec::new(), writable: mapping.write || mapping.shared };
+            let (mut run, clean) = self.run_over(mapping, group);
             for &site in group {
                 let offset = (site - first) as usize;
                 let Some(entry) = self.sites.get(&site).and_then(|&slot| self.entry(slot)) else { continue };
