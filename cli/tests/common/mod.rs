@@ -48,7 +48,10 @@ pub(crate) fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<P
         Ok(done) if done.status.success() => Some(out),
         Ok(done) => {
             let error = String::from_utf8_lossy(&done.stderr);
-            crossing::skip(&format!("ntrace, with {name}"), format_args!("{compiler} {flags:?}: {}", error.lines().next().unwrap_or_default()));
+            crossing::skip(
+                &format!("ntrace, with {name}"),
+                format_args!("{compiler} {flags:?}: {}", error.lines().next().unwrap_or_default()),
+            );
             None
         }
         Err(error) => {
