@@ -1,39 +1,5 @@
 //! The `ntrace` command.
 
-mod args;
-mod count;
-mod cpu;
-mod disassembly;
-mod explain;
-mod failure;
-mod instructions;
-mod location;
-mod output;
-mod process;
-mod survey;
-mod sweep;
-mod symbols;
-mod trace;
-mod watch;
-mod worker;
-
-use std::process::ExitCode;
-
-use clap::Parser;
-
-use crate::args::{Cli, Command};
-use crate::failure::tell;
-
-fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let done = match &cli.command {
-        Command::Explain(args) => explain::run(args),
-        Command::Survey(args) => survey::run(args),
-        Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),
-        Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
-    };
-    done.unwrap_or_else(|failure| {
-        tell(&failure);
-        ExitCode::from(failure.status)
-    })
+fn main() -> std::process::ExitCode {
+    ntrace::run()
 }

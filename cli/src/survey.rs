@@ -71,6 +71,13 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Surveys an image and writes both forms.
+pub(crate) fn write(image: &Image, mode: Mode, out: &mut impl Write) -> io::Result<()> {
+    let survey = survey(image, mode);
+    write_text(&survey, out)?;
+    write_json(&survey, out)
+}
+
 fn survey(image: &Image, mode: Mode) -> Survey {
     let functions = image.code();
     let sections = if functions.is_empty() { text_sections(image) } else { Vec::new() };

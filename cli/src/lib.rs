@@ -1,0 +1,43 @@
+//! The `ntrace` command as a library: the program is [`run`], and what must bear hostile files can be handed some ([`examine`]).
+
+mod args;
+mod count;
+mod cpu;
+mod disassembly;
+mod examine;
+mod explain;
+mod failure;
+mod instructions;
+mod location;
+mod output;
+mod process;
+mod survey;
+mod sweep;
+mod symbols;
+mod trace;
+mod watch;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use crate::examine::examine;
+
+use crate::args::{Cli, Command};
+use crate::failure::tell;
+
+/// Does what the command line asks; the answer is the exit status.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Explain(args) => explain::run(args),
+        Command::Survey(args) => survey::run(args),
+        Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),
+        Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
+    };
+    done.unwrap_or_else(|failure| {
+        tell(&failure);
+        ExitCode::from(failure.status)
+    })
+}
