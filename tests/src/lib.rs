@@ -1,5 +1,6 @@
 //! What crosses rooms: the hardware oracle, lockstep against the unprobed program, whole programs.
 
+mod figures;
 #[cfg(target_arch = "x86_64")]
 pub mod lockstep;
 #[cfg(target_arch = "x86_64")]
@@ -9,6 +10,7 @@ mod skip;
 #[cfg(target_arch = "x86_64")]
 pub mod whole;
 
+pub use figures::figure;
 pub use random::Random;
 pub use skip::skip;
 
