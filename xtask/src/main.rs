@@ -1,9 +1,11 @@
 //! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
 
 mod bench;
+mod coverage;
 mod generate;
 mod lanes;
 mod lint;
+mod mutants;
 mod run;
 mod setup;
 mod test;
@@ -35,6 +37,10 @@ enum Task {
     },
     /// Measure side by side with peers (needs cmake for Zydis); without NAME every benchmark
     Bench(bench::Options),
+    /// How much of insn and stepping the tests run; fails below 98 % of lines (installs cargo-llvm-cov)
+    Coverage,
+    /// Does a test fail for every small change of insn and stepping? Takes hours (installs cargo-mutants)
+    Mutants(mutants::Options),
     /// What continuous integration runs: setup, lint, test
     Ci,
 }
@@ -46,6 +52,8 @@ fn main() -> ExitCode {
         Task::Lint => lint::run(),
         Task::Gen { check } => generate::run(check),
         Task::Bench(options) => bench::run(&options),
+        Task::Coverage => coverage::run(),
+        Task::Mutants(options) => mutants::run(&options),
         Task::Ci => {
             setup::run().and_then(|()| lanes::run_all(lint::lanes().into_iter().chain(test::lanes()).collect()))
         }

@@ -30,6 +30,10 @@ const FOR_TESTS: &[Package] = &[
 pub(crate) const FOR_BENCHMARKS: &[Package] =
     &[Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" }];
 
+/// What `cargo xtask coverage` needs beside; a newer rustc needs a newer LLVM, or rustup's component `llvm-tools`.
+pub(crate) const FOR_COVERAGE: &[Package] =
+    &[Package { name: "llvm-22", sign: "llvm-cov-22", why: "reading the profiles of an instrumented program" }];
+
 /// The names of those that are missing, with what needs them.
 pub(crate) fn missing(packages: &[Package]) -> Vec<(&'static str, &'static str)> {
     packages.iter().filter(|package| !is_present(package.sign)).map(|package| (package.name, package.why)).collect()
@@ -62,6 +66,14 @@ pub(crate) fn install(packages: &[Package]) -> Result<()> {
     let mut arguments = vec!["install", "-q", "-y", "--no-install-recommends"];
     arguments.extend(missing.iter().map(|(name, _)| *name));
     run::run(apt(&arguments)?.env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// Installs a subcommand of cargo where it is missing.
+pub(crate) fn install_tool(name: &str) -> Result<()> {
+    if run::is_installed(name) {
+        return Ok(());
+    }
+    run::run(&mut run::cargo(&["install", "--locked", name]))
 }
 
 fn apt(arguments: &[&str]) -> Result<Command> {
