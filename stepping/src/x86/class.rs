@@ -36,6 +36,8 @@ pub(super) enum Class {
     Syscall,
     /// `int n`: a system call restarts at its last two bytes.
     Interrupt,
+    /// `mov ss` and `pop ss`: a copy, after which no single-step trap comes before the next instruction is done.
+    StackSegment,
     /// `xbegin`, whose operand is the distance of its abort handler.
     Transaction(i64),
     /// Not passed.
@@ -108,6 +110,8 @@ fn sequential(insn: &Insn, map: Map, opcode: u8) -> Class {
         (Map::OneByte, 0x90) if insn.rm() == 0 && !insn.prefixes().has(Prefixes::REP) => Class::Nop,
         (Map::OneByte, 0x9c) => Class::PushFlags,
         (Map::OneByte, 0x9d) => Class::PopFlags,
+        (Map::OneByte, 0x17) => Class::StackSegment,
+        (Map::OneByte, 0x8e) if insn.modrm().is_some_and(|modrm| modrm >> 3 & 7 == 2) => Class::StackSegment,
         (Map::M0F, 0x1f) => Class::Nop,
         // `endbr64` and `endbr32`; the rest of 0f 1e holds `rdssp`.
         (Map::M0F, 0x1e) if matches!(insn.modrm(), Some(0xfa | 0xfb)) => Class::Nop,

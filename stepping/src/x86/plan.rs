@@ -44,9 +44,13 @@ pub fn plan(insn: &Insn, pc: u64) -> Plan {
         | Class::Loop(..)
         | Class::Call(_)
         | Class::Return(_) => Plan::Emulate(Emulate { insn: *insn, pc }),
-        Class::Copy | Class::Leave | Class::FarCall(_) | Class::Syscall | Class::Interrupt | Class::Transaction(_) => {
-            Plan::Slot(Slot { insn: *insn, pc })
-        }
+        Class::Copy
+        | Class::StackSegment
+        | Class::Leave
+        | Class::FarCall(_)
+        | Class::Syscall
+        | Class::Interrupt
+        | Class::Transaction(_) => Plan::Slot(Slot { insn: *insn, pc }),
         Class::Refused(reason) => Plan::Refuse(reason),
     }
 }

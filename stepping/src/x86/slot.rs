@@ -90,6 +90,8 @@ pub struct Code {
     pub scratch: Option<Scratch>,
     /// Offsets at which a thread can be, and what they mean.
     pub(super) places: [Option<(u8, Place)>; MAX_PLACES],
+    /// Where a single-step trap comes that the original instruction would not have.
+    pub(super) held_off: Option<u8>,
 }
 
 impl Code {
@@ -105,6 +107,13 @@ impl Code {
     /// no meaning. After an `int3` a thread's rip is one more than the offset to ask for.
     pub fn original(&self, offset: u8) -> Option<Place> {
         self.places.iter().flatten().find(|(at, _)| *at == offset).map(|(_, place)| *place)
+    }
+
+    /// Whether a single-step trap at `offset` is to be passed over. System calls and `mov ss` hold such a trap off until the next
+    /// instruction is done; in the slot something else stands for that one. The thread goes on at the place that
+    /// [`Code::original`] tells, with its trap flag as it is.
+    pub fn holds_off_trap(&self, offset: u8) -> bool {
+        self.held_off == Some(offset)
     }
 
     /// The offset in the slot that means the original address `pc`, with the instruction not yet completed or completed,

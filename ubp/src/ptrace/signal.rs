@@ -7,7 +7,7 @@ use stepping::x86::Progress;
 use super::Tracer;
 use super::space::SlotId;
 use super::status::{Disposition, Status};
-use super::sys::{self, SI_TKILL, SigInfo};
+use super::sys::{self, SI_TKILL, SigInfo, TRAP_TRACE};
 use super::thread::{Interrupted, State, Step, Stop};
 use crate::{EventKind, Result, Signal, Tid};
 
@@ -70,6 +70,11 @@ impl Tracer {
         let thread = self.thread(tid)?;
         let space = self.space_of(thread.pid)?;
         let place = space.place(pc);
+        if info.code() == TRAP_TRACE && info.signal() == libc::SIGTRAP && space.holds_off_trap(pc) {
+            self.leave_slot(tid)?;
+            self.set_stop(tid, Stop::Trap)?;
+            return self.passed(tid);
+        }
         if place.is_some() && info.is_synchronous() {
             return self.on_fault(tid, info, report);
         }

@@ -179,6 +179,12 @@ impl Space {
         Some((slot, self.passing(slot)?.code().original(offset)?))
     }
 
+    /// Whether a single-step trap at `pc`, in a slot, is none of the program's.
+    pub(super) fn holds_off_trap(&self, pc: u64) -> bool {
+        let Some((slot, offset)) = self.slot_at(pc) else { return false };
+        self.passing(slot).is_some_and(|passing| passing.code().holds_off_trap(offset))
+    }
+
     pub(super) fn breakpoint_mut(&mut self, id: BreakpointId) -> Option<&mut Breakpoint> {
         self.breakpoints.get_mut(id.0 as usize)?.as_mut()
     }

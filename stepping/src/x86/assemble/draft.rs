@@ -6,6 +6,7 @@ use crate::x86::slot::{Code, Exit, MAX_PLACES, Place, Progress, SLOT_SIZE, Scrat
 
 /// Fills the slots' rest, and stops a thread that strays.
 pub(super) const INT3: u8 = 0xcc;
+pub(super) const NOP: u8 = 0x90;
 /// Bytes of `jmp rel32`.
 const NEAR_JUMP: u8 = 5;
 /// Bytes of an indirect branch before its operand.
@@ -17,11 +18,12 @@ pub(super) struct Draft {
     bytes: [u8; SLOT_SIZE],
     len: u8,
     places: [Option<(u8, Place)>; MAX_PLACES],
+    held_off: Option<u8>,
 }
 
 impl Draft {
     pub(super) fn new(bits: Bits, at: u64) -> Draft {
-        Draft { bits, at, bytes: [INT3; SLOT_SIZE], len: 0, places: [None; MAX_PLACES] }
+        Draft { bits, at, bytes: [INT3; SLOT_SIZE], len: 0, places: [None; MAX_PLACES], held_off: None }
     }
 
     /// Bytes written.
@@ -62,6 +64,11 @@ impl Draft {
         if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
             *free = Some((offset, place));
         }
+    }
+
+    /// Says that a single-step trap after the bytes written so far is not the program's.
+    pub(super) fn hold_off(&mut self) {
+        self.held_off = Some(self.len);
     }
 
     /// Distance from `offset` in the slot to `to`, where 32 bits hold it. i386 addresses wrap, so there they always do.
@@ -122,6 +129,6 @@ impl Draft {
     }
 
     pub(super) fn finish(self, exit: Exit, scratch: Option<Scratch>) -> Code {
-        Code { bytes: self.bytes, len: self.len, exit, scratch, places: self.places }
+        Code { bytes: self.bytes, len: self.len, exit, scratch, places: self.places, held_off: self.held_off }
     }
 }

@@ -9,8 +9,8 @@ use insn::x86::{Bits, Insn};
 
 use super::Refusal;
 use super::class::{Class, Destination, branch_size, class, next, wrap};
-use super::slot::{Code, Exit, Place, Progress};
-use draft::Draft;
+use super::slot::{Code, Exit, Place, Progress, Scratch};
+use draft::{Draft, NOP};
 
 pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
     let mut draft = Draft::new(insn.mode().bits, at);
@@ -32,8 +32,9 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
         Class::Return(_) => single_step(draft, insn, pc, Exit::Step),
         Class::Interrupt => {
             restart(&mut draft, insn, pc);
-            boost(draft, insn, pc)
+            boost_held(draft, insn, pc)
         }
+        Class::StackSegment => boost_held(draft, insn, pc),
         // A trap flag that it sets must not trap after a jump back: an `int3` comes before such a trap.
         Class::PopFlags => {
             draft.push(insn.bytes());
@@ -48,6 +49,21 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
 /// The copy, then a jump back; a trap instead where the copy needs a scratch register, or is too long for a far jump.
 fn boost(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
     let scratch = rip_relative::copy(&mut draft, insn, pc)?;
+    back(draft, insn, pc, scratch)
+}
+
+/// The same for an instruction that holds its single-step trap off until the next one is done: a `nop` stands for that.
+fn boost_held(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
+    let scratch = rip_relative::copy(&mut draft, insn, pc)?;
+    if scratch.is_none() {
+        draft.mark(next(insn, pc), Progress::After, None);
+        draft.push(&[NOP]);
+        draft.hold_off();
+    }
+    back(draft, insn, pc, scratch)
+}
+
+fn back(mut draft: Draft, insn: &Insn, pc: u64, scratch: Option<Scratch>) -> Result<Code, Refusal> {
     let end = draft.len();
     draft.mark(next(insn, pc), Progress::After, None);
     if scratch.is_some() || !draft.fits(next(insn, pc)) {

@@ -7,7 +7,7 @@ use crate::x86::class::next;
 use crate::x86::slot::{Code, Exit, Progress};
 
 /// `syscall; movabs $next, %rcx; jmp next`; where the jump does not reach, `jmp *%rcx`. The children of clone, fork and vfork
-/// run it too.
+/// run it too. The single-step trap of `syscall` comes after the next instruction, for which `movabs` stands.
 pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
     let next = next(insn, pc);
     super::restart(&mut draft, insn, pc);
@@ -15,6 +15,7 @@ pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
     draft.mark(next, Progress::After, Some((Reg::RCX, next)));
     draft.push(&[0x48, 0xb9]);
     draft.push(&next.to_le_bytes());
+    draft.hold_off();
     if draft.near(next) {
         draft.mark(next, Progress::After, None);
         draft.jump(next);

@@ -80,9 +80,14 @@ fn copies_are_the_same_operation_on_the_same_operands() {
 
 /// What follows the copy leads to the instruction after the original.
 fn way_back(code: &stepping::x86::Code, original: &iced_x86::Instruction, mode: Mode, at: u64, context: &str) {
-    let end = original.len();
+    let mut end = original.len();
     if code.exit != Exit::Jump || usize::from(code.len) == end {
         return;
+    }
+    if code.bytes[end] == 0x90 {
+        // It stands for the next instruction, after which the trap comes that this one held off.
+        end += 1;
+        assert!(code.holds_off_trap(end as u8), "{context}");
     }
     let wrap = if mode.bits == Bits::B64 { u64::MAX } else { 0xffff_ffff };
     let next = original.next_ip() & wrap;

@@ -44,10 +44,28 @@ fn a_restart_goes_back_two_bytes_whatever_the_prefixes() {
 }
 
 #[test]
-fn system_calls_of_32_bit_code_are_plain_copies() {
-    for text in ["0f05", "0f34", "cd80"] {
+fn fast_system_calls_of_32_bit_code_are_plain_copies() {
+    for text in ["0f05", "0f34"] {
         let (code, bytes) = code(text, Mode::AMD_32, 0x1000, 0x2000);
         assert_eq!(bytes, [hex(text), hex("e9fbefffff")].concat(), "{text}");
         assert!(code.boosted());
     }
+}
+
+#[test]
+fn something_stands_for_the_next_instruction_where_a_single_step_trap_waits_for_its_end() {
+    for (text, mode) in
+        [("cd80", Mode::AMD_64), ("8ed0", Mode::AMD_64), ("17", Mode::INTEL_32), ("cd80", Mode::INTEL_32)]
+    {
+        let (code, bytes) = code(text, mode, 0x1000, 0x2000);
+        let len = hex(text).len() as u8;
+        assert_eq!(bytes[len as usize..][..2], [0x90, 0xe9], "{text}");
+        let trapped = |offset: &u8| code.holds_off_trap(*offset);
+        assert_eq!((0..32).filter(trapped).collect::<Vec<u8>>(), [len + 1], "{text}");
+        assert_eq!(code.original(len + 1), code.original(len), "{text}");
+    }
+    let (code, _) = code("0f05", Mode::INTEL_64, 0x1000, 0x2000);
+    assert!(code.holds_off_trap(12) && !code.holds_off_trap(2));
+    let (code, _) = crate::code("8ed8", Mode::INTEL_64, 0x1000, 0x2000);
+    assert!((0..32).all(|offset| !code.holds_off_trap(offset)), "only the stack segment's");
 }
