@@ -9,6 +9,7 @@ mod mutants;
 mod run;
 mod setup;
 mod test;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,8 @@ enum Task {
     Coverage,
     /// Does a test fail for every small change of insn and stepping? Takes hours (installs cargo-mutants)
     Mutants(mutants::Options),
+    /// Write the page of all that was tried, docs/truth.md, after the long runs asked for
+    Truth(truth::Options),
     /// What continuous integration runs: setup, lint, test
     Ci,
 }
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::Bench(options) => bench::run(&options),
         Task::Coverage => coverage::run(),
         Task::Mutants(options) => mutants::run(&options),
+        Task::Truth(options) => truth::run(&options),
         Task::Ci => {
             setup::run().and_then(|()| lanes::run_all(lint::lanes().into_iter().chain(test::lanes()).collect()))
         }

@@ -1,0 +1,161 @@
+//! docs/truth.md, out of figures, hours, deviations and mutants.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+
+use super::figures::{Figures, Section};
+
+/// Sections of the figures: name, title, and what its figures mean.
+const SECTIONS: &[(&str, &str, &str)] = &[
+    (
+        "oracle",
+        "Encodings against the processor",
+        "Each encoding is laid before the end of a page and executed; the processor's faults tell its length and whether it exists. \
+         *wrong*: another length, or executed but rejected. What is accepted and raises #UD here is explained in tests/oracle-ud.txt.",
+    ),
+    (
+        "semantics",
+        "Plans against the processor",
+        "Each encoding that executes runs bare and through its plan from the same random state; registers, flags, vector and x87 state, \
+         memory, fault and pc are compared. *wrong*: any difference.",
+    ),
+    (
+        "programs",
+        "Whole programs",
+        "A site on every instruction, libraries and loader included; output and status equal the undisturbed run. The number is that of hits.",
+    ),
+    (
+        "selftests",
+        "The kernel's own tests",
+        "x86 selftests with a site on every instruction; each says what it says alone. The number is that of hits.",
+    ),
+    (
+        "coverage",
+        "Lines run by tests",
+        "Percent of the lines of a room that its tests, the oracle and lockstep run (`cargo xtask coverage`).",
+    ),
+    ("mutants", "Mutants", "Small changes of a room's code, and what its tests say of them (`cargo xtask mutants`)."),
+];
+
+/// The page.
+pub(super) fn page(figures: &Figures, hours: &str, deviations: &str, mutants: &str) -> Result<String> {
+    let mut text = String::from(
+        "# What was tried\n\nWritten by `cargo xtask truth` from docs/figures.txt, fuzz/hours.txt, fuzz/deviations.txt and tests/mutants.txt; \
+         figures as measured.\n",
+    );
+    for (name, title, meaning) in SECTIONS {
+        if let Some(section) = figures.section(name) {
+            text += &format!("\n## {title}\n\n{meaning} Measured {}.\n\n{}", section.when, table(section));
+        }
+    }
+    text += &format!("\n## Fuzzing\n\n{}", fuzzing(hours)?);
+    text += &format!("\n## Where peers deviate\n\n{}", peers(deviations)?);
+    let alive = mutants.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
+    if alive > 0 {
+        text += &format!("\n## Mutants that live\n\n{alive}, each with its reason, in tests/mutants.txt.\n");
+    }
+    Ok(text)
+}
+
+/// A table whose columns are the names in `name=value` words; a value without a name stands alone.
+fn table(section: &Section) -> String {
+    let cells = |value: &str| -> Vec<(String, String)> {
+        value
+            .split(' ')
+            .map(|word| word.split_once('=').unwrap_or(("", word)))
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .collect()
+    };
+    let mut columns: Vec<String> = Vec::new();
+    for (_, value) in &section.rows {
+        for (name, _) in cells(value) {
+            if !columns.contains(&name) {
+                columns.push(name);
+            }
+        }
+    }
+    let mut text = format!("| | {} |\n|---|{}\n", columns.join(" | "), "---:|".repeat(columns.len()));
+    for (subject, value) in &section.rows {
+        let values: BTreeMap<String, String> = cells(value).into_iter().collect();
+        let row: Vec<&str> = columns.iter().map(|column| values.get(column).map_or("", String::as_str)).collect();
+        text += &format!("| {subject} | {} |\n", row.join(" | "));
+    }
+    text
+}
+
+/// Hours, inputs and findings by claim.
+fn fuzzing(hours: &str) -> Result<String> {
+    let mut claims: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    for line in hours.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [_, _, claim, numbers @ ..] = words.as_slice() else { anyhow::bail!("fuzz/hours.txt: `{line}`") };
+        let sums = claims.entry(claim).or_default();
+        for (sum, number) in sums.iter_mut().zip(numbers) {
+            *sum += number.parse::<u64>().with_context(|| format!("fuzz/hours.txt: `{number}` in `{line}`"))?;
+        }
+    }
+    let mut text = String::from("| claim | processor hours | inputs | findings |\n|---|---:|---:|---:|\n");
+    let mut all = [0; 3];
+    for (claim, sums) in &claims {
+        text += &row(&claim.replace('_', " "), *sums);
+        for (sum, number) in all.iter_mut().zip(sums) {
+            *sum += number;
+        }
+    }
+    Ok(text + &row("all", all))
+}
+
+fn row(claim: &str, [seconds, inputs, findings]: [u64; 3]) -> String {
+    format!("| {claim} | {:.2} | {inputs} | {findings} |\n", seconds as f64 / 3600.0)
+}
+
+/// Deviations by peer, with bytes, judge and reason.
+fn peers(deviations: &str) -> Result<String> {
+    let mut peers: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for line in deviations.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let parts = line.split_once(" : ").and_then(|(rule, rest)| Some((rule, rest.split_once('#')?)));
+        let (rule, (judged, why)) = parts.with_context(|| format!("fuzz/deviations.txt: `{line}`"))?;
+        let (names, kind) = rule.split_once(' ').with_context(|| format!("fuzz/deviations.txt: `{line}`"))?;
+        let (judge, bytes) = judged.trim().split_once(' ').with_context(|| format!("fuzz/deviations.txt: `{line}`"))?;
+        let difference = kind.split(' ').nth(1).unwrap_or_default();
+        for name in names.split('|') {
+            let row = format!("| `{}` | {difference} | {judge} | {} |\n", bytes.trim(), why.trim());
+            peers.entry(name).or_default().push(row);
+        }
+    }
+    let mut text = String::from("Settled by the processor or the manual; the rules are in fuzz/deviations.txt.\n");
+    for (peer, rows) in peers {
+        text += &format!(
+            "\n### {peer}: {}\n\n| bytes | differs in | judge | why |\n|---|---|---|---|\n{}",
+            rows.len(),
+            rows.concat()
+        );
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_values_become_columns() {
+        let figures = Figures::parse("f", "[oracle] 2026-01-01 abc\n64-bit tried=9 wrong=0\n32-bit tried=8\n").unwrap();
+        let text = table(figures.section("oracle").unwrap());
+        assert_eq!(text, "| | tried | wrong |\n|---|---:|---:|\n| 64-bit | 9 | 0 |\n| 32-bit | 8 |  |\n");
+    }
+
+    #[test]
+    fn hours_of_a_claim_add_up() {
+        let text = fuzzing("# head\n2026-01-01 abc a_claim 1800 5 1\n2026-01-02 abd a_claim 1800 6 0\n").unwrap();
+        assert!(text.ends_with("| a claim | 1.00 | 11 | 1 |\n| all | 1.00 | 11 | 1 |\n"), "{text}");
+        assert!(fuzzing("2026-01-01 abc a_claim x 5 1\n").is_err());
+    }
+
+    #[test]
+    fn a_deviation_stands_with_each_peer_it_names() {
+        let text = peers("a|b * length legacy 1 * aa : hardware 0faa      # longer here\n").unwrap();
+        assert_eq!(text.matches("| `0faa` | length | hardware | longer here |").count(), 2, "{text}");
+    }
+}
