@@ -61,6 +61,9 @@ fn sizes_and_access_of_common_instructions() {
         ("ff10", "ds:rax", 8, Read),
         ("ff30", "ds:rax", 8, Read),
         ("8f00", "ds:rax", 8, Write),
+        // Counted from rsp before the pop.
+        ("8f0424", "ss:rsp+8", 8, Write),
+        ("668f442408", "ss:rsp+10", 2, Write),
         ("ff28", "ds:rax", 6, Read),
         ("8700", "ds:rax", 4, ReadWrite),
         ("f00fc708", "ds:rax", 8, ReadWrite),

@@ -126,6 +126,8 @@ fn vectors_masks_and_control_words() {
         ("0fae18", "rax mxcsr", ""),
         ("0ffcc1", "mm0 mm1 x87", "mm0 x87"),
         ("d8c1", "mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87", "mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87"),
+        // What it stores of a register's tag depends on what the register holds.
+        ("d930", "rax mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87", "x87"),
         ("c4e27b4b0408", "rax rcx tilecfg", "tmm0"),
         ("c4e2735ec2", "tmm0 tmm1 tmm2 tilecfg", "tmm0"),
     ]);

@@ -40,7 +40,7 @@
 //! # Known deviations
 //!
 //! - After an x87 instruction in a slot the last x87 instruction's address (FIP, as `fnstenv`, `fnsave` and `fxsave` store it)
-//!   is the slot's. On AMD a context switch loses it, slots or no.
+//!   is the slot's, and where a scratch register serves so is its opcode (FOP). On AMD a context switch loses it, slots or no.
 //! - Hardware that records addresses (LBR, PEBS, IBS, Intel PT, AMD LWP, user interrupts) sees slots.
 //! - A thread in a slot is not in its restartable sequence (rseq(2)): a sequence that is preempted there goes on where it
 //!   should have been aborted.

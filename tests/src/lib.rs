@@ -1,4 +1,4 @@
-//! What crosses rooms: the hardware oracle, lockstep against the unprobed program, whole programs.
+//! What crosses rooms: the hardware oracle, lockstep against the unprobed program, every form's semantics, whole programs.
 
 mod figures;
 #[cfg(target_arch = "x86_64")]
@@ -6,6 +6,8 @@ pub mod lockstep;
 #[cfg(target_arch = "x86_64")]
 pub mod oracle;
 mod random;
+#[cfg(target_arch = "x86_64")]
+pub mod semantics;
 mod skip;
 #[cfg(target_arch = "x86_64")]
 pub mod whole;

@@ -26,7 +26,7 @@ mod kind {
 }
 
 impl Insn {
-    /// The memory operand of modrm or `moffs`.
+    /// The memory operand of modrm or `moffs`, by the registers *before* the instruction.
     pub fn memory(&self) -> Option<Memory> {
         self.memory_of(&self.form())
     }
@@ -51,6 +51,10 @@ impl Insn {
             } else {
                 self.address(modrm, vector, &mut memory);
             }
+        }
+        // `pop` counts from rsp after the pop (SDM vol. 2B, POP).
+        if memory.base == Some(Reg::RSP) && form.implicit_memory() == kind::POP {
+            memory.displacement = memory.displacement.wrapping_add(i64::from(self.size_of(form)));
         }
         if self.segment == NO_SEGMENT && matches!(memory.base, Some(Reg::RSP | Reg::RBP)) {
             memory.segment = Reg::SS;

@@ -4,7 +4,7 @@ use super::program::Layout;
 use super::state::State;
 
 /// Where the slot lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
     /// Within ±2 GiB of the site.
     Near,
@@ -25,6 +25,15 @@ pub enum Way {
     Trapped,
     /// Stepped the copy.
     Stepped,
+}
+
+/// Which of the ways that a plan allows to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Via {
+    /// Where the slot lies.
+    pub placement: Placement,
+    /// Whether a slot that leads back by itself is single-stepped all the same, as when a signal waits for the thread.
+    pub step: bool,
 }
 
 /// A program with one probed instruction.

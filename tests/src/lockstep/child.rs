@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use insn::x86::Bits;
 use libc::pid_t;
 
-use super::program::{CODE_SIZE, DATA_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
+use super::program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
 use super::state::State;
 use super::{image, sys};
 
@@ -47,6 +47,10 @@ impl Child {
     }
 
     fn map(&self, layout: Layout) -> Result<()> {
+        if self.bits == Bits::B32 {
+            // PER_LINUX: what can be read cannot be executed for that.
+            self.syscall(136, [0; 6])?;
+        }
         const RX: u64 = (libc::PROT_READ | libc::PROT_EXEC) as u64;
         const RW: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
         const PRIVATE: u64 = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE) as u64;
@@ -56,6 +60,7 @@ impl Child {
             (layout.data, DATA_SIZE, RW, PRIVATE),
             (layout.stack, STACK_SIZE, RW, PRIVATE),
             (layout.shared, SHARED_SIZE, RW, SHARED),
+            (layout.low, LOW_SIZE, RW, PRIVATE),
             (layout.near, 0x1000, RX, PRIVATE),
             (layout.far, 0x1000, RX, PRIVATE),
         ] {
@@ -142,31 +147,16 @@ impl Child {
         self.memory.write_all_at(bytes, address).unwrap_or_else(|error| panic!("write at {address:#x}: {error}"));
     }
 
-    fn read(&self, address: u64, bytes: &mut [u8]) {
-        self.memory.read_exact_at(bytes, address).unwrap_or_else(|error| panic!("read at {address:#x}: {error}"));
-    }
-
     pub(super) fn load(&self, state: &State) -> Result<()> {
         self.set_id_flag(state)?;
-        self.write(state.layout.data, &state.data);
-        self.write(state.layout.stack, &state.stack);
-        self.write(state.layout.shared, &state.shared);
+        sys::write(self.pid, &state.windows())?;
         sys::set_xstate(self.pid, &state.xstate)?;
         sys::set_regs(self.pid, &state.regs)
     }
 
     pub(super) fn save(&self, layout: Layout) -> Result<State> {
-        let mut state = State {
-            regs: sys::regs(self.pid)?,
-            xstate: sys::xstate(self.pid)?,
-            data: vec![0; DATA_SIZE as usize],
-            stack: vec![0; STACK_SIZE as usize],
-            shared: vec![0; SHARED_SIZE as usize],
-            layout,
-        };
-        self.read(layout.data, &mut state.data);
-        self.read(layout.stack, &mut state.stack);
-        self.read(layout.shared, &mut state.shared);
+        let mut state = State { regs: sys::regs(self.pid)?, xstate: sys::xstate(self.pid)?, ..State::empty(layout) };
+        sys::read(self.pid, &mut state.windows_mut())?;
         Ok(state)
     }
 }

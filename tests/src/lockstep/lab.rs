@@ -1,11 +1,11 @@
 //! Runs of a program, in place and through a plan.
 
 use std::fmt::Write;
-use std::io::Result;
+use std::io::{Error, Result};
 
 use insn::x86::{Bits, Insn, Mode, Vendor, decode};
 
-use super::case::{Case, Check, Placement};
+use super::case::{Case, Check, Placement, Via, Way};
 use super::child::Child;
 use super::compare::{Ending, Stop, differences};
 use super::probe::{Going, Probe};
@@ -48,9 +48,9 @@ impl Lab {
         self.layout
     }
 
-    /// The mode that decodes as this machine does.
+    /// The mode that decodes as this machine does, and as `ubp` takes it.
     pub fn mode(&self) -> Mode {
-        Mode::new(self.bits, vendor())
+        Mode::new(self.bits, vendor()).lenient()
     }
 
     /// Runs the case from several random states, in place and through the plan with a near and a far slot.
@@ -77,12 +77,12 @@ impl Lab {
             let mut state = State::random(self.bits, self.layout, &self.base, &mut rng);
             state.regs.rip = start;
             (case.setup)(&mut state);
-            let expected = self.run(&program, &state, None, case).map_err(|error| error.to_string())?;
+            let expected = self.run(&program, &state, None, &case.forwarded).map_err(|error| error.to_string())?;
             check.signal = if let Stop::Signal { number, .. } = expected.stop { number } else { 0 };
             for placement in [Placement::Near, Placement::Far] {
-                let at = if placement == Placement::Near { self.layout.near } else { self.layout.far };
-                let mut probe = Probe::new(&insn, site, at);
-                let found = self.run(&program, &state, Some(&mut probe), case).map_err(|error| error.to_string())?;
+                let mut probe = Probe::new(&insn, site, self.layout.slot(placement));
+                let found = self.run(&program, &state, Some(&mut probe), &case.forwarded);
+                let found = found.map_err(|error| error.to_string())?;
                 let differences = differences(&expected, &found);
                 if !differences.is_empty() {
                     let rip = expected.state.as_ref().map_or(0, |state| state.regs.rip);
@@ -97,12 +97,33 @@ impl Lab {
         Ok(check)
     }
 
+    /// A random state in front of the site.
+    pub(crate) fn random_state(&self, rng: &mut Random) -> State {
+        let mut state = State::random(self.bits, self.layout, &self.base, rng);
+        state.regs.rip = self.layout.site();
+        state
+    }
+
+    /// How one instruction at the site ends.
+    pub(crate) fn in_place(&mut self, insn: &Insn, state: &State) -> Result<Ending> {
+        self.run(&[(self.layout.site(), padded(insn).to_vec())], state, None, &[])
+    }
+
+    /// How one instruction at the site ends through its plan, and what way it went.
+    pub(crate) fn through_plan(&mut self, insn: &Insn, state: &State, via: Via) -> Result<(Ending, Way)> {
+        let site = self.layout.site();
+        let mut probe = Probe::new(insn, site, self.layout.slot(via.placement));
+        probe.step = via.step;
+        let ending = self.run(&[(site, padded(insn).to_vec())], state, Some(&mut probe), &[])?;
+        Ok((ending, probe.way.ok_or_else(|| Error::other("the site was never hit"))?))
+    }
+
     fn run(
         &mut self,
         program: &[(u64, Vec<u8>)],
         state: &State,
         probe: Option<&mut Probe>,
-        case: &Case<'_>,
+        forwarded: &[i32],
     ) -> Result<Ending> {
         for (address, bytes) in program {
             self.child.write(*address, bytes);
@@ -111,7 +132,7 @@ impl Lab {
             self.child.write(probe.site, &[0xcc]);
         }
         self.child.load(state)?;
-        let ending = self.finish(probe, case)?;
+        let ending = self.finish(probe, forwarded)?;
         if ending.state.is_none() {
             self.child = Child::spawn(self.bits, self.layout)?;
             return Ok(ending);
@@ -123,7 +144,7 @@ impl Lab {
     }
 
     /// Lets the program run to its end, and past its probed instruction as the plan says.
-    fn finish(&mut self, mut probe: Option<&mut Probe>, case: &Case<'_>) -> Result<Ending> {
+    fn finish(&mut self, mut probe: Option<&mut Probe>, forwarded: &[i32]) -> Result<Ending> {
         let pid = self.child.pid;
         sys::cont(pid, 0)?;
         loop {
@@ -138,7 +159,7 @@ impl Lab {
                 return Ok(Ending { stop: Stop::Executed, state: None });
             }
             let signal = libc::WSTOPSIG(status);
-            if case.forwarded.contains(&signal) {
+            if forwarded.contains(&signal) {
                 sys::cont(pid, signal)?;
                 continue;
             }
@@ -165,6 +186,13 @@ impl Lab {
         let address = if info.si_code > 0 { unsafe { info.si_addr() as u64 } } else { 0 };
         Ok(Stop::Signal { number, code: info.si_code, address })
     }
+}
+
+/// The instruction, and `int3` behind it up to the length that the longest has.
+fn padded(insn: &Insn) -> [u8; 16] {
+    let mut bytes = [0xcc; 16];
+    bytes[..insn.len()].copy_from_slice(insn.bytes());
+    bytes
 }
 
 fn report(insn: &Insn, seed: u64, placement: Placement, probe: &Probe, rip: u64, differences: &[String]) -> String {

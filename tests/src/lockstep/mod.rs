@@ -13,9 +13,12 @@ mod registers;
 mod state;
 mod sys;
 
-pub use case::{Case, Check, Placement, Way};
+pub use case::{Case, Check, Placement, Via, Way};
 pub use generator::Generator;
 pub use image::INT3_64 as IMAGE_INT3;
 pub use lab::Lab;
-pub use program::{CODE_SIZE, DATA_SIZE, Layout, SITE, STACK_SIZE};
+pub use program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, SITE, STACK_SIZE};
 pub use state::State;
+
+pub(crate) use compare::{Ending, POINTERS, Stop, differences};
+pub(crate) use state::{RANDOM_COMPONENTS, component_range};

@@ -3,7 +3,7 @@
 use std::io::Result;
 
 use insn::x86::Insn;
-use stepping::x86::{Code, Emulate, Exit, Outcome, Plan, Slot, plan};
+use stepping::x86::{Code, Emulate, Exit, Outcome, Place, Plan, Progress, Slot, plan};
 
 use super::case::Way;
 use super::child::Child;
@@ -20,6 +20,10 @@ pub(super) struct Probe {
     pub(super) code: Option<Code>,
     scratch: Option<u64>,
     pub(super) way: Option<Way>,
+    /// The byte that a scratch register changes in the copy.
+    modrm: Option<u8>,
+    /// Single-step a slot that leads back by itself.
+    pub(super) step: bool,
 }
 
 /// What became of a stop.
@@ -35,7 +39,8 @@ impl Probe {
     /// The plan of `insn` at `site`, with a slot at `at`.
     pub(super) fn new(insn: &Insn, site: u64, at: u64) -> Probe {
         let next = site + insn.len() as u64;
-        Probe { plan: plan(insn, site), site, next, at, code: None, scratch: None, way: None }
+        let modrm = insn.modrm();
+        Probe { plan: plan(insn, site), site, next, at, code: None, scratch: None, way: None, modrm, step: false }
     }
 
     /// Handles a stop as a back end would.
@@ -66,7 +71,18 @@ impl Probe {
             sys::cont(pid, 0)?;
             return Ok(Going::On);
         }
-        if code == TRAP_TRACE && self.way == Some(Way::Stepped) && regs.rip.wrapping_sub(self.at) >= 32 {
+        if code == TRAP_TRACE && self.way == Some(Way::Stepped) {
+            if let Some(place) = self.place(regs.rip) {
+                if place.progress == Progress::Before {
+                    // A repeated instruction is not done by one step.
+                    sys::step(pid)?;
+                    return Ok(Going::On);
+                }
+                regs.rip = place.pc;
+                if let Some((register, value)) = place.register {
+                    *field(&mut regs, register).expect("a general register") = value;
+                }
+            }
             if let Exit::StepThenReturnAddress(size) = code_of_slot.exit {
                 child.write(regs.rsp, &self.next.to_le_bytes()[..usize::from(size)]);
             }
@@ -116,7 +132,7 @@ impl Probe {
         }
         sys::set_regs(pid, &regs)?;
         self.code = Some(code);
-        if matches!(code.exit, Exit::Jump | Exit::Trap(_)) {
+        if matches!(code.exit, Exit::Jump | Exit::Trap(_)) && !self.step {
             self.way = Some(Way::Boosted);
             sys::cont(pid, 0)?;
         } else {
@@ -134,30 +150,34 @@ impl Probe {
         }
     }
 
+    /// What an address in the slot means.
+    fn place(&self, address: u64) -> Option<Place> {
+        let code = self.code?;
+        let offset = u8::try_from(address.wrapping_sub(self.at)).ok().filter(|offset| *offset < 32)?;
+        Some(code.original(offset).unwrap_or_else(|| panic!("a thread at {offset} in {code:x?}")))
+    }
+
     /// Turns slot addresses in what the program would see into original ones.
     pub(super) fn translate(&mut self, ending: &mut Ending) {
-        let Some(code) = self.code else { return };
-        let at = self.at;
-        let original = |address: u64| {
-            let offset = u8::try_from(address.wrapping_sub(at)).ok().filter(|offset| *offset < 32)?;
-            Some(code.original(offset).unwrap_or_else(|| panic!("a thread at {offset} in {code:x?}")))
-        };
         if let Stop::Signal { address, .. } = &mut ending.stop
-            && let Some(place) = original(*address)
+            && let Some(place) = self.place(*address)
         {
             *address = place.pc;
         }
         let Some(state) = &mut ending.state else { return };
-        if let Some(place) = original(state.regs.rip) {
+        if let Some(place) = self.place(state.regs.rip) {
             state.regs.rip = place.pc;
             self.put_back(&mut state.regs);
             if let Some((register, value)) = place.register {
                 *field(&mut state.regs, register).expect("a general register") = value;
             }
         }
-        // A known deviation: the address of the last x87 instruction is the slot's.
-        if let Some(place) = original(state.fip()) {
+        // A known deviation: address and opcode of the last x87 instruction are those of the copy.
+        if let Some(place) = self.place(state.fip()) {
             state.set_fip(place.pc);
+            if let Some(modrm) = self.modrm {
+                state.set_fop_modrm(modrm);
+            }
         }
     }
 }

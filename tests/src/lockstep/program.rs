@@ -2,6 +2,8 @@
 
 use insn::x86::Bits;
 
+use super::case::Placement;
+
 /// Bytes of the code window; all of it is `int3` but for the program.
 pub const CODE_SIZE: u64 = 0x1_0000;
 /// Offset of the probed instruction in the code window.
@@ -12,6 +14,8 @@ pub const DATA_SIZE: u64 = 0x4000;
 pub const STACK_SIZE: u64 = 0x4000;
 /// Bytes of the window that forked children share.
 pub(super) const SHARED_SIZE: u64 = 0x1000;
+/// Bytes of the window that 32-bit addresses reach.
+pub const LOW_SIZE: u64 = 0x1000;
 
 /// Addresses in the child.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +28,8 @@ pub struct Layout {
     pub stack: u64,
     /// Shared between forked children.
     pub shared: u64,
+    /// Data below 2 GiB, for absolute and 32-bit addresses.
+    pub low: u64,
     /// A slot within reach of the code.
     pub near: u64,
     /// A slot out of reach, if there is such a thing.
@@ -37,9 +43,18 @@ impl Layout {
             code,
             data: code + 0x20_0000,
             shared: code + 0x30_0000,
+            low: 0x3800_0000,
             stack: code + 0x1000_0000,
             near: code + 0x2000_0000,
             far: if bits == Bits::B64 { code + 0x70_0000_0000 } else { 0xb000_0000 },
+        }
+    }
+
+    /// Address of the slot.
+    pub fn slot(&self, placement: Placement) -> u64 {
+        match placement {
+            Placement::Near => self.near,
+            Placement::Far => self.far,
         }
     }
 
@@ -54,6 +69,7 @@ impl Layout {
             "site" => self.site(),
             "data" => self.data,
             "shared" => self.shared,
+            "low" => self.low,
             "stack" => self.stack,
             _ => panic!("no window is called {name}"),
         }
@@ -61,7 +77,7 @@ impl Layout {
 
     /// The bytes of one instruction at `pc`, written as hexadecimal bytes and, for addresses, `@NAME+OFFSET` (distance from
     /// the instruction's end in 32 bits, or `/8`, `/16`) or `=NAME+OFFSET` (the address itself in 64 bits, or `/32`);
-    /// a name is `code`, `site`, `data`, `shared` or `stack`, an offset hexadecimal.
+    /// a name is `code`, `site`, `data`, `shared`, `low` or `stack`, an offset hexadecimal.
     pub fn instruction(&self, text: &str, pc: u64) -> Vec<u8> {
         let size = |token: &str| match token.rsplit_once('/') {
             Some((_, bits)) => bits.parse::<usize>().expect("a width") / 8,

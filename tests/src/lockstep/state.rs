@@ -2,11 +2,13 @@
 
 use std::arch::x86_64::__cpuid_count;
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use insn::x86::Bits;
+use insn::x86::{Bits, Reg};
 use libc::user_regs_struct;
 
-use super::program::{DATA_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
+use super::program::{DATA_SIZE, LOW_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
+use super::registers::field;
 use crate::Random;
 
 /// Registers and memory of the child before or after a run.
@@ -22,28 +24,50 @@ pub struct State {
     pub stack: Vec<u8>,
     /// Window shared with forked children.
     pub shared: Vec<u8>,
+    /// Window that 32-bit addresses reach.
+    pub low: Vec<u8>,
     /// Where these windows lie.
     pub layout: Layout,
 }
 
 /// XSAVE components that are made random (SDM vol. 1, 13.1): x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM.
-const RANDOM_COMPONENTS: u64 = 0xe7;
+pub(crate) const RANDOM_COMPONENTS: u64 = 0xe7;
 /// Flags that are made random: CF, PF, AF, ZF, SF, DF, OF.
 const RANDOM_FLAGS: u64 = 0xcd5;
 
 impl State {
-    /// A random state. Registers point into the data often, rsp into the middle of the stack always.
-    pub(super) fn random(bits: Bits, layout: Layout, base: &State, rng: &mut Random) -> State {
-        let mut state = State {
-            regs: base.regs,
-            xstate: base.xstate.clone(),
+    /// Zeroes.
+    pub(super) fn empty(layout: Layout) -> State {
+        State {
+            // SAFETY: all zero is a valid value.
+            regs: unsafe { std::mem::zeroed() },
+            xstate: Vec::new(),
             data: vec![0; DATA_SIZE as usize],
             stack: vec![0; STACK_SIZE as usize],
             shared: vec![0; SHARED_SIZE as usize],
+            low: vec![0; LOW_SIZE as usize],
             layout,
-        };
+        }
+    }
+
+    /// All memory, by address.
+    pub fn windows(&self) -> [(u64, &[u8]); 4] {
+        let Layout { data, stack, shared, low, .. } = self.layout;
+        [(data, &self.data), (stack, &self.stack), (shared, &self.shared), (low, &self.low)]
+    }
+
+    /// All memory, by address, to be changed.
+    pub fn windows_mut(&mut self) -> [(u64, &mut [u8]); 4] {
+        let Layout { data, stack, shared, low, .. } = self.layout;
+        [(data, &mut self.data), (stack, &mut self.stack), (shared, &mut self.shared), (low, &mut self.low)]
+    }
+
+    /// A random state. Registers point into the data often, rsp into the middle of the stack always.
+    pub(super) fn random(bits: Bits, layout: Layout, base: &State, rng: &mut Random) -> State {
+        let mut state = State { regs: base.regs, xstate: base.xstate.clone(), ..State::empty(layout) };
         rng.fill(&mut state.data);
         rng.fill(&mut state.stack);
+        rng.fill(&mut state.low);
         let mut value = || {
             let value = match rng.below(8) {
                 0..=4 => layout.data + DATA_SIZE / 4 + rng.below(DATA_SIZE / 2),
@@ -110,7 +134,7 @@ impl State {
     }
 
     /// The features that the kernel has enabled, as it notes them in the software-reserved bytes.
-    fn xcr0(&self) -> u64 {
+    pub(crate) fn xcr0(&self) -> u64 {
         u64_at(&self.xstate, 464)
     }
 
@@ -119,8 +143,24 @@ impl State {
         u64_at(&self.xstate, 8)
     }
 
+    /// The low byte of the last x87 instruction's opcode.
+    pub(super) fn set_fop_modrm(&mut self, modrm: u8) {
+        self.xstate[6] = modrm;
+    }
+
     pub(super) fn set_fip(&mut self, address: u64) {
         self.xstate[8..16].copy_from_slice(&address.to_le_bytes());
+    }
+
+    /// A general register.
+    pub fn gpr(&self, number: u8) -> u64 {
+        let mut regs = self.regs;
+        field(&mut regs, Reg::gpr(number)).map_or(0, |value| *value)
+    }
+
+    /// A general register, to be changed; rax for those of APX.
+    pub fn gpr_mut(&mut self, number: u8) -> &mut u64 {
+        field(&mut self.regs, Reg::gpr(number & 15)).expect("one of sixteen")
     }
 
     /// Sets MXCSR.
@@ -138,12 +178,7 @@ impl State {
     /// # Panics
     /// Where no window holds them.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        let windows = [
-            (self.layout.data, &mut self.data),
-            (self.layout.stack, &mut self.stack),
-            (self.layout.shared, &mut self.shared),
-        ];
-        for (base, window) in windows {
+        for (base, window) in self.windows_mut() {
             if let Some(offset) = address.checked_sub(base).map(|offset| offset as usize)
                 && let Some(target) = window.get_mut(offset..offset + bytes.len())
             {
@@ -156,11 +191,16 @@ impl State {
 }
 
 /// Bytes of a component in the standard format (SDM vol. 1, 13.4.3).
-fn component_range(component: u32) -> Range<usize> {
-    let leaf = __cpuid_count(0xd, component);
-    leaf.ebx as usize..(leaf.ebx + leaf.eax) as usize
+pub(crate) fn component_range(component: u32) -> Range<usize> {
+    // CPUID takes long under a hypervisor.
+    static RANGES: [OnceLock<Range<usize>>; 64] = [const { OnceLock::new() }; 64];
+    let range = RANGES[component as usize].get_or_init(|| {
+        let leaf = __cpuid_count(0xd, component);
+        leaf.ebx as usize..(leaf.ebx + leaf.eax) as usize
+    });
+    range.clone()
 }
 
-pub(super) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
 }

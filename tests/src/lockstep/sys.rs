@@ -12,7 +12,11 @@ const NT_X86_XSTATE: usize = 0x202;
 fn ptrace(request: u32, pid: pid_t, address: usize, data: *mut c_void) -> Result<()> {
     // SAFETY: every caller passes a data pointer that is valid for what its request reads or writes, or a number.
     let result = unsafe { libc::ptrace(request, pid, address, data) };
-    if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
+    if result == -1 {
+        let error = Error::last_os_error();
+        return Err(Error::new(error.kind(), format!("ptrace request {request:#x}: {error}")));
+    }
+    Ok(())
 }
 
 pub(super) fn regs(pid: pid_t) -> Result<user_regs_struct> {
@@ -23,7 +27,14 @@ pub(super) fn regs(pid: pid_t) -> Result<user_regs_struct> {
 }
 
 pub(super) fn set_regs(pid: pid_t, regs: &user_regs_struct) -> Result<()> {
-    ptrace(libc::PTRACE_SETREGS, pid, 0, std::ptr::from_ref(regs).cast_mut().cast())
+    let mut regs = *regs;
+    for selector in [&mut regs.ds, &mut regs.es, &mut regs.fs, &mut regs.gs] {
+        // A thread can load null selectors of any privilege; ptrace takes only one.
+        if *selector < 4 {
+            *selector = 0;
+        }
+    }
+    ptrace(libc::PTRACE_SETREGS, pid, 0, std::ptr::from_mut(&mut regs).cast())
 }
 
 /// The XSAVE area in the standard format.
@@ -107,6 +118,36 @@ pub(super) fn access(pid: pid_t, address: u64, bytes: &mut [u8], write: bool) ->
         }
     };
     usize::try_from(done).unwrap_or(0)
+}
+
+/// Fills the child's memory at each address.
+pub(super) fn write(pid: pid_t, windows: &[(u64, &[u8])]) -> Result<()> {
+    let vector = |base: usize, bytes: &[u8]| libc::iovec { iov_base: base as *mut c_void, iov_len: bytes.len() };
+    let local: Vec<_> = windows.iter().map(|(_, bytes)| vector(bytes.as_ptr() as usize, bytes)).collect();
+    let remote: Vec<_> = windows.iter().map(|(address, bytes)| vector(*address as usize, bytes)).collect();
+    let count = local.len() as libc::c_ulong;
+    // SAFETY: `local` describes borrowed bytes, which are read only; the kernel checks `remote`.
+    let done = unsafe { libc::process_vm_writev(pid, local.as_ptr(), count, remote.as_ptr(), count, 0) };
+    whole(done, windows.iter().map(|(_, bytes)| bytes.len()).sum())
+}
+
+/// Reads the child's memory at each address.
+pub(super) fn read(pid: pid_t, windows: &mut [(u64, &mut [u8])]) -> Result<()> {
+    let vector = |base: usize, bytes: &[u8]| libc::iovec { iov_base: base as *mut c_void, iov_len: bytes.len() };
+    let local: Vec<_> = windows.iter_mut().map(|(_, bytes)| vector(bytes.as_mut_ptr() as usize, bytes)).collect();
+    let remote: Vec<_> = windows.iter().map(|(address, bytes)| vector(*address as usize, bytes)).collect();
+    let count = local.len() as libc::c_ulong;
+    // SAFETY: `local` describes bytes that are borrowed mutably; the kernel checks `remote`.
+    let done = unsafe { libc::process_vm_readv(pid, local.as_ptr(), count, remote.as_ptr(), count, 0) };
+    whole(done, windows.iter().map(|(_, bytes)| bytes.len()).sum())
+}
+
+fn whole(done: isize, wanted: usize) -> Result<()> {
+    match usize::try_from(done) {
+        Ok(done) if done == wanted => Ok(()),
+        Ok(done) => Err(Error::other(format!("{done} of {wanted} bytes of the child's memory"))),
+        Err(_) => Err(Error::last_os_error()),
+    }
 }
 
 /// Keeps the calling thread, and children it starts from now on, on one processor.

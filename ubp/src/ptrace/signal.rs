@@ -92,12 +92,13 @@ impl Tracer {
         if report { self.report_signal(tid, info) } else { self.go_on(tid) }
     }
 
-    /// Whether an instruction can be finished before a signal is delivered: it neither blocks nor enters the kernel.
+    /// Whether an instruction can be finished before a signal is delivered: it neither blocks nor enters the kernel, and the kernel
+    /// does not take our trap flag for the program's (`iret`).
     fn may_wait(&self, tid: Tid, slot: SlotId) -> Result<bool> {
         let space = self.space_of(self.thread(tid)?.pid)?;
         let Some(entry) = space.entry(slot) else { return Ok(true) };
         let flow = insn::x86::decode(entry.bytes(), space.mode).map(|insn| insn.flow());
-        Ok(!matches!(flow, Ok(Flow::Syscall | Flow::Interrupt)))
+        Ok(!matches!(flow, Ok(Flow::Syscall | Flow::Interrupt | Flow::Far)))
     }
 
     /// The instruction in the slot faulted: to the program it is the original one.

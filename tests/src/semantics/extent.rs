@@ -1,0 +1,136 @@
+//! The bytes of memory that `insn` says an instruction accesses, for given registers.
+
+use insn::Access;
+use insn::x86::{Bits, Encoding, Flags, Insn, Map, Memory, Prefixes, Reg};
+
+use crate::lockstep::State;
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) start: u64,
+    pub(super) len: u64,
+    pub(super) access: Access,
+}
+
+impl Extent {
+    pub(super) fn contains(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start) < self.len
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self.access, Access::Read | Access::ReadWrite)
+    }
+
+    pub(super) fn is_written(&self) -> bool {
+        matches!(self.access, Access::Write | Access::ReadWrite)
+    }
+}
+
+/// What of a state save area is not told by the instruction's bytes.
+const UNTOLD: u64 = 0x1000;
+
+/// Everywhere: where the address of the first byte is not all that chooses.
+fn everywhere(access: Access) -> Extent {
+    Extent { start: 0, len: u64::MAX, access }
+}
+
+/// All operands in memory.
+pub(super) fn extents(insn: &Insn, state: &State) -> Vec<Extent> {
+    let effects = insn.effects();
+    let explicit = effects.memory.into_iter().map(|memory| {
+        if memory.index.is_some_and(|index| index.as_gpr().is_none()) || is_bit_string(insn) {
+            return everywhere(memory.access);
+        }
+        let len = if memory.size == 0 { UNTOLD } else { u64::from(memory.size) };
+        Extent { start: linear(insn, &memory, state), len, access: memory.access }
+    });
+    let implicit = effects.implicit_memory.into_iter().flatten().map(|memory| {
+        let mut extent =
+            Extent { start: linear(insn, &memory, state), len: u64::from(memory.size), access: memory.access };
+        if is_clzero(insn) {
+            extent.start &= !63;
+        }
+        if is_string(insn) && insn.prefixes().has(Prefixes::REP | Prefixes::REPNE) {
+            let elements = count(insn, state).saturating_sub(1).saturating_mul(extent.len);
+            if state.regs.eflags & u64::from(Flags::DF.bits()) != 0 {
+                extent.start = extent.start.wrapping_sub(elements);
+            }
+            extent.len = extent.len.saturating_add(elements);
+        }
+        extent
+    });
+    explicit.chain(implicit).collect()
+}
+
+/// Repetitions left of a string instruction.
+fn count(insn: &Insn, state: &State) -> u64 {
+    state.regs.rcx & mask(insn.address_size())
+}
+
+/// Bit strings reach, by a register, bits outside of their operand (SDM vol. 2A, BT).
+pub(super) fn is_bit_string(insn: &Insn) -> bool {
+    insn.encoding() == Encoding::Legacy && insn.map() == Map::M0F && matches!(insn.opcode(), 0xa3 | 0xab | 0xb3 | 0xbb)
+}
+
+/// `movs`, `cmps`, `stos`, `lods`, `scas`, `ins`, `outs`.
+pub(super) fn is_string(insn: &Insn) -> bool {
+    insn.encoding() == Encoding::Legacy
+        && insn.map() == Map::OneByte
+        && matches!(insn.opcode(), 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf)
+}
+
+/// All ones in so many bytes.
+pub(super) fn mask(bytes: u8) -> u64 {
+    u64::MAX >> (64 - 8 * u32::from(bytes.clamp(1, 8)))
+}
+
+/// The linear address of an operand.
+pub(super) fn linear(insn: &Insn, memory: &Memory, state: &State) -> u64 {
+    let address = base(memory, state).wrapping_add(effective(insn, memory, state));
+    if insn.mode().bits == Bits::B64 { address } else { address & 0xffff_ffff }
+}
+
+/// Base of the operand's segment.
+pub(super) fn base(memory: &Memory, state: &State) -> u64 {
+    match memory.segment {
+        Reg::FS => state.regs.fs_base,
+        Reg::GS => state.regs.gs_base,
+        _ => 0,
+    }
+}
+
+/// The address within the segment.
+pub(super) fn effective(insn: &Insn, memory: &Memory, state: &State) -> u64 {
+    let register = |reg: Reg| match reg {
+        Reg::RIP => state.regs.rip.wrapping_add(insn.len() as u64),
+        // `xlat` adds al.
+        Reg::RAX if is_xlat(insn) => state.gpr(0) & 0xff,
+        _ => reg.as_gpr().map_or(0, |number| state.gpr(number)),
+    };
+    let base = memory.base.map_or(0, register);
+    let index = memory.index.map_or(0, register).wrapping_mul(u64::from(memory.scale));
+    base.wrapping_add(index).wrapping_add_signed(memory.displacement) & mask(memory.address_size)
+}
+
+/// `clzero` clears the cache line around rax.
+fn is_clzero(insn: &Insn) -> bool {
+    insn.encoding() == Encoding::Legacy && insn.map() == Map::M0F && insn.opcode() == 1
+}
+
+/// An address that is looked at apart from the operands: `enter` sees whether its last stack pointer can be written
+/// (SDM vol. 2A, ENTER); `retf` on Zen 4 looks for an outer stack behind the bytes that it frees; what UMIP keeps from user code the kernel does, by its own reckoning of the address.
+pub(super) fn may_fault_elsewhere(insn: &Insn) -> bool {
+    let extension = insn.modrm().map_or(0, |modrm| modrm >> 3 & 7);
+    insn.encoding() == Encoding::Legacy
+        && match (insn.map(), insn.opcode()) {
+            (Map::OneByte, 0xc8 | 0xca) => true,
+            (Map::M0F, 0x00) => extension < 2,
+            (Map::M0F, 0x01) => matches!(extension, 0 | 1 | 4),
+            _ => false,
+        }
+}
+
+pub(super) fn is_xlat(insn: &Insn) -> bool {
+    insn.encoding() == Encoding::Legacy && insn.map() == Map::OneByte && insn.opcode() == 0xd7
+}

@@ -1,0 +1,171 @@
+//! Whether the sets that `insn` reports hold: what is not read must not matter, what is not written must not change.
+
+use insn::Flow;
+use insn::x86::{Bits, Effects, Flags, Insn, Reg};
+
+use super::extent::{Extent, may_fault_elsewhere};
+use super::view::{View, WIDEST, change, registers};
+use crate::Random;
+use crate::lockstep::{Ending, State, Stop};
+
+/// Flags that can be changed without another meaning: not those that trap or check alignment.
+const FREE: Flags = Flags::STATUS.union(Flags::DF);
+
+/// A run: state before and end.
+pub(super) struct Run<'a> {
+    pub(super) before: &'a State,
+    pub(super) end: &'a Ending,
+}
+
+/// `state` with all that the instruction does not read changed.
+pub(super) fn unread_changed(
+    insn: &Insn,
+    effects: &Effects,
+    state: &State,
+    extents: &[Extent],
+    rng: &mut Random,
+) -> State {
+    let mut other = state.clone();
+    let wide = insn.mode().bits == Bits::B64;
+    let flags = Flags::from_bits(FREE.bits() & !effects.flags_read.bits());
+    change(&mut other, Reg::FLAGS, flags, wide, rng);
+    for reg in registers().filter(|reg| *reg != Reg::FLAGS && !effects.reads.contains(*reg)) {
+        change(&mut other, reg, Flags::EMPTY, wide, rng);
+    }
+    if extents.iter().any(|extent| extent.is_read() && extent.len == u64::MAX) {
+        return other;
+    }
+    for ((start, window), (_, original)) in other.windows_mut().into_iter().zip(state.windows()) {
+        let pattern = rng.next().to_le_bytes();
+        for chunk in window.chunks_exact_mut(8) {
+            for (byte, with) in chunk.iter_mut().zip(pattern) {
+                *byte ^= with;
+            }
+        }
+        for extent in extents.iter().filter(|extent| extent.is_read()) {
+            let from = extent.start.max(start);
+            let to = extent.start.saturating_add(extent.len).min(start + window.len() as u64);
+            if from < to {
+                let range = (from - start) as usize..(to - start) as usize;
+                window[range.clone()].copy_from_slice(&original[range]);
+            }
+        }
+    }
+    other
+}
+
+/// What changed in a run and should not have.
+pub(super) fn unwritten(insn: &Insn, effects: &Effects, run: &Run<'_>, extents: &[Extent]) -> Vec<String> {
+    let Some(after) = &run.end.state else { return Vec::new() };
+    let mut out = Vec::new();
+    let (old, new) = (View::of(run.before), View::of(after));
+    for reg in registers() {
+        let allowed = match reg {
+            Reg::FLAGS => u64::from(effects.flags_written.bits()),
+            _ if effects.writes.contains(reg) => continue,
+            // The kernel's answer.
+            Reg::RAX if matches!(insn.flow(), Flow::Syscall | Flow::Interrupt) => continue,
+            _ => 0,
+        };
+        let (a, b) = (old.value(reg), new.value(reg));
+        if reg == Reg::FLAGS {
+            let changed = (word(a) ^ word(b)) & !allowed;
+            if changed != 0 {
+                out.push(format!("{:?} not reported as written", Flags::from_bits(changed as u32)));
+            }
+        } else if a != b {
+            out.push(format!("{reg} not reported as written: {} became {}", hex(a), hex(b)));
+        }
+    }
+    for ((start, old), (_, new)) in run.before.windows().into_iter().zip(after.windows()) {
+        if old == new {
+            continue;
+        }
+        let written = |at: u64| extents.iter().any(|extent| extent.is_written() && extent.contains(at));
+        let stray = old.iter().zip(new).enumerate().find(|(at, (a, b))| a != b && !written(start + *at as u64));
+        if let Some((at, _)) = stray {
+            out.push(format!("memory at {:#x} not reported as written; {extents:x?}", start + at as u64));
+        }
+    }
+    if let Stop::Signal { number: libc::SIGSEGV, code: 1 | 2, address } = run.end.stop {
+        let fetched = after.regs.rip == address;
+        let page = |at: u64| at & !0xfff;
+        let reported = extents.iter().any(|extent| {
+            extent.contains(address)
+                || page(address) == address && page(extent.start.wrapping_add(extent.len - 1)) == address
+        });
+        if !fetched && !reported && !may_fault_elsewhere(insn) {
+            out.push(format!("fault at {address:#x}, not reported as accessed; {extents:x?}"));
+        }
+    }
+    let site = run.before.regs.rip;
+    if !effects.writes.contains(Reg::RIP)
+        && insn.flow() != Flow::Trap
+        && ![site, site + insn.len() as u64 + 1].contains(&after.regs.rip)
+    {
+        out.push(format!("rip not reported as written: {:#x}", after.regs.rip));
+    }
+    out
+}
+
+/// In what two runs differ whose states before differ only in what is not read. What is written in part keeps the rest.
+pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, second: &Run<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    if first.end.stop != second.end.stop {
+        out.push(format!("{:?} became {:?} by what is not reported as read", first.end.stop, second.end.stop));
+    }
+    let (Some(a), Some(b)) = (&first.end.state, &second.end.state) else { return out };
+    if a.regs.rip != b.regs.rip {
+        out.push(format!("rip {:#x} became {:#x} by what is not reported as read", a.regs.rip, b.regs.rip));
+    }
+    let views = [first.before, a, second.before, b].map(View::of);
+    let wide = insn.mode().bits == Bits::B64;
+    let completed = matches!(first.end.stop, Stop::Signal { number: libc::SIGTRAP, .. });
+    for reg in registers() {
+        let [old, new, other_old, other_new] = views.each_ref().map(|view| view.value(reg));
+        let kept = old == new && other_old == other_new;
+        if !kept && !same_or_kept(old, new, other_old, other_new) {
+            out.push(format!("{reg} became {} and {} by what is not reported as read", hex(new), hex(other_new)));
+        }
+        let whole = completed && old != other_old && reg != Reg::FLAGS && reg != Reg::X87;
+        let reachable = wide || !(40..64).contains(&reg.number());
+        if kept && whole && reachable && effects.writes.contains(reg) && !effects.reads.contains(reg) {
+            out.push(format!("{reg} survives in whole, and is not reported as read"));
+        }
+    }
+    let windows = |state| State::windows(state);
+    for ((((start, old), (_, new)), (_, other_old)), (_, other_new)) in
+        windows(first.before).into_iter().zip(windows(a)).zip(windows(second.before)).zip(windows(b))
+    {
+        if let Some(at) = (0..old.len())
+            .find(|at| new[*at] != other_new[*at] && !(old[*at] == new[*at] && other_old[*at] == other_new[*at]))
+            && !bits_kept(old[at], new[at], other_old[at], other_new[at])
+        {
+            out.push(format!(
+                "memory at {:#x} became {:02x} and {:02x} by what is not reported as read",
+                start + at as u64,
+                new[at],
+                other_new[at]
+            ));
+        }
+    }
+    out
+}
+
+/// Each bit is the same in both runs, or is in both what it was before.
+fn same_or_kept(old: &[u8; WIDEST], new: &[u8; WIDEST], other_old: &[u8; WIDEST], other_new: &[u8; WIDEST]) -> bool {
+    (0..WIDEST).all(|at| bits_kept(old[at], new[at], other_old[at], other_new[at]))
+}
+
+fn bits_kept(old: u8, new: u8, other_old: u8, other_new: u8) -> bool {
+    (new ^ other_new) & (old ^ new | other_old ^ other_new) == 0
+}
+
+fn word(value: &[u8; WIDEST]) -> u64 {
+    value.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+fn hex(value: &[u8; WIDEST]) -> String {
+    let len = value.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
+    value[..len].iter().rev().map(|byte| format!("{byte:02x}")).collect()
+}
