@@ -1,5 +1,6 @@
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 /// The whole environment of every program that is compared.
@@ -36,6 +37,37 @@ pub fn run(command: &mut Command) -> Outcome {
 pub fn run_silently(command: &mut Command) {
     let status = prepare(command).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+}
+
+/// Runs `command` like [`run`] with both outputs in one file, which may grow to `limit` bytes: `SIGXFSZ` ends what writes on.
+///
+/// # Panics
+/// Where it cannot be started.
+pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let output = || OpenOptions::new().append(true).open(file.path()).expect("a temporary file");
+    let mut limited = Command::new("prlimit");
+    limited.arg(format!("--fsize={limit}")).arg(command.get_program()).args(command.get_args());
+    let status = prepare(&mut limited).stdout(output()).stderr(output()).status().expect("prlimit is needed");
+    let bytes = std::fs::read(file.path()).expect("the output");
+    (String::from_utf8_lossy(&bytes).into_owned(), status)
+}
+
+/// `ntrace count` with a site on every instruction of a program, to which the caller adds; the counts go to `counts`.
+pub fn count_everything(counts: &Path) -> Command {
+    let mut command = Command::new(ntrace());
+    command.args(["count", "--every-instruction", "-o"]).arg(counts);
+    command
+}
+
+/// The hits in all that a file of counts tells.
+///
+/// # Panics
+/// Where the file does not.
+pub fn hits_in_all(counts: &Path) -> u64 {
+    let text = std::fs::read_to_string(counts).expect("the counts");
+    let total = text.lines().last().and_then(|line| line.split_whitespace().next());
+    total.and_then(|total| total.parse().ok()).unwrap_or_else(|| panic!("no sum in {}: {text}", counts.display()))
 }
 
 fn prepare(command: &mut Command) -> &mut Command {

@@ -324,6 +324,8 @@ impl Tracer {
         let scratch = self.thread(tid)?.scratch;
         let space = self.space_of(pid)?;
         let inside = space.place(registers.rip);
+        // Of a trap flag of ours the kernel shows nothing.
+        let trapped = registers.eflags & u64::from(Flags::TF.bits()) != 0 && !space.holds_off_trap(registers.rip);
         if let Some((slot, place)) = inside {
             if slot == step.slot && place.progress == stepping::x86::Progress::Before {
                 // A repeated instruction is not done by one step.
@@ -347,7 +349,18 @@ impl Tracer {
         }
         sys::set_registers(tid, &registers)?;
         self.thread_mut(tid)?.scratch = None;
+        if trapped {
+            return self.passed_with_trap(tid, registers.rip);
+        }
         self.passed(tid)
+    }
+
+    /// The instruction is done, and the program's own trap flag was set: that trap comes before all other signals.
+    fn passed_with_trap(&mut self, tid: Tid, pc: u64) -> Result<()> {
+        for info in std::mem::take(&mut self.thread_mut(tid)?.deferred) {
+            self.send_anew(tid, info)?;
+        }
+        self.present(tid, SigInfo::single_step(pc))
     }
 
     /// The instruction is done and the thread is where it would be; signals that waited for that come now.

@@ -1,0 +1,117 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use insn::x86::{Mode, decode};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use tempfile::TempDir;
+use ubp::{Address, Pid, Session};
+
+/// A program, and where its functions are.
+#[derive(Debug)]
+pub struct Program {
+    path: PathBuf,
+    mode: Mode,
+    /// Name to address, as its file numbers it, and code.
+    functions: BTreeMap<String, (u64, Vec<u8>)>,
+    /// Where it was built; goes with it.
+    _directory: Option<TempDir>,
+}
+
+impl Program {
+    /// Builds `tests/programs/NAME` with gcc. `None`: gcc cannot build such programs here, 32-bit ones perhaps.
+    ///
+    /// # Panics
+    /// Where gcc cannot be run, or made something unreadable.
+    pub fn build(name: &str, flags: &[&str]) -> Option<Program> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name);
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join(name.trim_end_matches(".c"));
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-g", "-O1", "-pthread", "-Wall", "-Werror", "-o"]).arg(&path).arg(source).args(flags);
+        gcc.status()
+            .expect("gcc is needed")
+            .success()
+            .then(|| Program { _directory: Some(directory), ..Program::read(&path) })
+    }
+
+    /// Reads a program or library that is there already.
+    ///
+    /// # Panics
+    /// Where it is no ELF file for x86.
+    pub fn read(path: &Path) -> Program {
+        let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let file = object::File::parse(&*bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mode = if file.is_64() { Mode::INTEL_64 } else { Mode::INTEL_32 };
+        let mut functions = BTreeMap::new();
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+            let (Ok(name), Some(section), SymbolKind::Text) = (symbol.name(), section, symbol.kind()) else { continue };
+            if let Ok(Some(code)) = section.data_range(symbol.address(), symbol.size()) {
+                functions.insert(name.to_owned(), (symbol.address(), code.to_owned()));
+            }
+        }
+        Program { path: path.to_owned(), mode, functions, _directory: None }
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its functions' names.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.functions.keys().map(String::as_str)
+    }
+
+    /// Where a function begins, as the file numbers it.
+    ///
+    /// # Panics
+    /// Where there is none of that name.
+    pub fn address(&self, function: &str) -> u64 {
+        self.functions.get(function).unwrap_or_else(|| panic!("no function {function} in {}", self.path.display())).0
+    }
+
+    /// The addresses of a function's instructions, as the file numbers them; up to where its bytes are none.
+    ///
+    /// # Panics
+    /// Where there is none of that name.
+    pub fn instructions(&self, function: &str) -> Vec<u64> {
+        let start = self.address(function);
+        let mut rest = self.functions[function].1.as_slice();
+        let mut at = start;
+        let mut found = Vec::new();
+        while let Ok(insn) = decode(rest, self.mode) {
+            found.push(at);
+            at += insn.len() as u64;
+            rest = &rest[insn.len()..];
+        }
+        found
+    }
+
+    /// What is to be added to the file's numbers in this process; `None` where it is not mapped.
+    pub fn base(&self, session: &Session, pid: Pid) -> Option<u64> {
+        let path = self.path.canonicalize().ok()?;
+        let maps = session.process(pid)?.maps().ok()?;
+        let start = maps.iter().find(|map| map.path.as_ref() == Some(&path))?;
+        let bytes = std::fs::read(&path).ok()?;
+        let file = object::File::parse(&*bytes).ok()?;
+        let fixed = file.kind() == object::ObjectKind::Executable;
+        Some(if fixed { 0 } else { start.start.0 - start.offset })
+    }
+
+    /// Where a function begins in this process.
+    ///
+    /// # Panics
+    /// Where there is none, or the program is not mapped.
+    pub fn address_in(&self, session: &Session, pid: Pid, function: &str) -> Address {
+        Address(self.base(session, pid).expect("it is mapped") + self.address(function))
+    }
+
+    /// A command that runs it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(arguments).stdin(Stdio::null());
+        command
+    }
+}

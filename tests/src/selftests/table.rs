@@ -1,0 +1,154 @@
+/// Where the sites are, while a test runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sites {
+    /// On every instruction, those of forked processes included.
+    Everywhere,
+    /// The same, but processes that the test forks are let go clean: it traces them itself, and a process has one tracer.
+    NotInChildren,
+}
+
+/// One test.
+#[derive(Debug)]
+pub struct Selftest {
+    /// Its file, without `.c`.
+    pub name: &'static str,
+    /// For which widths of programs it is made: 64, 32.
+    pub bits: &'static [u32],
+    /// Further sources and options of the compiler, per width.
+    pub extra: &'static [(u32, &'static [&'static str])],
+    /// Where the sites are.
+    pub sites: Sites,
+    /// More than a million instructions.
+    pub long: bool,
+}
+
+const BOTH: &[u32] = &[64, 32];
+const STATIC: &[&str] = &["-Wl,-ereal_start", "-static"];
+
+const fn plain(name: &'static str, bits: &'static [u32]) -> Selftest {
+    Selftest { name, bits, extra: &[], sites: Sites::Everywhere, long: false }
+}
+
+const fn traces_itself(name: &'static str, bits: &'static [u32]) -> Selftest {
+    Selftest { sites: Sites::NotInChildren, ..plain(name, bits) }
+}
+
+/// The tests of tools/testing/selftests/x86, and `sas` of sigaltstack.
+pub const SELFTESTS: &[Selftest] = &[
+    plain("amx", &[64]),
+    Selftest { extra: &[(64, STATIC), (32, STATIC)], ..plain("check_initial_reg_state", BOTH) },
+    plain("corrupt_xstate_header", &[64]),
+    plain("entry_from_vm86", &[32]),
+    traces_itself("fsgsbase", &[64]),
+    traces_itself("fsgsbase_restore", BOTH),
+    plain("ioperm", BOTH),
+    plain("iopl", BOTH),
+    Selftest { long: true, ..plain("ldt_gdt", BOTH) },
+    plain("mov_ss_trap", BOTH),
+    Selftest { extra: &[(32, &["raw_syscall_helper_32.S"])], ..traces_itself("ptrace_syscall", BOTH) },
+    plain("sas", &[64]),
+    plain("sigaltstack", BOTH),
+    plain("sigreturn", BOTH),
+    plain("sigtrap_loop", BOTH),
+    plain("single_step_syscall", BOTH),
+    plain("syscall_arg_fault", BOTH),
+    plain("syscall_nt", BOTH),
+    Selftest { long: true, ..traces_itself("syscall_numbering", &[64]) },
+    plain("sysret_rip", &[64]),
+    Selftest { extra: &[(64, &["thunks.S"])], ..plain("sysret_ss_attrs", BOTH) },
+    plain("test_FCMOV", &[32]),
+    plain("test_FCOMI", &[32]),
+    plain("test_FISTTP", &[32]),
+    plain("test_mremap_vdso", BOTH),
+    Selftest { extra: &[(32, &["thunks_32.S"])], ..traces_itself("test_syscall_vdso", &[32]) },
+    plain("test_vsyscall", BOTH),
+    plain("unwind_vdso", &[32]),
+    plain("vdso_restorer", &[32]),
+];
+
+/// What a test tells otherwise with sites than without, and why. README lists the reasons among its limits.
+#[derive(Debug)]
+pub struct Deviation {
+    /// The test.
+    pub name: &'static str,
+    /// The width of the program.
+    pub bits: u32,
+    /// What may be told only without sites: the beginnings of lines.
+    pub alone: &'static [&'static str],
+    /// What may be told only with sites.
+    pub traced: &'static [&'static str],
+    /// How the traced run ends, by the beginning of what its status tells.
+    pub status: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+const SUCCESS: &str = "exit status: 0";
+const FAILURE: &str = "exit status: 1";
+const SEGMENT_BASE: &str = "code behind a 16-bit segment with a base is not where its program counter says";
+const OTHER_WIDTH: &str = "code of the other width is taken for code of the program's width";
+
+/// The known deviations.
+const DEVIATIONS: &[Deviation] = &[
+    Deviation {
+        name: "fsgsbase",
+        bits: 64,
+        alone: &["[OK]\tGS/BASE remained"],
+        traced: &["[OK]\tGS/BASE changed"],
+        status: SUCCESS,
+        reason: "a trap, as any interrupt, makes a null selector other than 0 become 0",
+    },
+    Deviation {
+        name: "sigreturn",
+        bits: 64,
+        alone: &["[OK]\tall registers okay"],
+        traced: &["[FAIL]\tSIGTRAP: ss", "[FAIL]\tCX (saved SP)"],
+        status: FAILURE,
+        reason: SEGMENT_BASE,
+    },
+    Deviation {
+        name: "sigreturn",
+        bits: 32,
+        alone: &["[OK]\tall registers okay"],
+        traced: &["[FAIL]\tSIGTRAP: ss", "[FAIL]\tCX (saved SP)"],
+        status: FAILURE,
+        reason: SEGMENT_BASE,
+    },
+    Deviation {
+        name: "syscall_arg_fault",
+        bits: 64,
+        alone: &["[OK]\tSYSCALL returned normally"],
+        traced: &["[SKIP]\tIllegal instruction"],
+        status: SUCCESS,
+        reason: "a program that reads its own code reads the breakpoints in it",
+    },
+    Deviation {
+        name: "sysret_ss_attrs",
+        bits: 64,
+        alone: &["[RUN]", "[OK]"],
+        traced: &[],
+        status: "signal: 7 (SIGBUS)",
+        reason: OTHER_WIDTH,
+    },
+    Deviation {
+        name: "test_mremap_vdso",
+        bits: 32,
+        alone: &["[OK]"],
+        traced: &["[FAIL]\tmremap() of the vDSO"],
+        status: FAILURE,
+        reason: "breakpoints in code that is moved by mremap are moved with it, and not known there",
+    },
+    Deviation {
+        name: "test_syscall_vdso",
+        bits: 32,
+        alone: &["["],
+        traced: &[],
+        status: "signal: 11 (SIGSEGV)",
+        reason: OTHER_WIDTH,
+    },
+];
+
+/// The known deviation of a test, where it has one.
+pub fn deviation(name: &str, bits: u32) -> Option<&'static Deviation> {
+    DEVIATIONS.iter().find(|deviation| deviation.name == name && deviation.bits == bits)
+}
