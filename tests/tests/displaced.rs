@@ -16,8 +16,8 @@ fn compare(source: &str, flags: &[&str], arguments: &[&str]) {
     let (plain, plain_end) = alone(&mut program.command(arguments));
     let (traced, traced_end, hits) = with_sites(&program, arguments, &functions);
     let mut differences = String::new();
-    let (mut with, mut without) = (cases_of(&traced), cases_of(&plain));
-    while let Some(one) = without.next() {
+    let mut with = cases_of(&traced);
+    for one in cases_of(&plain) {
         match with.next() {
             Some(other) if one == other => {}
             other => differences += &format!("alone:\n{one}traced:\n{}", other.unwrap_or("nothing\n")),
