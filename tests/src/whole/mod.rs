@@ -4,4 +4,4 @@ mod command;
 mod recorder;
 
 pub use command::{Outcome, count_everything, hits_in_all, ntrace, run, run_silently, run_within};
-pub use recorder::{Recording, record};
+pub use recorder::{Recording, count, record};

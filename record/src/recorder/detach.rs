@@ -1,0 +1,120 @@
+//! Lets threads go.
+
+use std::io::Write;
+
+use super::error::RecordError;
+use super::sys::{self, EVENT_STOP, Report, SYSGOOD, Whom};
+use super::thread::State;
+use super::{Recorder, alive};
+use crate::item::EventKind;
+
+impl<W: Write> Recorder<W> {
+    /// Lets all threads go, which run on, and ends the trace.
+    ///
+    /// # Errors
+    /// Where the trace cannot be written; the threads are let go all the same.
+    pub fn finish(&mut self) -> Result<(), RecordError> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(());
+        }
+        for &tid in self.threads.keys() {
+            // Who stops anyway, or is gone, needs none.
+            let _ = sys::interrupt(tid);
+        }
+        let mut failure = None;
+        while !self.threads.is_empty() {
+            let report = match self.reports.pop_front() {
+                Some(report) => Some(report),
+                None => sys::wait(Whom::All, true).map_err(|source| RecordError::System {
+                    call: "waitpid",
+                    tid: 0,
+                    source,
+                })?,
+            };
+            let Some((tid, report)) = report else { break };
+            if let Err(error) = self.release(tid, report) {
+                failure.get_or_insert(error);
+                self.forget(tid);
+            }
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        self.writer.finish().map_err(RecordError::Output)
+    }
+
+    /// Detaches from a thread at its next stop that allows it.
+    fn release(&mut self, tid: u32, report: Report) -> Result<(), RecordError> {
+        let (signal, event) = match report {
+            Report::Stopped { signal, event } => (signal, event),
+            Report::Exited(_) | Report::Killed(_) if self.threads.contains_key(&tid) => {
+                return self.report(tid, report);
+            }
+            Report::Exited(_) | Report::Killed(_) => return Ok(()),
+        };
+        let Some(thread) = self.threads.get(&tid) else {
+            // A child that nobody told of.
+            alive!("PTRACE_DETACH", tid, sys::detach(tid, 0));
+            return Ok(());
+        };
+        let state = thread.state;
+        let is_trap = signal == libc::SIGTRAP && event == 0;
+        if event == EVENT_STOP && state == State::Stepping {
+            // The trap of its step is still to come, and must not hit the program.
+            return self.go_on(tid);
+        }
+        if matches!(event, libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK) {
+            let child = alive!("PTRACE_GETEVENTMSG", tid, sys::event_message(tid)) as u32;
+            let early = self.early.remove(&child);
+            self.let_go(child, early.is_some())?;
+        }
+        let told = if is_trap && state == State::Stepping { self.last_step(tid) } else { Ok(None) };
+        let own = event != 0 || signal == libc::SIGTRAP | SYSGOOD || is_trap;
+        let signal = match &told {
+            Ok(Some(signal)) => *signal,
+            _ if own => 0,
+            _ => signal,
+        };
+        let restored = self.restore_mask(tid);
+        let released = self.tell(tid, EventKind::Released);
+        let detached = sys::detach(tid, signal);
+        self.forget(tid);
+        alive!("PTRACE_DETACH", tid, detached);
+        told.map(drop).and(restored).and(released)
+    }
+
+    /// Tells of the step that is done, and returns the signal that the program gets for it.
+    fn last_step(&mut self, tid: u32) -> Result<Option<i32>, RecordError> {
+        let now = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+        let code = alive!("PTRACE_GETSIGINFO", tid, sys::signal_code(tid));
+        match code {
+            sys::TRAP_TRACE => {
+                let steps_itself = self.steps_itself(tid);
+                self.completed(tid, &now)?;
+                Ok(steps_itself.then_some(libc::SIGTRAP))
+            }
+            libc::SIGTRAP => Ok(None),
+            sys::TRAP_BRKPT if !self.is_int1(tid) => self.stepped_syscall(tid, now).map(|()| None),
+            _ => {
+                self.completed(tid, &now)?;
+                Ok(Some(libc::SIGTRAP))
+            }
+        }
+    }
+
+    /// Detaches from a child that is not recorded, at its first stop.
+    pub(super) fn let_go(&mut self, child: u32, has_stopped: bool) -> Result<(), RecordError> {
+        let queued = self.reports.iter().position(|&(tid, _)| tid == child);
+        if let Some(at) = queued {
+            self.reports.remove(at);
+        } else if !has_stopped {
+            sys::wait(Whom::One(child), true).map_err(|source| RecordError::System {
+                call: "waitpid",
+                tid: child,
+                source,
+            })?;
+        }
+        alive!("PTRACE_DETACH", child, sys::detach(child, 0));
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! A process' memory and mappings.
+
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::{io, str};
+
+use crate::item::Mapping;
+
+/// Bytes that are read at an instruction: more than it can have, as the next one is likely to follow.
+pub(super) const AHEAD: usize = 64;
+/// The page of the old system calls, which cannot be read (arch/x86/include/uapi/asm/vsyscall.h).
+const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
+
+/// A process of which threads are recorded.
+pub(super) struct Process {
+    pid: u32,
+    memory: File,
+    /// Executable addresses that were told of.
+    known: Vec<(u64, u64)>,
+    told: Vec<Mapping>,
+    /// The mappings may have changed.
+    pub(super) stale: bool,
+}
+
+impl Process {
+    pub(super) fn open(pid: u32) -> io::Result<Process> {
+        let memory = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
+        Ok(Process { pid, memory, known: Vec::new(), told: Vec::new(), stale: true })
+    }
+
+    /// Reads what is readable of the bytes at an address.
+    pub(super) fn code<'a>(&self, address: u64, buffer: &'a mut [u8; AHEAD]) -> &'a [u8] {
+        if is_vsyscall(address) {
+            return &[];
+        }
+        let read = self.memory.read_at(buffer, address).unwrap_or(0);
+        &buffer[..read]
+    }
+
+    pub(super) fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.memory.read_exact_at(&mut bytes, address).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    }
+
+    /// Clears bits of one byte.
+    pub(super) fn clear(&self, address: u64, bits: u8) -> io::Result<()> {
+        let mut byte = [0];
+        self.memory.read_exact_at(&mut byte, address)?;
+        byte[0] &= !bits;
+        self.memory.write_all_at(&byte, address)
+    }
+
+    /// The mappings of files with code that were not told of, after new code was seen at an address.
+    pub(super) fn fresh_mappings(&mut self, address: u64) -> Vec<Mapping> {
+        if !self.stale && self.known.iter().any(|&(start, end)| (start..end).contains(&address)) {
+            return Vec::new();
+        }
+        self.stale = false;
+        let text = fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        let all = mappings(self.pid, &text);
+        self.known = all.iter().map(|(mapping, _)| (mapping.start, mapping.end)).collect();
+        let files = all.into_iter().filter(|(mapping, is_code)| *is_code && !mapping.path.is_empty());
+        let files: Vec<Mapping> = files.map(|(mapping, _)| mapping).collect();
+        let fresh = files.iter().filter(|mapping| !self.told.contains(mapping)).cloned().collect();
+        self.told = files;
+        fresh
+    }
+}
+
+pub(super) fn is_vsyscall(address: u64) -> bool {
+    VSYSCALL.contains(&address)
+}
+
+/// Reads /proc/PID/maps (proc_pid_maps(5)); says which mappings are code.
+fn mappings(pid: u32, text: &[u8]) -> Vec<(Mapping, bool)> {
+    let mut all: Vec<(Mapping, bool)> = Vec::new();
+    for line in text.split(|&byte| byte == b'\n') {
+        let mut fields = line.splitn(6, |&byte| byte == b' ');
+        let (Some(range), Some(rights)) = (fields.next(), fields.next()) else { continue };
+        let path = fields.nth(3).unwrap_or_default().trim_ascii_start();
+        let Some((start, end)) = str::from_utf8(range).ok().and_then(|range| range.split_once('-')) else { continue };
+        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
+        let (start, end) = (number(start), number(end));
+        let base = match all.last() {
+            Some((before, _)) if before.path == path && !path.is_empty() => before.base,
+            _ => start,
+        };
+        all.push((Mapping { pid, start, end, base, path: path.to_vec() }, rights.get(2) == Some(&b'x')));
+    }
+    all
+}
+
+/// A thread's process and tracer (proc_pid_status(5)); `None` where it is gone.
+pub(super) fn status(tid: u32) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some((field("Tgid:")?, field("TracerPid:")?))
+}
+
+/// The threads of a process.
+pub(super) fn threads(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+    let names = tasks.into_iter().flatten().filter_map(|task| Some(task.ok()?.file_name()));
+    names.filter_map(|name| str::from_utf8(name.as_bytes()).ok()?.parse().ok()).collect()
+}

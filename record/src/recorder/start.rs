@@ -1,0 +1,165 @@
+//! Starts programs and takes hold of running ones.
+
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
+
+use super::error::RecordError;
+use super::process::{self, Process};
+use super::sys::{self, Report};
+use super::thread::{State, Thread};
+use super::{Options, Recorder, Threads};
+use crate::item::EventKind;
+
+/// Between two looks at a child that is about to execute its program.
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// What is wanted of every thread; what it makes inherits it.
+fn wanted(options: &Options) -> libc::c_int {
+    let mut wanted = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC;
+    if options.threads == Threads::All {
+        wanted |= libc::PTRACE_O_TRACECLONE;
+    }
+    if options.follow_forks {
+        wanted |= libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK;
+    }
+    wanted
+}
+
+impl<W: Write> Recorder<W> {
+    /// Starts a program: it stands at its first instruction. It is killed when the recorder is killed.
+    pub(super) fn start(&mut self, command: Command) -> Result<(), RecordError> {
+        // The child tells its number and waits to be seized before it executes the program. Meanwhile the standard library
+        // waits for it in a thread of its own.
+        let (mut from_child, to_parent) = io::pipe().map_err(RecordError::Spawn)?;
+        let (from_parent, mut to_child) = io::pipe().map_err(RecordError::Spawn)?;
+        let starting = thread::spawn(move || start(command, from_parent, to_parent));
+        let mut number = [0; 4];
+        let told = from_child.read_exact(&mut number);
+        let tid = u32::from_ne_bytes(number);
+        let seized = told.and_then(|()| {
+            sys::seize(tid, wanted(&self.options) | libc::PTRACE_O_EXITKILL)?;
+            to_child.write_all(&[1])?;
+            wait_for_exec(tid)
+        });
+        drop(to_child);
+        let child = starting.join().unwrap_or_else(|_| Err(io::Error::other("the starting thread failed")));
+        match (child, seized) {
+            (Ok(_), Ok(())) => {}
+            (Ok(mut child), Err(error)) => {
+                // It could not be seized, and must not run.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(RecordError::Spawn(error));
+            }
+            (Err(error), _) => return Err(RecordError::Spawn(error)),
+        }
+        self.first = tid;
+        self.adopt(tid, tid, 0)?;
+        // The call that executes the program is left first.
+        self.thread(tid)?.state = State::InExec;
+        self.go_on(tid)
+    }
+
+    /// Takes hold of the chosen threads of a running process.
+    pub(super) fn seize(&mut self, pid: u32) -> Result<(), RecordError> {
+        let (process, tracer) = process::status(pid).ok_or(RecordError::NoSuchProcess(pid))?;
+        if process != pid {
+            return Err(RecordError::NoSuchProcess(pid));
+        }
+        if tracer != 0 {
+            return Err(RecordError::AlreadyTraced { pid, tracer });
+        }
+        self.first = pid;
+        let mut seized = BTreeSet::new();
+        loop {
+            let before = seized.len();
+            let tids = match &self.options.threads {
+                Threads::All => process::threads(pid),
+                Threads::Main => vec![pid],
+                Threads::These(tids) => tids.clone(),
+            };
+            for tid in tids {
+                if seized.contains(&tid) || process::status(tid).is_none_or(|(process, _)| process != pid) {
+                    continue;
+                }
+                self.seize_one(pid, tid)?;
+                seized.insert(tid);
+            }
+            // New ones are made meanwhile, by those that are not traced yet.
+            if seized.len() == before {
+                break;
+            }
+        }
+        if let Threads::These(tids) = &self.options.threads
+            && let Some(missing) = tids.iter().find(|tid| !seized.contains(tid))
+        {
+            return Err(RecordError::NoSuchProcess(*missing));
+        }
+        if seized.is_empty() { Err(RecordError::NoSuchProcess(pid)) } else { Ok(()) }
+    }
+
+    fn seize_one(&mut self, pid: u32, tid: u32) -> Result<(), RecordError> {
+        match sys::seize(tid, wanted(&self.options)) {
+            Ok(()) => {
+                // Its first stop tells where it is.
+                sys::interrupt(tid).map_err(|source| RecordError::System { call: "PTRACE_INTERRUPT", tid, source })?;
+                self.adopt(tid, pid, 0)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            Err(_) => match process::status(tid) {
+                // Made by a thread that is traced: it will stop and tell.
+                Some((_, tracer)) if tracer == sys::own_tid() => Ok(()),
+                Some((_, 0)) => Err(RecordError::Permission(pid)),
+                Some((_, tracer)) => Err(RecordError::AlreadyTraced { pid, tracer }),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Takes a thread into the recording.
+    pub(super) fn adopt(&mut self, tid: u32, pid: u32, by: u32) -> Result<(), RecordError> {
+        if let Entry::Vacant(place) = self.processes.entry(pid) {
+            let opened = Process::open(pid);
+            place.insert(opened.map_err(|source| RecordError::System { call: "opening the memory", tid, source })?);
+        }
+        self.threads.insert(tid, Thread::new(pid));
+        self.tell(tid, EventKind::Started { by })
+    }
+}
+
+/// Waits until the child has executed its program.
+fn wait_for_exec(tid: u32) -> io::Result<()> {
+    loop {
+        if !sys::has_stopped(tid)? {
+            // The standard library takes the report of its end where there is no such program.
+            if process::status(tid).is_none_or(|(_, tracer)| tracer == 0) {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            thread::sleep(PAUSE);
+            continue;
+        }
+        match sys::wait(sys::Whom::One(tid), true)? {
+            Some((_, Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. })) => return Ok(()),
+            // Signals sent before there is a program to get them.
+            Some((_, Report::Stopped { signal, event: 0 })) => sys::cont(tid, signal)?,
+            Some((_, Report::Stopped { .. })) => sys::cont(tid, 0)?,
+            _ => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
+        }
+    }
+}
+
+fn start(mut command: Command, mut from_parent: io::PipeReader, mut to_parent: io::PipeWriter) -> io::Result<Child> {
+    let wait = move || {
+        to_parent.write_all(&std::process::id().to_ne_bytes())?;
+        let mut go = [0];
+        from_parent.read_exact(&mut go)
+    };
+    // SAFETY: between fork and exec only getpid, write and read are called, on descriptors that the closure owns.
+    unsafe { command.pre_exec(wait) };
+    command.spawn()
+}

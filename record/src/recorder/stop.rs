@@ -1,0 +1,198 @@
+//! What the kernel reports of a thread, and how it goes on from there.
+
+use std::io::Write;
+
+use super::error::RecordError;
+use super::process::{self, Process};
+use super::sys::{self, EVENT_STOP, Report, SYSGOOD};
+use super::thread::{State, TF};
+use super::{Ended, Recorder, Threads, alive};
+use crate::item::EventKind;
+
+/// System calls that change what is mapped, of 64-bit and of 32-bit programs: mmap, mprotect, munmap, mremap, shmat, shmdt, and
+/// pkey_mprotect.
+const MAPPING_64: [u64; 7] = [9, 10, 11, 25, 30, 67, 329];
+const MAPPING_32: [u64; 8] = [90, 91, 117, 125, 163, 192, 380, 397];
+/// What a system call that a signal interrupted returns, to be restarted (linux/errno.h).
+const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
+
+impl<W: Write> Recorder<W> {
+    /// Takes a report, and lets the thread go on.
+    pub(super) fn report(&mut self, tid: u32, report: Report) -> Result<(), RecordError> {
+        if !self.threads.contains_key(&tid) {
+            // A child may stop before its parent tells of it.
+            self.early.insert(tid, report);
+            return Ok(());
+        }
+        match report {
+            Report::Exited(status) => self.ended_thread(tid, Ended::Exited(status)),
+            Report::Killed(signal) => self.ended_thread(tid, Ended::Killed(signal)),
+            Report::Stopped { signal, event: 0 } if signal == libc::SIGTRAP | SYSGOOD => self.at_syscall(tid),
+            Report::Stopped { signal, event: 0 } => self.signal(tid, signal),
+            Report::Stopped { signal, event: EVENT_STOP } => self.stopped(tid, signal),
+            Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. } => self.exec(tid),
+            Report::Stopped {
+                event: libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK,
+                ..
+            } => self.made(tid),
+            Report::Stopped { .. } => self.go_on(tid),
+        }
+    }
+
+    fn ended_thread(&mut self, tid: u32, how: Ended) -> Result<(), RecordError> {
+        let thread = self.thread(tid)?;
+        let pid = thread.pid;
+        // exit and exit_group never return.
+        if matches!(thread.state, State::InCall) {
+            self.unfinished(tid)?;
+        }
+        self.tell(
+            tid,
+            match how {
+                Ended::Exited(status) => EventKind::Exited(status as u32),
+                Ended::Killed(signal) => EventKind::Killed(signal as u32),
+            },
+        )?;
+        self.forget(tid);
+        if tid == self.first && tid == pid {
+            self.ended = Some(how);
+        }
+        Ok(())
+    }
+
+    /// Drops a thread, and its process with the last one.
+    pub(super) fn forget(&mut self, tid: u32) {
+        let Some(thread) = self.threads.remove(&tid) else { return };
+        if !self.threads.values().any(|other| other.pid == thread.pid) {
+            self.processes.remove(&thread.pid);
+        }
+    }
+
+    /// A stop before or behind a system call.
+    fn at_syscall(&mut self, tid: u32) -> Result<(), RecordError> {
+        let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+        let thread = self.thread(tid)?;
+        match thread.state {
+            State::Entering => {
+                thread.state = State::InCall;
+                let pid = thread.pid;
+                let is_64_bit = thread.bits == Some(Some(insn::x86::Bits::B64));
+                let number = registers.orig_rax;
+                let changes = if is_64_bit { MAPPING_64.contains(&number) } else { MAPPING_32.contains(&number) };
+                if let Some(process) = self.processes.get_mut(&pid).filter(|_| changes) {
+                    process.stale = true;
+                }
+                self.tell(tid, EventKind::Syscall(number))?;
+                self.go_on(tid)
+            }
+            State::InCall => {
+                self.completed(tid, &registers)?;
+                self.left_syscall(tid, &registers)?;
+                self.resume(tid)
+            }
+            _ => {
+                self.left_syscall(tid, &registers)?;
+                self.resume(tid)
+            }
+        }
+    }
+
+    /// Behind a system call, or what looks like it: the signal mask may be another, and the call may have to be restarted.
+    pub(super) fn left_syscall(&mut self, tid: u32, registers: &libc::user_regs_struct) -> Result<(), RecordError> {
+        let thread = self.thread(tid)?;
+        let result = match thread.bits {
+            Some(Some(insn::x86::Bits::B64)) | None => registers.rax as i64,
+            _ => i64::from(registers.rax as i32),
+        };
+        thread.may_restart = registers.orig_rax as i64 >= 0 && RESTARTS.contains(&result);
+        let may_restart = thread.may_restart;
+        self.look_at_mask(tid)?;
+        // The call would be restarted with the mask that the kernel sees.
+        if may_restart { self.restore_mask(tid) } else { Ok(()) }
+    }
+
+    /// A new thread's first stop, a stop that was asked for, or a stop as by SIGSTOP.
+    fn stopped(&mut self, tid: u32, signal: i32) -> Result<(), RecordError> {
+        let thread = self.thread(tid)?;
+        if signal != libc::SIGTRAP {
+            if thread.state != State::Listening {
+                thread.resumed = thread.state;
+            }
+            thread.state = State::Listening;
+            alive!("PTRACE_LISTEN", tid, sys::listen(tid));
+            return Ok(());
+        }
+        if thread.state == State::Listening {
+            thread.state = thread.resumed;
+        }
+        if thread.state != State::New {
+            return self.go_on(tid);
+        }
+        let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+        self.look_at_mask(tid)?;
+        self.left_syscall(tid, &registers)?;
+        self.resume(tid)
+    }
+
+    /// Another program.
+    fn exec(&mut self, tid: u32) -> Result<(), RecordError> {
+        let former = alive!("PTRACE_GETEVENTMSG", tid, sys::event_message(tid)) as u32;
+        let former = if self.threads.contains_key(&former) { former } else { tid };
+        self.unfinished(former)?;
+        let pid = self.thread(former)?.pid;
+        if former != tid {
+            // The thread that did it has taken the number of the first.
+            self.tell(former, EventKind::Exited(0))?;
+            self.forget(former);
+        }
+        let others: Vec<u32> = self.threads.iter().filter(|(_, t)| t.pid == pid).map(|(&tid, _)| tid).collect();
+        let is_known = others.contains(&tid);
+        for other in others {
+            self.forget(other);
+        }
+        if !is_known {
+            self.adopt(tid, pid, former)?;
+        }
+        self.threads.insert(tid, super::Thread::new(pid));
+        let opened = Process::open(pid);
+        let opened = opened.map_err(|source| RecordError::System { call: "opening the memory", tid, source })?;
+        self.processes.insert(pid, opened);
+        self.tell(tid, EventKind::Exec)?;
+        self.thread(tid)?.state = State::InExec;
+        self.go_on(tid)
+    }
+
+    /// A thread or process was made.
+    fn made(&mut self, tid: u32) -> Result<(), RecordError> {
+        let child = alive!("PTRACE_GETEVENTMSG", tid, sys::event_message(tid)) as u32;
+        let early = self.early.remove(&child);
+        if let Some((pid, _)) = process::status(child) {
+            let is_wanted = self.options.follow_forks || self.thread(tid)?.pid == pid;
+            let is_wanted = is_wanted && (self.options.threads == Threads::All || pid == child);
+            if is_wanted {
+                self.adopt(child, pid, tid)?;
+                if let Some(report) = early {
+                    self.report(child, report)?;
+                }
+            } else {
+                self.let_go(child, early.is_some())?;
+            }
+        }
+        self.go_on(tid)
+    }
+
+    /// Lets a thread run on as it did, after a stop that is none of the program's doing.
+    pub(super) fn go_on(&mut self, tid: u32) -> Result<(), RecordError> {
+        let gone_on = match self.thread(tid)?.state {
+            State::Stepping => sys::step(tid, 0),
+            _ => sys::go_to_syscall(tid),
+        };
+        alive!("PTRACE_SYSCALL", tid, gone_on);
+        Ok(())
+    }
+
+    /// Whether the program itself has set the trap flag.
+    pub(super) fn steps_itself(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| thread.before.registers.eflags & TF != 0)
+    }
+}

@@ -1,0 +1,89 @@
+//! What is known of a thread.
+
+use insn::x86::Bits;
+use libc::user_regs_struct;
+
+use super::class::Class;
+use crate::item::{Code, Registers};
+
+/// The trap flag.
+pub(super) const TF: u64 = 1 << 8;
+/// Linux' selectors of user code (arch/x86/include/asm/segment.h), and the bit of those of a table of the process' own.
+const USER_CS: u64 = 0x33;
+const USER32_CS: u64 = 0x23;
+
+/// What a thread is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Made, attached to or seized, and not seen to stop yet.
+    New,
+    /// Runs one instruction, or is given a signal.
+    Stepping,
+    /// Comes to a system call.
+    Entering,
+    /// Is in a system call.
+    InCall,
+    /// Runs another program; the call that did it has not returned yet.
+    InExec,
+    /// Stopped as by SIGSTOP, until SIGCONT.
+    Listening,
+}
+
+/// A thread that is recorded.
+pub(super) struct Thread {
+    pub(super) pid: u32,
+    pub(super) state: State,
+    /// The state to return to from a stop that is no matter of the program's flow.
+    pub(super) resumed: State,
+    /// At the instruction that is next.
+    pub(super) before: Before,
+    pub(super) bits: Option<Option<Bits>>,
+    /// The system call that it has left will be restarted, unless a signal handler comes first.
+    pub(super) may_restart: bool,
+    /// The program blocks SIGTRAP, which is kept unblocked while it is stepped: else the kernel would forget its handler.
+    pub(super) blocks_trap: bool,
+}
+
+/// A thread before an instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Before {
+    pub(super) registers: user_regs_struct,
+    pub(super) code: Code,
+    pub(super) class: Class,
+}
+
+impl Thread {
+    pub(super) fn new(pid: u32) -> Thread {
+        // SAFETY: all-zero bytes are a valid value of this plain C structure.
+        let registers = unsafe { std::mem::zeroed() };
+        let before = Before { registers, code: Code::default(), class: Class::Plain };
+        let state = State::New;
+        Thread { pid, state, resumed: state, before, bits: None, may_restart: false, blocks_trap: false }
+    }
+
+    /// Whether it is sure to report soon.
+    pub(super) fn is_short(&self) -> bool {
+        match self.state {
+            State::Stepping => !self.may_restart && self.before.class != Class::Syscall,
+            State::Entering => true,
+            State::New | State::InCall | State::InExec | State::Listening => false,
+        }
+    }
+}
+
+/// The width of the code segment.
+pub(super) fn bits(registers: &user_regs_struct) -> Option<Bits> {
+    match registers.cs {
+        USER_CS => Some(Bits::B64),
+        USER32_CS => Some(Bits::B32),
+        _ => None,
+    }
+}
+
+/// Registers in the order of a trace.
+pub(super) fn recorded(r: &user_regs_struct) -> Registers {
+    Registers([
+        r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15,
+        r.eflags, r.fs_base, r.gs_base,
+    ])
+}
