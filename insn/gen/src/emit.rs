@@ -39,12 +39,14 @@ pub(crate) fn hot(hot: &Hot) -> String {
     let hex = |e: &u32| format!("{e:#x}");
     array(&mut out, "Entries of the one-byte map (see `entry`).", "ONE_BYTE", "u32", &hot.entries[0], 8, hex);
     array(&mut out, "Entries of the 0F map.", "TWO_BYTE", "u32", &hot.entries[1], 8, hex);
-    array(&mut out, "Bytes after modrm, by modrm.", "MODRM", "u8", &hot.modrm, 16, |e| format!("{e:#x}"));
+    array(&mut out, "Bytes of modrm and what it brings along (see `entry`).", "MODRM", "u8", &hot.modrm, 16, |e| {
+        format!("{e:#x}")
+    });
     let mut groups = hot.groups.clone();
     groups.resize(GROUPS, 0);
     array(
         &mut out,
-        "Groups: valid extensions with memory, with registers, and their flows.",
+        "Groups: valid values of modrm's mod and reg, and the flows of reg (see `entry`).",
         "GROUPS",
         "u64",
         &groups,
@@ -54,27 +56,27 @@ pub(crate) fn hot(hot: &Hot) -> String {
     out
 }
 
-/// The number of `item` in `items`, to which it is added where it is new.
-fn intern(items: &mut Vec<u32>, item: u32) -> usize {
-    items.iter().position(|other| *other == item).unwrap_or_else(|| {
-        items.push(item);
-        items.len() - 1
-    })
-}
-
 pub(crate) fn validity(v: &Validity) -> String {
     let mut out = HEAD.to_owned();
     array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 32]", &v.rows, 1, |r| row(r));
     array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 8]", &v.pages, 1, |r| row(r));
     array(&mut out, "Lists of rules; bit 15 marks the last.", "LISTS", "u16", &v.lists, 12, u16::to_string);
-    let mut halves: Vec<u32> = Vec::new();
-    let of: Vec<usize> = v.rules.iter().map(|rule| intern(&mut halves, (rule >> 32) as u32)).collect();
-    assert!(halves.len() <= 256, "more upper halves than a byte can name");
-    let low: Vec<u32> = v.rules.iter().map(|rule| *rule as u32).collect();
-    let hex = |r: &u32| format!("{r:#x}");
-    array(&mut out, "Lower halves of rules (see `validity`).", "LOW", "u32", &low, 8, hex);
-    array(&mut out, "Number of a rule's upper half.", "HIGH_OF", "u8", &of, 16, usize::to_string);
-    array(&mut out, "Upper halves.", "HIGH", "u32", &halves, 8, hex);
+    // A rule is stored as the numbers of its parts, each of which is one of few.
+    let mut parts: [Vec<u64>; 3] = Default::default();
+    let part = |rule: u64, i: usize| [rule as u16 as u64, rule >> 16 & 0xffff, rule >> 32][i];
+    for (i, of_all) in parts.iter_mut().enumerate() {
+        *of_all = v.rules.iter().map(|rule| part(*rule, i)).collect();
+        of_all.sort_unstable();
+        of_all.dedup();
+        assert!(of_all.len() <= 256, "more parts than a byte can name");
+    }
+    let number = |rule: u64, i: usize| parts[i].partition_point(|other| *other < part(rule, i));
+    let numbers: Vec<[usize; 3]> = v.rules.iter().map(|rule| [0, 1, 2].map(|i| number(*rule, i))).collect();
+    let hex = |r: &u64| format!("{r:#x}");
+    array(&mut out, "Rules (see `validity`): the numbers of their parts.", "RULES", "[u8; 3]", &numbers, 6, |n| row(n));
+    array(&mut out, "Bits 0 to 15 of rules.", "LOW", "u16", &parts[0], 12, hex);
+    array(&mut out, "Bits 16 to 31.", "MIDDLE", "u16", &parts[1], 12, hex);
+    array(&mut out, "Bits 32 to 63.", "HIGH", "u32", &parts[2], 8, hex);
     out
 }
 

@@ -8,16 +8,14 @@ use std::collections::BTreeMap;
 pub(crate) const MODRM: u32 = 0x3f;
 const IMM64: u32 = 1 << 6;
 const GROUP3: u32 = 1 << 7;
-const BASE_SHIFT: u32 = 8;
+const IMMEDIATE_SHIFT: u32 = 8;
 const SMALL_SHIFT: u32 = 12;
-const FLOW_SHIFT: u32 = 16;
-const GROUP_SHIFT: u32 = 20;
-const SPECIAL: u32 = 1 << 25;
-const RULES: u32 = 1 << 26;
-const NEAR: u32 = 1 << 27;
-const MOFFS: u32 = 1 << 28;
-const ANY_MOD: u32 = 1 << 29;
-/// Groups that an entry can name, none included.
+const GROUP_SHIFT: u32 = 16;
+const NEAR: u32 = 1 << 21;
+const MOFFS: u32 = 1 << 22;
+const ANY_MOD: u32 = 1 << 23;
+const ALIKE_SHIFT: u32 = 24;
+/// Groups that an entry can name.
 pub(crate) const GROUPS: usize = 32;
 
 /// The hot tables.
@@ -47,34 +45,52 @@ fn immediates(form: &Form) -> [u32; 3] {
     total
 }
 
-/// Key of a legacy instruction in 64-bit mode.
-fn key(pp: u64, w: u64, b: u64, vendor: u64, mem: bool, reg: u64, rm: u64) -> u64 {
-    let mode = if mem { MEM } else { REG };
-    1 << (PP as u64 + pp)
-        | 1 << (W as u64 + w)
+/// Keys of a legacy instruction in 64-bit mode: with one mandatory prefix and extension, all that differ in what else they have.
+fn keys(pp: u64, mem: bool, reg: u64) -> impl Iterator<Item = u64> {
+    let common = 1 << (PP as u64 + pp)
         | 1 << L
         | 1 << BITS
-        | 1 << (VENDOR as u64 + vendor)
-        | mode
+        | if mem { MEM } else { REG }
         | 1 << (EXT as u64 + reg)
-        | 1 << (RM as u64 + rm)
-        | 1 << (V as u64 + b)
         | rules::STRICT
         | 1 << rules::AAA
         | 1 << Z
-        | 1 << rules::B
+        | 1 << rules::B;
+    (0..64).map(move |rest: u32| {
+        let (w, b, vendor, rm) = (rest & 1, rest >> 1 & 1, rest >> 2 & 1, rest >> 3);
+        common | 1 << (W + w) | 1 << (V + b) | 1 << (VENDOR + vendor) | 1 << (RM + rm)
+    })
 }
 
-/// What matching says: the flow, or nothing where no form fits.
-fn outcome(list: &[u64], key: u64) -> Option<u64> {
-    let rule = list.iter().find(|rule| key & !**rule & KEY == 0)?;
-    (rule & REFUSED == 0).then_some(rule >> FLOW & 15)
+/// What matching says of all these keys alike: the flow, or nothing where no form fits or they differ.
+fn outcome(list: &[u64], mut keys: impl Iterator<Item = u64>) -> Option<u64> {
+    let of_one = |key| {
+        let rule = list.iter().find(|rule| key & !**rule & KEY == 0)?;
+        (rule & REFUSED == 0).then_some(rule >> FLOW & 15)
+    };
+    let first = keys.next().and_then(of_one)?;
+    keys.all(|key| of_one(key) == Some(first)).then_some(first)
+}
+
+/// The group of an opcode with a mandatory prefix: valid values of modrm's mod and reg, and a flow for each reg.
+fn group(list: &[u64], pp: u64) -> u64 {
+    let mut group = 0;
+    for reg in 0..8 {
+        let [memory, register] = [true, false].map(|mem| outcome(list, keys(pp, mem, reg)));
+        let Some(flow) = memory.or(register) else { continue };
+        // One flow for both: another is left to the general path.
+        group |= if memory == Some(flow) { 0x01_0101 << reg } else { 0 };
+        group |= if register == Some(flow) { 1 << (reg + 24) } else { 0 };
+        group |= flow << (32 + 4 * reg);
+    }
+    group
 }
 
 /// Builds the tables from the forms of the one-byte and 0F maps.
 pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -> Hot {
-    let mut groups = vec![0xffff];
-    let mut entries = [[SPECIAL; 256]; 2];
+    // What is not one of the forms is of no group.
+    let mut groups = vec![0];
+    let mut entries = [[0; 256]; 2];
     for (space, row) in entries.iter_mut().enumerate() {
         for (opcode, slot) in row.iter_mut().enumerate() {
             if let Some(list) = slots.get(&(space, opcode as u8)) {
@@ -91,7 +107,7 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
                 _ => matches!(op, 0x0f | 0x38 | 0x3a | 0xb9 | 0xff),
             };
             if special {
-                *slot |= SPECIAL;
+                *slot &= (1 << ALIKE_SHIFT) - 1;
             }
         }
     }
@@ -101,8 +117,8 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
 fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     let rules: Vec<u64> = forms.iter().flat_map(|f| rules::rules(f)).collect();
     // What a program with no prefix means; forms of other prefixes bring no immediates of their own here.
-    let plain: Vec<&&Form> =
-        forms.iter().filter(|f| f.cond.iter().all(|c| !matches!(c.as_str(), "66" | "f3" | "f2"))).collect();
+    let (prefixed, plain): (Vec<&Form>, Vec<&Form>) =
+        forms.iter().partition(|f| f.cond.iter().any(|c| matches!(c.as_str(), "66" | "f3" | "f2")));
     let mut entry = 0;
     let sizes: Vec<[u32; 3]> = plain.iter().map(|f| immediates(f)).collect();
     let most = sizes.iter().max().copied().unwrap_or([0; 3]);
@@ -110,7 +126,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     if modrm {
         entry |= MODRM;
     }
-    entry |= (1 + u32::from(modrm) + most[1]) << BASE_SHIFT | most[0] << SMALL_SHIFT;
+    entry |= most[1] << IMMEDIATE_SHIFT | most[0] << SMALL_SHIFT;
     if most[2] != most[1] {
         assert_eq!(most[2], 8, "an immediate of REX.W is of eight bytes");
         entry |= IMM64;
@@ -125,39 +141,20 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
         entry |= MOFFS;
     }
     if forms.iter().any(|f| f.has("anymod")) {
-        entry |= ANY_MOD | RULES;
+        return entry | ANY_MOD;
     }
-    let mut group = 0u64;
-    let mut flows: Vec<u64> = Vec::new();
-    for reg in 0..8 {
-        let mut flow_of_reg = None;
-        for mem in [true, false] {
-            let mut seen: Vec<Option<u64>> = Vec::new();
-            for case in 0..64u64 {
-                let plain = outcome(&rules, key(0, case & 1, case >> 1 & 1, case >> 2 & 1, mem, reg, case >> 3));
-                if !seen.contains(&plain) {
-                    seen.push(plain);
-                }
-            }
-            let Some(Some(flow)) = seen.first() else { continue };
-            // What is not alike for all prefixes of this extension is left to the general path, and only that.
-            if seen.len() > 1 || flow_of_reg.is_some_and(|f| f != *flow) {
-                if entry & MODRM == 0 {
-                    entry |= RULES;
-                }
-                continue;
-            }
-            group |= 1 << (reg + if mem { 0 } else { 8 });
-            flow_of_reg = Some(*flow);
-            flows.push(*flow);
+    let by_prefix = [0, 1, 2, 3].map(|pp| group(&rules, pp));
+    let group = by_prefix.into_iter().find(|group| *group != 0).unwrap_or(0);
+    if group == 0 || !modrm && group as u32 != u32::MAX {
+        return entry;
+    }
+    let own_immediates = prefixed.iter().any(|f| immediates(f) != most);
+    for (pp, of_prefix) in by_prefix.into_iter().enumerate() {
+        // 66 before a near branch is read in two ways, and a prefix may choose a form with an immediate of its own.
+        let otherwise = pp != 0 && (own_immediates || entry & NEAR != 0);
+        if of_prefix == group && !otherwise {
+            entry |= 1 << (ALIKE_SHIFT + pp as u32);
         }
-        group |= flow_of_reg.unwrap_or(0) << (16 + 4 * reg);
-    }
-    if flows.is_empty() {
-        return entry | SPECIAL;
-    }
-    if group & 0xffff == 0xffff && flows.iter().all(|f| *f == flows[0]) {
-        return entry | (flows[0] as u32) << FLOW_SHIFT;
     }
     let index = groups.iter().position(|g| *g == group).unwrap_or_else(|| {
         groups.push(group);
@@ -167,7 +164,8 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     entry | (index as u32) << GROUP_SHIFT
 }
 
-/// Bytes that modrm brings along with 32 and 64-bit addressing; bit 4: a SIB byte, counted; bit 5: whose base 5 adds four more.
+/// Bytes of modrm and what it brings along with 32 and 64-bit addressing; bit 4: a SIB byte, counted; bit 5: whose base 5
+/// adds four more.
 fn modrm() -> [u8; 256] {
     std::array::from_fn(|byte| {
         let (mode, rm) = (byte >> 6, byte & 7);
@@ -178,6 +176,6 @@ fn modrm() -> [u8; 256] {
             _ => 0,
         };
         let sib = mode != 3 && rm == 4;
-        displacement + if sib { 0x11 } else { 0 } + if sib && mode == 0 { 0x20 } else { 0 }
+        1 + displacement + if sib { 0x11 } else { 0 } + if sib && mode == 0 { 0x20 } else { 0 }
     })
 }

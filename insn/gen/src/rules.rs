@@ -37,9 +37,13 @@ pub(crate) const REFUSED: u64 = 1 << 55;
 
 const FLOWS: &[&str] = &["", "jump", "jcc", "call", "ret", "syscall", "int", "trap", "far", "tsx", "priv", "ud"];
 
-/// The number of the form's `Flow`.
+/// The number of the form's `Flow`; two more for jumps and calls that are not relative.
 pub(crate) fn flow(form: &Form) -> u64 {
-    FLOWS.iter().position(|f| form.has(f)).unwrap_or(0) as u64
+    match FLOWS.iter().position(|f| form.has(f)).unwrap_or(0) {
+        1 if !form.uses("J") => 12,
+        3 if !form.uses("J") => 13,
+        flow => flow as u64,
+    }
 }
 
 /// Immediate: 0 none, 1 a byte, 2 by the operand size (2 or 4), 3 two bytes.

@@ -2,7 +2,7 @@
 
 use super::general::space;
 use super::insn::{ext, shape};
-use super::{Bits, Insn, Vendor, entry};
+use super::{Bits, Insn, MAX_LEN, Vendor, entry};
 
 /// How the opcode is introduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -188,7 +188,7 @@ impl Insn {
         let sib = after >> 4 & 1;
         let base = self.bytes.get(at + 1).map_or(0, |sib| sib & 7);
         let more = if after & 0x20 != 0 && base == 5 { 4 } else { 0 };
-        (sib, (after & 15) - sib + more)
+        (sib, (after & 15) - 1 - sib + more)
     }
     /// Offset of the sib byte.
     pub fn sib_offset(&self) -> Option<usize> {
@@ -265,7 +265,7 @@ impl Insn {
         }
     }
     fn field(&self, offset: usize, size: u8) -> Option<Field> {
-        if offset + usize::from(size) > self.bytes.len() {
+        if offset + usize::from(size) > MAX_LEN {
             return None;
         }
         Some(Field { offset: offset as u8, size, value: self.value(offset as u32, u32::from(size)) })
@@ -273,12 +273,9 @@ impl Insn {
     /// `size` bytes at `offset`, sign-extended; what lies past the fifteenth byte reads as 0.
     #[inline(always)]
     fn value(&self, offset: u32, size: u32) -> i64 {
-        let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14] = self.bytes;
-        let low = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
-        let high = u64::from_le_bytes([b8, b9, b10, b11, b12, b13, b14, 0]);
-        let both = u128::from(low) | u128::from(high) << 64;
         let unused = 64 - 8 * size.clamp(1, 8);
-        ((both.wrapping_shr(8 * offset) as u64).wrapping_shl(unused) as i64).wrapping_shr(unused)
+        ((u128::from_le_bytes(self.bytes).wrapping_shr(8 * offset) as u64).wrapping_shl(unused) as i64)
+            .wrapping_shr(unused)
     }
     /// Operand size by prefixes and mode alone, in bytes.
     pub(super) fn plain_operand_size(&self) -> u8 {

@@ -1,10 +1,13 @@
 //! Where control goes.
 
+use core::ops::RangeInclusive;
+
 use super::general::space;
-use super::insn::{Packed, ext, first_word, shape};
+use super::insn::{Packed, ext, shape};
 use super::{Insn, MAX_LEN, Mode, Reg, Vendor, general};
 use crate::{Flow, Target};
 
+/// By the low four bits of `Insn::flow`.
 const FLOWS: [Flow; 16] = [
     Flow::Next,
     Flow::Jump,
@@ -18,16 +21,31 @@ const FLOWS: [Flow; 16] = [
     Flow::Transaction,
     Flow::Privileged,
     Flow::Faulting,
-    Flow::Next,
-    Flow::Next,
+    Flow::Jump,
+    Flow::Call,
     Flow::Next,
     Flow::Next,
 ];
 
-/// The target of what is rare, from the bytes alone.
+/// Numbers of relative branches.
+pub(super) const BRANCHES: RangeInclusive<u8> = Flow::Jump as u8..=Flow::Call as u8;
+/// In `Insn::flow`: a relative branch that is longer than the first word.
+pub(super) const LONG: u8 = 16;
+
+/// The target of what is rare, from the bytes alone: keeping all fields at hand for these few would cost every instruction.
 #[inline(never)]
-fn other_target(bytes: [u8; MAX_LEN], mode: Mode) -> Target {
-    let Ok(packed) = Packed::of_words(general::decode_packed(&bytes, mode)) else { return Target::None };
+fn other_target(bytes: u128, mode: Mode) -> Target {
+    let rex = bytes & 0xf0 == 0x40;
+    let [opcode, modrm, ..] = (bytes >> if rex { 8 } else { 0 }).to_le_bytes();
+    if opcode == 0xff && matches!(modrm >> 3 & 7, 2 | 4) {
+        if modrm < 0xc0 {
+            return Target::Memory;
+        }
+        return Target::Register(Reg::gpr(modrm & 7 | if rex { (bytes as u8 & ext::B) << 3 } else { 0 }));
+    }
+    let bytes = bytes.to_le_bytes();
+    let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else { return Target::None };
+    let Ok(packed) = Packed::of_words(general::decode_packed(chunk, mode)) else { return Target::None };
     let insn = packed.unpack(bytes, mode);
     match insn.flow() {
         Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
@@ -47,37 +65,20 @@ impl Insn {
     /// Where a change of flow goes.
     #[inline(always)]
     pub fn target(&self) -> Target {
-        const NEXT: u8 = Flow::Next as u8;
         const RETURN: u8 = Flow::Return as u8;
-        const JUMP: u8 = Flow::Jump as u8;
-        const CONDITIONAL: u8 = Flow::ConditionalJump as u8;
-        const CALL: u8 = Flow::Call as u8;
-        if self.flow == NEXT {
-            return Target::None;
-        }
-        let branch = matches!(self.flow, JUMP | CONDITIONAL | CALL);
-        let plain = self.shape & shape::PLAIN != 0;
-        if self.flow > RETURN || branch & !plain {
-            // By the bytes alone: keeping all fields at hand for these few would cost every instruction.
-            return other_target(self.bytes, self.mode);
+        let bytes = u128::from_le_bytes(self.bytes);
+        if self.flow > RETURN {
+            return other_target(bytes, self.mode);
         }
         // The distance ends the first word.
-        let word = first_word(&self.bytes);
-        let end = word.wrapping_shl(0u32.wrapping_sub(8 * u32::from(self.len))) as i64;
+        let end = (bytes as u64).wrapping_shl(0u32.wrapping_sub(8 * u32::from(self.len))) as i64;
         let distance = end.wrapping_shr(0u32.wrapping_sub(8 * u32::from(self.tail)));
-        if branch & (self.shape & shape::MODRM == 0) {
-            return Target::Relative(distance);
+        // Overwritten, not branched to: which instruction is a branch no processor foresees.
+        let mut target = Target::Relative(distance);
+        if !BRANCHES.contains(&self.flow) {
+            target = if self.flow == RETURN { Target::Stack } else { Target::None };
         }
-        match self.flow {
-            RETURN => Target::Stack,
-            _ => {
-                let modrm = word.wrapping_shr(8 * (u32::from(self.opcode_at) + 1)) as u8;
-                if modrm < 0xc0 {
-                    return Target::Memory;
-                }
-                Target::Register(Reg::gpr(modrm & 7 | self.extension(ext::B, 8)))
-            }
-        }
+        target
     }
     #[inline(never)]
     fn relative(&self) -> Target {

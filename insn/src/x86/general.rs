@@ -2,9 +2,10 @@
 
 use super::decode::{out_of_bytes, padded, shape_of};
 use super::entry::{self, GROUP3, MOFFS, NEAR};
-use super::insn::{NO_SEGMENT, Packed, ext, shape};
+use super::flow::{BRANCHES, LONG};
+use super::insn::{NO_SEGMENT, Packed, bytes_of, ext, shape};
 use super::validity::{self, Rule};
-use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, Prefixes, Vendor, vector};
+use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, Prefixes, Vendor, prefixed, vector};
 
 /// An instruction while it is decoded.
 pub(super) struct Decoder<'a> {
@@ -35,7 +36,12 @@ pub(super) mod space {
 pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
     let available = bytes.len().min(MAX_LEN);
     let chunk = match bytes.first_chunk::<MAX_LEN>() {
-        Some(chunk) => *chunk,
+        Some(chunk) => {
+            if let Some(packed) = prefixed::decode(chunk, mode) {
+                return packed.to_words();
+            }
+            *chunk
+        }
         None => padded(bytes),
     };
     Packed::words(&decode(&chunk, available, mode))
@@ -44,7 +50,7 @@ pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
 #[inline(always)]
 fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, Error> {
     let insn = Insn {
-        bytes: *chunk,
+        bytes: bytes_of(chunk),
         len: 0,
         mode,
         space: 0,
@@ -74,6 +80,7 @@ impl Decoder<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn error(&self, kind: ErrorKind, offset: u8) -> Error {
         Error { kind, offset, byte: self.byte(offset).unwrap_or(0) }
     }
@@ -185,7 +192,7 @@ impl Decoder<'_> {
         self.insn.space = space::REX2;
         self.insn.opcode = 0xa1;
         self.insn.opcode_at = at;
-        self.insn.flow = crate::Flow::Jump as u8;
+        self.insn.flow = LONG | crate::Flow::Jump as u8;
         self.insn.tail = 8;
         self.finish(at + 1)
     }
@@ -296,7 +303,7 @@ impl Decoder<'_> {
                 });
         }
         let after = entry::modrm(modrm);
-        let mut end = at + 1 + (after & 15);
+        let mut end = at + (after & 15);
         if after & 0x20 != 0 && self.byte(at + 1)? & 7 == 5 {
             end += 4;
         }
@@ -310,6 +317,9 @@ impl Decoder<'_> {
             return Err(out_of_bytes(self.chunk, self.available));
         }
         self.insn.len = len;
+        if len > 8 && BRANCHES.contains(&self.insn.flow) {
+            self.insn.flow |= LONG;
+        }
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! The decoded instruction and what can be asked of it.
 
 use super::decode::shape_of;
-use super::{Error, ErrorKind, Mode, entry};
+use super::{Error, ErrorKind, MAX_LEN, Mode, entry};
 
 /// One decoded instruction. Cheap to copy; everything but length, flow and validity is computed when asked for.
 #[derive(Clone, Copy)]
 pub struct Insn {
-    /// The instruction, and whatever follows it.
-    pub(super) bytes: [u8; 15],
+    /// The instruction, and whatever follows it; the last is 0.
+    pub(super) bytes: [u8; 16],
     pub(super) len: u8,
     pub(super) mode: Mode,
     /// Opcode space, numbered as in insn/gen/src/parse.rs.
@@ -15,6 +15,7 @@ pub struct Insn {
     /// Offset of the opcode byte; of 3DNow!'s second 0F.
     pub(super) opcode_at: u8,
     pub(super) opcode: u8,
+    /// Number of the `Flow`, or 12 and 13: jump and call that are not relative; 16 more: a distance beyond the first word.
     pub(super) flow: u8,
     /// Bytes of all immediates, the suffix of 3DNow! included.
     pub(super) tail: u8,
@@ -34,8 +35,15 @@ pub struct Insn {
 
 /// The first eight bytes as one word, the first lowest: in one load.
 #[inline(always)]
-pub(super) fn first_word(bytes: &[u8; 15]) -> u64 {
+pub(super) fn first_word(bytes: &[u8; MAX_LEN]) -> u64 {
     bytes.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// `Insn::bytes`: two words that overlap, as nothing beyond the fifteenth byte is read.
+#[inline(always)]
+pub(super) fn bytes_of(chunk: &[u8; MAX_LEN]) -> [u8; 16] {
+    let last = chunk.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    (u128::from(first_word(chunk)) | u128::from(last >> 8) << 64).to_le_bytes()
 }
 
 pub(super) const NO_SEGMENT: u8 = 0xff;
@@ -52,8 +60,6 @@ pub(super) mod shape {
     pub(in super::super) const MOFFS: u8 = 8;
     /// Introduced by REX2.
     pub(in super::super) const REX2: u8 = 16;
-    /// Decoded by the hot path: no prefix but REX, one-byte or 0F map, branches of at most eight bytes.
-    pub(in super::super) const PLAIN: u8 = 32;
 }
 
 /// Bits of `Insn::ext`: REX's four as they stand, then REX2's and EVEX's fifth bits.
@@ -85,59 +91,66 @@ const KINDS: [ErrorKind; 9] = [
 /// An instruction but for its bytes and mode, in few words.
 pub(super) struct Packed {
     /// Apart from the rest, as the next instruction waits for it.
-    pub(super) len: u8,
-    /// Flow, tail and shape as an entry of the hot tables has them.
+    pub(super) len: u32,
+    pub(super) flow: u8,
+    /// Tail and shape as an entry of the hot tables has them.
     pub(super) entry: u32,
     /// Space, offset of the opcode, opcode, prefixes.
     pub(super) place: u32,
-    /// Segment, ext, vvvv, p2, pp, from the lowest byte on.
+    /// Segment, ext, vvvv, p2, pp, length and flow, from the lowest byte on.
     pub(super) more: u64,
 }
 
 impl Packed {
-    /// The words of a result: entry and place, then the rest and the length; of an error, 0 and its fields.
+    /// The words of a result: entry and place, then the rest; of an error, its fields and 0.
     pub(super) fn words(result: &Result<Insn, Error>) -> (u64, u64) {
         let insn = match result {
             Ok(insn) => insn,
-            Err(error) => return (0, u64::from_le_bytes([error.kind as u8, error.offset, error.byte, 0, 0, 0, 0, 0])),
+            Err(error) => return (u64::from_le_bytes([error.kind as u8, error.offset, error.byte, 0, 0, 0, 0, 0]), 0),
         };
+        Packed::of_insn(insn).to_words()
+    }
+    #[inline(always)]
+    pub(super) fn to_words(&self) -> (u64, u64) {
+        (u64::from(self.entry) | u64::from(self.place) << 32, self.more)
+    }
+    fn of_insn(insn: &Insn) -> Packed {
         let bit = |from: u8, to: u32| if insn.shape & from != 0 { to } else { 0 };
-        let modrm = bit(shape::MODRM, 1);
-        let entry = modrm
+        let entry = bit(shape::MODRM, 1)
             | bit(shape::ANY_MOD, entry::ANY_MOD)
             | bit(shape::NEAR, entry::NEAR)
             | bit(shape::MOFFS, entry::MOFFS)
             | bit(shape::REX2, entry::REX2)
-            | u32::from(insn.flow) << entry::FLOW
-            | (1 + modrm + u32::from(insn.tail)) << entry::BASE;
+            | u32::from(insn.tail) << entry::IMMEDIATE;
         let place = u32::from_le_bytes([insn.space, insn.opcode_at, insn.opcode, insn.prefixes]);
-        let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, 0, 0];
-        (u64::from(entry) | u64::from(place) << 32, u64::from_le_bytes(more))
+        let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, insn.flow, 0];
+        Packed { len: insn.len.into(), flow: insn.flow, entry, place, more: u64::from_le_bytes(more) }
     }
     /// The inverse of [`Packed::words`].
     #[inline(always)]
     pub(super) fn of_words(words: (u64, u64)) -> Result<Packed, Error> {
         let (first, more) = words;
-        if first == 0 {
-            let [kind, offset, byte, ..] = more.to_le_bytes();
+        let [_, _, _, _, _, len, flow, _] = more.to_le_bytes();
+        if len == 0 {
+            let [kind, offset, byte, ..] = first.to_le_bytes();
             let kind = KINDS.get(usize::from(kind)).copied().unwrap_or(ErrorKind::Opcode);
             return Err(Error { kind, offset, byte });
         }
-        Ok(Packed { len: (more >> 40) as u8, entry: first as u32, place: (first >> 32) as u32, more })
+        Ok(Packed { len: len.into(), flow, entry: first as u32, place: (first >> 32) as u32, more })
     }
     /// The instruction.
     #[inline(always)]
-    pub(super) fn unpack(self, bytes: [u8; 15], mode: Mode) -> Insn {
+    pub(super) fn unpack(self, bytes: [u8; 16], mode: Mode) -> Insn {
         let [space, opcode_at, opcode, prefixes] = self.place.to_le_bytes();
         let [segment, ext, vvvv, p2, pp, ..] = self.more.to_le_bytes();
         Insn {
             bytes,
-            len: self.len,
+            len: self.len as u8,
             mode,
             space,
             opcode_at,
             opcode,
-            flow: entry::flow(self.entry),
+            flow: self.flow,
             tail: entry::immediate(self.entry, 1) as u8,
             shape: shape_of(self.entry),
             prefixes,

@@ -4,7 +4,7 @@
 //! allows. insn/gen/src/rules.rs writes the rules.
 
 use super::ErrorKind;
-use super::generated::validity::{HIGH, HIGH_OF, LISTS, LOW, PAGES, ROWS};
+use super::generated::validity::{HIGH, LISTS, LOW, MIDDLE, PAGES, ROWS, RULES};
 
 pub(super) const PP: u32 = 0;
 pub(super) const W: u32 = 4;
@@ -61,13 +61,15 @@ pub(super) fn list(space: u8, opcode: u8) -> usize {
     PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 8]| usize::from(page[usize::from(opcode & 7)]))
 }
 
-/// The rule of a number. Its upper half is one of few.
+/// The rule of a number, put together from its parts.
 fn rule(number: usize) -> Option<u64> {
-    let high = *HIGH.get(usize::from(*HIGH_OF.get(number)?))?;
-    Some(u64::from(*LOW.get(number)?) | u64::from(high) << 32)
+    let [low, middle, high] = RULES.get(number)?.map(usize::from);
+    let (low, middle, high) = (LOW.get(low)?, MIDDLE.get(middle)?, HIGH.get(high)?);
+    Some(u64::from(*low) | u64::from(*middle) << 16 | u64::from(*high) << 32)
 }
 
 /// The first rule of the list that the key fits, with its place in the list.
+#[inline(never)]
 pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
     if list == 0 {
         return None;

@@ -1,0 +1,46 @@
+//! The second path: what the hot path takes, after prefixes that only choose among forms or name a segment.
+
+use super::decode::{from_opcode, without_rex};
+use super::insn::{NO_SEGMENT, Packed, bytes_of};
+use super::{Bits, MAX_LEN, Mode, Prefixes};
+use crate::Flow;
+
+/// The answer for an instruction of 64-bit mode with 66, F2, F3 and segment overrides; `None` for all else.
+#[inline(always)]
+pub(super) fn decode(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Packed> {
+    if mode.bits != Bits::B64 {
+        return None;
+    }
+    let mut rest = u128::from_le_bytes(bytes_of(chunk));
+    let (mut at, mut prefixes, mut pp, mut segment) = (0, 0, 0, NO_SEGMENT);
+    loop {
+        let byte = rest as u8;
+        let bit = |is: bool, bit: u16| if is { bit as u8 } else { 0 };
+        let (repne, rep, ignored, used) = (byte == 0xf2, byte == 0xf3, byte & 0xe7 == 0x26, byte & 0xfe == 0x64);
+        let found = bit(byte == 0x66, Prefixes::OPERAND_SIZE)
+            | bit(repne, Prefixes::REPNE)
+            | bit(rep, Prefixes::REP)
+            | bit(ignored | used, Prefixes::SEGMENT);
+        if found == 0 {
+            break;
+        }
+        prefixes |= found;
+        pp = if repne {
+            3
+        } else if rep {
+            2
+        } else {
+            pp
+        };
+        segment = if used { byte & 7 } else { segment };
+        rest >>= 8;
+        at += 1;
+    }
+    if pp == 0 && prefixes & Prefixes::OPERAND_SIZE as u8 != 0 {
+        pp = 1;
+    }
+    let (word, rex) = without_rex(rest as u64);
+    let packed = from_opcode(word, rex, at + u32::from(rex != 0), prefixes, pp, segment)?;
+    let most = if packed.flow == Flow::Next as u8 { MAX_LEN as u32 } else { 8 };
+    (packed.len <= most).then_some(packed)
+}
