@@ -83,6 +83,14 @@ fn sizes_and_access_of_common_instructions() {
 }
 
 #[test]
+fn movsxd_reads_four_bytes_on_amd_and_its_operand_size_on_intel() {
+    for (mode, size) in [(Mode::AMD_64, 4), (Mode::INTEL_64, 2)] {
+        assert_eq!(decode_padded("66 6300", mode).unwrap().memory().map(|m| m.size), Some(size), "{mode:?}");
+        assert_eq!(decode_padded("48 6300", mode).unwrap().memory().map(|m| m.size), Some(4), "{mode:?}");
+    }
+}
+
+#[test]
 fn sizes_of_vector_operands() {
     check(&[
         ("0f1000", "ds:rax", 16, Read),

@@ -126,6 +126,11 @@ fn vectors_masks_and_control_words() {
         ("0fae18", "rax mxcsr", ""),
         ("0ffcc1", "mm0 mm1 x87", "mm0 x87"),
         ("d8c1", "mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87", "mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87"),
+        // Denormals may be zeros, though nothing is ever raised.
+        ("62f27d484cc1", "zmm1 mxcsr", "zmm0"),
+        ("62f275084fc2", "zmm1 zmm2 mxcsr", "zmm0"),
+        ("62f37d4866c138", "zmm1 mxcsr", "k0"),
+        ("0f53c1", "zmm1", "zmm0"),
         // What it stores of a register's tag depends on what the register holds.
         ("d930", "rax mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87", "x87"),
         ("c4e27b4b0408", "rax rcx tilecfg", "tmm0"),

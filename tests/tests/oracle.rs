@@ -32,20 +32,8 @@ fn agrees_with_the_processor(test: &str, bits: Bits) {
     let encodings = Generator::new(seed, bits).take(count);
     let report = compare(&mut child, mode, encodings, &explanations).expect("the child lives");
     println!("{bits:?}, seed {seed}: {report}");
-    let section = if bits == Bits::B64 { "oracle-64" } else { "oracle-32" };
-    for (key, value) in [
-        ("encodings", report.encodings),
-        ("executed", report.executed),
-        ("faulted", report.faulted),
-        ("refused", report.refused),
-        ("explained", report.explained),
-        ("excluded", report.excluded),
-        ("wrong_lengths", report.wrong_length_count),
-        ("rejected", report.rejected_count),
-        ("unexplained", report.unexplained.len() as u64),
-    ] {
-        crossing::figure(section, key, value);
-    }
+    let subject = if bits == Bits::B64 { "64-bit" } else { "32-bit" };
+    crossing::figure("oracle", subject, report.figures());
     assert!(report.executed > report.encodings / 20, "hardly anything executed: {report}");
     assert!(report.is_clean(), "{bits:?}, seed {seed}: {report}");
 }

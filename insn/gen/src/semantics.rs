@@ -27,7 +27,7 @@ const FIXED: &[(&str, u16)] = &[
     ("xmm0", 32),
 ];
 /// Sizes that depend on the instruction, numbered from 0x80 on; below that a size is itself.
-const SIZES: &[&str] = &["v", "z", "y", "p", "s", "a", "x", "h", "f", "e", "n", "k", "j", "512"];
+const SIZES: &[&str] = &["v", "z", "y", "p", "s", "a", "x", "h", "f", "e", "n", "k", "j", "m", "512"];
 /// Kinds of implicit memory, numbered from 1 on.
 const IMPLICIT: &[&str] = &[
     "push", "pop", "pushfar", "popfar", "pusha", "popa", "leave", "iret", "push2", "pop2", "xlat", "maskmov",

@@ -3,7 +3,7 @@
 use super::form::{Form, attr, place};
 use super::general::space;
 use super::insn::{NO_SEGMENT, ext, shape};
-use super::{Bits, Insn, Memory, Reg};
+use super::{Bits, Insn, Memory, Reg, Vendor};
 use crate::Access;
 
 /// Kinds of implicit memory access, numbered as in insn/gen/src/semantics.rs.
@@ -117,6 +117,9 @@ impl Insn {
             0x8b if small => 94,
             0x8b => 108,
             0x8c => y * 2,
+            // `movsxd` reads four bytes whatever its prefix on Zen 4.
+            0x8d if small && self.mode.vendor == Vendor::Intel => 2,
+            0x8d => 4,
             _ => 512,
         }
     }

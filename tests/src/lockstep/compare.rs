@@ -47,7 +47,9 @@ pub(crate) fn differences(expected: &Ending, found: &Ending) -> Vec<String> {
         // The header says which components are in their initial state, not what they hold.
         ("xsave", &comparable(&expected.xstate, &found.xstate), &comparable(&found.xstate, &expected.xstate)),
     ] {
-        if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
+        if a != b
+            && let Some(at) = a.iter().zip(b).position(|(a, b)| a != b)
+        {
             let end = (at + 16).min(a.len());
             out.push(format!("{name}+{at:#x}: {:02x?} in place, {:02x?} through the plan", &a[at..end], &b[at..end]));
         }

@@ -12,11 +12,7 @@ const NT_X86_XSTATE: usize = 0x202;
 fn ptrace(request: u32, pid: pid_t, address: usize, data: *mut c_void) -> Result<()> {
     // SAFETY: every caller passes a data pointer that is valid for what its request reads or writes, or a number.
     let result = unsafe { libc::ptrace(request, pid, address, data) };
-    if result == -1 {
-        let error = Error::last_os_error();
-        return Err(Error::new(error.kind(), format!("ptrace request {request:#x}: {error}")));
-    }
-    Ok(())
+    if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
 pub(super) fn regs(pid: pid_t) -> Result<user_regs_struct> {
@@ -27,14 +23,11 @@ pub(super) fn regs(pid: pid_t) -> Result<user_regs_struct> {
 }
 
 pub(super) fn set_regs(pid: pid_t, regs: &user_regs_struct) -> Result<()> {
-    let mut regs = *regs;
-    for selector in [&mut regs.ds, &mut regs.es, &mut regs.fs, &mut regs.gs] {
-        // A thread can load null selectors of any privilege; ptrace takes only one.
-        if *selector < 4 {
-            *selector = 0;
-        }
+    match ptrace(libc::PTRACE_SETREGS, pid, 0, std::ptr::from_ref(regs).cast_mut().cast()) {
+        // The kernel refuses some segments that a thread can load; they come last and are to stay as they are.
+        Err(error) if error.raw_os_error() == Some(libc::EIO) && self::regs(pid)? == *regs => Ok(()),
+        answer => answer,
     }
-    ptrace(libc::PTRACE_SETREGS, pid, 0, std::ptr::from_mut(&mut regs).cast())
 }
 
 /// The XSAVE area in the standard format.

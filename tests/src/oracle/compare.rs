@@ -43,6 +43,19 @@ impl Report {
     pub fn is_clean(&self) -> bool {
         self.wrong_length_count == 0 && self.rejected_count == 0 && self.unexplained.is_empty()
     }
+
+    /// The counts as `name=number` words. *wrong*: another length, or decoded by the processor and refused.
+    pub fn figures(&self) -> String {
+        format!(
+            "tried={} executed={} faulted={} undefined={} unexplained={} wrong={}",
+            self.encodings - self.excluded,
+            self.executed,
+            self.faulted,
+            self.refused + self.explained,
+            self.unexplained.values().map(|(count, _)| count).sum::<u64>(),
+            self.wrong_length_count + self.rejected_count
+        )
+    }
 }
 
 impl fmt::Display for Report {

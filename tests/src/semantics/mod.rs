@@ -2,6 +2,7 @@
 //! what `insn` says it does not read is changed.
 
 mod encode;
+mod excess;
 mod extent;
 mod perturb;
 mod prepare;
@@ -11,6 +12,7 @@ mod view;
 mod walk;
 
 pub use encode::encode;
+pub use excess::Excess;
 pub use skeleton::{Fields, Operand, Skeleton, Space, skeletons};
 pub use variable::variable;
 pub use walk::{Report, Walk};

@@ -9,7 +9,7 @@ use crate::Random;
 use crate::lockstep::{Ending, State, Stop};
 
 /// Flags that can be changed without another meaning: not those that trap or check alignment.
-const FREE: Flags = Flags::STATUS.union(Flags::DF);
+pub(super) const FREE: Flags = Flags::STATUS.union(Flags::DF);
 
 /// A run: state before and end.
 pub(super) struct Run<'a> {
@@ -36,11 +36,10 @@ pub(super) fn unread_changed(
         return other;
     }
     for ((start, window), (_, original)) in other.windows_mut().into_iter().zip(state.windows()) {
-        let pattern = rng.next().to_le_bytes();
-        for chunk in window.chunks_exact_mut(8) {
-            for (byte, with) in chunk.iter_mut().zip(pattern) {
-                *byte ^= with;
-            }
+        let pattern = rng.next();
+        let (words, _) = window.as_chunks_mut::<8>();
+        for word in words {
+            *word = (u64::from_le_bytes(*word) ^ pattern).to_le_bytes();
         }
         for extent in extents.iter().filter(|extent| extent.is_read()) {
             let from = extent.start.max(start);
@@ -133,23 +132,37 @@ pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, se
             out.push(format!("{reg} survives in whole, and is not reported as read"));
         }
     }
-    let windows = |state| State::windows(state);
-    for ((((start, old), (_, new)), (_, other_old)), (_, other_new)) in
-        windows(first.before).into_iter().zip(windows(a)).zip(windows(second.before)).zip(windows(b))
-    {
-        if let Some(at) = (0..old.len())
-            .find(|at| new[*at] != other_new[*at] && !(old[*at] == new[*at] && other_old[*at] == other_new[*at]))
-            && !bits_kept(old[at], new[at], other_old[at], other_new[at])
-        {
+    let [olds, news] = [first.before, a].map(State::windows);
+    let [other_olds, other_news] = [second.before, b].map(State::windows);
+    for window in 0..olds.len() {
+        let (start, old) = olds[window];
+        let (new, other_old, other_new) = (news[window].1, other_olds[window].1, other_news[window].1);
+        if old == new && other_old == other_new {
+            continue;
+        }
+        let matters = |at: &usize| !bits_kept(old[*at], new[*at], other_old[*at], other_new[*at]);
+        if let Some(at) = (0..old.len()).find(matters) {
+            let (address, first, second) = (start + at as u64, new[at], other_new[at]);
             out.push(format!(
-                "memory at {:#x} became {:02x} and {:02x} by what is not reported as read",
-                start + at as u64,
-                new[at],
-                other_new[at]
+                "memory at {address:#x} became {first:02x} and {second:02x} by what is not reported as read"
             ));
         }
     }
     out
+}
+
+/// Whether two runs ended alike but for a register that differed before and that neither changed.
+pub(super) fn same_outcome(changed: Reg, first: &Run<'_>, second: &Run<'_>) -> bool {
+    let (Some(a), Some(b)) = (&first.end.state, &second.end.state) else { return false };
+    if first.end.stop != second.end.stop || a.regs.rip != b.regs.rip {
+        return false;
+    }
+    let views = [first.before, a, second.before, b].map(View::of);
+    let same = registers().all(|reg| {
+        let [old, new, other_old, other_new] = views.each_ref().map(|view| view.value(reg));
+        new == other_new || reg == changed && same_or_kept(old, new, other_old, other_new)
+    });
+    same && a.windows() == b.windows()
 }
 
 /// Each bit is the same in both runs, or is in both what it was before.

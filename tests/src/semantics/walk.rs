@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{Error, Result};
 
 use insn::Flow;
-use insn::x86::{Insn, Mode};
+use insn::x86::{Bits, Insn, Mode};
 use stepping::x86::{Plan, plan};
 
 use super::encode::encode;
+use super::excess::Excess;
 use super::extent::extents;
 use super::perturb::{Run, unread_changed, unread_matters, unwritten};
 use super::prepare::prepare;
@@ -18,6 +19,9 @@ use crate::lockstep::{Ending, Lab, Placement, State, Stop, Via, Way, differences
 
 /// How many wrong answers are described.
 const EXAMPLES: usize = 40;
+
+/// Instructions of a form in each turn where they are emulated: few are, and all of what they do is our doing.
+const EMULATED: u32 = 8;
 
 /// What a walk found.
 #[derive(Clone, Debug, Default)]
@@ -44,11 +48,38 @@ pub struct Report {
     pub wrong: u64,
     /// Instructions whose sets of registers, flags and memory did not hold.
     pub wrong_sets: u64,
+    /// What was reported as read or written and never seen to be.
+    pub excess: Excess,
     /// Descriptions of the first of both.
     pub examples: Vec<String>,
 }
 
 impl Report {
+    /// The counts as `name=number` words. *wrong*: a passage that differs, or a set that does not hold.
+    pub fn figures(&self) -> String {
+        format!(
+            "forms={} tried={} executed={} faulted={} undefined={} emulated={} boosted={} trapped={} stepped={} near={} far={} \
+             changed={} wrong={}",
+            self.forms,
+            self.tried,
+            self.executed,
+            self.faulted,
+            self.undefined,
+            self.passages("emulated"),
+            self.passages("boosted"),
+            self.passages("trapped"),
+            self.passages("stepped") + self.passages("faulted"),
+            self.placed("near"),
+            self.placed("far"),
+            self.perturbed,
+            self.wrong + self.wrong_sets
+        )
+    }
+
+    fn placed(&self, placement: &str) -> u64 {
+        self.compared.iter().filter(|((_, at), _)| *at == placement).map(|(_, count)| count).sum()
+    }
+
     /// Passages by a way, near and far.
     pub fn passages(&self, way: &str) -> u64 {
         self.compared.iter().filter(|((name, _), _)| *name == way).map(|(_, count)| count).sum()
@@ -72,7 +103,7 @@ impl Walk {
         Walk { lab, mode, forms, rng: Random::new(seed), report: Report::default() }
     }
 
-    /// Runs instructions of each form in turn, at least `instructions` in all and one of each form.
+    /// Runs instructions of each form in turn, about `instructions` in all and one of each form.
     ///
     /// # Errors
     /// Where the traced child is lost.
@@ -83,9 +114,13 @@ impl Walk {
         while self.report.tried < instructions.max(forms.len() as u64 / 2) {
             for (form, completed) in forms.iter().zip(&mut completed) {
                 let layout = self.lab.layout();
-                let Some(insn) = encode(form, self.mode, &layout, &mut self.rng) else { continue };
-                if variable(&insn).is_none() {
-                    let done = self.instruction(&insn);
+                for turn in 0..EMULATED {
+                    let Some(insn) = encode(form, self.mode, &layout, &mut self.rng) else { break };
+                    let emulated = matches!(plan(&insn, layout.site()), Plan::Emulate(_));
+                    if variable(&insn).is_some() || turn > 0 && !emulated {
+                        break;
+                    }
+                    let done = self.instruction(form, &insn);
                     *completed |= done.map_err(|error| Error::new(error.kind(), format!("{insn:?}: {error}")))?;
                 }
             }
@@ -95,7 +130,7 @@ impl Walk {
     }
 
     /// Runs one instruction in every way; whether it completed.
-    pub fn instruction(&mut self, insn: &Insn) -> Result<bool> {
+    fn instruction(&mut self, form: &Skeleton, insn: &Insn) -> Result<bool> {
         let mut state = self.lab.random_state(&mut self.rng);
         prepare(insn, &mut state, &mut self.rng);
         self.report.tried += 1;
@@ -108,7 +143,7 @@ impl Walk {
         *ended += 1;
         self.passages(insn, &state, &end)?;
         if !matches!(end.stop, Stop::Signal { number: libc::SIGILL, .. }) {
-            self.sets(insn, &state, &end)?;
+            self.sets(form, insn, &state, &end)?;
         }
         Ok(matches!(end.stop, Stop::Signal { number: libc::SIGTRAP, .. }))
     }
@@ -154,7 +189,7 @@ impl Walk {
     }
 
     /// What `insn` reports as read and written.
-    fn sets(&mut self, insn: &Insn, state: &State, end: &Ending) -> Result<()> {
+    fn sets(&mut self, form: &Skeleton, insn: &Insn, state: &State, end: &Ending) -> Result<()> {
         let effects = insn.effects();
         let extents = extents(insn, state);
         let first = Run { before: state, end };
@@ -168,6 +203,15 @@ impl Walk {
         if !wrong.is_empty() {
             self.report.wrong_sets += 1;
             self.example("sets", insn, end, &wrong);
+        }
+        if !matches!(end.stop, Stop::Signal { number: libc::SIGTRAP, .. }) {
+            return Ok(());
+        }
+        self.report.excess.note_written(form, insn, &effects, &first);
+        let wide = self.mode.bits == Bits::B64;
+        if let Some(changed) = Excess::change(insn, &effects, state, wide, &mut self.rng) {
+            let end = self.lab.in_place(insn, &changed.state)?;
+            self.report.excess.note_read(form, &changed, &first, &Run { before: &changed.state, end: &end });
         }
         Ok(())
     }
