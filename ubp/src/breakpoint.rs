@@ -172,3 +172,19 @@ impl Breakpoint {
         self.active
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Comparison::{self, Above, AboveOrEqual, Below, BelowOrEqual, Equal, HasBits, NotEqual};
+
+    #[test]
+    fn comparisons_are_unsigned_and_hold_for_what_they_name_alone() {
+        let all = [Equal, NotEqual, Below, BelowOrEqual, Above, AboveOrEqual, HasBits];
+        let holding = |left, right| -> Vec<Comparison> { all.into_iter().filter(|c| c.holds(left, right)).collect() };
+        assert_eq!(holding(6, 6), [Equal, BelowOrEqual, AboveOrEqual, HasBits]);
+        assert_eq!(holding(5, 6), [NotEqual, Below, BelowOrEqual]);
+        assert_eq!(holding(7, 6), [NotEqual, Above, AboveOrEqual, HasBits]);
+        assert_eq!(holding(u64::MAX, 1), [NotEqual, Above, AboveOrEqual, HasBits]);
+        assert_eq!(holding(1, u64::MAX), [NotEqual, Below, BelowOrEqual]);
+    }
+}

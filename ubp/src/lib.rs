@@ -47,6 +47,8 @@
 //! - A hit while the program blocks `SIGTRAP` outside of a signal handler makes the kernel forget the handler that it may have for
 //!   that signal.
 //! - `epoll_wait` and other calls with a relative timeout that the kernel does not restart begin it anew after an interruption.
+//! - Such a call may end with `EINTR` by a signal to the process that the program ignores, where another thread takes that signal:
+//!   the kernel queues ignored signals of traced processes, and wakes one thread for a signal that any may take.
 //! - Data that is read from the very bytes of a site, other than by an emulated instruction, holds the breakpoint instruction.
 #![cfg_attr(not(feature = "std"), no_std)]
 

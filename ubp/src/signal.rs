@@ -69,3 +69,17 @@ impl fmt::Display for Signal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_are_named_as_the_systems_headers_number_them() {
+        let numbers =
+            [libc::SIGHUP, libc::SIGTRAP, libc::SIGKILL, libc::SIGUSR2, libc::SIGCHLD, libc::SIGURG, libc::SIGSYS];
+        let names = numbers.map(|number| Signal(number).to_string());
+        assert_eq!(names, ["SIGHUP", "SIGTRAP", "SIGKILL", "SIGUSR2", "SIGCHLD", "SIGURG", "SIGSYS"]);
+        assert_eq!([0, 34, 65].map(|number| Signal(number).to_string()), ["signal 0", "SIGRT34", "signal 65"]);
+    }
+}

@@ -152,6 +152,27 @@ mod tests {
     }
 
     #[test]
+    fn the_lowest_addresses_are_left_alone() {
+        let maps = [map(0x10_0000, 0x20_0000, "/bin/x")];
+        let below = |size| {
+            candidates(&maps, 0, Arch::X86_64, size, 0x10_0000, 0x1f_ffff).into_iter().filter(|&at| at < 0x10_0000)
+        };
+        assert_eq!(below(0xe_e000).collect::<Vec<_>>(), [0x1_1000]);
+        assert_eq!(below(0xe_f000).count(), 0);
+    }
+
+    #[test]
+    fn a_stack_close_above_the_code_has_room_to_grow() {
+        let (start, end) = (0x7ffe_0000_0000, 0x7ffe_0010_0000);
+        for (distance, expected) in [(GROWTH, 0), (GROWTH + 0x20_0000, 1)] {
+            let stack = end + distance;
+            let maps = [map(start, end, "/lib/y"), map(stack, stack + 0x2_0000, "[stack]")];
+            let found = candidates(&maps, 0, Arch::X86_64, 0x10_0000, start, end - 1);
+            assert_eq!(found.iter().filter(|&&at| at > end && at < stack).count(), expected, "{found:x?}");
+        }
+    }
+
+    #[test]
     fn no_place_is_better_than_one_out_of_reach() {
         let maps = [map(0x10_0000, 0x7000_0000_0000, "/dev/huge")];
         assert_eq!(candidates(&maps, 0, Arch::X86_64, 0x10_0000, 0x3000_0000_0000, 0x3000_0000_1000), []);

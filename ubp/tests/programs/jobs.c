@@ -1,4 +1,4 @@
-// Stops and continues: two children watch job control of a third, which computes until told.
+// Stops and continues a child, which computes until told, as a shell does with its jobs.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -13,10 +13,12 @@ static void on_term(int signal) { (void)signal; go_on = 0; }
 
 __attribute__((noinline)) static long compute(long n) { return n * 5 + 3; }
 
-__attribute__((noinline)) static int child(void) {
+__attribute__((noinline)) static int child(int ready) {
+    // A group whose parent is in another one of the session: such a group can be stopped from a terminal.
+    setpgid(0, 0);
     signal(SIGCONT, on_continue);
     signal(SIGTERM, on_term);
-    if (write(1, "", 0)) return 1;
+    if (write(ready, "x", 1) != 1) return 98;
     while (go_on) sink = compute(sink);
     return continued;
 }
@@ -27,12 +29,8 @@ int main(void) {
     if (pipe(ends)) return 99;
     setvbuf(stdout, 0, _IONBF, 0);
     pid_t pid = fork();
-    if (pid == 0) {
-        if (write(ends[1], "x", 1) != 1) _exit(98);
-        _exit(child());
-    }
+    if (pid == 0) _exit(child(ends[1]));
     if (read(ends[0], &byte, 1) != 1) return 97;
-    usleep(20000);
     for (int i = 0; i < 5; i++) {
         kill(pid, i % 2 ? SIGTSTP : SIGSTOP);
         if (waitpid(pid, &status, WUNTRACED) != pid) return 96;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/time.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -196,21 +197,37 @@ __attribute__((noinline)) static void nested_case(void) {
     printf("nested %d %d\n", usr1, usr2);
 }
 
-static volatile int alarms;
+static volatile int alarms, jumps;
 static void on_alarm(int signal) { (void)signal; alarms++; }
 
-static void *later(void *argument) {
-    pthread_t main_thread = *(pthread_t *)argument;
-    for (int i = 0; i < 3; i++) {
-        usleep(20000);
-        pthread_kill(main_thread, SIGUSR1);
+// Waits until the first thread sleeps in a system call: 'S', and not a tracer's 't'.
+static void wait_until_blocked(void) {
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
+    for (;; sched_yield()) {
+        int file = open(path, O_RDONLY);
+        ssize_t length = read(file, line, sizeof line - 1);
+        close(file);
+        line[length > 0 ? length : 0] = 0;
+        char *end = strrchr(line, ')');
+        if (end && end[2] == 'S') return;
     }
-    return 0;
 }
 
-static void *writer(void *argument) {
-    usleep(90000);
-    if (write(*(int *)argument, "x", 1) != 1) abort();
+static void wait_for_change(volatile int *count, int before) {
+    while (*count == before) sched_yield();
+}
+
+// Interrupts the first thread three times where it blocks, then writes to the descriptor, if there is one.
+static void *later(void *argument) {
+    for (int i = 0; i < 3; i++) {
+        int before = alarms;
+        wait_until_blocked();
+        syscall(SYS_tgkill, getpid(), getpid(), SIGUSR1);
+        wait_for_change(&alarms, before);
+    }
+    wait_until_blocked();
+    if (argument && write(*(int *)argument, "x", 1) != 1) abort();
     return 0;
 }
 
@@ -225,72 +242,99 @@ __attribute__((noinline)) static long blocked_read(int descriptor, char *byte) {
 __attribute__((noinline)) static void restart_case(void) {
     int ends[2];
     char byte = 0;
-    pthread_t self = pthread_self(), one, two;
+    pthread_t thread;
     if (pipe(ends)) abort();
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &action, 0);
-    pthread_create(&one, 0, later, &self);
-    pthread_create(&two, 0, writer, &ends[1]);
+    pthread_create(&thread, 0, later, &ends[1]);
     long result = blocked_read(ends[0], &byte);
-    pthread_join(one, 0);
-    pthread_join(two, 0);
+    pthread_join(thread, 0);
     printf("restart %ld %c alarms %d\n", result, byte, alarms);
     action.sa_flags = 0;
     sigaction(SIGUSR1, &action, 0);
-    pthread_create(&one, 0, later, &self);
+    pthread_create(&thread, 0, later, 0);
     result = read(ends[0], &byte, 1);
     int error = errno;
     struct pollfd wanted = {ends[0], POLLIN, 0};
-    int polled = poll(&wanted, 1, 10000), poll_error = errno;
-    struct timespec time = {10, 0}, left;
+    int polled = poll(&wanted, 1, 1000000), poll_error = errno;
+    struct timespec time = {1000, 0}, left;
     int slept = nanosleep(&time, &left), sleep_error = errno;
-    pthread_join(one, 0);
+    pthread_join(thread, 0);
     printf("interrupt %ld %d poll %d %d sleep %d %d left %d alarms %d\n", result, error == EINTR, polled, poll_error == EINTR, slept,
-           sleep_error == EINTR, left.tv_sec >= 8, alarms);
+           sleep_error == EINTR, left.tv_sec >= 500, alarms);
 }
 
-// Signals that are ignored must not end an epoll_wait.
-static void *children(void *argument) {
-    (void)argument;
+// Signals that are ignored must not end an epoll_wait. None of them can go to the thread that sends them.
+static void *ignored_later(void *argument) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, 0);
+    int *ends = argument;
     for (int i = 0; i < 5; i++) {
-        pid_t child = fork();
-        if (child == 0) _exit(0);
-        waitpid(child, 0, 0);
+        wait_until_blocked();
+        kill(getpid(), SIGWINCH);
+        wait_until_blocked();
+        kill(getpid(), SIGUSR2);
     }
+    // The first thread's child ends: SIGCHLD.
+    wait_until_blocked();
+    close(ends[1]);
+    siginfo_t info;
+    waitid(P_PID, (id_t)ends[2], &info, WEXITED | WNOWAIT);
+    wait_until_blocked();
+    if (write(ends[4], "x", 1) != 1) abort();
     return 0;
 }
 
 __attribute__((noinline)) static void ignored_case(void) {
-    int set = epoll_create1(0);
-    struct epoll_event event;
+    // To the child, its number, from the thread that signals.
+    int ends[5], status;
+    char byte;
     pthread_t thread;
-    pthread_create(&thread, 0, children, 0);
-    int result = epoll_wait(set, &event, 1, 300);
+    signal(SIGUSR2, SIG_IGN);
+    if (pipe(ends) || pipe(ends + 3)) abort();
+    ends[2] = fork();
+    if (ends[2] == 0) {
+        close(ends[1]);
+        _exit(read(ends[0], &byte, 1) == 0 ? 7 : 8);
+    }
+    int set = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(set, EPOLL_CTL_ADD, ends[3], &event);
+    pthread_create(&thread, 0, ignored_later, ends);
+    int result = epoll_wait(set, &event, 1, -1);
+    int error = errno;
     pthread_join(thread, 0);
-    printf("ignored %d %d\n", result, result < 0 ? errno : 0);
+    waitpid(ends[2], &status, 0);
+    printf("ignored %d %d child %d\n", result, result < 0 ? error : 0, WEXITSTATUS(status));
 }
 
 // Handlers that are left by longjmp while a read blocks.
 static sigjmp_buf back;
 static void on_jump(int signal) { (void)signal; siglongjmp(back, 1); }
 
+enum { JUMPS = 20 };
+
+static void *jump_later(void *argument) {
+    for (int i = 0; i < JUMPS; i++) {
+        wait_until_blocked();
+        syscall(SYS_tgkill, getpid(), getpid(), SIGALRM);
+        wait_for_change(&jumps, i);
+    }
+    return argument;
+}
 
 __attribute__((noinline)) static void jump_case(void) {
     int ends[2];
-    volatile int jumps = 0;
+    char byte;
+    pthread_t thread;
     if (pipe(ends)) abort();
     struct sigaction action = {.sa_handler = on_jump, .sa_flags = SA_RESTART};
     sigaction(SIGALRM, &action, 0);
-    for (int i = 0; i < 20; i++) {
-        if (sigsetjmp(back, 1)) {
-            jumps++;
-            continue;
-        }
-        struct itimerval timer = {{0, 0}, {0, 3000}};
-        setitimer(ITIMER_REAL, &timer, 0);
-        char byte;
-        blocked_read(ends[0], &byte);
-    }
+    pthread_create(&thread, 0, jump_later, 0);
+    if (sigsetjmp(back, 1)) jumps++;
+    if (jumps < JUMPS) blocked_read(ends[0], &byte);
+    pthread_join(thread, 0);
     printf("jumps %d\n", jumps);
 }
 

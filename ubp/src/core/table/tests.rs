@@ -30,12 +30,19 @@ impl Noise {
 
 #[test]
 fn the_header_lies_as_the_table_of_the_documentation_says() {
-    let mut arena = arena(100);
-    arena.insert(&Entry::new(0x1000, &[0x90]), &[0xcc; 32]).unwrap();
+    let layout = Layout::new(100);
+    let memory = vec![0; layout.size() as usize].into_boxed_slice();
+    let mut arena = Arena::create(memory, BASE, layout, 62, *b"the gate").unwrap();
+    for site in [0x1000, 0x1001, 0x1002] {
+        arena.insert(&Entry::new(site, &[0x90]), &[0xcc; 32]).unwrap();
+    }
+    arena.release(Number(1)).unwrap();
     let raw = arena.memory();
     assert_eq!(raw[..8], *b"ubparena");
     let word = |at: usize| u32::from_le_bytes(raw[at..at + 4].try_into().unwrap());
-    assert_eq!([8, 12, 16, 20, 24, 28, 32].map(word), [1, 62, 100, 256, 1, 1, 0]);
+    // Version, architecture, capacity, index, in use, ever used, first free plus one, reserved.
+    assert_eq!([8, 12, 16, 20, 24, 28, 32, 36].map(word), [1, 62, 100, 256, 2, 3, 2, 0]);
+    assert_eq!(raw[40..48], *b"the gate");
 }
 
 #[test]
@@ -81,30 +88,67 @@ fn a_site_inserted_over_a_retired_entry_is_found_and_both_slots_stay_apart() {
     assert_eq!(arena.find(0x1000).unwrap().unwrap().0, new);
 }
 
+/// Memory that fails the test where it is left, or looked at for ever.
+struct Watched {
+    bytes: Box<[u8]>,
+    accesses: std::cell::Cell<u32>,
+}
+
+impl Watched {
+    fn look(&self, offset: u64, length: usize) -> std::ops::Range<usize> {
+        self.accesses.set(self.accesses.get() + 1);
+        assert!(self.accesses.get() < 1000, "an operation without end");
+        let start = offset as usize;
+        assert!(start + length <= self.bytes.len(), "outside at {offset:#x}");
+        start..start + length
+    }
+}
+
+impl Memory for Watched {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible> {
+        buffer.copy_from_slice(&self.bytes[self.look(offset, buffer.len())]);
+        Ok(())
+    }
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Inaccessible> {
+        let place = self.look(offset, bytes.len());
+        self.bytes[place].copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
 #[test]
 fn no_content_makes_an_operation_panic_hang_or_reach_outside() {
     let layout = Layout::new(8);
     let mut noise = Noise(99);
     for round in 0..20_000 {
-        let mut raw = vec![0u8; layout.size() as usize];
-        for byte in raw.iter_mut() {
-            // Mostly small numbers: large ones are refused at the first look.
-            *byte = match round % 3 {
-                0 => noise.next() as u8,
-                1 => (noise.next() % 10) as u8,
-                _ => (noise.next() % 40).saturating_sub(30) as u8,
+        let mut bytes = vec![0u8; layout.size() as usize];
+        for word in bytes.chunks_exact_mut(4) {
+            // Mostly what passes at the first look: numbers of entries. Some words are empty, in some rounds none.
+            let value = match noise.next() % 64 {
+                0 => u32::MAX - (noise.next() % 3) as u32,
+                1 => noise.next() as u32,
+                2..10 if round % 2 == 0 => 0,
+                _ => 1 + (noise.next() % 9) as u32,
             };
+            word.copy_from_slice(&value.to_le_bytes());
         }
-        let mut arena = Arena { memory: raw.into_boxed_slice(), base: BASE, layout };
+        let mut arena =
+            Arena { memory: Watched { bytes: bytes.into(), accesses: Default::default() }, base: BASE, layout };
         for _ in 0..8 {
+            arena.memory.accesses.set(0);
             let site = noise.next() % 12;
-            let _ = arena.find(site);
-            let _ = arena.insert(&Entry::new(site, &[0x90]), &[0xcc; 32]);
-            let _ = arena.release(Number((noise.next() % 12) as u32));
-            let _ = arena.next_number();
-            let _ = arena.is_full();
-            if let Ok(entry) = arena.entry(Number((noise.next() % 12) as u32)) {
-                let _ = crate::core::passing(&entry, BASE, insn::x86::Mode::AMD_64);
+            let number = Number((noise.next() % 12) as u32);
+            match noise.next() % 6 {
+                0 => drop(arena.find(site)),
+                1 => drop(arena.insert(&Entry::new(site, &[0x90]), &[0xcc; 32])),
+                2 => drop(arena.release(number)),
+                3 => drop(arena.next_number()),
+                4 => drop(arena.is_full()),
+                _ => {
+                    if let Ok(entry) = arena.entry(number) {
+                        let _ = crate::core::passing(&entry, BASE, insn::x86::Mode::AMD_64);
+                    }
+                }
             }
         }
     }
