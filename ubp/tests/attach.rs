@@ -46,6 +46,13 @@ fn assert_clean(pid: Pid) {
     assert!(status.contains("TracerPid:\t0\n"));
 }
 
+/// What each thread of a process does (proc_pid_stat(5)).
+fn thread_states(pid: Pid) -> impl Iterator<Item = char> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
+    let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+    stats.filter_map(|stat| stat.rsplit(')').next()?.trim_start().chars().next())
+}
+
 const BLOCKED: &[&str] = &[
     "compute",
     "in_epoll",
@@ -159,12 +166,7 @@ fn a_program_that_blocks_with_sites_on_its_system_calls_goes_on_after_detach() {
     while !reader.is_finished() {
         session.poll().unwrap();
     }
-    let blocked = |pid: Pid| {
-        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
-        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
-        stats.filter(|stat| stat.rsplit(')').next().unwrap().trim_start().starts_with('S')).count()
-    };
-    while blocked(pid) < 9 {
+    while thread_states(pid).filter(|&state| state == 'S').count() < 9 {
         session.poll().unwrap();
     }
     session.detach(pid).unwrap();
@@ -225,6 +227,9 @@ fn a_stopped_process_stays_stopped_through_attach_and_detach() {
     for _ in 0..50 {
         assert_eq!(session.poll().unwrap(), None);
     }
+    let states: String = thread_states(pid).collect();
+    assert!(states.chars().all(|state| matches!(state, 'T' | 't')), "{states}");
+    assert_eq!(session.breakpoints(pid).map(|breakpoint| breakpoint.hits()).sum::<u64>(), 0);
     session.detach(pid).unwrap();
     while !state('T') {
         std::thread::yield_now();
@@ -236,6 +241,59 @@ fn a_stopped_process_stays_stopped_through_attach_and_detach() {
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "finished 12 interrupted 0 unexpected 0\n");
+}
+
+#[test]
+fn a_signal_that_is_held_at_a_detach_is_delivered_as_it_was() {
+    let program = build("calls", &[]);
+    let plain = undisturbed(&program, &[]);
+    for (signals, call) in [(1, false), (3, false), (1, true), (3, true)] {
+        let mut session = Session::new().unwrap();
+        let pid = session.spawn(piped(&program, &[])).unwrap();
+        let mut out = session.take_stdio(pid).stdout.unwrap();
+        let [busy, nine] = ["busy", "nine"].map(|name| symbol(&session, pid, name));
+        session.insert(pid, &[Spec::count(busy)]).unwrap();
+        session.resume(pid.leader()).unwrap();
+        let mut seen = 0;
+        while seen < signals {
+            let event = session.wait().unwrap().unwrap();
+            seen += i32::from(matches!(event.kind, EventKind::Signal(_)));
+            if seen < signals {
+                session.resume(event.tid).unwrap();
+            }
+        }
+        if call {
+            // The thread is not where the signal found it any more.
+            session.call(pid.leader(), nine, &[1]).unwrap();
+        }
+        session.detach(pid).unwrap();
+        let mut text = String::new();
+        out.read_to_string(&mut text).unwrap();
+        assert_eq!(text, String::from_utf8_lossy(&plain.stdout), "at signal {signals}, after a call: {call}");
+    }
+}
+
+#[test]
+fn no_signal_of_a_storm_is_lost_or_changed_by_attaching_and_detaching() {
+    let program = build("calls", &[]);
+    let (mut child, mut out) = start(&program, &["storm"]);
+    let pid = Pid(child.id() as i32);
+    assert_eq!(line(&mut out), "ready\n");
+    for _ in 0..20 {
+        let mut session = Session::with_options(quiet()).unwrap();
+        session.attach(pid).unwrap();
+        let specs = specs(&session, pid, &program, &["busy", "on_number", "main", "sender"]);
+        let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+        while session.breakpoint(pid, ids[0]).unwrap().hits() < 3 {
+            session.poll().unwrap();
+        }
+        session.detach(pid).unwrap();
+    }
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "1231 received 0 sum 0 wrong 0 blocked 0\n");
+    assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use insn::x86::Reg;
-use ubp::{Address, Comparison, Condition, EventKind, Operand, Report, Session, Spec};
+use ubp::{Address, Comparison, Condition, Error, EventKind, InsertReason, Method, Operand, Report, Session, Spec};
 
 fn at_work(args: &[&str]) -> (Session, ubp::Pid, Address) {
     let program = build("loop", &[]);
@@ -18,15 +18,13 @@ fn at_work(args: &[&str]) -> (Session, ubp::Pid, Address) {
 fn conditions_and_ignore_counts_choose_the_hits_that_are_reported() {
     let (mut session, pid, work) = at_work(&["30"]);
     let above = Condition { left: Operand::Register(Reg::RDI), comparison: Comparison::AboveOrEqual, right: 20 };
+    let pc = |right| Condition { left: Operand::Register(Reg::RIP), comparison: Comparison::Equal, right };
     let third = Condition { left: Operand::Arrivals, comparison: Comparison::Equal, right: 3 };
-    // The return address lies on the stack.
-    let stack = Operand::Memory { base: Some(Reg::RSP), offset: 0, size: 8 };
-    let returned = Condition { left: stack, comparison: Comparison::Above, right: 0 };
     let specs = [
         Spec { condition: Some(above), ..Spec::event(work) },
         Spec { condition: Some(third), ..Spec::event(work) },
         Spec { ignore: 28, ..Spec::event(work) },
-        Spec { condition: Some(returned), ..Spec::count(work) },
+        Spec { condition: Some(pc(work.0)), ..Spec::count(work) },
     ];
     let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
     session.resume(pid.leader()).unwrap();
@@ -48,6 +46,49 @@ fn conditions_and_ignore_counts_choose_the_hits_that_are_reported() {
     expected.extend([(1, 2), (2, 28), (2, 29)]);
     assert_eq!(seen, expected);
     assert_eq!(exit_of(&outcome), EventKind::Exited(undisturbed(&build("loop", &[]), &["30"]).status.code().unwrap()));
+}
+
+#[test]
+fn a_condition_on_memory_sees_as_many_bytes_as_it_names_and_none_of_ours() {
+    let (mut session, pid, work) = at_work(&["9"]);
+    session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    let mut ids = Vec::new();
+    run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Hit(_) if ids.is_empty() => {
+            // The return address is on the stack; at the site is code.
+            let (mut back, mut code) = ([0; 8], [0; 8]);
+            let sp = session.registers(event.tid).unwrap().sp();
+            session.read_memory(pid, sp, &mut back).unwrap();
+            session.read_memory(pid, work, &mut code).unwrap();
+            let (back, code) = (u64::from_le_bytes(back), u64::from_le_bytes(code));
+            let stack = |offset, size| Operand::Memory { base: Some(Reg::RSP), offset, size };
+            let at_site = |size| Operand::Memory { base: None, offset: work.0 as i64, size };
+            let operands = [
+                (stack(0, 8), back, 8),
+                (stack(0, 4), back & 0xffff_ffff, 8),
+                (stack(2, 2), back >> 16 & 0xffff, 8),
+                (stack(1, 1), back >> 8 & 0xff, 8),
+                (stack(0, 4), back, 0),
+                (at_site(8), code, 8),
+                (Operand::Memory { base: None, offset: 0x10, size: 8 }, 0, 0),
+            ];
+            let specs = operands.map(|(left, right, _)| Spec {
+                condition: Some(Condition { left, comparison: Comparison::Equal, right }),
+                ..Spec::count(work)
+            });
+            let answers = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap);
+            ids = answers.zip(operands.map(|operand| operand.2)).collect();
+        }
+        EventKind::Exited(_) => {
+            for (id, expected) in &ids {
+                let breakpoint = session.breakpoint(pid, *id).unwrap();
+                assert_eq!((breakpoint.hits(), breakpoint.arrivals()), (*expected, 8), "{:?}", breakpoint.spec());
+            }
+        }
+        _ => {}
+    });
+    assert_eq!(ids.len(), 7);
 }
 
 #[test]
@@ -110,6 +151,136 @@ fn a_function_called_in_a_held_thread_returns_its_value_and_disturbs_nothing() {
     assert_eq!(results, [90; 20]);
     let plain = undisturbed(&build("loop", &[]), &["20"]);
     assert_eq!(outcome.output, plain.stdout);
+}
+
+/// `nine` of calls.c with arguments in registers and on the stack.
+const NINE: ([u64; 9], u64) = ([10, 20, 30, 40, 50, 60, 70, 80, 90], 2850);
+
+#[test]
+fn a_call_keeps_what_the_held_function_has_in_its_red_zone_vectors_flags_and_signals() {
+    let program = build("calls", &[]);
+    let plain = undisturbed(&program, &[]);
+    let mut session = Session::new().unwrap();
+    let pid = session.spawn(piped(&program, &[])).unwrap();
+    let [busy, nine] = ["at_busy", "nine"].map(|name| symbol(&session, pid, name));
+    session.insert(pid, &[Spec::event(busy), Spec::count(nine)]).unwrap();
+    session.resume(pid.leader()).unwrap();
+    let (mut results, mut signals) = (Vec::new(), 0);
+    let outcome = run(&mut session, pid, |session, event| {
+        signals += u64::from(matches!(event.kind, EventKind::Signal(_)));
+        if matches!(event.kind, EventKind::Hit(_) | EventKind::Signal(_)) {
+            results.push(session.call(event.tid, nine, &NINE.0).unwrap());
+        }
+    });
+    assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
+    assert_eq!((results, signals), (vec![NINE.1; 12], 6));
+}
+
+#[test]
+fn a_stop_of_the_job_that_comes_in_a_call_comes_after_it() {
+    let program = build("calls", &[]);
+    let plain = undisturbed(&program, &[]);
+    let mut options = ubp::Options::default();
+    options.signals = false;
+    let mut session = Session::with_options(options).unwrap();
+    let pid = session.spawn(piped(&program, &[])).unwrap();
+    let mut out = session.take_stdio(pid).stdout.unwrap();
+    let [busy, stop] = ["at_busy", "stop_all"].map(|name| symbol(&session, pid, name));
+    session.insert(pid, &[Spec { ignore: 3, ..Spec::event(busy) }]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    loop {
+        let event = session.wait().unwrap().unwrap();
+        if let EventKind::Hit(_) = event.kind {
+            break;
+        }
+        session.resume(event.tid).unwrap();
+    }
+    assert_eq!(session.call(pid.leader(), stop, &[]).unwrap(), 17);
+    session.detach(pid).unwrap();
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        assert!(!stat.contains(") Z "), "it ran on");
+        if stat.contains(") T ") {
+            break;
+        }
+    }
+    // SAFETY: kill takes numbers.
+    unsafe { libc::kill(pid.0, libc::SIGCONT) };
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut out, &mut text).unwrap();
+    assert_eq!(text, plain.stdout);
+}
+
+#[test]
+fn what_needs_a_held_thread_is_refused_of_a_running_one() {
+    let (mut session, pid, work) = at_work(&["3"]);
+    let registers = session.registers(pid.leader()).unwrap();
+    session.resume(pid.leader()).unwrap();
+    let tid = pid.leader();
+    assert!(matches!(session.registers(tid), Err(Error::NotHeld(_))));
+    assert!(matches!(session.set_registers(tid, &registers), Err(Error::NotHeld(_))));
+    assert!(matches!(session.resume(tid), Err(Error::NotHeld(_))));
+    assert!(matches!(session.call(tid, work, &[]), Err(Error::NotHeld(_))));
+    assert!(matches!(session.registers(ubp::Tid(1)), Err(Error::NoSuchThread(_))));
+    run(&mut session, pid, |_, _| {});
+}
+
+#[test]
+fn a_write_that_begins_or_ends_inside_of_a_site_changes_what_is_executed_there() {
+    let (mut session, pid, work) = at_work(&["6"]);
+    // mov $5, %eax; nop; ret
+    session.write_memory(pid, work, &[0xb8, 5, 0, 0, 0, 0x90, 0xc3]).unwrap();
+    let sites = [work, work + 5];
+    let ids = session.insert(pid, &sites.map(Spec::count)).unwrap().into_iter().map(Result::unwrap).collect::<Vec<_>>();
+    assert_eq!(
+        ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().method()).collect::<Vec<_>>(),
+        [Method::Boosted, Method::Emulated]
+    );
+    session.write_memory(pid, work + 1, &[7]).unwrap();
+    // ret, and a byte that is no instruction in 64-bit mode.
+    session.write_memory(pid, work + 5, &[0xc3, 0x06]).unwrap();
+    let mut shown = [0; 7];
+    session.read_memory(pid, work, &mut shown).unwrap();
+    assert_eq!(shown, [0xb8, 7, 0, 0, 0, 0xc3, 0x06]);
+    let last = session.insert(pid, &[Spec::count(work + 6)]).unwrap()[0];
+    assert!(matches!(last.unwrap_err().reason, InsertReason::NotAnInstruction(_)));
+    session.resume(pid.leader()).unwrap();
+    let mut hits = Vec::new();
+    let outcome = run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            hits = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).collect();
+        }
+    });
+    assert_eq!((outcome.text(), hits), ("42\n", vec![6, 6]));
+}
+
+#[test]
+fn a_site_that_becomes_no_instruction_is_inactive_and_its_bytes_are_the_programs() {
+    let (mut session, pid, work) = at_work(&["6"]);
+    let id = session.insert(pid, &[Spec::count(work)]).unwrap()[0].unwrap();
+    session.write_memory(pid, work, &[0x06]).unwrap();
+    assert!(!session.breakpoint(pid, id).unwrap().is_active());
+    let (memory, mut raw) = (std::fs::File::open(format!("/proc/{pid}/mem")).unwrap(), [0]);
+    std::os::unix::fs::FileExt::read_exact_at(&memory, &mut raw, work.0).unwrap();
+    assert_eq!(raw, [0x06]);
+    session.resume(pid.leader()).unwrap();
+    assert_eq!(exit_of(&run(&mut session, pid, |_, _| {})), EventKind::Killed(ubp::Signal(libc::SIGILL)));
+}
+
+#[test]
+fn a_breakpoint_removed_from_the_middle_of_a_site_leaves_those_around_it() {
+    let (mut session, pid, work) = at_work(&["10"]);
+    let ids = session.insert(pid, &[Spec::count(work); 3]).unwrap().into_iter().map(Result::unwrap).collect::<Vec<_>>();
+    session.remove(pid, &[ids[1]]).unwrap();
+    assert!(session.breakpoint(pid, ids[1]).is_none());
+    session.resume(pid.leader()).unwrap();
+    let mut hits = [0; 2];
+    run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            hits = [ids[0], ids[2]].map(|id| session.breakpoint(pid, id).unwrap().hits());
+        }
+    });
+    assert_eq!(hits, [10, 10]);
 }
 
 #[test]

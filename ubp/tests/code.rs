@@ -41,8 +41,41 @@ fn both(session: &mut Session, pid: ubp::Pid, code: Address) {
 }
 
 #[test]
-fn made_code_is_counted_and_what_replaces_it_is_left_alone() {
+fn made_code_is_counted() {
     case("jit", both, 4);
+}
+
+#[test]
+fn what_takes_the_place_of_made_code_is_left_alone_when_its_breakpoints_are_removed() {
+    let program = build("code", &[]);
+    let plain = undisturbed(&program, &["jit"]);
+    for insert_anew in [false, true] {
+        let mut session = Session::new().unwrap();
+        let pid = session.spawn(piped(&program, &["jit"])).unwrap();
+        let [made, done] = ["made", "done"].map(|name| Spec::event(symbol(&session, pid, name)));
+        let made = session.insert(pid, &[made, done]).unwrap()[0].unwrap();
+        session.resume(pid.leader()).unwrap();
+        let (mut code, mut ids) = (Address(0), Vec::new());
+        let outcome = run(&mut session, pid, |session, event| match event.kind {
+            EventKind::Hit(id) if id == made => {
+                code = Address(session.registers(event.tid).unwrap().get(Reg::RDI).unwrap());
+                let specs = [Spec::count(code), Spec::count(code + 3)];
+                ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+            }
+            EventKind::Hit(_) => {
+                // Another mapping lies there now, with other code.
+                if insert_anew {
+                    let new = session.insert(pid, &[Spec::count(code)]).unwrap()[0].unwrap();
+                    let active = [ids[0], new].map(|id| session.breakpoint(pid, id).unwrap().is_active());
+                    assert_eq!(active, [false, true]);
+                    session.remove(pid, &[new]).unwrap();
+                }
+                session.remove(pid, &ids).unwrap();
+            }
+            _ => {}
+        });
+        assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout), "inserted anew: {insert_anew}");
+    }
 }
 
 #[test]

@@ -197,8 +197,15 @@ __attribute__((noinline)) static void nested_case(void) {
     printf("nested %d %d\n", usr1, usr2);
 }
 
-static volatile int alarms, jumps;
-static void on_alarm(int signal) { (void)signal; alarms++; }
+extern char at_read[];
+static volatile int alarms, jumps, wrong;
+static void on_alarm(int signal, siginfo_t *info, void *context) {
+    (void)signal, (void)info;
+    uintptr_t behind = (uintptr_t)at_read + 2;
+    // The system call left its return address in rcx.
+    if ((uintptr_t)PC(context) == behind || (uintptr_t)PC(context) == behind - 2) wrong += (uintptr_t)REGISTER(context, REG_RCX) != behind;
+    alarms++;
+}
 
 // Waits until the first thread sleeps in a system call: 'S', and not a tracer's 't'.
 static void wait_until_blocked(void) {
@@ -234,7 +241,7 @@ static void *later(void *argument) {
 // A read whose system call is an instruction of this function.
 __attribute__((noinline)) static long blocked_read(int descriptor, char *byte) {
     long result;
-    __asm__ volatile("syscall" : "=a"(result) : "0"(0l), "D"((long)descriptor), "S"(byte), "d"(1l) : "rcx", "r11", "memory");
+    __asm__ volatile("at_read: syscall" : "=a"(result) : "0"(0l), "D"((long)descriptor), "S"(byte), "d"(1l) : "rcx", "r11", "memory");
     return result;
 }
 
@@ -244,13 +251,13 @@ __attribute__((noinline)) static void restart_case(void) {
     char byte = 0;
     pthread_t thread;
     if (pipe(ends)) abort();
-    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGUSR1, &action, 0);
     pthread_create(&thread, 0, later, &ends[1]);
     long result = blocked_read(ends[0], &byte);
     pthread_join(thread, 0);
-    printf("restart %ld %c alarms %d\n", result, byte, alarms);
-    action.sa_flags = 0;
+    printf("restart %ld %c alarms %d wrong %d\n", result, byte, alarms, wrong);
+    action.sa_flags = SA_SIGINFO;
     sigaction(SIGUSR1, &action, 0);
     pthread_create(&thread, 0, later, 0);
     result = read(ends[0], &byte, 1);
