@@ -18,10 +18,20 @@ fn walk(subject: &str, lab: Lab) {
     println!("FIGURES semantics {subject} {figures}");
     crossing::figure("semantics", subject, figures);
     println!("{:?}, {:?}", report.compared, start.elapsed());
-    let [reads, writes] = report.excess.never_seen();
-    println!("listed {:?}, never read {}, never written {}", report.excess.listed(), reads.len(), writes.len());
+    let never = report.excess.never_seen();
+    println!(
+        "of {:?} parts reported often enough were never seen: {:?}; {} forms only faulted",
+        report.excess.listed(),
+        never.each_ref().map(Vec::len),
+        report.only_faulting.len()
+    );
     if std::env::var_os("NTRACE_SEMANTICS_CASES").is_some() {
-        println!("never read:\n{}\nnever written:\n{}", reads.join("\n"), writes.join("\n"));
+        for (what, parts) in ["reads", "writes", "last bytes"].into_iter().zip(&never) {
+            println!("never seen {what}:\n  {}", parts.join("\n  "));
+        }
+        for form in &report.only_faulting {
+            println!("only faulted: {form:x?}");
+        }
     }
     assert_eq!((report.wrong, report.wrong_sets), (0, 0), "seed {seed}\n{}", report.examples.join("\n"));
 }

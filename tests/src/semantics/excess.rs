@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use insn::Access;
 use insn::x86::{Effects, Flags, Insn, Reg};
 
+use super::extent::Extent;
 use super::perturb::{FREE, Run, same_outcome};
 use super::skeleton::{Operand, Skeleton, Space};
 use super::view::{View, change, registers};
@@ -23,6 +25,7 @@ type Key = (Space, u8, u8, u8, bool, Option<u8>, String);
 pub struct Excess {
     read: BTreeMap<Key, (u64, u64)>,
     written: BTreeMap<Key, (u64, u64)>,
+    sizes: BTreeMap<Key, (u64, u64)>,
 }
 
 /// One thing read, and the state with that alone changed.
@@ -116,17 +119,33 @@ impl Excess {
         }
     }
 
-    /// What was listed often and never seen: reads, then writes.
-    pub fn never_seen(&self) -> [Vec<String>; 2] {
-        [&self.read, &self.written].map(|counts| {
+    /// Where no more than the last byte of a memory operand lies outside of all memory, notes whether it was accessed.
+    pub(super) fn note_size(&mut self, form: &Skeleton, state: &State, extents: &[Extent], completed: bool) {
+        for extent in
+            extents.iter().filter(|extent| (2..u64::MAX).contains(&extent.len) && extent.access != Access::None)
+        {
+            let last = extent.start.wrapping_add(extent.len - 1);
+            if state.windows().iter().any(|(start, window)| start + window.len() as u64 == last && extent.start < last)
+            {
+                let counts = self.sizes.entry(key(form, "last byte".to_owned())).or_default();
+                counts.0 += 1;
+                counts.1 += u64::from(!completed);
+            }
+        }
+    }
+
+    /// What was listed often and never seen: reads, writes, last bytes of memory operands.
+    pub fn never_seen(&self) -> [Vec<String>; 3] {
+        [&self.read, &self.written, &self.sizes].map(|counts| {
             let never = counts.iter().filter(|(_, (listed, seen))| *listed >= ENOUGH && *seen == 0);
             never.map(|(key, (listed, _))| describe(key, *listed)).collect()
         })
     }
 
-    /// How many parts were listed often enough: reads, then writes.
-    pub fn listed(&self) -> [usize; 2] {
-        [&self.read, &self.written].map(|counts| counts.values().filter(|(listed, _)| *listed >= ENOUGH).count())
+    /// How many parts were listed often enough: reads, writes, last bytes.
+    pub fn listed(&self) -> [usize; 3] {
+        [&self.read, &self.written, &self.sizes]
+            .map(|counts| counts.values().filter(|(listed, _)| *listed >= ENOUGH).count())
     }
 }
 

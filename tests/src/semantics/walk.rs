@@ -50,6 +50,8 @@ pub struct Report {
     pub wrong_sets: u64,
     /// What was reported as read or written and never seen to be.
     pub excess: Excess,
+    /// Forms that the processor has and of which no instruction completed.
+    pub only_faulting: Vec<Skeleton>,
     /// Descriptions of the first of both.
     pub examples: Vec<String>,
 }
@@ -110,9 +112,10 @@ impl Walk {
     pub fn run(mut self, instructions: u64) -> Result<Report> {
         let forms = std::mem::take(&mut self.forms);
         let mut completed = vec![false; forms.len()];
+        let mut exists = vec![false; forms.len()];
         self.report.forms = forms.len() as u64;
         while self.report.tried < instructions.max(forms.len() as u64 / 2) {
-            for (form, completed) in forms.iter().zip(&mut completed) {
+            for ((form, completed), exists) in forms.iter().zip(&mut completed).zip(&mut exists) {
                 let layout = self.lab.layout();
                 for turn in 0..EMULATED {
                     let Some(insn) = encode(form, self.mode, &layout, &mut self.rng) else { break };
@@ -120,11 +123,16 @@ impl Walk {
                     if variable(&insn).is_some() || turn > 0 && !emulated {
                         break;
                     }
+                    let undefined = self.report.undefined;
                     let done = self.instruction(form, &insn);
                     *completed |= done.map_err(|error| Error::new(error.kind(), format!("{insn:?}: {error}")))?;
+                    *exists |= self.report.undefined == undefined;
                 }
             }
         }
+        let faulting =
+            forms.iter().zip(completed.iter().zip(&exists)).filter(|(_, (done, exists))| !**done && **exists);
+        self.report.only_faulting = faulting.map(|(form, _)| *form).collect();
         self.report.forms_completed = completed.iter().filter(|completed| **completed).count() as u64;
         Ok(self.report)
     }
@@ -204,7 +212,9 @@ impl Walk {
             self.report.wrong_sets += 1;
             self.example("sets", insn, end, &wrong);
         }
-        if !matches!(end.stop, Stop::Signal { number: libc::SIGTRAP, .. }) {
+        let completed = matches!(end.stop, Stop::Signal { number: libc::SIGTRAP, .. });
+        self.report.excess.note_size(form, state, &extents, completed);
+        if !completed {
             return Ok(());
         }
         self.report.excess.note_written(form, insn, &effects, &first);
@@ -219,7 +229,10 @@ impl Walk {
     fn example(&mut self, what: &str, insn: &Insn, end: &Ending, differences: &[String]) {
         if self.report.examples.len() < EXAMPLES {
             let bytes: String = insn.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-            self.report.examples.push(format!("{bytes} {what} {:?}\n  {}", end.stop, differences.join("\n  ")));
+            let example = format!("{bytes} {what} {:?}\n  {}", end.stop, differences.join("\n  "));
+            // At once: a long run is long.
+            eprintln!("{example}");
+            self.report.examples.push(example);
         }
     }
 }
