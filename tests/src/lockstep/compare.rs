@@ -1,9 +1,13 @@
 //! How two runs ended, and in what they differ.
 
+use insn::x86::Reg;
 use libc::user_regs_struct;
 
+use super::registers::field;
 use super::state::State;
 
+/// Linux's selector of 32-bit user code (arch/x86/include/asm/segment.h).
+const CS_32: u64 = 0x23;
 /// Resume flag: set in what an exception saves, of no meaning to the program.
 const RF: u64 = 1 << 16;
 
@@ -32,7 +36,7 @@ pub(crate) fn differences(expected: &Ending, found: &Ending) -> Vec<String> {
         out.push(format!("stop: {:?} in place, {:?} through the plan", expected.stop, found.stop));
     }
     let (Some(expected), Some(found)) = (&expected.state, &found.state) else { return out };
-    for ((name, a), (_, b)) in registers(&expected.regs).into_iter().zip(registers(&found.regs)) {
+    for ((name, a), (_, b)) in registers(&visible(&expected.regs)).into_iter().zip(registers(&visible(&found.regs))) {
         // Any null selector is one to the kernel, which may load another.
         let null = |selector: u64| name.len() == 2 && name.ends_with('s') && selector < 4;
         if a != b && !(null(a) && null(b)) {
@@ -69,6 +73,20 @@ fn comparable(xstate: &[u8], other: &[u8]) -> Vec<u8> {
         copy[POINTERS].fill(0);
     }
     copy
+}
+
+/// The registers as the code can see them. What 32-bit code does to upper halves (`kmovq` writes all of rax) it cannot see,
+/// and the next trap may clear them.
+pub(crate) fn visible(regs: &user_regs_struct) -> user_regs_struct {
+    let mut regs = *regs;
+    if regs.cs == CS_32 {
+        for number in 0..16 {
+            if let Some(value) = field(&mut regs, Reg::gpr(number)) {
+                *value &= if number < 8 { 0xffff_ffff } else { 0 };
+            }
+        }
+    }
+    regs
 }
 
 fn registers(regs: &user_regs_struct) -> [(&'static str, u64); 26] {

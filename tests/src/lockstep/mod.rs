@@ -20,5 +20,6 @@ pub use lab::Lab;
 pub use program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, SITE, STACK_SIZE};
 pub use state::State;
 
-pub(crate) use compare::{Ending, POINTERS, Stop, differences};
+pub(crate) use compare::{Ending, POINTERS, Stop, differences, visible};
+pub(crate) use registers::field;
 pub(crate) use state::{RANDOM_COMPONENTS, component_range};

@@ -10,7 +10,7 @@ use super::sys;
 pub(super) struct Thread<'a>(pub(super) &'a mut user_regs_struct);
 
 /// The register's field in the kernel's structure.
-pub(super) fn field(regs: &mut user_regs_struct, reg: Reg) -> Option<&mut u64> {
+pub(crate) fn field(regs: &mut user_regs_struct, reg: Reg) -> Option<&mut u64> {
     let banks = [
         &mut regs.rax,
         &mut regs.rcx,

@@ -92,6 +92,9 @@ impl Excess {
             return Some(Changed { part: flag_name(bit), reg, state: other });
         }
         change(&mut other, reg, Flags::EMPTY, wide, rng);
+        if View::of(state).value(reg) == View::of(&other).value(reg) {
+            return None;
+        }
         Some(Changed { part: part(insn, reg), reg, state: other })
     }
 

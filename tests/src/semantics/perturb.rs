@@ -126,7 +126,8 @@ pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, se
         if !kept && !same_or_kept(old, new, other_old, other_new) {
             out.push(format!("{reg} became {} and {} by what is not reported as read", hex(new), hex(other_new)));
         }
-        let whole = completed && old != other_old && reg != Reg::FLAGS && reg != Reg::X87;
+        // A byte may be written what it was.
+        let whole = completed && old != other_old && effects.operand_size > 1 && ![Reg::FLAGS, Reg::X87].contains(&reg);
         let reachable = wide || !(40..64).contains(&reg.number());
         if kept && whole && reachable && effects.writes.contains(reg) && !effects.reads.contains(reg) {
             out.push(format!("{reg} survives in whole, and is not reported as read"));
@@ -160,7 +161,7 @@ pub(super) fn same_outcome(changed: Reg, first: &Run<'_>, second: &Run<'_>) -> b
     let views = [first.before, a, second.before, b].map(View::of);
     let same = registers().all(|reg| {
         let [old, new, other_old, other_new] = views.each_ref().map(|view| view.value(reg));
-        new == other_new || reg == changed && same_or_kept(old, new, other_old, other_new)
+        new == other_new || reg == changed && old == new && other_old == other_new
     });
     same && a.windows() == b.windows()
 }

@@ -14,6 +14,9 @@ const SELECTORS: &[u64] = &[0x33, 0x23, 0x2b, 0x2b, 0x2b, 0, 3];
 /// Changes `state` for `insn`.
 pub(super) fn prepare(insn: &Insn, state: &mut State, rng: &mut Random) {
     environment(state, rng);
+    if rng.one_in(3) {
+        numbers(state, rng);
+    }
     registers(insn, state, rng);
     for memory in insn.implicit_memory().into_iter().flatten().filter(|memory| memory.base != Some(Reg::RSP)) {
         lead(insn, &memory, state, rng);
@@ -62,6 +65,41 @@ fn environment(state: &mut State, rng: &mut Random) {
     }
 }
 
+/// Puts numbers that arithmetic treats in a way of their own, in all formats, among the vectors and into memory.
+fn numbers(state: &mut State, rng: &mut Random) {
+    // Zeroes, denormals, infinities, NaNs, ones, extremes of single, double and half precision and of integers.
+    const WORDS: [u64; 16] = [
+        0,
+        0x8000_0000_0000_0000,
+        0x8000_0000_8000_0000,
+        0x0000_0001_0000_0001,
+        0x000f_0000_0040_0000,
+        0x800f_0000_8040_0000,
+        0x7f80_0000_7f80_0000,
+        0xff80_0000_7fc0_0000,
+        0x7ff0_0000_0000_0000,
+        0xfff8_0000_0000_0000,
+        0x7ff4_0000_7fa0_0000,
+        0x3ff0_0000_0000_0000,
+        0x3f80_0000_3f80_0000,
+        0x7c00_3c00_0001_fe00,
+        0x7fff_ffff_7fff_ffff,
+        u64::MAX,
+    ];
+    let vectors = (160..416).chain((2..8).filter(|component| *component != 5).flat_map(component_range));
+    let offsets: Vec<usize> = vectors.step_by(8).collect();
+    for offset in offsets {
+        if let Some(word) = state.xstate.get_mut(offset..offset + 8).filter(|_| rng.one_in(2)) {
+            word.copy_from_slice(&rng.one_of(&WORDS).to_le_bytes());
+        }
+    }
+    for (_, window) in state.windows_mut() {
+        for word in window.as_chunks_mut::<8>().0.iter_mut().step_by(2) {
+            *word = rng.one_of(&WORDS).to_le_bytes();
+        }
+    }
+}
+
 /// Values that some instructions want.
 fn registers(insn: &Insn, state: &mut State, rng: &mut Random) {
     let legacy = insn.encoding() == Encoding::Legacy;
@@ -74,8 +112,13 @@ fn registers(insn: &Insn, state: &mut State, rng: &mut Random) {
         }
         // Numbers that no system call has.
         (Map::OneByte, 0xcd) | (Map::M0F, 0x05) if legacy => state.regs.rax = 0x2000_0000 | rng.below(0x1000),
-        (Map::OneByte, 0x8e) | (Map::M0F, 0x00) if legacy && rng.one_in(2) => {
+        (Map::OneByte, 0x8e) | (Map::M0F, 0x00 | 0x02 | 0x03) if legacy && rng.one_in(2) => {
             *state.gpr_mut(insn.rm()) = rng.one_of(SELECTORS);
+        }
+        // Counts that run out.
+        (Map::OneByte, 0xe0..=0xe3) if legacy && rng.one_in(2) => {
+            let used = mask(insn.address_size());
+            state.regs.rcx = state.regs.rcx & !used | rng.below(3);
         }
         // Leaves that there are.
         (Map::M0F, 0xa2) if legacy => {

@@ -1,9 +1,10 @@
 //! A thread's registers by their numbers in `insn`.
 
 use insn::x86::{Flags, Reg};
+use libc::user_regs_struct;
 
 use crate::Random;
-use crate::lockstep::{POINTERS, RANDOM_COMPONENTS, State, component_range};
+use crate::lockstep::{POINTERS, RANDOM_COMPONENTS, State, component_range, field, visible};
 
 /// Bytes of the widest register.
 pub(super) const WIDEST: usize = 64;
@@ -54,9 +55,10 @@ impl View {
     pub(super) fn of(state: &State) -> View {
         let mut values = vec![[0; WIDEST]; 128];
         let top = top(&state.xstate);
+        let regs = visible(&state.regs);
         for reg in registers() {
             let value = &mut values[usize::from(reg.number())];
-            if let Some(word) = word(state, reg) {
+            if let Some(word) = word(&regs, reg) {
                 value[..8].copy_from_slice(&word.to_le_bytes());
                 continue;
             }
@@ -82,8 +84,7 @@ fn top(xstate: &[u8]) -> usize {
 }
 
 /// The value of a register that ptrace has as a word.
-fn word(state: &State, reg: Reg) -> Option<u64> {
-    let regs = &state.regs;
+fn word(regs: &user_regs_struct, reg: Reg) -> Option<u64> {
     Some(match reg {
         Reg::FLAGS => regs.eflags & !u64::from(Flags::RF.bits()),
         Reg::FS_BASE => regs.fs_base,
@@ -94,7 +95,7 @@ fn word(state: &State, reg: Reg) -> Option<u64> {
         Reg::DS => regs.ds,
         Reg::FS => regs.fs,
         Reg::GS => regs.gs,
-        _ => state.gpr(reg.as_gpr()?),
+        _ => *field(&mut regs.clone(), Reg::gpr(reg.as_gpr()?))?,
     })
 }
 
