@@ -56,6 +56,12 @@ fn exchanges_and_pauses_are_no_nops() {
 }
 
 #[test]
+fn only_int3_is_the_breakpoint_that_is_emulated() {
+    assert!(matches!(plan(&insn("f1", Mode::INTEL_64), 0x1000), Plan::Slot(_)), "icebp");
+    assert!(matches!(plan(&insn("cd03", Mode::INTEL_64), 0x1000), Plan::Slot(_)), "int 3 of two bytes");
+}
+
+#[test]
 fn what_stores_its_own_address_is_refused_by_name() {
     assert_eq!(plan(&insn("0f01d7", Mode::INTEL_64), 0), Plan::Refuse(Refusal::Enclave));
     assert_eq!(plan(&insn("66c7f80000", Mode::INTEL_64), 0), Plan::Refuse(Refusal::TransactionTarget16));
@@ -73,7 +79,7 @@ fn refusals_say_why() {
 
 #[test]
 fn far_transfers_leave_or_are_stepped() {
-    for text in ["48cb", "ca0800", "48cf", "ff28"] {
+    for text in ["48cb", "ca0800", "48cf", "ff28", "f30f01ec"] {
         let code = slot(text, Mode::INTEL_64, 0x1000).assemble(0x2000).unwrap();
         assert_eq!(code.exit, Exit::Jump, "{text}");
         assert_eq!(usize::from(code.len), hex(text).len(), "{text}: no jump follows");

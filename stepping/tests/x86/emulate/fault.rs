@@ -3,8 +3,8 @@
 use insn::x86::{Mode, Reg};
 use stepping::Fault;
 
-use crate::emulate;
 use crate::machine::{DATA, Machine, Pieces, STACK, memory};
+use crate::{emulate, hex};
 
 /// Runs the instruction, which must fault and change nothing.
 fn fault(text: &str, mode: Mode, machine: &Machine, memory: &Pieces) -> Fault {
@@ -95,4 +95,18 @@ fn null_selectors_fault_outside_64_bit_mode() {
     memory().poke(DATA, &[0; 8]);
     machine.put(Reg::FS_BASE, 0x9000);
     assert_eq!(fault("64ff20", Mode::INTEL_64, &machine, &memory()), Fault::Page(DATA + 0x9000));
+}
+
+#[test]
+fn the_slot_of_a_faulting_branch_is_its_copy_unless_its_target_depends_on_where_it_runs() {
+    let slot = |text, mode| {
+        let code = emulate(text, mode, 0x1000).slot().assemble(0x2000).unwrap();
+        code.bytes[..usize::from(code.len)].to_vec()
+    };
+    // AMD's 66 makes the target 16 bits wide, and 32-bit targets never fault: those are copied.
+    for (text, mode) in [("66e80001", Mode::AMD_64), ("e800010000", Mode::INTEL_32), ("ff20", Mode::INTEL_64)] {
+        assert_eq!(slot(text, mode), hex(text), "{text}");
+    }
+    assert_eq!(slot("e800010000", Mode::INTEL_64)[..2], [0xff, 0x15]);
+    assert_eq!(slot("e900010000", Mode::INTEL_64)[..2], [0xff, 0x25]);
 }

@@ -1,4 +1,5 @@
 mod branch;
+mod defaults;
 mod fault;
 mod flags;
 mod shadow_stack;
