@@ -36,8 +36,9 @@ pub(super) enum Class {
     Syscall,
     /// `int n`: a system call restarts at its last two bytes.
     Interrupt,
-    /// `mov ss` and `pop ss`: a copy, after which no single-step trap comes before the next instruction is done.
-    StackSegment,
+    /// A copy, after which no single-step trap comes before the next instruction is done: `mov ss` and `pop ss`, and what UMIP
+    /// keeps from user code, which the kernel does and passes over.
+    TrapHeldOff,
     /// `xbegin`, whose operand is the distance of its abort handler.
     Transaction(i64),
     /// Not passed.
@@ -105,13 +106,20 @@ pub(super) fn class(insn: &Insn) -> Class {
 }
 
 fn sequential(insn: &Insn, map: Map, opcode: u8) -> Class {
+    let extension = insn.modrm().map(|modrm| modrm >> 3 & 7);
+    let memory = insn.modrm().is_some_and(|modrm| modrm < 0xc0);
     match (map, opcode) {
         // Not `pause`, and not `xchg %r8, %rax`.
         (Map::OneByte, 0x90) if insn.rm() == 0 && !insn.prefixes().has(Prefixes::REP) => Class::Nop,
         (Map::OneByte, 0x9c) => Class::PushFlags,
         (Map::OneByte, 0x9d) => Class::PopFlags,
-        (Map::OneByte, 0x17) => Class::StackSegment,
-        (Map::OneByte, 0x8e) if insn.modrm().is_some_and(|modrm| modrm >> 3 & 7 == 2) => Class::StackSegment,
+        (Map::OneByte, 0x17) => Class::TrapHeldOff,
+        (Map::OneByte, 0x8e) if extension == Some(2) => Class::TrapHeldOff,
+        // `sldt`, `str`; `sgdt`, `sidt`, `smsw`.
+        (Map::M0F, 0x00) if matches!(extension, Some(0 | 1)) => Class::TrapHeldOff,
+        (Map::M0F, 0x01) if matches!(extension, Some(4)) || memory && matches!(extension, Some(0 | 1)) => {
+            Class::TrapHeldOff
+        }
         (Map::M0F, 0x1f) => Class::Nop,
         // `endbr64` and `endbr32`; the rest of 0f 1e holds `rdssp`.
         (Map::M0F, 0x1e) if matches!(insn.modrm(), Some(0xfa | 0xfb)) => Class::Nop,

@@ -45,7 +45,7 @@ pub fn plan(insn: &Insn, pc: u64) -> Plan {
         | Class::Call(_)
         | Class::Return(_) => Plan::Emulate(Emulate { insn: *insn, pc }),
         Class::Copy
-        | Class::StackSegment
+        | Class::TrapHeldOff
         | Class::Leave
         | Class::FarCall(_)
         | Class::Syscall

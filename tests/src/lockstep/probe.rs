@@ -71,7 +71,8 @@ impl Probe {
             sys::cont(pid, 0)?;
             return Ok(Going::On);
         }
-        if code == TRAP_TRACE && self.way == Some(Way::Stepped) {
+        let held_off = u8::try_from(regs.rip.wrapping_sub(self.at)).is_ok_and(|at| code_of_slot.holds_off_trap(at));
+        if code == TRAP_TRACE && (self.way == Some(Way::Stepped) || held_off) {
             if let Some(place) = self.place(regs.rip) {
                 if place.progress == Progress::Before {
                     // A repeated instruction is not done by one step.

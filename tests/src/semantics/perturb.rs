@@ -98,9 +98,10 @@ pub(super) fn unwritten(insn: &Insn, effects: &Effects, run: &Run<'_>, extents: 
         }
     }
     let site = run.before.regs.rip;
+    let next = site + insn.len() as u64;
     if !effects.writes.contains(Reg::RIP)
         && insn.flow() != Flow::Trap
-        && ![site, site + insn.len() as u64 + 1].contains(&after.regs.rip)
+        && ![site, next, next + 1].contains(&after.regs.rip)
     {
         out.push(format!("rip not reported as written: {:#x}", after.regs.rip));
     }

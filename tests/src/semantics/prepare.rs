@@ -57,6 +57,10 @@ fn environment(state: &mut State, rng: &mut Random) {
     if rng.one_in(16) {
         state.regs.eflags |= 1 << 18;
     }
+    if rng.one_in(16) {
+        // Trap, nested task, identification.
+        state.regs.eflags |= rng.one_of(&[1 << 8, 1 << 14, 1 << 21]);
+    }
     if rng.one_in(8) {
         state.regs.rsp += rng.below(8);
     }
@@ -73,8 +77,8 @@ fn numbers(state: &mut State, rng: &mut Random) {
         0x8000_0000_0000_0000,
         0x8000_0000_8000_0000,
         0x0000_0001_0000_0001,
-        0x000f_0000_0040_0000,
-        0x800f_0000_8040_0000,
+        0x000f_0000_0030_0000,
+        0x800f_0000_8030_0000,
         0x7f80_0000_7f80_0000,
         0xff80_0000_7fc0_0000,
         0x7ff0_0000_0000_0000,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Error, Result};
 
 use insn::Flow;
-use insn::x86::{Bits, Insn, Mode};
+use insn::x86::{Bits, Flags, Insn, Mode};
 use stepping::x86::{Plan, plan};
 
 use super::encode::encode;
@@ -170,8 +170,11 @@ impl Walk {
         }
         // `ubp` steps neither system calls, which let the trap go by, nor `iret`, of which the kernel takes the trap flag
         // for the program's own.
+        // Nor could the trap of a program that steps itself be told from that of a step.
+        let traps = state.regs.eflags & u64::from(Flags::TF.bits()) != 0;
         if matches!(plan, Plan::Slot(_))
             && !undefined
+            && !traps
             && !matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Far)
         {
             vias.push(Via { placement: self.rng.one_of(&[Placement::Near, Placement::Far]), step: true });

@@ -34,7 +34,7 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
             restart(&mut draft, insn, pc);
             boost_held(draft, insn, pc)
         }
-        Class::StackSegment => boost_held(draft, insn, pc),
+        Class::TrapHeldOff => boost_held(draft, insn, pc),
         // A trap flag that it sets must not trap after a jump back: an `int3` comes before such a trap.
         Class::PopFlags => {
             draft.push(insn.bytes());

@@ -54,9 +54,19 @@ fn fast_system_calls_of_32_bit_code_are_plain_copies() {
 
 #[test]
 fn something_stands_for_the_next_instruction_where_a_single_step_trap_waits_for_its_end() {
-    for (text, mode) in
-        [("cd80", Mode::AMD_64), ("8ed0", Mode::AMD_64), ("17", Mode::INTEL_32), ("cd80", Mode::INTEL_32)]
-    {
+    for (text, mode) in [
+        ("cd80", Mode::AMD_64),
+        ("8ed0", Mode::AMD_64),
+        ("17", Mode::INTEL_32),
+        ("cd80", Mode::INTEL_32),
+        // The kernel does them where UMIP is on.
+        ("0f00c0", Mode::AMD_64),
+        ("0f0008", Mode::AMD_64),
+        ("0f0100", Mode::INTEL_32),
+        ("0f0108", Mode::AMD_64),
+        ("0f01e0", Mode::AMD_64),
+        ("0f0120", Mode::AMD_64),
+    ] {
         let (code, bytes) = code(text, mode, 0x1000, 0x2000);
         let len = hex(text).len() as u8;
         assert_eq!(bytes[len as usize..][..2], [0x90, 0xe9], "{text}");
@@ -70,4 +80,6 @@ fn something_stands_for_the_next_instruction_where_a_single_step_trap_waits_for_
     assert!(code.holds_off_trap(12) && !code.holds_off_trap(2));
     let (code, _) = crate::code("8ed8", Mode::INTEL_64, 0x1000, 0x2000);
     assert!((0..32).all(|offset| !code.holds_off_trap(offset)), "only the stack segment's");
+    let (code, _) = crate::code("0f01d0", Mode::AMD_64, 0x1000, 0x2000);
+    assert!((0..32).all(|offset| !code.holds_off_trap(offset)), "xgetbv is none of UMIP's");
 }
