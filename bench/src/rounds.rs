@@ -22,6 +22,8 @@ pub(crate) struct Measured {
     pub(crate) name: &'static str,
     /// Median over the rounds, in nanoseconds per unit.
     pub(crate) nanoseconds: f64,
+    /// The least of all rounds: what others on the machine disturb least.
+    pub(crate) least: f64,
     /// Units of one round.
     pub(crate) units: u64,
 }
@@ -37,13 +39,13 @@ pub(crate) fn measure(subjects: &mut [Subject<'_>], rounds: usize) -> Vec<Measur
             times.push(thread_time() - start);
         }
     }
-    let medians = times.iter_mut().map(|times| median(times));
-    let result = subjects.iter().zip(units).zip(medians);
+    let result = subjects.iter().zip(units).zip(&mut times);
     result
-        .map(|((subject, units), time)| Measured {
-            name: subject.name,
-            nanoseconds: time.as_secs_f64() * 1e9 / units.max(1) as f64,
-            units,
+        .map(|((subject, units), times)| {
+            let per_unit = |time: Duration| time.as_secs_f64() * 1e9 / units.max(1) as f64;
+            let nanoseconds = per_unit(median(times));
+            let least = per_unit(times.iter().min().copied().unwrap_or_default());
+            Measured { name: subject.name, nanoseconds, least, units }
         })
         .collect()
 }
@@ -53,12 +55,21 @@ fn median(times: &mut [Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A table: each subject's time per unit, and how many times faster than `base` it is.
+/// A table: each subject's time per unit, median and least, and how many times faster than `base` it is.
 pub(crate) fn print(title: &str, base: &str, measured: &[Measured]) {
     let base_time = measured.iter().find(|one| one.name == base).map(|one| one.nanoseconds);
-    println!("\n{title:<44}{:>10}{:>12}{:>12}", "ns", format!("× {base}"), "units");
+    println!("\n{title:<44}{:>10}{:>10}{:>12}{:>12}", "ns", "least", format!("× {base}"), "units");
     for one in measured {
         let ratio = base_time.map_or_else(String::new, |base| format!("{:.2}", base / one.nanoseconds));
-        println!("{:<44}{:>10.2}{:>12}{:>12}", one.name, one.nanoseconds, ratio, one.units);
+        println!("{:<44}{:>10.2}{:>10.2}{:>12}{:>12}", one.name, one.nanoseconds, one.least, ratio, one.units);
+    }
+}
+
+/// How many times faster than `peer` the subject `name` is, by medians and by the least times, beside the aim.
+pub(crate) fn print_aim(name: &str, peer: &str, aim: f64, measured: &[Measured]) {
+    let find = |name| measured.iter().find(|one| one.name == name);
+    if let (Some(one), Some(peer)) = (find(name), find(peer)) {
+        let (median, least) = (peer.nanoseconds / one.nanoseconds, peer.least / one.least);
+        println!("aim: {name} {aim} times {}: {median:.2}, by the least {least:.2}", peer.name);
     }
 }

@@ -5,6 +5,7 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInf
 use super::Tally;
 
 pub(super) const NAME: &str = "iced-x86";
+pub(super) const FLOW: &str = "iced-x86, + flow, target";
 
 pub(super) fn length(code: &[u8], tally: &mut Tally) {
     sweep(code, tally, |instruction| instruction.len() as u64);

@@ -29,13 +29,18 @@ impl Tally {
 type Sweep = fn(&[u8], &mut Tally);
 type OneShot = fn(&[u8], &[u32], &mut Tally);
 
+const FLOW: &str = "ntrace, + flow, target";
+/// How many times faster than iced-x86 with flow and target these are to be.
+const SWEEP_AIM: f64 = 1.8;
+const ONE_SHOT_AIM: f64 = 3.5;
+
 /// From the first byte to the last, each instruction where the one before it ended; one byte on where there is none.
 const SWEEPS: &[(&str, Sweep)] = &[
     ("ntrace, length and validity", ours::length),
-    ("ntrace, + flow, target", ours::flow),
+    (FLOW, ours::flow),
     ("ntrace, + registers, flags", ours::full),
     (iced::NAME, iced::length),
-    ("iced-x86, + flow, target", iced::flow),
+    (iced::FLOW, iced::flow),
     ("iced-x86, + InstructionInfo", iced::full),
     ("yaxpeax-x86", yaxpeax::length),
     #[cfg(feature = "zydis")]
@@ -46,9 +51,9 @@ const SWEEPS: &[(&str, Sweep)] = &[
 
 /// One instruction at each address by a decoder that is made for it, as a debugger does at a stop.
 const ONE_SHOTS: &[(&str, OneShot)] = &[
-    ("ntrace, + flow, target", ours::one_shot),
+    (FLOW, ours::one_shot),
     (iced::NAME, iced::one_shot),
-    ("iced-x86, + flow, target", iced::one_shot_flow),
+    (iced::FLOW, iced::one_shot_flow),
     ("yaxpeax-x86", yaxpeax::one_shot),
     #[cfg(feature = "zydis")]
     ("Zydis, without operands", zydis::one_shot),
@@ -64,7 +69,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
     let sweeps = SWEEPS.iter().filter(|(name, _)| wanted(name));
     let mut subjects: Vec<Subject<'_>> = sweeps.map(|&(name, sweep)| sweep_subject(name, sweep, &programs)).collect();
-    rounds::print("sweep, per instruction", iced::NAME, &rounds::measure(&mut subjects, options.rounds));
+    let measured = rounds::measure(&mut subjects, options.rounds);
+    rounds::print("sweep, per instruction", iced::NAME, &measured);
+    rounds::print_aim(FLOW, iced::FLOW, SWEEP_AIM, &measured);
 
     let in_order: Vec<Vec<u32>> = programs.iter().map(|code| iced::starts(&code.bytes)).collect();
     let scattered: Vec<Vec<u32>> = in_order.iter().map(|starts| scattered(starts)).collect();
@@ -72,7 +79,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let one_shots = ONE_SHOTS.iter().filter(|(name, _)| wanted(name));
         let mut subjects: Vec<Subject<'_>> =
             one_shots.map(|&(name, one_shot)| one_shot_subject(name, one_shot, &programs, starts)).collect();
-        rounds::print(title, iced::NAME, &rounds::measure(&mut subjects, options.rounds));
+        let measured = rounds::measure(&mut subjects, options.rounds);
+        rounds::print(title, iced::NAME, &measured);
+        rounds::print_aim(FLOW, iced::FLOW, ONE_SHOT_AIM, &measured);
     }
     Ok(())
 }

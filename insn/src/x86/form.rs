@@ -141,7 +141,7 @@ impl Insn {
     /// The form of the instruction.
     pub(super) fn form(&self) -> Form {
         const NOTHING: Form = Form(&[0; 11]);
-        let Some((place, _)) = self.rule() else { return NOTHING };
+        let Some(place) = self.place() else { return NOTHING };
         let row = ROWS.get(usize::from(self.space)).map_or(0, |row: &[u8; 16]| row[usize::from(self.opcode >> 4)]);
         let list = PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 16]| page[usize::from(self.opcode & 15)]);
         let form = LISTS.get(usize::from(list) + place).copied().unwrap_or(0);

@@ -13,6 +13,12 @@ fn bit(base: u32, value: u32) -> u64 {
 }
 
 impl Insn {
+    /// The place in the opcode's list of the rule that the instruction, which is known to be valid, fits.
+    pub(super) fn place(&self) -> Option<usize> {
+        // Most opcodes have but one.
+        let list = validity::list(self.space, self.opcode);
+        if validity::is_last(list) { Some(0) } else { self.rule().map(|(place, _)| place) }
+    }
     /// The rule that the instruction fits, and its place in the opcode's list.
     pub(super) fn rule(&self) -> Option<(usize, Rule)> {
         let list = validity::list(self.space, self.opcode);

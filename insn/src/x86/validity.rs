@@ -61,6 +61,11 @@ pub(super) fn list(space: u8, opcode: u8) -> usize {
     PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 8]| usize::from(page[usize::from(opcode & 7)]))
 }
 
+/// Whether no rule follows this one of a list.
+pub(super) fn is_last(item: usize) -> bool {
+    LISTS.get(item).is_some_and(|item| item & 0x8000 != 0)
+}
+
 /// The rule of a number, put together from its parts.
 fn rule(number: usize) -> Option<u64> {
     let [low, middle, high] = RULES.get(number)?.map(usize::from);
