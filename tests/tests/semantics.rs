@@ -3,8 +3,12 @@
 //! `NTRACE_SEMANTICS_CASES` says how many instructions per mode, `NTRACE_SEMANTICS_SEED` where to start.
 #![cfg(target_arch = "x86_64")]
 
+use std::collections::BTreeSet;
+
 use crossing::lockstep::Lab;
-use crossing::semantics::Walk;
+use crossing::oracle::{Generator, vendor};
+use crossing::semantics::{Operand, Space, Walk, skeletons};
+use insn::x86::{Bits, Encoding, Map, Mode, decode};
 
 fn number(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |value| value.parse().expect("a number"))
@@ -34,6 +38,44 @@ fn walk(subject: &str, lab: Lab) {
         }
     }
     assert_eq!((report.wrong, report.wrong_sets), (0, 0), "seed {seed}\n{}", report.examples.join("\n"));
+}
+
+/// Valid instructions by chance are all of forms that the walk knows.
+fn nothing_is_left_out(bits: Bits) {
+    let mode = Mode::new(bits, vendor()).lenient();
+    let key = |space, map, opcode, memory: bool| (space, map, opcode, memory);
+    let forms: BTreeSet<_> = skeletons(mode)
+        .into_iter()
+        .map(|form| key(form.space, form.map, form.opcode, form.operand == Operand::Memory))
+        .collect();
+    let mut seen = BTreeSet::new();
+    for bytes in Generator::new(3, bits).take(300_000) {
+        let Ok(insn) = decode(&bytes, mode) else { continue };
+        let (space, map) = match (insn.encoding(), insn.map()) {
+            (Encoding::Legacy, Map::Amd3DNow) => (Space::Now, 0),
+            (Encoding::Legacy, map) => (Space::Legacy, map as u8),
+            (Encoding::Vex, map) => (Space::Vex, map as u8),
+            (Encoding::Xop, map) => (Space::Xop, map as u8),
+            (Encoding::Evex, map) => (Space::Evex, map as u8),
+            // APX's names for what the walk meets without.
+            _ => continue,
+        };
+        let memory = insn.modrm().is_some() && insn.memory().is_some();
+        let found = key(space, map, insn.opcode(), memory);
+        assert!(forms.contains(&found), "{:02x?} is of no form: {found:x?}", insn.bytes());
+        seen.insert(found);
+    }
+    assert!(seen.len() * 2 > forms.len(), "{} of {} met", seen.len(), forms.len());
+}
+
+#[test]
+fn the_walk_leaves_out_no_64_bit_form() {
+    nothing_is_left_out(Bits::B64);
+}
+
+#[test]
+fn the_walk_leaves_out_no_32_bit_form() {
+    nothing_is_left_out(Bits::B32);
 }
 
 #[test]

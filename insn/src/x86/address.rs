@@ -27,6 +27,8 @@ mod kind {
 
 impl Insn {
     /// The memory operand of modrm or `moffs`, by the registers *before* the instruction.
+    ///
+    /// `bt`, `bts`, `btr` and `btc` with the bit's number in a register reach from there as far as that says.
     pub fn memory(&self) -> Option<Memory> {
         self.memory_of(&self.form())
     }
@@ -147,7 +149,8 @@ impl Insn {
         memory.scale = 1 << (sib >> 6);
     }
     /// Memory operands that no modrm encodes: string elements, stack pushes and pops, `maskmov`, `xlat`.
-    /// At most two; a stack access has its address *before* the instruction as displacement from rsp.
+    /// At most two; a stack access has its address *before* the instruction as displacement from rsp. Of rax, the index of
+    /// `xlat`, only al counts; the address of `clzero` is rounded down to its size.
     pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
         self.implicit_memory_of(&self.form())
     }

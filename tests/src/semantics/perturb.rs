@@ -184,3 +184,75 @@ fn hex(value: &[u8; WIDEST]) -> String {
     let len = value.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
     value[..len].iter().rev().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use insn::x86::{Insn, decode};
+
+    use super::super::extent::extents;
+    use super::*;
+    use crate::lockstep::Lab;
+
+    /// What is found wrong of an instruction with these sets, from several states; rbx leads into the data.
+    fn found(bytes: &[u8], spoil: impl Fn(&mut Effects, &mut Vec<Extent>)) -> Vec<String> {
+        let mut lab = Lab::x86_64();
+        let insn: Insn = decode(bytes, lab.mode()).expect("an instruction");
+        let mut rng = Random::new(1);
+        let mut out = Vec::new();
+        for _ in 0..8 {
+            let mut state = lab.random_state(&mut rng);
+            state.regs.rbx = state.layout.data + 64;
+            let (mut effects, mut extents) = (insn.effects(), extents(&insn, &state));
+            spoil(&mut effects, &mut extents);
+            let end = lab.in_place(&insn, &state).expect("the child lives");
+            let first = Run { before: &state, end: &end };
+            out.extend(unwritten(&insn, &effects, &first, &extents));
+            let other = unread_changed(&insn, &effects, &state, &extents, &mut rng);
+            let other_end = lab.in_place(&insn, &other).expect("the child lives");
+            out.extend(unread_matters(&insn, &effects, &first, &Run { before: &other, end: &other_end }));
+        }
+        out
+    }
+
+    // adc [rbx], rcx
+    const ADD_CARRY: &[u8] = &[0x48, 0x11, 0x0b];
+
+    #[test]
+    fn sets_that_hold_are_not_found_wrong() {
+        assert_eq!(found(ADD_CARRY, |_, _| ()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_register_missing_from_either_set_is_found() {
+        assert!(!found(ADD_CARRY, |effects, _| effects.reads = effects.reads.without(Reg::RCX)).is_empty());
+        // imul rax, rcx
+        let multiply = [0x48, 0x0f, 0xaf, 0xc1];
+        assert!(!found(&multiply, |effects, _| effects.writes = effects.writes.without(Reg::RAX)).is_empty());
+        // divps xmm0, xmm1
+        let divide = [0x0f, 0x5e, 0xc1];
+        assert!(!found(&divide, |effects, _| effects.reads = effects.reads.without(Reg::MXCSR)).is_empty());
+        assert!(!found(&divide, |effects, _| effects.writes = effects.writes.without(Reg::vector(0))).is_empty());
+    }
+
+    #[test]
+    fn a_flag_missing_from_either_set_is_found() {
+        assert!(!found(ADD_CARRY, |effects, _| effects.flags_read = Flags::EMPTY).is_empty());
+        let without_sign = Flags::from_bits(Flags::STATUS.bits() & !Flags::SF.bits());
+        assert!(!found(ADD_CARRY, |effects, _| effects.flags_written = without_sign).is_empty());
+    }
+
+    #[test]
+    fn a_byte_of_memory_too_few_is_found() {
+        assert!(!found(ADD_CARRY, |_, extents| extents.iter_mut().for_each(|extent| extent.len -= 1)).is_empty());
+        // mov rax, [rbx]
+        let load = [0x48, 0x8b, 0x03];
+        assert!(!found(&load, |_, extents| extents.iter_mut().for_each(|extent| extent.len -= 1)).is_empty());
+    }
+
+    #[test]
+    fn a_destination_that_may_survive_and_is_not_read_is_found() {
+        // cmovo rax, rcx
+        let move_on_overflow = [0x48, 0x0f, 0x40, 0xc1];
+        assert!(!found(&move_on_overflow, |effects, _| effects.reads = effects.reads.without(Reg::RAX)).is_empty());
+    }
+}
