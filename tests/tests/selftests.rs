@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crossing::selftests::{SELFTESTS, Selftest, Sites, Source, deviation, difference, results};
-use crossing::whole::{count_everything, hits_in_all, run_within};
+use crossing::whole::{all, count_everything, hits_in_all, run_within};
 use crossing::{figure, skip};
 
 /// Bytes of output, of the counts too, after which a run is taken to have no end.
@@ -26,8 +26,7 @@ fn run_all(bits: u32) {
         Ok(source) => source,
         Err(reason) => return skip("selftests", reason),
     };
-    let all = std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "all");
-    let tests = SELFTESTS.iter().filter(|test| test.bits.contains(&bits) && (all || !test.long));
+    let tests = SELFTESTS.iter().filter(|test| test.bits.contains(&bits) && (all() || !test.long));
     let differences: Vec<String> = tests.filter_map(|test| compare(&source, test, bits).err()).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
 }

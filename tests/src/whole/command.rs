@@ -53,6 +53,11 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
     (String::from_utf8_lossy(&bytes).into_owned(), status)
 }
 
+/// Whether the long runs are wanted, too: the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
+pub fn all() -> bool {
+    std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "all")
+}
+
 /// `ntrace count` with a site on every instruction of a program, to which the caller adds; the counts go to `counts`.
 pub fn count_everything(counts: &Path) -> Command {
     let mut command = Command::new(ntrace());
