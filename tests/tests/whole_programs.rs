@@ -1,12 +1,12 @@
 //! Real programs with a site on every instruction, libraries and the loader included, do what they do undisturbed.
 #![cfg(target_arch = "x86_64")]
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crossing::skip;
-use crossing::whole::{ntrace, record, run, run_silently};
+use crossing::debuggee::build_go;
+use crossing::whole::{all, count_everything, hits_in_all, run};
+use crossing::{figure, skip};
 
 /// Programs of any Debian with an output that depends on nothing but their arguments; they run a few 100,000 instructions each.
 const SHORT: &[&[&str]] = &[
@@ -16,9 +16,12 @@ const SHORT: &[&[&str]] = &[
     &["/bin/ls", "/usr/lib/os-release", "/nowhere"],
     &["/bin/sh", "-c", "for i in 1 2; do /bin/echo $i | /bin/cat; done; exit 7"],
     &["/bin/sh", "-c", "trap 'echo caught' USR1; kill -USR1 $$; (exit 3); echo $?; kill -TERM $$"],
+    // Its interpreter and its compiler have sites, the code that it makes has none: what is written while the program runs is
+    // no instruction of a file.
+    &["/usr/bin/luajit", "-e", "local s = 0 for i = 1, 300 do s = s + i % 7 end print(s)"],
 ];
 
-/// Longer ones, run where the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
+/// Longer ones, half a million to some ten million instructions, run where the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
 const LONG: &[&[&str]] = &[
     &["/usr/bin/sort", "/etc/services"],
     &["/usr/bin/sha256sum", "/etc/services"],
@@ -32,74 +35,55 @@ const LONG: &[&[&str]] = &[
         "$SIG{ALRM} = sub { print qq(alarm\\n) }; kill ALRM => $$; print join q( ), map { $_ ** 2 } 1 .. 9",
     ],
     &["/usr/bin/git", "--version"],
+    &[
+        "/usr/bin/sqlite3",
+        ":memory:",
+        "create table t(a, b); insert into t values(1, 2), (3, 4); select sum(a * b) from t;",
+    ],
+    &["/usr/bin/xz", "-c", "/etc/passwd"],
     &["/usr/bin/openssl", "dgst", "-sha256", "/etc/services"],
     &["/usr/bin/python3", "-I", "-S", "-c", "print(sum(i * i for i in range(1000)))"],
-    &["/usr/bin/xz", "-c", "/etc/passwd"],
 ];
 
 #[test]
 fn output_and_status_equal_the_undisturbed_run_with_a_site_on_every_instruction() {
-    let all = std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "all");
-    let mut differences = Vec::new();
-    for words in SHORT.iter().chain(if all { LONG } else { &[] }) {
-        let [program, arguments @ ..] = words else { continue };
-        if !Path::new(program).exists() {
-            skip("whole_programs", format_args!("{program} is not installed"));
-            continue;
-        }
-        let alone = run(Command::new(program).args(arguments));
-        let traced = run(Command::new(ntrace())
-            .args(["count", "--every-instruction", "-o", "/dev/null", "--", program])
-            .args(arguments));
-        if alone != traced {
-            differences.push(format!("{words:?}\nalone:  {alone:?}\ntraced: {traced:?}"));
-        }
-    }
+    let differences: Vec<String> = SHORT.iter().filter_map(|words| difference(words)).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
 }
 
 #[test]
-fn hits_equal_the_instructions_that_a_single_step_run_meets() {
-    let arguments = ["a", "b"];
-    let recording = record("/bin/echo", &arguments);
-    assert!(recording.total() > 10_000, "only {} instructions recorded", recording.total());
+fn longer_programs_too() {
+    if !all() {
+        return skip("longer_programs_too", "NTRACE_WHOLE_PROGRAMS is not all");
+    }
+    let differences: Vec<String> = LONG.iter().filter_map(|words| difference(words)).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+#[test]
+fn goroutines_with_their_scheduler_and_collector_run_as_if_alone() {
+    if !all() {
+        return skip("goroutines", "NTRACE_WHOLE_PROGRAMS is not all");
+    }
+    match build_go("goroutines.go") {
+        Ok((_directory, program)) => assert_eq!(difference(&[program.to_str().expect("a path of text")]), None),
+        Err(reason) => skip("goroutines", reason),
+    }
+}
+
+/// What differs between a program alone and with a site everywhere.
+fn difference(words: &[&str]) -> Option<String> {
+    let (program, arguments) = words.split_first()?;
+    if !Path::new(program).exists() {
+        skip("whole_programs", format_args!("{program} is not installed"));
+        return None;
+    }
+    let alone = run(Command::new(program).args(arguments));
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
-    run_silently(
-        Command::new("setarch")
-            .args(["x86_64", "-R"])
-            .arg(ntrace())
-            .args(["count", "--every-instruction", "--format", "json", "-o"])
-            .arg(counts.path())
-            .args(["--", "/bin/echo"])
-            .args(arguments),
-    );
-    let text = std::fs::read_to_string(counts.path()).expect("the counts");
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let hits: HashMap<(PathBuf, u64), u64> = json["counts"]
-        .as_array()
-        .expect("counts")
-        .iter()
-        .map(|row| {
-            let module = PathBuf::from(row["module"].as_str().expect("a module"));
-            let address = row["address"].as_str().expect("an address").trim_start_matches("0x");
-            let address = u64::from_str_radix(address, 16).expect("hexadecimal");
-            ((module, address), row["hits"].as_u64().expect("hits"))
-        })
-        .collect();
-    let mut differences: Vec<String> = recording
-        .counts
-        .iter()
-        .filter(|(place, count)| hits.get(place) != Some(count))
-        .map(|((file, address), count)| {
-            let hit = hits.get(&(file.clone(), *address)).copied().unwrap_or(0);
-            format!("{}+{address:#x}: {count} executions, {hit} hits", file.display())
-        })
-        .collect();
-    differences.extend(
-        hits.iter()
-            .filter(|(place, _)| !recording.counts.contains_key(place))
-            .map(|((file, address), hit)| format!("{}+{address:#x}: no execution, {hit} hits", file.display())),
-    );
-    differences.sort_unstable();
-    assert!(differences.is_empty(), "{} places differ:\n{}", differences.len(), differences.join("\n"));
+    let traced = run(count_everything(counts.path()).args(["--", program]).args(arguments));
+    if alone != traced {
+        return Some(format!("{words:?}\nalone:  {alone:?}\ntraced: {traced:?}"));
+    }
+    figure("programs", program, hits_in_all(counts.path()));
+    None
 }
