@@ -174,7 +174,8 @@ impl Probe {
             }
         }
         // A known deviation: address and opcode of the last x87 instruction are those of the copy.
-        if let Some(place) = self.place(state.fip()) {
+        let offset = u8::try_from(state.fip().wrapping_sub(self.at)).ok();
+        if let Some(place) = offset.and_then(|offset| self.code?.original(offset)) {
             state.set_fip(place.pc);
             if let Some(modrm) = self.modrm {
                 state.set_fop_modrm(modrm);
