@@ -53,7 +53,7 @@ fn compare(source: &Source, test: &Selftest, bits: u32) -> Result<(), String> {
         command.arg("--no-follow");
     }
     let (traced_output, traced_status) = run_within(LIMIT, command.arg("--").arg(&program));
-    figure("selftests", &name, hits_in_all(counts.path()));
+    figure("selftests", &name, format_args!("hits={}", hits_in_all(counts.path())));
 
     let (alone, traced) = difference(&results(&output), &results(&traced_output));
     let (mut allowed, mut expected) = ((&[][..], &[][..]), status.to_string());

@@ -30,7 +30,7 @@ const LONG: &[&[&str]] = &[
 fn hits_equal_the_executions_that_a_hardware_trace_has() {
     for words in SHORT.iter().chain(if all() { LONG } else { &[] }) {
         if Path::new(words[0]).exists() {
-            compare(words[0], words);
+            compare(words[0].rsplit('/').next().unwrap_or_default(), words);
         } else {
             skip("whole_counts", format_args!("{} is not installed", words[0]));
         }
@@ -72,7 +72,7 @@ fn compare(name: &str, words: &[&str]) {
         })
         .collect();
     assert!(differences.is_empty(), "{words:?}: {} places differ:\n{}", differences.len(), differences.join("\n"));
-    figure("traces", name, recording.total());
+    figure("programs", name, format_args!("hits={0} recorded={0}", recording.total()));
 }
 
 /// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them.

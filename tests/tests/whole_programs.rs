@@ -84,6 +84,7 @@ fn difference(words: &[&str]) -> Option<String> {
     if alone != traced {
         return Some(format!("{words:?}\nalone:  {alone:?}\ntraced: {traced:?}"));
     }
-    figure("programs", program, hits_in_all(counts.path()));
+    let name = Path::new(program).file_name().unwrap_or_default();
+    figure("programs", &name.to_string_lossy(), format_args!("hits={}", hits_in_all(counts.path())));
     None
 }

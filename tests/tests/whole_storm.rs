@@ -23,7 +23,7 @@ fn a_storm_of_signals_forks_and_execs_in_eight_threads_runs_as_if_alone() {
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
     let traced = run(count_everything(counts.path()).arg("--").arg(program.path()).arg(rounds));
     assert_eq!(traced, plain);
-    figure("programs", "storm", hits_in_all(counts.path()));
+    figure("programs", "storm", format_args!("hits={}", hits_in_all(counts.path())));
 }
 
 /// So many batches at once, of so many sites each.
@@ -101,8 +101,7 @@ fn sites_that_come_and_go_all_over_a_storm_change_nothing_and_leave_nothing_behi
     while session.wait().expect("an event").is_some() {}
     assert_eq!((text, EventKind::Exited(0)), (plain, plain_end));
     assert!(hits > 1000, "only {hits} hits");
-    figure("storm", "sites", inserted);
-    figure("storm", "hits", hits);
+    figure("programs", "storm, sites come and go", format_args!("hits={hits} inserted={inserted}"));
 }
 
 /// The executable mappings of files, and what is in them.
