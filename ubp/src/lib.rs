@@ -57,6 +57,8 @@ pub mod core;
 #[cfg(feature = "std")]
 mod address;
 #[cfg(feature = "std")]
+mod backend;
+#[cfg(feature = "std")]
 mod breakpoint;
 #[cfg(feature = "std")]
 mod error;

@@ -2,6 +2,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
+use crate::backend::Backend;
 use crate::ptrace::Tracer;
 use crate::{
     Address, Breakpoint, BreakpointId, Event, InsertError, Pid, Process, Registers, Result, Signal, Spec, Tid,
@@ -46,7 +47,7 @@ pub struct Stdio {
 /// back, every thread where it would be without breakpoints.
 #[derive(Debug)]
 pub struct Session {
-    tracer: Tracer,
+    backend: Box<dyn Backend>,
     /// Only the thread that attached may use ptrace.
     not_send: PhantomData<*const ()>,
 }
@@ -60,12 +61,12 @@ impl Session {
         Session::with_options(Options::default())
     }
 
-    /// A session without debuggees.
+    /// A session without debuggees, over ptrace(2).
     ///
     /// # Errors
     /// As [`Session::new`].
     pub fn with_options(options: Options) -> Result<Session> {
-        Ok(Session { tracer: Tracer::new(options)?, not_send: PhantomData })
+        Ok(Session { backend: Box::new(Tracer::new(options)?), not_send: PhantomData })
     }
 
     /// Starts a program. It is held at its first instruction: insert breakpoints, then resume [`Pid::leader`].
@@ -74,12 +75,12 @@ impl Session {
     /// # Errors
     /// [`Error::Spawn`](crate::Error::Spawn) where the program cannot be executed.
     pub fn spawn(&mut self, command: Command) -> Result<Pid> {
-        self.tracer.spawn(command)
+        self.backend.spawn(command)
     }
 
     /// The pipes of a program started by [`Session::spawn`], once.
     pub fn take_stdio(&mut self, pid: Pid) -> Stdio {
-        self.tracer.take_stdio(pid)
+        self.backend.take_stdio(pid)
     }
 
     /// Takes hold of all threads of a running process, without stopping it.
@@ -87,7 +88,7 @@ impl Session {
     /// # Errors
     /// No such process, no permission, or traced by another already.
     pub fn attach(&mut self, pid: Pid) -> Result<Pid> {
-        self.tracer.attach(pid)
+        self.backend.attach(pid)
     }
 
     /// Lets a process go: original bytes back, threads out of the slots, storage unmapped, held threads run.
@@ -95,7 +96,7 @@ impl Session {
     /// # Errors
     /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) where the process is not of this session.
     pub fn detach(&mut self, pid: Pid) -> Result<()> {
-        self.tracer.detach(pid)
+        self.backend.detach(pid)
     }
 
     /// Waits for the next event. `None`: no debuggee is left. It waits for ever where all threads are held.
@@ -103,7 +104,7 @@ impl Session {
     /// # Errors
     /// A system call failed in a way that the end of the debuggee does not explain.
     pub fn wait(&mut self) -> Result<Option<Event>> {
-        self.tracer.next_event(true)
+        self.backend.next_event(true)
     }
 
     /// The next event, if there is one now. Breakpoints that only count are served by this, too: call it whenever the session's
@@ -112,7 +113,7 @@ impl Session {
     /// # Errors
     /// As [`Session::wait`].
     pub fn poll(&mut self) -> Result<Option<Event>> {
-        self.tracer.next_event(false)
+        self.backend.next_event(false)
     }
 
     /// Lets the thread of an event go on: over the breakpoint, with the signal delivered.
@@ -120,7 +121,7 @@ impl Session {
     /// # Errors
     /// [`Error::NoSuchThread`](crate::Error::NoSuchThread), [`Error::NotHeld`](crate::Error::NotHeld).
     pub fn resume(&mut self, tid: Tid) -> Result<()> {
-        self.tracer.resume(tid)
+        self.backend.resume(tid)
     }
 
     /// Lets the thread of an event go on, with `signal` delivered in place of the one that was reported.
@@ -128,7 +129,7 @@ impl Session {
     /// # Errors
     /// As [`Session::resume`].
     pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
-        self.tracer.resume_with(tid, signal)
+        self.backend.resume_with(tid, signal)
     }
 
     /// Stops every running thread of a process; each comes with
@@ -138,17 +139,17 @@ impl Session {
     /// # Errors
     /// No such process.
     pub fn interrupt(&mut self, pid: Pid) -> Result<()> {
-        self.tracer.interrupt(pid)
+        self.backend.interrupt(pid)
     }
 
     /// A process of this session.
     pub fn process(&self, pid: Pid) -> Option<&Process> {
-        self.tracer.process(pid)
+        self.backend.process(pid)
     }
 
     /// The processes of this session.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
-        self.tracer.processes()
+        self.backend.processes()
     }
 
     /// Inserts breakpoints; the process may run. Answers stand in the order of `specs`. Several at one address share the site.
@@ -156,7 +157,7 @@ impl Session {
     /// # Errors
     /// The process is gone; what concerns one breakpoint stands in its answer.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
-        self.tracer.insert(pid, specs)
+        self.backend.insert(pid, specs)
     }
 
     /// Removes breakpoints; the process may run. Unknown ids are passed over.
@@ -164,18 +165,18 @@ impl Session {
     /// # Errors
     /// The process is gone.
     pub fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
-        self.tracer.remove(pid, ids)
+        self.backend.remove(pid, ids)
     }
 
     /// A breakpoint of a process. Those of a program that another took the place of are inactive; those of a process that ended
     /// can be had until the next [`Session::wait`] or [`Session::poll`] after the event that told of the end.
     pub fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
-        self.tracer.breakpoint(pid, id)
+        self.backend.breakpoint(pid, id)
     }
 
     /// All breakpoints of a process, oldest first.
     pub fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = &Breakpoint> {
-        self.tracer.breakpoints(pid)
+        self.backend.breakpoints(pid)
     }
 
     /// The registers of a held thread.
@@ -183,7 +184,7 @@ impl Session {
     /// # Errors
     /// The thread is not held, or gone.
     pub fn registers(&mut self, tid: Tid) -> Result<Registers> {
-        self.tracer.registers(tid)
+        self.backend.registers(tid)
     }
 
     /// Sets the registers of a held thread.
@@ -191,7 +192,7 @@ impl Session {
     /// # Errors
     /// The thread is not held, or gone.
     pub fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
-        self.tracer.set_registers(tid, registers)
+        self.backend.set_registers(tid, registers)
     }
 
     /// Reads memory as the program would without breakpoints. Returns the bytes read, less than asked for at the end of what is
@@ -200,7 +201,7 @@ impl Session {
     /// # Errors
     /// Nothing can be read at `address`.
     pub fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
-        self.tracer.read_memory(pid, address, buffer)
+        self.backend.read_memory(pid, address, buffer)
     }
 
     /// Writes memory; breakpoints there stay.
@@ -208,7 +209,7 @@ impl Session {
     /// # Errors
     /// Not all bytes could be written.
     pub fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
-        self.tracer.write_memory(pid, address, bytes)
+        self.backend.write_memory(pid, address, bytes)
     }
 
     /// Runs a function in a held thread, by the C calling convention, and puts everything back. Breakpoints it runs into are
@@ -217,7 +218,7 @@ impl Session {
     /// # Errors
     /// The thread is not held; [`Error::Call`](crate::Error::Call) where the function faults.
     pub fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
-        self.tracer.call(tid, function, args)
+        self.backend.call(tid, function, args)
     }
 }
 
@@ -226,6 +227,6 @@ impl Session {
 /// The first use installs a handler for `SIGCHLD` that calls on to the one before it.
 impl AsFd for Session {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.tracer.as_fd()
+        self.backend.as_fd()
     }
 }

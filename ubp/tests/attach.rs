@@ -279,13 +279,19 @@ fn no_signal_of_a_storm_is_lost_or_changed_by_attaching_and_detaching() {
     let (mut child, mut out) = start(&program, &["storm"]);
     let pid = Pid(child.id() as i32);
     assert_eq!(line(&mut out), "ready\n");
-    for _ in 0..20 {
-        let mut session = Session::with_options(quiet()).unwrap();
+    for round in 0..20 {
+        let mut options = quiet();
+        options.signals = round % 2 == 1;
+        let mut session = Session::with_options(options).unwrap();
         session.attach(pid).unwrap();
         let specs = specs(&session, pid, &program, &["busy", "on_number", "main", "sender"]);
         let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
-        while session.breakpoint(pid, ids[0]).unwrap().hits() < 3 {
+        while !options.signals && session.breakpoint(pid, ids[0]).unwrap().hits() < 3 {
             session.poll().unwrap();
+        }
+        if options.signals {
+            // Let go with a signal that is held, while the other thread runs.
+            assert!(matches!(session.wait().unwrap().unwrap().kind, EventKind::Signal(_)));
         }
         session.detach(pid).unwrap();
     }

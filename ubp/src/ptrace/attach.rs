@@ -21,7 +21,7 @@ pub(super) const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
 pub(super) const EXIT_KILL: c_int = libc::PTRACE_O_EXITKILL;
 
 impl Tracer {
-    pub(crate) fn attach(&mut self, pid: Pid) -> Result<Pid> {
+    pub(super) fn attach(&mut self, pid: Pid) -> Result<Pid> {
         let process = exec::read_process(pid)?;
         if self.debuggees.contains_key(&pid) {
             return Err(Error::AlreadyTraced { pid, tracer: Pid(sys::own_pid()) });

@@ -6,7 +6,7 @@ use crate::process::read_maps;
 use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, Pid, Result, Spec};
 
 impl Tracer {
-    pub(crate) fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
+    pub(super) fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         self.shown(pid)?;
         let mut sites: Vec<u64> = specs.iter().map(|spec| spec.address.0).collect();
         sites.sort_unstable();
@@ -98,7 +98,7 @@ impl Tracer {
         Ok(inside.map(|thread| thread.seen).min().unwrap_or(0))
     }
 
-    pub(crate) fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
+    pub(super) fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
         self.shown(pid)?;
         let space = self.space_of_mut(pid)?;
         let mut emptied = Vec::new();
@@ -135,11 +135,11 @@ impl Tracer {
         Ok(())
     }
 
-    pub(crate) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
+    pub(super) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
         self.all_breakpoints(pid).get(id.0 as usize)?.as_ref()
     }
 
-    pub(crate) fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = &Breakpoint> {
+    pub(super) fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = &Breakpoint> {
         self.all_breakpoints(pid).iter().flatten()
     }
 

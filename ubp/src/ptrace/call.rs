@@ -1,8 +1,8 @@
 //! Running a function of the debuggee.
 
-use super::Tracer;
 use super::sys::{self, NT_X86_XSTATE, PTRACE_EVENT_STOP, Report, SI_KERNEL, SigInfo};
 use super::thread::{State, Stop};
+use super::{Tracer, shadow_stack};
 use crate::{Address, Arch, Error, Result, Tid};
 
 /// Bytes below the stack pointer that belong to the function that runs (System V ABI for x86-64, 3.2.2).
@@ -13,7 +13,7 @@ const EXTENDED: usize = 16 << 10;
 const FAULTS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
 impl Tracer {
-    pub(crate) fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
+    pub(super) fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         let thread = self.thread(tid)?;
         if !thread.held || thread.vforking {
             return Err(Error::NotHeld(tid));
@@ -26,6 +26,7 @@ impl Tracer {
         let saved = sys::registers(tid)?;
         let mask = sys::signal_mask(tid)?;
         let mut extended = vec![0; EXTENDED];
+        let ssp = shadow_stack::pointer(tid);
         let length = sys::register_set(tid, NT_X86_XSTATE, &mut extended)?;
         extended.truncate(length);
         let stop = self.thread(tid)?.stop();
@@ -47,6 +48,9 @@ impl Tracer {
         }
         sys::set_register_set(tid, NT_X86_XSTATE, &extended)?;
         sys::set_registers(tid, &saved)?;
+        if let Some(ssp) = ssp {
+            shadow_stack::set_pointer(tid, ssp)?;
+        }
         sys::set_signal_mask(tid, mask)?;
         self.stop_anew(tid, stop, kept)?;
         result
@@ -98,6 +102,7 @@ impl Tracer {
         if sys::write_as_thread(tid, registers.rsp, &stack) != stack.len() {
             return Err(fail);
         }
+        shadow_stack::push(tid, &self.space_of(pid)?.memory, back)?;
         let unblocked = FAULTS.iter().fold(0, |set, &signal| set | crate::Signal(signal).bit());
         sys::set_signal_mask(tid, !unblocked)?;
         sys::set_registers(tid, &registers)?;

@@ -2,13 +2,13 @@
 
 use super::gate::calls;
 use super::sys;
-use super::thread::{State, Stop};
+use super::thread::Stop;
 use super::{Tracer, is_gone};
 use crate::process::read_maps;
-use crate::{Error, Pid, Result, Tid};
+use crate::{Pid, Result, Tid};
 
 impl Tracer {
-    pub(crate) fn detach(&mut self, pid: Pid) -> Result<()> {
+    pub(super) fn detach(&mut self, pid: Pid) -> Result<()> {
         let space = self.debuggee(pid)?.space;
         self.finish_vforks(pid)?;
         if self.debuggees.get(&pid).map(|debuggee| debuggee.space) != Some(space) {
@@ -138,33 +138,10 @@ impl Tracer {
     }
 
     fn let_go(&mut self, tid: Tid) -> Result<()> {
-        let stop = self.thread(tid)?.stop();
-        match stop {
+        self.requeue_signals(tid)?;
+        match self.thread(tid)?.stop() {
             Some(Stop::Signal(info)) => sys::detach(tid, info.signal()),
-            Some(Stop::Moved(info)) => self.detach_with(tid, info),
             _ => sys::detach(tid, 0),
-        }
-    }
-
-    /// Brings a signal back whose stop was used for a system call, then lets the thread go with it.
-    fn detach_with(&mut self, tid: Tid, info: sys::SigInfo) -> Result<()> {
-        let pid = self.thread(tid)?.pid;
-        let blocked = sys::signal_mask(tid)? & crate::Signal(info.signal()).bit() != 0;
-        sys::send(pid.0, tid, info.signal())?;
-        if blocked {
-            return sys::detach(tid, 0);
-        }
-        self.thread_mut(tid)?.state = State::Running;
-        sys::cont(tid, 0)?;
-        match self.report_of(tid)? {
-            sys::Report::Stopped { event: 0, signal } => {
-                if signal == info.signal() {
-                    sys::set_siginfo(tid, &info)?;
-                }
-                sys::detach(tid, signal)
-            }
-            sys::Report::Stopped { .. } => sys::detach(tid, 0),
-            _ => Err(Error::NoSuchThread(tid)),
         }
     }
 }

@@ -6,9 +6,9 @@ use stepping::x86::{Exit, Outcome};
 
 use super::space::{INT3, SlotId, Space};
 use super::status;
-use super::sys::{self, NT_X86_SHSTK, SI_KERNEL, SigInfo};
+use super::sys::{self, SI_KERNEL, SigInfo};
 use super::thread::{Step, Stop};
-use super::{Tracer, slot};
+use super::{Tracer, shadow_stack, slot};
 use crate::core::{Passing, State as EntryState};
 use crate::registers::field;
 use crate::{Condition, EventKind, Operand, Report, Result, Tid};
@@ -256,14 +256,14 @@ impl Tracer {
         };
         let mut raw = sys::registers(tid)?;
         raw.rip = entry.site;
-        let ssp = if status::shadow_stacks() { shadow_stack_pointer(tid) } else { None };
+        let ssp = shadow_stack::pointer(tid);
         let mut registers = ThreadRegisters { raw, ssp };
         match emulate.run(&mut registers, &mut ThreadMemory { tid, space }) {
             Ok(Outcome::Slot) => self.enter(tid, slot, None),
             Ok(outcome) => {
                 sys::set_registers(tid, &registers.raw)?;
                 if let Some(now) = registers.ssp.filter(|_| registers.ssp != ssp) {
-                    sys::set_register_set(tid, NT_X86_SHSTK, &now.to_ne_bytes())?;
+                    shadow_stack::set_pointer(tid, now)?;
                 }
                 match outcome {
                     Outcome::SingleStep => {
@@ -342,9 +342,10 @@ impl Tracer {
             if let (Some(passing), Some(entry)) = (space.passing(step.slot), space.entry(step.slot))
                 && let Exit::StepThenReturnAddress(size) = passing.code().exit
             {
-                let next = entry.site.wrapping_add(entry.bytes().len() as u64).to_le_bytes();
-                let address = next.get(..usize::from(size)).unwrap_or(&next);
-                sys::write_as_thread(tid, registers.rsp, address);
+                let next = entry.site.wrapping_add(entry.bytes().len() as u64);
+                let address = next.to_le_bytes();
+                sys::write_as_thread(tid, registers.rsp, address.get(..usize::from(size)).unwrap_or(&address));
+                shadow_stack::correct(tid, &space.memory, space.slot_address(step.slot), next);
             }
         }
         sys::set_registers(tid, &registers)?;
@@ -390,14 +391,5 @@ impl Tracer {
             _ => self.set_stop(tid, Stop::Moved(info))?,
         }
         self.report_signal(tid, info)
-    }
-}
-
-/// The shadow stack pointer of a thread that has one in use.
-fn shadow_stack_pointer(tid: Tid) -> Option<u64> {
-    let mut raw = [0; 8];
-    match sys::register_set(tid, NT_X86_SHSTK, &mut raw) {
-        Ok(8) => Some(u64::from_ne_bytes(raw)).filter(|&ssp| ssp != 0),
-        _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod attach;
+mod backend;
 mod breakpoints;
 mod call;
 mod children;
@@ -15,7 +16,9 @@ mod memory;
 mod mirror;
 mod notify;
 mod place;
+mod requeue;
 mod resume;
+mod shadow_stack;
 mod signal;
 mod slot;
 mod space;
@@ -100,19 +103,19 @@ impl Tracer {
         })
     }
 
-    pub(crate) fn take_stdio(&mut self, pid: Pid) -> Stdio {
+    fn take_stdio(&mut self, pid: Pid) -> Stdio {
         self.debuggees.get_mut(&pid).map(|debuggee| std::mem::take(&mut debuggee.stdio)).unwrap_or_default()
     }
 
-    pub(crate) fn process(&self, pid: Pid) -> Option<&Process> {
+    fn process(&self, pid: Pid) -> Option<&Process> {
         self.debuggees.get(&pid).filter(|debuggee| !debuggee.silent).map(|debuggee| &debuggee.process)
     }
 
-    pub(crate) fn processes(&self) -> impl Iterator<Item = &Process> {
+    fn processes(&self) -> impl Iterator<Item = &Process> {
         self.debuggees.values().filter(|debuggee| !debuggee.silent).map(|debuggee| &debuggee.process)
     }
 
-    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.notify.as_fd()
     }
 

@@ -1,12 +1,12 @@
 //! Letting threads go on.
 
-use super::sys::{self, SigInfo};
+use super::sys::{self, REAL_TIME, SigInfo};
 use super::thread::{State, Stop};
 use super::{Tracer, is_gone};
 use crate::{Error, Pid, Result, Signal, Tid};
 
 impl Tracer {
-    pub(crate) fn resume(&mut self, tid: Tid) -> Result<()> {
+    pub(super) fn resume(&mut self, tid: Tid) -> Result<()> {
         let thread = self.thread(tid)?;
         let signal = match thread.stop() {
             Some(Stop::Signal(info) | Stop::Moved(info)) => Some(Signal(info.signal())),
@@ -15,7 +15,7 @@ impl Tracer {
         self.resume_with(tid, signal)
     }
 
-    pub(crate) fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+    pub(super) fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         let thread = self.thread_mut(tid)?;
         if !thread.held {
             return Err(Error::NotHeld(tid));
@@ -31,7 +31,7 @@ impl Tracer {
         }
     }
 
-    pub(crate) fn interrupt(&mut self, pid: Pid) -> Result<()> {
+    pub(super) fn interrupt(&mut self, pid: Pid) -> Result<()> {
         self.debuggee(pid)?;
         for tid in self.threads_of(pid) {
             let thread = self.thread_mut(tid)?;
@@ -118,6 +118,8 @@ impl Tracer {
     /// Sends a signal anew that cannot be delivered where the thread is stopped now; its information will be put back.
     pub(super) fn send_anew(&mut self, tid: Tid, info: SigInfo) -> Result<()> {
         let thread = self.thread_mut(tid)?;
+        // Of a standard signal only one can wait.
+        thread.resent.retain(|old| old.signal() != info.signal() || info.signal() >= REAL_TIME);
         thread.resent.push(info);
         let pid = thread.pid;
         sys::send(pid.0, tid, info.signal())

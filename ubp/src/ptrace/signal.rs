@@ -7,7 +7,7 @@ use stepping::x86::Progress;
 use super::Tracer;
 use super::space::SlotId;
 use super::status::{Disposition, Status};
-use super::sys::{self, SI_TKILL, SigInfo, TRAP_TRACE};
+use super::sys::{self, SigInfo, TRAP_TRACE};
 use super::thread::{Interrupted, State, Step, Stop};
 use crate::{EventKind, Result, Signal, Tid};
 
@@ -52,14 +52,10 @@ pub(super) fn restart(registers: &mut user_regs_struct) {
 impl Tracer {
     /// A signal about to be delivered that is none of our traps.
     pub(super) fn on_signal(&mut self, tid: Tid, info: SigInfo) -> Result<()> {
-        if info.code() == SI_TKILL && info.sender() == sys::own_pid() {
-            let resent = &mut self.thread_mut(tid)?.resent;
-            if let Some(at) = resent.iter().position(|old| old.signal() == info.signal()) {
-                let info = resent.remove(at);
-                sys::set_siginfo(tid, &info)?;
-                self.set_stop(tid, Stop::Signal(info))?;
-                return self.arrange(tid, info, false);
-            }
+        if let Some(info) = self.sent_anew(tid, &info)? {
+            sys::set_siginfo(tid, &info)?;
+            self.set_stop(tid, Stop::Signal(info))?;
+            return self.arrange(tid, info, false);
         }
         self.arrange(tid, info, true)
     }

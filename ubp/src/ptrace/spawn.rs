@@ -14,7 +14,7 @@ use super::{Debuggee, Tracer, exec};
 use crate::{Error, Pid, Result, Stdio, Tid};
 
 impl Tracer {
-    pub(crate) fn spawn(&mut self, command: Command) -> Result<Pid> {
+    pub(super) fn spawn(&mut self, command: Command) -> Result<Pid> {
         // The child tells its number and waits to be seized before it executes the program. Meanwhile the standard library waits
         // for it in a thread of its own.
         let (mut from_child, to_parent) = std::io::pipe().map_err(Error::Spawn)?;

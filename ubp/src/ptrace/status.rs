@@ -66,6 +66,11 @@ impl Status {
         }
     }
 
+    /// Whether a signal waits.
+    pub(super) fn is_pending(&self, signal: Signal) -> bool {
+        self.pending & signal.bit() != 0
+    }
+
     /// Whether a signal that an instruction raised waits to be delivered.
     pub(super) fn trap_due(&self) -> bool {
         const RAISED: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];

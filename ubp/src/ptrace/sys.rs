@@ -19,7 +19,7 @@ pub(super) const NT_X86_SHSTK: c_int = 0x204;
 /// `si_code` of a signal that the kernel raises for `int3` (asm-generic/siginfo.h).
 pub(super) const SI_KERNEL: i32 = 0x80;
 /// `si_code` of tgkill(2).
-pub(super) const SI_TKILL: i32 = -6;
+const SI_TKILL: i32 = -6;
 /// `si_code` of a single-step trap.
 pub(super) const TRAP_TRACE: i32 = 2;
 
@@ -153,9 +153,9 @@ impl SigInfo {
     pub(super) fn code(&self) -> i32 {
         self.word(8)
     }
-    /// The sender, of signals that have one.
-    pub(super) fn sender(&self) -> i32 {
-        self.word(16)
+    /// Whether process `pid` sent it by tgkill(2).
+    pub(super) fn is_from(&self, pid: i32) -> bool {
+        self.code() == SI_TKILL && self.word(16) == pid
     }
     pub(super) fn address(&self) -> u64 {
         self.0.get(16..24).and_then(|raw| raw.try_into().ok()).map_or(0, u64::from_ne_bytes)
@@ -202,6 +202,9 @@ pub(super) fn set_register_set(tid: Tid, kind: c_int, bytes: &[u8]) -> Result<()
     let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     ptrace(libc::PTRACE_SETREGSET as c_uint, "PTRACE_SETREGSET", tid, kind as usize, &raw mut part as usize).map(drop)
 }
+
+/// The first signal of which several can wait, as the kernel counts them.
+pub(super) const REAL_TIME: i32 = 32;
 
 /// What a child of this thread has to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::{Event, EventKind, Result, Tid};
 const BATCH: usize = 256;
 
 impl Tracer {
-    pub(crate) fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
+    pub(super) fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
         self.notify.clear();
         if let Some(pid) = self.told.take() {
             self.ended.remove(&pid);
