@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// Count how often threads come to locations
     #[command(after_help = count_help())]
     Count(CountArgs),
+    /// Record every instruction that a program executes, check such a trace, or print it
+    #[command(after_help = record_help())]
+    Record(RecordArgs),
     /// Tell all about one instruction: fields, registers, flow, and how a thread passes a breakpoint on it
     #[command(after_help = explain_help())]
     Explain(ExplainArgs),
@@ -69,6 +72,29 @@ fn count_help() -> String {
            ntrace count -b 'pthread_*' -p 1234        (Ctrl-C prints the counts)\n  \
            ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n\n\
          JSON: one object; total, counts (hits, location, names, module, symbol, offset, address).\n\n{STATUS}"
+    )
+}
+
+fn record_help() -> String {
+    format!(
+        "\
+Every instruction is single-stepped; what is recorded is what the processor did: address, bytes, next address.
+
+Examples:
+  ntrace record -o ls.ntrace -- ls -l
+  ntrace record -o - --registers -p 1234 | zstd >trace.zst        (Ctrl-C ends the trace)
+  ntrace record --check ls.ntrace
+  ntrace record --print ls.ntrace | less
+
+--check compares each step with what the decoder says of its bytes: length, flow and target. A mismatch is reported with
+address, bytes, what was expected and what was seen; exit status 1 on any. FILE may be - in all three.
+
+JSON of --print: one object a line; event (\"step\", \"mapping\", \"started\", \"bits\", \"syscall\", \"signal\", \"exec\", \"exited\",
+\"killed\", \"released\", \"moved\"), tid, pid; of a step pc, bytes, text, next, seen, module, offset, registers.
+
+The format is described in docs/recording.md.
+
+{STATUS}"
     )
 }
 
@@ -150,6 +176,46 @@ pub(crate) struct TraceArgs {
 pub(crate) struct CountArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+}
+
+/// `ntrace record`.
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Write the trace there; - is standard output
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["check", "print"])]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Record the general registers, flags and segment bases before each instruction, too
+    #[arg(long)]
+    pub(crate) registers: bool,
+
+    /// Which threads: all, main, or with -p their numbers, separated by commas
+    #[arg(long, value_name = "WHICH", default_value = "all", value_parser = parse_threads)]
+    pub(crate) threads: record::Threads,
+
+    /// Record the processes that the program forks, too
+    #[arg(long)]
+    pub(crate) follow_forks: bool,
+
+    /// Record this running process
+    #[arg(short, long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pid: Option<u32>,
+
+    /// Compare a trace with what the decoder says of its bytes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "registers", "follow_forks", "pid", "program"])]
+    pub(crate) check: Option<PathBuf>,
+
+    /// Print a trace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "output", "registers", "follow_forks", "pid", "program"])]
+    pub(crate) print: Option<PathBuf>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text, requires = "print")]
+    pub(crate) format: Format,
+
+    /// The program to run, and its arguments
+    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["pid", "check", "print"])]
+    pub(crate) program: Vec<OsString>,
 }
 
 /// `ntrace explain`.
@@ -248,4 +314,16 @@ pub(crate) fn parse_number(text: &str) -> Result<u64, String> {
         None => text.parse(),
     }
     .map_err(|error| format!("{error}"))
+}
+
+/// Reads a choice of threads.
+fn parse_threads(text: &str) -> Result<record::Threads, String> {
+    match text {
+        "all" => Ok(record::Threads::All),
+        "main" => Ok(record::Threads::Main),
+        _ => {
+            let tids = text.split(',').map(|tid| tid.parse().map_err(|error| format!("{tid:?}: {error}")));
+            Ok(record::Threads::These(tids.collect::<Result<_, String>>()?))
+        }
+    }
 }

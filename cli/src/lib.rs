@@ -11,6 +11,7 @@ mod instructions;
 mod location;
 mod output;
 mod process;
+mod recording;
 mod survey;
 mod sweep;
 mod symbols;
@@ -31,6 +32,7 @@ use crate::failure::tell;
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
+        Command::Record(args) => recording::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Survey(args) => survey::run(args),
         Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),

@@ -28,7 +28,7 @@ struct Thread {
 }
 
 /// One instruction that is not what `insn` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mismatch {
     /// The thread.
     pub tid: u32,
@@ -45,7 +45,7 @@ pub struct Mismatch {
 }
 
 /// What is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wrong {
     /// The processor executed what is no instruction.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -52,6 +52,18 @@ impl Control {
         }
         let ready = fds[0].revents().is_some_and(|events| !events.is_empty());
         Ok(if ready { Some(self.read()) } else { None })
+    }
+
+    /// What becomes readable when the front has told something.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+
+    /// What the front has told, if it has.
+    pub(crate) fn take(&mut self) -> Option<Notice> {
+        let mut fds = [PollFd::new(self.pipe.as_fd(), PollFlags::POLLIN)];
+        let found = poll(&mut fds, PollTimeout::ZERO);
+        found.is_ok_and(|found| found > 0).then(|| self.read())
     }
 
     fn read(&mut self) -> Notice {

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use ubp::{Event, EventKind, Pid, Session, Tid};
 
-pub(crate) use self::control::{Control, Notice};
+pub(crate) use self::control::{Control, Notice, send};
 use self::plant::Planter;
-pub(crate) use self::start::{Heritage, start};
+pub(crate) use self::start::{Heritage, command, permission_failure, start, start_failure};
 use crate::failure::{Failure, Result, tell};
 use crate::process::Space;
 

@@ -1,7 +1,7 @@
 //! Starts a program or takes hold of a running one.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -63,16 +63,9 @@ fn mode_of(image: &Image) -> Mode {
 
 impl Watch {
     fn spawn(&mut self, program: &[OsString], heritage: Heritage) -> Result<()> {
-        let Some((name, arguments)) = program.split_first() else { return Err(Failure::usage("no program is named")) };
-        if let Some(path) = which(name) {
-            check(&path)?;
-        }
-        let mut command = Command::new(name);
-        command.args(arguments).process_group(heritage.group);
-        let restore = move || sigprocmask(SigmaskHow::SIG_SETMASK, Some(&heritage.mask), None).map_err(io::Error::from);
-        // SAFETY: sigprocmask is async-signal-safe, and the closure owns what it uses.
-        unsafe { command.pre_exec(restore) };
-        let pid = self.session.spawn(command).map_err(|error| spawn_failure(name, error))?;
+        let command = command(program, heritage)?;
+        let name = command.get_program().to_owned();
+        let pid = self.session.spawn(command).map_err(|error| spawn_failure(&name, error))?;
         self.first = pid;
         let mut space = Space::new(pid);
         let planted = self.planter.update(&mut self.session, &mut space, None);
@@ -130,8 +123,25 @@ impl Watch {
     }
 }
 
+/// The program and its arguments, to be started as if by the shell that started ntrace.
+///
+/// # Errors
+/// Where it is known that it cannot be traced.
+pub(crate) fn command(program: &[OsString], heritage: Heritage) -> Result<Command> {
+    let Some((name, arguments)) = program.split_first() else { return Err(Failure::usage("no program is named")) };
+    if let Some(path) = which(name) {
+        check(&path)?;
+    }
+    let mut command = Command::new(name);
+    command.args(arguments).process_group(heritage.group);
+    let restore = move || sigprocmask(SigmaskHow::SIG_SETMASK, Some(&heritage.mask), None).map_err(io::Error::from);
+    // SAFETY: sigprocmask is async-signal-safe, and the closure owns what it uses.
+    unsafe { command.pre_exec(restore) };
+    Ok(command)
+}
+
 /// The file that a program's name means, as execvp(3) finds it.
-fn which(name: &OsString) -> Option<PathBuf> {
+fn which(name: &OsStr) -> Option<PathBuf> {
     let path = Path::new(name);
     if path.components().count() > 1 || name.to_string_lossy().contains('/') {
         return Some(path.to_path_buf());
@@ -158,7 +168,20 @@ fn is_binary(path: &Path) -> bool {
     read.is_some_and(|read| start[..read].contains(&0) && !start.starts_with(b"#!"))
 }
 
-fn spawn_failure(name: &OsString, error: Error) -> Failure {
+fn spawn_failure(name: &OsStr, error: Error) -> Failure {
+    let shown = name.to_string_lossy();
+    match error {
+        Error::Spawn(source) => start_failure(name, &source),
+        Error::Architecture { .. } => Failure::new(CANNOT_RUN, format!("{shown}: {error}")),
+        Error::NoSuchProcess(_) | Error::NoSuchThread(_) => {
+            start_failure(name, &io::Error::from_raw_os_error(nix::libc::ESRCH))
+        }
+        error => Failure::own(format!("{shown}: {error}")),
+    }
+}
+
+/// Why a program could not be started.
+pub(crate) fn start_failure(name: &OsStr, source: &io::Error) -> Failure {
     let path = which(name);
     let broken = path.as_deref().and_then(|path| match Image::open(path) {
         Err(error @ (ImageError::Corrupt(_) | ImageError::NotElf)) if !path.is_dir() => Some(error.to_string()),
@@ -166,32 +189,31 @@ fn spawn_failure(name: &OsString, error: Error) -> Failure {
     });
     let name = name.to_string_lossy();
     let cannot = |why: String| Failure::new(CANNOT_RUN, format!("{name}: {why}"));
-    match error {
-        Error::Spawn(source) => match source.raw_os_error() {
-            Some(nix::libc::ENOENT) if path.as_deref().is_some_and(Path::exists) => {
-                cannot("its interpreter or dynamic loader does not exist".into())
-            }
-            Some(nix::libc::ENOENT) => Failure::new(NOT_FOUND, format!("{name}: no such program")),
-            Some(nix::libc::EACCES) if path.as_deref().is_some_and(Path::is_dir) => cannot("a directory".into()),
-            Some(nix::libc::EACCES) => cannot(source.to_string()),
-            _ => cannot(broken.unwrap_or_else(|| source.to_string())),
-        },
-        Error::Architecture { .. } => cannot(error.to_string()),
-        // The kernel kills what it cannot map once the old program is gone.
-        Error::NoSuchProcess(_) | Error::NoSuchThread(_) => {
-            cannot(broken.unwrap_or_else(|| "killed by the kernel while it was started".into()))
+    match source.raw_os_error() {
+        Some(nix::libc::ENOENT) if path.as_deref().is_some_and(Path::exists) => {
+            cannot("its interpreter or dynamic loader does not exist".into())
         }
-        error => Failure::own(format!("{name}: {error}")),
+        Some(nix::libc::ENOENT) => Failure::new(NOT_FOUND, format!("{name}: no such program")),
+        Some(nix::libc::EACCES) if path.as_deref().is_some_and(Path::is_dir) => cannot("a directory".into()),
+        Some(nix::libc::EACCES) => cannot(source.to_string()),
+        // The kernel kills what it cannot map once the old program is gone.
+        Some(nix::libc::ESRCH) => cannot(broken.unwrap_or_else(|| "killed by the kernel while it was started".into())),
+        _ => cannot(broken.unwrap_or_else(|| source.to_string())),
     }
 }
 
 fn attach_failure(error: Error) -> Failure {
     match &error {
         Error::NoSuchProcess(_) => Failure::new(NOT_FOUND, error.to_string()),
-        Error::Permission(_) => Failure::new(CANNOT_RUN, format!("{error}: {}", why_not_permitted())),
+        Error::Permission(_) => permission_failure(&error),
         Error::Architecture { .. } | Error::AlreadyTraced { .. } => Failure::new(CANNOT_RUN, error.to_string()),
         _ => Failure::own(error.to_string()),
     }
+}
+
+/// That a process may not be traced, and what would help.
+pub(crate) fn permission_failure(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(CANNOT_RUN, format!("{error}: {}", why_not_permitted()))
 }
 
 fn why_not_permitted() -> String {

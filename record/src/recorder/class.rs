@@ -11,6 +11,8 @@ pub(super) enum Class {
     Syscall,
     /// It pushes the flags, with the trap flag that stepping sets.
     PushFlags,
+    /// It sets the flags, and the kernel believes that the program sets the trap flag.
+    PopFlags,
     /// The instruction behind it may run in the same step.
     WithNext,
 }
@@ -26,6 +28,8 @@ pub(super) fn class(bytes: &[u8], is_64_bit: bool) -> Class {
     match *opcode {
         [0x0f, 0x05 | 0x34, ..] | [0xcd, 0x80, ..] => Class::Syscall,
         [0x9c, ..] => Class::PushFlags,
+        // popf, iret.
+        [0x9d | 0xcf, ..] => Class::PopFlags,
         // pop ss, mov ss.
         [0x17, ..] if !is_64_bit => Class::WithNext,
         [0x8e, modrm, ..] if extension(modrm) == 2 => Class::WithNext,
@@ -48,6 +52,7 @@ mod tests {
             (&[0xcd, 0x80], Class::Syscall, Class::Syscall),
             (&[0xcd, 0x81], Class::Plain, Class::Plain),
             (&[0x66, 0x9c], Class::PushFlags, Class::PushFlags),
+            (&[0x48, 0xcf], Class::PopFlags, Class::Plain),
             (&[0x17], Class::Plain, Class::WithNext),
             (&[0x8e, 0xd0], Class::WithNext, Class::WithNext),
             (&[0x8e, 0xd8], Class::Plain, Class::Plain),

@@ -58,7 +58,6 @@ impl<W: Write> Recorder<W> {
             return Ok(());
         };
         let state = thread.state;
-        let is_trap = signal == libc::SIGTRAP && event == 0;
         if event == EVENT_STOP && state == State::Stepping {
             // The trap of its step is still to come, and must not hit the program.
             return self.go_on(tid);
@@ -68,38 +67,19 @@ impl<W: Write> Recorder<W> {
             let early = self.early.remove(&child);
             self.let_go(child, early.is_some())?;
         }
-        let told = if is_trap && state == State::Stepping { self.last_step(tid) } else { Ok(None) };
-        let own = event != 0 || signal == libc::SIGTRAP | SYSGOOD || is_trap;
-        let signal = match &told {
-            Ok(Some(signal)) => *signal,
-            _ if own => 0,
-            _ => signal,
-        };
+        let told = if event == 0 && signal != libc::SIGTRAP | SYSGOOD { self.last_step(tid, signal) } else { Ok(0) };
         let restored = self.restore_mask(tid);
         let released = self.tell(tid, EventKind::Released);
-        let detached = sys::detach(tid, signal);
+        let detached = sys::detach(tid, *told.as_ref().unwrap_or(&0));
         self.forget(tid);
         alive!("PTRACE_DETACH", tid, detached);
         told.map(drop).and(restored).and(released)
     }
 
-    /// Tells of the step that is done, and returns the signal that the program gets for it.
-    fn last_step(&mut self, tid: u32) -> Result<Option<i32>, RecordError> {
+    /// Tells of the step that is done, and returns the signal that the program gets.
+    fn last_step(&mut self, tid: u32, signal: i32) -> Result<i32, RecordError> {
         let now = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
-        let code = alive!("PTRACE_GETSIGINFO", tid, sys::signal_code(tid));
-        match code {
-            sys::TRAP_TRACE => {
-                let steps_itself = self.steps_itself(tid);
-                self.completed(tid, &now)?;
-                Ok(steps_itself.then_some(libc::SIGTRAP))
-            }
-            libc::SIGTRAP => Ok(None),
-            sys::TRAP_BRKPT if !self.is_int1(tid) => self.stepped_syscall(tid, now).map(|()| None),
-            _ => {
-                self.completed(tid, &now)?;
-                Ok(Some(libc::SIGTRAP))
-            }
-        }
+        Ok(self.done(tid, signal, &now)?.unwrap_or(0))
     }
 
     /// Detaches from a child that is not recorded, at its first stop.

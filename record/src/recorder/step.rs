@@ -15,10 +15,6 @@ use crate::item::{Code, EventKind, Next, Step};
 
 /// The bit of SIGTRAP in a signal mask.
 const TRAP_BIT: u64 = 1 << (libc::SIGTRAP - 1);
-/// `si_code` of the stop before the first instruction of a signal handler (ptrace_notify in kernel/signal.c).
-const HANDLER: i32 = libc::SIGTRAP;
-/// A system call's number of bytes, whichever it is.
-const CALL_LENGTH: u64 = 2;
 
 impl<W: Write> Recorder<W> {
     /// Lets a thread run its next instruction.
@@ -26,19 +22,16 @@ impl<W: Write> Recorder<W> {
         let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
         self.prepare(tid, registers)?;
         let thread = self.thread(tid)?;
-        if thread.before.class == Class::Syscall && !thread.may_restart {
-            thread.state = State::Entering;
+        let enters = thread.before.class == Class::Syscall || thread.may_restart;
+        thread.state = if enters { State::Entering } else { State::Stepping };
+        if enters {
             self.restore_mask(tid)?;
-            alive!("PTRACE_SYSCALL", tid, sys::go_to_syscall(tid));
-            return Ok(());
         }
-        thread.state = State::Stepping;
-        alive!("PTRACE_SINGLESTEP", tid, sys::step(tid, 0));
-        Ok(())
+        self.go_on(tid)
     }
 
     /// Remembers a thread as it is before its next instruction, and tells of code that was not known.
-    fn prepare(&mut self, tid: u32, registers: user_regs_struct) -> Result<(), RecordError> {
+    pub(super) fn prepare(&mut self, tid: u32, registers: user_regs_struct) -> Result<(), RecordError> {
         let bits = thread::bits(&registers);
         let thread = self.thread(tid)?;
         let pid = thread.pid;
@@ -68,83 +61,72 @@ impl<W: Write> Recorder<W> {
 
     /// A stop by a signal: a step is done, or the program gets one.
     pub(super) fn signal(&mut self, tid: u32, signal: i32) -> Result<(), RecordError> {
-        let code = alive!("PTRACE_GETSIGINFO", tid, sys::signal_code(tid));
         let now = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
-        let thread = self.thread(tid)?;
-        let is_stepping = thread.state == State::Stepping;
-        let has_moved = now.rip != thread.before.registers.rip;
-        match (signal, code) {
-            (libc::SIGTRAP, HANDLER) if is_stepping => {
-                thread.may_restart = false;
-                self.look_at_mask(tid)?;
-                self.resume(tid)
-            }
-            (libc::SIGTRAP, TRAP_TRACE) if is_stepping => {
-                let steps_itself = self.steps_itself(tid);
-                self.completed(tid, &now)?;
-                self.thread(tid)?.may_restart = false;
-                if steps_itself { self.deliver(tid, signal, true, now) } else { self.resume(tid) }
-            }
-            (libc::SIGTRAP, TRAP_BRKPT) if is_stepping && !self.is_int1(tid) => {
-                self.stepped_syscall(tid, now)?;
-                self.resume(tid)
-            }
-            _ => {
-                let is_fault = is_fault(signal, code);
-                // `int3` and `int1` are behind themselves; a fault behind an unseen instruction is that of the next one.
-                if is_stepping && is_fault && has_moved {
-                    self.completed(tid, &now)?;
-                }
-                if is_stepping && is_fault && (!has_moved || signal != libc::SIGTRAP) {
-                    self.prepare(tid, now)?;
-                    self.unfinished(tid)?;
-                }
-                self.deliver(tid, signal, is_fault, now)
-            }
+        match self.done(tid, signal, &now)? {
+            Some(signal) => self.deliver(tid, signal, now),
+            None if self.thread(tid)?.before.class == Class::PopFlags => self.forget_stepping(tid),
+            None => self.resume(tid),
         }
     }
 
-    /// Gives the program a signal, and stops at its handler's first instruction, if there is one.
-    fn deliver(&mut self, tid: u32, signal: i32, fault: bool, now: user_regs_struct) -> Result<(), RecordError> {
-        self.tell(tid, EventKind::Signal { number: signal as u32, fault })?;
-        self.prepare(tid, now)?;
+    /// Tells what a thread that is stopped by a signal has done, and returns the signal that the program is to get.
+    pub(super) fn done(&mut self, tid: u32, signal: i32, now: &user_regs_struct) -> Result<Option<i32>, RecordError> {
+        let code = alive!("PTRACE_GETSIGINFO", tid, sys::signal_code(tid));
+        let thread = self.thread(tid)?;
+        let before = thread.before;
+        let is_stepping = thread.state == State::Stepping;
+        let has_moved = now.rip != before.registers.rip;
+        let steps_itself = before.registers.eflags & TF != 0;
+        match (signal, code) {
+            (libc::SIGTRAP, TRAP_TRACE) if is_stepping => {
+                self.completed(tid, now)?;
+                if !steps_itself {
+                    return Ok(None);
+                }
+                self.tell(tid, EventKind::Signal { number: signal as u32, fault: true })?;
+            }
+            // The kernel was entered in a way that the recorder does not know.
+            (libc::SIGTRAP, TRAP_BRKPT) if is_stepping && !is_int1(before.code) => {
+                self.completed(tid, now)?;
+                return Ok(None);
+            }
+            _ => {
+                let fault = is_fault(signal, code);
+                // `int3` and `int1` are behind themselves; a fault behind an unseen instruction is that of the next one.
+                if is_stepping && fault && has_moved {
+                    self.completed(tid, now)?;
+                }
+                if is_stepping && fault && (!has_moved || signal != libc::SIGTRAP) {
+                    self.prepare(tid, *now)?;
+                    self.unfinished(tid)?;
+                }
+                self.tell(tid, EventKind::Signal { number: signal as u32, fault })?;
+                // The kernel takes the flag that it has set before `popf` for the program's.
+                if !has_moved && before.class == Class::PopFlags && !steps_itself && now.eflags & TF != 0 {
+                    alive!("PTRACE_POKEUSER", tid, sys::set_flags(tid, now.eflags & !TF));
+                }
+            }
+        }
+        Ok(Some(signal))
+    }
+
+    /// Gives the program a signal, and stops before it runs anything: at its handler's first instruction, if there is one.
+    fn deliver(&mut self, tid: u32, signal: i32, now: user_regs_struct) -> Result<(), RecordError> {
         self.restore_mask(tid)?;
-        self.thread(tid)?.state = State::Stepping;
-        alive!("PTRACE_SINGLESTEP", tid, sys::step(tid, signal));
+        let thread = self.thread(tid)?;
+        thread.before.registers = now;
+        thread.state = State::Asked;
+        alive!("PTRACE_INTERRUPT", tid, sys::interrupt(tid));
+        alive!("PTRACE_CONT", tid, sys::cont(tid, signal));
         Ok(())
     }
 
-    pub(super) fn is_int1(&self, tid: u32) -> bool {
-        let code = self.threads.get(&tid).map(|thread| thread.before.code).unwrap_or_default();
-        decode(code.bytes(), Mode::new(Bits::B64, Vendor::Amd)).is_ok_and(|insn| insn.opcode() == 0xf1)
-    }
-
-    /// The thread has left a system call that it entered by a single step: one that was restarted, or that began just as a signal
-    /// without a handler was given.
-    pub(super) fn stepped_syscall(&mut self, tid: u32, now: user_regs_struct) -> Result<(), RecordError> {
-        let thread = self.thread(tid)?;
-        let (pc, class, may_restart) = (thread.before.registers.rip, thread.before.class, thread.may_restart);
-        if class != Class::Syscall && may_restart && now.rip == pc {
-            self.tell(tid, EventKind::Moved)?;
-            let mut before = self.thread(tid)?.before.registers;
-            before.rip = pc.wrapping_sub(CALL_LENGTH);
-            self.prepare(tid, before)?;
-        } else if class != Class::Syscall && now.rip == pc {
-            // The report of a call that was left before.
-            return Ok(());
-        }
-        self.tell(tid, EventKind::Syscall(now.orig_rax))?;
-        self.completed(tid, &now)?;
-        self.hide_flag(tid, &now)?;
-        self.left_syscall(tid, &now)
-    }
-
-    /// `syscall` leaves the flags in r11, with the trap flag that stepping sets.
-    fn hide_flag(&mut self, tid: u32, now: &user_regs_struct) -> Result<(), RecordError> {
-        let is_64_bit = thread::bits(now) == Some(Bits::B64);
-        if is_64_bit && now.r11 & TF != 0 && now.r11 & !TF == now.eflags & !TF && !self.steps_itself(tid) {
-            alive!("PTRACE_POKEUSER", tid, sys::set_r11(tid, now.r11 & !TF));
-        }
+    /// Lets the kernel forget that the thread was stepped: behind `popf` it would take the trap flag that it sets for the program's
+    /// own (enable_single_step in arch/x86/kernel/step.c).
+    fn forget_stepping(&mut self, tid: u32) -> Result<(), RecordError> {
+        self.thread(tid)?.state = State::Asked;
+        alive!("PTRACE_INTERRUPT", tid, sys::interrupt(tid));
+        alive!("PTRACE_CONT", tid, sys::cont(tid, 0));
         Ok(())
     }
 
@@ -233,6 +215,10 @@ impl<W: Write> Recorder<W> {
         }
         Ok(())
     }
+}
+
+fn is_int1(code: Code) -> bool {
+    decode(code.bytes(), Mode::new(Bits::B64, Vendor::Amd)).is_ok_and(|insn| insn.opcode() == 0xf1)
 }
 
 /// Whether the instruction at hand raised the signal.

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::error::RecordError;
 use super::process::{self, Process};
 use super::sys::{self, EVENT_STOP, Report, SYSGOOD};
-use super::thread::{State, TF};
+use super::thread::State;
 use super::{Ended, Recorder, Threads, alive};
 use crate::item::EventKind;
 
@@ -15,6 +15,9 @@ const MAPPING_64: [u64; 7] = [9, 10, 11, 25, 30, 67, 329];
 const MAPPING_32: [u64; 8] = [90, 91, 117, 125, 163, 192, 380, 397];
 /// What a system call that a signal interrupted returns, to be restarted (linux/errno.h).
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
+
+/// Bytes of every instruction that makes a system call, as the kernel reckons.
+const CALL_LENGTH: u64 = 2;
 
 impl<W: Write> Recorder<W> {
     /// Takes a report, and lets the thread go on.
@@ -75,6 +78,14 @@ impl<W: Write> Recorder<W> {
         match thread.state {
             State::Entering => {
                 thread.state = State::InCall;
+                if std::mem::take(&mut thread.may_restart) {
+                    // The kernel has set the thread back to the call.
+                    let mut at_call = registers;
+                    at_call.rip = registers.rip.wrapping_sub(CALL_LENGTH);
+                    self.tell(tid, EventKind::Moved)?;
+                    self.prepare(tid, at_call)?;
+                }
+                let thread = self.thread(tid)?;
                 let pid = thread.pid;
                 let is_64_bit = thread.bits == Some(Some(insn::x86::Bits::B64));
                 let number = registers.orig_rax;
@@ -105,10 +116,7 @@ impl<W: Write> Recorder<W> {
             _ => i64::from(registers.rax as i32),
         };
         thread.may_restart = registers.orig_rax as i64 >= 0 && RESTARTS.contains(&result);
-        let may_restart = thread.may_restart;
-        self.look_at_mask(tid)?;
-        // The call would be restarted with the mask that the kernel sees.
-        if may_restart { self.restore_mask(tid) } else { Ok(()) }
+        self.look_at_mask(tid)
     }
 
     /// A new thread's first stop, a stop that was asked for, or a stop as by SIGSTOP.
@@ -125,13 +133,24 @@ impl<W: Write> Recorder<W> {
         if thread.state == State::Listening {
             thread.state = thread.resumed;
         }
-        if thread.state != State::New {
-            return self.go_on(tid);
+        match thread.state {
+            State::New => {
+                let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+                self.left_syscall(tid, &registers)?;
+                self.resume(tid)
+            }
+            State::Asked => {
+                let now = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+                let before = thread.before.registers;
+                if (now.rip, now.rsp) != (before.rip, before.rsp) {
+                    // A handler: a call that was interrupted begins again, if at all, when it returns.
+                    thread.may_restart = false;
+                }
+                self.look_at_mask(tid)?;
+                self.resume(tid)
+            }
+            _ => self.go_on(tid),
         }
-        let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
-        self.look_at_mask(tid)?;
-        self.left_syscall(tid, &registers)?;
-        self.resume(tid)
     }
 
     /// Another program.
@@ -184,15 +203,10 @@ impl<W: Write> Recorder<W> {
     /// Lets a thread run on as it did, after a stop that is none of the program's doing.
     pub(super) fn go_on(&mut self, tid: u32) -> Result<(), RecordError> {
         let gone_on = match self.thread(tid)?.state {
-            State::Stepping => sys::step(tid, 0),
+            State::Stepping => sys::step(tid),
             _ => sys::go_to_syscall(tid),
         };
         alive!("PTRACE_SYSCALL", tid, gone_on);
         Ok(())
-    }
-
-    /// Whether the program itself has set the trap flag.
-    pub(super) fn steps_itself(&self, tid: u32) -> bool {
-        self.threads.get(&tid).is_some_and(|thread| thread.before.registers.eflags & TF != 0)
     }
 }

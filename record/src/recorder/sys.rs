@@ -16,7 +16,7 @@ pub(super) const SYSGOOD: i32 = 0x80;
 
 /// `si_code` of what the kernel raises for `int3` and general protection (asm-generic/siginfo.h).
 pub(super) const SI_KERNEL: i32 = 0x80;
-/// `si_code` of `int1`, and of the report behind a system call that was stepped over.
+/// `si_code` of `int1`, and of the report behind a system call that was single-stepped.
 pub(super) const TRAP_BRKPT: i32 = 1;
 /// `si_code` of a single step.
 pub(super) const TRAP_TRACE: i32 = 2;
@@ -39,8 +39,12 @@ pub(super) fn listen(tid: u32) -> io::Result<()> {
     ptrace(libc::PTRACE_LISTEN, tid, 0, 0)
 }
 
-pub(super) fn step(tid: u32, signal: i32) -> io::Result<()> {
-    ptrace(libc::PTRACE_SINGLESTEP, tid, 0, signal as usize)
+pub(super) fn step(tid: u32) -> io::Result<()> {
+    ptrace(libc::PTRACE_SINGLESTEP, tid, 0, 0)
+}
+
+pub(super) fn cont(tid: u32, signal: i32) -> io::Result<()> {
+    ptrace(libc::PTRACE_CONT, tid, 0, signal as usize)
 }
 
 pub(super) fn go_to_syscall(tid: u32) -> io::Result<()> {
@@ -64,9 +68,9 @@ pub(super) fn registers(tid: u32) -> io::Result<user_regs_struct> {
     Ok(unsafe { out.assume_init() })
 }
 
-/// Sets r11 alone.
-pub(super) fn set_r11(tid: u32, value: u64) -> io::Result<()> {
-    ptrace(libc::PTRACE_POKEUSER, tid, std::mem::offset_of!(user_regs_struct, r11), value as usize)
+/// Sets the flags alone.
+pub(super) fn set_flags(tid: u32, value: u64) -> io::Result<()> {
+    ptrace(libc::PTRACE_POKEUSER, tid, std::mem::offset_of!(user_regs_struct, eflags), value as usize)
 }
 
 /// `si_code` of the signal that a thread is stopped by.
@@ -160,10 +164,6 @@ pub(super) fn poll(descriptor: Option<c_int>, time: Duration) -> bool {
     // SAFETY: one live structure, and a live time.
     let found = unsafe { libc::ppoll(&mut wanted, 1, &time, std::ptr::null()) };
     found > 0 && wanted.revents != 0
-}
-
-pub(super) fn cont(tid: u32, signal: i32) -> io::Result<()> {
-    ptrace(libc::PTRACE_CONT, tid, 0, signal as usize)
 }
 
 /// The number of the calling thread, which ptrace knows as the tracer.

@@ -17,14 +17,16 @@ const USER32_CS: u64 = 0x23;
 pub(super) enum State {
     /// Made, attached to or seized, and not seen to stop yet.
     New,
-    /// Runs one instruction, or is given a signal.
+    /// Runs one instruction.
     Stepping,
-    /// Comes to a system call.
+    /// Comes to a system call, anew or again.
     Entering,
     /// Is in a system call.
     InCall,
     /// Runs another program; the call that did it has not returned yet.
     InExec,
+    /// Is given a signal, or nothing, and stops before it runs anything.
+    Asked,
     /// Stopped as by SIGSTOP, until SIGCONT.
     Listening,
 }
@@ -63,11 +65,7 @@ impl Thread {
 
     /// Whether it is sure to report soon.
     pub(super) fn is_short(&self) -> bool {
-        match self.state {
-            State::Stepping => !self.may_restart && self.before.class != Class::Syscall,
-            State::Entering => true,
-            State::New | State::InCall | State::InExec | State::Listening => false,
-        }
+        matches!(self.state, State::Stepping | State::Entering)
     }
 }
 

@@ -1,0 +1,118 @@
+//! Recording.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use record::{Ended, Options, RecordError, Recorder};
+use ubp::Pid;
+
+use super::is_dash;
+use super::progress::{Progress, TICK};
+use crate::args::RecordArgs;
+use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
+use crate::watch::{Control, End, Heritage, Notice, command, permission_failure, send, start_failure};
+
+/// Runs the command, in the worker.
+pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Result<End> {
+    if let (record::Threads::These(_), None) = (&args.threads, args.pid) {
+        return Err(Failure::usage("--threads takes numbers only with -p: no thread exists yet"));
+    }
+    let Some(path) = args.output.as_deref() else { return Err(Failure::usage("no output is named")) };
+    let out = BufWriter::with_capacity(1 << 16, open(path)?);
+    let options = Options { registers: args.registers, follow_forks: args.follow_forks, threads: args.threads.clone() };
+    let recorder = match args.pid {
+        Some(pid) => Recorder::attach(pid, options, out).map_err(|error| failure(path, error))?,
+        None => {
+            let command = command(&args.program, heritage)?;
+            let name = command.get_program().to_owned();
+            Recorder::spawn(command, options, out).map_err(|error| match error {
+                RecordError::Spawn(source) => start_failure(&name, &source),
+                error => failure(path, error),
+            })?
+        }
+    };
+    let progress = io::stderr().is_terminal().then(Progress::new);
+    Session { recorder, control, progress, spawned: args.pid.is_none(), interrupted: false }.run(path)
+}
+
+fn open(path: &Path) -> Result<Box<dyn Write>> {
+    if is_dash(path) {
+        return Ok(Box::new(io::stdout()));
+    }
+    let file = File::create(path).map_err(|error| Failure::own(format!("{}: {error}", path.display())))?;
+    Ok(Box::new(file))
+}
+
+/// A program that is recorded.
+struct Session {
+    recorder: Recorder<BufWriter<Box<dyn Write>>>,
+    control: Control,
+    progress: Option<Progress>,
+    /// It was started by ntrace.
+    spawned: bool,
+    /// Ctrl-C was pressed.
+    interrupted: bool,
+}
+
+impl Session {
+    fn run(mut self, path: &Path) -> Result<End> {
+        let done = self.follow();
+        if let Some(progress) = self.progress.take() {
+            progress.clear();
+        }
+        let finished = self.recorder.finish();
+        let Err(error) = done.and(finished) else {
+            return Ok(match self.recorder.ended() {
+                Some(Ended::Exited(status)) => End::Exited(status),
+                Some(Ended::Killed(signal)) => End::Killed(signal),
+                None => End::Detached,
+            });
+        };
+        let failure = failure(path, error);
+        if !self.spawned || self.recorder.ended().is_some() {
+            return Err(failure);
+        }
+        tell(format_args!("{failure}; the program runs on unrecorded"));
+        let pid = nix::unistd::Pid::from_raw(self.recorder.pid() as i32);
+        let _ = nix::sys::wait::waitpid(pid, None);
+        Ok(End::Exited(i32::from(failure.status)))
+    }
+
+    fn follow(&mut self) -> Result<(), RecordError> {
+        while self.recorder.advance(TICK, Some(self.control.as_fd()))? {
+            if let Some(progress) = &mut self.progress {
+                progress.show(self.recorder.steps(), self.recorder.bytes(), self.recorder.threads());
+            }
+            if self.control.take().is_some_and(|notice| self.obey(notice)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether to stop.
+    fn obey(&mut self, notice: Notice) -> bool {
+        let running = self.spawned && self.recorder.ended().is_none();
+        match notice {
+            Notice::Gone => true,
+            Notice::Signal { .. } if !running => true,
+            // The terminal sent it to the program, too; who presses again wants ntrace to end.
+            Notice::Signal { from_terminal: true, .. } => std::mem::replace(&mut self.interrupted, true),
+            Notice::Signal { number, .. } => {
+                send(Pid(self.recorder.pid() as i32), number);
+                false
+            }
+        }
+    }
+}
+
+fn failure(path: &Path, error: RecordError) -> Failure {
+    match &error {
+        RecordError::NoSuchProcess(_) => Failure::new(NOT_FOUND, error.to_string()),
+        RecordError::Permission(_) => permission_failure(&error),
+        RecordError::AlreadyTraced { .. } => Failure::new(CANNOT_RUN, error.to_string()),
+        RecordError::Output(source) => Failure::own(format!("{}: {source}", path.display())),
+        _ => Failure::own(error.to_string()),
+    }
+}
