@@ -142,7 +142,7 @@ impl Checker {
         };
         match step.next {
             Next::Unfinished => None,
-            Next::Unseen(_) if runs_with_next(&insn) => None,
+            Next::Unseen(next) if runs_with_next(&insn) => flow(&insn, step.pc, next, None),
             Next::Unseen(_) => Some(Wrong::Unseen),
             Next::At(next) => flow(&insn, step.pc, next, call),
         }
