@@ -1,0 +1,164 @@
+//! `ntrace record`.
+
+mod common;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use common::{build, ntrace, run, scratch, stderr, stdout};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// A trace that is checked in.
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/data/x86-64.ntrace");
+
+#[test]
+fn a_recorded_program_runs_as_if_alone_and_its_trace_is_checked_and_printed() {
+    let program = build("calls.c", &["-static"]);
+    let plain = Command::new(&program).arg("2").output().unwrap();
+    let file = scratch("calls.ntrace");
+    let recorded =
+        ntrace().args(["record", "--registers", "-o"]).arg(&file).arg("--").arg(&program).arg("2").output().unwrap();
+    assert_eq!((recorded.status, stdout(&recorded)), (plain.status, stdout(&plain)), "{}", stderr(&recorded));
+    // A pipe is no terminal: nothing is shown.
+    assert_eq!(stderr(&recorded), stderr(&plain));
+    let checked = ntrace().args(["record", "--check"]).arg(&file).output().unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    assert!(stdout(&checked).contains(" instructions compared, 0 wrong, at 0 places\n"), "{}", stdout(&checked));
+    let printed = ntrace().args(["record", "--format", "json", "--print"]).arg(&file).output().unwrap();
+    let name = program.file_name().unwrap().to_str().unwrap();
+    let mut steps = 0;
+    for line in stdout(&printed).lines() {
+        let value: Value = serde_json::from_str(line).unwrap();
+        if value["event"] == "step" && value["module"] == name {
+            steps += 1;
+            assert!(value["registers"]["rsp"].is_string() && value["text"].is_string(), "{line}");
+        }
+    }
+    assert!(steps > 1000, "{steps} steps of {name}");
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_trace_is_printed_as_text() {
+    let printed = run(&["record", "--print", TRACE]);
+    assert_eq!(printed.status.code(), Some(0));
+    let text = stdout(&printed);
+    for wanted in [
+        "system call 0",
+        "  rep movsb",
+        "(in one step with the next)",
+        "(not completed)",
+        "signal 11, by its instruction",
+    ] {
+        assert!(text.contains(wanted), "{wanted}");
+    }
+}
+
+#[test]
+fn a_mismatch_is_told_with_address_bytes_and_what_was_expected_and_seen() {
+    // rep movsb (f3 a4) becomes movsb with a segment prefix (26 a4), which cannot stand still.
+    let mut trace = fs::read(TRACE).unwrap();
+    let at = trace.windows(2).position(|bytes| bytes == [0xf3, 0xa4]).unwrap();
+    trace[at] = 0x26;
+    let file = scratch("wrong.ntrace");
+    fs::write(&file, trace).unwrap();
+    let checked = ntrace().args(["record", "--check"]).arg(&file).output().unwrap();
+    assert_eq!(checked.status.code(), Some(1), "{}", stderr(&checked));
+    let text = stdout(&checked);
+    let line = text.lines().find(|line| line.contains(": 26 a4 ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        line.starts_with("thread ") && line.contains(" goes to 0x") && line.contains("the processor went to 0x"),
+        "{line}"
+    );
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_cut_trace_is_checked_so_far_and_a_wrong_one_refused() {
+    let trace = fs::read(TRACE).unwrap();
+    let check = |bytes: &[u8]| {
+        let mut child = ntrace()
+            .args(["record", "--check", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It may end before it has read all.
+        let _ = child.stdin.take().unwrap().write_all(bytes);
+        child.wait_with_output().unwrap()
+    };
+    let cut = check(&trace[..trace.len() / 2]);
+    assert_eq!(cut.status.code(), Some(0));
+    assert!(stderr(&cut).contains("the trace was cut here"), "{}", stderr(&cut));
+    assert!(stdout(&cut).contains(" 0 wrong"));
+    let wrong = check(b"\x7fELF\x02\x01\x01\x00");
+    assert_eq!(wrong.status.code(), Some(125));
+    assert!(stderr(&wrong).contains("at byte 0: not a trace: it begins with [7f, 45"), "{}", stderr(&wrong));
+}
+
+#[test]
+fn a_full_disk_and_a_closed_pipe_leave_the_program_alone() {
+    let program = build("calls.c", &["-static"]);
+    let plain = Command::new(&program).arg("2").output().unwrap();
+    let full = ntrace().args(["record", "-o", "/dev/full", "--"]).arg(&program).arg("2").output().unwrap();
+    assert_eq!((full.status.code(), stdout(&full)), (Some(125), stdout(&plain)));
+    assert!(stderr(&full).contains("/dev/full: No space left on device"), "{}", stderr(&full));
+    let file = scratch("output");
+    let script = "\"$0\" record -o - -- sh -c '\"$0\" 2 >\"$1\"' \"$1\" \"$2\" | head -c 1000 >/dev/null";
+    let ntrace = env!("CARGO_BIN_EXE_ntrace");
+    let closed = Command::new("sh").arg("-c").arg(script).arg(ntrace).arg(&program).arg(&file).output().unwrap();
+    assert!(stderr(&closed).contains("-: Broken pipe"), "{}", stderr(&closed));
+    assert_eq!(fs::read(&file).unwrap(), plain.stdout);
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_running_process_is_recorded_until_ctrl_c_and_runs_on() {
+    let mut program = Command::new("/bin/cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let file = scratch("cat.ntrace");
+    let mut recorder = ntrace();
+    recorder.args(["record", "-p", &program.id().to_string(), "-o"]).arg(&file);
+    let recorder = recorder.stderr(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut output) = (program.stdin.take().unwrap(), program.stdout.take().unwrap());
+    // Until the trace has some of it.
+    while fs::metadata(&file).map_or(0, |data| data.len()) < 500 {
+        input.write_all(b"a").unwrap();
+        output.read_exact(&mut [0]).unwrap();
+    }
+    kill(Pid::from_raw(recorder.id() as i32), Signal::SIGINT).unwrap();
+    let ended = recorder.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), stderr(&ended)), (Some(0), String::new()));
+    input.write_all(b"b").unwrap();
+    drop(input);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!((rest.as_str(), program.wait().unwrap().code()), ("b", Some(0)));
+    let checked = ntrace().args(["record", "--check"]).arg(&file).output().unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{}{}", stdout(&checked), stderr(&checked));
+    assert!(!stderr(&checked).contains("cut"));
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    for (args, status, message) in [
+        (&["record", "-o", "/dev/null", "--", "/nowhere/prog"][..], 127, "/nowhere/prog: no such program"),
+        (&["record", "-o", "/dev/null", "-p", "2147483647"], 127, "no such process"),
+        (
+            &["record", "-o", "/dev/null", "--threads", "1,2", "--", "/bin/true"],
+            2,
+            "--threads takes numbers only with -p",
+        ),
+        (&["record", "-o", "/nowhere/file", "--", "/bin/true"], 125, "/nowhere/file: No such file"),
+        (&["record", "--check", "/nowhere/file"], 125, "/nowhere/file: No such file"),
+        (&["record", "--", "/bin/true"], 2, "--output"),
+    ] {
+        let output = run(args);
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{args:?}: {}", stderr(&output));
+    }
+}
