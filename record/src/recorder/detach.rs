@@ -25,12 +25,9 @@ impl<W: Write> Recorder<W> {
         while !self.threads.is_empty() {
             let report = match self.reports.pop_front() {
                 Some(report) => Some(report),
-                None => sys::wait(Whom::All, true).map_err(|source| RecordError::System {
-                    call: "waitpid",
-                    tid: 0,
-                    source,
-                })?,
+                None => sys::wait(Whom::All, true).ok().flatten(),
             };
+            // Nobody is left to report.
             let Some((tid, report)) = report else { break };
             if let Err(error) = self.release(tid, report) {
                 failure.get_or_insert(error);
@@ -88,11 +85,8 @@ impl<W: Write> Recorder<W> {
         if let Some(at) = queued {
             self.reports.remove(at);
         } else if !has_stopped {
-            sys::wait(Whom::One(child), true).map_err(|source| RecordError::System {
-                call: "waitpid",
-                tid: child,
-                source,
-            })?;
+            // One that is gone needs nothing more.
+            let _ = sys::wait(Whom::One(child), true);
         }
         alive!("PTRACE_DETACH", child, sys::detach(child, 0));
         Ok(())

@@ -234,10 +234,19 @@ impl<W: Write> Recorder<W> {
             _ => Whom::All,
         };
         let fail = |source| RecordError::System { call: "waitpid", tid: 0, source };
-        let first = sys::wait(whom, block).map_err(fail)?;
+        let first = match sys::wait(whom, block) {
+            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
+                // Gone without a word: another thread, which is not recorded, ran another program.
+                self.threads.clear();
+                None
+            }
+            report => report.map_err(fail)?,
+        };
         // The kernel looks at its list from the start each time: all that is there is taken before any of it runs on.
-        while let (true, Whom::All, Some(more)) = (first.is_some(), whom, sys::wait(whom, false).map_err(fail)?) {
-            self.reports.push_back(more);
+        if first.is_some() && whom == Whom::All {
+            while let Some(more) = sys::wait(whom, false).map_err(fail)? {
+                self.reports.push_back(more);
+            }
         }
         Ok(first)
     }

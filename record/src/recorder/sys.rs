@@ -111,7 +111,10 @@ pub(super) enum Whom {
     All,
 }
 
-/// Takes a report. `None`: there is none now, or nobody left to report.
+/// Takes a report. `None`: there is none now.
+///
+/// # Errors
+/// `ECHILD` where nobody is left to report.
 pub(super) fn wait(whom: Whom, block: bool) -> io::Result<Option<(u32, Report)>> {
     let id = match whom {
         Whom::One(tid) => tid as c_int,
@@ -133,7 +136,6 @@ pub(super) fn wait(whom: Whom, block: bool) -> io::Result<Option<(u32, Report)>>
             0 => return Ok(None),
             -1 => match io::Error::last_os_error() {
                 error if error.raw_os_error() == Some(libc::EINTR) => {}
-                error if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
                 error => return Err(error),
             },
             tid => return Ok(Some((tid as u32, report))),
