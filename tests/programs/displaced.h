@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -39,10 +39,22 @@ __attribute__((noinline)) static void run_case(const char *name, unsigned long (
     for (int i = 0; i < count; i++) printf("  %ld %lx %d\n", steps[i].at, steps[i].flags, steps[i].signal);
 }
 
-static void prepare(void) {
-    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+static volatile long alarms;
+
+static void on_alarm(int signal) {
+    (void)signal;
+    alarms++;
+}
+
+// With `storm` a timer signals each millisecond.
+static void prepare(int storm) {
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGTRAP, &action, 0);
     sigaction(SIGILL, &action, 0);
+    struct sigaction alarm = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &alarm, 0);
+    struct itimerval each = {{0, 1000}, {0, 1000}};
+    if (storm) setitimer(ITIMER_REAL, &each, 0);
 }
 
 // A case is a function without arguments, of which the assembly text is the whole body.

@@ -1,4 +1,4 @@
-// Instructions of 32-bit code that mean something else elsewhere, one a case. Arguments: run or step, and a case's name or nothing.
+// Instructions of 32-bit code that mean something else elsewhere, one a case. Arguments: run, step or storm, and a case's name or nothing.
 #define PC REG_EIP
 static unsigned long stepped(unsigned long (*run)(void));
 #include "displaced.h"
@@ -67,9 +67,11 @@ static const struct known known[] = {
 };
 
 int main(int argc, char **argv) {
-    prepare();
-    int step = argc > 1 && !strcmp(argv[1], "step");
-    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-        if (argc < 3 || !strcmp(argv[2], known[i].name)) run_case(known[i].name, known[i].run, known[i].behind, step);
+    int storm = argc > 1 && !strcmp(argv[1], "storm");
+    int step = storm || (argc > 1 && !strcmp(argv[1], "step"));
+    prepare(storm);
+    for (int round = 0; round < (storm ? 10 : 1); round++)
+        for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+            if (argc < 3 || !strcmp(argv[2], known[i].name)) run_case(known[i].name, known[i].run, known[i].behind, step);
     return 0;
 }

@@ -12,7 +12,7 @@ fn compare(source: &str, flags: &[&str], arguments: &[&str]) {
     let cases: Vec<&str> = program.functions().filter(|name| name.starts_with("case_")).collect();
     assert!(cases.len() > 20, "{cases:?}");
     let mut functions = cases.clone();
-    functions.extend(["leaf", "stepped", "on_trap", "run_case", "main"]);
+    functions.extend(["leaf", "stepped", "on_trap", "on_alarm", "run_case", "main"]);
     let (plain, plain_end) = alone(&mut program.command(arguments));
     let (traced, traced_end, hits) = with_sites(&program, arguments, &functions);
     let mut differences = String::new();
@@ -26,7 +26,8 @@ fn compare(source: &str, flags: &[&str], arguments: &[&str]) {
     assert!(differences.is_empty(), "{differences}");
     assert_eq!((&traced, traced_end), (&plain, plain_end));
     for case in cases {
-        assert_eq!(hits[&program.address(case)], 1, "{case}");
+        let rounds = if arguments == ["storm"] { 10 } else { 1 };
+        assert_eq!(hits[&program.address(case)], rounds, "{case}");
     }
 }
 
@@ -65,4 +66,10 @@ fn instructions_of_32_bit_code_compute_the_same() {
 #[test]
 fn a_32_bit_program_that_sets_its_own_trap_flag_is_trapped_at_the_same_addresses() {
     compare("displaced32.c", &["-m32", "-no-pie"], &["step"]);
+}
+
+#[test]
+fn a_storm_of_signals_neither_adds_nor_takes_a_trap_of_the_programs_own_trap_flag() {
+    compare("displaced64.c", &[], &["storm"]);
+    compare("displaced32.c", &["-m32", "-no-pie"], &["storm"]);
 }

@@ -327,7 +327,7 @@ impl Tracer {
         // Of a trap flag of ours the kernel shows nothing.
         let trapped = registers.eflags & u64::from(Flags::TF.bits()) != 0 && !space.holds_off_trap(registers.rip);
         if let Some((slot, place)) = inside {
-            if slot == step.slot && place.progress == stepping::x86::Progress::Before {
+            if slot == step.slot && place.progress == stepping::x86::Progress::Before && !trapped {
                 // A repeated instruction is not done by one step.
                 self.thread_mut(tid)?.step = Some(step);
                 return self.still_before(tid);
