@@ -10,6 +10,9 @@ use insn::x86::{Insn, Mode, decode};
 
 use crate::symbols::Image;
 
+/// The widest gap between ranges for which there is room: alignment, data between functions.
+const GAP: u64 = 1 << 12;
+
 /// What is known of one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Byte {
@@ -24,19 +27,23 @@ enum Byte {
     Further,
 }
 
+/// What is known of the bytes of some addresses that follow each other.
+struct Piece {
+    start: u64,
+    bytes: Vec<Byte>,
+}
+
 struct Map<'a> {
     image: &'a Image,
     mode: Mode,
-    base: u64,
-    bytes: Vec<Byte>,
+    /// By address; ranges that lie close together share one.
+    pieces: Vec<Piece>,
 }
 
 /// The addresses of the file's instructions within its code ranges, ascending.
 pub(crate) fn instructions(image: &Image, mode: Mode) -> Vec<u64> {
     let code = image.code();
-    let (Some(first), Some(last)) = (code.first(), code.last()) else { return Vec::new() };
-    let Ok(size) = usize::try_from(last.end - first.start) else { return Vec::new() };
-    let mut map = Map { image, mode, base: first.start, bytes: vec![Byte::Outside; size] };
+    let mut map = Map { image, mode, pieces: pieces(code) };
     for range in code {
         for address in range.clone() {
             map.set(address, Byte::Unknown);
@@ -47,19 +54,43 @@ pub(crate) fn instructions(image: &Image, mode: Mode) -> Vec<u64> {
     for range in code {
         map.fill(range);
     }
-    let firsts = map.bytes.iter().enumerate().filter(|(_, byte)| **byte == Byte::First);
-    firsts.map(|(offset, _)| map.base + offset as u64).collect()
+    let firsts = map.pieces.iter().flat_map(|piece| {
+        let firsts = piece.bytes.iter().enumerate().filter(|(_, byte)| **byte == Byte::First);
+        firsts.map(|(offset, _)| piece.start + offset as u64)
+    });
+    firsts.collect()
+}
+
+/// Room for the ranges, which are sorted, but not for wide gaps between them.
+fn pieces(code: &[Range<u64>]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for range in code {
+        match pieces.last_mut() {
+            Some(piece) if range.start - piece.start <= piece.bytes.len() as u64 + GAP => {
+                piece.bytes.resize((range.end - piece.start) as usize, Byte::Outside);
+            }
+            _ => pieces
+                .push(Piece { start: range.start, bytes: vec![Byte::Outside; (range.end - range.start) as usize] }),
+        }
+    }
+    pieces
 }
 
 impl Map<'_> {
+    /// The piece that may hold an address, and where in it.
+    fn find(&self, address: u64) -> Option<(usize, usize)> {
+        let piece = self.pieces.partition_point(|piece| piece.start <= address).checked_sub(1)?;
+        Some((piece, usize::try_from(address - self.pieces.get(piece)?.start).ok()?))
+    }
+
     fn get(&self, address: u64) -> Byte {
-        let offset = address.checked_sub(self.base).and_then(|offset| usize::try_from(offset).ok());
-        offset.and_then(|offset| self.bytes.get(offset)).copied().unwrap_or(Byte::Outside)
+        let found = self.find(address).and_then(|(piece, offset)| self.pieces.get(piece)?.bytes.get(offset));
+        found.copied().unwrap_or(Byte::Outside)
     }
 
     fn set(&mut self, address: u64, byte: Byte) {
-        let offset = address.checked_sub(self.base).and_then(|offset| usize::try_from(offset).ok());
-        if let Some(place) = offset.and_then(|offset| self.bytes.get_mut(offset)) {
+        let found = self.find(address).and_then(|(piece, offset)| self.pieces.get_mut(piece)?.bytes.get_mut(offset));
+        if let Some(place) = found {
             *place = byte;
         }
     }

@@ -1,6 +1,7 @@
 //! Lanes: named steps of which each passes, fails or is skipped with a reason; all run, whatever one of them does.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,13 @@ enum Outcome {
 /// No reason against running.
 pub(crate) fn no_obstacle() -> Option<String> {
     None
+}
+
+/// Notes that something could not run, for the summary.
+pub(crate) fn note_skipped(ledger: &Path, name: &str, reason: &str) -> Result<()> {
+    let file = fs::OpenOptions::new().append(true).open(ledger);
+    let written = file.and_then(|mut file| writeln!(file, "SKIPPED {name}: {reason}"));
+    written.with_context(|| format!("cannot write {}", ledger.display()))
 }
 
 /// Runs every lane, prints the summary, and fails where one failed.

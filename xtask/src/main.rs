@@ -1,9 +1,13 @@
 //! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
 
 mod bench;
+mod corpus;
 mod coverage;
+mod fuzz;
 mod generate;
 mod lanes;
+mod ledger;
+mod libfuzzer;
 mod lint;
 mod mutants;
 mod run;
@@ -44,6 +48,8 @@ enum Task {
     Mutants(mutants::Options),
     /// Write the page of all that was tried, docs/truth.md, after the long runs asked for
     Truth(truth::Options),
+    /// Fuzz the claims of fuzz/claims (needs a nightly toolchain; installs cargo-fuzz); without TARGET all of them
+    Fuzz(fuzz::Options),
     /// What continuous integration runs: setup, lint, test
     Ci,
 }
@@ -58,6 +64,7 @@ fn main() -> ExitCode {
         Task::Coverage => coverage::run(),
         Task::Mutants(options) => mutants::run(&options),
         Task::Truth(options) => truth::run(&options),
+        Task::Fuzz(options) => fuzz::run(&options),
         Task::Ci => {
             setup::run().and_then(|()| lanes::run_all(lint::lanes().into_iter().chain(test::lanes()).collect()))
         }

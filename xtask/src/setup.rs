@@ -28,6 +28,7 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "luajit", sign: "luajit", why: "whole programs with sites everywhere: code made while it runs" },
     Package { name: "golang-go", sign: "go", why: "whole programs with sites everywhere: goroutines" },
     Package { name: "gdb", sign: "gdb", why: "whole programs with sites everywhere" },
+    Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" },
     Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
 ];
 

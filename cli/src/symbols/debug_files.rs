@@ -1,13 +1,13 @@
 //! Separate debug files, as distributions lay them out (gdb's manual, "Debugging Information in Separate Files").
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use object::{Object, ObjectSection};
 
+use super::contents::unxz;
 use super::image::Image;
 
 const ROOT: &str = "/usr/lib/debug";
@@ -49,9 +49,7 @@ pub(crate) fn mini(image: &Image) -> Option<Vec<u8>> {
         let section = file.section_by_name(".gnu_debugdata")?;
         section.data().ok().map(<[u8]>::to_vec)
     })??;
-    let mut data = Vec::new();
-    liblzma::read::XzDecoder::new(packed.as_slice()).read_to_end(&mut data).ok()?;
-    Some(data)
+    unxz(&packed)
 }
 
 fn by_build_id(id: &[u8]) -> Option<PathBuf> {
@@ -70,6 +68,8 @@ fn linked(path: &Path, name: &OsStr) -> Vec<PathBuf> {
     beside.into_iter().chain([folder.join(".debug").join(name), under_root]).collect()
 }
 
+/// Files only: what a link names may be a device or a pipe, which never ends.
 fn read(path: &Path) -> Option<Arc<[u8]>> {
+    std::fs::metadata(path).ok().filter(|metadata| metadata.is_file())?;
     std::fs::read(path).ok().map(Into::into)
 }

@@ -257,7 +257,7 @@ fn segments(file: &object::File<'_>) -> Vec<Segment> {
             SegmentFlags::Elf { p_flags, .. } => p_flags.contains(elf::PF_X),
             _ => false,
         };
-        Segment { address: segment.address(), size: segment.size(), file: start..start.saturating_add(size), execute }
+        held(segment.address(), segment.size(), start, size, execute)
     };
     let segments: Vec<Segment> = file.segments().map(load).collect();
     if !segments.is_empty() {
@@ -266,9 +266,15 @@ fn segments(file: &object::File<'_>) -> Vec<Segment> {
     let code = |section: object::Section<'_, '_>| {
         let (start, size) = section.file_range()?;
         let execute = section.kind() == object::SectionKind::Text;
-        execute.then(|| Segment { address: section.address(), size, file: start..start.saturating_add(size), execute })
+        execute.then(|| held(section.address(), size, start, size, execute))
     };
     file.sections().filter_map(code).collect()
+}
+
+/// A segment of which no address is too large, and the file holds no more than there is in memory.
+fn held(address: u64, size: u64, start: u64, in_file: u64, execute: bool) -> Segment {
+    let size = size.min(u64::MAX - address);
+    Segment { address, size, file: start..start.saturating_add(in_file.min(size)), execute }
 }
 
 fn has_interpreter<H: FileHeader>(file: &ElfFile<'_, H>) -> bool {

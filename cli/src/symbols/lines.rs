@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
 use object::{Object, ObjectSection};
 
+use super::contents::contents;
 use super::debug_files;
 use super::image::Image;
 
@@ -145,7 +146,7 @@ fn has_lines(data: &[u8]) -> bool {
 fn load(data: &[u8]) -> Option<Dwarf<Reader>> {
     let file = object::File::parse(data).ok()?;
     let section = |id: SectionId| -> Result<Reader, gimli::Error> {
-        let data = file.section_by_name(id.name()).and_then(|section| section.uncompressed_data().ok());
+        let data = file.section_by_name(id.name()).map(|section| contents(&section));
         Ok(EndianArcSlice::new(Arc::from(&*data.unwrap_or_default()), LittleEndian))
     };
     Dwarf::load(section).ok()

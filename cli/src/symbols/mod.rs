@@ -1,5 +1,6 @@
 //! ELF files: functions, stubs, lines, code.
 
+mod contents;
 mod debug_files;
 mod image;
 mod lines;

@@ -76,7 +76,7 @@ fn sweep(arch: Arch, start: u64, data: &[u8], slots: &HashMap<u64, String>, got:
     let mut offset = 0;
     let mut landing_pad = None;
     while let Some(insn) = data.get(offset..).and_then(|rest| decode(rest, mode).ok()) {
-        let pc = start + offset as u64;
+        let pc = start.wrapping_add(offset as u64);
         offset += insn.len();
         if matches!(insn.bytes(), [0xf3, 0x0f, 0x1e, 0xfa | 0xfb]) {
             landing_pad = Some(pc);
@@ -91,9 +91,9 @@ fn sweep(arch: Arch, start: u64, data: &[u8], slots: &HashMap<u64, String>, got:
             Some(_) => None,
         };
         if let Some(name) = slot.and_then(|slot| slots.get(&slot)) {
-            let end = start + offset as u64;
+            let size = start.wrapping_add(offset as u64).wrapping_sub(stub);
             let name = format!("{name}@plt").into();
-            stubs.push(Symbol { address: stub, size: end - stub, kind: Kind::Plt, global: false, name, version: None });
+            stubs.push(Symbol { address: stub, size, kind: Kind::Plt, global: false, name, version: None });
         }
     }
 }

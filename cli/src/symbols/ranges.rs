@@ -5,6 +5,7 @@ use std::ops::Range;
 use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
 use object::{Object, ObjectSection, SectionKind};
 
+use super::contents::contents;
 use super::image::{Arch, Image};
 use super::table::Kind;
 use super::{plt, reach};
@@ -20,10 +21,19 @@ pub(crate) fn code(image: &Image) -> Vec<Range<u64>> {
             ranges.push(symbol.address..symbol.address.saturating_add(symbol.size));
         }
     }
-    ranges.retain(|range| image.is_code(range.start) && range.start < range.end);
-    let known = cut(ranges);
+    let known = cut(held(image, ranges));
     let reached = reach::reached(image, &known);
     cut(known.into_iter().chain(reached).collect())
+}
+
+/// What of the ranges is code that the file holds.
+fn held(image: &Image, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    for range in &mut ranges {
+        let bytes = image.bytes_at(range.start).filter(|_| image.is_code(range.start)).unwrap_or_default();
+        range.end = range.end.min(range.start.saturating_add(bytes.len() as u64));
+    }
+    ranges.retain(|range| range.start < range.end);
+    ranges
 }
 
 fn sections(image: &Image, file: &object::File<'_>) -> Vec<Range<u64>> {
@@ -35,9 +45,8 @@ fn sections(image: &Image, file: &object::File<'_>) -> Vec<Range<u64>> {
             ranges.push(section.address()..section.address().saturating_add(section.size()));
         }
     }
-    if let Some(section) = file.section_by_name(".eh_frame")
-        && let Ok(data) = section.uncompressed_data()
-    {
+    if let Some(section) = file.section_by_name(".eh_frame") {
+        let data = contents(&section);
         let mut bases = BaseAddresses::default().set_eh_frame(section.address());
         if let Some(text) = file.section_by_name(".text") {
             bases = bases.set_text(text.address());
@@ -88,7 +97,7 @@ pub(crate) fn text_sections(image: &Image) -> Vec<Range<u64>> {
         let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
         text.map(|section| section.address()..section.address().saturating_add(section.size())).collect()
     });
-    cut(ranges.unwrap_or_default())
+    cut(held(image, ranges.unwrap_or_default()))
 }
 
 #[cfg(test)]

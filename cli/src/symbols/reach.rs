@@ -7,6 +7,7 @@ use insn::Flow;
 use insn::x86::{Mode, decode};
 use object::{Object, ObjectSection, RelocationTarget, SectionKind};
 
+use super::contents::contents;
 use super::image::{Arch, Image};
 
 /// Ranges reached from the entry point, the start and end functions and the direct branches of `known`, and not in `known`,
@@ -97,7 +98,7 @@ fn starts(arch: Arch, file: &object::File<'_>) -> Vec<u64> {
     let is_array = |name: &str| matches!(name, ".preinit_array" | ".init_array" | ".fini_array");
     let arrays: Vec<_> = file.sections().filter(|section| section.name().is_ok_and(is_array)).collect();
     for array in &arrays {
-        let data = array.uncompressed_data().unwrap_or_default();
+        let data = contents(array);
         match arch {
             Arch::X86_64 => starts.extend(data.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))),
             Arch::I386 => starts.extend(data.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)))),

@@ -1,5 +1,5 @@
 /* Says where `beat` lies, and works in a loop until told to stop: SIGTERM ends it with status 3, and SIGUSR2 makes it say that it is
-   alive. With an argument SIGINT makes it say so and its number, and nothing else of a terminal ends it. */
+   alive. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t done, asked, interrupted;
+static volatile sig_atomic_t done, asked;
 static volatile unsigned long rounds;
 
 static void on_term(int number) {
@@ -21,21 +21,11 @@ static void on_ask(int number) {
     asked = 1;
 }
 
-static void on_interrupt(int number) {
-    (void)number;
-    interrupted = 1;
-}
-
 __attribute__((noinline)) void beat(void) {
     rounds++;
 }
 
-int main(int argc, char **argv) {
-    (void)argv;
-    if (argc > 1) {
-        signal(SIGINT, on_interrupt);
-        signal(SIGHUP, SIG_IGN);
-    }
+int main(void) {
     signal(SIGTERM, on_term);
     signal(SIGUSR2, on_ask);
     printf("ready %p\n", (void *)beat);
@@ -43,18 +33,13 @@ int main(int argc, char **argv) {
     while (!done) {
         beat();
         struct timespec pause = {0, 200000};
-        if (nanosleep(&pause, NULL) != 0 && errno == EINTR && !done && !asked && !interrupted) {
+        if (nanosleep(&pause, NULL) != 0 && errno == EINTR && !done && !asked) {
             printf("disturbed\n");
             fflush(stdout);
         }
         if (asked) {
             asked = 0;
             printf("alive\n");
-            fflush(stdout);
-        }
-        if (interrupted) {
-            interrupted = 0;
-            printf("interrupted %d\n", getpid());
             fflush(stdout);
         }
     }

@@ -14,5 +14,5 @@ mod generate;
 pub use child::{Child, Outcome};
 pub use compare::{Report, compare};
 pub use cpu::{has_feature, vendor};
-pub use explain::Explanations;
+pub use explain::{Class, Explanations};
 pub use generate::Generator;

@@ -1,0 +1,53 @@
+//! Other decoders, each as one function of bytes and mode.
+
+mod capstone;
+mod iced;
+mod yaxpeax;
+#[cfg(feature = "zydis")]
+mod zydis;
+
+use insn::x86::Mode;
+use insn::{Flow, Target};
+
+/// Where the bytes are said to lie: far from every end.
+pub const ADDRESS: u64 = 0x0040_0000;
+
+/// What a decoder says of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Its length.
+    pub len: usize,
+    /// What it does to the flow of control; nothing where the decoder's words are too coarse to tell.
+    pub flow: Option<Flow>,
+    /// Where a direct near branch goes, from [`ADDRESS`].
+    pub target: Option<u64>,
+}
+
+/// A decoder.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Its name in the file of deviations.
+    pub name: &'static str,
+    /// Its answer; nothing where it refuses.
+    pub decode: fn(&[u8], Mode) -> Option<Answer>,
+    /// It reads as either vendor does; the others as Intel.
+    pub vendors: bool,
+}
+
+/// All that are built.
+pub const PEERS: &[Peer] = &[
+    Peer { name: "iced-x86", decode: iced::decode, vendors: true },
+    Peer { name: "capstone", decode: capstone::decode, vendors: false },
+    Peer { name: "yaxpeax-x86", decode: yaxpeax::decode, vendors: false },
+    #[cfg(feature = "zydis")]
+    Peer { name: "Zydis", decode: zydis::decode, vendors: true },
+];
+
+/// Our own answer, with the error where we refuse.
+pub fn ours(bytes: &[u8], mode: Mode) -> Result<Answer, insn::x86::Error> {
+    let insn = insn::x86::decode(bytes, mode)?;
+    let near = matches!(insn.flow(), Flow::Jump | Flow::ConditionalJump | Flow::Call);
+    let direct = near && matches!(insn.target(), Target::Relative(_) | Target::Absolute(_));
+    let target = insn.target_address(ADDRESS).filter(|_| direct);
+    Ok(Answer { len: insn.len(), flow: Some(insn.flow()), target })
+}

@@ -1,0 +1,70 @@
+//! The list of peers' deviations is true: every row's example still differs as the row says, and where the processor is the judge
+//! it says so.
+
+use claims::claims::list;
+use claims::deviations::{Difference, Judge, Row, compare};
+use insn::x86::Mode;
+
+/// What follows an example, so that every decoder has enough bytes.
+fn padded(example: &[u8]) -> [u8; 15] {
+    let mut bytes = [0; 15];
+    for (to, from) in bytes.iter_mut().zip(example) {
+        *to = *from;
+    }
+    bytes
+}
+
+/// The modes in which the row's example differs as the row says.
+fn modes(row: &Row) -> Vec<Mode> {
+    let bytes = padded(&row.example);
+    let cases = row.cases().filter(|(peer, mode)| compare(peer, &bytes, *mode).is_some_and(|found| row.covers(&found)));
+    cases.map(|(_, mode)| mode).collect()
+}
+
+#[test]
+fn every_example_differs_as_its_row_says() {
+    let mut wrong = Vec::new();
+    for row in list() {
+        let built = row.cases().next().is_some();
+        if built && modes(row).is_empty() {
+            wrong.push(format!("line {}: no peer differs so", row.line));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_processor_judges_as_the_list_says() {
+    use crossing::oracle::{Child, Outcome, vendor};
+    use insn::x86::{Bits, Vendor};
+
+    let test = "the_processor_judges_as_the_list_says";
+    if vendor() != Vendor::Amd {
+        crossing::skip(test, "the list was made on an AMD processor");
+        return;
+    }
+    let mut wrong = Vec::new();
+    for bits in [Bits::B64, Bits::B32] {
+        let Ok(mut child) = Child::start(bits) else {
+            crossing::skip(test, format_args!("no traced child with {bits:?} code"));
+            continue;
+        };
+        for row in list().iter().filter(|row| row.judge == Judge::Hardware) {
+            let Some(mode) = modes(row).into_iter().find(|mode| mode.bits == bits) else { continue };
+            let bytes = padded(&row.example);
+            let lengths = (1..=15).map(|n| (n, child.probe(&bytes, n).expect("the child lives")));
+            let (length, outcome) = { lengths }.find(|(_, outcome)| *outcome != Outcome::TooShort).expect("an answer");
+            let ours = insn::x86::decode(&bytes, mode).map(|insn| insn.len());
+            let holds = match row.difference {
+                Difference::Accepts => outcome == Outcome::Undefined,
+                Difference::Flow if outcome == Outcome::Undefined => true,
+                _ => outcome != Outcome::Undefined && ours == Ok(length),
+            };
+            if !holds {
+                wrong.push(format!("line {}: {outcome:?} after {length} bytes in {bits:?}", row.line));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,143 @@
+//! `cargo xtask fuzz`: the claims of fuzz/claims under libFuzzer, by cargo-fuzz on a nightly toolchain.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::corpus::Corpus;
+use crate::libfuzzer::{self, Limits};
+use crate::{ledger, run};
+
+/// Which claims, and for how long.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Claim to fuzz; without it all of them, one after another
+    target: Option<String>,
+    /// Seconds in all, split among the claims
+    #[arg(long, default_value_t = 60)]
+    time: u64,
+    /// Add what was measured to fuzz/hours.txt
+    #[arg(long)]
+    record: bool,
+    /// Then replace the checked-in corpus by the fewest of all known inputs that cover as much
+    #[arg(long)]
+    minimize: bool,
+}
+
+/// Seconds for each claim in the test lane, and the most inputs.
+const SHORT: Limits = Limits { seconds: 3, runs: 20_000 };
+
+/// Fuzzes; what was found is stored and told, and is an error.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(reason) = obstacle() {
+        bail!(reason);
+    }
+    let targets = match &options.target {
+        Some(target) if targets()?.contains(target) => vec![target.clone()],
+        Some(target) => bail!("no claim is called {target}; there are:\n{}", targets()?.join("\n")),
+        None => targets()?,
+    };
+    let limits = Limits { seconds: options.time.div_ceil(targets.len() as u64).max(1), runs: u64::MAX };
+    fuzz(&targets, limits, options.record)?;
+    if options.minimize {
+        for target in &targets {
+            Corpus::of(target).minimize(&binary(target)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The lane of `cargo xtask test`.
+pub(crate) fn short() -> Result<()> {
+    fuzz(&targets()?, SHORT, false)
+}
+
+/// Why nothing can be fuzzed here.
+pub(crate) fn obstacle() -> Option<String> {
+    let listed = run::output(Command::new("rustup").args(["toolchain", "list"])).unwrap_or_default();
+    let is_there = listed.lines().any(|line| line.starts_with("nightly"));
+    (!is_there).then(|| "no nightly toolchain; `rustup toolchain install nightly --profile minimal` gets one".into())
+}
+
+fn fuzz(targets: &[String], limits: Limits, record: bool) -> Result<()> {
+    build(targets)?;
+    let mut failures = Vec::new();
+    for target in targets {
+        let corpus = Corpus::of(target);
+        corpus.unpack()?;
+        let end = Instant::now() + Duration::from_secs(limits.seconds);
+        let session = libfuzzer::run(&binary(target)?, &corpus.folder(), &artifacts(target), limits, end)?;
+        let line = ledger::line(target, &session)?;
+        println!("{line}");
+        if record {
+            ledger::add(&line)?;
+        }
+        for finding in &session.findings {
+            failures
+                .push(format!("{target} does not hold; again: cargo run -p claims -- {target} {}", finding.display()));
+        }
+    }
+    if !failures.is_empty() {
+        bail!("{} findings\n{}", failures.len(), failures.join("\n"));
+    }
+    Ok(())
+}
+
+/// The claims, by the files of their targets.
+fn targets() -> Result<Vec<String>> {
+    let folder = run::root().join("fuzz/fuzz_targets");
+    let mut targets = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        targets.extend(entry?.path().file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    targets.sort();
+    Ok(targets)
+}
+
+/// Builds with libFuzzer's instrumentation. No sanitizer: what is fuzzed forbids unsafe code, and so does thrice as much.
+fn build(targets: &[String]) -> Result<()> {
+    if !run::is_installed("cargo-fuzz") {
+        run::run(&mut run::cargo(&["install", "cargo-fuzz", "--locked"]))?;
+    }
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo", "fuzz", "build", "--fuzz-dir", "fuzz", "--sanitizer", "none"]);
+    command.arg("--target-dir").arg(folder()).current_dir(run::root());
+    if run::is_installed("cmake") {
+        command.args(["--features", "zydis"]);
+    }
+    if let [target] = targets {
+        command.arg(target);
+    }
+    // They name the toolchain that runs this.
+    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(variable);
+    }
+    run::run(&mut command)
+}
+
+/// Where everything of fuzzing is that is not checked in.
+pub(crate) fn folder() -> PathBuf {
+    run::root().join("target/fuzz")
+}
+
+fn artifacts(target: &str) -> PathBuf {
+    folder().join("findings").join(target)
+}
+
+/// The built target, under the folder of the machine that it is for.
+fn binary(target: &str) -> Result<PathBuf> {
+    let entries = fs::read_dir(folder()).with_context(|| format!("cannot read {}", folder().display()))?;
+    let built = entries.flatten().map(|entry| entry.path().join("release").join(target));
+    built
+        .filter(|path| path.is_file())
+        .max_by_key(|path| modified(path))
+        .with_context(|| format!("{target} is not built"))
+}
+
+fn modified(path: &Path) -> Option<std::time::SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
