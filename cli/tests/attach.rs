@@ -3,14 +3,16 @@
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::FromRawFd;
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{build, ntrace, scratch, stderr};
+use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -156,6 +158,64 @@ fn signals_to_ntrace_reach_the_program_that_it_started() {
     send(child.id(), Signal::SIGTERM);
     assert_eq!(line(), "done\n");
     assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+/// A terminal, by its two ends: the side of the keyboard and the side of the programs.
+fn terminal() -> (fs::File, fs::File) {
+    let (mut keyboard, mut programs) = (-1, -1);
+    let (name, termios, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
+    // SAFETY: both numbers are live, and nothing else is asked for.
+    assert_eq!(unsafe { libc::openpty(&mut keyboard, &mut programs, name, termios, size) }, 0);
+    // SAFETY: both descriptors are new and nobody else's.
+    unsafe { (fs::File::from_raw_fd(keyboard), fs::File::from_raw_fd(programs)) }
+}
+
+#[test]
+fn the_first_ctrl_c_is_the_programs_and_the_second_ends_ntrace_and_the_program_runs_on() {
+    let program = build("waits.c", &[]);
+    let file = scratch("counts");
+    let (mut keyboard, programs) = terminal();
+    let mut ntrace = ntrace();
+    ntrace.args(["count", "-b", "beat", "--format", "json", "-o"]).arg(&file).arg("--").arg(&program).arg("terminal");
+    ntrace.stdin(programs).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let own_session = || {
+        // SAFETY: setsid takes nothing, and ioctl a number; standard input is the terminal.
+        let done = unsafe { libc::setsid() != -1 && libc::ioctl(0, libc::TIOCSCTTY, 0) == 0 };
+        if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec only setsid and ioctl are called.
+    unsafe { ntrace.pre_exec(own_session) };
+    let mut child = ntrace.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        line
+    };
+    assert!(line().starts_with("ready "));
+    let mut press = || keyboard.write_all(b"\x03").unwrap();
+    let status = |pid: u32| fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    press();
+    let said = line();
+    let pid: u32 = said.trim_end().strip_prefix("interrupted ").unwrap_or_else(|| panic!("{said:?}")).parse().unwrap();
+    // ntrace has seen it, too, and goes on: nothing is on its way any more, and the program is its debuggee.
+    until("the first key", || status(child.id()).contains("ShdPnd:\t0000000000000000"));
+    send(pid, Signal::SIGUSR2);
+    assert_eq!(line(), "alive\n");
+    assert!(!status(pid).contains("TracerPid:\t0\n"));
+    assert_eq!(child.try_wait().unwrap(), None);
+    press();
+    let said = line();
+    assert_eq!(said, format!("interrupted {pid}\n"));
+    until("the end of ntrace", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let table: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(table["total"].as_u64().unwrap() > 0, "{table}");
+    assert!(status(pid).contains("TracerPid:\t0\n"));
+    send(pid, Signal::SIGUSR2);
+    assert_eq!(line(), "alive\n");
+    send(pid, Signal::SIGTERM);
+    assert_eq!(line(), "done\n");
 }
 
 #[test]

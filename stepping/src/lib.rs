@@ -44,8 +44,6 @@
 //! - Hardware that records addresses (LBR, PEBS, IBS, Intel PT, AMD LWP, user interrupts) sees slots.
 //! - A thread in a slot is not in its restartable sequence (rseq(2)): a sequence that is preempted there goes on where it
 //!   should have been aborted.
-//! - A program that steps itself by its trap flag over a far call, or over a far jump through a far slot, is not trapped behind
-//!   it: that is single-stepped for the plan.
 //! - A transaction (RTM) is aborted by the breakpoint that it meets, as by any trap.
 //! - Emulation takes es, cs, ss and ds as flat and stacks as 32 or 64 bits wide, as Linux makes them; MPX, which Linux has
 //!   dropped, and indirect branch tracking, which Linux does not turn on for user code, are not modelled.

@@ -66,6 +66,9 @@ CASE(system_calls_in_a_row, "mov $110, %eax; syscall; syscall; syscall; mov $21,
 CASE(stack_segment, "mov %ss, %edx; mov %edx, %ss; nop; mov %edx, %ss; mov %edx, %ss; mov $22, %eax; ret")
 CASE(stack_segment_then_call, "mov %ss, %edx; mov %edx, %ss; call leaf; ret")
 CASE(stack_segment_then_system_call, "mov $110, %eax; mov %ss, %edx; mov %edx, %ss; syscall; mov $23, %eax; ret")
+// Selectors that a program may load and that ptrace may not set.
+CASE(null_selectors, "mov %ds, %r8d; mov %es, %r9d; mov $1, %eax; mov %eax, %ds; mov $2, %eax; mov %eax, %es; mov $3, %eax; mov %eax, %gs;"
+                     "call leaf; xor %edx, %edx; mov %edx, %gs; mov %r8d, %ds; mov %r9d, %es; ret")
 // What traps or faults by itself.
 CASE(own_breakpoint, "int3; mov $24, %eax; ret")
 CASE(own_long_breakpoint, ".byte 0xcd, 3; mov $25, %eax; ret")
@@ -86,7 +89,7 @@ static const struct known known[] = {
     KNOWN(rip_relative) KNOWN(rip_relative_saved) KNOWN(rip_relative_written) KNOWN(rip_relative_immediate) KNOWN(rip_address)
     KNOWN(rip_relative_avx) KNOWN(rip_relative_sse) KNOWN(push_pop) KNOWN(stack_operands) KNOWN(enter_leave) KNOWN(flags)
     KNOWN(flags_cleared) KNOWN(system_call) KNOWN(system_call_prefixed) KNOWN(interrupt_0x80) KNOWN(system_calls_in_a_row)
-    KNOWN(stack_segment) KNOWN(stack_segment_then_call) KNOWN(stack_segment_then_system_call) KNOWN(own_breakpoint)
+    KNOWN(stack_segment) KNOWN(stack_segment_then_call) KNOWN(stack_segment_then_system_call) KNOWN(null_selectors) KNOWN(own_breakpoint)
     KNOWN(own_long_breakpoint) KNOWN(undefined) KNOWN(repeated) KNOWN(repeated_not_at_all) KNOWN(segment_override) KNOWN(serialising)
     KNOWN(no_operations) KNOWN(table_look_up) KNOWN(compare_exchange)
 };

@@ -1,5 +1,5 @@
 /* Says where `beat` lies, and works in a loop until told to stop: SIGTERM ends it with status 3, and SIGUSR2 makes it say that it is
-   alive. */
+   alive. With an argument SIGINT makes it say so and its number, and nothing else of a terminal ends it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t done, asked;
+static volatile sig_atomic_t done, asked, interrupted;
 static volatile unsigned long rounds;
 
 static void on_term(int number) {
@@ -21,11 +21,21 @@ static void on_ask(int number) {
     asked = 1;
 }
 
+static void on_interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
 __attribute__((noinline)) void beat(void) {
     rounds++;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc > 1) {
+        signal(SIGINT, on_interrupt);
+        signal(SIGHUP, SIG_IGN);
+    }
     signal(SIGTERM, on_term);
     signal(SIGUSR2, on_ask);
     printf("ready %p\n", (void *)beat);
@@ -33,13 +43,18 @@ int main(void) {
     while (!done) {
         beat();
         struct timespec pause = {0, 200000};
-        if (nanosleep(&pause, NULL) != 0 && errno == EINTR && !done && !asked) {
+        if (nanosleep(&pause, NULL) != 0 && errno == EINTR && !done && !asked && !interrupted) {
             printf("disturbed\n");
             fflush(stdout);
         }
         if (asked) {
             asked = 0;
             printf("alive\n");
+            fflush(stdout);
+        }
+        if (interrupted) {
+            interrupted = 0;
+            printf("interrupted %d\n", getpid());
             fflush(stdout);
         }
     }

@@ -27,6 +27,9 @@ impl Slot {
 
 /// How a thread leaves a slot.
 ///
+/// After a single step that leaves the program's own trap flag set the program is due a trap of its own
+/// ([`Code::holds_off_trap`] excepted).
+///
 /// Whatever the exit, a thread that runs into an `int3` of the slot for which [`Code::original`] has an answer goes on as the
 /// answer says: there, with that register set, and with the scratch register put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub struct Selftest {
     pub extra: &'static [(u32, &'static [&'static str])],
     /// Where the sites are.
     pub sites: Sites,
-    /// More than a million instructions.
+    /// More than some 200,000 instructions.
     pub long: bool,
 }
 
@@ -55,14 +55,14 @@ pub const SELFTESTS: &[Selftest] = &[
     plain("syscall_nt", BOTH),
     Selftest { long: true, ..traces_itself("syscall_numbering", &[64]) },
     plain("sysret_rip", &[64]),
-    Selftest { extra: &[(64, &["thunks.S"])], ..plain("sysret_ss_attrs", BOTH) },
+    Selftest { extra: &[(64, &["thunks.S"])], long: true, ..plain("sysret_ss_attrs", BOTH) },
     plain("test_FCMOV", &[32]),
     plain("test_FCOMI", &[32]),
     plain("test_FISTTP", &[32]),
     plain("test_mremap_vdso", BOTH),
     Selftest { extra: &[(32, &["thunks_32.S"])], ..traces_itself("test_syscall_vdso", &[32]) },
-    plain("test_vsyscall", BOTH),
-    plain("unwind_vdso", &[32]),
+    Selftest { long: true, ..plain("test_vsyscall", BOTH) },
+    Selftest { long: true, ..plain("unwind_vdso", &[32]) },
     plain("vdso_restorer", &[32]),
 ];
 

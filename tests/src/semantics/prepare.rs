@@ -58,7 +58,7 @@ fn environment(insn: &Insn, state: &mut State, rng: &mut Random) {
         state.regs.eflags |= 1 << 18;
     }
     if rng.one_in(16) {
-        // Nested task, identification, trap: a known deviation takes the trap of a far call for one of ours.
+        // Nested task, identification, trap: the probe steps far calls itself (displaced.rs has them with the flag).
         let trap = if insn.flow() == Flow::Far { 0 } else { 1 << 8 };
         state.regs.eflags |= rng.one_of(&[trap, 1 << 14, 1 << 21]);
     }

@@ -58,7 +58,7 @@ impl Measurement {
             Self::Oracle => ("oracle", &[("NTRACE_ORACLE_ENCODINGS", "1000000")]),
             Self::Semantics => ("semantics", &[("NTRACE_SEMANTICS_CASES", "1000000")]),
             Self::Programs => ("whole_*", &[("NTRACE_WHOLE_PROGRAMS", "all")]),
-            Self::Selftests => ("selftests", &[]),
+            Self::Selftests => ("selftests", &[("NTRACE_WHOLE_PROGRAMS", "all")]),
         }
     }
 }
