@@ -126,6 +126,11 @@ fn vectors_masks_and_control_words() {
         ("0fae18", "rax mxcsr", ""),
         ("0ffcc1", "mm0 mm1 x87", "mm0 x87"),
         ("d8c1", "mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87", "mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7 x87"),
+        // Moved or exact: no rounding, no exception.
+        ("62f27d4988c1", "zmm0 zmm1 k1", "zmm0"),
+        ("62f27dc98bc8", "zmm1 k1", "zmm0"),
+        ("f30fe6c1", "zmm1", "zmm0"),
+        ("f20fe6c1", "zmm1 mxcsr", "zmm0 mxcsr"),
         // Denormals may be zeros, though nothing is ever raised.
         ("62f27d484cc1", "zmm1 mxcsr", "zmm0"),
         ("62f275084fc2", "zmm1 zmm2 mxcsr", "zmm0"),

@@ -68,6 +68,8 @@ impl Child {
             self.syscall(number, [address, size, protection, flags, u64::MAX, 0])?;
         }
         self.write(layout.code, &vec![0xcc; CODE_SIZE as usize]);
+        self.write(layout.near, &[0xcc; 0x1000]);
+        self.write(layout.far, &[0xcc; 0x1000]);
         // Random pointers must not find what differs from run to run.
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
         if let Some((start, end)) = maps

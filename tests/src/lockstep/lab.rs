@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io::{Error, Result};
 
 use insn::x86::{Bits, Insn, Mode, Vendor, decode};
+use stepping::x86::SLOT_SIZE;
 
 use super::case::{Case, Check, Placement, Via, Way};
 use super::child::Child;
@@ -131,6 +132,7 @@ impl Lab {
         if let Some(probe) = &probe {
             self.child.write(probe.site, &[0xcc]);
         }
+        let slot = probe.as_ref().map(|probe| probe.at);
         self.child.load(state)?;
         let ending = self.finish(probe, forwarded)?;
         if ending.state.is_none() {
@@ -139,6 +141,9 @@ impl Lab {
         }
         for (address, bytes) in program {
             self.child.write(*address, &vec![0xcc; bytes.len()]);
+        }
+        if let Some(at) = slot {
+            self.child.write(at, &[0xcc; SLOT_SIZE]);
         }
         Ok(ending)
     }

@@ -53,7 +53,13 @@ pub(super) fn extents(insn: &Insn, state: &State) -> Vec<Extent> {
         }
         if is_string(insn) && insn.prefixes().has(Prefixes::REP | Prefixes::REPNE) {
             let elements = count(insn, state).saturating_sub(1).saturating_mul(extent.len);
-            if state.regs.eflags & u64::from(Flags::DF.bits()) != 0 {
+            let (first, last) = (effective(insn, &memory, state), mask(memory.address_size));
+            let down = state.regs.eflags & u64::from(Flags::DF.bits()) != 0;
+            // The address goes round in its width.
+            if if down { first < elements } else { last - first < elements } {
+                return everywhere(memory.access);
+            }
+            if down {
                 extent.start = extent.start.wrapping_sub(elements);
             }
             extent.len = extent.len.saturating_add(elements);
