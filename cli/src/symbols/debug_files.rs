@@ -73,3 +73,14 @@ fn read(path: &Path) -> Option<Arc<[u8]>> {
     std::fs::metadata(path).ok().filter(|metadata| metadata.is_file())?;
     std::fs::read(path).ok().map(Into::into)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_a_device_is_not_read() {
+        assert_eq!(read(Path::new("/dev/zero")), None);
+        assert!(read(Path::new("/proc/self/exe")).is_some());
+    }
+}
