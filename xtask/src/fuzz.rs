@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::corpus::Corpus;
 use crate::libfuzzer::{self, Limits};
-use crate::{ledger, run};
+use crate::{ledger, run, setup};
 
 /// Which claims, and for how long.
 #[derive(Args)]
@@ -100,9 +100,7 @@ fn targets() -> Result<Vec<String>> {
 
 /// Builds with libFuzzer's instrumentation. No sanitizer: what is fuzzed forbids unsafe code, and so does thrice as much.
 fn build(targets: &[String]) -> Result<()> {
-    if !run::is_installed("cargo-fuzz") {
-        run::run(&mut run::cargo(&["install", "cargo-fuzz", "--locked"]))?;
-    }
+    setup::install_tool("cargo-fuzz")?;
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "fuzz", "build", "--fuzz-dir", "fuzz", "--sanitizer", "none"]);
     command.arg("--target-dir").arg(folder()).current_dir(run::root());

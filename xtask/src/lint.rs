@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: formatting, clippy, documentation, file sizes.
+//! `cargo xtask lint`: formatting, file sizes, clippy, documentation, the page of figures.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::lanes::{self, Lane, no_obstacle};
-use crate::run;
+use crate::{run, truth};
 
 /// The most lines that a source file may have.
 const MOST_LINES: usize = 800;
@@ -25,6 +25,7 @@ pub(crate) fn lanes() -> Vec<Lane> {
         Lane { name: "file sizes", obstacle: no_obstacle, step: |_| file_sizes(&run::root()) },
         Lane { name: "clippy", obstacle: no_obstacle, step: clippy },
         Lane { name: "documentation", obstacle: no_obstacle, step: documentation },
+        Lane { name: "page of figures", obstacle: no_obstacle, step: |_| truth::check() },
     ]
 }
 
