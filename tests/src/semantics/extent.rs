@@ -66,7 +66,15 @@ pub(super) fn extents(insn: &Insn, state: &State) -> Vec<Extent> {
         }
         extent
     });
-    explicit.chain(implicit).collect()
+    explicit
+        .chain(implicit)
+        .map(|extent| if goes_round(insn, &extent) { everywhere(extent.access) } else { extent })
+        .collect()
+}
+
+/// Whether it lies on both sides of the end of 32-bit code's memory.
+fn goes_round(insn: &Insn, extent: &Extent) -> bool {
+    insn.mode().bits != Bits::B64 && extent.start.saturating_add(extent.len) > 1 << 32
 }
 
 /// Repetitions left of a string instruction.
