@@ -1,4 +1,4 @@
-//! The `ntrace` command as a library: the program is [`run`], and what must bear hostile files can be handed some ([`examine`]).
+//! The `ntrace` command as a library: the program is [`run`], and what must bear hostile files can be handed some ([`examine()`]).
 
 mod args;
 mod count;

@@ -15,6 +15,8 @@ pub(crate) struct Limits {
     pub(crate) seconds: u64,
     /// Inputs.
     pub(crate) runs: u64,
+    /// Of the random numbers; 0 for another one each time.
+    pub(crate) seed: u32,
 }
 
 /// What came of it.
@@ -42,7 +44,8 @@ pub(crate) fn run(binary: &Path, corpus: &Path, artifacts: &Path, limits: Limits
     if limits.runs < u64::MAX {
         command.arg(format!("-runs={}", limits.runs));
     }
-    command.args(["-print_final_stats=1", "-rss_limit_mb=2048", "-timeout=10"]);
+    command.arg(format!("-seed={}", limits.seed));
+    command.args(["-print_final_stats=1", "-rss_limit_mb=2048", "-timeout=60"]);
     command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(corpus).stderr(file);
     let used = cpu_seconds()?;
     let status = command.status().with_context(|| format!("cannot start {}", binary.display()))?;
