@@ -16,30 +16,27 @@ impl Tracer {
             return if self.debuggees.contains_key(&pid) { self.detach(pid) } else { Ok(()) };
         }
         self.stop_all(pid)?;
+        // Whatever goes wrong with one thread, none stays stopped; the first error is told.
+        let mut outcome = Ok(());
         for tid in self.threads_of(pid) {
-            match self.put_right(tid) {
-                Err(error) if !is_gone(&error) => return Err(error),
-                _ => {}
-            }
+            outcome = outcome.and(unless_gone(self.put_right(tid)));
         }
         // Not the one from before: it may have executed another program until it was stopped.
         let alone = self.space_of(pid).is_ok_and(|space| space.users == 1);
         if alone {
-            match self.clear_space(pid) {
-                Err(error) if !is_gone(&error) => return Err(error),
-                _ => {}
+            outcome = outcome.and(unless_gone(self.restore_code(pid)));
+            // A thread that could not be brought out of a slot needs it still.
+            if outcome.is_ok() {
+                outcome = unless_gone(self.unmap_storage(pid));
             }
         }
         for tid in self.threads_of(pid) {
-            match self.let_go(tid) {
-                Err(error) if !is_gone(&error) => return Err(error),
-                _ => {}
-            }
+            outcome = outcome.and(unless_gone(self.let_go(tid)));
         }
         self.events.retain(|event| event.pid != pid);
         self.reports.retain(|(tid, _)| self.threads.get(tid).is_none_or(|thread| thread.pid != pid));
         self.forget(pid);
-        Ok(())
+        outcome
     }
 
     /// A thread that waits in `vfork` cannot be stopped, and its memory is in use by the child: lets the child come to an end of
@@ -109,12 +106,18 @@ impl Tracer {
         Ok(())
     }
 
-    /// Takes all breakpoints out of the process' memory, and the storage.
-    fn clear_space(&mut self, pid: Pid) -> Result<()> {
+    /// Takes all breakpoints out of the process' memory.
+    fn restore_code(&mut self, pid: Pid) -> Result<()> {
         let maps = read_maps(pid)?;
         let space = self.space_of_mut(pid)?;
         let sites: Vec<u64> = space.sites.keys().copied().collect();
         space.disarm(&maps, &sites);
+        Ok(())
+    }
+
+    /// Takes the storage of breakpoints out of the process' memory, by system calls of its own.
+    fn unmap_storage(&mut self, pid: Pid) -> Result<()> {
+        let space = self.space_of_mut(pid)?;
         let arch = space.arch;
         let storage = space.hidden();
         let mut threads: Vec<Tid> = self.threads_of(pid);
@@ -143,5 +146,13 @@ impl Tracer {
             Some(Stop::Signal(info)) => sys::detach(tid, info.signal()),
             _ => sys::detach(tid, 0),
         }
+    }
+}
+
+/// What has ended needs nothing any more.
+fn unless_gone(result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) if is_gone(&error) => Ok(()),
+        other => other,
     }
 }
