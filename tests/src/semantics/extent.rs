@@ -133,12 +133,13 @@ fn is_clzero(insn: &Insn) -> bool {
 }
 
 /// An address that is looked at apart from the operands: `enter` sees whether its last stack pointer can be written
-/// (SDM vol. 2A, ENTER); `retf` on Zen 4 looks for an outer stack behind the bytes that it frees; what UMIP keeps from user code the kernel does, by its own reckoning of the address.
+/// (SDM vol. 2A, ENTER); `retf` on Zen 4 looks for an outer stack behind what it frees; what UMIP keeps from user code the kernel
+/// does, by its own reckoning of the address.
 pub(super) fn may_fault_elsewhere(insn: &Insn) -> bool {
     let extension = insn.modrm().map_or(0, |modrm| modrm >> 3 & 7);
     insn.encoding() == Encoding::Legacy
         && match (insn.map(), insn.opcode()) {
-            (Map::OneByte, 0xc8 | 0xca) => true,
+            (Map::OneByte, 0xc8 | 0xca | 0xcb) => true,
             (Map::M0F, 0x00) => extension < 2,
             (Map::M0F, 0x01) => matches!(extension, 0 | 1 | 4),
             _ => false,
