@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(shown(&[0x66, 0x48, 0x0f, 0x38, 0xf1, 0xc1], Bits::B64), "legacy 2 66 f1 w1 l0 /0 r1");
         assert_eq!(shown(&[0x48, 0x66, 0x89, 0x00], Bits::B64), "legacy 0 66 89 w0 l0 /0 m");
         assert_eq!(shown(&[0xc5, 0xf8, 0x77, 0x00], Bits::B64), "vex 1 np 77 w0 l0 /0 m");
-        assert_eq!(shown(&[0xc5, 0x38], Bits::B32), "too short");
+        assert_eq!(shown(&[0xc5], Bits::B32), "too short");
         assert_eq!(shown(&[0xc5, 0x38, 0x00], Bits::B32), "legacy 0 np c5 w0 l0 /7 m");
         assert_eq!(shown(&[0x62, 0xf1, 0xfd, 0x48, 0x58, 0xc1], Bits::B64), "evex 1 66 58 w1 l2 /0 r1");
         assert_eq!(shown(&[0xd5, 0x88, 0x05, 0xc1], Bits::B64), "rex2 1 np 05 w1 l0 /0 r1");
