@@ -4,6 +4,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod set;
+
+pub mod arm64;
 pub mod x86;
 
 /// What an instruction does to the flow of control.
@@ -21,11 +25,11 @@ pub enum Flow {
     Call,
     /// Near return.
     Return,
-    /// Enters the kernel by `syscall`, `sysenter` or the architecture's equal.
+    /// Enters the kernel: `syscall`, `sysenter`; `svc`.
     Syscall,
     /// Software interrupt through the interrupt table: `int n`, `into`.
     Interrupt,
-    /// Breakpoint or debug trap: `int3`, `int1`.
+    /// Breakpoint or debug trap: `int3`, `int1`; `brk`, `hlt`.
     Trap,
     /// Changes the code segment: far jump, call, return, `iret`.
     Far,
@@ -33,22 +37,22 @@ pub enum Flow {
     Transaction,
     /// Faults in user mode for want of privilege.
     Privileged,
-    /// Faults by definition: `ud0`, `ud1`, `ud2`.
+    /// Faults by definition: `ud0`, `ud1`, `ud2`; `udf`.
     Faulting,
 }
 
 /// Where a change of flow goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Target {
+pub enum Target<R> {
     /// The flow goes on with the next instruction, or elsewhere by a way that the bytes do not show (system call, trap).
     None,
-    /// Relative to the end of the instruction, in bytes.
+    /// In bytes, relative to where the architecture counts from: the end of the instruction on x86, its start on arm64.
     Relative(i64),
     /// An absolute address in the instruction (`jmpabs`; far pointers carry their selector apart).
     Absolute(u64),
     /// The value of a register.
-    Register(x86::Reg),
+    Register(R),
     /// Read from the memory operand.
     Memory,
     /// Popped from the stack.

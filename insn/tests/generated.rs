@@ -1,9 +1,9 @@
-//! The generated tables are what opcodes.txt gives.
+//! The generated tables are what their data files give.
 
 use std::process::Command;
 
 #[test]
-fn tables_are_in_sync_with_opcodes_txt() {
+fn tables_are_in_sync_with_the_data_files() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["run", "--quiet", "--package", "insn-gen", "--", "--check"])

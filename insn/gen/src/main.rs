@@ -1,11 +1,9 @@
-//! Writes insn's tables from opcodes.txt, or with `--check` tells whether they are up to date.
+//! Writes insn's tables from its data files, or with `--check` tells whether they are up to date.
 
-mod emit;
-mod hot;
-mod parse;
-mod rules;
-mod semantics;
-mod validity;
+mod alternatives;
+mod arm64;
+mod write;
+mod x86;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,29 +20,29 @@ fn main() -> ExitCode {
     }
 }
 
+/// An architecture's generated files, by name.
+type Files = Vec<(&'static str, String)>;
+/// Of an architecture: its folder, its data file, and what makes the tables of that.
+type Architecture = (&'static str, &'static str, fn(&str) -> Result<Files, String>);
+
+const ARCHITECTURES: [Architecture; 2] =
+    [("x86", "opcodes.txt", x86::tables), ("arm64", "encodings.txt", arm64::tables)];
+
 fn run(check: bool) -> Result<(), String> {
-    let x86 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/x86");
-    let source = x86.join("opcodes.txt");
-    let text = std::fs::read_to_string(&source).map_err(|e| format!("{}: {e}", source.display()))?;
-    let forms = parse::parse(&text)?;
-    let slots = parse::slots(&forms);
-    let hot = hot::build(&forms, &slots);
-    let validity = validity::build(&forms, &slots);
-    let semantics = semantics::build(&forms, &validity.forms)?;
-    let files = [
-        ("hot.rs", emit::hot(&hot)),
-        ("validity.rs", emit::validity(&validity)),
-        ("semantics.rs", emit::semantics(&semantics)),
-    ];
-    for (name, text) in files {
-        let path: PathBuf = x86.join("generated").join(name);
-        let text = format(&text)?;
-        if check {
-            if std::fs::read_to_string(&path).ok().as_deref() != Some(&text) {
-                return Err(format!("{} is not what opcodes.txt gives; run `cargo xtask gen`", path.display()));
+    for (folder, data, tables) in ARCHITECTURES {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src").join(folder);
+        let source = folder.join(data);
+        let text = std::fs::read_to_string(&source).map_err(|e| format!("{}: {e}", source.display()))?;
+        for (name, text) in tables(&text).map_err(|e| format!("{data}: {e}"))? {
+            let path: PathBuf = folder.join("generated").join(name);
+            let text = format(&text)?;
+            if check {
+                if std::fs::read_to_string(&path).ok().as_deref() != Some(&text) {
+                    return Err(format!("{} is not what {data} gives; run `cargo xtask gen`", path.display()));
+                }
+            } else {
+                std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
             }
-        } else {
-            std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         }
     }
     Ok(())

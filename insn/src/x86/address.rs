@@ -6,23 +6,23 @@ use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Bits, Insn, Memory, Reg, Vendor};
 use crate::Access;
 
-/// Kinds of implicit memory access, numbered as in insn/gen/src/semantics.rs.
+/// Kinds of implicit memory access, numbered as in insn/gen/src/x86/semantics.rs.
 mod kind {
-    pub(super) const PUSH: u16 = 1;
-    pub(super) const POP: u16 = 2;
-    pub(super) const PUSH_FAR: u16 = 3;
-    pub(super) const POP_FAR: u16 = 4;
-    pub(super) const PUSHA: u16 = 5;
-    pub(super) const POPA: u16 = 6;
-    pub(super) const LEAVE: u16 = 7;
-    pub(super) const IRET: u16 = 8;
-    pub(super) const PUSH2: u16 = 9;
-    pub(super) const POP2: u16 = 10;
-    pub(super) const XLAT: u16 = 11;
-    pub(super) const MASKMOV: u16 = 12;
-    pub(super) const MASKMOV_MMX: u16 = 13;
-    pub(super) const CLZERO: u16 = 14;
-    pub(super) const MOVDIR64B: u16 = 15;
+    pub(super) const PUSH: u8 = 1;
+    pub(super) const POP: u8 = 2;
+    pub(super) const PUSH_FAR: u8 = 3;
+    pub(super) const POP_FAR: u8 = 4;
+    pub(super) const PUSHA: u8 = 5;
+    pub(super) const POPA: u8 = 6;
+    pub(super) const LEAVE: u8 = 7;
+    pub(super) const IRET: u8 = 8;
+    pub(super) const PUSH2: u8 = 9;
+    pub(super) const POP2: u8 = 10;
+    pub(super) const XLAT: u8 = 11;
+    pub(super) const MASKMOV: u8 = 12;
+    pub(super) const MASKMOV_MMX: u8 = 13;
+    pub(super) const CLZERO: u8 = 14;
+    pub(super) const MOVDIR64B: u8 = 15;
 }
 
 impl Insn {
@@ -87,7 +87,7 @@ impl Insn {
         }
     }
     fn is_broadcast(&self, form: &Form) -> bool {
-        self.is_evex() && self.space != space::EVEX_MAP4 && form.broadcast() != 0 && self.p2 & 0x10 != 0
+        form.broadcast() != 0 && self.p2 & 0x10 != 0
     }
     /// Bytes of vector length.
     fn vector_size(&self) -> u16 {

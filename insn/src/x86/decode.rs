@@ -3,7 +3,7 @@
 
 use core::hint::cold_path;
 
-use super::entry::{self, ALIKE, GROUP3, IMM64, MODRM, MOFFS, NEAR};
+use super::entry::{self, ALIKE, GROUP3, IMM64, MODRM, MOFFS};
 use super::insn::{NO_SEGMENT, Packed, bytes_of, ext, first_word, shape};
 use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, Prefixes, general};
 
@@ -125,9 +125,63 @@ fn look_up(word: u64, table: impl Fn(u8) -> u32) -> (u32, u32, u32) {
 #[inline(always)]
 pub(super) fn shape_of(entry: u32) -> u8 {
     let bit = |flag: u32, to: u8| if entry & flag != 0 { to } else { 0 };
-    bit(MODRM & 1, shape::MODRM)
+    bit(MODRM, shape::MODRM)
         | bit(entry::ANY_MOD, shape::ANY_MOD)
-        | bit(NEAR, shape::NEAR)
         | bit(MOFFS, shape::MOFFS)
         | bit(entry::REX2, shape::REX2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The path's length of an instruction, whose bytes are the lowest of the word, the first highest.
+    fn len(word: u64) -> Option<u32> {
+        let mut chunk = [0xa5; MAX_LEN];
+        let bytes = word.to_be_bytes().into_iter().skip_while(|byte| *byte == 0);
+        chunk.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+        hot(&chunk, Mode::INTEL_64).map(|packed| packed.len)
+    }
+
+    #[test]
+    fn what_is_common_takes_the_hot_path() {
+        let common = [
+            (0x55, 1),
+            (0xc3, 1),
+            (0x4889c8, 3),
+            (0x8b0425, 7),
+            (0x8b442408, 4),
+            (0x8b842408000000, 7),
+            (0x488d0500000000, 7),
+            (0x83c001, 3),
+            (0x81c001000000, 6),
+            (0x4881c001000000, 7),
+            (0xb801000000, 5),
+            (0x48b8, 10),
+            (0xa1, 9),
+            (0xf7d8, 2),
+            (0xf7c001000000, 6),
+            (0xf6c001, 3),
+            (0xf6d8, 2),
+            (0xe800000000, 5),
+            (0xeb00, 2),
+            (0x41ff2500000000, 7),
+            (0x0f8400000000, 6),
+            (0x0fb6c0, 3),
+            (0x480fafc1, 4),
+            (0x0f1f440000, 5),
+            (0x0f1000, 3),
+        ];
+        for (word, expected) in common {
+            assert_eq!(len(word), Some(expected), "{word:x}");
+        }
+    }
+
+    #[test]
+    fn what_tables_of_opcodes_do_not_tell_takes_another_path() {
+        for word in [0xc5f877, 0x62f17c485800, 0x6689c8, 0xf0010a, 0x0f3800c1, 0xd50001c0, 0x8fe97880c0] {
+            assert_eq!(len(word), None, "{word:x}");
+        }
+        assert!(hot(&[0x90; MAX_LEN], Mode::INTEL_32).is_none());
+    }
 }

@@ -1,4 +1,4 @@
-//! Fields of the hot tables' entries (`generated/hot.rs`), the same as in insn/gen/src/hot.rs.
+//! Fields of the hot tables' entries (`generated/hot.rs`), the same as in insn/gen/src/x86/hot.rs.
 
 use super::generated::hot::{GROUPS, MODRM as MODRM_TABLE, ONE_BYTE, TWO_BYTE};
 

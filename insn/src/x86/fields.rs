@@ -2,7 +2,7 @@
 
 use super::general::space;
 use super::insn::{ext, shape};
-use super::{Bits, Insn, MAX_LEN, Vendor, entry};
+use super::{Bits, Insn, MAX_LEN, entry};
 
 /// How the opcode is introduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -283,7 +283,6 @@ impl Insn {
         let small = self.prefixes & Prefixes::OPERAND_SIZE as u8 != 0 || evex_66;
         match self.mode.bits {
             Bits::B64 if self.w() => 8,
-            Bits::B64 if self.shape & shape::NEAR != 0 && self.mode.vendor == Vendor::Intel => 8,
             Bits::B16 => {
                 if small {
                     4

@@ -34,7 +34,7 @@ pub(super) const LONG: u8 = 16;
 
 /// The target of what is rare, from the bytes alone: keeping all fields at hand for these few would cost every instruction.
 #[inline(never)]
-fn other_target(bytes: u128, mode: Mode) -> Target {
+fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
     let rex = bytes & 0xf0 == 0x40;
     let [opcode, modrm, ..] = (bytes >> if rex { 8 } else { 0 }).to_le_bytes();
     if opcode == 0xff && matches!(modrm >> 3 & 7, 2 | 4) {
@@ -49,7 +49,6 @@ fn other_target(bytes: u128, mode: Mode) -> Target {
     let insn = packed.unpack(bytes, mode);
     match insn.flow() {
         Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
-        Flow::Return => Target::Stack,
         Flow::Transaction if insn.opcode == 0xc7 => insn.relative(),
         Flow::Far => insn.far_target(),
         _ => Target::None,
@@ -64,7 +63,7 @@ impl Insn {
     }
     /// Where a change of flow goes.
     #[inline(always)]
-    pub fn target(&self) -> Target {
+    pub fn target(&self) -> Target<Reg> {
         const RETURN: u8 = Flow::Return as u8;
         let bytes = u128::from_le_bytes(self.bytes);
         if self.flow > RETURN {
@@ -81,10 +80,10 @@ impl Insn {
         target
     }
     #[inline(never)]
-    fn relative(&self) -> Target {
+    fn relative(&self) -> Target<Reg> {
         self.immediate().map_or(Target::None, |field| Target::Relative(field.value))
     }
-    fn near_target(&self) -> Target {
+    fn near_target(&self) -> Target<Reg> {
         if self.space == space::REX2 {
             return self.immediate().map_or(Target::None, |field| Target::Absolute(field.value as u64));
         }
@@ -93,7 +92,7 @@ impl Insn {
         }
         if self.is_register_form() { Target::Register(Reg::gpr(self.rm_general())) } else { Target::Memory }
     }
-    fn far_target(&self) -> Target {
+    fn far_target(&self) -> Target<Reg> {
         match (self.space, self.opcode) {
             (space::ONE_BYTE, 0x9a | 0xea) => self.immediate().map_or(Target::None, |field| {
                 let unused = 64 - 8 * u32::from(field.size.clamp(1, 8));

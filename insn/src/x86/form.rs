@@ -1,10 +1,10 @@
-//! What an opcode form reads and writes: the cold tables (`generated/semantics.rs`), written by insn/gen/src/semantics.rs.
+//! What an opcode form reads and writes: the cold tables (`generated/semantics.rs`), written by insn/gen/src/x86/semantics.rs.
 
 use super::Insn;
-use super::generated::semantics::{FLAGS, FORMS, LISTS, PAGES, ROWS, SETS};
+use super::generated::semantics::{ATTRIBUTES, FLAGS, FORMS, IMPLICIT, LISTS, MEMORIES, OPERANDS, PAGES, ROWS, SETS};
 use crate::Access;
 
-/// Where an operand is. The numbers are those of insn/gen/src/semantics.rs, the names SDM appendix A.2's letters.
+/// Where an operand is. The numbers are those of insn/gen/src/x86/semantics.rs, the names SDM appendix A.2's letters.
 pub(super) mod place {
     pub(in super::super) const E: u8 = 1;
     pub(in super::super) const G: u8 = 2;
@@ -89,9 +89,14 @@ impl Operand {
     }
 }
 
-/// A form, as stored.
+/// A form, as stored: the numbers of operands, memory, implicit registers and flags, the kind of implicit memory, the number of attributes.
 #[derive(Clone, Copy)]
-pub(super) struct Form(&'static [u16; 11]);
+pub(super) struct Form(&'static [u8; 6]);
+
+/// An item by its number; nothing is told by numbers that no form has.
+fn item<T: Copy + Default>(items: &[T], number: u8) -> T {
+    items.get(usize::from(number)).copied().unwrap_or_default()
+}
 
 fn access(bits: u16) -> Access {
     match bits & 3 {
@@ -104,43 +109,46 @@ fn access(bits: u16) -> Access {
 
 impl Form {
     pub(super) fn operands(&self) -> impl Iterator<Item = Operand> {
-        let [a, b, c, d, e, ..] = *self.0;
-        let stored = [a, b, c, d, e].into_iter().filter(|code| *code != 0);
+        let stored = item(&OPERANDS, self.0[0]).into_iter().filter(|code| *code != 0);
         stored.map(|code| Operand { place: code as u8, byte: code & 0x100 != 0, access: access(code >> 9) })
     }
     /// Access and code of the size of the memory operand.
     pub(super) fn memory(&self) -> (Access, u8) {
-        (access(self.0[5] >> 8), self.0[5] as u8)
+        let [code, _] = item(&MEMORIES, self.0[1]);
+        (access(code >> 8), code as u8)
     }
     /// Bytes of an element that EVEX.b broadcasts; 0 where it does not.
     pub(super) fn broadcast(&self) -> u8 {
-        self.0[6] as u8
+        let [_, scale] = item(&MEMORIES, self.0[1]);
+        scale as u8
     }
     /// Scale of disp8 where it is not the memory size; else 0.
     pub(super) fn scale(&self) -> u8 {
-        (self.0[6] >> 8) as u8
+        let [_, scale] = item(&MEMORIES, self.0[1]);
+        (scale >> 8) as u8
     }
     /// Implicit registers read and written.
     pub(super) fn implicit(&self) -> (u128, u128) {
-        SETS.get(usize::from(self.0[7])).copied().unwrap_or((0, 0))
+        let [read, written] = item(&IMPLICIT, self.0[2]);
+        (item(&SETS, read), item(&SETS, written))
     }
     /// Flags read and written.
     pub(super) fn flags(&self) -> (u32, u32) {
-        FLAGS.get(usize::from(self.0[8])).copied().unwrap_or((0, 0))
+        item(&FLAGS, self.0[3])
     }
     /// Kind of implicit memory access.
-    pub(super) fn implicit_memory(&self) -> u16 {
-        self.0[9]
+    pub(super) fn implicit_memory(&self) -> u8 {
+        self.0[4]
     }
     pub(super) fn has(&self, attr: u16) -> bool {
-        self.0[10] & attr != 0
+        item(&ATTRIBUTES, self.0[5]) & attr != 0
     }
 }
 
 impl Insn {
     /// The form of the instruction.
     pub(super) fn form(&self) -> Form {
-        const NOTHING: Form = Form(&[0; 11]);
+        const NOTHING: Form = Form(&[0; 6]);
         let Some(place) = self.place() else { return NOTHING };
         let row = ROWS.get(usize::from(self.space)).map_or(0, |row: &[u8; 16]| row[usize::from(self.opcode >> 4)]);
         let list = PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 16]| page[usize::from(self.opcode & 15)]);

@@ -10,7 +10,7 @@ pub struct Insn {
     pub(super) bytes: [u8; 16],
     pub(super) len: u8,
     pub(super) mode: Mode,
-    /// Opcode space, numbered as in insn/gen/src/parse.rs.
+    /// Opcode space, numbered as in insn/gen/src/x86/parse.rs.
     pub(super) space: u8,
     /// Offset of the opcode byte; of 3DNow!'s second 0F.
     pub(super) opcode_at: u8,
@@ -54,8 +54,6 @@ pub(super) mod shape {
     pub(in super::super) const MODRM: u8 = 1;
     /// It names a register whatever its mod says.
     pub(in super::super) const ANY_MOD: u8 = 2;
-    /// A near branch, whose operand size is that of the mode on Intel.
-    pub(in super::super) const NEAR: u8 = 4;
     /// The immediate is an address.
     pub(in super::super) const MOFFS: u8 = 8;
     /// Introduced by REX2.
@@ -118,7 +116,6 @@ impl Packed {
         let bit = |from: u8, to: u32| if insn.shape & from != 0 { to } else { 0 };
         let entry = bit(shape::MODRM, 1)
             | bit(shape::ANY_MOD, entry::ANY_MOD)
-            | bit(shape::NEAR, entry::NEAR)
             | bit(shape::MOFFS, entry::MOFFS)
             | bit(shape::REX2, entry::REX2)
             | u32::from(insn.tail) << entry::IMMEDIATE;

@@ -23,7 +23,7 @@ impl Insn {
     pub(super) fn rule(&self) -> Option<(usize, Rule)> {
         let list = validity::list(self.space, self.opcode);
         let found = validity::find(list, self.key());
-        if found.is_none() && self.mode.lenient && self.is_evex() {
+        if found.is_none() && self.mode.ignores_reserved() && self.is_evex() {
             // b with a register that does not mean rounding: the length counts.
             return validity::find(list, self.key_with(true));
         }
@@ -36,13 +36,14 @@ impl Insn {
 
     fn key_with(&self, ignored_b: bool) -> u64 {
         let modrm = self.modrm().unwrap_or(0xc0);
-        let register = modrm >= 0xc0 || self.is_register_form();
+        // Forms that ignore mod allow both.
+        let register = modrm >= 0xc0;
         let common = bit(PP, u32::from(self.pp & 3))
             | bit(W, u32::from(self.w()))
             | bit(BITS, u32::from(self.mode.bits != Bits::B64))
             | bit(VENDOR, u32::from(self.mode.vendor == Vendor::Amd))
             | if register { REG } else { MEM }
-            | if self.mode.lenient { 0 } else { STRICT }
+            | if self.mode.ignores_reserved() { 0 } else { STRICT }
             | bit(EXT, u32::from(modrm >> 3 & 7))
             | bit(RM, u32::from(modrm & 7));
         common
@@ -95,7 +96,7 @@ impl Insn {
         let rounding = b == 2 && self.space != space::EVEX_MAP4 && !ignored_b;
         let l = if rounding { 2 } else { u32::from(p2 >> 5 & 3) };
         let b = if b == 2 && ignored_b { IGNORED_B } else { bit(B, b) };
-        let reserved = if z == 2 && !self.mode.lenient { RESERVED } else { 0 };
+        let reserved = if z == 2 && !self.mode.ignores_reserved() { RESERVED } else { 0 };
         bit(L, l) | bit(V, v) | bit(AAA, aaa) | bit(Z, z) | b | reserved
     }
 }

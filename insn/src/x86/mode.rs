@@ -27,10 +27,10 @@ pub struct Mode {
     pub bits: Bits,
     /// Vendor.
     pub vendor: Vendor,
-    /// Accept reserved bits that hardware is known to ignore. On a Zen 4 these are: EVEX.b with registers where
-    /// memory would be broadcast and there is neither rounding nor SAE; EVEX.z of instructions that do not mask; W of VEX
-    /// `vpermq` and `vpermpd`; the fourth bit of VEX mask registers; EVEX.V' outside 64-bit mode; LOCK before `verw`
-    /// (AMD only).
+    /// Accept reserved bits that the vendor's processors are known to ignore. On a Zen 4 these are: EVEX.b with registers
+    /// where memory would be broadcast and there is neither rounding nor SAE; EVEX.z of instructions that do not mask; W of
+    /// VEX `vpermq` and `vpermpd`; the fourth bit of VEX mask registers; EVEX.V' outside 64-bit mode; LOCK before `verw`.
+    /// Intel's Sapphire Rapids ignores none.
     pub lenient: bool,
 }
 
@@ -52,5 +52,11 @@ impl Mode {
     /// The same, accepting reserved bits that hardware is known to ignore.
     pub const fn lenient(self) -> Mode {
         Mode { lenient: true, ..self }
+    }
+
+    /// Whether the processors that are meant ignore the bits of [`Mode::lenient`].
+    #[inline]
+    pub(super) fn ignores_reserved(self) -> bool {
+        self.lenient && self.vendor == Vendor::Amd
     }
 }

@@ -2,8 +2,9 @@
 
 use super::form::{Form, Operand, attr, place};
 use super::general::space;
-use super::insn::{ext, shape};
+use super::insn::ext;
 use super::{Bits, Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
+use crate::Flow;
 
 impl Insn {
     /// Whether modrm.rm is a vector register named with EVEX's X as fifth bit.
@@ -25,8 +26,11 @@ impl Insn {
         if self.mode.bits != Bits::B64 {
             return size;
         }
-        let near_16 = self.shape & shape::NEAR != 0 && self.mode.vendor == Vendor::Amd && size == 2;
-        let wide = form.has(attr::FORCE_64) && !near_16 || form.has(attr::DEFAULT_64) && size == 4;
+        // Near branches are of 64 bits but for 66 on AMD (APM vol. 3, 1.2.7).
+        if matches!(self.flow(), Flow::Jump | Flow::ConditionalJump | Flow::Call | Flow::Return) {
+            return if size == 2 && self.mode.vendor == Vendor::Amd { 2 } else { 8 };
+        }
+        let wide = form.has(attr::FORCE_64) || form.has(attr::DEFAULT_64) && size == 4;
         if wide { 8 } else { size }
     }
     /// The register of an operand, if it is one.

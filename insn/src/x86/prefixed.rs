@@ -44,3 +44,32 @@ pub(super) fn decode(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Packed> {
     let most = if packed.flow == Flow::Next as u8 { MAX_LEN as u32 } else { 8 };
     (packed.len <= most).then_some(packed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn len(bytes: &[u8]) -> Option<u32> {
+        let mut chunk = [0xa5; MAX_LEN];
+        chunk[..bytes.len()].copy_from_slice(bytes);
+        decode(&chunk, Mode::INTEL_64).map(|packed| packed.len)
+    }
+
+    #[test]
+    fn prefixes_that_choose_a_form_or_a_segment_take_this_path() {
+        assert_eq!(len(&[0x66, 0x89, 0xc8]), Some(3));
+        assert_eq!(len(&[0x66, 0x81, 0xc0, 1, 0]), Some(5));
+        assert_eq!(len(&[0xf3, 0x0f, 0x10, 0x00]), Some(4));
+        assert_eq!(len(&[0xf2, 0x48, 0x0f, 0x2a, 0xc0]), Some(5));
+        assert_eq!(len(&[0x64, 0x8b, 0x00]), Some(3));
+        assert_eq!(len(&[0x2e, 0x89, 0xc8]), Some(3));
+        assert_eq!(len(&[0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]), Some(10));
+    }
+
+    #[test]
+    fn other_prefixes_and_modes_do_not() {
+        assert_eq!(len(&[0xf0, 0x01, 0x0a]), None);
+        assert_eq!(len(&[0x67, 0x8b, 0x00]), None);
+        assert!(decode(&[0x90; MAX_LEN], Mode::INTEL_32).is_none());
+    }
+}

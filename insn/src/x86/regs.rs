@@ -98,64 +98,7 @@ impl fmt::Debug for Reg {
     }
 }
 
-/// A set of registers as bits, numbered by [`Reg::number`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct RegSet(u128);
-
-impl RegSet {
-    /// No register.
-    pub const EMPTY: RegSet = RegSet(0);
-
-    /// The set of the given bits.
-    pub const fn from_bits(bits: u128) -> RegSet {
-        RegSet(bits)
-    }
-    /// The bits.
-    pub const fn bits(self) -> u128 {
-        self.0
-    }
-    /// With `reg` added.
-    #[must_use]
-    pub const fn with(self, reg: Reg) -> RegSet {
-        RegSet(self.0 | 1 << (reg.0 & 127))
-    }
-    /// Without `reg`.
-    #[must_use]
-    pub const fn without(self, reg: Reg) -> RegSet {
-        RegSet(self.0 & !(1 << (reg.0 & 127)))
-    }
-    /// Whether `reg` is a member.
-    pub const fn contains(self, reg: Reg) -> bool {
-        self.0 >> (reg.0 & 127) & 1 != 0
-    }
-    /// What is in either.
-    #[must_use]
-    pub const fn union(self, other: RegSet) -> RegSet {
-        RegSet(self.0 | other.0)
-    }
-    /// Whether it has no member.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-    /// The members, lowest number first.
-    pub fn iter(self) -> impl Iterator<Item = Reg> {
-        let mut rest = self.0;
-        core::iter::from_fn(move || {
-            if rest == 0 {
-                return None;
-            }
-            let n = rest.trailing_zeros() as u8;
-            rest &= rest - 1;
-            Some(Reg(n))
-        })
-    }
-}
-
-impl fmt::Debug for RegSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
-    }
-}
+register_set!();
 
 /// Bits of EFLAGS, at their architectural positions (SDM vol. 1, 3.4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]

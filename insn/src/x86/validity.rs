@@ -1,7 +1,7 @@
 //! Does an instruction fit a form? Keys, rules and the reason of a refusal.
 //!
 //! Each field of an instruction contributes one bit to its key, out of those below; a rule has the bits that a form
-//! allows. insn/gen/src/rules.rs writes the rules.
+//! allows. insn/gen/src/x86/rules.rs writes the rules.
 
 use super::ErrorKind;
 use super::generated::validity::{HIGH, LISTS, LOW, MIDDLE, PAGES, ROWS, RULES};
@@ -91,9 +91,9 @@ pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
     None
 }
 
-/// The key with reserved fields as an assembler writes them.
+/// The key without what may be reserved.
 pub(super) fn without_reserved(key: u64) -> u64 {
-    key & !(RESERVED | IGNORED_B | 7 << V | 7 << AAA | 7 << Z | 7 << B) | 1 << V | 1 << AAA | 1 << Z | 1 << B
+    key & !(RESERVED | IGNORED_B | 7 << V | 7 << AAA | 7 << Z | 7 << B)
 }
 
 /// Whether a rule of the list fits; one copy of the search for all that is asked of a refused encoding.

@@ -90,7 +90,7 @@ pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
         return Err(d.error(ErrorKind::Mvex, at + 2));
     }
     // Zen 4 ignores V' outside 64-bit mode.
-    if !long && (p0 & 8 != 0 || p2 & 8 == 0 && !d.insn.mode.lenient) {
+    if !long && (p0 & 8 != 0 || p2 & 8 == 0 && !d.insn.mode.ignores_reserved()) {
         return Err(d.error(ErrorKind::Reserved, at + 1));
     }
     d.insn.space = match p0 & 7 {
@@ -143,7 +143,7 @@ impl super::Insn {
             _ => self.rm_general(),
         };
         // Zen 4 ignores the fourth bit of a VEX mask register.
-        let ignored = self.mode.lenient && !self.is_evex();
+        let ignored = self.mode.ignores_reserved() && !self.is_evex();
         let out_of_range = match check {
             3 => reg > 7 || vvvv > 7 || rm > 7 && rm != NONE,
             5 => reg > 7 && !ignored,

@@ -1,0 +1,150 @@
+//! The cold tables: what words mean, by form. insn/src/arm64/form.rs reads them.
+
+use super::hot::{OFTEN, way};
+use super::parse::Form;
+use super::special::{condition, kind};
+use std::collections::HashMap;
+
+/// Registers that no field names, by their numbers (insn/src/arm64/regs.rs).
+const SPECIAL: &[(&str, u32)] = &[
+    ("sp", 31),
+    ("ffr", 80),
+    ("za", 81),
+    ("zt0", 82),
+    ("nzcv", 83),
+    ("fpsr", 84),
+    ("fpcr", 85),
+    ("pc", 86),
+    ("system", 87),
+    ("gcspr", 88),
+    ("fpmr", 89),
+    ("svcr", 90),
+    ("tpidr", 91),
+];
+
+/// What is unpredictable, one bit each, numbered as in insn/src/arm64/unpredictable.rs.
+const UNPREDICTABLE: &[&str] = &["n=t", "n=t2", "t=t2", "s=t", "s=t2", "s=n", "mops", "sets", "always"];
+
+/// The tables as they are emitted.
+pub(crate) struct Cold {
+    /// Where the forms of each top byte begin in `lists`.
+    pub(crate) starts: Vec<u16>,
+    /// Forms by top byte in file order.
+    pub(crate) lists: Vec<u16>,
+    /// Mask, value and meaning.
+    pub(crate) forms: Vec<(u32, u32, u16)>,
+    pub(crate) meanings: Vec<Meaning>,
+    pub(crate) operands: Vec<u32>,
+    pub(crate) sets: Vec<(u128, u128)>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Meaning {
+    pub(crate) operands: (u16, u16),
+    pub(crate) memory: [u32; 2],
+    /// NZCV read and written.
+    pub(crate) flags: (u8, u8),
+    pub(crate) set: u8,
+    pub(crate) unpredictable: u16,
+}
+
+fn position(names: &[&str], name: &str) -> Result<usize, String> {
+    names.iter().position(|n| *n == name).ok_or_else(|| format!("no such attribute: {name}"))
+}
+
+/// Bits of the registers in a list of names.
+fn registers(text: &str) -> Result<u128, String> {
+    let mut bits = 0;
+    for name in text.split(',') {
+        let special = SPECIAL.iter().find(|(n, _)| *n == name).map(|(_, number)| *number);
+        let general = name.strip_prefix('x').and_then(|n| n.parse().ok()).filter(|n| *n < 31u32);
+        bits |= 1 << special.or(general).ok_or_else(|| format!("no such register: {name}"))?;
+    }
+    Ok(bits)
+}
+
+fn flags(text: &str) -> Result<u8, String> {
+    text.chars().try_fold(0, |bits, c| Ok(bits | 8u8 >> "nzcv".find(c).ok_or_else(|| format!("no such flag: {c}"))?))
+}
+
+fn intern<T: PartialEq>(all: &mut Vec<T>, item: T) -> usize {
+    all.iter().position(|other| *other == item).unwrap_or_else(|| {
+        all.push(item);
+        all.len() - 1
+    })
+}
+
+fn meaning(form: &Form, cold: &mut Cold) -> Result<Meaning, String> {
+    let (mut read, mut written) = (0u128, 0u128);
+    let mut meaning = Meaning { operands: (0, 0), memory: [u32::MAX; 2], flags: (0, 0), set: 0, unpredictable: 0 };
+    for attr in &form.attrs {
+        let named = |name: &str| registers(name);
+        match attr.as_str() {
+            "fp" => (read, written) = (read | named("fpcr,fpsr")?, written | named("fpsr")?),
+            "fpcr" => read |= named("fpcr")?,
+            "qc" => (read, written) = (read | named("fpsr")?, written | named("fpsr")?),
+            attr if attr == OFTEN || way(attr).is_some() || condition(attr).is_some() || kind(attr).is_some() => {}
+            attr => {
+                if let Some((key, value)) = attr.split_once('=').filter(|(key, _)| key.starts_with('+')) {
+                    let bits = registers(value)?;
+                    read |= if key.contains('r') { bits } else { 0 };
+                    written |= if key.contains('w') { bits } else { 0 };
+                } else if let Some(names) = attr.strip_prefix("r:") {
+                    meaning.flags.0 |= flags(names)?;
+                } else if let Some(names) = attr.strip_prefix("w:") {
+                    meaning.flags.1 |= flags(names)?;
+                } else if let Some(names) = attr.strip_prefix("unless:") {
+                    for name in names.split(',') {
+                        meaning.unpredictable |= 1 << position(UNPREDICTABLE, name)?;
+                    }
+                } else {
+                    return Err(format!("no such attribute: {attr}"));
+                }
+            }
+        }
+    }
+    meaning.set = u8::try_from(intern(&mut cold.sets, (read, written))).map_err(|_| "too many sets")?;
+    for (to, memory) in meaning.memory.iter_mut().zip(&form.memory) {
+        *to = memory.code;
+    }
+    let codes: Vec<u32> = form.operands.iter().map(|o| o.code).collect();
+    let found = cold.operands.windows(codes.len().max(1)).position(|w| w == codes);
+    let start = match found {
+        _ if codes.is_empty() => 0,
+        Some(start) => start,
+        None => {
+            cold.operands.extend(&codes);
+            cold.operands.len() - codes.len()
+        }
+    };
+    meaning.operands = (start as u16, codes.len() as u16);
+    Ok(meaning)
+}
+
+/// Interns what all forms mean.
+pub(crate) fn build(forms: &[Form]) -> Result<Cold, String> {
+    let mut cold = Cold {
+        starts: Vec::new(),
+        lists: Vec::new(),
+        forms: Vec::new(),
+        meanings: Vec::new(),
+        operands: Vec::new(),
+        sets: vec![(0, 0)],
+    };
+    let mut numbers: HashMap<Meaning, u16> = HashMap::new();
+    for form in forms {
+        let meaning = meaning(form, &mut cold).map_err(|e| format!("line {}: {e}", form.line))?;
+        let number = *numbers.entry(meaning.clone()).or_insert_with(|| {
+            cold.meanings.push(meaning);
+            cold.meanings.len() as u16 - 1
+        });
+        cold.forms.push((form.mask, form.value, number));
+    }
+    for byte in 0..256u32 {
+        cold.starts.push(cold.lists.len() as u16);
+        let fits = |(mask, value, _): &&(u32, u32, u16)| (byte << 24 ^ value) & mask & 0xff00_0000 == 0;
+        cold.lists.extend((0u16..).zip(&cold.forms).filter(|(_, form)| fits(form)).map(|(i, _)| i));
+    }
+    cold.starts.push(u16::try_from(cold.lists.len()).map_err(|_| "too many forms")?);
+    Ok(cold)
+}

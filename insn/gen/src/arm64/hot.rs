@@ -1,0 +1,86 @@
+//! The hot tables: from a word to its way. The top bits name a class, of which most words have a few bits in common; what has not
+//! is asked for by a diagram with shared nodes, written as a program of bytes that insn/src/arm64/decode.rs runs.
+
+use super::classes::{self, Class};
+use super::diagram::{Cube, Diagram};
+use super::parse::Form;
+use super::program::Writer;
+
+/// What becomes of control, as attributes name it, and the variant of `Way` (insn/src/arm64/flow.rs): numbered as there.
+/// `undef` is the hole of no form.
+pub(crate) const WAYS: &[(&str, &str)] = &[
+    ("undef", "Undefined"),
+    ("next", "Next"),
+    ("jump26", "Jump"),
+    ("call26", "Call"),
+    ("cond19", "If19"),
+    ("cond14", "If14"),
+    ("cond9", "If9"),
+    ("jump", "JumpTo"),
+    ("call", "CallTo"),
+    ("return", "Return"),
+    ("leave", "Leave"),
+    ("leavefor", "LeaveFor"),
+    ("syscall", "Syscall"),
+    ("trap", "Trap"),
+    ("priv", "Privileged"),
+    ("fault", "Faulting"),
+];
+/// The flows of these, by the names of `insn::Flow`.
+const FLOWS: [&str; 16] = [
+    "Faulting",
+    "Next",
+    "Jump",
+    "Call",
+    "ConditionalJump",
+    "ConditionalJump",
+    "ConditionalJump",
+    "Jump",
+    "Call",
+    "Return",
+    "Return",
+    "Return",
+    "Syscall",
+    "Trap",
+    "Privileged",
+    "Faulting",
+];
+const NEXT: u16 = 1;
+
+/// The number of a way.
+pub(crate) fn way(name: &str) -> Option<u16> {
+    WAYS.iter().position(|(n, _)| *n == name).map(|n| n as u16)
+}
+
+/// The name of a way's flow.
+pub(crate) fn flow_name(way: u16) -> &'static str {
+    FLOWS[usize::from(way)]
+}
+
+/// The tables as they are emitted.
+pub(crate) struct Hot {
+    /// By bits 31 to 21: the number of a class.
+    pub(crate) first: Vec<u8>,
+    pub(crate) classes: Vec<Class>,
+    /// Where the program begins for each class.
+    pub(crate) starts: Vec<u16>,
+    pub(crate) program: Vec<u8>,
+}
+
+/// Builds the tables of all forms.
+pub(crate) fn build(forms: &[Form]) -> Result<Hot, String> {
+    let cubes: Vec<Cube> = forms
+        .iter()
+        .map(|form| (form.mask, form.value, form.attrs.iter().find_map(|a| way(a)).unwrap_or(NEXT)))
+        .collect();
+    let often: Vec<Cube> =
+        forms.iter().zip(&cubes).filter(|(form, _)| form.attrs.iter().any(|a| a == OFTEN)).map(|(_, c)| *c).collect();
+    let mut diagram = Diagram::new(WAYS.len());
+    let (first, classes) = classes::build(&mut diagram, &cubes, &often)?;
+    let mut writer = Writer::new(&diagram);
+    let starts = classes.iter().map(|class| writer.write(class.reference)).collect();
+    Ok(Hot { first, classes, starts, program: writer.finish()? })
+}
+
+/// The attribute of forms that compiled code is full of.
+pub(crate) const OFTEN: &str = "often";

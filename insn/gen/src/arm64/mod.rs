@@ -1,0 +1,20 @@
+//! A64: encodings.txt.
+
+mod classes;
+mod diagram;
+mod emit;
+mod forms;
+mod hot;
+mod operand;
+mod parse;
+mod program;
+mod special;
+
+/// The tables that the text of encodings.txt gives.
+pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
+    let forms = parse::parse(text)?;
+    let hot = hot::build(&forms)?;
+    let cold = forms::build(&forms)?;
+    let specials = special::build(&forms)?;
+    Ok(vec![("hot.rs", emit::hot(&hot)?), ("forms.rs", emit::forms(&cold)), ("special.rs", emit::special(&specials))])
+}

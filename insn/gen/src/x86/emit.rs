@@ -1,0 +1,77 @@
+//! Writes x86's tables.
+
+use super::hot::{GROUPS, Hot};
+use super::semantics::Semantics;
+use super::validity::Validity;
+use crate::write::{array, head, row};
+
+pub(crate) fn hot(hot: &Hot) -> String {
+    let mut out = head("opcodes.txt");
+    let hex = |e: &u32| format!("{e:#x}");
+    array(&mut out, "Entries of the one-byte map (see `entry`).", "ONE_BYTE", "u32", &hot.entries[0], 8, hex);
+    array(&mut out, "Entries of the 0F map.", "TWO_BYTE", "u32", &hot.entries[1], 8, hex);
+    array(&mut out, "Bytes of modrm and what it brings along (see `entry`).", "MODRM", "u8", &hot.modrm, 16, |e| {
+        format!("{e:#x}")
+    });
+    let mut groups = hot.groups.clone();
+    groups.resize(GROUPS, 0);
+    array(
+        &mut out,
+        "Groups: valid values of modrm's mod and reg, and the flows of reg (see `entry`).",
+        "GROUPS",
+        "u64",
+        &groups,
+        4,
+        |e| format!("{e:#x}"),
+    );
+    out
+}
+
+pub(crate) fn validity(v: &Validity) -> String {
+    let mut out = head("opcodes.txt");
+    array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 32]", &v.rows, 1, |r| row(r));
+    array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 8]", &v.pages, 1, |r| row(r));
+    array(&mut out, "Lists of rules; bit 15 marks the last.", "LISTS", "u16", &v.lists, 12, u16::to_string);
+    // A rule is stored as the numbers of its parts, each of which is one of few.
+    let mut parts: [Vec<u64>; 3] = Default::default();
+    let part = |rule: u64, i: usize| [rule as u16 as u64, rule >> 16 & 0xffff, rule >> 32][i];
+    for (i, of_all) in parts.iter_mut().enumerate() {
+        *of_all = v.rules.iter().map(|rule| part(*rule, i)).collect();
+        of_all.sort_unstable();
+        of_all.dedup();
+        assert!(of_all.len() <= 256, "more parts than a byte can name");
+    }
+    let number = |rule: u64, i: usize| parts[i].partition_point(|other| *other < part(rule, i));
+    let numbers: Vec<[usize; 3]> = v.rules.iter().map(|rule| [0, 1, 2].map(|i| number(*rule, i))).collect();
+    let hex = |r: &u64| format!("{r:#x}");
+    array(&mut out, "Rules (see `validity`): the numbers of their parts.", "RULES", "[u8; 3]", &numbers, 6, |n| row(n));
+    array(&mut out, "Bits 0 to 15 of rules.", "LOW", "u16", &parts[0], 12, hex);
+    array(&mut out, "Bits 16 to 31.", "MIDDLE", "u16", &parts[1], 12, hex);
+    array(&mut out, "Bits 32 to 63.", "HIGH", "u32", &parts[2], 8, hex);
+    out
+}
+
+pub(crate) fn semantics(s: &Semantics) -> String {
+    let mut out = head("opcodes.txt");
+    array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 16]", &s.rows, 1, |r| row(r));
+    array(&mut out, "Start of an opcode's list.", "PAGES", "[u16; 16]", &s.pages, 1, |r| row(r));
+    array(&mut out, "Forms, one per rule of an opcode.", "LISTS", "u16", &s.lists, 12, u16::to_string);
+    array(&mut out, "Forms (see `form`): the numbers of their parts.", "FORMS", "[u8; 6]", &s.forms, 4, |r| row(r));
+    array(&mut out, "Operands.", "OPERANDS", "[u16; 4]", &s.operands, 4, |r| row(r));
+    array(&mut out, "Access and size of memory, and its scale.", "MEMORIES", "[u16; 2]", &s.memories, 8, |r| row(r));
+    array(
+        &mut out,
+        "Implicit registers: numbers of the sets read and written.",
+        "IMPLICIT",
+        "[u8; 2]",
+        &s.implicit,
+        8,
+        |r| row(r),
+    );
+    array(&mut out, "Sets of registers.", "SETS", "u128", &s.sets, 2, |set| format!("{set:#x}"));
+    array(&mut out, "Flags read and written.", "FLAGS", "(u32, u32)", &s.flags, 4, |(r, w)| {
+        format!("({r:#x}, {w:#x})")
+    });
+    array(&mut out, "Attributes.", "ATTRIBUTES", "u16", &s.attributes, 12, |bits| format!("{bits:#x}"));
+    out
+}

@@ -1,0 +1,22 @@
+//! x86: opcodes.txt.
+
+mod emit;
+mod hot;
+mod parse;
+mod rules;
+mod semantics;
+mod validity;
+
+/// The tables that the text of opcodes.txt gives.
+pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
+    let forms = parse::parse(text)?;
+    let slots = parse::slots(&forms);
+    let hot = hot::build(&forms, &slots);
+    let validity = validity::build(&forms, &slots);
+    let semantics = semantics::build(&forms, &validity.forms)?;
+    Ok(vec![
+        ("hot.rs", emit::hot(&hot)),
+        ("validity.rs", emit::validity(&validity)),
+        ("semantics.rs", emit::semantics(&semantics)),
+    ])
+}

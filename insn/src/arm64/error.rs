@@ -1,0 +1,29 @@
+use core::fmt;
+
+/// Why a word is not an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// Unallocated, or UNDEFINED by its fields.
+    Undefined,
+}
+
+/// Why a word is not an instruction, and the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Error {
+    /// Why.
+    pub kind: ErrorKind,
+    /// The word.
+    pub word: u32,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ErrorKind::Undefined => write!(f, "undefined: {:#010x}", self.word),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,41 @@
+//! The decoded instruction.
+
+use super::flow::Way;
+use crate::Flow;
+
+/// One decoded instruction. Cheap to copy; everything but flow and validity is computed when asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Insn {
+    pub(super) word: u32,
+    pub(super) flow: Flow,
+    pub(super) way: Way,
+}
+
+impl core::fmt::Debug for Insn {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Insn({:#010x})", self.word)
+    }
+}
+
+impl Insn {
+    /// The instruction's word.
+    #[inline]
+    pub fn word(&self) -> u32 {
+        self.word
+    }
+    /// The field of `width` bits from bit `low` on.
+    pub(super) fn field(&self, low: u32, width: u32) -> u32 {
+        field(self.word, low, width)
+    }
+    /// The same, sign-extended.
+    pub(super) fn signed_field(&self, low: u32, width: u32) -> i64 {
+        let unused = 32u32.wrapping_sub(width);
+        let top = self.word.wrapping_shl(unused.wrapping_sub(low)) as i32;
+        i64::from(top.wrapping_shr(unused))
+    }
+}
+
+/// The field of `width` bits from bit `low` on.
+pub(super) fn field(word: u32, low: u32, width: u32) -> u32 {
+    word.wrapping_shr(low) & 1u32.wrapping_shl(width).wrapping_sub(1)
+}

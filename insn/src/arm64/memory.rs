@@ -1,0 +1,209 @@
+//! Memory operands.
+
+use super::form::{Meaning, NO_MEMORY};
+use super::{Insn, Reg, RegSet};
+use crate::Access;
+
+/// What an address is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Address {
+    /// A register.
+    Register(Reg),
+    /// The address of the instruction.
+    Pc,
+    /// Each element of a vector register; the memory operand is one access for each.
+    Elements(Reg),
+}
+
+/// How an index register becomes 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Extend {
+    /// All 64 bits count.
+    None,
+    /// The low 32 bits, zero-extended.
+    Uxtw,
+    /// The low 32 bits, sign-extended.
+    Sxtw,
+}
+
+/// When the base register is written back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Writeback {
+    /// The address is base and displacement, and is what is written back.
+    Pre,
+    /// The address is the base alone; base and displacement (or index) are written back.
+    Post,
+}
+
+/// A memory operand as the instruction encodes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Memory {
+    /// What the address is counted from.
+    pub base: Address,
+    /// Index register, general or vector.
+    pub index: Option<Reg>,
+    /// How the index becomes 64 bits.
+    pub extend: Extend,
+    /// The index is shifted to the left by so many bits.
+    pub shift: u8,
+    /// Bytes, already scaled; with [`Memory::by_vector_length`] a multiple of a length that the instruction does not tell.
+    pub displacement: i64,
+    /// `mul vl`: the displacement counts whole operands, as long as the vector length makes them.
+    pub by_vector_length: bool,
+    /// Whether and when the base is written back.
+    pub writeback: Option<Writeback>,
+    /// Bytes accessed from the address on, of all registers together; of each element where a vector register makes addresses;
+    /// 0 where the instruction does not tell (vector length, memory copies).
+    pub size: u16,
+    /// How it is used.
+    pub access: Access,
+}
+
+/// Address modes, numbered as in insn/gen/src/arm64/operand.rs.
+mod mode {
+    pub(super) const UNSIGNED12: u32 = 1;
+    pub(super) const SIGNED9: u32 = 2;
+    pub(super) const PRE9: u32 = 3;
+    pub(super) const POST9: u32 = 4;
+    pub(super) const SIGNED7: u32 = 5;
+    pub(super) const PRE7: u32 = 6;
+    pub(super) const POST7: u32 = 7;
+    pub(super) const INDEX: u32 = 8;
+    pub(super) const LITERAL: u32 = 9;
+    pub(super) const SIGNED10: u32 = 10;
+    pub(super) const PRE10: u32 = 11;
+    pub(super) const POST_INDEX: u32 = 12;
+    pub(super) const POST_SIZE: u32 = 13;
+    pub(super) const PRE_SIZE: u32 = 14;
+    pub(super) const AT_D: u32 = 15;
+    pub(super) const AT_M: u32 = 16;
+    pub(super) const GCS_PUSH: u32 = 17;
+    pub(super) const GCS: u32 = 18;
+    pub(super) const VECTORS4: u32 = 19;
+    pub(super) const VECTORS6: u32 = 20;
+    pub(super) const VECTORS9: u32 = 21;
+    pub(super) const ARRAY4: u32 = 22;
+    pub(super) const REPLICATED4: u32 = 23;
+    pub(super) const UNSIGNED6: u32 = 24;
+    pub(super) const SCALAR_INDEX: u32 = 25;
+    pub(super) const VECTOR_INDEX: u32 = 26;
+    pub(super) const VECTOR_UXTW: u32 = 27;
+    pub(super) const VECTOR_SXTW: u32 = 28;
+    pub(super) const VECTOR_BASE_INDEX: u32 = 29;
+    pub(super) const VECTOR_BASE5: u32 = 30;
+}
+
+const ACCESSES: [Access; 4] = [Access::None, Access::Read, Access::Write, Access::ReadWrite];
+
+impl Memory {
+    /// The registers that the address is made of.
+    pub fn registers(&self) -> RegSet {
+        let base = match self.base {
+            Address::Register(base) | Address::Elements(base) => RegSet::EMPTY.with(base),
+            Address::Pc => RegSet::EMPTY.with(Reg::PC),
+        };
+        self.index.map_or(base, |index| base.with(index))
+    }
+}
+
+impl Insn {
+    pub(super) fn memories_by(&self, meaning: &Meaning) -> [Option<Memory>; 2] {
+        meaning.memory.map(|code| self.memory_of(code))
+    }
+    fn memory_of(&self, code: u32) -> Option<Memory> {
+        if code == NO_MEMORY {
+            return None;
+        }
+        let size = (code >> 10 & 0x3ff) as u16;
+        let unit = code >> 20 & 15;
+        let signed = |low, width| self.signed_field(low, width).wrapping_shl(unit);
+        let writes_back = |when, displacement| (displacement, Some(when));
+        let mut memory = Memory {
+            base: Address::Register(Reg::general_or_sp(self.field(5, 5))),
+            index: None,
+            extend: Extend::None,
+            shift: 0,
+            displacement: 0,
+            by_vector_length: false,
+            writeback: None,
+            size,
+            access: ACCESSES[(code >> 8 & 3) as usize],
+        };
+        (memory.displacement, memory.writeback) = match code & 0xff {
+            mode::UNSIGNED12 => (i64::from(self.field(10, 12)).wrapping_shl(unit), None),
+            mode::SIGNED9 => (signed(12, 9), None),
+            mode::PRE9 => writes_back(Writeback::Pre, signed(12, 9)),
+            mode::POST9 => writes_back(Writeback::Post, signed(12, 9)),
+            mode::SIGNED7 => (signed(15, 7), None),
+            mode::PRE7 => writes_back(Writeback::Pre, signed(15, 7)),
+            mode::POST7 => writes_back(Writeback::Post, signed(15, 7)),
+            mode::SIGNED10 => (self.signed_10(), None),
+            mode::PRE10 => writes_back(Writeback::Pre, self.signed_10()),
+            mode::POST_SIZE => writes_back(Writeback::Post, size.into()),
+            mode::VECTORS4 => (signed(16, 4), None),
+            mode::VECTORS6 => (signed(16, 6), None),
+            mode::VECTORS9 => (signed(16, 6).wrapping_shl(3) | i64::from(self.field(10, 3)), None),
+            mode::ARRAY4 => (self.field(0, 4).into(), None),
+            mode::REPLICATED4 => (signed(16, 4), None),
+            mode::UNSIGNED6 => (i64::from(self.field(16, 6)).wrapping_shl(unit), None),
+            mode::VECTOR_BASE5 => (i64::from(self.field(16, 5)).wrapping_shl(unit), None),
+            mode::PRE_SIZE => writes_back(Writeback::Pre, -i64::from(size)),
+            mode::GCS_PUSH => (-i64::from(size), None),
+            _ => (0, None),
+        };
+        match code & 0xff {
+            mode::INDEX => {
+                memory.index = Some(Reg::general(self.field(16, 5)));
+                memory.extend = match self.field(13, 3) {
+                    2 => Extend::Uxtw,
+                    6 => Extend::Sxtw,
+                    _ => Extend::None,
+                };
+                memory.shift = if self.field(12, 1) == 1 { unit as u8 } else { 0 };
+            }
+            mode::LITERAL => {
+                memory.base = Address::Pc;
+                memory.displacement = self.signed_field(5, 19).wrapping_shl(2);
+            }
+            mode::POST_INDEX => {
+                memory.writeback = Some(Writeback::Post);
+                match self.field(16, 5) {
+                    31 => memory.displacement = size.into(),
+                    index => memory.index = Some(Reg::general(index)),
+                }
+            }
+            mode::AT_D => memory.base = Address::Register(Reg::general(self.field(0, 5))),
+            mode::AT_M => memory.base = Address::Register(Reg::general(self.field(16, 5))),
+            mode::GCS | mode::GCS_PUSH => memory.base = Address::Register(Reg::GCSPR),
+            mode::VECTORS4 | mode::VECTORS6 | mode::VECTORS9 | mode::ARRAY4 => memory.by_vector_length = true,
+            mode::SCALAR_INDEX => {
+                memory.index = Some(Reg::general(self.field(16, 5)));
+                memory.shift = unit as u8;
+            }
+            mode::VECTOR_INDEX | mode::VECTOR_UXTW | mode::VECTOR_SXTW => {
+                memory.index = Some(Reg::vector(self.field(16, 5)));
+                memory.shift = unit as u8;
+                memory.extend = match code & 0xff {
+                    mode::VECTOR_UXTW => Extend::Uxtw,
+                    mode::VECTOR_SXTW => Extend::Sxtw,
+                    _ => Extend::None,
+                };
+            }
+            mode::VECTOR_BASE_INDEX => {
+                memory.base = Address::Elements(Reg::vector(self.field(5, 5)));
+                memory.index = Some(Reg::general(self.field(16, 5)));
+            }
+            mode::VECTOR_BASE5 => memory.base = Address::Elements(Reg::vector(self.field(5, 5))),
+            _ => {}
+        }
+        Some(memory)
+    }
+    /// The displacement of `ldraa` and `ldrab`: bit 22, then bits 20 to 12, in units of 8 bytes.
+    fn signed_10(&self) -> i64 {
+        let high = self.signed_field(22, 1).wrapping_shl(9);
+        (high | i64::from(self.field(12, 9))).wrapping_shl(3)
+    }
+}

@@ -1,0 +1,55 @@
+//! A64, the instruction set of AArch64.
+//!
+//! "Arm ARM" is the Arm Architecture Reference Manual for A-profile, DDI 0487; its sections are named where they decide.
+
+mod decode;
+mod effects;
+mod error;
+mod flow;
+mod form;
+mod generated;
+mod insn;
+mod kind;
+mod memory;
+mod operands;
+mod pc_relative;
+mod regs;
+mod special;
+mod unpredictable;
+
+pub use effects::Effects;
+pub use error::{Error, ErrorKind};
+pub use insn::Insn;
+pub use kind::{Condition, Exclusive, Kind, LandingPad, Trap};
+pub use memory::{Address, Extend, Memory, Writeback};
+pub use pc_relative::PcRelative;
+pub use regs::{Nzcv, Reg, RegSet};
+
+/// Bytes of an instruction.
+pub const LEN: usize = 4;
+
+/// Decodes an instruction.
+///
+/// ```
+/// use insn::arm64::{Reg, decode};
+/// use insn::{Flow, Target};
+///
+/// // bl .+0x10
+/// let insn = decode(0x9400_0004)?;
+/// assert_eq!((insn.flow(), insn.target()), (Flow::Call, Target::Relative(0x10)));
+/// assert!(insn.writes().contains(Reg::X30));
+/// # Ok::<(), insn::arm64::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Undefined`] where the Arm ARM allocates nothing, so that the word is UNDEFINED.
+#[inline(always)]
+pub fn decode(word: u32) -> Result<Insn, Error> {
+    decode::decode(word)
+}
+
+/// The flow of a word that is known to be allocated, by one table; nothing is told of one that is not.
+#[inline(always)]
+pub fn flow_of_allocated(word: u32) -> crate::Flow {
+    decode::flow_of_allocated(word)
+}

@@ -1,0 +1,78 @@
+//! Registers and flags that an instruction reads and writes.
+
+use super::form::Meaning;
+use super::generated::forms::SETS;
+use super::insn::field;
+use super::memory::Address;
+use super::{Insn, Memory, Nzcv, Reg, RegSet};
+use crate::{Flow, Target};
+
+const READ: u32 = 1;
+const WRITE: u32 = 2;
+
+/// The registers that an operand's code names in a word (insn/gen/src/arm64/operand.rs).
+fn registers(word: u32, code: u32) -> RegSet {
+    let number = field(word, code >> 4 & 31, code >> 9 & 7);
+    let first = number.wrapping_shl(code >> 12 & 3).wrapping_add(code >> 14 & 31);
+    let stride = code >> 23 & 15;
+    let mut set = RegSet::EMPTY;
+    for i in 0..code >> 19 & 15 {
+        let n = first.wrapping_add(stride.wrapping_mul(i));
+        set = set.with(match code >> 2 & 3 {
+            0 => Reg::general(n),
+            1 => Reg::general_or_sp(n),
+            2 => Reg::vector(n),
+            _ => Reg::predicate(n),
+        });
+    }
+    set
+}
+
+impl Insn {
+    pub(super) fn registers_by(&self, meaning: &Meaning, memories: &[Option<Memory>; 2]) -> (RegSet, RegSet) {
+        let (read, written) = SETS.get(usize::from(meaning.set)).copied().unwrap_or((0, 0));
+        let (mut reads, mut writes) = (RegSet::from_bits(read), RegSet::from_bits(written));
+        for code in meaning.operands() {
+            let set = registers(self.word, *code);
+            if code & READ != 0 {
+                reads = reads.union(set);
+            }
+            if code & WRITE != 0 {
+                writes = writes.union(set);
+            }
+        }
+        for memory in memories.iter().flatten() {
+            reads = reads.union(memory.registers());
+            if let (true, Address::Register(base)) = (memory.writeback.is_some(), memory.base) {
+                writes = writes.with(base);
+            }
+        }
+        let (flags_read, flags_written) = self.flags_by(meaning);
+        if !flags_read.is_empty() {
+            reads = reads.with(Reg::NZCV);
+        }
+        if !flags_written.is_empty() {
+            writes = writes.with(Reg::NZCV);
+        }
+        match (self.flow(), self.target()) {
+            (_, Target::Relative(_)) => (reads, writes) = (reads.with(Reg::PC), writes.with(Reg::PC)),
+            (flow, Target::Register(register)) => {
+                reads = reads.with(register);
+                writes = writes.with(Reg::PC);
+                if flow == Flow::Call {
+                    reads = reads.with(Reg::PC);
+                }
+            }
+            _ => {}
+        }
+        if self.flow() == Flow::Call {
+            writes = writes.with(Reg::X30);
+        }
+        (reads.without(Reg::XZR), writes.without(Reg::XZR))
+    }
+    pub(super) fn flags_by(&self, meaning: &Meaning) -> (Nzcv, Nzcv) {
+        let (read, written) = meaning.flags;
+        let read = Nzcv::from_bits(read);
+        (self.condition().map_or(read, |condition| read.union(condition.flags())), Nzcv::from_bits(written))
+    }
+}

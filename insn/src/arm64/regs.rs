@@ -1,0 +1,147 @@
+//! Registers and sets of them.
+
+use core::fmt;
+
+/// One register, whatever width is used of it (`w0` and `x0` are one; so are `b0`, `s0`, `v0` and `z0`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reg(u8);
+
+macro_rules! registers {
+    ($($name:ident = $value:expr, $text:literal;)*) => {
+        impl Reg {
+            $(#[doc = concat!("`", $text, "`")] pub const $name: Reg = Reg($value);)*
+        }
+        /// Names of the registers that are not in a numbered bank.
+        const NAMES: &[(u8, &str)] = &[$(($value, $text)),*];
+    };
+}
+
+// Numbered as in insn/gen/src/arm64/forms.rs.
+registers! {
+    SP = 31, "sp";
+    FFR = 80, "ffr"; ZA = 81, "za"; ZT0 = 82, "zt0";
+    NZCV = 83, "nzcv"; FPSR = 84, "fpsr"; FPCR = 85, "fpcr";
+    PC = 86, "pc";
+    // What msr, mrs, sys and their like reach and no other name is given to.
+    SYSTEM = 87, "system";
+    GCSPR = 88, "gcspr"; FPMR = 89, "fpmr"; SVCR = 90, "svcr"; TPIDR = 91, "tpidr_el0";
+    // Reads as zero, and is never a member of a set.
+    XZR = 127, "xzr";
+}
+
+impl Reg {
+    /// The link register.
+    pub const X30: Reg = Reg(30);
+
+    /// General register 0 to 30; 31 is [`Reg::XZR`].
+    pub const fn general(n: u32) -> Reg {
+        if n & 31 == 31 { Reg::XZR } else { Reg(n as u8 & 31) }
+    }
+    /// General register 0 to 30; 31 is [`Reg::SP`].
+    pub const fn general_or_sp(n: u32) -> Reg {
+        Reg(n as u8 & 31)
+    }
+    /// SIMD and SVE register 0 to 31.
+    pub const fn vector(n: u32) -> Reg {
+        Reg(32 + (n as u8 & 31))
+    }
+    /// SVE predicate register p0 to p15.
+    pub const fn predicate(n: u32) -> Reg {
+        Reg(64 + (n as u8 & 15))
+    }
+    pub(super) const fn of(number: u8) -> Reg {
+        Reg(number)
+    }
+    /// The register of that number in [`RegSet`]'s bits, 0 to 127.
+    pub const fn from_number(number: u8) -> Reg {
+        Reg(number & 127)
+    }
+    /// The register's number in [`RegSet`]'s bits, 0 to 127.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+    /// The number of x0 to x30.
+    pub const fn as_general(self) -> Option<u8> {
+        if self.0 < 31 { Some(self.0) } else { None }
+    }
+    /// The number of v0 to v31, which are the low parts of z0 to z31.
+    pub const fn as_vector(self) -> Option<u8> {
+        if self.0 >= 32 && self.0 < 64 { Some(self.0 - 32) } else { None }
+    }
+}
+
+impl fmt::Display for Reg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.0;
+        if let Some((_, name)) = NAMES.iter().find(|(value, _)| *value == n) {
+            return f.write_str(name);
+        }
+        match n {
+            0..=30 => write!(f, "x{n}"),
+            32..64 => write!(f, "z{}", n - 32),
+            64..80 => write!(f, "p{}", n - 64),
+            _ => write!(f, "reg{n}"),
+        }
+    }
+}
+
+impl fmt::Debug for Reg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+register_set!();
+
+/// The condition flags, as they stand in bits 31 to 28 of PSTATE's view NZCV, moved to bits 3 to 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Nzcv(u8);
+
+impl Nzcv {
+    /// No flag.
+    pub const EMPTY: Nzcv = Nzcv(0);
+    /// Overflow.
+    pub const V: Nzcv = Nzcv(1);
+    /// Carry.
+    pub const C: Nzcv = Nzcv(2);
+    /// Zero.
+    pub const Z: Nzcv = Nzcv(4);
+    /// Negative.
+    pub const N: Nzcv = Nzcv(8);
+    /// All four.
+    pub const ALL: Nzcv = Nzcv(15);
+
+    /// The set of the given bits.
+    pub const fn from_bits(bits: u8) -> Nzcv {
+        Nzcv(bits & 15)
+    }
+    /// The bits.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+    /// What is in either.
+    #[must_use]
+    pub const fn union(self, other: Nzcv) -> Nzcv {
+        Nzcv(self.0 | other.0)
+    }
+    /// Whether all of `other` is in it.
+    pub const fn contains(self, other: Nzcv) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// Whether no flag is set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Debug for Nzcv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut set = f.debug_set();
+        for (bit, name) in [(8, "n"), (4, "z"), (2, "c"), (1, "v")] {
+            if self.0 & bit != 0 {
+                set.entry(&format_args!("{name}"));
+            }
+        }
+        set.finish()
+    }
+}
