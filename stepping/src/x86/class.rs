@@ -36,9 +36,11 @@ pub(super) enum Class {
     Syscall,
     /// `int n`: a system call restarts at its last two bytes.
     Interrupt,
-    /// A copy, after which no single-step trap comes before the next instruction is done: `mov ss` and `pop ss`, and what UMIP
-    /// keeps from user code, which the kernel does and passes over.
+    /// A copy, after which no single-step trap comes before the next instruction is done: what UMIP keeps from user code, which
+    /// the kernel does and passes over.
     TrapHeldOff,
+    /// The same of `mov ss` and `pop ss`.
+    StackSegment,
     /// `xbegin`, whose operand is the distance of its abort handler.
     Transaction(i64),
     /// Not passed.
@@ -82,19 +84,18 @@ pub(super) fn class(insn: &Insn) -> Class {
         return Class::Refused(Refusal::Enclave);
     }
     match insn.flow() {
-        Flow::Next if legacy => sequential(insn, map, opcode),
+        Flow::Next => sequential(insn, map, opcode),
         Flow::Jump => destination(insn).map_or(Class::Leave, Class::Jump),
         Flow::ConditionalJump => conditional(insn, map, opcode),
         Flow::Call => destination(insn).map_or(Class::Leave, Class::Call),
-        Flow::Return if map == Map::OneByte && legacy => Class::Return(match insn.immediate() {
+        Flow::Return => Class::Return(match insn.immediate() {
             Some(freed) => freed.value as u16,
             None => 0,
         }),
-        // `uiret`.
-        Flow::Return => Class::Leave,
         Flow::Far if far_call(insn, map, opcode) => Class::FarCall(far_size(insn)),
+        // `uiret` among others.
         Flow::Far => Class::Leave,
-        Flow::Syscall if map == Map::M0F && opcode == 0x05 && insn.mode().bits == Bits::B64 => Class::Syscall,
+        Flow::Syscall if opcode == 0x05 && insn.mode().bits == Bits::B64 => Class::Syscall,
         Flow::Interrupt if opcode == 0xcd => Class::Interrupt,
         Flow::Trap if opcode == 0xcc => Class::Breakpoint,
         Flow::Transaction if map == Map::OneByte && opcode == 0xc7 => match insn.immediate() {
@@ -113,8 +114,8 @@ fn sequential(insn: &Insn, map: Map, opcode: u8) -> Class {
         (Map::OneByte, 0x90) if insn.rm() == 0 && !insn.prefixes().has(Prefixes::REP) => Class::Nop,
         (Map::OneByte, 0x9c) => Class::PushFlags,
         (Map::OneByte, 0x9d) => Class::PopFlags,
-        (Map::OneByte, 0x17) => Class::TrapHeldOff,
-        (Map::OneByte, 0x8e) if extension == Some(2) => Class::TrapHeldOff,
+        (Map::OneByte, 0x17) => Class::StackSegment,
+        (Map::OneByte, 0x8e) if extension == Some(2) => Class::StackSegment,
         // `sldt`, `str`; `sgdt`, `sidt`, `smsw`.
         (Map::M0F, 0x00) if matches!(extension, Some(0 | 1)) => Class::TrapHeldOff,
         (Map::M0F, 0x01) if matches!(extension, Some(4)) || memory && matches!(extension, Some(0 | 1)) => {

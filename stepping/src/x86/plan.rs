@@ -3,17 +3,8 @@ use insn::x86::Insn;
 use super::class::{Class, class};
 use super::{Emulate, Refusal, Slot};
 
-/// How to pass a breakpoint on one instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Plan {
-    /// Do what it does on the thread's registers and memory.
-    Emulate(Emulate),
-    /// Let the thread run a copy of it elsewhere.
-    Slot(Slot),
-    /// It cannot be done right; no breakpoint is set.
-    Refuse(Refusal),
-}
+/// How to pass a breakpoint on one instruction of x86.
+pub type Plan = crate::Plan<Emulate, Slot, Refusal>;
 
 /// Plans for `insn` at the address `pc`.
 ///
@@ -46,6 +37,7 @@ pub fn plan(insn: &Insn, pc: u64) -> Plan {
         | Class::Return(_) => Plan::Emulate(Emulate { insn: *insn, pc }),
         Class::Copy
         | Class::TrapHeldOff
+        | Class::StackSegment
         | Class::Leave
         | Class::FarCall(_)
         | Class::Syscall

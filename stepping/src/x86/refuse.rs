@@ -14,6 +14,18 @@ pub enum Refusal {
     NoScratchRegister,
 }
 
+impl Refusal {
+    /// Its number, from 1, where it is told as one. Numbers never change.
+    pub const fn number(&self) -> u64 {
+        match self {
+            Refusal::CodeSegment16 => 1,
+            Refusal::Enclave => 2,
+            Refusal::TransactionTarget16 => 3,
+            Refusal::NoScratchRegister => 4,
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

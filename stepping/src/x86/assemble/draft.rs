@@ -1,8 +1,9 @@
 //! Slot code while it is being written.
 
-use insn::x86::{Bits, Reg};
+use insn::x86::{Bits, Insn, Reg};
 
-use crate::x86::slot::{Code, Exit, MAX_PLACES, Place, Progress, SLOT_SIZE, Scratch};
+use crate::slot::MAX_PLACES;
+use crate::x86::{Code, Exit, Place, Progress, SLOT_SIZE, Scratch};
 
 /// Fills the slots' rest, and stops a thread that strays.
 pub(super) const INT3: u8 = 0xcc;
@@ -19,11 +20,16 @@ pub(super) struct Draft {
     len: u8,
     places: [Option<(u8, Place)>; MAX_PLACES],
     held_off: Option<u8>,
+    /// The number of a register for what is out of reach.
+    pub(super) spare: Spare,
 }
 
+/// Finds a general register that an instruction leaves alone. A function of its own, so that who never needs one does not link it.
+pub(super) type Spare = fn(&Insn) -> Option<u8>;
+
 impl Draft {
-    pub(super) fn new(bits: Bits, at: u64) -> Draft {
-        Draft { bits, at, bytes: [INT3; SLOT_SIZE], len: 0, places: [None; MAX_PLACES], held_off: None }
+    pub(super) fn new(bits: Bits, at: u64, spare: Spare) -> Draft {
+        Draft { bits, at, bytes: [INT3; SLOT_SIZE], len: 0, places: [None; MAX_PLACES], held_off: None, spare }
     }
 
     /// Bytes written.
@@ -129,6 +135,14 @@ impl Draft {
     }
 
     pub(super) fn finish(self, exit: Exit, scratch: Option<Scratch>) -> Code {
-        Code { bytes: self.bytes, len: self.len, exit, scratch, places: self.places, held_off: self.held_off }
+        Code {
+            bytes: self.bytes,
+            len: self.len,
+            exit,
+            scratch,
+            places: self.places,
+            held_off: self.held_off,
+            once: false,
+        }
     }
 }

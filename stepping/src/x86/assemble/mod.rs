@@ -5,15 +5,22 @@ mod rip_relative;
 mod syscall;
 mod transaction;
 
-use insn::x86::{Bits, Insn};
+use insn::x86::{Bits, Insn, Vendor};
 
 use super::Refusal;
 use super::class::{Class, Destination, branch_size, class, next, wrap};
-use super::slot::{Code, Exit, Place, Progress, Scratch};
+use super::{Code, Exit, Place, Progress, Scratch};
 use draft::{Draft, NOP};
 
-pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
-    let mut draft = Draft::new(insn.mode().bits, at);
+pub(super) use rip_relative::spare;
+
+/// For what is out of reach where there is to be no scratch register.
+pub(super) fn no_spare(_: &Insn) -> Option<u8> {
+    None
+}
+
+pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: draft::Spare) -> Result<Code, Refusal> {
+    let mut draft = Draft::new(insn.mode().bits, at, spare);
     draft.mark(pc, Progress::Before, None);
     match class(insn) {
         Class::Refused(reason) => Err(reason),
@@ -35,6 +42,10 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
             boost_held(draft, insn, pc)
         }
         Class::TrapHeldOff => boost_held(draft, insn, pc),
+        Class::StackSegment => {
+            let once = insn.mode().vendor == Vendor::Intel;
+            boost_held(draft, insn, pc).map(|code| Code { once, ..code })
+        }
         // A trap flag that it sets must not trap after a jump back: an `int3` comes before such a trap.
         Class::PopFlags => {
             draft.push(insn.bytes());

@@ -4,11 +4,17 @@ use insn::x86::{Encoding, Insn, MAX_LEN, Reg};
 
 use super::draft::Draft;
 use crate::x86::Refusal;
-use crate::x86::slot::Scratch;
+use crate::x86::Scratch;
 
 /// Registers that modrm names without an extension bit and without a sib byte. rbp comes last: it makes ss the segment, and
 /// a non-canonical operand then raises #SS in place of #GP.
 const CANDIDATES: [u8; 7] = [0, 1, 2, 3, 6, 7, 5];
+
+/// The number of a register that `insn` neither reads nor writes.
+pub(in crate::x86) fn spare(insn: &Insn) -> Option<u8> {
+    let used = insn.reads().union(insn.writes());
+    CANDIDATES.into_iter().find(|number| !used.contains(Reg::gpr(*number)))
+}
 
 /// Appends the copy.
 ///
@@ -34,10 +40,7 @@ pub(super) fn copy(draft: &mut Draft, insn: &Insn, pc: u64) -> Result<Option<Scr
     };
     let mut scratch = None;
     if reach.is_none() {
-        let used = insn.reads().union(insn.writes());
-        let Some(number) = CANDIDATES.into_iter().find(|n| !used.contains(Reg::gpr(*n))) else {
-            return Err(Refusal::NoScratchRegister);
-        };
+        let number = (draft.spare)(insn).ok_or(Refusal::NoScratchRegister)?;
         if let Some(modrm) = bytes.get_mut(modrm_offset) {
             *modrm = 0x80 | *modrm & 0x38 | number;
         }

@@ -4,7 +4,7 @@ use insn::x86::{Insn, Reg};
 
 use super::draft::Draft;
 use crate::x86::class::next;
-use crate::x86::slot::{Code, Exit, Progress};
+use crate::x86::{Code, Exit, Progress};
 
 /// `syscall; movabs $next, %rcx; jmp next`; where the jump does not reach, `jmp *%rcx`. The children of clone, fork and vfork
 /// run it too. The single-step trap of `syscall` comes after the next instruction, for which `movabs` stands.

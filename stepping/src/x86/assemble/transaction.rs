@@ -4,7 +4,7 @@ use insn::x86::Insn;
 
 use super::draft::{Draft, INT3};
 use crate::x86::class::{next, wrap};
-use crate::x86::slot::{Code, Exit, Progress};
+use crate::x86::{Code, Exit, Progress};
 
 /// The copy with its distance rewritten, and a jump back.
 ///

@@ -39,10 +39,9 @@ pub(super) fn linear(site: &Emulate, operand: Operand, registers: &impl Register
     Ok(address & 0xffff_ffff)
 }
 
-/// The low `size` bytes of a value.
+/// The low `size` bytes of a value: 2, 4 or 8.
 pub(super) fn truncate(size: u8, value: u64) -> u64 {
     match size {
-        1 => value & 0xff,
         2 => value & 0xffff,
         4 => value & 0xffff_ffff,
         _ => value,

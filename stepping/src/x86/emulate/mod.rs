@@ -9,7 +9,7 @@ use insn::x86::{Encoding, Flags, Insn, Reg};
 
 use super::Slot;
 use super::class::{Class, class, next};
-use crate::{Fault, Memory};
+use crate::{Fault, Memory, Outcome};
 
 /// The registers of the thread at the site.
 ///
@@ -41,21 +41,6 @@ pub trait Registers {
     fn settable_flags(&self) -> Flags {
         Flags::from_bits(u32::MAX)
     }
-}
-
-/// What an emulated instruction did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// Registers and memory are as after the instruction, rip included.
-    Done,
-    /// The same, and the program had set the trap flag before: it is due its single-step trap (SIGTRAP, TRAP_TRACE).
-    SingleStep,
-    /// The instruction is the program's own breakpoint: rip is behind it and the program is due its trap.
-    Breakpoint,
-    /// Nothing is done: `popf` would change a flag that [`Registers::settable_flags`] leaves out. The thread is to run
-    /// [`Emulate::slot`], whose code ends in a trap.
-    Slot,
 }
 
 /// An instruction to be emulated, at its address.

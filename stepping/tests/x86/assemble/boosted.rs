@@ -14,6 +14,17 @@ fn a_near_slot_jumps_back() {
 }
 
 #[test]
+fn neighbours_of_what_holds_the_trap_back_or_enters_the_kernel_are_plain_copies() {
+    // verr and rstorssp beside sldt and sgdt, sysenter beside syscall, add beside enclu.
+    for text in ["0f00e0", "f30f0128", "0f34", "01d7"] {
+        let (_, bytes) = code(text, Mode::INTEL_64, 0x1000, 0x2000);
+        assert_eq!(bytes[..hex(text).len()], hex(text));
+        assert_eq!(bytes[hex(text).len()], 0xe9, "{text}");
+        assert_eq!(bytes.len(), hex(text).len() + 5, "{text}");
+    }
+}
+
+#[test]
 fn a_far_slot_jumps_through_an_aligned_address() {
     let (code, bytes) = code("48ffc0", Mode::INTEL_64, 0x1000, 0x10_0000_0000);
     assert_eq!(bytes, hex("48ffc0 ff2507000000 cccccccccccccc 0310000000000000"));

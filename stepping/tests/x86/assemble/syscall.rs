@@ -74,6 +74,10 @@ fn something_stands_for_the_next_instruction_where_a_single_step_trap_waits_for_
         assert_eq!((0..32).filter(trapped).collect::<Vec<u8>>(), [len + 1], "{text}");
         assert_eq!(code.original(len + 1), code.original(len), "{text}");
     }
+    for (text, once) in [("8ed0", true), ("0f00c0", false)] {
+        let (intel, amd) = (code(text, Mode::INTEL_64, 0x1000, 0x2000).0, code(text, Mode::AMD_64, 0x1000, 0x2000).0);
+        assert_eq!((intel.holds_off_once(), amd.holds_off_once()), (once, false), "{text}");
+    }
     let (_, bytes) = code("ce", Mode::INTEL_32, 0x1000, 0x2000);
     assert_eq!(bytes[..2], [0xce, 0xe9], "a system call goes by no `into`");
     let (code, _) = code("0f05", Mode::INTEL_64, 0x1000, 0x2000);

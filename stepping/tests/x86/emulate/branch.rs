@@ -147,6 +147,49 @@ fn conditions_are_those_of_the_manual() {
 }
 
 #[test]
+fn conditions_do_not_hold_by_flags_of_others() {
+    // Flag bits that make the even condition false.
+    let (zf, sf, of) = (1 << 6, 1 << 7, 1 << 11);
+    let cases = [
+        (0, zf),
+        (2, zf),
+        (4, sf),
+        (6, sf),
+        (8, zf),
+        (8, of),
+        (10, zf),
+        (12, zf),
+        (12, sf | of),
+        (14, 0),
+        (14, sf | of),
+    ];
+    for (condition, flags) in cases {
+        let mut machine = Machine::new();
+        machine.put(Reg::FLAGS, 2 | flags);
+        let to = target(&format!("{:02x}10", 0x70 + condition), Mode::INTEL_64, &mut machine);
+        assert_eq!(to, 0x1002, "{condition} {flags:#x}");
+    }
+}
+
+#[test]
+fn loops_while_zero_end_with_the_count_or_the_flag() {
+    for (text, rcx, flags, taken) in [
+        ("e110", 5, 1 << 6, true),
+        ("e110", 1, 1 << 6, false),
+        ("e110", 5, 0, false),
+        ("e110", 1, 0, false),
+        ("e010", 5, 0, true),
+        ("e010", 1, 0, false),
+        ("e010", 5, 1 << 6, false),
+        ("e010", 1, 1 << 6, false),
+    ] {
+        let mut machine = Machine::new();
+        machine.put(Reg::RCX, rcx).put(Reg::FLAGS, 2 | flags);
+        assert_eq!(target(text, Mode::INTEL_64, &mut machine) == 0x1012, taken, "{text} {rcx} {flags:#x}");
+    }
+}
+
+#[test]
 fn loops_count_in_the_address_size() {
     for (text, mode, rcx, after, taken) in [
         ("e210", Mode::INTEL_64, 0, u64::MAX, true),

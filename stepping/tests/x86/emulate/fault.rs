@@ -48,10 +48,26 @@ fn targets_and_operands_must_be_canonical() {
     let mut pieces = memory();
     pieces.poke(STACK + 0x80, &[0, 0, 0, 0, 0, 0, 1, 0]);
     assert_eq!(fault("c3", Mode::INTEL_64, &machine, &pieces), Fault::NonCanonical(1 << 48));
+    let mut machine = Machine::new();
+    machine.put(Reg::RAX, 0x7fff_ffff_fffc);
+    assert_eq!(fault("ff20", Mode::INTEL_64, &machine, &memory()), Fault::NonCanonical(0x7fff_ffff_fffc));
+    machine.put(Reg::RAX, 0x8000_0000_0000);
     // With five-level paging they are.
     machine.address_bits = 57;
     assert_eq!(fault("ff20", Mode::INTEL_64, &machine, &memory()), Fault::Page(0x8000_0000_0000));
     assert!(emulate("ffe0", Mode::INTEL_64, 0x1000).run(&mut machine, &mut memory()).is_ok());
+}
+
+#[test]
+fn outside_64_bit_mode_null_selectors_reach_no_memory() {
+    for selector in 0..4 {
+        let mut machine = Machine::new();
+        machine.put(Reg::RAX, DATA).put(Reg::DS, selector);
+        assert_eq!(fault("ff20", Mode::INTEL_32, &machine, &memory()), Fault::NullSelector(selector as u16));
+    }
+    let mut machine = Machine::new();
+    machine.put(Reg::RAX, DATA).put(Reg::DS, 4);
+    assert!(emulate("ff20", Mode::INTEL_32, 0x1000).run(&mut machine, &mut memory()).is_ok());
 }
 
 #[test]

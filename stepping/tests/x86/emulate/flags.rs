@@ -59,5 +59,9 @@ fn popf_of_a_flag_out_of_reach_runs_the_copy() {
     // A trap flag that it sets is pending behind the int3, not behind a jump.
     assert_eq!(site.slot().assemble(0x2000).unwrap().exit, Exit::Trap(1));
     memory.poke(STACK + 0x80, &0x0242_u64.to_le_bytes());
+    assert_eq!(site.run(&mut machine.clone(), &mut memory), Ok(Outcome::Done));
+    // One that stays as it is need not be within reach.
+    machine.put(Reg::FLAGS, 0x20_0202);
+    memory.poke(STACK + 0x80, &0x20_0242_u64.to_le_bytes());
     assert_eq!(site.run(&mut machine, &mut memory), Ok(Outcome::Done));
 }

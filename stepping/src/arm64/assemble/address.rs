@@ -1,0 +1,76 @@
+//! Copies of what uses its own address.
+
+use insn::arm64::{Insn, Reg};
+
+use super::draft::Draft;
+use crate::arm64::class::{field, next};
+use crate::arm64::{Code, Exit, Scratch};
+
+/// Loads from a register's address in place of a literal, by bits 31, 30 and 26 of the literal's: `ldr`, `ldrsw` and `prfm` with an
+/// unsigned offset of 0.
+const BY_REGISTER: [u32; 8] =
+    [0xb940_0000, 0xbd40_0000, 0xf940_0000, 0xfd40_0000, 0xb980_0000, 0x3dc0_0000, 0xf980_0000, 0xf980_0000];
+/// `ldr xN, .+8`
+const LOAD_BEHIND: u32 = 0x5800_0040;
+/// `autiasppcr xN`, with the key in bit 10.
+const AUTHENTICATE: u32 = 0xdac1_901e;
+/// `retaasppcr xM`, with the key in bit 10.
+const AUTHENTICATE_AND_RETURN: u32 = 0xd65f_0be0;
+
+/// A literal's load or prefetch: from the literal within reach, else through a scratch register.
+pub(super) fn load(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
+    let word = insn.word();
+    let literal = insn.pc_relative().map_or(pc, |literal| literal.address(pc));
+    let distance = literal.wrapping_sub(draft.here()) as i64;
+    if (-(1 << 20)..1 << 20).contains(&distance) && distance & 3 == 0 {
+        draft.push(word & 0xff00_001f | (distance as u32) << 3 & 0x00ff_ffe0);
+        draft.go(next(pc));
+        let exit = draft.exit();
+        return draft.finish(exit, None);
+    }
+    let kind = field(word, 30, 2) << 1 | field(word, 26, 1);
+    let scratch = scratch(word, literal);
+    let load = BY_REGISTER.get(kind as usize).copied().unwrap_or_default();
+    draft.push(load | field(word, 0, 5) | u32::from(scratch.register.number()) << 5);
+    trap(draft, pc, scratch)
+}
+
+/// x0 or x1, whichever bits 4 to 0 do not name.
+fn scratch(word: u32, value: u64) -> Scratch {
+    Scratch { register: Reg::general(u32::from(field(word, 0, 5) == 0)), value }
+}
+
+/// What ends with a trap, so that the scratch register can be put back.
+fn trap(mut draft: Draft, pc: u64, scratch: Scratch) -> Code {
+    draft.trap(next(pc));
+    let exit = draft.exit();
+    draft.finish(exit, Some(scratch))
+}
+
+/// `adr` and `adrp`: the address lies in the slot.
+pub(super) fn constant(draft: &mut Draft, insn: &Insn, register: Reg, pc: u64) {
+    let value = insn.pc_relative().map_or(pc, |meant| meant.address(pc));
+    draft.push(LOAD_BEHIND | u32::from(register.number()) & 31);
+    draft.go(next(pc));
+    draft.push(value as u32);
+    draft.push((value >> 32) as u32);
+}
+
+/// `autiasppc` and `autibsppc`: with the address in a register, which `autiasppcr` takes.
+pub(super) fn authenticate(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Code {
+    let scratch = Scratch { register: Reg::general(0), value: pc.wrapping_add_signed(distance) };
+    draft.push(AUTHENTICATE | key(insn));
+    trap(draft, pc, scratch)
+}
+
+/// The same of `retaasppc` and `retabsppc`.
+pub(super) fn authenticate_and_return(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Code {
+    let scratch = Scratch { register: Reg::general(0), value: pc.wrapping_add_signed(distance) };
+    draft.push(AUTHENTICATE_AND_RETURN | key(insn));
+    draft.finish(Exit::Step, Some(scratch))
+}
+
+/// Key A or B, from bit 21 to bit 10.
+fn key(insn: &Insn) -> u32 {
+    field(insn.word(), 21, 1) << 10
+}

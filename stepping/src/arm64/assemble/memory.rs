@@ -1,0 +1,51 @@
+//! Memory copy and set (FEAT_MOPS): three instructions, which must follow each other.
+//!
+//! A thread that a scheduler has moved to a processor with another way to do it gets an exception at the second or third, and the
+//! kernel takes it back to the first (arch/arm64/include/asm/traps.h). So the copies stand behind those of what comes before.
+
+use insn::arm64::Insn;
+
+use super::draft::Draft;
+use crate::arm64::Progress;
+use crate::arm64::class::{field, next};
+
+/// `b` over one and two instructions.
+const OVER_ONE: u32 = 0x1400_0002;
+const OVER_TWO: u32 = 0x1400_0003;
+
+/// The second instruction.
+pub(super) fn main(draft: &mut Draft, insn: &Insn, pc: u64) {
+    draft.mark(pc, Progress::Before);
+    draft.push(OVER_ONE);
+    draft.mark(pc.wrapping_sub(4), Progress::Before);
+    draft.push(prologue_of(insn.word()));
+    draft.mark(pc, Progress::Before);
+    draft.push(insn.word());
+    draft.go(next(pc));
+}
+
+/// The third instruction.
+pub(super) fn epilogue(draft: &mut Draft, insn: &Insn, pc: u64) {
+    draft.mark(pc, Progress::Before);
+    draft.push(OVER_TWO);
+    draft.mark(pc.wrapping_sub(8), Progress::Before);
+    draft.push(prologue_of(insn.word()));
+    draft.mark(pc.wrapping_sub(4), Progress::Before);
+    draft.push(main_of(insn.word()));
+    draft.mark(pc, Progress::Before);
+    draft.push(insn.word());
+    draft.go(next(pc));
+}
+
+/// Where a word says which of the three it is: bits 15 and 14 of `set`, 23 and 22 of `cpy`.
+fn stage(word: u32) -> u32 {
+    if field(word, 22, 2) == 3 { 14 } else { 22 }
+}
+
+fn prologue_of(word: u32) -> u32 {
+    word & !3_u32.wrapping_shl(stage(word))
+}
+
+fn main_of(word: u32) -> u32 {
+    prologue_of(word) | 1_u32.wrapping_shl(stage(word))
+}

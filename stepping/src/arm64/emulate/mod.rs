@@ -1,0 +1,159 @@
+//! What an instruction does, done on the thread's registers and memory.
+
+mod branch;
+mod control_stack;
+mod landing;
+
+use insn::arm64::{Insn, PcRelative, Reg};
+
+use super::Slot;
+use super::class::{Class, Literal, class, next};
+use crate::{Fault, Memory, Outcome};
+
+/// The registers of the thread at the site.
+///
+/// Asked for: the general registers, [`Reg::PC`], [`Reg::NZCV`] (flags in bits 31 to 28), and [`Reg::GCSPR`] where
+/// [`Registers::control_stack`] says so; never [`Reg::XZR`].
+pub trait Registers {
+    /// The value of `reg`, zero-extended.
+    fn get(&self, reg: Reg) -> u64;
+    /// Sets the whole of `reg`.
+    fn set(&mut self, reg: Reg, value: u64);
+    /// BTYPE in PSTATE, 0 to 3: which kind of indirect branch led to the site (Arm ARM D8.4.8).
+    fn branch_type(&self) -> u8;
+    /// Sets BTYPE, to 0 to 3.
+    fn set_branch_type(&mut self, branch_type: u8);
+    /// Whether the site lies in a guarded page (`PROT_BTI`), and its slot too.
+    fn guarded(&self) -> bool {
+        false
+    }
+    /// Whether the thread runs with a guarded control stack.
+    fn control_stack(&self) -> bool {
+        false
+    }
+    /// What the processor makes the pc where a branch goes to `address`. Linux has the top byte ignored in user addresses
+    /// (Arm ARM, `AArch64.BranchAddr`).
+    fn untagged(&self, address: u64) -> u64 {
+        ((address << 8) as i64 >> 8) as u64
+    }
+}
+
+/// An instruction to be emulated, at its address.
+///
+/// ```
+/// use insn::arm64::{Reg, decode};
+/// use stepping::arm64::{Outcome, Plan, Registers, plan};
+///
+/// struct Thread { values: [u64; 128], branch_type: u8 }
+/// impl Registers for Thread {
+///     fn get(&self, reg: Reg) -> u64 { self.values[usize::from(reg.number())] }
+///     fn set(&mut self, reg: Reg, value: u64) { self.values[usize::from(reg.number())] = value }
+///     fn branch_type(&self) -> u8 { self.branch_type }
+///     fn set_branch_type(&mut self, branch_type: u8) { self.branch_type = branch_type }
+/// }
+/// struct NoMemory;
+/// impl stepping::Memory for NoMemory {
+///     fn read(&mut self, address: u64, _: &mut [u8]) -> Result<(), stepping::Fault> {
+///         Err(stepping::Fault::Page(address))
+///     }
+///     fn write(&mut self, address: u64, _: &[u8]) -> Result<(), stepping::Fault> {
+///         Err(stepping::Fault::Page(address))
+///     }
+/// }
+///
+/// // bl .+0x10
+/// let mut thread = Thread { values: [0; 128], branch_type: 0 };
+/// let Plan::Emulate(emulate) = plan(&decode(0x9400_0004)?, 0x1000) else { panic!("a call is emulated") };
+/// assert_eq!(emulate.run(&mut thread, &mut NoMemory), Ok(Outcome::Done));
+/// assert_eq!((thread.get(Reg::PC), thread.get(Reg::X30)), (0x1010, 0x1004));
+///
+/// // ldr x0, .+8
+/// let Plan::Emulate(emulate) = plan(&decode(0x5800_0040)?, 0x1000) else { panic!("so is this") };
+/// assert_eq!(emulate.run(&mut thread, &mut NoMemory), Err(stepping::Fault::Page(0x1008)));
+/// # Ok::<(), insn::arm64::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emulate {
+    pub(super) insn: Insn,
+    pub(super) pc: u64,
+}
+
+impl Emulate {
+    /// Does what the instruction does.
+    ///
+    /// # Errors
+    /// The fault that the processor would raise; registers and memory are then unchanged. A branch to an address that
+    /// cannot be executed has no fault of its own: the instruction there has.
+    pub fn run(&self, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+        let class = class(&self.insn);
+        if class == Class::Breakpoint {
+            return Ok(Outcome::Breakpoint);
+        }
+        if registers.guarded() && !landing::allows(&self.insn, registers.branch_type()) {
+            return Err(Fault::LandingPad(self.pc));
+        }
+        let mut target = next(self.pc);
+        let mut branch_type = 0;
+        match class {
+            Class::Address(register) => {
+                if let Some(meant @ (PcRelative::Address { .. } | PcRelative::Page { .. })) = self.insn.pc_relative() {
+                    write(registers, register, meant.address(self.pc));
+                }
+            }
+            Class::Literal(literal) => load(self.pc, literal, registers, memory)?,
+            Class::Jump(test, distance) if branch::holds(test, registers) => {
+                target = self.pc.wrapping_add_signed(distance);
+            }
+            Class::Call(distance) => {
+                target = self.pc.wrapping_add_signed(distance);
+                branch::link(self.pc, registers, memory)?;
+            }
+            Class::JumpTo(register) => {
+                target = read(registers, register);
+                branch_type = landing::of_jump(register, registers.guarded());
+            }
+            Class::CallTo(register) => {
+                target = read(registers, register);
+                branch_type = landing::OF_CALL;
+                branch::link(self.pc, registers, memory)?;
+            }
+            Class::Return(register) => {
+                target = read(registers, register);
+                control_stack::pop(target, registers, memory)?;
+            }
+            // `nop`, `bti`, jumps not taken; plan() makes an Emulate of no other class.
+            _ => {}
+        }
+        registers.set_branch_type(branch_type);
+        let target = registers.untagged(target);
+        registers.set(Reg::PC, target);
+        Ok(Outcome::Done)
+    }
+
+    /// A copy to make the processor raise the fault that [`Emulate::run`] met. A call's may only be single-stepped (its
+    /// [`Code::exit`](super::Code::exit) says so), that of any other instruction is complete.
+    pub fn slot(&self) -> Slot {
+        Slot { insn: self.insn, pc: self.pc }
+    }
+}
+
+fn read(registers: &impl Registers, register: Reg) -> u64 {
+    if register == Reg::XZR { 0 } else { registers.get(register) }
+}
+
+fn write(registers: &mut impl Registers, register: Reg, value: u64) {
+    if register != Reg::XZR {
+        registers.set(register, value);
+    }
+}
+
+/// Loads a literal, as whole as the memory can read it.
+fn load(pc: u64, literal: Literal, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<(), Fault> {
+    let mut bytes = [0; 8];
+    if let Some(wanted) = bytes.get_mut(..usize::from(literal.size)) {
+        memory.read(registers.untagged(pc.wrapping_add_signed(literal.distance)), wanted)?;
+    }
+    let value = u64::from_le_bytes(bytes);
+    write(registers, literal.register, if literal.signed { value as i32 as u64 } else { value });
+    Ok(())
+}
