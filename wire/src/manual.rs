@@ -1,0 +1,121 @@
+//! The reference of the vocabulary, out of its declarations.
+
+use core::fmt::{self, Write};
+
+use crate::{Declaration, Documentation, Parameter, Status, commands, events};
+
+/// A line for each command and event: what `describe` answers.
+///
+/// # Errors
+/// Those of `out`.
+pub fn listing(out: &mut dyn Write) -> fmt::Result {
+    for (what, list) in [("command", commands::DECLARATIONS), ("event", events::DECLARATIONS)] {
+        for one in list {
+            write!(out, "{what} {:#06x} {}", one.code, one.name)?;
+            fields(out, one.fields)?;
+            if what == "command" {
+                out.write_str(" ->")?;
+                fields(out, one.reply)?;
+            }
+            out.write_str("\n")?;
+        }
+    }
+    Ok(())
+}
+
+fn fields(out: &mut dyn Write, list: &[Parameter]) -> fmt::Result {
+    list.iter().try_for_each(|field| write!(out, " {}:{}", field.name, field.kind.name()))
+}
+
+/// What stands before the vocabulary.
+const HEAD: &str = r#".TH NTRACE 4
+.SH NAME
+ntrace \- tracing channel
+.SH DESCRIPTION
+A channel to the kernel is a stream of messages in each direction: commands are written, replies and events are read.
+Boundaries of writes and reads mean nothing.
+A message is a row of 64\-bit words in the byte order of the machine.
+.TP
+word 0
+Bits 0 to 31: the words of this message, these two included.
+Bits 32 to 47: its code.
+Bits 48 to 63: its flags.
+.TP
+word 1
+Its tag: of a command the sender's choice, of a reply that of the command, of an event its sequence number.
+.P
+The fields follow, one word each: a word is its value, a blob is its length in bytes.
+Behind all of them stand the contents of the blobs, one behind the other, and zeroes up to a whole word.
+.P
+Each command is answered by a message of its code and tag, whose first two fields are the status and a detail.
+The others are there only where the status is 0.
+Commands are carried out in order.
+The flag \fBthen\fR, 1, says that the next command is carried out only where this one was done.
+"#;
+
+/// A manual page on the channel, its commands, events and statuses, in the language of `man`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn page(out: &mut dyn Write) -> fmt::Result {
+    out.write_str(HEAD)?;
+    section(out, "COMMANDS", commands::DECLARATIONS, commands::DOCUMENTATION)?;
+    section(out, "EVENTS", events::DECLARATIONS, events::DOCUMENTATION)?;
+    out.write_str(".SH STATUSES\n")?;
+    for status in Status::ALL {
+        writeln!(out, ".TP\n.BR {} \" (\" {} )", Shown(status.text()), *status as u64)?;
+        lines(out, status.documentation())?;
+    }
+    Ok(())
+}
+
+fn section(out: &mut dyn Write, title: &str, list: &[Declaration], documentation: &[Documentation]) -> fmt::Result {
+    writeln!(out, ".SH {title}")?;
+    for (one, documented) in list.iter().zip(documentation) {
+        writeln!(out, ".SS {} ({:#06x})", one.name, one.code)?;
+        lines(out, documented.lines)?;
+        parameters(out, one.fields, documented.fields)?;
+        if !one.reply.is_empty() {
+            out.write_str(".P\nThe reply:\n")?;
+            parameters(out, one.reply, documented.reply)?;
+        }
+    }
+    Ok(())
+}
+
+fn parameters(out: &mut dyn Write, list: &[Parameter], documentation: &[&[&str]]) -> fmt::Result {
+    for (field, documented) in list.iter().zip(documentation) {
+        writeln!(out, ".TP\n.IR {} \" (\" {} )", field.name, field.kind.name())?;
+        lines(out, documented)?;
+    }
+    Ok(())
+}
+
+fn lines(out: &mut dyn Write, documentation: &[&str]) -> fmt::Result {
+    documentation.iter().try_for_each(|line| writeln!(out, "{}", Shown(line.trim())))
+}
+
+/// Text in which nothing is a command or a hyphen by chance, and what stands between backticks is bold.
+struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.starts_with(['.', '\'']) {
+            f.write_str("\\&")?;
+        }
+        let mut bold = false;
+        for character in self.0.chars() {
+            match character {
+                '`' => {
+                    bold = !bold;
+                    f.write_str(if bold { "\\fB" } else { "\\fR" })?;
+                }
+                '\\' => f.write_str("\\e")?,
+                '-' => f.write_str("\\-")?,
+                '"' => f.write_str("\\(dq")?,
+                other => f.write_char(other)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Records of breakpoints.
+
+use wire::site::{Condition, Relation, Site, Subject, action, sites};
+use wire::{Failure, Status};
+
+fn all() -> Vec<Site> {
+    let subjects = [Subject::Register(65535), Subject::Memory { address: 0x7000, size: 4 }, Subject::Hits];
+    let conditions = subjects.into_iter().flat_map(|subject| {
+        Relation::ALL.map(|relation| Some(Condition { subject, relation, value: 0x1234_5678_9abc_def0 }))
+    });
+    let conditions = conditions.chain([None]);
+    conditions.map(|condition| Site { address: 0x40_0000, actions: action::ALL, stack: 4096, condition }).collect()
+}
+
+#[test]
+fn every_site_is_read_as_it_was_written() {
+    let bytes: Vec<u8> = all().iter().flat_map(Site::bytes).collect();
+    let read: Vec<Site> = sites(&bytes).expect("whole records").map(|site| site.expect("a site")).collect();
+    assert_eq!(read, all());
+    assert!(sites(&bytes[1..]).is_none());
+}
+
+#[test]
+fn every_other_bit_of_a_record_is_refused_with_its_word() {
+    for site in all() {
+        let words = site.words();
+        for (number, bit) in (1..6).flat_map(|number| (0..64).map(move |bit| (number, bit))) {
+            let mut changed = words;
+            changed[number] ^= 1 << bit;
+            match Site::from_words(&changed) {
+                Ok(read) => assert_eq!(read.words(), changed, "no bit is lost"),
+                Err(Failure { status, detail }) => {
+                    assert_eq!(status, Status::Value);
+                    assert!((1..6).contains(&detail), "{detail}");
+                }
+            }
+        }
+    }
+    let wrong = |at: usize, value| {
+        let mut words = Site { address: 1, actions: 0, stack: 0, condition: None }.words();
+        words[at] = value;
+        Site::from_words(&words).map_err(|failure| failure.detail)
+    };
+    assert_eq!(wrong(1, 1 << 31), Err(1));
+    assert_eq!(wrong(1, 4097 << 32), Err(1));
+    assert_eq!(wrong(2, 4), Err(2));
+    assert_eq!(wrong(2, 3 | 6 << 16), Err(2));
+    assert_eq!(wrong(2, 2 | 3 << 32), Err(2));
+    assert_eq!((wrong(3, 1), wrong(4, 1), wrong(5, 1)), (Err(3), Err(4), Err(5)));
+}
+
+#[test]
+fn relations_compare_without_a_sign() {
+    let table = [
+        (Relation::Equal, 5, 5, true),
+        (Relation::NotEqual, 5, 5, false),
+        (Relation::Below, 5, u64::MAX, true),
+        (Relation::Below, 5, 5, false),
+        (Relation::NotBelow, u64::MAX, 5, true),
+        (Relation::NotBelow, 5, 5, true),
+        (Relation::AllOf, 0b1110, 0b0110, true),
+        (Relation::AllOf, 0b1010, 0b0110, false),
+        (Relation::AnyOf, 0b1010, 0b0110, true),
+        (Relation::AnyOf, 0b1001, 0b0110, false),
+    ];
+    for (relation, first, second, expected) in table {
+        assert_eq!(relation.holds(first, second), expected, "{relation:?} {first:#x} {second:#x}");
+    }
+}
