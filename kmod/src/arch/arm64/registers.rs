@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A thread's registers, as they lie on its kernel stack.
+
+use stepping::{Fault, Memory, Outcome};
+use ubp::arch::{Emulate, Mode, Reg};
+
+use super::Modes;
+
+/// Which kind of branch led to the instruction (Arm ARM, C5.2.1, BTYPE).
+const BTYPE: u64 = 3 << 10;
+/// The condition flags in PSTATE (Arm ARM, C5.2.10).
+const NZCV: u64 = 0xf << 28;
+
+/// What `struct pt_regs` begins with: `struct user_pt_regs` (arch/arm64/include/asm/ptrace.h).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Registers {
+    general: [u64; 31],
+    sp: u64,
+    pc: u64,
+    pstate: u64,
+}
+
+impl Registers {
+    /// Bytes of what ptrace shows: `struct user_pt_regs`.
+    pub(crate) const BYTES: usize = 34 * 8;
+
+    /// The word of that with the pc.
+    pub(crate) const PC: usize = 32;
+
+    /// Takes on the words of `struct user_pt_regs`; of PSTATE the condition flags.
+    pub(crate) fn assign(&mut self, words: &[u64]) {
+        if let ([general @ .., sp, pc, pstate], 34) = (words, words.len()) {
+            for (to, from) in self.general.iter_mut().zip(general) {
+                *to = *from;
+            }
+            (self.sp, self.pc) = (*sp, *pc);
+            self.pstate = self.pstate & !NZCV | pstate & NZCV;
+        }
+    }
+
+    pub(crate) fn pc(&self) -> u64 {
+        self.pc
+    }
+
+    pub(crate) fn set_pc(&mut self, pc: u64) {
+        self.pc = pc;
+    }
+
+    pub(crate) fn sp(&self) -> u64 {
+        self.sp
+    }
+
+    /// Sets a general register.
+    pub(crate) fn set(&mut self, register: Reg, value: u64) {
+        match register {
+            Reg::SP => self.sp = value,
+            Reg::PC => self.pc = value,
+            Reg::NZCV => self.pstate = self.pstate & !NZCV | value & NZCV,
+            _ => {
+                let number = register.as_general().map(usize::from);
+                if let Some(place) = number.and_then(|number| self.general.get_mut(number)) {
+                    *place = value;
+                }
+            }
+        }
+    }
+
+    /// How the thread's code is read.
+    pub(crate) fn mode(&self, _: Modes) -> Mode {
+        Mode
+    }
+
+    /// Does what an instruction does.
+    pub(crate) fn emulate(&mut self, emulate: &Emulate, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+        emulate.run(self, memory)
+    }
+}
+
+impl stepping::arm64::Registers for Registers {
+    fn get(&self, register: Reg) -> u64 {
+        match register {
+            Reg::SP => self.sp,
+            Reg::PC => self.pc,
+            Reg::NZCV => self.pstate & NZCV,
+            _ => {
+                let number = register.as_general().map(usize::from);
+                number.and_then(|number| self.general.get(number)).copied().unwrap_or(0)
+            }
+        }
+    }
+
+    fn set(&mut self, register: Reg, value: u64) {
+        Registers::set(self, register, value);
+    }
+
+    fn branch_type(&self) -> u8 {
+        ((self.pstate & BTYPE) >> BTYPE.trailing_zeros()) as u8
+    }
+
+    fn set_branch_type(&mut self, branch_type: u8) {
+        self.pstate = self.pstate & !BTYPE | u64::from(branch_type) << BTYPE.trailing_zeros() & BTYPE;
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Breakpoint instructions. In C for ftrace and macros of exception syndromes. Notifiers are not told of those of user mode: the
+ * function that handles them is diverted for ours, which have an immediate of their own. It may sleep.
+ */
+#include <linux/ftrace.h>
+#include <linux/module.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <asm/debug-monitors.h>
+#include <asm/esr.h>
+
+#include "../../shim.h"
+
+/* stepping::arm64::BREAKPOINT, and its immediate. */
+enum { BREAKPOINT = 0xd42eac40, IMMEDIATE = 0x7562 };
+/* syscallno is -1 in the frame of every exception. */
+enum { MARK = -1 };
+
+int ntrace_trap_left(const struct pt_regs *registers)
+{
+	/* A system call's number is not negative. */
+	return max(MARK - registers->syscallno, 0);
+}
+
+void ntrace_trap_leave(struct pt_regs *registers, int left)
+{
+	if (registers->syscallno < 0)
+		registers->syscallno = MARK - left;
+}
+
+/* Nothing stands there any more: whoever ran into it runs it again, be it ours still. */
+static bool is_gone(const struct pt_regs *registers)
+{
+	u32 word;
+
+	return copy_from_user_nofault(&word, (const void __user *)registers->pc, sizeof(word)) ||
+	       le32_to_cpu(word) != BREAKPOINT;
+}
+
+static void trapped(unsigned long esr, struct pt_regs *registers)
+{
+	struct kernel_siginfo info;
+	int hit;
+
+	__module_get(THIS_MODULE);
+	ntrace_read_lock();
+	hit = ntrace_hit(registers, current->mm);
+	ntrace_read_unlock();
+	if (hit >= NTRACE_LATER)
+		hit = ntrace_hit_waiting(registers, current->mm, hit - NTRACE_LATER);
+	if (hit == NTRACE_UPROBE && !ntrace_hand_over(registers))
+		hit = NTRACE_FOREIGN;
+	if (hit == NTRACE_SINGLE_STEP || (hit == NTRACE_FOREIGN && !is_gone(registers))) {
+		clear_siginfo(&info);
+		info.si_signo = SIGTRAP;
+		info.si_code = hit == NTRACE_FOREIGN ? TRAP_BRKPT : TRAP_TRACE;
+		info.si_addr = (void __user *)instruction_pointer(registers);
+		send_sig_info(SIGTRAP, &info, current);
+	}
+	module_put(THIS_MODULE);
+}
+
+static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	unsigned long esr = ftrace_regs_get_argument(fregs, 0);
+	struct pt_regs *registers = (struct pt_regs *)ftrace_regs_get_argument(fregs, 1);
+
+	if (esr_brk_comment(esr) == IMMEDIATE)
+		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)trapped);
+	else if (esr_brk_comment(esr) == UPROBES_BRK_IMM)
+		ntrace_trap_leave(registers, NTRACE_OTHERS);
+}
+
+static struct ftrace_ops diverted = {
+	.func = divert,
+	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
+
+/* A single step, which may be uprobes'. */
+static void notrace step(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	ntrace_trap_leave((struct pt_regs *)ftrace_regs_get_argument(fregs, 1), NTRACE_OTHERS);
+}
+
+static struct ftrace_ops stepped = {
+	.func = step,
+	.flags = FTRACE_OPS_FL_PERMANENT,
+};
+
+static int watch(struct ftrace_ops *ops, char *name)
+{
+	int error = ftrace_set_filter(ops, name, strlen(name), 1);
+
+	if (!error)
+		error = register_ftrace_function(ops);
+	if (error) {
+		pr_err("ntrace: %s cannot be diverted: %d\n", name, error);
+		ftrace_free_filter(ops);
+	}
+	return error;
+}
+
+static void unwatch(struct ftrace_ops *ops)
+{
+	unregister_ftrace_function(ops);
+	ftrace_free_filter(ops);
+}
+
+int ntrace_trap_begin(void)
+{
+	static char breaks[] = "do_el0_brk64", steps[] = "do_el0_softstep";
+	int error = watch(&stepped, steps);
+
+	if (error)
+		return error;
+	error = watch(&diverted, breaks);
+	if (error)
+		unwatch(&stepped);
+	return error;
+}
+
+void ntrace_trap_end(void)
+{
+	unwatch(&diverted);
+	unwatch(&stepped);
+}

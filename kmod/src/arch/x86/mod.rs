@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! x86-64.
+
+mod registers;
+
+use kernel::ffi::{c_ulong, c_void};
+use ubp::arch::Mode;
+pub(crate) use ubp::arch::{reaches, PAGE};
+
+pub(crate) use self::registers::Registers;
+
+/// ELF's e_machine.
+pub(crate) const MACHINE: u64 = 62;
+
+/// What uprobes put into code: it is what programs have for themselves, too.
+pub(crate) const UPROBE: [u8; 1] = [0xcc];
+
+extern "C" {
+    fn ntrace_memory_is_narrow(mm: *const c_void) -> bool;
+    fn ntrace_cpu_is_amd() -> bool;
+    fn ntrace_cpu_address_bits() -> c_ulong;
+    fn ntrace_base(gs: bool) -> c_ulong;
+}
+
+/// How this machine reads code.
+#[derive(Clone, Copy)]
+pub(crate) struct Modes {
+    amd: bool,
+}
+
+impl Modes {
+    /// Asks the processor.
+    pub(crate) fn of_this_machine() -> Modes {
+        // SAFETY: it reads what never changes.
+        Modes { amd: unsafe { ntrace_cpu_is_amd() } }
+    }
+
+    fn of(self, narrow: bool) -> Mode {
+        match (self.amd, narrow) {
+            (true, false) => Mode::AMD_64,
+            (true, true) => Mode::AMD_32,
+            (false, false) => Mode::INTEL_64,
+            (false, true) => Mode::INTEL_32,
+        }
+    }
+}
+
+/// How the code of a process is read.
+pub(crate) fn mode(mm: *const c_void) -> Mode {
+    Modes::of_this_machine().of(is_narrow(mm))
+}
+
+fn is_narrow(mm: *const c_void) -> bool {
+    // SAFETY: callers have a reference to it; one flag is read.
+    unsafe { ntrace_memory_is_narrow(mm) }
+}
+
+/// Behind the last address of a process (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
+pub(crate) fn end(mm: *const c_void) -> u64 {
+    if is_narrow(mm) {
+        0xffff_d000
+    } else {
+        0x7fff_ffff_f000
+    }
+}

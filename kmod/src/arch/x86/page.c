@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Inline: copy_to_user_page. */
+#include <linux/highmem.h>
+#include <linux/mm.h>
+
+#include "../../shim.h"
+
+void ntrace_page_write(struct vm_area_struct *vma, struct page *page, unsigned long at,
+		       void *to, const void *from, unsigned long count)
+{
+	copy_to_user_page(vma, page, at, to, from, count);
+}

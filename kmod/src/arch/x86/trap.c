@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Breakpoint instructions. In C for the notifiers' structures and inline functions of registers. */
+#include <linux/kdebug.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/thread_info.h>
+#include <linux/uaccess.h>
+#include <asm/mmu.h>
+#include <asm/msr.h>
+#include <asm/pgtable.h>
+#include <asm/processor.h>
+
+#include "../../shim.h"
+
+/* orig_ax is -1 in the frame of every trap. */
+enum { MARK = -1 };
+
+int ntrace_trap_left(const struct pt_regs *registers)
+{
+	long left = MARK - (long)registers->orig_ax;
+
+	/* A system call's number is not negative. */
+	return max(left, 0L);
+}
+
+void ntrace_trap_leave(struct pt_regs *registers, int left)
+{
+	if ((long)registers->orig_ax < 0)
+		registers->orig_ax = MARK - left;
+}
+
+static int first(struct notifier_block *self, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+	struct pt_regs *registers = args->regs;
+	int hit;
+
+	if (!registers || !user_mode(registers) || !current->mm)
+		return NOTIFY_DONE;
+	if (event == DIE_DEBUG)
+		ntrace_trap_leave(registers, NTRACE_OTHERS);
+	if (event != DIE_INT3)
+		return NOTIFY_DONE;
+	pagefault_disable();
+	hit = ntrace_hit(registers, current->mm);
+	pagefault_enable();
+	if (hit == NTRACE_PASSED)
+		return NOTIFY_STOP;
+	if (hit != NTRACE_FOREIGN && hit != NTRACE_UPROBE) {
+		ntrace_trap_leave(registers, hit);
+		set_thread_flag(TIF_UPROBE);
+		return NOTIFY_STOP;
+	}
+	ntrace_trap_leave(registers, NTRACE_OTHERS);
+	return NOTIFY_DONE;
+}
+
+/* Whoever comes here was not uprobes'. */
+static int last(struct notifier_block *self, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+
+	if (args->regs && user_mode(args->regs) && (event == DIE_INT3 || event == DIE_DEBUG))
+		if (ntrace_trap_left(args->regs) == NTRACE_OTHERS)
+			ntrace_trap_leave(args->regs, 0);
+	return NOTIFY_DONE;
+}
+
+/* Uprobes are asked between these two. */
+static struct notifier_block before = { .notifier_call = first, .priority = INT_MAX };
+static struct notifier_block behind = { .notifier_call = last, .priority = INT_MIN };
+
+int ntrace_trap_begin(void)
+{
+	int error = register_die_notifier(&behind);
+
+	if (error)
+		return error;
+	error = register_die_notifier(&before);
+	if (error)
+		unregister_die_notifier(&behind);
+	return error;
+}
+
+void ntrace_trap_end(void)
+{
+	unregister_die_notifier(&before);
+	unregister_die_notifier(&behind);
+}
+
+/* What a memory's code is; CONFIG_IA32_EMULATION's flag for uprobes says it. */
+bool ntrace_memory_is_narrow(const struct mm_struct *mm)
+{
+	return IS_ENABLED(CONFIG_IA32_EMULATION) && (mm->context.flags & BIT(MM_CONTEXT_UPROBE_IA32));
+}
+
+bool ntrace_cpu_is_amd(void)
+{
+	return boot_cpu_data.x86_vendor == X86_VENDOR_AMD || boot_cpu_data.x86_vendor == X86_VENDOR_HYGON;
+}
+
+unsigned long ntrace_cpu_address_bits(void)
+{
+	return pgtable_l5_enabled() ? 57 : 48;
+}
+
+/* Bases of the thread that runs here; gs is swapped in the kernel. */
+unsigned long ntrace_base(bool gs)
+{
+	unsigned long base;
+
+	rdmsrl(gs ? MSR_KERNEL_GS_BASE : MSR_FS_BASE, base);
+	return base;
+}

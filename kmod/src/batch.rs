@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Breakpoints that are set together: tables are written once, and all instructions after them.
+
+use kernel::alloc::KVec;
+use kernel::prelude::*;
+use stepping::{Exit, Progress, SLOT_SIZE};
+use ubp::arch::{refusal, ALIGNMENT, BREAKPOINT, MARGIN, MAX_LEN};
+use ubp::core::{prepare_near, Arena, Entry, Layout, Memory, Number, Passing, Problem, State};
+use wire::site::Site;
+use wire::{Failure, Status};
+
+use crate::arch;
+use crate::breakpoints::failure;
+use crate::cache::Cache;
+use crate::debuggee::Debuggee;
+use crate::leave;
+use crate::patch::Patches;
+use crate::place::{self, Code, Maps};
+use crate::server::zeroes;
+use crate::space::{mark, Storage};
+use crate::step::{unfindable, Step};
+
+/// Entries of the first arena of a session.
+const LEAST: u32 = 1008;
+/// Bytes of code that are read at once.
+const CHUNK: u64 = 8192;
+
+/// Breakpoints that are being set.
+pub(crate) struct Batch<'a> {
+    debuggee: &'a Debuggee,
+    /// Whose they are.
+    pub(crate) owner: u64,
+    /// What is going to stand in memory, and where.
+    over: Option<(u64, &'a [u8])>,
+    maps: Maps,
+    /// The arenas of this session, with their changes.
+    arenas: KVec<Arena<Cache<'a>>>,
+    records: Records<'a>,
+    patches: Patches<'a>,
+    /// For each patch the place among the sites, the arena and the entry.
+    patched: KVVec<(usize, usize, Number)>,
+    /// The program's code from an address on.
+    chunk: KVVec<u8>,
+    chunk_at: u64,
+}
+
+/// What is to be entered: the number of its arena, its own in that, and what is to be in its slot.
+struct Prepared {
+    which: usize,
+    number: Number,
+    entry: Entry,
+    code: ubp::arch::Code,
+}
+
+/// Records of entries that follow each other are written together.
+struct Records<'a> {
+    debuggee: &'a Debuggee,
+    address: u64,
+    bytes: KVVec<u8>,
+}
+
+impl Records<'_> {
+    fn put(&mut self, address: u64, record: &[u8]) -> Result<(), Failure> {
+        if address != self.address + self.bytes.len() as u64 {
+            self.flush()?;
+            self.address = address;
+        }
+        self.bytes.extend_from_slice(record, GFP_KERNEL).map_err(|_| Status::NoMemory.into())
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        let written = self.debuggee.write(self.address, &self.bytes)?;
+        let is_all = written == self.bytes.len();
+        // SAFETY: fewer than there were.
+        unsafe { self.bytes.set_len(0) };
+        if is_all {
+            Ok(())
+        } else {
+            Err(Failure::new(Status::Memory, self.address + written as u64))
+        }
+    }
+}
+
+impl<'a> Batch<'a> {
+    /// One of none.
+    pub(crate) fn new(debuggee: &'a Debuggee, owner: u64, over: Option<(u64, &'a [u8])>) -> Result<Batch<'a>, Failure> {
+        let mut arenas = KVec::new();
+        for storage in debuggee.space().storages().filter(|storage| storage.owner == owner) {
+            arenas.push(storage.arena(Cache::new(debuggee, &storage)), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        }
+        Ok(Batch {
+            debuggee,
+            owner,
+            over,
+            maps: Maps::of(debuggee)?,
+            arenas,
+            records: Records { debuggee, address: 0, bytes: KVVec::new() },
+            patches: Patches::new(debuggee),
+            patched: KVVec::new(),
+            chunk: KVVec::new(),
+            chunk_at: 0,
+        })
+    }
+
+    /// Enters a site, which is number `place` of those that are to be set, of which `rest` are left; in place of one that is there where
+    /// its hits are given.
+    pub(crate) fn enter(&mut self, place: usize, site: &Site, rest: u64, there: Option<u64>) -> Result<(), Failure> {
+        let address = site.address;
+        for arena in self.arenas.iter().filter(|arena| arena.memory().storage.reaches(address)) {
+            let found = arena.find(address).map_err(|error| failure(error, &arena.memory().storage))?;
+            if there.is_none() && found.is_some_and(|(_, entry)| entry.state == State::Active) {
+                return Err(Failure::new(Status::Exists, address));
+            }
+        }
+        let Prepared { which, number, mut entry, code } = self.prepare(address, rest)?;
+        entry.mark |= if site.actions != 0 { mark::ACTS } else { 0 };
+        let mut record = site.bytes();
+        if let Some(hits) = record.first_chunk_mut() {
+            *hits = there.unwrap_or(0).to_ne_bytes();
+        }
+        let arena = self.arenas.get_mut(which).ok_or(Status::NoMemory)?;
+        let storage = arena.memory().storage;
+        self.records.put(storage.record(number), &record)?;
+        arena.insert(&entry, &code.bytes).map_err(|error| failure(error, &storage))?;
+        if there.is_none() && !self.debuggee.is_others(self.owner, address) {
+            self.patches.set(address, entry.bytes())?;
+            self.patched.push((place, which, number), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        }
+        Ok(())
+    }
+
+    /// Enters a slot in which a thread carries out the instruction at `address`, and then runs into a breakpoint instruction. No hit
+    /// finds it.
+    pub(crate) fn step(&mut self, address: u64) -> Result<Step, Failure> {
+        let Prepared { which, number, mut entry, code } = self.prepare(address, 1)?;
+        let arena = self.arenas.get_mut(which).ok_or(Status::NoMemory)?;
+        let storage = arena.memory().storage;
+        let is_behind = |at: &u8| code.original(*at).is_some_and(|at| at.progress == Progress::After);
+        let mut slot = code.bytes;
+        if let Some(behind) = (0..SLOT_SIZE as u8).find(is_behind) {
+            let _ = slot.as_mut_slice().write(behind.into(), &BREAKPOINT);
+        }
+        (entry.state, entry.mark) = (State::Inactive, entry.mark & mark::SLOT | mark::STEP);
+        entry.site = unfindable(number);
+        arena.insert(&entry, &slot).map_err(|error| failure(error, &storage))?;
+        entry.site = address;
+        arena.set_entry(number, &entry).map_err(|error| failure(error, &storage))?;
+        Ok(Step { storage, number, entry })
+    }
+
+    /// How to pass the instruction at `address`, and where its slot is going to be.
+    fn prepare(&mut self, address: u64, rest: u64) -> Result<Prepared, Failure> {
+        if address % ALIGNMENT != 0 {
+            return Err(Failure::new(Status::Value, 0));
+        }
+        let wrong = Failure::new(Status::Memory, address);
+        let code = self.maps.code_at(address).ok_or(wrong)?;
+        if self.debuggee.space().storages().any(|storage| storage.contains(address)) {
+            return Err(wrong);
+        }
+        let (start, offset) = self.look(address, code)?;
+        let window = self.chunk.get((start - self.chunk_at) as usize..).ok_or(wrong)?;
+        let window = window.get(..2 * MARGIN as usize + MAX_LEN).unwrap_or(window);
+        let bytes = window.get(offset..).filter(|bytes| !bytes.is_empty()).ok_or(wrong)?;
+        let bytes = bytes.get(..MAX_LEN).unwrap_or(bytes);
+        if let Some(refusal) = refusal(window, offset, address) {
+            return Err(Failure::new(Status::Refused, refusal.number()));
+        }
+        let mut instruction = [0; MAX_LEN];
+        let length = bytes.len();
+        instruction.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        let bytes = instruction.get(..length).ok_or(wrong)?;
+
+        let which = self.arena_for(address, rest)?;
+        let arena = self.arenas.get_mut(which).ok_or(wrong)?;
+        let storage = arena.memory().storage;
+        let number = arena.next_number().map_err(|error| failure(error, &storage))?;
+        let mode = arch::mode(self.debuggee.mm());
+        let (passing, length) =
+            prepare_near(bytes, address, arena.slot(number), mode).map_err(|problem| match problem {
+                Problem::Refused(refusal) => Failure::new(Status::Refused, refusal.number()),
+                _ => Failure::new(Status::Refused, 0),
+            })?;
+        let code = passing.code();
+        let alone = matches!(passing, Passing::Emulate(..)) || matches!(code.exit, Exit::Jump | Exit::Trap(_));
+        if !alone || code.scratch.is_some() {
+            return Err(Status::Unsupported.into());
+        }
+        let mut entry = Entry::new(address, bytes.get(..length).unwrap_or(bytes));
+        entry.mark = if matches!(passing, Passing::Slot(_)) { mark::SLOT } else { 0 };
+        Ok(Prepared { which, number, entry, code: *code })
+    }
+
+    /// Sees to it that the code around `address` is in the chunk. Gives where what is looked at begins, and how far in the
+    /// address lies.
+    fn look(&mut self, address: u64, code: Code) -> Result<(u64, usize), Failure> {
+        let first = address.saturating_sub(MARGIN).max(code.start);
+        let last = address.saturating_add(MARGIN + MAX_LEN as u64).min(code.end);
+        let chunk_end = self.chunk_at + self.chunk.len() as u64;
+        if first < self.chunk_at || last > chunk_end {
+            let start = (first & !(CHUNK / 2 - 1)).max(code.start);
+            zeroes(&mut self.chunk, (code.end - start).min(CHUNK) as usize)?;
+            let there = self.debuggee.read(start, &mut self.chunk)?;
+            // SAFETY: fewer than there were.
+            unsafe { self.chunk.set_len(there) };
+            self.chunk_at = start;
+            self.debuggee.clean(start, &mut self.chunk);
+            if let Some((address, bytes)) = self.over {
+                let rest = bytes.get(start.saturating_sub(address) as usize..).unwrap_or_default();
+                let room = self.chunk.get_mut(address.saturating_sub(start) as usize..).unwrap_or_default();
+                room.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            }
+        }
+        Ok((first, (address - first) as usize))
+    }
+
+    /// An arena of this session that reaches a site and has room for it.
+    fn arena_for(&mut self, site: u64, rest: u64) -> Result<usize, Failure> {
+        let debuggee = self.debuggee;
+        let mut largest = 0;
+        let mut which = None;
+        for (number, arena) in self.arenas.iter().enumerate() {
+            let storage = arena.memory().storage;
+            largest = largest.max(storage.layout.capacity());
+            if !storage.reaches(site) {
+                continue;
+            }
+            if !arena.is_full().map_err(|error| failure(error, &storage))? {
+                return Ok(number);
+            }
+            if debuggee.space().retired(&storage) > storage.layout.capacity() / 4 {
+                which = Some((number, storage));
+            }
+        }
+        if let Some((number, storage)) = which {
+            // What was changed is written before others write to the same.
+            self.records.flush()?;
+            if let Some(arena) = self.arenas.get_mut(number) {
+                arena.memory_mut().flush()?;
+            }
+            leave::reclaim(debuggee, &storage)?;
+            return Ok(number);
+        }
+        if !debuggee.space().has_room() {
+            return Err(Failure::new(Status::Limit, 0));
+        }
+        let wanted = u32::try_from(rest).unwrap_or(u32::MAX).max(largest.saturating_mul(2)).max(LEAST);
+        let layout = Layout::new(wanted.min(Layout::MAX_CAPACITY / 8));
+        let storage: Storage = place::map(debuggee, self.owner, &mut self.maps, layout, site)?;
+        let cache = Cache::new(debuggee, &storage);
+        let arena = Arena::create(cache, storage.base, layout, arch::MACHINE as u32, [0; 8]);
+        let arena = arena.map_err(|error| failure(error, &storage))?;
+        self.arenas.push(arena, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        debuggee.space().add(&storage).map_err(|_| Status::NoMemory)?;
+        Ok(self.arenas.len() - 1)
+    }
+
+    /// Writes tables, and then the breakpoint instructions. Gives place and address of each that could not be written.
+    pub(crate) fn finish(mut self) -> Result<KVVec<(usize, u64)>, Failure> {
+        self.records.flush()?;
+        for arena in self.arenas.iter_mut() {
+            arena.memory_mut().flush()?;
+        }
+        let mut failed = KVVec::new();
+        let (patched, mut all) = (&self.patched, Ok(()));
+        self.patches.make(|number, address| {
+            if let Some((place, which, entry)) = patched.get(number) {
+                all = all.and(failed.push((*place, address), GFP_KERNEL).map_err(|_| Status::NoMemory));
+                if let Some(arena) = self.arenas.get_mut(*which) {
+                    // Nobody is in a slot to which no breakpoint leads.
+                    let _ = arena.release(*entry);
+                }
+            }
+        })?;
+        all?;
+        for arena in self.arenas.iter_mut() {
+            arena.memory_mut().flush()?;
+        }
+        Ok(failed)
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Setting breakpoints, taking them out, and telling how often they were hit.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use kernel::prelude::*;
+use ubp::arch::{ALIGNMENT, BREAKPOINT, MAX_LEN};
+use ubp::core::{Entry, Error as TableError, Number, State};
+use wire::site::Site;
+use wire::{Failure, Status};
+
+use crate::batch::Batch;
+use crate::debuggee::Debuggee;
+use crate::patch::Patches;
+use crate::remote::Remote;
+use crate::server::zeroes;
+use crate::space::Storage;
+
+/// The number of the next session that sets a breakpoint.
+static OWNERS: AtomicU64 = AtomicU64::new(1);
+
+/// A number for a debuggee of a session, by which its breakpoints are told from those of others.
+pub(crate) fn owner() -> u64 {
+    OWNERS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What went wrong with a table that the debuggee can write to.
+pub(crate) fn failure(error: TableError, storage: &Storage) -> Failure {
+    let offset = match error {
+        TableError::Inaccessible(at) => at.offset,
+        TableError::Corrupt { offset } => offset,
+        _ => 0,
+    };
+    Failure::new(Status::Memory, storage.base.wrapping_add(offset))
+}
+
+/// An entry that was found.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) storage: Storage,
+    number: Number,
+    pub(crate) entry: Entry,
+}
+
+impl Debuggee {
+    /// The entries of a site, of whatever session, at which a breakpoint instruction stands.
+    pub(crate) fn active(&self, site: u64) -> impl Iterator<Item = Found> + '_ {
+        let near = self.space().storages().filter(move |storage| storage.reaches(site));
+        near.filter_map(move |storage| match storage.arena(Remote::of(self, &storage)).find(site) {
+            Ok(Some((number, entry))) if entry.state == State::Active => Some(Found { storage, number, entry }),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn own(&self, site: u64) -> Option<Found> {
+        self.active(site).find(|found| found.storage.owner == self.owner)
+    }
+
+    /// Puts the program's own bytes in place of breakpoint instructions in what was read at `address`.
+    pub(crate) fn clean(&self, address: u64, bytes: &mut [u8]) {
+        if self.space().storages().next().is_none() {
+            return;
+        }
+        // A breakpoint instruction may begin before.
+        let before = BREAKPOINT.len() as u64 - 1;
+        let mut site = (address.wrapping_sub(before) + ALIGNMENT - 1) & !(ALIGNMENT - 1);
+        let end = address.wrapping_add(bytes.len() as u64);
+        while site.wrapping_sub(address.wrapping_sub(before)) < end.wrapping_sub(address.wrapping_sub(before)) {
+            let inside = |at: u64| usize::try_from(at.wrapping_sub(address)).ok().filter(|at| *at < bytes.len());
+            let stands = BREAKPOINT.iter().zip(site..).all(|(byte, at)| match inside(at) {
+                Some(place) => bytes.get(place) == Some(byte),
+                None => true,
+            });
+            let found = if stands { self.active(site).next() } else { None };
+            if let Some(found) = found {
+                for (byte, at) in found.entry.bytes().iter().take(BREAKPOINT.len()).zip(site..) {
+                    let place = usize::try_from(at.wrapping_sub(address)).ok();
+                    if let Some(place) = place.and_then(|place| bytes.get_mut(place)) {
+                        *place = *byte;
+                    }
+                }
+            }
+            site = site.wrapping_add(ALIGNMENT);
+        }
+    }
+
+    /// Sets breakpoints; tells of each that is not set. Says how many are.
+    pub(crate) fn insert(&self, blob: &[u8], failures: &mut KVVec<u64>) -> Result<u64, Failure> {
+        let sites = wire::site::sites(blob).ok_or(Failure::new(Status::Value, 1))?;
+        let changes = self.space().changes.lock();
+        let mut batch = Batch::new(self, self.owner, None)?;
+        let mut tell = |place: usize, Failure { status, detail }: Failure| {
+            failures.extend_from_slice(&[place as u64, status as u64, detail], GFP_KERNEL).map_err(|_| Status::NoMemory)
+        };
+        let mut rest = sites.len() as u64;
+        let mut inserted = 0;
+        for (place, site) in sites.enumerate() {
+            match site.and_then(|site| batch.enter(place, &site, rest, None)) {
+                Ok(()) => inserted += 1,
+                Err(failure) => tell(place, failure)?,
+            }
+            rest -= 1;
+        }
+        for (place, address) in batch.finish()?.iter() {
+            tell(*place, Failure::new(Status::Memory, *address))?;
+            inserted -= 1;
+        }
+        drop(changes);
+        Ok(inserted)
+    }
+
+    /// Takes breakpoints of this session out; says how many there were.
+    pub(crate) fn remove(&self, addresses: &[u8]) -> Result<u64, Failure> {
+        let (addresses, []) = addresses.as_chunks() else { return Err(Failure::new(Status::Value, 1)) };
+        let changes = self.space().changes.lock();
+        let mut removed = 0;
+        for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
+            if let Some(found) = self.own(address) {
+                self.retire(&found)?;
+                removed += 1;
+            }
+        }
+        drop(changes);
+        Ok(removed)
+    }
+
+    fn retire(&self, found: &Found) -> Result<(), Failure> {
+        let Found { storage, entry, .. } = *found;
+        if !self.is_others(storage.owner, entry.site) {
+            let mut patches = Patches::new(self);
+            patches.restore(entry.site, entry.bytes())?;
+            patches.make(|_, _| ())?;
+        }
+        self.put_aside(found)
+    }
+
+    /// No hit finds it any more.
+    fn put_aside(&self, found: &Found) -> Result<(), Failure> {
+        let Found { storage, number, mut entry } = *found;
+        entry.state = State::Retired;
+        let mut arena = storage.arena(Remote::of(self, &storage));
+        arena.set_entry(number, &entry).map_err(|error| failure(error, &storage))?;
+        self.space().set_retired(&storage, self.space().retired(&storage).saturating_add(1));
+        Ok(())
+    }
+
+    /// Writes all `bytes`, or none of them where one cannot be written: breakpoints stay, of whatever session, and what they stand on
+    /// is changed. Those that cannot stand on what is there then are gone.
+    pub(crate) fn overwrite(&self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
+        let changes = self.space().changes.lock();
+        let (mut data, mut raw, mut over) = (KVVec::new(), KVVec::new(), KVec::new());
+        data.extend_from_slice(bytes, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        if self.space().storages().next().is_some() {
+            zeroes(&mut raw, bytes.len())?;
+            self.read(address, &mut raw)?;
+            // An instruction that reaches into it may begin before.
+            let first = address.saturating_sub(MAX_LEN as u64 - 1).next_multiple_of(ALIGNMENT);
+            let mut site = first;
+            while site.wrapping_sub(first) < address.wrapping_sub(first) + bytes.len() as u64 {
+                let place = usize::try_from(site.wrapping_sub(address)).ok();
+                let stands = place.and_then(|place| raw.get(place)).is_none_or(|byte| Some(byte) == BREAKPOINT.first());
+                for found in self
+                    .active(site)
+                    .filter(|found| stands && address.wrapping_sub(site) as i64 <= found.entry.bytes().len() as i64 - 1)
+                {
+                    over.push(found, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+                }
+                site = site.wrapping_add(ALIGNMENT);
+            }
+        }
+        let mut batches: KVec<Batch<'_>> = KVec::new();
+        for found in &over {
+            if self.exchange(found, (address, bytes), &mut batches)? {
+                for (byte, at) in BREAKPOINT.iter().zip(found.entry.site..) {
+                    let place = usize::try_from(at.wrapping_sub(address)).ok();
+                    if let Some(place) = place.and_then(|place| data.get_mut(place)) {
+                        *place = *byte;
+                    }
+                }
+            }
+        }
+        match self.write(address, &data)? {
+            count if count < bytes.len() => {
+                return Err(Failure::new(Status::Memory, address.wrapping_add(count as u64)))
+            }
+            _ => {}
+        }
+        for batch in batches {
+            batch.finish()?;
+        }
+        over.iter().try_for_each(|found| self.put_aside(found))?;
+        drop(changes);
+        Ok(())
+    }
+
+    /// Enters a breakpoint anew, for what is going to stand there. Says whether it can stand on that.
+    fn exchange<'a>(
+        &'a self,
+        found: &Found,
+        over: (u64, &'a [u8]),
+        batches: &mut KVec<Batch<'a>>,
+    ) -> Result<bool, Failure> {
+        let owner = found.storage.owner;
+        if !batches.iter().any(|batch| batch.owner == owner) {
+            batches.push(Batch::new(self, owner, Some(over))?, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        }
+        let mut words = [[0; 8]; Site::WORDS];
+        self.read(found.storage.record(found.number), words.as_flattened_mut())?;
+        let mut words = words.map(u64::from_ne_bytes);
+        let hits = core::mem::replace(&mut words[0], found.entry.site);
+        // Nonsense, which somebody else wrote, is gone.
+        let Ok(site) = Site::from_words(&words) else { return Ok(false) };
+        let Some(batch) = batches.iter_mut().find(|batch| batch.owner == owner) else { return Ok(false) };
+        match batch.enter(0, &site, 1, Some(hits)) {
+            Ok(()) => Ok(true),
+            Err(Failure { status: Status::NoMemory, .. }) => Err(Status::NoMemory.into()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Whether another session has a breakpoint at a site, too.
+    pub(crate) fn is_others(&self, owner: u64, site: u64) -> bool {
+        self.space().storages().any(|storage| storage.owner != owner)
+            && self.active(site).any(|other| other.storage.owner != owner)
+    }
+
+    /// Hits of each breakpoint; all bits where there is none.
+    pub(crate) fn counts(&self, addresses: &[u8], counts: &mut KVVec<u8>) -> Result<(), Failure> {
+        let (addresses, []) = addresses.as_chunks() else { return Err(Failure::new(Status::Value, 1)) };
+        let changes = self.space().changes.lock();
+        for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
+            let mut count = [0xff; 8];
+            if let Some(found) = self.own(address) {
+                self.read(found.storage.record(found.number), &mut count)?;
+            }
+            counts.extend_from_slice(&count, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        }
+        drop(changes);
+        Ok(())
+    }
+}

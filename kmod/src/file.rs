@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The operations of the device's files, as shim.c names them.
+
+use core::fmt::{self, Write};
+
+use kernel::ffi::{c_int, c_void};
+use kernel::prelude::*;
+use kernel::types::ForeignOwnable;
+use kernel::uaccess::UserSlice;
+
+use crate::c::{self, File, Inode, PollTable, SeqFile};
+use crate::debuggee::Opener;
+use crate::session::Session;
+
+type Owned = Pin<KBox<Session>>;
+
+/// The session of a file.
+///
+/// # Safety
+/// `open` was done with the file, and `release` was not.
+unsafe fn session<'a>(file: *const File) -> Pin<&'a Session> {
+    // SAFETY: the caller's promise: the pointer is the one that `open` stored.
+    unsafe { Owned::borrow(c::ntrace_file_private(file)) }
+}
+
+#[no_mangle]
+extern "C" fn ntrace_open(_: *mut Inode, file: *mut File) -> c_int {
+    // SAFETY: the kernel gives the file that it opens; its session ends with it.
+    match Session::new(unsafe { Opener::of(file) }) {
+        Ok(session) => {
+            // SAFETY: the kernel gives the file that it opens.
+            unsafe { c::ntrace_file_begin(file, session.into_foreign().cast_mut()) };
+            0
+        }
+        Err(error) => error.to_errno(),
+    }
+}
+
+/// # Safety
+/// The kernel calls it once for a file, and nothing of the file after it.
+#[no_mangle]
+unsafe extern "C" fn ntrace_release(_: *mut Inode, file: *mut File) -> c_int {
+    // SAFETY: the pointer is the one that `open` stored.
+    drop(unsafe { Owned::from_foreign(c::ntrace_file_private(file)) });
+    0
+}
+
+/// # Safety
+/// The kernel calls it with an open file and a user's buffer.
+#[no_mangle]
+unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, _: *mut i64) -> isize {
+    // SAFETY: the file is open.
+    let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
+    answer(session.read(UserSlice::new(to as usize, size).writer(), waits))
+}
+
+/// # Safety
+/// The kernel calls it with an open file and a user's buffer.
+#[no_mangle]
+unsafe extern "C" fn ntrace_write(file: *mut File, from: *const c_void, size: usize, _: *mut i64) -> isize {
+    // SAFETY: the file is open.
+    let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
+    answer(session.write(UserSlice::new(from as usize, size).reader(), waits))
+}
+
+/// # Safety
+/// The kernel calls it with an open file and its table.
+#[no_mangle]
+unsafe extern "C" fn ntrace_poll(file: *mut File, table: *mut PollTable) -> u32 {
+    // SAFETY: the file is open.
+    let session = unsafe { session(file) };
+    session.unread().poll(file, table);
+    let readable = if session.unread().get() > 0 { c::poll::READABLE } else { 0 };
+    let writable = if session.is_writable() { c::poll::WRITABLE } else { 0 };
+    readable | writable
+}
+
+/// # Safety
+/// The kernel calls it with an open file and where to write.
+#[no_mangle]
+unsafe extern "C" fn ntrace_show_fdinfo(out: *mut SeqFile, file: *mut File) {
+    // SAFETY: the file is open.
+    unsafe { session(file) }.describe(&mut Info(out));
+}
+
+struct Info(*mut SeqFile);
+
+impl Write for Info {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // SAFETY: the file is one that the kernel has open to be written; so many bytes are there.
+        match unsafe { c::seq_write(self.0, text.as_ptr().cast(), text.len()) } {
+            0 => Ok(()),
+            _ => Err(fmt::Error),
+        }
+    }
+}
+
+fn answer(result: Result<usize>) -> isize {
+    match result {
+        Ok(count) => count as isize,
+        Err(error) => error.to_errno() as isize,
+    }
+}

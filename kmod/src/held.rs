@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A thread that is held until its session lets it go.
+
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::sync::{Arc, Mutex};
+use wire::events::Event;
+use wire::{Failure, Status};
+
+use crate::arch::Registers;
+use crate::c;
+use crate::step::Step;
+use crate::waiters::Waiters;
+use crate::watch::Watch;
+
+/// The most bytes of a machine's general registers, as ptrace has them.
+pub(crate) const GENERAL: usize = 34 * 8;
+
+/// Why a thread is held; `held` has the same.
+#[derive(Clone, Copy)]
+pub(crate) enum Reason {
+    Breakpoint = 1,
+    Stepped = 2,
+    Asked = 3,
+    Executed = 4,
+    Begun = 5,
+}
+
+/// A held thread. It sets its own registers when it goes on: nobody else touches them.
+#[pin_data]
+pub(crate) struct Held {
+    /// Its number, as the session's opener knows it.
+    pub(crate) thread: u64,
+    /// Whom its session's breakpoints in the process are told by.
+    pub(crate) owner: u64,
+    /// 1 when it may go.
+    #[pin]
+    go: Waiters,
+    #[pin]
+    registers: Mutex<Shown>,
+}
+
+/// What is shown of a thread's registers, and may be changed.
+struct Shown {
+    bytes: [u8; GENERAL],
+    length: usize,
+    changed: bool,
+    pc: u64,
+    /// What it does when it goes on.
+    step: Option<Step>,
+}
+
+impl Held {
+    /// Holds the thread that runs here until it is let go or killed.
+    pub(crate) fn hold(watch: &Watch, mut reason: Reason, registers: &mut Registers) {
+        while Held::hold_once(watch, reason, registers) {
+            reason = Reason::Stepped;
+        }
+    }
+
+    /// The same; says whether it has carried out one instruction and is to be held again.
+    fn hold_once(watch: &Watch, reason: Reason, registers: &mut Registers) -> bool {
+        let (channel, debuggee) = (&watch.channel, watch.debuggee);
+        let pc = registers.pc();
+        let mut shown = Shown { bytes: [0; GENERAL], length: 0, changed: false, pc, step: None };
+        shown.length = current(&mut shown.bytes);
+        let held = Arc::pin_init(
+            pin_init!(Held {
+                thread: channel.thread(),
+                owner: watch.owner,
+                go <- Waiters::new(),
+                registers <- new_mutex!(shown, "ntrace registers"),
+            }),
+            GFP_KERNEL,
+        );
+        let Ok(held) = held else { return false };
+        let event = Event::Held { time: time(), debuggee, thread: held.thread, reason: reason as u64, address: pc };
+        if channel.hold(&held) && channel.tell(&event).is_ok() {
+            held.go.wait_killable(1);
+        }
+        channel.unhold(&held);
+        let shown = held.registers.lock();
+        if shown.changed {
+            let mut words = [0; GENERAL / 8];
+            for (word, bytes) in words.iter_mut().zip(shown.bytes.as_chunks().0) {
+                *word = u64::from_ne_bytes(*bytes);
+            }
+            registers.assign(&words);
+        }
+        shown.step.is_some_and(|step| step.begin(watch, registers))
+    }
+
+    /// Whether it has not been let go.
+    pub(crate) fn is_held(&self) -> bool {
+        self.go.get() == 0
+    }
+
+    /// Where it goes on.
+    pub(crate) fn pc(&self) -> u64 {
+        self.registers.lock().pc
+    }
+
+    /// Has it carry out one instruction.
+    pub(crate) fn step(&self, step: Step) {
+        self.registers.lock().step = Some(step);
+        self.resume();
+    }
+
+    /// Lets it go.
+    pub(crate) fn resume(&self) {
+        self.go.set(1);
+    }
+
+    /// Its registers.
+    pub(crate) fn registers(&self, to: &mut KVVec<u8>) -> Result<(), Failure> {
+        let shown = self.registers.lock();
+        let bytes = shown.bytes.get(..shown.length).unwrap_or_default();
+        to.extend_from_slice(bytes, GFP_KERNEL).map_err(|_| Status::NoMemory.into())
+    }
+
+    /// Gives it other registers.
+    pub(crate) fn set_registers(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut shown = self.registers.lock();
+        if bytes.len() != shown.length {
+            return Err(Failure::new(Status::Value, 1));
+        }
+        if bytes.len() != Registers::BYTES {
+            // A 32-bit program's.
+            return Err(Status::Unsupported.into());
+        }
+        for (place, byte) in shown.bytes.iter_mut().zip(bytes) {
+            *place = *byte;
+        }
+        shown.changed = true;
+        let words = shown.bytes.as_chunks().0;
+        shown.pc = words.get(Registers::PC).map_or(shown.pc, |word| u64::from_ne_bytes(*word));
+        Ok(())
+    }
+}
+
+/// Fills in the registers of the thread that runs here; says how many bytes they are.
+pub(crate) fn current(bytes: &mut [u8]) -> usize {
+    // SAFETY: so many bytes are there.
+    unsafe { c::ntrace_registers_get(bytes.as_mut_ptr().cast(), bytes.len()) }
+}
+
+/// Nanoseconds of the monotonic clock.
+pub(crate) fn time() -> u64 {
+    // SAFETY: it may be called anywhere.
+    unsafe { kernel::bindings::ktime_get() as u64 }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the kernel is hooked: a thread's way to user mode, forks, and signals. In C for tracepoints, ftrace and inline
+ * functions of threads.
+ *
+ * A thread whose TIF_UPROBE is set calls uprobe_notify_resume on its way to user mode, where it may sleep. That is diverted,
+ * unless uprobes themselves wait for it.
+ */
+#include <linux/ftrace.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/signal.h>
+#include <linux/tracepoint.h>
+#include <linux/uprobes.h>
+
+#include "shim.h"
+
+static DEFINE_SPINLOCK(spaces);
+
+void ntrace_spaces_lock(void)
+{
+	spin_lock(&spaces);
+}
+
+void ntrace_spaces_unlock(void)
+{
+	spin_unlock(&spaces);
+}
+
+void ntrace_read_lock(void)
+{
+	rcu_read_lock();
+	pagefault_disable();
+}
+
+void ntrace_read_unlock(void)
+{
+	pagefault_enable();
+	rcu_read_unlock();
+}
+
+static void trace_trap(struct pt_regs *registers)
+{
+	struct kernel_siginfo info;
+
+	clear_siginfo(&info);
+	info.si_signo = SIGTRAP;
+	info.si_code = TRAP_TRACE;
+	info.si_addr = (void __user *)instruction_pointer(registers);
+	send_sig_info(SIGTRAP, &info, current);
+}
+
+/* As uprobe_pre_sstep_notifier does, which is not exported. What is no uprobe either raises the signal there. */
+bool ntrace_hand_over(struct pt_regs *registers)
+{
+	if (!test_bit(MMF_HAS_UPROBES, &current->mm->flags))
+		return false;
+	ntrace_trap_leave(registers, NTRACE_OTHERS);
+	set_thread_flag(TIF_UPROBE);
+	return true;
+}
+
+static void way_to_user(struct pt_regs *registers)
+{
+	int left = ntrace_trap_left(registers);
+
+	__module_get(THIS_MODULE);
+	clear_thread_flag(TIF_UPROBE);
+	ntrace_trap_leave(registers, 0);
+	ntrace_begun(registers, current->mm);
+	if (left >= NTRACE_LATER) {
+		left = ntrace_hit_waiting(registers, current->mm, left - NTRACE_LATER);
+		if ((left == NTRACE_FOREIGN || left == NTRACE_UPROBE) && !ntrace_hand_over(registers))
+			force_sig(SIGTRAP);
+	}
+	if (left == NTRACE_SINGLE_STEP)
+		trace_trap(registers);
+	ntrace_called(registers, current->mm);
+	module_put(THIS_MODULE);
+}
+
+static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct pt_regs *registers = (struct pt_regs *)ftrace_regs_get_argument(fregs, 0);
+
+	/* Uprobes wait for a trap of theirs, or for the end of a step that was not one. */
+	if (ntrace_trap_left(registers) == NTRACE_OTHERS || (current->utask && current->utask->active_uprobe))
+		return;
+	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)way_to_user);
+}
+
+static struct ftrace_ops diverted = {
+	.func = divert,
+	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
+
+/* The new thread has its memory and has not run. */
+static void forked(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	int called;
+
+	if (!parent->mm || !child->mm)
+		return;
+	rcu_read_lock();
+	if (parent->mm == child->mm)
+		called = ntrace_born(child->mm, child);
+	else
+		called = ntrace_forked(parent->mm, child->mm);
+	rcu_read_unlock();
+	if (called > 0)
+		set_tsk_thread_flag(child, TIF_UPROBE);
+	else if (called < 0)
+		/* Without memory for that it would run into breakpoints that nobody knows. */
+		send_sig(SIGKILL, child, 1);
+}
+
+/* Whether the processor raised a signal, and its information has an address. */
+static bool has_address(int signal, const struct kernel_siginfo *info)
+{
+	return sig_specific_sicodes(signal) && signal != SIGCHLD && signal != SIGPOLL && signal != SIGSYS &&
+	       info->si_code > SI_USER && info->si_code < SI_KERNEL;
+}
+
+/* A handler is about to be called, or the process ended, as the registers say. */
+static void delivered(void *data, int signal, struct kernel_siginfo *info, struct k_sigaction *action)
+{
+	struct pt_regs *registers = task_pt_regs(current);
+	u64 address = 0, shown;
+
+	if (!current->mm || (current->flags & PF_USER_WORKER))
+		return;
+	if (has_address(signal, info))
+		address = (unsigned long)info->si_addr;
+	ntrace_read_lock();
+	shown = ntrace_signal(registers, current->mm, address);
+	ntrace_read_unlock();
+	if (shown != address)
+		info->si_addr = (void __user *)(unsigned long)shown;
+}
+
+static struct hook {
+	const char *name;
+	void *function;
+	struct tracepoint *point;
+} hooks[] = {
+	{ .name = "sched_process_fork", .function = forked },
+	{ .name = "sched_process_exec", .function = ntrace_executed },
+	{ .name = "sched_process_exit", .function = ntrace_exited },
+	{ .name = "signal_deliver", .function = delivered },
+};
+
+static void find(struct tracepoint *point, void *data)
+{
+	for (int i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (!strcmp(point->name, hooks[i].name))
+			hooks[i].point = point;
+}
+
+static void unhook(int count)
+{
+	while (count--)
+		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+int ntrace_hooks_begin(void)
+{
+	static char name[] = "uprobe_notify_resume";
+	int error = -ENOENT, count = 0;
+
+	for_each_kernel_tracepoint(find, NULL);
+	for (; count < ARRAY_SIZE(hooks); count++) {
+		if (hooks[count].point)
+			error = tracepoint_probe_register(hooks[count].point, hooks[count].function, NULL);
+		if (error || !hooks[count].point) {
+			pr_err("ntrace: no tracepoint %s: %d\n", hooks[count].name, error);
+			goto points;
+		}
+	}
+	error = ftrace_set_filter(&diverted, name, strlen(name), 1);
+	if (!error)
+		error = register_ftrace_function(&diverted);
+	if (error) {
+		pr_err("ntrace: %s cannot be diverted: %d\n", name, error);
+		goto points;
+	}
+	error = ntrace_trap_begin();
+	if (!error)
+		return 0;
+	unregister_ftrace_function(&diverted);
+points:
+	ftrace_free_filter(&diverted);
+	unhook(count);
+	return error;
+}
+
+/* No file is open, so that no process has breakpoints; one that was forked with some may not have run yet. */
+void ntrace_hooks_end(void)
+{
+	ntrace_trap_end();
+	unhook(ARRAY_SIZE(hooks));
+	ntrace_threads_forget();
+	unregister_ftrace_function(&diverted);
+	ftrace_free_filter(&diverted);
+	synchronize_rcu_tasks();
+}

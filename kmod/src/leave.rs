@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Taking threads out of slots, and slots out of memory.
+
+use kernel::ffi::c_void;
+use kernel::prelude::*;
+use ubp::arch::BREAKPOINT;
+use ubp::core::{passing_near, Arena, Entry, Inaccessible, Layout, Memory, Number, State};
+use wire::{Failure, Status};
+
+use crate::arch::{Modes, Registers, PAGE};
+use crate::c;
+use crate::cache::Cache;
+use crate::debuggee::Debuggee;
+use crate::patch::Patches;
+use crate::remote::Remote;
+use crate::space::{mark, wait_for_hits, Storage};
+
+/// The entries of an arena as they were at some moment: they can be read where no page may be waited for.
+struct Entries {
+    bytes: KVVec<u8>,
+    layout: Layout,
+}
+
+impl Memory for Entries {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible> {
+        let offset = offset.checked_sub(self.layout.entries()).ok_or(Inaccessible { offset })?;
+        self.bytes.as_slice().read(offset, buffer)
+    }
+
+    fn write(&mut self, offset: u64, _: &[u8]) -> Result<(), Inaccessible> {
+        Err(Inaccessible { offset })
+    }
+}
+
+impl Memory for &Entries {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible> {
+        Entries::read(self, offset, buffer)
+    }
+
+    fn write(&mut self, offset: u64, _: &[u8]) -> Result<(), Inaccessible> {
+        Err(Inaccessible { offset })
+    }
+}
+
+impl Entries {
+    /// Those of an arena, as far as they can be read.
+    fn of(debuggee: &Debuggee, storage: &Storage) -> Result<Entries, Failure> {
+        let count = storage.arena(Remote::of(debuggee, storage)).high_water().unwrap_or(0);
+        let layout = storage.layout;
+        let length = Entry::SIZE * u64::from(count);
+        let mut bytes = KVVec::new();
+        crate::server::zeroes(&mut bytes, length as usize)?;
+        let there = debuggee.read(storage.base + layout.entries(), &mut bytes)?;
+        // SAFETY: fewer than there were.
+        unsafe { bytes.set_len(there) };
+        Ok(Entries { bytes, layout })
+    }
+
+    /// The number of each that there is.
+    fn numbers(&self) -> impl Iterator<Item = Number> {
+        (0..self.layout.capacity()).take(self.bytes.len() / Entry::SIZE as usize).map(Number)
+    }
+}
+
+/// What is asked of every thread while no processor runs any.
+struct Sweep<'a> {
+    storages: &'a [(Storage, Entries)],
+    mode: Modes,
+    /// Only retired slots go: who stands in another one has been counted, and goes on there. So does who carries out one instruction.
+    only_retired: bool,
+}
+
+/// Puts a thread that stands in a slot where it would be without breakpoints.
+///
+/// # Safety
+/// `data` is a `Sweep`, and `registers` those of a thread that does not run.
+unsafe extern "C" fn look(registers: *mut Registers, data: *mut c_void) {
+    // SAFETY: the caller's promise.
+    let (sweep, registers) = unsafe { (&*data.cast::<Sweep<'_>>(), &mut *registers) };
+    for (storage, entries) in sweep.storages {
+        if sweep.only_retired && !is_retired(registers.pc(), &storage.arena(entries)) {
+            continue;
+        }
+        leave(registers, &storage.arena(entries), sweep.mode);
+    }
+}
+
+/// Puts a thread that stands in a slot of an arena where it would be without. Says whether it stood in one.
+pub(crate) fn leave<M: Memory>(registers: &mut Registers, arena: &Arena<M>, modes: Modes) -> bool {
+    let Some(place) = original(registers.pc(), registers, arena, modes) else { return false };
+    registers.set_pc(place.pc);
+    if let Some((register, value)) = place.register {
+        registers.set(register, value);
+    }
+    true
+}
+
+/// Whether an address lies in a slot that nothing leads into any more, and that is not of a step.
+fn is_retired<M: Memory>(pc: u64, arena: &Arena<M>) -> bool {
+    let entry = arena.slot_at(pc).and_then(|(number, _)| arena.entry(number).ok());
+    entry.is_some_and(|entry| entry.state == State::Retired && entry.mark & mark::STEP == 0)
+}
+
+/// Whether an address lies in the slot of a step.
+pub(crate) fn is_step<M: Memory>(pc: u64, arena: &Arena<M>) -> bool {
+    let entry = arena.slot_at(pc).and_then(|(number, _)| arena.entry(number).ok());
+    entry.is_some_and(|entry| entry.mark & mark::STEP != 0)
+}
+
+/// What an address in a slot of an arena means.
+pub(crate) fn original<M: Memory>(
+    pc: u64,
+    registers: &Registers,
+    arena: &Arena<M>,
+    modes: Modes,
+) -> Option<ubp::arch::Place> {
+    let (number, offset) = arena.slot_at(pc)?;
+    let entry = arena.entry(number).ok()?;
+    passing_near(&entry, arena.slot(number), registers.mode(modes)).ok()?.code().original(offset)
+}
+
+/// Takes all threads out of the slots of these storages, which no hit leads into any more.
+fn sweep(debuggee: &Debuggee, storages: &[(Storage, Entries)], only_retired: bool) {
+    let mut sweep = Sweep { storages, mode: Modes::of_this_machine(), only_retired };
+    // SAFETY: the callee calls `look` with this, for threads that do not run, and keeps nothing.
+    unsafe { c::ntrace_threads_visit(debuggee.mm(), look, (&raw mut sweep).cast()) };
+}
+
+/// Frees the retired entries of a storage. Called with the space's changes locked.
+pub(crate) fn reclaim(debuggee: &Debuggee, storage: &Storage) -> Result<(), Failure> {
+    let all = [(*storage, Entries::of(debuggee, storage)?)];
+    wait_for_hits();
+    sweep(debuggee, &all, true);
+    let mut arena = storage.arena(Cache::new(debuggee, storage));
+    for (_, entries) in &all {
+        for number in entries.numbers() {
+            if storage.arena(entries).entry(number).is_ok_and(|entry| entry.state == State::Retired) {
+                arena.release(number).map_err(|_| Failure::new(Status::Memory, storage.base))?;
+            }
+        }
+    }
+    arena.memory_mut().flush()?;
+    debuggee.space().set_retired(storage, 0);
+    Ok(())
+}
+
+/// Which threads may stand in slots.
+pub(crate) enum Threads<'a> {
+    /// Any of the process, which runs.
+    All,
+    /// The one that runs here, the only one.
+    This(&'a mut Registers),
+}
+
+/// Takes out all that a session has in a process: the program's bytes come back, threads leave the slots, storage is unmapped.
+pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
+    let space = debuggee.space();
+    let owned = || space.storages().filter(|storage| storage.owner == debuggee.owner);
+    if owned().next().is_none() {
+        return;
+    }
+    let changes = space.changes.lock();
+    let copies = copies(debuggee, owned());
+    match &copies {
+        Ok(all) => all.iter().for_each(|(storage, entries)| restore(debuggee, &storage.arena(entries))),
+        Err(_) => owned().for_each(|storage| restore(debuggee, &storage.arena(Remote::of(debuggee, &storage)))),
+    }
+    // Who came to a breakpoint before passes it yet.
+    wait_for_hits();
+    space.forget(debuggee.owner);
+    // Without memory the slots stay, from which every thread finds out.
+    if let Ok(all) = copies {
+        match threads {
+            Threads::All => sweep(debuggee, &all, false),
+            Threads::This(registers) => {
+                let modes = Modes::of_this_machine();
+                for (storage, entries) in &all {
+                    leave(registers, &storage.arena(entries), modes);
+                }
+            }
+        }
+        for (storage, _) in &all {
+            // SAFETY: `place::map` mapped it, and no thread is in it.
+            unsafe { c::ntrace_memory_unmap(debuggee.mm(), storage.base as _, storage.size() as _) };
+        }
+    }
+    drop(changes);
+}
+
+/// Puts the program's bytes back at all sites of an arena where a breakpoint instruction stands, but those where another session
+/// has a breakpoint.
+fn restore<M: Memory>(debuggee: &Debuggee, arena: &Arena<M>) {
+    let mut patches = Patches::new(debuggee);
+    for number in (0..arena.layout().capacity()).map(Number) {
+        match arena.entry(number) {
+            Ok(entry) if entry.state == State::Active && !debuggee.is_others(debuggee.owner, entry.site) => {
+                if patches.restore(entry.site, entry.bytes()).is_err() {
+                    // Without memory for more they are made one by one.
+                    let _ = patches.make(|_, _| ());
+                    let _ = patches.restore(entry.site, entry.bytes());
+                }
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    let _ = patches.make(|_, _| ());
+}
+
+/// Makes breakpoints that a fork copied from another session's debuggee those of this one. A site that was changed while the copy was made
+/// may lack its breakpoint instruction.
+pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
+    let space = debuggee.space();
+    let changes = space.changes.lock();
+    for storage in space.storages().filter(|storage| storage.owner == from) {
+        if storage.arena(Remote::of(debuggee, &storage)).high_water().is_err() {
+            // It was mapped after the copy was made, and is nobody's here.
+            space.give(&storage, 0);
+            continue;
+        }
+        let entries = Entries::of(debuggee, &storage)?;
+        let arena = storage.arena(&entries);
+        let mut patches = Patches::new(debuggee);
+        let mut page = KVVec::new();
+        let mut at = u64::MAX;
+        for entry in entries.numbers().filter_map(|number| arena.entry(number).ok()) {
+            let inside = (entry.site % PAGE) as usize;
+            if entry.state != State::Active {
+                continue;
+            }
+            if entry.site - inside as u64 != at {
+                at = entry.site - inside as u64;
+                crate::server::zeroes(&mut page, PAGE as usize)?;
+                debuggee.read(at, &mut page)?;
+            }
+            if !page.get(inside..).unwrap_or_default().starts_with(&BREAKPOINT) {
+                patches.set(entry.site, entry.bytes())?;
+            }
+        }
+        patches.make(|_, _| ())?;
+        space.give(&storage, debuggee.owner);
+    }
+    drop(changes);
+    Ok(())
+}
+
+fn copies(debuggee: &Debuggee, storages: impl Iterator<Item = Storage>) -> Result<KVec<(Storage, Entries)>, Failure> {
+    let mut all = KVec::new();
+    for storage in storages {
+        let entries = Entries::of(debuggee, &storage)?;
+        all.push((storage, entries), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+    }
+    Ok(all)
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Another process' memory. In C for what has no other name: inline functions (mmget_not_zero, get_user_page_vma_remote,
+ * copy_from_user_page, the lock of mappings), macros (for_each_vma) and fields of structures.
+ */
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/highmem.h>
+#include <linux/kthread.h>
+#include <linux/mman.h>
+#include <linux/mm.h>
+#include <linux/mount.h>
+#include <linux/nsproxy.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+
+#include "shim.h"
+
+/* A mount of our own, of the initial namespace: it knows processes by pid_nr. */
+static struct vfsmount *proc;
+
+int ntrace_memory_begin(void)
+{
+	struct file_system_type *type = get_fs_type("proc");
+
+	if (!type)
+		return -ENODEV;
+	/* It gets the namespace of who loads the module. */
+	if (current->nsproxy->pid_ns_for_children != &init_pid_ns)
+		return -EPERM;
+	proc = kern_mount(type);
+	return PTR_ERR_OR_ZERO(proc);
+}
+
+void ntrace_memory_end(void)
+{
+	kern_unmount(proc);
+}
+
+struct pid_namespace *ntrace_namespace(void)
+{
+	return get_pid_ns(task_active_pid_ns(current));
+}
+
+/*
+ * Opening a process' mem asks whatever ptrace asks: credentials, LSMs, dumpable, user namespaces. The file stays with the
+ * mm that was asked about.
+ */
+struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *namespace, int process)
+{
+	const struct cred *before;
+	struct task_struct *task;
+	struct file *file;
+	struct pid *pid;
+	struct path root = { .mnt = proc, .dentry = proc->mnt_root };
+	char name[sizeof("2147483647/mem")];
+
+	rcu_read_lock();
+	pid = get_pid(find_pid_ns(process, namespace));
+	rcu_read_unlock();
+	if (!pid)
+		return ERR_PTR(-ESRCH);
+	snprintf(name, sizeof(name), "%d/mem", pid_nr(pid));
+	before = override_creds(cred);
+	file = file_open_root(&root, name, O_RDWR, 0);
+	revert_creds(before);
+	/* The number was this process' own all the time if it is there still. */
+	task = get_pid_task(pid, PIDTYPE_TGID);
+	put_pid(pid);
+	if (!task) {
+		if (!IS_ERR(file))
+			fput(file);
+		return ERR_PTR(-ESRCH);
+	}
+	put_task_struct(task);
+	return file;
+}
+
+/* Bytes read, up to the first that cannot be. */
+long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size)
+{
+	unsigned long done = 0;
+
+	if (!mmget_not_zero(mm))
+		return -ESRCH;
+	if (mmap_read_lock_killable(mm)) {
+		mmput(mm);
+		return -EINTR;
+	}
+	while (done < size) {
+		unsigned long offset = offset_in_page(at + done);
+		unsigned long count = min(size - done, PAGE_SIZE - offset);
+		struct vm_area_struct *vma;
+		struct page *page;
+		void *mapped;
+
+		page = get_user_page_vma_remote(mm, at + done, FOLL_FORCE, &vma);
+		if (IS_ERR(page))
+			break;
+		mapped = kmap_local_page(page);
+		copy_from_user_page(vma, page, at + done, bytes + done, mapped + offset, count);
+		kunmap_local(mapped);
+		put_page(page);
+		done += count;
+	}
+	mmap_read_unlock(mm);
+	mmput(mm);
+	return done;
+}
+
+/* All bytes are written, or none: bytes before the first that cannot be. A page is not got for who is being killed. */
+long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *bytes, unsigned long size)
+{
+	unsigned long most = DIV_ROUND_UP(offset_in_page(at) + size, PAGE_SIZE), got = 0, done = 0;
+	struct page **pages = kvmalloc_array(most, sizeof(*pages), GFP_KERNEL);
+	struct vm_area_struct *vma;
+
+	if (!pages)
+		return -ENOMEM;
+	if (!mmget_not_zero(mm)) {
+		kvfree(pages);
+		return -ESRCH;
+	}
+	if (mmap_read_lock_killable(mm)) {
+		mmput(mm);
+		kvfree(pages);
+		return -EINTR;
+	}
+	for (; got < most; got++) {
+		pages[got] = get_user_page_vma_remote(mm, (at & PAGE_MASK) + got * PAGE_SIZE, FOLL_FORCE | FOLL_WRITE, &vma);
+		if (IS_ERR(pages[got]))
+			break;
+	}
+	for (unsigned long number = 0; number < got; number++) {
+		unsigned long offset = offset_in_page(at + done);
+		unsigned long count = min(size - done, PAGE_SIZE - offset);
+		struct page *page = pages[number];
+
+		if (got == most) {
+			void *mapped = kmap_local_page(page);
+
+			vma = vma_lookup(mm, at + done);
+			ntrace_page_write(vma, page, at + done, mapped + offset, bytes + done, count);
+			kunmap_local(mapped);
+			set_page_dirty_lock(page);
+		}
+		put_page(page);
+		done += count;
+	}
+	mmap_read_unlock(mm);
+	mmput(mm);
+	kvfree(pages);
+	return done;
+}
+
+/* The lock of mappings is given back after so many: others wait for it. */
+enum { PATCHES = 256 };
+
+static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size)
+{
+	struct vm_area_struct *vma = NULL;
+	struct page *page = NULL;
+	unsigned long at = 0;
+
+	for (; count--; patches++) {
+		void *place;
+
+		/* An instruction that is patched lies in one page: those of more bytes than one are aligned. */
+		if (!page || (patches->address & PAGE_MASK) != at) {
+			if (page)
+				put_page(page);
+			at = patches->address & PAGE_MASK;
+			page = get_user_page_vma_remote(mm, at, FOLL_FORCE | FOLL_WRITE, &vma);
+			if (IS_ERR(page)) {
+				page = NULL;
+				continue;
+			}
+			set_page_dirty_lock(page);
+		}
+		place = kmap_local_page(page) + offset_in_page(patches->address);
+		if (!memcmp(place, patches->done ? patches->new : patches->old, size)) {
+			ntrace_page_write(vma, page, patches->address, place, patches->new, size);
+			patches->done = 1;
+		}
+		kunmap_local(place);
+	}
+	if (page)
+		put_page(page);
+}
+
+static void patch_all(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size)
+{
+	while (count) {
+		unsigned long some = min_t(unsigned long, count, PATCHES);
+
+		if (mmap_read_lock_killable(mm))
+			break;
+		patch(mm, patches, some, size);
+		mmap_read_unlock(mm);
+		patches += some;
+		count -= some;
+		cond_resched();
+	}
+}
+
+/*
+ * Exchanges bytes where the old ones stand, a few at each place, best in the order of addresses. Each processor is interrupted then,
+ * before which it may execute what it fetched before. What they were given is written a second time: a processor that is emulated
+ * (QEMU's TCG) may have translated the old bytes while they were replaced, and keeps that until it sees the page written again.
+ */
+long ntrace_memory_patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size)
+{
+	if (!mmget_not_zero(mm))
+		return -ESRCH;
+	patch_all(mm, patches, count, size);
+	kick_all_cpus_sync();
+	patch_all(mm, patches, count, size);
+	mmput(mm);
+	return 0;
+}
+
+/* How many there are; of these at most `most` as four words each. */
+long ntrace_memory_mappings(struct mm_struct *mm, u64 *words, unsigned long most)
+{
+	VMA_ITERATOR(all, mm, 0);
+	struct vm_area_struct *vma;
+	unsigned long count = 0;
+
+	if (!mmget_not_zero(mm))
+		return -ESRCH;
+	if (mmap_read_lock_killable(mm)) {
+		mmput(mm);
+		return -EINTR;
+	}
+	for_each_vma(all, vma) {
+		if (count++ >= most)
+			continue;
+		*words++ = vma->vm_start;
+		*words++ = vma->vm_end;
+		*words++ = vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC);
+		*words++ = vma->vm_file ? (u64)vma->vm_pgoff << PAGE_SHIFT : 0;
+	}
+	mmap_read_unlock(mm);
+	mmput(mm);
+	return count;
+}
+
+void ntrace_memory_hold(struct mm_struct *mm)
+{
+	mmgrab(mm);
+}
+
+void ntrace_memory_drop(struct mm_struct *mm)
+{
+	mmdrop(mm);
+}
+
+/* Keeps the memory itself, if there is still some. */
+bool ntrace_memory_keep(struct mm_struct *mm)
+{
+	return mmget_not_zero(mm);
+}
+
+void ntrace_memory_leave(struct mm_struct *mm)
+{
+	mmput(mm);
+}
+
+/* What may grow: the heap and where it ends now, and the first stack. */
+void ntrace_memory_growth(struct mm_struct *mm, u64 *heap, u64 *brk, u64 *stack)
+{
+	spin_lock(&mm->arg_lock);
+	*heap = mm->start_brk;
+	*brk = mm->brk;
+	*stack = mm->start_stack;
+	spin_unlock(&mm->arg_lock);
+}
+
+struct job {
+	struct work_struct work;
+	void (*function)(void *data);
+	void *data;
+};
+
+static void do_job(struct work_struct *work)
+{
+	struct job *job = container_of(work, struct job, work);
+
+	job->function(job->data);
+}
+
+/* Calls a function where nobody is being killed: who is gets no pages of others. */
+void ntrace_memory_work(void (*function)(void *data), void *data)
+{
+	struct job job = { .function = function, .data = data };
+
+	if (current->flags & PF_WQ_WORKER) {
+		function(data);
+		return;
+	}
+	INIT_WORK_ONSTACK(&job.work, do_job);
+	queue_work(system_unbound_wq, &job.work);
+	flush_work(&job.work);
+	destroy_work_on_stack(&job.work);
+}
+
+/* Mappings are changed by a kernel thread, which takes the memory for its own. */
+struct change {
+	struct mm_struct *mm;
+	unsigned long at, size, protection;
+	bool map;
+	long answer;
+};
+
+static void change_memory(void *data)
+{
+	unsigned long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, at;
+	struct change *change = data;
+
+	kthread_use_mm(change->mm);
+	if (change->map) {
+		at = vm_mmap(NULL, change->at, change->size, change->protection, flags, 0);
+		change->answer = at == change->at ? 0 : IS_ERR_VALUE(at) ? (long)at : -EEXIST;
+	} else {
+		change->answer = vm_munmap(change->at, change->size);
+	}
+	kthread_unuse_mm(change->mm);
+}
+
+/* Breakpoints are locked while this is waited for, and other jobs wait for that lock: they must not hold up this one. */
+static long make(struct change *change)
+{
+	struct job job = { .function = change_memory, .data = change };
+
+	if (!mmget_not_zero(change->mm))
+		return -ESRCH;
+	INIT_WORK_ONSTACK(&job.work, do_job);
+	queue_work(system_long_wq, &job.work);
+	flush_work(&job.work);
+	destroy_work_on_stack(&job.work);
+	mmput(change->mm);
+	return change->answer;
+}
+
+long ntrace_memory_map(struct mm_struct *mm, unsigned long at, unsigned long size, unsigned long protection)
+{
+	struct change map = { .mm = mm, .at = at, .size = size, .protection = protection, .map = true };
+
+	return make(&map);
+}
+
+long ntrace_memory_unmap(struct mm_struct *mm, unsigned long at, unsigned long size)
+{
+	struct change unmap = { .mm = mm, .at = at, .size = size };
+
+	return make(&unmap);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Exchanging breakpoint instructions and the program's own bytes, many at once.
+
+use kernel::prelude::*;
+use ubp::arch::BREAKPOINT;
+use wire::{Failure, Status};
+
+use crate::c;
+use crate::debuggee::Debuggee;
+
+/// The most that are kept before they are made.
+const MOST: usize = 4096;
+
+/// What is to stand at an address in place of what stands there. shim.h has the same.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Patch {
+    address: u64,
+    old: [u8; 4],
+    new: [u8; 4],
+    /// Whether it was made: not where something else stood there.
+    done: u64,
+}
+
+/// Patches that are made in their order.
+pub(crate) struct Patches<'a> {
+    debuggee: &'a Debuggee,
+    all: KVVec<Patch>,
+}
+
+impl<'a> Patches<'a> {
+    /// None.
+    pub(crate) fn new(debuggee: &'a Debuggee) -> Patches<'a> {
+        Patches { debuggee, all: KVVec::new() }
+    }
+
+    /// A breakpoint instruction in place of the program's bytes, which `bytes` begin with.
+    pub(crate) fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
+        self.push(address, bytes, &BREAKPOINT)
+    }
+
+    /// The program's bytes in place of a breakpoint instruction. Where there are many they are made.
+    pub(crate) fn restore(&mut self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
+        if self.all.len() >= MOST {
+            self.make(|_, _| ())?;
+        }
+        self.push(address, &BREAKPOINT, bytes)
+    }
+
+    fn push(&mut self, address: u64, old: &[u8], new: &[u8]) -> Result<(), Failure> {
+        let mut patch = Patch { address, old: [0; 4], new: [0; 4], done: 0 };
+        for (to, from) in patch.old.iter_mut().zip(old).take(BREAKPOINT.len()) {
+            *to = *from;
+        }
+        for (to, from) in patch.new.iter_mut().zip(new).take(BREAKPOINT.len()) {
+            *to = *from;
+        }
+        self.all.push(patch, GFP_KERNEL).map_err(|_| Status::NoMemory.into())
+    }
+
+    /// Makes them, and tells of each, by its place and address, that could not be made.
+    pub(crate) fn make(&mut self, mut failed: impl FnMut(usize, u64)) -> Result<(), Failure> {
+        let count = self.all.len();
+        // SAFETY: so many are there.
+        let made = unsafe {
+            c::ntrace_memory_patch(self.debuggee.mm(), self.all.as_mut_ptr().cast(), count as _, BREAKPOINT.len() as _)
+        };
+        for (place, patch) in self.all.iter().enumerate().filter(|(_, patch)| patch.done == 0) {
+            failed(place, patch.address);
+        }
+        // SAFETY: fewer than there were.
+        unsafe { self.all.set_len(0) };
+        if made < 0 {
+            Err(Failure::new(Status::NoProcess, self.debuggee.number))
+        } else {
+            Ok(())
+        }
+    }
+}

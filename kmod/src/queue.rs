@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Bytes on their way.
+
+use core::ptr;
+
+use kernel::prelude::*;
+use kernel::uaccess::UserSliceReader;
+use wire::Sink;
+
+/// Bytes in the order in which they were put.
+pub(crate) struct Queue {
+    bytes: KVVec<u8>,
+    taken: usize,
+}
+
+impl Queue {
+    pub(crate) const fn new() -> Queue {
+        Queue { bytes: KVVec::new(), taken: 0 }
+    }
+
+    /// Those that are not taken yet.
+    pub(crate) fn rest(&self) -> &[u8] {
+        self.bytes.get(self.taken..).unwrap_or_default()
+    }
+
+    /// Takes so many, or all that are there.
+    pub(crate) fn take(&mut self, count: usize) {
+        let there = self.rest().len();
+        self.taken += count.min(there);
+        if count >= there {
+            self.compact();
+        }
+    }
+
+    /// Puts so many of a user's bytes.
+    pub(crate) fn fill(&mut self, from: &mut UserSliceReader, size: usize) -> Result {
+        self.compact();
+        self.bytes.reserve(size, GFP_KERNEL)?;
+        let room = self.bytes.spare_capacity_mut().get_mut(..size).ok_or(ENOMEM)?;
+        from.read_raw(room)?;
+        let length = self.bytes.len() + size;
+        // SAFETY: `read_raw` has filled as many behind the others.
+        unsafe { self.bytes.set_len(length) };
+        Ok(())
+    }
+
+    /// Where the next byte will stand; see [`Queue::cut`].
+    pub(crate) fn end(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets what stands behind `end`.
+    pub(crate) fn cut(&mut self, end: usize) {
+        if end <= self.bytes.len() {
+            // SAFETY: no more than there are, and bytes need not be dropped.
+            unsafe { self.bytes.set_len(end) };
+        }
+    }
+
+    /// Moves what is not taken to the beginning.
+    fn compact(&mut self) {
+        let there = self.rest().len();
+        if self.taken > 0 {
+            // SAFETY: `there` bytes stand behind the taken ones, and at the beginning is room for as many.
+            unsafe {
+                let start = self.bytes.as_mut_ptr();
+                ptr::copy(start.add(self.taken), start, there);
+                self.bytes.set_len(there);
+            }
+            self.taken = 0;
+        }
+    }
+}
+
+impl Sink for Queue {
+    type Error = Error;
+
+    fn put(&mut self, bytes: &[u8]) -> Result {
+        Ok(self.bytes.extend_from_slice(bytes, GFP_KERNEL)?)
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What commands do: a function for each.
+
+use core::fmt::Write;
+
+use kernel::prelude::*;
+use kernel::sync::Arc;
+use wire::commands::{option, Serve};
+use wire::{Failure, Status, MOST_WORDS};
+
+use crate::channel::{Adoptee, Channel};
+use crate::debuggee::Debuggee;
+use crate::held::Held;
+use crate::list;
+
+/// The most bytes of a blob in a reply: that of a message less all that may stand before it.
+const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
+/// What a session's commands are carried out on.
+pub(crate) struct Server {
+    channel: Arc<Channel>,
+    debuggees: KVec<Debuggee>,
+    /// The blob of a reply.
+    blob: KVVec<u8>,
+    /// The same in words.
+    words: KVVec<u64>,
+}
+
+impl Server {
+    /// One that traces nothing.
+    pub(crate) fn new(channel: Arc<Channel>) -> Server {
+        Server { channel, debuggees: KVec::new(), blob: KVVec::new(), words: KVVec::new() }
+    }
+}
+
+impl Server {
+    /// Finds out what became of the debuggees.
+    pub(crate) fn refresh(&mut self) {
+        self.take_in(self.channel.adopted());
+        while let Some(over) = list::take(&mut self.debuggees, Debuggee::is_gone) {
+            drop(over);
+        }
+    }
+
+    fn take_in(&mut self, adopted: KVec<Adoptee>) {
+        for Adoptee { debuggee, is_new, before } in adopted {
+            let old = list::take(&mut self.debuggees, |other| other.number == debuggee.number);
+            // One that executed another program may have been detached meanwhile.
+            if is_new || old.is_some() {
+                let _ = self.debuggees.push(debuggee, GFP_KERNEL);
+            }
+            if let Some(Ok(old)) = old.map(|old| old.renamed(before)) {
+                let _ = self.debuggees.push(old, GFP_KERNEL);
+            }
+        }
+    }
+
+    fn held(&self, thread: u64) -> Result<Arc<Held>, Failure> {
+        self.channel.held(thread).ok_or(Failure::new(Status::NotHeld, thread))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.take_in(self.channel.close());
+        self.debuggees.iter().for_each(Debuggee::kill);
+        // Whoever is held goes on; then the debuggees end.
+        self.channel.release(None);
+    }
+}
+
+fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
+    debuggees.iter().find(|debuggee| debuggee.number == number).ok_or(Failure::new(Status::NoProcess, number))
+}
+
+/// Makes of a blob so many zeroes.
+pub(crate) fn zeroes(blob: &mut KVVec<u8>, length: usize) -> Result<(), Failure> {
+    // SAFETY: fewer than there were.
+    unsafe { blob.set_len(0) };
+    blob.reserve(length, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+    let room = blob.spare_capacity_mut().get_mut(..length).ok_or(Status::NoMemory)?;
+    room.iter_mut().for_each(|byte| {
+        byte.write(0);
+    });
+    // SAFETY: so many were written.
+    unsafe { blob.set_len(length) };
+    Ok(())
+}
+
+/// Words as bytes, as a blob has them.
+fn bytes(words: &[u64]) -> &[u8] {
+    let (start, length) = (words.as_ptr().cast::<u8>(), words.len() * 8);
+    // SAFETY: words are bytes, eight each.
+    unsafe { core::slice::from_raw_parts(start, length) }
+}
+
+/// Collects text.
+struct Text<'a>(&'a mut KVVec<u8>);
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes(), GFP_KERNEL).map_err(|_| core::fmt::Error)
+    }
+}
+
+impl Serve for Server {
+    fn hello(&mut self) -> Result<(u64, u64, u64), Failure> {
+        Ok((wire::VERSION, crate::arch::MACHINE, kernel::page::PAGE_SIZE as u64))
+    }
+
+    fn describe(&mut self) -> Result<(&[u8],), Failure> {
+        // SAFETY: fewer than there were.
+        unsafe { self.blob.set_len(0) };
+        wire::manual::listing(&mut Text(&mut self.blob)).map_err(|_| Status::NoMemory)?;
+        Ok((&self.blob,))
+    }
+
+    fn attach(&mut self, process: u64, options: u64) -> Result<(u64,), Failure> {
+        if options & !option::ALL != 0 {
+            return Err(Failure::new(Status::Value, 1));
+        }
+        let debuggee = Debuggee::new(None, &self.channel, process, options)?;
+        let number = debuggee.number;
+        self.debuggees.push(debuggee, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        Ok((number,))
+    }
+
+    fn detach(&mut self, debuggee: u64) -> Result<(), Failure> {
+        let found = list::take(&mut self.debuggees, |other| other.number == debuggee);
+        found.map(drop).ok_or(Failure::new(Status::NoProcess, debuggee))
+    }
+
+    fn insert(&mut self, debuggee: u64, sites: &[u8]) -> Result<(u64, &[u8]), Failure> {
+        // SAFETY: fewer than there were.
+        unsafe { self.words.set_len(0) };
+        let inserted = find(&self.debuggees, debuggee)?.insert(sites, &mut self.words)?;
+        Ok((inserted, bytes(&self.words)))
+    }
+
+    fn remove(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(u64,), Failure> {
+        Ok((find(&self.debuggees, debuggee)?.remove(addresses)?,))
+    }
+
+    fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
+        // SAFETY: fewer than there were.
+        unsafe { self.blob.set_len(0) };
+        find(&self.debuggees, debuggee)?.counts(addresses, &mut self.blob)?;
+        Ok((&self.blob,))
+    }
+
+    fn resume(&mut self, thread: u64) -> Result<(), Failure> {
+        self.held(thread)?.resume();
+        Ok(())
+    }
+
+    fn step(&mut self, thread: u64) -> Result<(), Failure> {
+        let held = self.held(thread)?;
+        let debuggee = self.debuggees.iter_mut().find(|debuggee| debuggee.owner == held.owner);
+        held.step(debuggee.ok_or(Failure::new(Status::NotHeld, thread))?.step(thread, held.pc())?);
+        Ok(())
+    }
+
+    fn hold(&mut self, debuggee: u64, thread: u64) -> Result<(), Failure> {
+        find(&self.debuggees, debuggee)?.hold(thread)
+    }
+
+    fn registers(&mut self, thread: u64) -> Result<(&[u8],), Failure> {
+        let held = self.held(thread)?;
+        // SAFETY: fewer than there were.
+        unsafe { self.blob.set_len(0) };
+        held.registers(&mut self.blob)?;
+        Ok((&self.blob,))
+    }
+
+    fn set_registers(&mut self, thread: u64, registers: &[u8]) -> Result<(), Failure> {
+        self.held(thread)?.set_registers(registers)
+    }
+
+    fn read_memory(&mut self, debuggee: u64, address: u64, length: u64) -> Result<(&[u8],), Failure> {
+        let debuggee = find(&self.debuggees, debuggee)?;
+        if length > MOST {
+            return Err(Failure::new(Status::Limit, MOST));
+        }
+        zeroes(&mut self.blob, length as usize)?;
+        let count = debuggee.read(address, &mut self.blob)?;
+        debuggee.clean(address, self.blob.get_mut(..count).unwrap_or_default());
+        if count == 0 && length > 0 {
+            return Err(Failure::new(Status::Memory, address));
+        }
+        Ok((self.blob.get(..count).unwrap_or_default(),))
+    }
+
+    fn write_memory(&mut self, debuggee: u64, address: u64, bytes: &[u8]) -> Result<(), Failure> {
+        find(&self.debuggees, debuggee)?.overwrite(address, bytes)
+    }
+
+    fn mappings(&mut self, debuggee: u64) -> Result<(&[u8],), Failure> {
+        find(&self.debuggees, debuggee)?.mappings(&mut self.words)?;
+        Ok((bytes(&self.words),))
+    }
+}

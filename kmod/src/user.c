@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The memory of the process that runs here. In C for inline functions: arch_futex_atomic_op_inuser. */
+#include <linux/mutex.h>
+#include <linux/futex.h>
+#include <linux/uaccess.h>
+#include <asm/futex.h>
+
+#include "shim.h"
+
+static int add(u32 __user *word, u32 *before)
+{
+	int error, old;
+
+	do
+		error = arch_futex_atomic_op_inuser(FUTEX_OP_ADD, 1, &old, word);
+	while (error == -EAGAIN);
+	*before = old;
+	return error;
+}
+
+/* A number of two words: the carry is added by the one who made it. Page faults are disabled by the caller. */
+int ntrace_user_count(unsigned long at, u64 *value)
+{
+	u32 __user *word = (u32 __user *)at;
+	u32 low, high = 0;
+	int error;
+
+	error = add(word, &low);
+	if (!error && low == U32_MAX)
+		error = add(word + 1, &high);
+	else if (!error && value)
+		error = __get_user(high, word + 1);
+	if (value)
+		*value = ((u64)high << 32 | low) + 1;
+	return error;
+}
+
+/* Inline: copy_from_user. Gives what is left. */
+unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
+{
+	return copy_from_user(to, (const void __user *)from, size);
+}
+
+/* Inline: user_access_begin and its like. Whole words at once; page faults are disabled by the caller. */
+bool ntrace_user_get(void *to, unsigned long from, size_t size)
+{
+	void __user *place = (void __user *)from;
+
+	if (!user_read_access_begin(place, size))
+		return false;
+	for (; size >= sizeof(u64); size -= sizeof(u64), to += sizeof(u64), place += sizeof(u64))
+		unsafe_get_user(*(u64 *)to, (u64 __user *)place, fault);
+	for (; size >= sizeof(u32); size -= sizeof(u32), to += sizeof(u32), place += sizeof(u32))
+		unsafe_get_user(*(u32 *)to, (u32 __user *)place, fault);
+	for (; size; size--, to++, place++)
+		unsafe_get_user(*(u8 *)to, (u8 __user *)place, fault);
+	user_read_access_end();
+	return true;
+fault:
+	user_read_access_end();
+	return false;
+}
