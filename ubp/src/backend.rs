@@ -8,11 +8,13 @@ use std::os::fd::BorrowedFd;
 use std::process::Command;
 
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Pid, Process, Registers, Result, Signal, Spec, Stdio, Tid,
+    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
+    Stdio, Tid,
 };
 
 /// A mechanism. Dropped, it lets every process go as [`Backend::detach`] does.
 pub(crate) trait Backend: fmt::Debug {
+    fn mechanism(&self) -> Mechanism;
     fn spawn(&mut self, command: Command) -> Result<Pid>;
     fn take_stdio(&mut self, pid: Pid) -> Stdio;
     fn attach(&mut self, pid: Pid) -> Result<Pid>;
@@ -34,8 +36,9 @@ pub(crate) trait Backend: fmt::Debug {
     fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>>;
     /// All of them at once.
     fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()>;
-    fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint>;
-    fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = &Breakpoint> + '_>;
+    /// As it is now: its hits so far.
+    fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint>;
+    fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_>;
 
     /// Of a held thread, as if there were no slots.
     fn registers(&mut self, tid: Tid) -> Result<Registers>;

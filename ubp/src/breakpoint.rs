@@ -1,8 +1,10 @@
 use std::fmt;
 
-use insn::x86::Reg;
+use stepping::Exit;
 
 use crate::Address;
+use crate::arch::Reg;
+use crate::core::Passing;
 
 /// A breakpoint of one process; a forked child's copies keep their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,6 +129,20 @@ pub enum Method {
     Trapped,
     /// A copy is single-stepped.
     Stepped,
+}
+
+impl Method {
+    /// That of a way to pass.
+    pub(crate) fn of(passing: &Passing) -> Method {
+        match passing {
+            Passing::Emulate(..) => Method::Emulated,
+            Passing::Slot(code) => match code.exit {
+                Exit::Jump => Method::Boosted,
+                Exit::Trap(_) => Method::Trapped,
+                _ => Method::Stepped,
+            },
+        }
+    }
 }
 
 /// A breakpoint that stands in a process.

@@ -1,9 +1,8 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use stepping::x86::Refusal;
-
-use crate::{Address, Pid, Tid};
+use crate::arch::{self, Refusal};
+use crate::{Address, Mechanism, Pid, Tid};
 
 /// What every call of the crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -59,7 +58,25 @@ pub enum Error {
         /// The function.
         function: Address,
     },
-    /// A file of the process could not be read or understood.
+    /// The session works by a mechanism that cannot do it.
+    Unsupported {
+        /// The mechanism.
+        mechanism: Mechanism,
+        /// What it cannot.
+        what: &'static str,
+    },
+    /// The kernel module did not do what it was asked.
+    Module {
+        /// The process.
+        pid: Pid,
+        /// The command (docs/ntrace.4).
+        command: &'static str,
+        /// What it answered.
+        failure: wire::Failure,
+    },
+    /// The kernel module had no room for so many events: what became of the processes is not known.
+    Lost(u64),
+    /// A file could not be opened, read or understood.
     File {
         /// The file.
         path: PathBuf,
@@ -95,6 +112,9 @@ impl fmt::Display for Error {
                 write!(f, "no room for breakpoint storage near {near} in process {pid}")
             }
             Error::Call { tid, function } => write!(f, "the call of {function} in thread {tid} did not return"),
+            Error::Unsupported { mechanism, what } => write!(f, "the {mechanism} back end cannot {what}"),
+            Error::Module { pid, command, failure } => write!(f, "/dev/ntrace: {command} of process {pid}: {failure}"),
+            Error::Lost(count) => write!(f, "/dev/ntrace: {count} events were lost"),
             Error::File { path, source } => write!(f, "{}: {source}", path.display()),
             Error::System { call, id, source } => write!(f, "{call} on {id}: {source}"),
         }
@@ -129,12 +149,16 @@ pub enum InsertReason {
     NotExecutable,
     /// The kernel does not let the byte be written (vsyscall, shared read-only mappings).
     NotWritable,
+    /// No instruction begins there: addresses of instructions are multiples of four on arm64.
+    Misaligned,
     /// The bytes are not an instruction.
-    NotAnInstruction(insn::x86::Error),
+    NotAnInstruction(arch::Error),
     /// The instruction cannot carry a breakpoint.
     Refused(Refusal),
     /// No storage could be mapped within reach.
     NoRoom,
+    /// The session's mechanism has no way to let threads pass the instruction; another has.
+    Unsupported,
 }
 
 impl fmt::Display for InsertError {
@@ -144,9 +168,11 @@ impl fmt::Display for InsertError {
             InsertReason::NotMapped => f.write_str("nothing is mapped there"),
             InsertReason::NotExecutable => f.write_str("the mapping is not executable"),
             InsertReason::NotWritable => f.write_str("the mapping cannot be written"),
+            InsertReason::Misaligned => f.write_str("no instruction begins at such an address"),
             InsertReason::NotAnInstruction(error) => write!(f, "not an instruction: {error}"),
             InsertReason::Refused(refusal) => fmt::Display::fmt(&refusal, f),
             InsertReason::NoRoom => f.write_str("no storage can be mapped within reach"),
+            InsertReason::Unsupported => f.write_str("the back end cannot pass the instruction"),
         }
     }
 }

@@ -50,8 +50,19 @@
 //! - Such a call may end with `EINTR` by a signal to the process that the program ignores, where another thread takes that signal:
 //!   the kernel queues ignored signals of traced processes, and wakes one thread for a signal that any may take.
 //! - Data that is read from the very bytes of a site, other than by an emulated instruction, holds the breakpoint instruction.
+//!
+//! On arm64 in addition:
+//! - A system call that the kernel does not restart by itself ends with `EINTR` by a signal that the program ignores, whichever thread
+//!   takes it, where the kernel does not tell its first argument any more (6.12.117 does not); and after a group stop, as it would alone.
+//! - A site out of reach (±128 MiB) of all free memory costs a second trap, and cannot stand on a load-exclusive.
 #![cfg_attr(not(feature = "std"), no_std)]
 
+#[cfg(target_arch = "aarch64")]
+#[path = "arch/arm64/mod.rs"]
+pub mod arch;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[path = "arch/x86/mod.rs"]
+pub mod arch;
 pub mod core;
 
 #[cfg(feature = "std")]
@@ -64,6 +75,12 @@ mod breakpoint;
 mod error;
 #[cfg(feature = "std")]
 mod event;
+#[cfg(feature = "std")]
+mod kernel;
+#[cfg(feature = "std")]
+mod loader;
+#[cfg(feature = "std")]
+mod memory;
 #[cfg(feature = "std")]
 mod process;
 #[cfg(feature = "std")]
@@ -83,7 +100,7 @@ pub use self::{
     event::{Event, EventKind},
     process::{Arch, Auxv, Mapping, Process},
     registers::Registers,
-    session::{Options, Session, Stdio},
+    session::{Mechanism, Options, Session, Stdio},
     signal::Signal,
 };
 /// The program to spawn, as the standard library describes it.

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use crate::arch;
 use crate::{Address, Error, Pid, Result, Tid};
 
 /// Architectures of debuggees.
@@ -16,6 +17,18 @@ pub enum Arch {
     X86_64,
     /// 32-bit x86.
     I386,
+    /// 64-bit Arm.
+    Arm64,
+}
+
+impl Arch {
+    /// Bytes of a word.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            Arch::X86_64 | Arch::Arm64 => 8,
+            Arch::I386 => 4,
+        }
+    }
 }
 
 /// A traced process.
@@ -178,10 +191,7 @@ impl Auxv {
 
     /// Words are as wide as the program's.
     pub(crate) fn parse(bytes: &[u8], arch: Arch) -> Auxv {
-        let width = match arch {
-            Arch::X86_64 => 8,
-            Arch::I386 => 4,
-        };
+        let width = arch.width();
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
         let entries = bytes
             .chunks_exact(width * 2)
@@ -195,8 +205,14 @@ impl Auxv {
     }
 }
 
+/// The threads of a process.
+pub(crate) fn read_threads(pid: Pid) -> Result<BTreeSet<Tid>> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| Error::NoSuchProcess(pid))?;
+    Ok(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok().map(Tid)).collect())
+}
+
 /// The architecture of a process' program, by its ELF header.
-pub(crate) fn read_arch(pid: Pid) -> Result<Arch> {
+fn read_arch(pid: Pid) -> Result<Arch> {
     let path = PathBuf::from(format!("/proc/{pid}/exe"));
     let mut header = [0u8; 20];
     let read = fs::File::open(&path).and_then(|mut file| io::Read::read_exact(&mut file, &mut header));
@@ -212,12 +228,16 @@ pub(crate) fn read_arch(pid: Pid) -> Result<Arch> {
     }
     let class = header[4];
     let machine = u16::from_le_bytes([header[18], header[19]]);
-    // EM_386 with ELFCLASS32, EM_X86_64 with ELFCLASS64; EM_X86_64 with ELFCLASS32 is x32.
-    match (class, machine) {
-        (2, 62) => Ok(Arch::X86_64),
-        (1, 3) => Ok(Arch::I386),
-        _ => Err(Error::Architecture { pid, machine }),
-    }
+    let known = arch::MACHINES.iter().find(|known| (known.0, known.1) == (class, machine));
+    known.map(|known| known.2).ok_or(Error::Architecture { pid, machine })
+}
+
+/// What /proc tells of a process.
+pub(crate) fn read_process(pid: Pid) -> Result<Process> {
+    let arch = read_arch(pid)?;
+    let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    let auxv = Auxv::parse(&read_proc(pid, "auxv")?, arch);
+    Ok(Process { pid, arch, executable, auxv, threads: Default::default(), hidden: Vec::new() })
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
+use std::fmt;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::backend::Backend;
+use crate::kernel::Kernel;
 use crate::ptrace::Tracer;
 use crate::{
     Address, Breakpoint, BreakpointId, Event, InsertError, Pid, Process, Registers, Result, Signal, Spec, Tid,
@@ -27,6 +29,29 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options { follow_forks: true, signals: true, threads: true, exit_kill: true }
+    }
+}
+
+/// What a session works by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Mechanism {
+    /// ptrace(2).
+    #[default]
+    Ptrace,
+    /// The kernel module's channel, `/dev/ntrace` (docs/ntrace.4). It tells of no signals and calls no functions.
+    Kernel,
+    /// The kernel module where it is loaded and can do what the [`Options`] ask for, else ptrace.
+    Auto,
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mechanism::Ptrace => "ptrace",
+            Mechanism::Kernel => "kernel",
+            Mechanism::Auto => "auto",
+        })
     }
 }
 
@@ -66,7 +91,29 @@ impl Session {
     /// # Errors
     /// As [`Session::new`].
     pub fn with_options(options: Options) -> Result<Session> {
-        Ok(Session { backend: Box::new(Tracer::new(options)?), not_send: PhantomData })
+        Session::open(Mechanism::Ptrace, options)
+    }
+
+    /// A session without debuggees, over a mechanism of choice.
+    ///
+    /// # Errors
+    /// As [`Session::new`] with ptrace. With the kernel module [`Error::File`](crate::Error::File) where it is not loaded, and
+    /// [`Error::Unsupported`](crate::Error::Unsupported) where it cannot do what the options ask for.
+    pub fn open(mechanism: Mechanism, options: Options) -> Result<Session> {
+        let backend: Box<dyn Backend> = match mechanism {
+            Mechanism::Ptrace => Box::new(Tracer::new(options)?),
+            Mechanism::Kernel => Box::new(Kernel::new(options)?),
+            Mechanism::Auto => match Kernel::new(options) {
+                Ok(kernel) => Box::new(kernel),
+                Err(_) => Box::new(Tracer::new(options)?),
+            },
+        };
+        Ok(Session { backend, not_send: PhantomData })
+    }
+
+    /// What it works by: never [`Mechanism::Auto`].
+    pub fn mechanism(&self) -> Mechanism {
+        self.backend.mechanism()
     }
 
     /// Starts a program. It is held at its first instruction: insert breakpoints, then resume [`Pid::leader`].
@@ -83,7 +130,8 @@ impl Session {
         self.backend.take_stdio(pid)
     }
 
-    /// Takes hold of all threads of a running process, without stopping it.
+    /// Takes hold of all threads of a running process, without stopping it. Returns when one of them waits no longer
+    /// uninterruptibly (state D of proc_pid_stat(5)), if they all do.
     ///
     /// # Errors
     /// No such process, no permission, or traced by another already.
@@ -168,14 +216,14 @@ impl Session {
         self.backend.remove(pid, ids)
     }
 
-    /// A breakpoint of a process. Those of a program that another took the place of are inactive; those of a process that ended
+    /// A breakpoint of a process, as it is now. Those of a program that another took the place of are inactive; those of a process that ended
     /// can be had until the next [`Session::wait`] or [`Session::poll`] after the event that told of the end.
-    pub fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
+    pub fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
         self.backend.breakpoint(pid, id)
     }
 
     /// All breakpoints of a process, oldest first.
-    pub fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = &Breakpoint> {
+    pub fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = Breakpoint> {
         self.backend.breakpoints(pid)
     }
 

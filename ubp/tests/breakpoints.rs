@@ -3,22 +3,14 @@
 mod common;
 
 use common::*;
-use insn::x86::Reg;
-use ubp::{Address, Comparison, Condition, Error, EventKind, InsertReason, Method, Operand, Report, Session, Spec};
-
-fn at_work(args: &[&str]) -> (Session, ubp::Pid, Address) {
-    let program = build("loop", &[]);
-    let mut session = Session::new().unwrap();
-    let pid = session.spawn(piped(&program, args)).unwrap();
-    let work = symbol(&session, pid, "work");
-    (session, pid, work)
-}
+use ubp::{Address, Comparison, Condition, Error, EventKind, Operand, Report, Session, Spec};
 
 #[test]
 fn conditions_and_ignore_counts_choose_the_hits_that_are_reported() {
     let (mut session, pid, work) = at_work(&["30"]);
-    let above = Condition { left: Operand::Register(Reg::RDI), comparison: Comparison::AboveOrEqual, right: 20 };
-    let pc = |right| Condition { left: Operand::Register(Reg::RIP), comparison: Comparison::Equal, right };
+    let above =
+        Condition { left: Operand::Register(machine::ARGUMENTS[0]), comparison: Comparison::AboveOrEqual, right: 20 };
+    let pc = |right| Condition { left: Operand::Register(machine::PC), comparison: Comparison::Equal, right };
     let third = Condition { left: Operand::Arrivals, comparison: Comparison::Equal, right: 3 };
     let specs = [
         Spec { condition: Some(above), ..Spec::event(work) },
@@ -31,7 +23,7 @@ fn conditions_and_ignore_counts_choose_the_hits_that_are_reported() {
     let mut seen = Vec::new();
     let outcome = run(&mut session, pid, |session, event| match event.kind {
         EventKind::Hit(id) => {
-            let argument = session.registers(event.tid).unwrap().get(Reg::RDI).unwrap();
+            let argument = session.registers(event.tid).unwrap().get(machine::ARGUMENTS[0]).unwrap();
             seen.push((ids.iter().position(|known| *known == id).unwrap(), argument));
         }
         EventKind::Exited(_) => {
@@ -56,13 +48,13 @@ fn a_condition_on_memory_sees_as_many_bytes_as_it_names_and_none_of_ours() {
     let mut ids = Vec::new();
     run(&mut session, pid, |session, event| match event.kind {
         EventKind::Hit(_) if ids.is_empty() => {
-            // The return address is on the stack; at the site is code.
+            // Something is on the stack; at the site is code.
             let (mut back, mut code) = ([0; 8], [0; 8]);
             let sp = session.registers(event.tid).unwrap().sp();
             session.read_memory(pid, sp, &mut back).unwrap();
             session.read_memory(pid, work, &mut code).unwrap();
             let (back, code) = (u64::from_le_bytes(back), u64::from_le_bytes(code));
-            let stack = |offset, size| Operand::Memory { base: Some(Reg::RSP), offset, size };
+            let stack = |offset, size| Operand::Memory { base: Some(machine::SP), offset, size };
             let at_site = |size| Operand::Memory { base: None, offset: work.0 as i64, size };
             let operands = [
                 (stack(0, 8), back, 8),
@@ -100,12 +92,7 @@ fn registers_set_at_a_hit_are_those_the_program_goes_on_with() {
         if let EventKind::Hit(_) = event.kind {
             let mut registers = session.registers(event.tid).unwrap();
             // Return at once with 10 as the result.
-            let mut back = [0; 8];
-            let sp = registers.sp();
-            session.read_memory(pid, sp, &mut back).unwrap();
-            registers.set(Reg::RAX, 10);
-            registers.set(Reg::RSP, sp.0 + 8);
-            registers.set_pc(Address(u64::from_le_bytes(back)));
+            machine::return_at_once(session, pid, &mut registers, 10);
             session.set_registers(event.tid, &registers).unwrap();
         }
     });
@@ -114,14 +101,12 @@ fn registers_set_at_a_hit_are_those_the_program_goes_on_with() {
 
 #[test]
 fn bytes_written_under_a_site_are_executed_and_the_breakpoint_stays() {
-    let (mut session, pid, work) = at_work(&["6"]);
+    let (mut session, pid, work) = at_work_by_ptrace(&["6"]);
     let id = session.insert(pid, &[Spec::count(work)]).unwrap()[0].unwrap();
-    // mov $5, %eax; ret
-    let code = [0xb8, 5, 0, 0, 0, 0xc3];
-    session.write_memory(pid, work, &code).unwrap();
-    let mut shown = [0; 6];
+    session.write_memory(pid, work, machine::FIVE).unwrap();
+    let mut shown = vec![0; machine::FIVE.len()];
     session.read_memory(pid, work, &mut shown).unwrap();
-    assert_eq!(shown, code);
+    assert_eq!(shown, machine::FIVE);
     session.resume(pid.leader()).unwrap();
     let mut hits = 0;
     let outcome = run(&mut session, pid, |session, event| {
@@ -134,7 +119,7 @@ fn bytes_written_under_a_site_are_executed_and_the_breakpoint_stays() {
 
 #[test]
 fn a_function_called_in_a_held_thread_returns_its_value_and_disturbs_nothing() {
-    let (mut session, pid, work) = at_work(&["20"]);
+    let (mut session, pid, work) = at_work_by_ptrace(&["20"]);
     session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
     session.resume(pid.leader()).unwrap();
     let mut results = Vec::new();
@@ -213,7 +198,7 @@ fn a_stop_of_the_job_that_comes_in_a_call_comes_after_it() {
 
 #[test]
 fn what_needs_a_held_thread_is_refused_of_a_running_one() {
-    let (mut session, pid, work) = at_work(&["3"]);
+    let (mut session, pid, work) = at_work_by_ptrace(&["3"]);
     let registers = session.registers(pid.leader()).unwrap();
     session.resume(pid.leader()).unwrap();
     let tid = pid.leader();
@@ -226,43 +211,15 @@ fn what_needs_a_held_thread_is_refused_of_a_running_one() {
 }
 
 #[test]
-fn a_write_that_begins_or_ends_inside_of_a_site_changes_what_is_executed_there() {
-    let (mut session, pid, work) = at_work(&["6"]);
-    // mov $5, %eax; nop; ret
-    session.write_memory(pid, work, &[0xb8, 5, 0, 0, 0, 0x90, 0xc3]).unwrap();
-    let sites = [work, work + 5];
-    let ids = session.insert(pid, &sites.map(Spec::count)).unwrap().into_iter().map(Result::unwrap).collect::<Vec<_>>();
-    assert_eq!(
-        ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().method()).collect::<Vec<_>>(),
-        [Method::Boosted, Method::Emulated]
-    );
-    session.write_memory(pid, work + 1, &[7]).unwrap();
-    // ret, and a byte that is no instruction in 64-bit mode.
-    session.write_memory(pid, work + 5, &[0xc3, 0x06]).unwrap();
-    let mut shown = [0; 7];
-    session.read_memory(pid, work, &mut shown).unwrap();
-    assert_eq!(shown, [0xb8, 7, 0, 0, 0, 0xc3, 0x06]);
-    let last = session.insert(pid, &[Spec::count(work + 6)]).unwrap()[0];
-    assert!(matches!(last.unwrap_err().reason, InsertReason::NotAnInstruction(_)));
-    session.resume(pid.leader()).unwrap();
-    let mut hits = Vec::new();
-    let outcome = run(&mut session, pid, |session, event| {
-        if let EventKind::Exited(_) = event.kind {
-            hits = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).collect();
-        }
-    });
-    assert_eq!((outcome.text(), hits), ("42\n", vec![6, 6]));
-}
-
-#[test]
 fn a_site_that_becomes_no_instruction_is_inactive_and_its_bytes_are_the_programs() {
-    let (mut session, pid, work) = at_work(&["6"]);
+    let (mut session, pid, work) = at_work_by_ptrace(&["6"]);
     let id = session.insert(pid, &[Spec::count(work)]).unwrap()[0].unwrap();
-    session.write_memory(pid, work, &[0x06]).unwrap();
+    session.write_memory(pid, work, machine::NO_INSTRUCTION).unwrap();
     assert!(!session.breakpoint(pid, id).unwrap().is_active());
-    let (memory, mut raw) = (std::fs::File::open(format!("/proc/{pid}/mem")).unwrap(), [0]);
+    let (memory, mut raw) =
+        (std::fs::File::open(format!("/proc/{pid}/mem")).unwrap(), vec![0; machine::NO_INSTRUCTION.len()]);
     std::os::unix::fs::FileExt::read_exact_at(&memory, &mut raw, work.0).unwrap();
-    assert_eq!(raw, [0x06]);
+    assert_eq!(raw, machine::NO_INSTRUCTION);
     session.resume(pid.leader()).unwrap();
     assert_eq!(exit_of(&run(&mut session, pid, |_, _| {})), EventKind::Killed(ubp::Signal(libc::SIGILL)));
 }
@@ -302,4 +259,25 @@ fn removed_breakpoints_are_not_hit_any_more_and_others_on_the_site_stay() {
         _ => {}
     });
     assert_eq!(counts, (4, 10));
+}
+
+#[test]
+fn an_interruption_is_reported_though_the_loader_makes_the_thread_stop_for_other_things() {
+    for _ in 0..100 {
+        let (mut session, pid, _) = at_work(&["1000000"]);
+        session.resume(pid.leader()).unwrap();
+        session.interrupt(pid).unwrap();
+        loop {
+            match session.wait().unwrap().unwrap() {
+                event if event.kind == EventKind::Loaded => session.resume(event.tid).unwrap(),
+                event => {
+                    assert_eq!(event.kind, EventKind::Interrupted);
+                    break;
+                }
+            }
+        }
+        // What is let go now would run for long.
+        // SAFETY: kill takes numbers.
+        unsafe { libc::kill(pid.0, libc::SIGKILL) };
+    }
 }

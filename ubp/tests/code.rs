@@ -3,14 +3,13 @@
 mod common;
 
 use common::*;
-use insn::x86::Reg;
 use ubp::{Address, EventKind, InsertReason, Session, Spec};
 
 /// Runs one case of code.c; when it calls `made(code, size)`, `at_made` inserts what it wants.
 fn case(name: &str, mut at_made: impl FnMut(&mut Session, ubp::Pid, Address), expected_hits: u64) {
     let program = build("code", &[]);
     let plain = undisturbed(&program, &[name]);
-    let mut session = Session::new().unwrap();
+    let mut session = session();
     let pid = session.spawn(piped(&program, &[name])).unwrap();
     let made = symbol(&session, pid, "made");
     let ids = session.insert(pid, &[Spec::event(made)]).unwrap();
@@ -19,7 +18,7 @@ fn case(name: &str, mut at_made: impl FnMut(&mut Session, ubp::Pid, Address), ex
     let mut hits = 0;
     let outcome = run(&mut session, pid, |session, event| match event.kind {
         EventKind::Hit(id) if id == made => {
-            let code = session.registers(event.tid).unwrap().get(Reg::RDI).unwrap();
+            let code = session.registers(event.tid).unwrap().get(machine::ARGUMENTS[0]).unwrap();
             at_made(session, pid, Address(code));
         }
         EventKind::Exited(_) => hits = session.breakpoints(pid).filter(|b| b.id() != made).map(|b| b.hits()).sum(),
@@ -32,12 +31,12 @@ fn case(name: &str, mut at_made: impl FnMut(&mut Session, ubp::Pid, Address), ex
 
 /// Breakpoints on both instructions of the code, and on nothing else.
 fn both(session: &mut Session, pid: ubp::Pid, code: Address) {
-    for answer in session.insert(pid, &[Spec::count(code), Spec::count(code + 3)]).unwrap() {
+    for answer in session.insert(pid, &[Spec::count(code), Spec::count(code + machine::ADD.1)]).unwrap() {
         answer.unwrap();
     }
-    let mut bytes = [0; 4];
-    assert_eq!(session.read_memory(pid, code, &mut bytes).unwrap(), 4);
-    assert_eq!(bytes, [0x8d, 0x47, 0x05, 0xc3], "our bytes are not shown");
+    let mut bytes = vec![0; machine::ADD.0.len()];
+    session.read_memory(pid, code, &mut bytes).unwrap();
+    assert_eq!(bytes, machine::ADD.0, "our bytes are not shown");
 }
 
 #[test]
@@ -50,7 +49,7 @@ fn what_takes_the_place_of_made_code_is_left_alone_when_its_breakpoints_are_remo
     let program = build("code", &[]);
     let plain = undisturbed(&program, &["jit"]);
     for insert_anew in [false, true] {
-        let mut session = Session::new().unwrap();
+        let mut session = session();
         let pid = session.spawn(piped(&program, &["jit"])).unwrap();
         let [made, done] = ["made", "done"].map(|name| Spec::event(symbol(&session, pid, name)));
         let made = session.insert(pid, &[made, done]).unwrap()[0].unwrap();
@@ -58,8 +57,8 @@ fn what_takes_the_place_of_made_code_is_left_alone_when_its_breakpoints_are_remo
         let (mut code, mut ids) = (Address(0), Vec::new());
         let outcome = run(&mut session, pid, |session, event| match event.kind {
             EventKind::Hit(id) if id == made => {
-                code = Address(session.registers(event.tid).unwrap().get(Reg::RDI).unwrap());
-                let specs = [Spec::count(code), Spec::count(code + 3)];
+                code = Address(session.registers(event.tid).unwrap().get(machine::ARGUMENTS[0]).unwrap());
+                let specs = [Spec::count(code), Spec::count(code + machine::ADD.1)];
                 ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
             }
             EventKind::Hit(_) => {
@@ -100,8 +99,7 @@ fn calls_of_a_function_of_the_vdso_are_counted() {
         std::fs::write(&copy, &image).unwrap();
         let output = std::process::Command::new("nm").arg("-D").arg(&copy).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let line =
-            text.lines().find(|line| line.ends_with("clock_gettime@@LINUX_2.6") && !line.contains("__")).unwrap();
+        let line = text.lines().find(|line| line.split_whitespace().last() == Some(machine::CLOCK)).unwrap();
         let entry = u64::from_str_radix(line.split_whitespace().next().unwrap(), 16).unwrap();
         session.insert(pid, &[Spec::count(base + entry)]).unwrap()[0].unwrap();
     };
@@ -116,7 +114,7 @@ fn a_library_is_reported_before_its_constructors_run_each_time_it_is_loaded() {
     let plain = undisturbed(&program, &["load", path]);
     assert_eq!(plain.stdout, b"plugin 81\nplugin 82\nplugin 83\n");
     let plugged = symbols(&library)["plugged"];
-    let mut session = Session::new().unwrap();
+    let mut session = session();
     let pid = session.spawn(piped(&program, &["load", path])).unwrap();
     session.resume(pid.leader()).unwrap();
     let (mut loads, mut ids) = (0, Vec::new());
@@ -149,7 +147,7 @@ fn libraries_of_the_program_are_reported_before_any_of_their_code_runs() {
     let flags = ["-Wl,--no-as-needed", &format!("-L{directory}"), &name, &format!("-Wl,-rpath,{directory}")];
     let program = build("loop", &flags);
     let plugged = symbols(&library)["plugged"];
-    let mut session = Session::new().unwrap();
+    let mut session = session();
     let pid = session.spawn(piped(&program, &["5"])).unwrap();
     session.resume(pid.leader()).unwrap();
     let mut id = None;
@@ -172,7 +170,7 @@ fn libraries_of_the_program_are_reported_before_any_of_their_code_runs() {
 #[test]
 fn what_cannot_carry_a_breakpoint_is_refused_with_address_and_reason() {
     let program = build("loop", &[]);
-    let mut session = Session::new().unwrap();
+    let mut session = session();
     let pid = session.spawn(piped(&program, &["5"])).unwrap();
     let maps = session.process(pid).unwrap().maps().unwrap();
     let data = maps.iter().find(|map| !map.execute && map.read).unwrap().start;

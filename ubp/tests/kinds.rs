@@ -1,4 +1,4 @@
-//! Kinds of programs: 32-bit, statically linked, under job control; and sessions in programs with other children.
+//! Kinds of programs: statically linked, under job control; and sessions in programs with other children.
 
 mod common;
 
@@ -6,57 +6,21 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Command, Stdio};
 
 use common::*;
-use ubp::{Address, Arch, EventKind, Options, Pid, Session, Spec};
-
-/// Counts every instruction of functions of a program; returns the calls of the first, over all processes.
-fn counted(name: &str, flags: &[&str], functions: &[&str], arch: Arch) -> u64 {
-    let program = build(name, flags);
-    let plain = undisturbed(&program, &[]);
-    let mut session = Session::new().unwrap();
-    let pid = session.spawn(piped(&program, &[])).unwrap();
-    assert_eq!(session.process(pid).unwrap().arch(), arch);
-    let base = if is_pie(&program) { load_address(&session, pid) } else { 0 };
-    let sites = functions.iter().flat_map(|function| instructions(&program, function));
-    let specs: Vec<Spec> = sites.map(|at| Spec::count(Address(base + at))).collect();
-    let first = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).next().unwrap();
-    session.resume(pid.leader()).unwrap();
-    let mut hits = 0;
-    let outcome = run(&mut session, pid, |session, event| {
-        if let EventKind::Exited(_) = event.kind {
-            hits += session.breakpoint(event.pid, first).unwrap().hits();
-        }
-    });
-    assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
-    let exit = outcome.exits.iter().find(|exit| exit.0 == pid).map(|exit| exit.1.clone());
-    assert_eq!(exit, Some(EventKind::Exited(plain.status.code().unwrap())));
-    hits
-}
-
-const COMPAT: &[&str] = &["work", "run", "main", "on_usr1"];
-
-#[test]
-fn a_32_bit_program_is_traced_as_a_64_bit_one() {
-    assert_eq!(counted("compat", &["-m32"], COMPAT, Arch::I386), 52);
-}
-
-#[test]
-fn a_static_32_bit_program_is_traced() {
-    assert_eq!(counted("compat", &["-m32", "-static"], COMPAT, Arch::I386), 52);
-}
+use ubp::{EventKind, Pid, Spec};
 
 #[test]
 fn a_static_program_is_traced() {
-    assert_eq!(counted("compat", &["-static"], COMPAT, Arch::X86_64), 52);
+    assert_eq!(counted("compat", &["-static"], COMPAT, machine::ARCH), 52);
 }
 
 #[test]
 fn a_program_at_fixed_addresses_is_traced() {
-    assert_eq!(counted("compat", &["-no-pie"], COMPAT, Arch::X86_64), 52);
+    assert_eq!(counted("compat", &["-no-pie"], COMPAT, machine::ARCH), 52);
 }
 
 #[test]
 fn job_control_stops_and_continues_as_without_a_tracer() {
-    counted("jobs", &[], &["compute", "child", "on_continue", "on_term"], Arch::X86_64);
+    counted("jobs", &[], &["compute", "child", "on_continue", "on_term"], machine::ARCH);
 }
 
 #[test]
@@ -70,7 +34,7 @@ fn other_children_of_the_tracing_thread_keep_their_exit_status() {
     }
     let program = build("forks", &[]);
     let plain = undisturbed(&program, &["threads"]);
-    let mut session = Session::new().unwrap();
+    let mut session = session();
     let pid = session.spawn(piped(&program, &["threads"])).unwrap();
     let work = symbol(&session, pid, "work");
     session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
@@ -94,9 +58,7 @@ fn other_children_of_the_tracing_thread_keep_their_exit_status() {
 fn a_session_can_be_polled_by_its_descriptor() {
     let program = build("loop", &[]);
     let plain = undisturbed(&program, &["50"]);
-    let mut options = Options::default();
-    options.signals = false;
-    let mut session = Session::with_options(options).unwrap();
+    let mut session = session();
     let pid: Pid = session.spawn(piped(&program, &["50"])).unwrap();
     let work = symbol(&session, pid, "work");
     session.insert(pid, &[Spec::event(work), Spec::count(work)]).unwrap();

@@ -3,12 +3,12 @@
 mod common;
 
 use common::*;
-use ubp::{EventKind, Session, Spec};
+use ubp::{EventKind, Spec};
 
 #[test]
 fn every_call_of_a_function_is_one_event_at_its_site() {
     let program = build("loop", &[]);
-    let mut session = Session::new().unwrap();
+    let mut session = session();
     let pid = session.spawn(piped(&program, &["20"])).unwrap();
     let work = symbol(&session, pid, "work");
     let id = session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
@@ -19,7 +19,7 @@ fn every_call_of_a_function_is_one_event_at_its_site() {
             assert_eq!(hit, id);
             let registers = session.registers(event.tid).unwrap();
             assert_eq!(registers.pc(), work);
-            arguments.push(registers.get(insn::x86::Reg::RDI).unwrap());
+            arguments.push(registers.get(machine::ARGUMENTS[0]).unwrap());
         }
     });
     assert_eq!(arguments, (0..20).collect::<Vec<_>>());

@@ -3,16 +3,13 @@
 mod common;
 
 use common::*;
-use ubp::{Address, EventKind, Options, Session, Spec};
+use ubp::{Address, EventKind, Spec};
 
 /// Runs threads.c with a counting site on every instruction of its hot functions; checks output and exact counts.
 fn eight_threads(rounds: u64, timer: &str) {
     let program = build("threads", &[]);
     let text = rounds.to_string();
-    let mut options = Options::default();
-    options.signals = false;
-    options.threads = false;
-    let mut session = Session::with_options(options).unwrap();
+    let mut session = session_with(|options| options.threads = false);
     let pid = session.spawn(piped(&program, &[&text, timer])).unwrap();
     let base = load_address(&session, pid);
     let mut specs = Vec::new();
@@ -46,10 +43,10 @@ fn eight_threads(rounds: u64, timer: &str) {
 
 #[test]
 fn eight_threads_on_the_same_sites_miss_no_hit() {
-    eight_threads(400, "0");
+    eight_threads(machine::ROUNDS, "0");
 }
 
 #[test]
 fn a_signal_storm_neither_loses_nor_doubles_a_hit() {
-    eight_threads(400, "1");
+    eight_threads(machine::ROUNDS, machine::TICK);
 }

@@ -1,6 +1,5 @@
-use insn::x86::MAX_LEN;
-
 use super::layout::ENTRY_SIZE;
+use crate::arch::MAX_LEN;
 
 /// What an entry stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +37,14 @@ pub struct Entry {
     pub state: State,
     /// Breakpoints that share it.
     pub references: u32,
+    /// What the back end wants to know of it at a hit.
+    pub mark: u8,
 }
 
 impl Entry {
+    /// Bytes of an entry in an arena.
+    pub const SIZE: u64 = ENTRY_SIZE;
+
     /// An active entry with one reference. Bytes beyond the longest instruction are left out.
     pub fn new(site: u64, bytes: &[u8]) -> Entry {
         let mut kept = [0; 16];
@@ -48,12 +52,17 @@ impl Entry {
         for (to, from) in kept.iter_mut().zip(bytes).take(length) {
             *to = *from;
         }
-        Entry { site, bytes: kept, length: length as u8, state: State::Active, references: 1 }
+        Entry { site, bytes: kept, length: length as u8, state: State::Active, references: 1, mark: 0 }
     }
 
     /// The instruction that was at the site.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or(&[])
+    }
+
+    /// The same with zeroes behind them: longer code is read faster.
+    pub(super) fn padded(&self) -> (&[u8; 16], usize) {
+        (&self.bytes, usize::from(self.length))
     }
 
     /// Puts another instruction's bytes in.
@@ -64,12 +73,12 @@ impl Entry {
 
     /// A free entry that links to the next one.
     pub(super) const fn free(next: u32) -> Entry {
-        Entry { site: next as u64, bytes: [0; 16], length: 0, state: State::Free, references: 0 }
+        Entry { site: next as u64, bytes: [0; 16], length: 0, state: State::Free, references: 0, mark: 0 }
     }
 
     pub(super) fn encode(&self) -> [u8; ENTRY_SIZE as usize] {
         let mut out = [0; ENTRY_SIZE as usize];
-        let tail = [self.length, self.state as u8, 0, 0];
+        let tail = [self.length, self.state as u8, self.mark, 0];
         let parts = self.site.to_le_bytes().into_iter().chain(self.bytes).chain(tail);
         for (to, from) in out.iter_mut().zip(parts.chain(self.references.to_le_bytes())) {
             *to = from;
@@ -78,17 +87,15 @@ impl Entry {
     }
 
     pub(super) fn decode(raw: &[u8; ENTRY_SIZE as usize]) -> Entry {
-        let mut bytes = [0; 16];
-        for (to, from) in bytes.iter_mut().zip(raw.iter().skip(8)) {
-            *to = *from;
-        }
-        let [s0, s1, s2, s3, s4, s5, s6, s7, .., length, state, _, _, r0, r1, r2, r3] = *raw;
+        // In whole pieces: it is read at every hit.
+        let [s0, s1, s2, s3, s4, s5, s6, s7, bytes @ .., length, state, mark, _, r0, r1, r2, r3] = *raw;
         Entry {
             site: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
             bytes,
             length: length.min(MAX_LEN as u8),
             state: State::from_byte(state),
             references: u32::from_le_bytes([r0, r1, r2, r3]),
+            mark,
         }
     }
 }
@@ -102,10 +109,11 @@ mod tests {
         let mut entry = Entry::new(0x1122334455667788, &[0x48, 0x89, 0xe5]);
         entry.references = 0x01020304;
         entry.state = State::Retired;
+        entry.mark = 5;
         let raw = entry.encode();
         assert_eq!(raw[..8], [0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11]);
         assert_eq!(raw[8..12], [0x48, 0x89, 0xe5, 0]);
-        assert_eq!(raw[24..], [3, 2, 0, 0, 4, 3, 2, 1]);
+        assert_eq!(raw[24..], [3, 2, 5, 0, 4, 3, 2, 1]);
         assert_eq!(Entry::decode(&raw), entry);
     }
 
@@ -113,6 +121,6 @@ mod tests {
     fn a_hostile_length_is_cut() {
         let mut raw = Entry::new(1, &[0x90]).encode();
         raw[24] = 0xff;
-        assert_eq!(Entry::decode(&raw).bytes().len(), 15);
+        assert_eq!(Entry::decode(&raw).bytes().len(), MAX_LEN);
     }
 }

@@ -1,5 +1,6 @@
 //! Site → entry, by open addressing with linear probing.
 
+use super::entry::Entry;
 use super::memory::Memory;
 use super::table::{Arena, Error, Number};
 
@@ -12,7 +13,7 @@ fn hash(site: u64, length: u32) -> u32 {
 /// Where a probe ended.
 pub(super) enum Probe {
     /// At the index word that names this entry.
-    Found(u32, Number),
+    Found(u32, Number, Entry),
     /// At this empty word.
     Empty(u32),
 }
@@ -43,8 +44,13 @@ impl<M: Memory> Arena<M> {
         for _ in 0..length {
             match self.word(at)? {
                 None => return Ok(Probe::Empty(at)),
-                Some(number) if self.entry(number)?.site == site => return Ok(Probe::Found(at, number)),
-                Some(_) => at = (at + 1) & (length - 1),
+                Some(number) => {
+                    let entry = self.entry(number)?;
+                    if entry.site == site {
+                        return Ok(Probe::Found(at, number, entry));
+                    }
+                    at = (at + 1) & (length - 1);
+                }
             }
         }
         Err(Error::Corrupt { offset: self.layout.index() })

@@ -1,4 +1,4 @@
-use stepping::x86::SLOT_SIZE;
+use stepping::SLOT_SIZE;
 
 /// The first eight bytes of an arena.
 pub const MAGIC: [u8; 8] = *b"ubparena";

@@ -33,7 +33,8 @@
 //! | 8 | 16 | bytes of the instruction |
 //! | 24 | 1 | its length |
 //! | 25 | 1 | state: 0 free, 1 active, 2 retired, 3 inactive |
-//! | 26 | 2 | reserved, 0 |
+//! | 26 | 1 | the back end's mark |
+//! | 27 | 1 | reserved, 0 |
 //! | 28 | 4 | references |
 
 mod entry;
@@ -41,10 +42,14 @@ mod index;
 mod layout;
 mod memory;
 mod pass;
+mod place;
 mod table;
 
 pub use entry::{Entry, State};
 pub use layout::{Layout, MAGIC, VERSION};
 pub use memory::{Inaccessible, Memory};
-pub use pass::{Passing, Problem, passing, prepare};
+pub use pass::{Passing, Problem, Way, passing, passing_near, prepare, prepare_near, way};
+#[cfg(all(test, feature = "std", target_arch = "x86_64"))]
+pub(crate) use place::GROWTH;
+pub use place::{Area, Use, places};
 pub use table::{Arena, Error, Number};

@@ -1,6 +1,6 @@
 use core::fmt;
 
-use stepping::x86::SLOT_SIZE;
+use stepping::SLOT_SIZE;
 
 use super::entry::{Entry, State};
 use super::index::Probe;
@@ -66,6 +66,11 @@ impl<M: Memory> Arena<M> {
         arena.write_u32(header::INDEX_LENGTH, layout.index_length())?;
         arena.memory.write(header::GATE, &gate)?;
         Ok(arena)
+    }
+
+    /// An arena that was made before. Whatever its memory holds by now, each answer is bounded by the layout.
+    pub const fn open(memory: M, base: u64, layout: Layout) -> Arena<M> {
+        Arena { memory, base, layout }
     }
 
     /// The memory.
@@ -152,7 +157,7 @@ impl<M: Memory> Arena<M> {
     pub fn find(&self, site: u64) -> Result<Option<(Number, Entry)>, Error> {
         match self.probe(site)? {
             Probe::Empty(_) => Ok(None),
-            Probe::Found(_, number) => Ok(Some((number, self.entry(number)?))),
+            Probe::Found(_, number, entry) => Ok(Some((number, entry))),
         }
     }
 
@@ -178,7 +183,7 @@ impl<M: Memory> Arena<M> {
         let number = self.next_number()?;
         let free = self.read_u32(header::FREE)?;
         let at = match self.probe(entry.site)? {
-            Probe::Empty(at) | Probe::Found(at, _) => at,
+            Probe::Empty(at) | Probe::Found(at, ..) => at,
         };
         if free == 0 {
             self.write_u32(header::HIGH_WATER, number.0 + 1)?;
@@ -213,7 +218,7 @@ impl<M: Memory> Arena<M> {
         if entry.state == State::Free {
             return Ok(());
         }
-        if let Probe::Found(at, found) = self.probe(entry.site)?
+        if let Probe::Found(at, found, _) = self.probe(entry.site)?
             && found == number
         {
             self.unlink(at)?;

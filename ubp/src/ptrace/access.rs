@@ -1,6 +1,6 @@
 //! Registers and memory of debuggees.
 
-use super::{Tracer, sys};
+use super::{Tracer, arch};
 use crate::{Address, Error, Pid, Registers, Result, Tid};
 
 impl Tracer {
@@ -15,8 +15,8 @@ impl Tracer {
         let raw = &registers.raw;
         let thread = self.thread_mut(tid)?;
         // Moved elsewhere, it does not pass the breakpoint it was reported at.
-        thread.at = thread.at.filter(|&at| at == raw.rip);
-        sys::set_registers(tid, raw)
+        thread.at = thread.at.filter(|&at| at == registers.pc().0);
+        arch::write(tid, raw)
     }
 
     fn require_held(&self, tid: Tid) -> Result<()> {

@@ -8,7 +8,8 @@ use super::space::Space;
 use super::status::Status;
 use super::sys;
 use super::thread::Thread;
-use super::{Debuggee, Tracer, exec, is_gone};
+use super::{Debuggee, Tracer, is_gone};
+use crate::process::{read_process, read_threads};
 use crate::{Error, Pid, Result, Stdio, Tid};
 
 /// What is wanted of every thread; what it makes inherits it.
@@ -22,7 +23,7 @@ pub(super) const EXIT_KILL: c_int = libc::PTRACE_O_EXITKILL;
 
 impl Tracer {
     pub(super) fn attach(&mut self, pid: Pid) -> Result<Pid> {
-        let process = exec::read_process(pid)?;
+        let process = read_process(pid)?;
         if self.debuggees.contains_key(&pid) {
             return Err(Error::AlreadyTraced { pid, tracer: Pid(sys::own_pid()) });
         }
@@ -43,7 +44,7 @@ impl Tracer {
                 return Err(error);
             }
         };
-        let space = Space::new(pid, process.arch, self.mode(process.arch))?;
+        let space = Space::new(pid, process.arch)?;
         let space = self.add_space(space);
         let debuggee = Debuggee { process, space, loader: Default::default(), stdio: Stdio::default(), silent: false };
         self.debuggees.insert(pid, debuggee);
@@ -65,11 +66,10 @@ impl Tracer {
         let mut seized = BTreeSet::new();
         loop {
             let before = seized.len();
-            let tasks = match std::fs::read_dir(format!("/proc/{pid}/task")) {
-                Ok(tasks) => tasks,
-                Err(_) => return Err((Error::NoSuchProcess(pid), seized)),
+            let tids = match read_threads(pid) {
+                Ok(tids) => tids,
+                Err(error) => return Err((error, seized)),
             };
-            let tids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok().map(Tid));
             for tid in tids {
                 if seized.contains(&tid) {
                     continue;

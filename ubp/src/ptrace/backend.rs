@@ -6,10 +6,14 @@ use std::process::Command;
 use super::Tracer;
 use crate::backend::Backend;
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Pid, Process, Registers, Result, Signal, Spec, Stdio, Tid,
+    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
+    Stdio, Tid,
 };
 
 impl Backend for Tracer {
+    fn mechanism(&self) -> Mechanism {
+        Mechanism::Ptrace
+    }
     fn spawn(&mut self, command: Command) -> Result<Pid> {
         Tracer::spawn(self, command)
     }
@@ -49,10 +53,10 @@ impl Backend for Tracer {
     fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
         Tracer::remove(self, pid, ids)
     }
-    fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
+    fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
         Tracer::breakpoint(self, pid, id)
     }
-    fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = &Breakpoint> + '_> {
+    fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
         Box::new(Tracer::breakpoints(self, pid))
     }
     fn registers(&mut self, tid: Tid) -> Result<Registers> {

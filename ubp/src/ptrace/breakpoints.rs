@@ -1,7 +1,7 @@
 //! Inserting and removing breakpoints.
 
-use super::Tracer;
 use super::space::Internal;
+use super::{Tracer, arch};
 use crate::process::read_maps;
 use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, Pid, Result, Spec};
 
@@ -61,13 +61,16 @@ impl Tracer {
         let stale: Vec<_> = sites
             .iter()
             .filter_map(|site| Some((*site, *space.sites.get(site)?)))
-            .filter(|(site, _)| space.memory.read_byte(*site) != Some(super::space::INT3))
+            .filter(|(site, _)| !space.is_armed(*site))
             .collect();
         for (_, slot) in stale {
             space.deactivate(slot);
         }
         space.reclaim(seen);
         let new: Vec<u64> = sites.iter().copied().filter(|site| !space.sites.contains_key(site)).collect();
+        if !new.is_empty() {
+            space.guarded = arch::guarded(pid);
+        }
         let mapped: Vec<u64> = new
             .iter()
             .copied()
@@ -135,12 +138,12 @@ impl Tracer {
         Ok(())
     }
 
-    pub(super) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<&Breakpoint> {
-        self.all_breakpoints(pid).get(id.0 as usize)?.as_ref()
+    pub(super) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
+        *self.all_breakpoints(pid).get(id.0 as usize)?
     }
 
-    pub(super) fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = &Breakpoint> {
-        self.all_breakpoints(pid).iter().flatten()
+    pub(super) fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = Breakpoint> {
+        self.all_breakpoints(pid).iter().flatten().copied()
     }
 
     fn all_breakpoints(&self, pid: Pid) -> &[Option<Breakpoint>] {

@@ -1,9 +1,9 @@
 //! New threads and processes of debuggees.
 
-use super::loader::Loader;
 use super::sys::{self, Report};
 use super::thread::Thread;
-use super::{Debuggee, Tracer};
+use super::{Debuggee, Tracer, arch};
+use crate::loader::Loader;
 use crate::{EventKind, Pid, Process, Result, Stdio, Tid};
 
 impl Tracer {
@@ -47,23 +47,8 @@ impl Tracer {
 
     /// Whether the call that the thread is in makes a process that shares its memory.
     fn shares_memory(&self, tid: Tid) -> Result<bool> {
-        let registers = sys::registers(tid)?;
         let pid = self.thread(tid)?.pid;
-        let memory = &self.space_of(pid)?.memory;
-        let flags = match (registers.cs, registers.orig_rax) {
-            // vfork
-            (0x23, 190) => return Ok(true),
-            // clone
-            (0x23, 120) => registers.rbx,
-            // clone3: the first word of its structure
-            (0x23, 435) => memory.read_word(registers.rbx, 8).unwrap_or(0),
-            (0x23, _) => 0,
-            (_, 58) => return Ok(true),
-            (_, 56) => registers.rdi,
-            (_, 435) => memory.read_word(registers.rdi, 8).unwrap_or(0),
-            _ => 0,
-        };
-        Ok(flags & libc::CLONE_VM as u64 != 0)
+        Ok(arch::shares_memory(&arch::read(tid)?, &self.space_of(pid)?.memory))
     }
 
     fn add_child(&mut self, parent: Tid, child: Pid, shares: bool, silent: bool) -> Result<()> {

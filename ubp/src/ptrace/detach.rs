@@ -1,9 +1,8 @@
 //! Letting processes go.
 
-use super::gate::calls;
 use super::sys;
 use super::thread::Stop;
-use super::{Tracer, is_gone};
+use super::{Tracer, arch, is_gone};
 use crate::process::read_maps;
 use crate::{Pid, Result, Tid};
 
@@ -75,6 +74,7 @@ impl Tracer {
             if let Some(thread) = self.threads.get_mut(&tid) {
                 thread.wanted += 1;
                 if thread.stop().is_none() {
+                    thread.call = arch::Call::of(tid);
                     let _ = sys::interrupt(tid);
                 }
             }
@@ -95,7 +95,7 @@ impl Tracer {
         if let Some(step) = self.thread(tid)?.step
             && let Some((saved, _)) = step.probe
         {
-            sys::set_registers(tid, &saved)?;
+            arch::write(tid, &saved)?;
             let thread = self.thread_mut(tid)?;
             (thread.step, thread.scratch) = (None, None);
         }
@@ -118,7 +118,7 @@ impl Tracer {
     /// Takes the storage of breakpoints out of the process' memory, by system calls of its own.
     fn unmap_storage(&mut self, pid: Pid) -> Result<()> {
         let space = self.space_of_mut(pid)?;
-        let arch = space.arch;
+        let munmap = arch::calls(space.arch).munmap;
         let storage = space.hidden();
         let mut threads: Vec<Tid> = self.threads_of(pid);
         // Not by a thread with a signal on its way, if there is another.
@@ -130,7 +130,7 @@ impl Tracer {
         // The first arena holds the gate.
         for (start, end) in storage.into_iter().rev() {
             for &tid in &threads {
-                match self.inject(tid, calls(arch).munmap, [start, end - start, 0, 0, 0, 0]) {
+                match self.inject(tid, munmap, [start, end - start, 0, 0, 0, 0]) {
                     Err(error) if is_gone(&error) => continue,
                     Err(error) => return Err(error),
                     Ok(_) => break,

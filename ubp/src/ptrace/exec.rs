@@ -3,8 +3,8 @@
 use super::space::Space;
 use super::thread::{Stop, Thread};
 use super::{Tracer, sys};
-use crate::process::{read_arch, read_proc};
-use crate::{Auxv, Breakpoint, EventKind, Pid, Process, Result, Tid};
+use crate::process::read_process;
+use crate::{Breakpoint, EventKind, Pid, Result, Tid};
 
 impl Tracer {
     /// The thread, which has the process' id from now on whichever thread called, stands before the new program's first
@@ -31,7 +31,7 @@ impl Tracer {
         }
         self.events.retain(|event| event.pid != pid || !event.is_held());
         let process = read_process(pid)?;
-        let mut space = Space::new(pid, process.arch, self.mode(process.arch))?;
+        let mut space = Space::new(pid, process.arch)?;
         space.breakpoints = self.breakpoints_of_old_program(pid)?;
         let space = self.add_space(space);
         let debuggee = self.debuggee_mut(pid)?;
@@ -56,12 +56,4 @@ impl Tracer {
         }
         Ok(breakpoints)
     }
-}
-
-/// What /proc tells of a process.
-pub(super) fn read_process(pid: Pid) -> Result<Process> {
-    let arch = read_arch(pid)?;
-    let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-    let auxv = Auxv::parse(&read_proc(pid, "auxv")?, arch);
-    Ok(Process { pid, arch, executable, auxv, threads: Default::default(), hidden: Vec::new() })
 }

@@ -1,56 +1,19 @@
 //! A thread at a breakpoint, and how it passes.
 
-use insn::x86::{Flags, Reg};
-use stepping::Fault;
-use stepping::x86::{Exit, Outcome};
+use stepping::{Exit, Fault, Outcome, Progress};
 
-use super::space::{INT3, SlotId, Space};
-use super::status;
-use super::sys::{self, SI_KERNEL, SigInfo};
+use super::arch::Emulated;
+use super::space::{SlotId, Space};
+use super::sys::{self, SigInfo};
 use super::thread::{Step, Stop};
-use super::{Tracer, shadow_stack, slot};
+use super::{Tracer, arch, slot};
+use crate::arch::{BEHIND, Reg, get, pc as pc_of, set, set_pc, sp as sp_of};
 use crate::core::{Passing, State as EntryState};
-use crate::registers::field;
 use crate::{Condition, EventKind, Operand, Report, Result, Tid};
 
 /// So often a probing step may complete before its outcome is accepted: memory that the processor can access and the kernel
 /// cannot for us (device memory).
 const PROBES: u8 = 3;
-/// Flags that ptrace can set (arch/x86/kernel/ptrace.c, FLAG_MASK).
-const SETTABLE: u32 = 0x5_4dd5;
-
-/// The registers of a thread for the emulation.
-struct ThreadRegisters {
-    raw: libc::user_regs_struct,
-    ssp: Option<u64>,
-}
-
-impl stepping::x86::Registers for ThreadRegisters {
-    fn get(&self, reg: Reg) -> u64 {
-        if reg == Reg::SSP {
-            return self.ssp.unwrap_or(0);
-        }
-        let mut raw = self.raw;
-        field(&mut raw, reg).map_or(0, |value| *value)
-    }
-    fn set(&mut self, reg: Reg, value: u64) {
-        if reg == Reg::SSP {
-            self.ssp = Some(value);
-        } else if let Some(place) = field(&mut self.raw, reg) {
-            *place = value;
-        }
-    }
-    fn shadow_stack(&self) -> bool {
-        self.ssp.is_some()
-    }
-    fn linear_address_bits(&self) -> u32 {
-        status::linear_address_bits()
-    }
-    fn settable_flags(&self) -> Flags {
-        Flags::from_bits(SETTABLE)
-    }
-}
-
 /// Memory as the thread itself may access it.
 struct ThreadMemory<'a> {
     tid: Tid,
@@ -83,18 +46,19 @@ impl Tracer {
     /// A `SIGTRAP` about to be delivered: ours, or the program's own.
     pub(super) fn on_trap(&mut self, tid: Tid, info: SigInfo) -> Result<()> {
         let pid = self.thread(tid)?.pid;
-        if self.thread(tid)?.entering && info.code() == libc::SIGTRAP {
+        let thread = self.thread(tid)?;
+        if (thread.entering || thread.framing.is_some()) && info.code() == libc::SIGTRAP {
             return self.on_handler(tid);
         }
-        if info.code() != SI_KERNEL {
+        if !arch::is_breakpoint(&info) {
             if info.is_synchronous() && self.thread(tid)?.step.is_some() {
                 self.restore_mask(tid)?;
                 return self.on_step(tid);
             }
             return self.on_signal(tid, info);
         }
-        let pc = sys::pc(tid)?;
-        let before = pc.wrapping_sub(1);
+        let pc = arch::pc(tid)?;
+        let before = pc.wrapping_sub(BEHIND);
         let space = self.space_of(pid)?;
         if let Some((slot, entry)) = space.find(before) {
             let epoch = space.epoch;
@@ -103,21 +67,21 @@ impl Tracer {
                 self.restore_mask(tid)?;
                 return self.on_site(tid, slot, before);
             }
-            if space.memory.read_byte(before) != Some(INT3) {
+            if !space.is_armed(before) {
                 // Removed while the thread was on its way here.
                 self.thread_mut(tid)?.seen = epoch;
                 self.restore_mask(tid)?;
-                sys::set_pc(tid, before)?;
+                arch::set_pc(tid, before)?;
                 self.set_stop(tid, Stop::Trap)?;
                 return self.go_on(tid);
             }
         }
         if let Some((_, place)) = space.place(before) {
-            let mut registers = sys::registers(tid)?;
+            let mut registers = arch::read(tid)?;
             let thread = self.thread_mut(tid)?;
             slot::translate(&mut registers, &place, thread.scratch.take());
             thread.step = None;
-            sys::set_registers(tid, &registers)?;
+            arch::write(tid, &registers)?;
             self.restore_mask(tid)?;
             self.set_stop(tid, Stop::Trap)?;
             return self.passed(tid);
@@ -125,13 +89,17 @@ impl Tracer {
         self.on_signal(tid, info)
     }
 
-    /// A thread stands at the first instruction of a signal handler of a program that has one for `SIGTRAP`. Blocked there, a
-    /// breakpoint would make the kernel forget that handler.
+    /// A thread stands at the first instruction of a signal handler. Where the program has one for `SIGTRAP`, blocked there, a
+    /// breakpoint would make the kernel forget it.
     fn on_handler(&mut self, tid: Tid) -> Result<()> {
         self.set_stop(tid, Stop::Event)?;
-        self.thread_mut(tid)?.entering = false;
-        let mask = sys::signal_mask(tid)?;
-        sys::set_signal_mask(tid, mask & !crate::Signal(libc::SIGTRAP).bit())?;
+        if let Some(sp) = self.thread_mut(tid)?.framing.take() {
+            self.correct_frame(tid, sp)?;
+        }
+        if std::mem::take(&mut self.thread_mut(tid)?.entering) {
+            let mask = sys::signal_mask(tid)?;
+            sys::set_signal_mask(tid, mask & !crate::Signal(libc::SIGTRAP).bit())?;
+        }
         self.go_on(tid)
     }
 
@@ -155,7 +123,7 @@ impl Tracer {
         let pid = thread.pid;
         if !thread.executions.is_empty() {
             // Here again without a return from the handler: a new execution, the old one was left for good.
-            let sp = sys::registers(tid)?.rsp;
+            let sp = sp_of(&arch::read(tid)?);
             self.thread_mut(tid)?.executions.retain(|old| (old.site, old.sp) != (site, sp));
         }
         let info = self.space_of(pid)?.info(slot).unwrap_or_default();
@@ -164,7 +132,7 @@ impl Tracer {
         }
         let mut reports = Vec::new();
         if let Some(internal) = info.internal {
-            sys::set_pc(tid, site)?;
+            arch::set_pc(tid, site)?;
             if self.on_internal(tid, internal)? {
                 reports.push(EventKind::Loaded);
             }
@@ -193,7 +161,7 @@ impl Tracer {
                 None => self.run(tid, 0),
             };
         }
-        sys::set_pc(tid, site)?;
+        arch::set_pc(tid, site)?;
         let thread = self.thread_mut(tid)?;
         thread.at = Some(site);
         thread.pending.extend(reports);
@@ -221,9 +189,10 @@ impl Tracer {
     }
 
     fn register_at_site(&self, tid: Tid, reg: Reg) -> Option<u64> {
-        let mut registers = sys::registers(tid).ok()?;
-        registers.rip = registers.rip.wrapping_sub(1);
-        field(&mut registers, reg).map(|value| *value)
+        let mut registers = arch::read(tid).ok()?;
+        let site = pc_of(&registers).wrapping_sub(BEHIND);
+        set_pc(&mut registers, site);
+        get(&registers, reg)
     }
 
     /// Sends a stopped thread over a site.
@@ -233,12 +202,12 @@ impl Tracer {
             // Somebody holds it up: it is to start from the site then.
             let site = self.space_of(thread.pid)?.entry(slot).map_or(0, |entry| entry.site);
             self.thread_mut(tid)?.at = Some(site);
-            return sys::set_pc(tid, site);
+            return arch::set_pc(tid, site);
         }
         let pid = thread.pid;
         let space = self.space_of(pid)?;
         if space.info(slot).is_some_and(|info| info.boosted) {
-            sys::set_pc(tid, space.slot_address(slot))?;
+            arch::set_pc(tid, space.slot_address(slot))?;
             return self.run(tid, 0);
         }
         match space.passing(slot) {
@@ -254,20 +223,16 @@ impl Tracer {
         let (Some(Passing::Emulate(emulate, _)), Some(entry)) = (space.passing(slot), space.entry(slot)) else {
             return self.run(tid, 0);
         };
-        let mut raw = sys::registers(tid)?;
-        raw.rip = entry.site;
-        let ssp = shadow_stack::pointer(tid);
-        let mut registers = ThreadRegisters { raw, ssp };
+        let mut raw = arch::read(tid)?;
+        set_pc(&mut raw, entry.site);
+        let mut registers = Emulated::new(tid, raw, space.is_guarded(entry.site));
         match emulate.run(&mut registers, &mut ThreadMemory { tid, space }) {
             Ok(Outcome::Slot) => self.enter(tid, slot, None),
             Ok(outcome) => {
-                sys::set_registers(tid, &registers.raw)?;
-                if let Some(now) = registers.ssp.filter(|_| registers.ssp != ssp) {
-                    shadow_stack::set_pointer(tid, now)?;
-                }
+                registers.store(tid)?;
                 match outcome {
                     Outcome::SingleStep => {
-                        let info = SigInfo::single_step(registers.raw.rip);
+                        let info = SigInfo::single_step(pc_of(registers.raw()));
                         self.present(tid, info)
                     }
                     Outcome::Breakpoint => match sys::siginfo(tid) {
@@ -291,15 +256,15 @@ impl Tracer {
         let Some(passing) = space.passing(slot) else { return self.run(tid, 0) };
         let (code, address) = (*passing.code(), space.slot_address(slot));
         if let Some(scratch) = code.scratch {
-            let mut registers = sys::registers(tid)?;
-            registers.rip = address;
-            if let Some(place) = field(&mut registers, scratch.register) {
-                let before = std::mem::replace(place, scratch.value);
+            let mut registers = arch::read(tid)?;
+            set_pc(&mut registers, address);
+            if let Some(before) = get(&registers, scratch.register) {
+                set(&mut registers, scratch.register, scratch.value);
                 self.thread_mut(tid)?.scratch = Some((scratch.register, before));
             }
-            sys::set_registers(tid, &registers)?;
+            arch::write(tid, &registers)?;
         } else {
-            sys::set_pc(tid, address)?;
+            arch::set_pc(tid, address)?;
         }
         if probe.is_some() || matches!(code.exit, Exit::Step | Exit::StepThenReturnAddress(_)) {
             self.thread_mut(tid)?.step = Some(Step { slot, probe });
@@ -313,45 +278,41 @@ impl Tracer {
         let thread = self.thread_mut(tid)?;
         let pid = thread.pid;
         let Some(step) = thread.step.take() else { return self.go_on(tid) };
-        let mut registers = sys::registers(tid)?;
+        let mut registers = arch::read(tid)?;
         if let Some((saved, tries)) = step.probe
             && tries < PROBES
         {
             self.thread_mut(tid)?.scratch = None;
-            sys::set_registers(tid, &saved)?;
+            arch::write(tid, &saved)?;
             return self.emulate(tid, step.slot, tries + 1);
         }
         let scratch = self.thread(tid)?.scratch;
+        let trapped = arch::traces(&registers) && !self.holds_off_trap(tid, pc_of(&registers))?;
         let space = self.space_of(pid)?;
-        let inside = space.place(registers.rip);
-        // Of a trap flag of ours the kernel shows nothing.
-        let trapped = registers.eflags & u64::from(Flags::TF.bits()) != 0 && !space.holds_off_trap(registers.rip);
+        let inside = space.place(pc_of(&registers));
         if let Some((slot, place)) = inside {
-            if slot == step.slot && place.progress == stepping::x86::Progress::Before && !trapped {
+            if slot == step.slot && place.progress == Progress::Before && !trapped {
                 // A repeated instruction is not done by one step.
                 self.thread_mut(tid)?.step = Some(step);
                 return self.still_before(tid);
             }
             slot::translate(&mut registers, &place, scratch);
         } else {
-            if let Some((reg, value)) = scratch
-                && let Some(place) = field(&mut registers, reg)
-            {
-                *place = value;
+            if let Some((reg, value)) = scratch {
+                set(&mut registers, reg, value);
             }
             if let (Some(passing), Some(entry)) = (space.passing(step.slot), space.entry(step.slot))
                 && let Exit::StepThenReturnAddress(size) = passing.code().exit
             {
                 let next = entry.site.wrapping_add(entry.bytes().len() as u64);
-                let address = next.to_le_bytes();
-                sys::write_as_thread(tid, registers.rsp, address.get(..usize::from(size)).unwrap_or(&address));
-                shadow_stack::correct(tid, &space.memory, space.slot_address(step.slot), next);
+                let slot = space.slot_address(step.slot);
+                arch::correct_return_address(tid, &mut registers, &space.memory, slot, next, size);
             }
         }
-        sys::set_registers(tid, &registers)?;
+        arch::write(tid, &registers)?;
         self.thread_mut(tid)?.scratch = None;
         if trapped {
-            return self.passed_with_trap(tid, registers.rip);
+            return self.passed_with_trap(tid, pc_of(&registers));
         }
         self.passed(tid)
     }

@@ -1,10 +1,11 @@
 //! System calls made in a debuggee on our behalf.
 
-use super::gate::calls;
+use std::ops::Range;
+
 use super::space::{Space, mapping_at};
 use super::sys::{self, PTRACE_EVENT_STOP, Report, SigInfo};
 use super::thread::{State, Stop};
-use super::{Tracer, gate, is_gone, place, status};
+use super::{Tracer, arch, is_gone, place, status};
 use crate::core::{Arena, Layout};
 use crate::process::read_maps;
 use crate::{Address, Arch, Error, Pid, Result, Tid};
@@ -23,6 +24,7 @@ impl Tracer {
         if thread.stop().is_some() {
             return Ok(true);
         }
+        thread.call = arch::Call::of(tid);
         sys::interrupt(tid)?;
         self.await_stop(tid)?;
         Ok(false)
@@ -64,13 +66,14 @@ impl Tracer {
             Some(_) => 2,
             None => 3,
         });
-        let tids: Vec<Tid> = candidates.iter().map(|thread| thread.tid).collect();
+        // An uninterruptible wait, for a page or for a child of vfork, may last: any other thread is better.
+        let waits = |thread: &&super::Thread| {
+            let state = || super::status::Status::read(thread.tid).map_or(0, |status| status.state);
+            thread.stop().is_none() && state() == b'D'
+        };
+        let (waiting, others): (Vec<&super::Thread>, Vec<_>) = candidates.into_iter().partition(waits);
+        let tids: Vec<Tid> = others.iter().chain(&waiting).map(|thread| thread.tid).collect();
         for tid in tids {
-            let stopped = self.thread(tid)?.stop().is_some();
-            // An uninterruptible wait may last.
-            if !stopped && super::status::Status::read(tid).is_ok_and(|status| status.state == b'D') {
-                continue;
-            }
             match self.stop_thread(tid) {
                 Ok(was_stopped) => return Ok((tid, was_stopped)),
                 Err(error) if is_gone(&error) => {}
@@ -82,8 +85,10 @@ impl Tracer {
 
     /// Brings a stopped thread out of the system call that it is in, to a stop from which it can be sent anywhere.
     pub(super) fn leave_call(&mut self, tid: Tid) -> Result<()> {
-        if !matches!(self.thread(tid)?.stop(), Some(Stop::InSyscall)) {
-            return Ok(());
+        match self.thread(tid)?.stop() {
+            Some(Stop::InSyscall) => {}
+            Some(Stop::Syscall) if arch::CALLS_HIDE_REGISTERS => {}
+            _ => return Ok(()),
         }
         sys::interrupt(tid)?;
         self.thread_mut(tid)?.state = State::Running;
@@ -100,36 +105,24 @@ impl Tracer {
         let thread = self.thread(tid)?;
         let (pid, stop) = (thread.pid, thread.stop());
         let gate = self.gate_of(pid)?;
-        let saved = sys::registers(tid)?;
+        let saved = arch::read(tid)?;
         let mask = sys::signal_mask(tid)?;
         let mut registers = saved;
-        let [a, b, c, d, e, f] = arguments;
-        registers.rip = gate;
-        registers.rax = number;
-        registers.orig_rax = u64::MAX;
-        match self.space_of(pid)?.arch {
-            Arch::X86_64 => {
-                (registers.rdi, registers.rsi, registers.rdx) = (a, b, c);
-                (registers.r10, registers.r8, registers.r9) = (d, e, f);
-            }
-            Arch::I386 => {
-                (registers.rbx, registers.rcx, registers.rdx) = (a, b, c);
-                (registers.rsi, registers.rdi, registers.rbp) = (d, e, f);
-            }
-        }
+        let kind = self.space_of(pid)?.arch;
+        arch::to_call(&mut registers, kind, gate, number, arguments);
         sys::set_signal_mask(tid, u64::MAX)?;
-        sys::set_registers(tid, &registers)?;
+        arch::write(tid, &registers)?;
         let mut stops = Vec::new();
         // To the call's beginning, to its end, and from there to where the kernel looks at signals and restarts.
         self.run_to(tid, &mut stops, |signal, event| (signal, event) == (libc::SIGTRAP | 0x80, 0))?;
         self.run_to(tid, &mut stops, |signal, event| (signal, event) == (libc::SIGTRAP | 0x80, 0))?;
-        let answer = sys::registers(tid)?.rax as i64;
+        let answer = arch::result(&arch::read(tid)?);
         sys::interrupt(tid)?;
         self.run_to(tid, &mut stops, |_, event| event == PTRACE_EVENT_STOP)?;
-        sys::set_registers(tid, &saved)?;
+        arch::write(tid, &saved)?;
         sys::set_signal_mask(tid, mask)?;
         self.stop_anew(tid, stop, stops)?;
-        Ok(if self.space_of(pid)?.arch == Arch::I386 { i64::from(answer as i32) } else { answer })
+        Ok(answer)
     }
 
     /// Leaves a thread, which ran on our behalf, in a stop like the one it was in, with the signals that came meanwhile.
@@ -155,7 +148,7 @@ impl Tracer {
                 Report::Stopped { event: 0, signal } if signal != libc::SIGTRAP | 0x80 => {
                     let info = sys::siginfo(tid)?;
                     if info.is_synchronous() {
-                        return Err(Error::Call { tid, function: Address(sys::pc(tid)?) });
+                        return Err(Error::Call { tid, function: Address(arch::pc(tid)?) });
                     }
                     kept.push(info);
                 }
@@ -179,41 +172,46 @@ impl Tracer {
 
     fn map_arena_by(&mut self, tid: Tid, pid: Pid, low: u64, high: u64, count: u32) -> Result<()> {
         let space = self.space_of(pid)?;
-        let arch = space.arch;
+        let (kind, calls) = (space.arch, arch::calls(space.arch));
         let layout = Layout::new(space.capacity_for(count));
-        let size = layout.size().next_multiple_of(4096);
+        let size = layout.size().next_multiple_of(arch::PAGE);
         let maps = read_maps(pid)?;
         let heap = status::heap_start(pid)?;
         // Near everything of the module, which its operands may name.
         let whole = mapping_at(&maps, low).zip(mapping_at(&maps, high));
         let (from, to) = whole.map_or((low, high), |(first, last)| (first.start.0, last.end.0));
-        let mut candidates = place::candidates(&maps, heap, arch, size, from, to);
-        candidates.extend(place::candidates(&maps, heap, arch, size, low, high));
-        let protection = (libc::PROT_READ | libc::PROT_EXEC) as u64;
+        let mut candidates = place::candidates(&maps, heap, kind, size, from, to);
+        candidates.extend(place::candidates(&maps, heap, kind, size, low, high));
+        candidates.truncate(PLACES);
+        if arch::FAR {
+            candidates.extend(place::anywhere(&maps, heap, kind, size, low, high).into_iter().take(PLACES));
+        }
+        let guarded = space.is_guarded(low);
+        let guard = if guarded { arch::GUARDED } else { 0 };
+        let protection = (libc::PROT_READ | libc::PROT_EXEC | guard) as u64;
         let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64 | NO_REPLACE;
-        for start in candidates.into_iter().take(PLACES) {
-            let answer = self.inject(tid, calls(arch).mmap, [start, size, protection, flags, u64::MAX, 0])?;
-            let answer = if arch == Arch::I386 { i64::from(answer as u32) } else { answer };
+        for start in candidates {
+            let answer = self.inject(tid, calls.mmap, [start, size, protection, flags, u64::MAX, 0])?;
+            let answer = if kind == Arch::I386 { i64::from(answer as u32) } else { answer };
             if answer as u64 == start {
-                return self.add_arena(pid, start, layout);
+                let is_far = !arch::reaches(kind, start, start + size, low, high);
+                return self.add_arena(pid, start, layout, guarded, is_far.then_some(low..high + 1));
             }
             if answer > 0 && (answer as u64) < u64::MAX - 4095 && answer % 4096 == 0 {
-                self.inject(tid, calls(arch).munmap, [answer as u64, size, 0, 0, 0, 0])?;
+                self.inject(tid, calls.munmap, [answer as u64, size, 0, 0, 0, 0])?;
             }
         }
         Err(Error::NoRoom { pid, near: Address(low) })
     }
 
-    fn add_arena(&mut self, pid: Pid, base: u64, layout: Layout) -> Result<()> {
+    fn add_arena(&mut self, pid: Pid, base: u64, layout: Layout, guarded: bool, far: Option<Range<u64>>) -> Result<()> {
         let space: &mut Space = self.space_of_mut(pid)?;
-        let machine = match space.arch {
-            Arch::X86_64 => 62,
-            Arch::I386 => 3,
-        };
+        let machine =
+            crate::arch::MACHINES.iter().find(|known| known.2 == space.arch).map_or(0, |known| u32::from(known.1));
         let mirror = super::mirror::Mirror::new(layout.size());
-        let arena = Arena::create(mirror, base, layout, machine, gate::gate(space.arch))
+        let arena = Arena::create(mirror, base, layout, machine, arch::gate(space.arch))
             .map_err(|_| Error::NoRoom { pid, near: Address(base) })?;
-        space.add_storage(arena);
+        space.add_storage(arena, guarded, far);
         space.flush();
         let hidden = space.hidden();
         let id = self.debuggee(pid)?.space;

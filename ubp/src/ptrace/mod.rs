@@ -1,6 +1,12 @@
 //! The back end over ptrace(2).
 
 mod access;
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64/mod.rs"]
+mod arch;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86/mod.rs"]
+mod arch;
 mod attach;
 mod backend;
 mod breakpoints;
@@ -12,13 +18,11 @@ mod gate;
 mod hit;
 mod inject;
 mod loader;
-mod memory;
 mod mirror;
 mod notify;
 mod place;
 mod requeue;
 mod resume;
-mod shadow_stack;
 mod signal;
 mod slot;
 mod space;
@@ -33,14 +37,13 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
 
-use insn::x86::{Bits, Mode};
-
-use self::loader::Loader;
 use self::notify::Notify;
 use self::space::Space;
+pub(crate) use self::spawn::{end, release, start};
 use self::sys::Report;
 use self::thread::Thread;
-use crate::{Arch, Breakpoint, Error, Event, EventKind, Options, Pid, Process, Result, Stdio, Tid};
+use crate::loader::Loader;
+use crate::{Breakpoint, Error, Event, EventKind, Options, Pid, Process, Result, Stdio, Tid};
 
 thread_local! {
     static HAS_SESSION: Cell<bool> = const { Cell::new(false) };
@@ -78,7 +81,6 @@ pub(crate) struct Tracer {
     ended: HashMap<Pid, Vec<Option<Breakpoint>>>,
     /// The process whose end was told last.
     told: Option<Pid>,
-    vendor: Mode,
 }
 
 impl Tracer {
@@ -99,7 +101,6 @@ impl Tracer {
             early: HashMap::new(),
             ended: HashMap::new(),
             told: None,
-            vendor: Mode::new(Bits::B64, status::vendor()).lenient(),
         })
     }
 
@@ -117,14 +118,6 @@ impl Tracer {
 
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.notify.as_fd()
-    }
-
-    fn mode(&self, arch: Arch) -> Mode {
-        let bits = match arch {
-            Arch::X86_64 => Bits::B64,
-            Arch::I386 => Bits::B32,
-        };
-        Mode { bits, ..self.vendor }
     }
 
     fn debuggee(&self, pid: Pid) -> Result<&Debuggee> {

@@ -1,44 +1,8 @@
 //! Where in a debuggee's address space an arena can lie.
 
+use super::arch::{PAGE, end, reaches};
+use crate::core::{Area, Use, places};
 use crate::{Arch, Mapping};
-
-/// How far a 32-bit displacement reaches, less what a slot and its site take.
-const REACH: u64 = (1 << 31) - (1 << 20);
-/// The lowest address that may be mapped (vm.mmap_min_addr is at most this by default).
-const LOWEST: u64 = 0x1_0000;
-/// Room left behind the heap, which grows up, and below a stack, which grows down.
-const GROWTH: u64 = 1 << 30;
-/// Behind the last address of a program (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
-const END_64: u64 = 0x7fff_ffff_f000;
-const END_32: u64 = 0xffff_d000;
-const PAGE: u64 = 4096;
-
-/// Whether a slot anywhere in `start..end` reaches all of `low..=high`.
-pub(super) fn reaches(arch: Arch, start: u64, end: u64, low: u64, high: u64) -> bool {
-    match arch {
-        // Displacements wrap at 4 GiB.
-        Arch::I386 => true,
-        Arch::X86_64 => high.saturating_sub(start) <= REACH && end.saturating_sub(low) <= REACH,
-    }
-}
-
-/// What a part of the address space is to its neighbours.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// Stays as it is.
-    Fixed,
-    /// Grows up.
-    Heap,
-    /// Grows down.
-    Stack,
-}
-
-/// A part of the address space that is taken.
-struct Area {
-    start: u64,
-    end: u64,
-    usage: Use,
-}
 
 /// What is mapped, by address, and the heap where none of it is mapped yet.
 fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
@@ -60,37 +24,24 @@ fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
 /// Addresses for a mapping of `size` bytes within reach of `low..=high`, nearest first. `maps` is sorted by address; `heap` is
 /// where the heap begins, which is there before its first page is mapped.
 pub(super) fn candidates(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
+    let mut found = anywhere(maps, heap, arch, size, low, high);
+    found.retain(|&start| reaches(arch, start, start + size.next_multiple_of(PAGE), low, high));
+    found
+}
+
+/// The same, within reach or not.
+pub(super) fn anywhere(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
     let size = size.next_multiple_of(PAGE);
-    let end = match arch {
-        Arch::X86_64 => END_64,
-        Arch::I386 => END_32,
-    };
-    let mut found = Vec::new();
-    let mut bottom = LOWEST;
-    let mut below = Use::Fixed;
-    for Area { start, end: behind, usage } in areas(maps, heap).chain([Area { start: end, end, usage: Use::Fixed }]) {
-        let top = start.min(end);
-        let first = bottom.saturating_add(if below == Use::Heap { GROWTH } else { PAGE });
-        let last = top.saturating_sub(if usage == Use::Stack { GROWTH } else { PAGE });
-        if let Some(last_start) = last.checked_sub(size).filter(|&start| start >= first) {
-            // As near to the code as the gap allows.
-            let wanted = if first > high { first } else { last_start.min(low) };
-            let start = wanted.clamp(first, last_start) / PAGE * PAGE;
-            if start >= first && reaches(arch, start, start + size, low, high) {
-                found.push(start);
-            }
-        }
-        bottom = bottom.max(behind);
-        below = usage;
-    }
+    let mut found: Vec<u64> = places(areas(maps, heap), end(arch), PAGE, size, low, high).collect();
     found.sort_by_key(|&start| start.abs_diff(low));
     found
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
     use crate::Address;
+    use crate::core::GROWTH;
 
     fn map(start: u64, end: u64, path: &str) -> Mapping {
         Mapping {

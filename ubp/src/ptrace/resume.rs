@@ -2,7 +2,7 @@
 
 use super::sys::{self, REAL_TIME, SigInfo};
 use super::thread::{State, Stop};
-use super::{Tracer, is_gone};
+use super::{Tracer, arch, is_gone};
 use crate::{Error, Pid, Result, Signal, Tid};
 
 impl Tracer {
@@ -37,6 +37,7 @@ impl Tracer {
             let thread = self.thread_mut(tid)?;
             if thread.stop().is_none() && !thread.vforking {
                 thread.interrupted = true;
+                thread.call = arch::Call::of(tid);
                 match sys::interrupt(tid) {
                     Err(error) if !is_gone(&error) => return Err(error),
                     _ => {}
@@ -83,7 +84,7 @@ impl Tracer {
     fn pass_or_run(&mut self, tid: Tid) -> Result<()> {
         let Some(at) = self.thread_mut(tid)?.at.take() else { return self.run(tid, 0) };
         let pid = self.thread(tid)?.pid;
-        if sys::pc(tid)? == at
+        if arch::pc(tid)? == at
             && let Some(&slot) = self.space_of(pid)?.sites.get(&at)
         {
             return self.pass(tid, slot);
@@ -102,11 +103,13 @@ impl Tracer {
             return sys::listen(tid);
         }
         thread.state = State::Running;
-        if std::mem::take(&mut thread.again) {
+        thread.call = None;
+        // Any other stop has cleared an interruption that was due (ptrace_stop in kernel/signal.c).
+        if std::mem::take(&mut thread.again) || thread.interrupted {
             sys::interrupt(tid)?;
         }
         let thread = self.thread(tid)?;
-        if thread.step.is_some() || thread.entering {
+        if thread.step.is_some() || thread.entering || thread.framing.is_some() {
             sys::step(tid, signal)
         } else if thread.loading || !thread.executions.is_empty() {
             sys::cont_to_syscall(tid, signal)

@@ -1,57 +1,20 @@
 //! Signals for threads that are, or may be, in a slot.
 
 use insn::Flow;
-use libc::user_regs_struct;
-use stepping::x86::Progress;
+use stepping::{Exit, Progress};
 
-use super::Tracer;
 use super::space::SlotId;
 use super::status::{Disposition, Status};
 use super::sys::{self, SigInfo, TRAP_TRACE};
 use super::thread::{Interrupted, State, Step, Stop};
+use super::{Tracer, arch};
+use crate::arch::{decode, pc as pc_of, sp as sp_of};
 use crate::{EventKind, Result, Signal, Tid};
-
-/// Results by which a system call asks the kernel to restart it (include/linux/errno.h): ERESTARTSYS, ERESTARTNOINTR,
-/// ERESTARTNOHAND, ERESTART_RESTARTBLOCK.
-const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
-/// `close` is done even where it says `EINTR`.
-const CLOSE_64: u64 = 3;
-const CLOSE_32: u64 = 6;
-/// The kernel's __USER32_CS.
-const USER32_CS: u64 = 0x23;
-/// So many interrupted executions are remembered; more are handlers that were left for good.
-const EXECUTIONS: usize = 64;
-
-/// Whether the thread is on its way out of a system call.
-fn in_call(registers: &user_regs_struct) -> bool {
-    (registers.orig_rax as i64) >= 0
-}
-
-/// Results are 32-bit numbers in 32-bit programs.
-fn result(registers: &user_regs_struct) -> i64 {
-    if registers.cs == USER32_CS { i64::from(registers.rax as i32) } else { registers.rax as i64 }
-}
-
-fn asks_for_restart(registers: &user_regs_struct) -> bool {
-    in_call(registers) && RESTARTS.contains(&result(registers))
-}
-
-/// Whether a system call ended with `EINTR` and may be made again.
-pub(super) fn returned_eintr(registers: &user_regs_struct) -> bool {
-    let close = if registers.cs == USER32_CS { CLOSE_32 } else { CLOSE_64 };
-    in_call(registers) && result(registers) == -i64::from(libc::EINTR) && registers.orig_rax != close
-}
-
-/// Makes the system call again that the thread just made, as the kernel itself does (arch/x86/kernel/signal.c).
-pub(super) fn restart(registers: &mut user_regs_struct) {
-    registers.rax = registers.orig_rax;
-    registers.rip = registers.rip.wrapping_sub(2);
-    registers.orig_rax = u64::MAX;
-}
 
 impl Tracer {
     /// A signal about to be delivered that is none of our traps.
     pub(super) fn on_signal(&mut self, tid: Tid, info: SigInfo) -> Result<()> {
+        self.thread_mut(tid)?.framing = None;
         if let Some(info) = self.sent_anew(tid, &info)? {
             sys::set_siginfo(tid, &info)?;
             self.set_stop(tid, Stop::Signal(info))?;
@@ -62,11 +25,11 @@ impl Tracer {
 
     /// Brings the thread to where the signal may be seen, then reports it where `report`.
     fn arrange(&mut self, tid: Tid, info: SigInfo, report: bool) -> Result<()> {
-        let pc = sys::pc(tid)?;
+        let pc = arch::pc(tid)?;
         let thread = self.thread(tid)?;
         let space = self.space_of(thread.pid)?;
         let place = space.place(pc);
-        if info.code() == TRAP_TRACE && info.signal() == libc::SIGTRAP && space.holds_off_trap(pc) {
+        if info.code() == TRAP_TRACE && info.signal() == libc::SIGTRAP && self.holds_off_trap(tid, pc)? {
             self.leave_slot(tid)?;
             self.set_stop(tid, Stop::Trap)?;
             return self.passed(tid);
@@ -88,12 +51,28 @@ impl Tracer {
         if report { self.report_signal(tid, info) } else { self.go_on(tid) }
     }
 
+    /// Whether a single-step trap at `pc`, in a slot, is none of the program's.
+    pub(super) fn holds_off_trap(&mut self, tid: Tid, pc: u64) -> Result<bool> {
+        let thread = self.thread_mut(tid)?;
+        let (pid, before) = (thread.pid, thread.shadow.take());
+        let Some((slot, offset)) = self.space_of(pid)?.slot_at(pc) else { return Ok(false) };
+        let space = self.space_of(pid)?;
+        let (Some(passing), Some(entry)) = (space.passing(slot), space.entry(slot)) else { return Ok(false) };
+        let code = passing.code();
+        if !code.holds_off_trap(offset) || code.holds_off_once() && before == Some(entry.site) {
+            return Ok(false);
+        }
+        let shadow = code.holds_off_once().then(|| code.original(offset)).flatten().map(|place| place.pc);
+        self.thread_mut(tid)?.shadow = shadow;
+        Ok(true)
+    }
+
     /// Whether an instruction can be finished before a signal is delivered: it neither blocks nor enters the kernel, and the kernel
     /// does not take our trap flag for the program's (`iret`).
     fn may_wait(&self, tid: Tid, slot: SlotId) -> Result<bool> {
         let space = self.space_of(self.thread(tid)?.pid)?;
         let Some(entry) = space.entry(slot) else { return Ok(true) };
-        let flow = insn::x86::decode(entry.bytes(), space.mode).map(|insn| insn.flow());
+        let flow = decode(entry.bytes(), space.mode).map(|insn| insn.flow());
         Ok(!matches!(flow, Ok(Flow::Syscall | Flow::Interrupt | Flow::Far)))
     }
 
@@ -105,11 +84,26 @@ impl Tracer {
             sys::set_siginfo(tid, &info)?;
             self.set_stop(tid, Stop::Signal(info))?;
         }
+        self.correct_faulted_call(tid)?;
         self.leave_slot(tid)?;
         for waiting in std::mem::take(&mut self.thread_mut(tid)?.deferred) {
             self.send_anew(tid, waiting)?;
         }
         if report { self.report_signal(tid, info) } else { self.go_on(tid) }
+    }
+
+    /// A call that faulted may have written its return address, a slot's, below the stack.
+    fn correct_faulted_call(&self, tid: Tid) -> Result<()> {
+        let registers = arch::read(tid)?;
+        let space = self.space_of(self.thread(tid)?.pid)?;
+        let Some((slot, _)) = space.slot_at(pc_of(&registers)) else { return Ok(()) };
+        if let (Some(passing), Some(entry)) = (space.passing(slot), space.entry(slot))
+            && let Exit::StepThenReturnAddress(size) = passing.code().exit
+        {
+            let next = entry.site.wrapping_add(entry.bytes().len() as u64);
+            arch::correct_faulted_call(tid, &registers, space.slot_address(slot), next, size);
+        }
+        Ok(())
     }
 
     /// One step of a repeated instruction is done and signals wait: they interrupt it, as they would have.
@@ -147,31 +141,39 @@ impl Tracer {
     /// Puts the thread where a handler may see it, and where the kernel decides about a system call to restart.
     pub(super) fn step_aside(&mut self, tid: Tid, signal: Signal) -> Result<Status> {
         let status = Status::read(tid)?;
-        let mut registers = sys::registers(tid)?;
+        let mut registers = arch::read(tid)?;
         let thread = self.thread(tid)?;
         let pid = thread.pid;
-        let at = thread.at.filter(|&at| at == registers.rip);
-        let place = self.space_of(pid)?.place(registers.rip);
-        if place.is_none() && at.is_none() && !returned_eintr(&registers) {
+        let at = thread.at.filter(|&at| at == pc_of(&registers));
+        let place = self.space_of(pid)?.place(pc_of(&registers));
+        let interrupted = arch::returned_eintr(&registers, &self.space_of(pid)?.memory);
+        if place.is_none() && at.is_none() && !interrupted {
             return Ok(status);
         }
         let disposition = status.disposition(signal);
         match disposition {
             // It would not have been woken by such a signal.
-            Disposition::Ignored if returned_eintr(&registers) => {
-                restart(&mut registers);
-                sys::set_registers(tid, &registers)?;
+            Disposition::Ignored if interrupted => {
+                arch::restart(tid, &mut registers, self.thread(tid)?.call)?;
+                arch::write(tid, &registers)?;
                 return Ok(status);
             }
             Disposition::Ignored | Disposition::Stops => return Ok(status),
             Disposition::Caught | Disposition::Fatal => {}
         }
+        if let Some((slot, place)) = &place
+            && (arch::DECIDED_IN_PLACE && place.progress == Progress::Before && disposition == Disposition::Caught)
+            && !self.may_wait(tid, *slot)?
+        {
+            self.thread_mut(tid)?.framing = Some(sp_of(&registers));
+            return Ok(status);
+        }
         let again = match &place {
             Some((slot, place)) => {
-                let comes_back = place.progress == Progress::Before || asks_for_restart(&registers);
+                let comes_back = place.progress == Progress::Before || arch::asks_for_restart(&registers);
                 let site = self.space_of(pid)?.entry(*slot).map(|entry| entry.site);
                 super::slot::translate(&mut registers, place, self.thread(tid)?.scratch);
-                sys::set_registers(tid, &registers)?;
+                arch::write(tid, &registers)?;
                 let thread = self.thread_mut(tid)?;
                 thread.scratch = None;
                 thread.step = None;
@@ -182,43 +184,56 @@ impl Tracer {
         let thread = self.thread_mut(tid)?;
         thread.at = None;
         if let (Some(site), Disposition::Caught) = (again, disposition) {
-            let sp = registers.rsp;
-            thread.executions.retain(|old| (old.site, old.sp) != (site, sp));
-            thread.executions.push(Interrupted { site, sp });
-            if thread.executions.len() > EXECUTIONS {
-                thread.executions.remove(0);
-            }
+            thread.interrupt_execution(Interrupted { site, sp: sp_of(&registers) });
         }
         Ok(status)
+    }
+
+    /// A thread entered a signal handler from a system call in a slot, and the kernel has decided how the call goes on: puts the
+    /// original address in the handler's frame. `sp` is where the stack was.
+    pub(super) fn correct_frame(&mut self, tid: Tid, sp: u64) -> Result<()> {
+        let Some(at) = arch::frame_pc(&arch::read(tid)?) else { return Ok(()) };
+        let pid = self.thread(tid)?.pid;
+        let space = self.space_of(pid)?;
+        let place = space.memory.read_word(at, 8).and_then(|pc| space.place(pc));
+        let Some((slot, place)) = place else { return Ok(()) };
+        space.memory.write(at, &place.pc.to_le_bytes());
+        let site = space.entry(slot).map(|entry| entry.site);
+        if let Some(site) = site.filter(|_| place.progress == Progress::Before) {
+            self.thread_mut(tid)?.interrupt_execution(Interrupted { site, sp });
+        }
+        Ok(())
     }
 
     /// The beginning or the end of a system call, of the dynamic loader or in a signal handler.
     pub(super) fn on_syscall(&mut self, tid: Tid) -> Result<()> {
         // PTRACE_EVENTMSG_SYSCALL_ENTRY (linux/ptrace.h).
         let entry = sys::event_message(tid)? == 1;
-        let registers = sys::registers(tid)?;
+        let registers = arch::read(tid)?;
         let thread = self.thread_mut(tid)?;
         if entry {
             thread.state = State::Stopped(Stop::InSyscall);
-            thread.returning = match registers.cs {
-                // sigreturn, rt_sigreturn
-                USER32_CS => matches!(registers.orig_rax, 119 | 173),
-                _ => registers.orig_rax == libc::SYS_rt_sigreturn as u64,
-            };
+            thread.returning = arch::is_return(&registers);
             return self.go_on(tid);
         }
         if std::mem::take(&mut thread.returning) {
-            let back = Interrupted { site: registers.rip, sp: registers.rsp };
+            let back = Interrupted { site: pc_of(&registers), sp: sp_of(&registers) };
             let pid = thread.pid;
             if let Some(at) = thread.executions.iter().position(|old| *old == back) {
                 thread.executions.truncate(at);
+                self.leave_call(tid)?;
+                if self.thread(tid)?.held {
+                    self.thread_mut(tid)?.at = Some(back.site);
+                    return Ok(());
+                }
                 if let Some(&slot) = self.space_of(pid)?.sites.get(&back.site) {
                     return self.pass(tid, slot);
                 }
             }
             return self.go_on(tid);
         }
-        if thread.loading && self.maps_code(&registers) {
+        if thread.loading && arch::maps_code(&registers) {
+            self.leave_call(tid)?;
             return self.on_mapped(tid);
         }
         self.go_on(tid)

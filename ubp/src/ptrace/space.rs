@@ -1,18 +1,17 @@
 //! One address space: its arenas, its sites and the breakpoints on them. Processes after `vfork` share one.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
-use insn::x86::{MAX_LEN, Mode};
-use stepping::x86::Place;
-
-use super::memory::ProcessMemory;
+use super::arch::{GRANULE, GROUP, PAGE, reaches};
 use super::mirror::Mirror;
-use super::place;
+use crate::arch::{ALIGNMENT, BREAKPOINT, MARGIN, MAX_LEN, Mode, Place, mode, refusal};
 use crate::core::{Arena, Entry, Layout, Number, Passing, Problem, State, passing, prepare};
+use crate::memory::ProcessMemory;
 use crate::{Arch, Breakpoint, BreakpointId, InsertReason, Mapping, Method, Pid, Result};
 
-/// The breakpoint instruction.
-pub(super) const INT3: u8 = 0xcc;
+/// The breakpoint instruction, or what stands in its place.
+type Mark = [u8; BREAKPOINT.len()];
 /// Sites farther apart than this are written apart.
 const FAR: u64 = 512;
 /// The longest piece of text read and written at once.
@@ -49,6 +48,10 @@ pub(super) struct Info {
 pub(super) struct Storage {
     pub(super) arena: Arena<Mirror>,
     info: Vec<Info>,
+    /// It lies in guarded pages, and its slots are those of sites in such.
+    guarded: bool,
+    /// It is out of reach of the sites for which it was made, which lie here.
+    far: Option<Range<u64>>,
 }
 
 /// An address space.
@@ -66,6 +69,8 @@ pub(super) struct Space {
     pub(super) epoch: u64,
     /// Entries without a site, and the epoch in which they lost it.
     retired: HashMap<SlotId, u64>,
+    /// Mappings of guarded pages, by address.
+    pub(super) guarded: Vec<Range<u64>>,
     /// Processes that run in it.
     pub(super) users: usize,
 }
@@ -74,8 +79,8 @@ pub(super) struct Space {
 struct Run {
     start: u64,
     raw: Vec<u8>,
-    /// Offsets of bytes to change, and to what.
-    edits: Vec<(usize, u8)>,
+    /// Offsets of what is to change, and to what.
+    edits: Vec<(usize, Mark)>,
     /// The program may write there at the same time.
     writable: bool,
 }
@@ -93,16 +98,17 @@ fn neighbours(mapping: &Mapping, sites: &[u64]) -> usize {
 }
 
 impl Space {
-    pub(super) fn new(pid: Pid, arch: Arch, mode: Mode) -> Result<Space> {
+    pub(super) fn new(pid: Pid, arch: Arch) -> Result<Space> {
         Ok(Space {
             memory: ProcessMemory::open(pid)?,
             arch,
-            mode,
+            mode: mode(arch),
             storages: Vec::new(),
             sites: BTreeMap::new(),
             breakpoints: Vec::new(),
             epoch: 1,
             retired: HashMap::new(),
+            guarded: Vec::new(),
             users: 1,
         })
     }
@@ -122,13 +128,20 @@ impl Space {
             breakpoints,
             epoch: self.epoch,
             retired: self.retired.clone(),
+            guarded: self.guarded.clone(),
             users: 1,
         })
     }
 
-    pub(super) fn add_storage(&mut self, arena: Arena<Mirror>) {
+    /// Whether an address lies in a guarded page.
+    pub(super) fn is_guarded(&self, address: u64) -> bool {
+        let before = self.guarded.partition_point(|range| range.end <= address);
+        self.guarded.get(before).is_some_and(|range| range.contains(&address))
+    }
+
+    pub(super) fn add_storage(&mut self, arena: Arena<Mirror>, guarded: bool, far: Option<Range<u64>>) {
         let info = vec![Info::default(); arena.layout().capacity() as usize];
-        self.storages.push(Storage { arena, info });
+        self.storages.push(Storage { arena, info, guarded, far });
     }
 
     pub(super) fn entry(&self, slot: SlotId) -> Option<Entry> {
@@ -179,12 +192,6 @@ impl Space {
         Some((slot, self.passing(slot)?.code().original(offset)?))
     }
 
-    /// Whether a single-step trap at `pc`, in a slot, is none of the program's.
-    pub(super) fn holds_off_trap(&self, pc: u64) -> bool {
-        let Some((slot, offset)) = self.slot_at(pc) else { return false };
-        self.passing(slot).is_some_and(|passing| passing.code().holds_off_trap(offset))
-    }
-
     pub(super) fn breakpoint_mut(&mut self, id: BreakpointId) -> Option<&mut Breakpoint> {
         self.breakpoints.get_mut(id.0 as usize)?.as_mut()
     }
@@ -193,7 +200,7 @@ impl Space {
     pub(super) fn hidden(&self) -> Vec<(u64, u64)> {
         let ranges = self.storages.iter().map(|storage| {
             let base = storage.arena.base();
-            (base, base + storage.arena.layout().size().next_multiple_of(4096))
+            (base, base + storage.arena.layout().size().next_multiple_of(PAGE))
         });
         ranges.collect()
     }
@@ -201,15 +208,27 @@ impl Space {
     /// Puts the original bytes over `buffer`, which was read at `address`.
     fn clean(&self, address: u64, buffer: &mut [u8]) {
         let end = address.saturating_add(buffer.len() as u64);
-        for (&site, &slot) in self.sites.range(address..end) {
-            let byte = self.entry(slot).and_then(|entry| entry.bytes().first().copied());
-            if let (Some(place), Some(byte)) = (buffer.get_mut((site - address) as usize), byte) {
+        // One that begins before may reach in.
+        for (&site, &slot) in self.sites.range(address.saturating_sub(BREAKPOINT.len() as u64 - 1)..end) {
+            let Some(original) = self.entry(slot).and_then(|entry| mark(entry.bytes())) else { continue };
+            let before = address.saturating_sub(site) as usize;
+            let (ours, original) = (BREAKPOINT.get(before..), original.get(before..));
+            let (Some(ours), Some(original)) = (ours, original) else { continue };
+            let place = buffer.get_mut(site.saturating_sub(address) as usize..).unwrap_or_default();
+            let length = place.len().min(ours.len());
+            if let (Some(place), Some(ours), Some(original)) =
+                (place.get_mut(..length), ours.get(..length), original.get(..length))
                 // Else it is not ours: the program wrote there, or mapped something else.
-                if *place == INT3 {
-                    *place = byte;
-                }
+                && place == ours
+            {
+                place.copy_from_slice(original);
             }
         }
+    }
+
+    /// Whether a breakpoint instruction stands at `site`.
+    pub(super) fn is_armed(&self, site: u64) -> bool {
+        self.memory.read_array(site) == Some(BREAKPOINT)
     }
 
     /// Reads memory without our bytes, and returns how much there is.
@@ -227,11 +246,18 @@ impl Space {
 
     /// The storage for a new site.
     fn storage_for(&self, site: u64) -> Option<usize> {
-        self.storages.iter().position(|storage| {
-            let base = storage.arena.base();
-            let end = base + storage.arena.layout().size();
-            place::reaches(self.arch, base, end, site, site) && storage.arena.is_full() == Ok(false)
-        })
+        self.storages.iter().position(|storage| self.suits(storage, site) && storage.arena.is_full() == Ok(false))
+    }
+
+    /// Whether a site's slot can lie in a storage.
+    fn suits(&self, storage: &Storage, site: u64) -> bool {
+        let base = storage.arena.base();
+        let end = base + storage.arena.layout().size();
+        let serves = match &storage.far {
+            Some(sites) => sites.contains(&site),
+            None => reaches(self.arch, base, end, site, site),
+        };
+        serves && storage.guarded == self.is_guarded(site)
     }
 
     /// The groups of new sites for which there is no room: lowest and highest site, and how many. `sites` is sorted.
@@ -243,16 +269,14 @@ impl Space {
             .collect();
         let mut groups: Vec<(u64, u64, u32)> = Vec::new();
         for &site in sites {
-            let room = self.storages.iter().zip(&mut free).find(|(storage, free)| {
-                let base = storage.arena.base();
-                **free > 0 && place::reaches(self.arch, base, base + storage.arena.layout().size(), site, site)
-            });
+            let room =
+                self.storages.iter().zip(&mut free).find(|(storage, free)| **free > 0 && self.suits(storage, site));
             if let Some((_, free)) = room {
                 *free -= 1;
                 continue;
             }
             match groups.last_mut() {
-                Some((low, high, count)) if site - *low < 512 << 20 => {
+                Some((low, high, count)) if site - *low < GROUP && self.is_guarded(*low) == self.is_guarded(site) => {
                     *high = site;
                     *count += 1;
                 }
@@ -290,13 +314,17 @@ impl Space {
             let (mut run, clean) = self.run_over(mapping, group);
             let mut owners = Vec::new();
             for &site in group {
-                let offset = (site - first) as usize;
+                let offset = (site - run.start) as usize;
                 let answer = match clean.get(offset..).filter(|bytes| !bytes.is_empty()) {
+                    _ if !site.is_multiple_of(ALIGNMENT) => Err(InsertReason::Misaligned),
                     None => Err(InsertReason::NotWritable),
-                    Some(bytes) => self.enter(site, bytes.get(..MAX_LEN).unwrap_or(bytes)),
+                    Some(bytes) => match refusal(&clean, offset, site) {
+                        Some(refusal) => Err(InsertReason::Refused(refusal)),
+                        None => self.enter(site, bytes.get(..MAX_LEN).unwrap_or(bytes)),
+                    },
                 };
                 if let Ok(slot) = answer {
-                    run.edits.push((offset, INT3));
+                    run.edits.push((offset, BREAKPOINT));
                     owners.push((answers.len(), slot));
                 }
                 answers.push(answer.map(drop));
@@ -344,7 +372,7 @@ impl Space {
         let mut entry = Entry::new(site, bytes.get(..length).unwrap_or(bytes));
         entry.references = 0;
         let number = storage.arena.insert(&entry, &passing.code().bytes).map_err(|_| InsertReason::NoRoom)?;
-        let method = method(&passing);
+        let method = Method::of(&passing);
         if let Some(info) = storage.info.get_mut(number.0 as usize) {
             let boosted = method == Method::Boosted && passing.code().scratch.is_none();
             *info = Info { first: None, internal: None, boosted, method: Some(method) };
@@ -398,16 +426,17 @@ impl Space {
         self.flush();
     }
 
-    /// The memory at some neighbouring sites of one mapping, as it is and as the program has it.
+    /// The memory at and around some neighbouring sites of one mapping, as it is and as the program has it.
     fn run_over(&self, mapping: &Mapping, sites: &[u64]) -> (Run, Vec<u8>) {
         let first = sites.first().copied().unwrap_or(0);
         let last = sites.last().copied().unwrap_or(first);
-        let mut raw = vec![0; (last - first) as usize + MAX_LEN];
-        let read = self.memory.read(first, &mut raw);
+        let start = first.saturating_sub(MARGIN).max(mapping.start.0);
+        let mut raw = vec![0; (last - start + MARGIN) as usize + MAX_LEN];
+        let read = self.memory.read(start, &mut raw);
         raw.truncate(read);
         let mut clean = raw.clone();
-        self.clean(first, &mut clean);
-        (Run { start: first, raw, edits: Vec::new(), writable: mapping.write || mapping.shared }, clean)
+        self.clean(start, &mut clean);
+        (Run { start, raw, edits: Vec::new(), writable: mapping.write || mapping.shared }, clean)
     }
 
     fn restoring_runs(&self, maps: &[Mapping], sites: &[u64]) -> Vec<Run> {
@@ -422,13 +451,13 @@ impl Space {
             rest = tail;
             let (mut run, clean) = self.run_over(mapping, group);
             for &site in group {
-                let offset = (site - first) as usize;
+                let offset = (site - run.start) as usize;
                 let Some(entry) = self.sites.get(&site).and_then(|&slot| self.entry(slot)) else { continue };
                 // Only where our instruction still is: something else may have been mapped there since.
-                let ours = run.raw.get(offset) == Some(&INT3)
+                let ours = run.raw.get(offset..).is_some_and(|raw| raw.starts_with(&BREAKPOINT))
                     && clean.get(offset..).is_some_and(|bytes| bytes.starts_with(entry.bytes()));
-                if let (true, Some(&byte)) = (ours, entry.bytes().first()) {
-                    run.edits.push((offset, byte));
+                if let (true, Some(original)) = (ours, mark(entry.bytes())) {
+                    run.edits.push((offset, original));
                 }
             }
             runs.push(run);
@@ -439,15 +468,18 @@ impl Space {
     fn write_run(&self, mut run: Run) -> bool {
         let (Some(&(first, _)), Some(&(last, _))) = (run.edits.first(), run.edits.last()) else { return true };
         if run.writable {
-            return run.edits.iter().all(|&(at, byte)| self.memory.write(run.start + at as u64, &[byte]) == 1);
+            return run.edits.iter().all(|(at, mark)| self.memory.write(run.start + *at as u64, mark) == mark.len());
         }
-        for &(at, byte) in &run.edits {
-            if let Some(place) = run.raw.get_mut(at) {
-                *place = byte;
+        for (at, mark) in &run.edits {
+            if let Some(place) = run.raw.get_mut(*at..*at + mark.len()) {
+                place.copy_from_slice(mark);
             }
         }
-        let Some(piece) = run.raw.get(first..=last) else { return false };
-        self.memory.write(run.start + first as u64, piece) == piece.len()
+        let (start, end) = (run.start + first as u64, run.start + (last + BREAKPOINT.len()) as u64);
+        let start = (start / GRANULE * GRANULE).max(run.start);
+        let end = end.next_multiple_of(GRANULE).min(run.start + run.raw.len() as u64);
+        let Some(piece) = run.raw.get((start - run.start) as usize..(end - run.start) as usize) else { return false };
+        self.memory.write(start, piece) == piece.len()
     }
 
     /// Writes what changed in the mirrors to the debuggee.
@@ -478,10 +510,7 @@ impl Space {
         let gone: Vec<(u64, SlotId)> = self
             .sites
             .iter()
-            .filter(|&(&site, _)| {
-                mapping_at(maps, site).is_none_or(|mapping| !mapping.execute)
-                    || self.memory.read_byte(site) != Some(INT3)
-            })
+            .filter(|&(&site, _)| mapping_at(maps, site).is_none_or(|mapping| !mapping.execute) || !self.is_armed(site))
             .map(|(&site, &slot)| (site, slot))
             .collect();
         if gone.is_empty() {
@@ -513,8 +542,7 @@ impl Space {
             .sites
             .range(address.saturating_sub(MAX_LEN as u64)..end)
             .filter(|&(&site, &slot)| {
-                self.entry(slot).is_some_and(|entry| site + entry.bytes().len() as u64 > address)
-                    && self.memory.read_byte(site) == Some(INT3)
+                self.entry(slot).is_some_and(|entry| site + entry.bytes().len() as u64 > address) && self.is_armed(site)
             })
             .map(|(&site, &slot)| (site, slot))
             .collect();
@@ -531,9 +559,11 @@ impl Space {
         // The slots first: a thread that hits in between passes by the new instruction.
         for (site, slot, text, length) in texts {
             self.replace(site, slot, text.get(..length).unwrap_or(&[]));
-            let place = site.checked_sub(address).and_then(|at| raw.get_mut(at as usize));
-            if let Some(place) = place.filter(|_| self.sites.contains_key(&site)) {
-                *place = INT3;
+            if self.sites.contains_key(&site) {
+                for (at, byte) in BREAKPOINT.into_iter().enumerate() {
+                    let place = (site + at as u64).checked_sub(address).and_then(|at| raw.get_mut(at as usize));
+                    place.into_iter().for_each(|place| *place = byte);
+                }
             }
         }
         self.flush();
@@ -545,7 +575,7 @@ impl Space {
         let info = self.info(old).unwrap_or_default();
         self.epoch += 1;
         self.retire(old);
-        if let Some(&byte) = text.first() {
+        if let Some(original) = mark(text) {
             match self.enter(site, text) {
                 Ok(slot) => {
                     if let Some(new) = self.info_mut(slot) {
@@ -559,7 +589,7 @@ impl Space {
                     }
                 }
                 Err(_) => {
-                    self.memory.write(site, &[byte]);
+                    self.memory.write(site, &original);
                     let mut next = info.first;
                     while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {
                         breakpoint.active = false;
@@ -584,11 +614,11 @@ impl Space {
             self.sites.values().map(|slot| (slot, false)).chain(self.retired.keys().map(|slot| (slot, true)))
         {
             let Some(entry) = self.entry(slot) else { continue };
-            let Some(&original) = entry.bytes().first() else { continue };
-            let (from, to) = if retired { (INT3, original) } else { (original, INT3) };
-            let current = self.memory.read_byte(entry.site);
+            let Some(original) = mark(entry.bytes()) else { continue };
+            let (from, to) = if retired { (BREAKPOINT, original) } else { (original, BREAKPOINT) };
+            let current = self.memory.read_array(entry.site);
             if current == Some(from) && !(retired && self.sites.contains_key(&entry.site)) {
-                self.memory.write(entry.site, &[to]);
+                self.memory.write(entry.site, &to);
             }
         }
     }
@@ -599,14 +629,7 @@ pub(super) fn mapping_at(maps: &[Mapping], address: u64) -> Option<&Mapping> {
     maps.get(at).filter(|mapping| mapping.start.0 <= address)
 }
 
-fn method(passing: &Passing) -> Method {
-    use stepping::x86::Exit;
-    match passing {
-        Passing::Emulate(..) => Method::Emulated,
-        Passing::Slot(code) => match code.exit {
-            Exit::Jump => Method::Boosted,
-            Exit::Trap(_) => Method::Trapped,
-            _ => Method::Stepped,
-        },
-    }
+/// What stands in an instruction where a breakpoint instruction goes.
+fn mark(instruction: &[u8]) -> Option<Mark> {
+    instruction.first_chunk().copied()
 }

@@ -1,6 +1,4 @@
-//! What /proc tells of threads, and the processor of itself.
-
-use insn::x86::Vendor;
+//! What /proc tells of threads.
 
 use crate::process::read_proc;
 use crate::{Pid, Result, Signal, Tid};
@@ -93,35 +91,4 @@ pub(super) fn heap_start(pid: Pid) -> Result<u64> {
     let behind = text.iter().rposition(|&byte| byte == b')').map_or(0, |at| at + 1);
     let fields = String::from_utf8_lossy(text.get(behind..).unwrap_or_default()).into_owned();
     Ok(fields.split_ascii_whitespace().nth(BEFORE).and_then(|field| field.parse().ok()).unwrap_or(0))
-}
-
-/// Whose processor this is (CPUID leaf 0).
-pub(super) fn vendor() -> Vendor {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let leaf = std::arch::x86_64::__cpuid(0);
-        let name = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
-        if name == b"AuthenticAMD" || name == b"HygonGenuine" {
-            return Vendor::Amd;
-        }
-    }
-    Vendor::Intel
-}
-
-/// Bits of a linear address: 57 where five-level paging is in use, which the kernel says by `la57` in its flags.
-pub(super) fn linear_address_bits() -> u32 {
-    static BITS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    *BITS.get_or_init(|| if has_cpu_flag("la57") { 57 } else { 48 })
-}
-
-/// Whether threads can have shadow stacks.
-pub(super) fn shadow_stacks() -> bool {
-    static HAVE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *HAVE.get_or_init(|| has_cpu_flag("user_shstk"))
-}
-
-fn has_cpu_flag(flag: &str) -> bool {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("flags"));
-    line.is_some_and(|line| line.split_whitespace().any(|word| word == flag))
 }

@@ -2,7 +2,8 @@
 
 use super::sys::{self, PTRACE_EVENT_STOP, Report};
 use super::thread::{State, Stop};
-use super::{Tracer, is_gone};
+use super::{Tracer, arch, is_gone};
+use crate::arch::BEHIND;
 use crate::{EventKind, Result, Signal, Tid};
 
 /// What the stop signal of a system call stop is with `PTRACE_O_TRACESYSGOOD`.
@@ -112,7 +113,7 @@ impl Tracer {
 
     /// Remembers that the thread is in no slot now, if so: slots that lost their site before are not entered any more.
     pub(super) fn note_seen(&mut self, tid: Tid) -> Result<()> {
-        let pc = sys::pc(tid)?;
+        let pc = arch::pc(tid)?;
         let pid = self.thread(tid)?.pid;
         let space = self.space_of(pid)?;
         if space.slot_at(pc).is_none() {
@@ -131,10 +132,10 @@ impl Tracer {
             // When the job goes on it will come.
             return Ok(false);
         }
-        let pc = sys::pc(tid)?;
+        let pc = arch::pc(tid)?;
         let space = self.space_of(thread.pid)?;
         let concerned =
-            thread.step.is_some() || space.slot_at(pc).is_some() || space.find(pc.wrapping_sub(1)).is_some();
+            thread.step.is_some() || space.slot_at(pc).is_some() || space.find(pc.wrapping_sub(BEHIND)).is_some();
         if !concerned || !super::status::Status::read(tid)?.trap_due() {
             return Ok(false);
         }
@@ -148,15 +149,20 @@ impl Tracer {
     /// Undoes what our interruption did to a system call that the kernel does not restart by itself: such calls return `EINTR`,
     /// which the program would not have seen.
     fn restart_interrupted_call(&mut self, tid: Tid) -> Result<()> {
-        let mut registers = sys::registers(tid)?;
-        if !super::signal::returned_eintr(&registers) {
+        let mut registers = arch::read(tid)?;
+        let pid = self.thread(tid)?.pid;
+        let call = self.thread_mut(tid)?.call.take();
+        if call.is_some_and(|call| call.keep_rest(&mut registers)) {
+            return arch::write(tid, &registers);
+        }
+        if !arch::returned_eintr(&registers, &self.space_of(pid)?.memory) {
             return Ok(());
         }
         // A signal may be the true cause.
         if super::status::Status::read(tid)?.handler_due() {
             return Ok(());
         }
-        super::signal::restart(&mut registers);
-        sys::set_registers(tid, &registers)
+        arch::restart(tid, &mut registers, call)?;
+        arch::write(tid, &registers)
     }
 }

@@ -1,9 +1,9 @@
 //! The system calls of the back end, by their own names.
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
+use std::mem::size_of;
 
-use libc::{c_int, c_long, c_uint, c_void, user_regs_struct};
+use libc::{c_int, c_long, c_uint, c_void};
 
 use crate::{Error, Result, Tid};
 
@@ -12,12 +12,7 @@ const PTRACE_GETSIGMASK: c_uint = 0x420a;
 const PTRACE_SETSIGMASK: c_uint = 0x420b;
 /// The event of `PTRACE_INTERRUPT`, of group stops and of new threads (linux/ptrace.h).
 pub(super) const PTRACE_EVENT_STOP: i32 = 128;
-/// An x86 thread's extended state and shadow stack pointer (linux/elf.h).
-pub(super) const NT_X86_XSTATE: c_int = 0x202;
-pub(super) const NT_X86_SHSTK: c_int = 0x204;
 
-/// `si_code` of a signal that the kernel raises for `int3` (asm-generic/siginfo.h).
-pub(super) const SI_KERNEL: i32 = 0x80;
 /// `si_code` of tgkill(2).
 const SI_TKILL: i32 = -6;
 /// `si_code` of a single-step trap.
@@ -32,7 +27,7 @@ pub(super) fn error(call: &'static str, tid: Tid) -> Error {
 }
 
 /// `data` is a number or the address of an object that the request reads or fills.
-fn ptrace(request: c_uint, call: &'static str, tid: Tid, address: usize, data: usize) -> Result<c_long> {
+pub(super) fn ptrace(request: c_uint, call: &'static str, tid: Tid, address: usize, data: usize) -> Result<c_long> {
     // SAFETY: the callers pass as `data` numbers, or pointers to live objects of the type that the request wants.
     let result = unsafe { libc::ptrace(request, tid.0, address as *mut c_void, data as *mut c_void) };
     if result == -1 { Err(error(call, tid)) } else { Ok(result) }
@@ -74,47 +69,6 @@ pub(super) fn event_message(tid: Tid) -> Result<u64> {
     let mut message: u64 = 0;
     ptrace(libc::PTRACE_GETEVENTMSG, "PTRACE_GETEVENTMSG", tid, 0, &raw mut message as usize)?;
     Ok(message)
-}
-
-pub(super) fn registers(tid: Tid) -> Result<user_regs_struct> {
-    let mut out = MaybeUninit::<user_regs_struct>::uninit();
-    ptrace(libc::PTRACE_GETREGS, "PTRACE_GETREGS", tid, 0, out.as_mut_ptr() as usize)?;
-    // SAFETY: the kernel filled the whole structure.
-    Ok(unsafe { out.assume_init() })
-}
-
-pub(super) fn set_registers(tid: Tid, registers: &user_regs_struct) -> Result<()> {
-    let answer = ptrace(libc::PTRACE_SETREGS, "PTRACE_SETREGS", tid, 0, registers as *const _ as usize);
-    match answer {
-        // The kernel takes the registers in order and refuses a segment or base, which come last, that it would not set itself,
-        // though a program may load it (a null selector with another RPL, a base in the kernel's half). They are not changed here.
-        Err(Error::System { ref source, .. })
-            if source.raw_os_error() == Some(libc::EIO) && self::registers(tid)? == *registers =>
-        {
-            Ok(())
-        }
-        answer => answer.map(drop),
-    }
-}
-
-const RIP_OFFSET: usize = std::mem::offset_of!(user_regs_struct, rip);
-
-pub(super) fn pc(tid: Tid) -> Result<u64> {
-    // SAFETY: errno is this thread's own.
-    unsafe { *libc::__errno_location() = 0 };
-    // SAFETY: PEEKUSER takes numbers; its answer may be any word, so that errno alone tells a failure.
-    let value = unsafe {
-        libc::ptrace(libc::PTRACE_PEEKUSER, tid.0, RIP_OFFSET as *mut c_void, std::ptr::null_mut::<c_void>())
-    };
-    // SAFETY: errno is this thread's own.
-    if value == -1 && unsafe { *libc::__errno_location() } != 0 {
-        return Err(error("PTRACE_PEEKUSER", tid));
-    }
-    Ok(value as u64)
-}
-
-pub(super) fn set_pc(tid: Tid, pc: u64) -> Result<()> {
-    ptrace(libc::PTRACE_POKEUSER, "PTRACE_POKEUSER", tid, RIP_OFFSET, pc as usize).map(drop)
 }
 
 /// A `siginfo_t` as the kernel lays it out: 128 bytes, the address of a fault at offset 16 (on x86-64; the kernel converts for

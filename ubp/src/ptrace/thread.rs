@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use insn::x86::Reg;
 use libc::user_regs_struct;
 
 use super::space::SlotId;
 use super::sys::SigInfo;
+use crate::arch::Reg;
 use crate::{EventKind, Pid, Tid};
 
 /// What a stopped thread is stopped by.
@@ -52,6 +52,9 @@ pub(super) struct Interrupted {
     pub(super) sp: u64,
 }
 
+/// So many interrupted executions are remembered; more are handlers that were left for good.
+const EXECUTIONS: usize = 64;
+
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) tid: Tid,
@@ -63,6 +66,8 @@ pub(super) struct Thread {
     pub(super) wanted: u32,
     /// The user asked for its interruption.
     pub(super) interrupted: bool,
+    /// The system call in which it blocked when it was interrupted.
+    pub(super) call: Option<super::arch::Call>,
     /// Is to be interrupted again when it runs.
     pub(super) again: bool,
     /// It has not reported yet that it exists.
@@ -78,11 +83,15 @@ pub(super) struct Thread {
     pub(super) step: Option<Step>,
     /// Is about to enter a signal handler, and stops at its first instruction.
     pub(super) entering: bool,
+    /// The same, by a signal that interrupts a system call in a slot; and where its stack is.
+    pub(super) framing: Option<u64>,
     /// The register that the slot uses, and what it held.
     pub(super) scratch: Option<(Reg, u64)>,
     pub(super) executions: Vec<Interrupted>,
     /// Runs `rt_sigreturn`.
     pub(super) returning: bool,
+    /// Where a `mov ss` ended that held off the program's own trap.
+    pub(super) shadow: Option<u64>,
     /// Signals held back until the instruction in the slot is done.
     pub(super) deferred: Vec<SigInfo>,
     /// Signals sent anew, as they were.
@@ -100,6 +109,7 @@ impl Thread {
             held: false,
             wanted: 0,
             interrupted: false,
+            call: None,
             again: false,
             new: false,
             vforking: false,
@@ -108,12 +118,23 @@ impl Thread {
             pending: VecDeque::new(),
             step: None,
             entering: false,
+            framing: None,
             scratch: None,
             executions: Vec::new(),
             returning: false,
+            shadow: None,
             deferred: Vec::new(),
             resent: Vec::new(),
             seen: 0,
+        }
+    }
+
+    /// A handler interrupts an execution that will go on when the handler returns.
+    pub(super) fn interrupt_execution(&mut self, execution: Interrupted) {
+        self.executions.retain(|old| *old != execution);
+        self.executions.push(execution);
+        if self.executions.len() > EXECUTIONS {
+            self.executions.remove(0);
         }
     }
 

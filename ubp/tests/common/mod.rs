@@ -1,12 +1,20 @@
 //! Building debuggees and driving them.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses another part")]
 
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64.rs"]
+pub mod machine;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86.rs"]
+pub mod machine;
+pub mod signals;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use ubp::{Address, BreakpointId, Event, EventKind, Pid, Session, Spec, Tid};
+use ubp::{Address, Arch, BreakpointId, Event, EventKind, Mechanism, Options, Pid, Session, Spec, Tid};
 
 /// Builds tests/programs/NAME.c with `flags`, once, and returns the program's path.
 pub fn build(name: &str, flags: &[&str]) -> PathBuf {
@@ -14,10 +22,16 @@ pub fn build(name: &str, flags: &[&str]) -> PathBuf {
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     let number = built.len();
     let make = || {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        let source = programs.join(format!("{name}.c"));
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
+            "{}-{}-{number}",
+            name.replace('/', "-"),
+            std::process::id()
+        ));
         let mut gcc = Command::new("gcc");
-        gcc.args(["-g", "-O1", "-pthread", "-o"]).arg(&out).arg(&source).args(flags);
+        gcc.args(["-g", "-O1", "-pthread", "-I"]).arg(programs.join(machine::FOLDER));
+        gcc.arg("-o").arg(&out).arg(&source).args(flags);
         assert!(gcc.status().expect("gcc is needed to build the debuggees").success(), "gcc failed on {name}.c");
         out
     };
@@ -79,6 +93,63 @@ pub fn instructions(path: &Path, function: &str) -> Vec<u64> {
     functions.get(function).unwrap_or_else(|| panic!("no function {function}")).clone()
 }
 
+/// A session that tells of no signals: by the kernel module where it is loaded, else by ptrace.
+pub fn session() -> Session {
+    session_with(|_| ())
+}
+
+/// The same with other options.
+pub fn session_with(choose: impl FnOnce(&mut Options)) -> Session {
+    let mut options = Options::default();
+    options.signals = false;
+    choose(&mut options);
+    Session::open(Mechanism::Auto, options).unwrap()
+}
+
+/// Spawns loop.c, which calls `work` with 0, 1, … as often as its argument says.
+pub fn at_work(args: &[&str]) -> (Session, Pid, Address) {
+    at_work_in(session(), args)
+}
+
+/// The same by ptrace, which can do more.
+pub fn at_work_by_ptrace(args: &[&str]) -> (Session, Pid, Address) {
+    at_work_in(Session::new().unwrap(), args)
+}
+
+fn at_work_in(mut session: Session, args: &[&str]) -> (Session, Pid, Address) {
+    let program = build("loop", &[]);
+    let pid = session.spawn(piped(&program, args)).unwrap();
+    let work = symbol(&session, pid, "work");
+    (session, pid, work)
+}
+
+/// The functions of compat.c.
+pub const COMPAT: &[&str] = &["work", "run", "main", "on_usr1"];
+
+/// Counts every instruction of functions of a program; returns the calls of the first, over all processes.
+pub fn counted(name: &str, flags: &[&str], functions: &[&str], arch: Arch) -> u64 {
+    let program = build(name, flags);
+    let plain = undisturbed(&program, &[]);
+    let mut session = session();
+    let pid = session.spawn(piped(&program, &[])).unwrap();
+    assert_eq!(session.process(pid).unwrap().arch(), arch);
+    let base = if is_pie(&program) { load_address(&session, pid) } else { 0 };
+    let sites = functions.iter().flat_map(|function| instructions(&program, function));
+    let specs: Vec<Spec> = sites.map(|at| Spec::count(Address(base + at))).collect();
+    let first = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).next().unwrap();
+    session.resume(pid.leader()).unwrap();
+    let mut hits = 0;
+    let outcome = run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            hits += session.breakpoint(event.pid, first).unwrap().hits();
+        }
+    });
+    assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
+    let exit = outcome.exits.iter().find(|exit| exit.0 == pid).map(|exit| exit.1.clone());
+    assert_eq!(exit, Some(EventKind::Exited(plain.status.code().unwrap())));
+    hits
+}
+
 /// Runs the program undisturbed.
 pub fn undisturbed(path: &Path, args: &[&str]) -> Output {
     Command::new(path).args(args).output().unwrap()
@@ -135,7 +206,7 @@ pub fn run(session: &mut Session, pid: Pid, mut look: impl FnMut(&mut Session, &
 
 /// Spawns, puts counting breakpoints on every instruction of `functions`, and returns the session and process.
 pub fn spawn_with_sites(path: &Path, args: &[&str], functions: &[&str]) -> (Session, Pid, Vec<BreakpointId>) {
-    let mut session = Session::new().unwrap();
+    let mut session = session();
     let pid = session.spawn(piped(path, args)).unwrap();
     let base = if is_pie(path) { load_address(&session, pid) } else { 0 };
     let mut specs = Vec::new();
@@ -161,4 +232,14 @@ pub fn exit_of(outcome: &Outcome) -> EventKind {
 /// A thread of a process, by number.
 pub fn leader(pid: Pid) -> Tid {
     pid.leader()
+}
+
+/// Says that a test cannot run here.
+pub fn skip(name: &str, reason: &str) {
+    let line = format!("SKIPPED {name}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("NTRACE_SKIPPED") {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        std::io::Write::write_all(&mut file.unwrap(), line.as_bytes()).unwrap();
+    }
 }

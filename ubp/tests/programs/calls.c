@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile long received, sum, wrong;
+#include "calls.h"
+
+static volatile long received, sum, wrong, turns;
 
 static void on_number(int signal, siginfo_t *info, void *context) {
     (void)signal, (void)context;
@@ -20,17 +22,14 @@ static void on_number(int signal, siginfo_t *info, void *context) {
     wrong += info->si_code != SI_QUEUE || info->si_pid != getpid();
 }
 
-// Numbers in the red zone, in a vector register and in a flag while the thread is at `at_busy`; their sum.
+// The sum of what it has in several places while the thread is at `at_busy`.
 long busy(void);
-__asm__(".globl busy, at_busy\n"
-        "busy: movq $1000, -8(%rsp)\n\tmovq $200, -128(%rsp)\n\tmov $30, %eax\n\tmovq %rax, %xmm7\n\tstc\n"
-        "at_busy: mov $0, %eax\n\tadc $0, %rax\n\tadd -8(%rsp), %rax\n\tadd -128(%rsp), %rax\n\tmovq %xmm7, %rcx\n\tadd %rcx, %rax\n\tret\n");
 
 // Uses what a function may use, and wants its stack aligned; -1 where it is not.
 __attribute__((noinline)) long nine(long a, long b, long c, long d, long e, long f, long g, long h, long i) {
     volatile char room[512];
     memset((char *)room, 0x55, sizeof room);
-    __asm__ volatile("pxor %%xmm7, %%xmm7\n\tclc" ::: "xmm7");
+    DISTURB();
     if ((uintptr_t)__builtin_frame_address(0) & 15) return -1;
     return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + room[7] - 0x55;
 }
@@ -47,8 +46,9 @@ static void *sender(void *receiver) {
         while (pthread_sigqueue(*(pthread_t *)receiver, SIGRTMIN, (union sigval){.sival_int = i})) sched_yield();
         sent++;
         sent_sum += i;
-        // The receiver has other things to do, too.
-        while (sent - received > 3) sched_yield();
+        // The receiver has other things to do, too, between some of them.
+        long before = turns;
+        while (sent - received > 3 || (i % 4 == 0 && turns == before)) sched_yield();
     }
     done = 1;
     return 0;
@@ -63,7 +63,10 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "storm")) {
         printf("ready\n");
         pthread_create(&thread, 0, sender, &self);
-        while (!done || received < sent) total |= busy();
+        while (!done || received < sent) {
+            total |= busy();
+            turns++;
+        }
         pthread_join(thread, 0);
         received -= sent;
         sum -= sent_sum;

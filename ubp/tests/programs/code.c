@@ -10,12 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "code.h"
+
 typedef int (*function)(int);
 static volatile long sink;
-
-// lea 5(%rdi), %eax; ret
-static const unsigned char add5[] = {0x8d, 0x47, 0x05, 0xc3};
-static const unsigned char add9[] = {0x8d, 0x47, 0x09, 0xc3};
 
 __attribute__((noinline)) void made(void *code, long size) {
     __asm__ volatile("" ::"r"(code), "r"(size) : "memory");
@@ -23,6 +21,12 @@ __attribute__((noinline)) void made(void *code, long size) {
 }
 
 __attribute__((noinline)) void done(void) { sink = 0; }
+
+// Puts code somewhere.
+static void put(unsigned char *to, const unsigned char *code, int size) {
+    memcpy(to, code, size);
+    __builtin___clear_cache((char *)to, (char *)to + size);
+}
 
 static void *map(int protection, int flags) {
     void *code = mmap(0, 4096, protection, flags | MAP_ANONYMOUS, -1, 0);
@@ -33,19 +37,19 @@ static void *map(int protection, int flags) {
 // Writable and executable, changed by the program after the breakpoint stands elsewhere in the page.
 static void jit_case(void) {
     unsigned char *code = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE);
-    memcpy(code, add5, sizeof add5);
+    put(code, add5, sizeof add5);
     made(code, sizeof add5);
     int first = ((function)code)(1);
-    memcpy(code + 64, add9, sizeof add9);
+    put(code + 64, add9, sizeof add9);
     printf("jit %d %d %d\n", first, ((function)code)(2), ((function)(code + 64))(3));
     // The page goes, and another comes in its place.
     munmap(code, 4096);
     unsigned char *again = mmap(code, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    memset(again, 0x90, 4096);
-    memcpy(again, add9, sizeof add9);
+    for (unsigned at = 0; at < 4096; at += sizeof nop) memcpy(again + at, nop, sizeof nop);
+    put(again, add9, sizeof add9);
     done();
     printf("again %d", ((function)again)(4));
-    for (int i = 0; i < 8; i++) printf(" %02x", again[i]);
+    for (int i = 0; i < 12; i++) printf(" %02x", again[i]);
     printf("\n");
 }
 
@@ -53,7 +57,7 @@ static void shared_case(void) {
     int file = memfd_create("code", 0);
     if (ftruncate(file, 4096)) abort();
     unsigned char *code = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, file, 0);
-    memcpy(code, add5, sizeof add5);
+    put(code, add5, sizeof add5);
     made(code, sizeof add5);
     printf("shared %d\n", ((function)code)(1));
     done();
@@ -61,7 +65,7 @@ static void shared_case(void) {
 
 static void read_only_case(void) {
     unsigned char *code = map(PROT_READ | PROT_WRITE, MAP_PRIVATE);
-    memcpy(code, add5, sizeof add5);
+    put(code, add5, sizeof add5);
     mprotect(code, 4096, PROT_READ | PROT_EXEC);
     made(code, sizeof add5);
     printf("read only %d\n", ((function)code)(1));
@@ -79,15 +83,14 @@ static void vdso_case(void) {
 
 // A hundred thousand instructions of five kinds, then a return.
 static void many_case(void) {
-    static const unsigned char kinds[5][4] = {{0x89, 0xf8}, {0x48, 0xff, 0xc0}, {0x0f, 0xaf, 0xc7}, {0x31, 0xc0}, {0x0f, 0x1f, 0x00}};
-    static const int lengths[5] = {2, 3, 3, 2, 3};
     unsigned char *code = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     long at = 0;
     for (int i = 0; i < 100000; i++) {
         memcpy(code + at, kinds[i % 5], lengths[i % 5]);
         at += lengths[i % 5];
     }
-    code[at] = 0xc3;
+    put(code + at, ret, sizeof ret);
+    __builtin___clear_cache((char *)code, (char *)code + at);
     mprotect(code, 1 << 20, PROT_READ | PROT_EXEC);
     made(code, at);
     printf("many %d\n", ((function)code)(3));

@@ -1,4 +1,4 @@
-// Eight threads run the same code while a 1 kHz timer signals; prints what each computed. Arguments: rounds, 1 for the timer.
+// Eight threads run the same code while a timer signals; prints what each computed. Arguments: rounds, the timer's period in microseconds or 0.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "threads.h"
 
 static long rounds;
 static atomic_long ticks;
@@ -29,7 +31,7 @@ __attribute__((noinline)) long hot(long seed) {
         long n = 64;
         char *to = copy;
         const char *from = source;
-        __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n)::"memory");
+        COPY(to, from, n);
         sum = leaf(sum, copy[i & 63]);
         if (i % 16 == 0) getppid();
     }
@@ -43,7 +45,8 @@ int main(int argc, char **argv) {
     struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
     sigaction(SIGALRM, &action, 0);
     if (argc > 2 && atoi(argv[2])) {
-        struct itimerval timer = {{0, 1000}, {0, 1000}};
+        struct timeval period = {0, atoi(argv[2])};
+        struct itimerval timer = {period, period};
         setitimer(ITIMER_REAL, &timer, 0);
     }
     pthread_t threads[8];

@@ -1,4 +1,5 @@
 use super::*;
+use crate::arch::MODE;
 
 const BASE: u64 = 0x10_0000;
 
@@ -146,7 +147,7 @@ fn no_content_makes_an_operation_panic_hang_or_reach_outside() {
                 4 => drop(arena.is_full()),
                 _ => {
                     if let Ok(entry) = arena.entry(number) {
-                        let _ = crate::core::passing(&entry, BASE, insn::x86::Mode::AMD_64);
+                        let _ = crate::core::passing(&entry, BASE, MODE);
                     }
                 }
             }

@@ -2,12 +2,15 @@
 //!
 //! The kernel lets a tracer write to a shadow stack as it lets it write breakpoints to text.
 
-use stepping::x86::SLOT_SIZE;
+use stepping::SLOT_SIZE;
 
-use super::memory::ProcessMemory;
-use super::status;
-use super::sys::{self, NT_X86_SHSTK};
+use super::cpu;
+use crate::memory::ProcessMemory;
+use crate::ptrace::sys;
 use crate::{Result, Tid};
+
+/// A thread's shadow stack pointer (linux/elf.h).
+const NT_X86_SHSTK: i32 = 0x204;
 
 /// What a call may have pushed, from ssp on: a near one its return address; a far one ssp as it was, its return address, and cs
 /// (SDM vol. 1, 17.2, and vol. 2, CALL).
@@ -21,7 +24,7 @@ fn return_address(top: Top, slot: u64) -> Option<u64> {
 
 /// The shadow stack pointer of a thread that has one in use.
 pub(super) fn pointer(tid: Tid) -> Option<u64> {
-    if !status::shadow_stacks() {
+    if !cpu::shadow_stacks() {
         return None;
     }
     let mut raw = [0; 8];

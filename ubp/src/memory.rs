@@ -7,12 +7,12 @@ use crate::{Error, Pid, Result};
 
 /// The memory of one address space. It stays that space's when the process executes another program.
 #[derive(Debug)]
-pub(super) struct ProcessMemory {
+pub(crate) struct ProcessMemory {
     file: File,
 }
 
 impl ProcessMemory {
-    pub(super) fn open(pid: Pid) -> Result<ProcessMemory> {
+    pub(crate) fn open(pid: Pid) -> Result<ProcessMemory> {
         let path = format!("/proc/{pid}/mem");
         match OpenOptions::new().read(true).write(true).open(&path) {
             Ok(file) => Ok(ProcessMemory { file }),
@@ -25,7 +25,7 @@ impl ProcessMemory {
     }
 
     /// Reads from `address` on and returns how much there is.
-    pub(super) fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+    pub(crate) fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
             match self.file.read_at(rest, address.wrapping_add(done as u64)) {
@@ -37,7 +37,7 @@ impl ProcessMemory {
     }
 
     /// Writes at `address` and returns how much could be.
-    pub(super) fn write(&self, address: u64, bytes: &[u8]) -> usize {
+    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
             match self.file.write_at(rest, address.wrapping_add(done as u64)) {
@@ -48,12 +48,12 @@ impl ProcessMemory {
         done
     }
 
-    pub(super) fn read_byte(&self, address: u64) -> Option<u8> {
-        let mut byte = [0];
-        (self.read(address, &mut byte) == 1).then_some(byte[0])
+    pub(crate) fn read_array<const LENGTH: usize>(&self, address: u64) -> Option<[u8; LENGTH]> {
+        let mut bytes = [0; LENGTH];
+        (self.read(address, &mut bytes) == LENGTH).then_some(bytes)
     }
 
-    pub(super) fn read_word(&self, address: u64, width: usize) -> Option<u64> {
+    pub(crate) fn read_word(&self, address: u64, width: usize) -> Option<u64> {
         let mut raw = [0; 8];
         let part = raw.get_mut(..width)?;
         (self.read(address, part) == width).then(|| u64::from_le_bytes(raw))

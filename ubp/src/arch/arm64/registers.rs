@@ -1,0 +1,95 @@
+//! The general registers as ptrace(2) shows them (`struct user_pt_regs`, arch/arm64/include/uapi/asm/ptrace.h).
+
+use insn::arm64::Reg;
+use libc::user_regs_struct;
+
+use crate::Arch;
+
+/// ELF class and machine of programs that run here (EM_AARCH64).
+pub(crate) const MACHINES: [(u8, u16, Arch); 1] = [(2, 183, Arch::Arm64)];
+/// What a debugger is shown.
+pub(crate) const SHOWN: [Reg; 34] = {
+    let mut shown = [Reg::SP; 34];
+    let mut number = 0;
+    while number < 31 {
+        shown[number as usize] = Reg::general(number);
+        number += 1;
+    }
+    shown[32] = Reg::PC;
+    shown[33] = Reg::NZCV;
+    shown
+};
+/// The condition flags in PSTATE, where the register NZCV has them, too (Arm ARM, C5.2.10).
+const NZCV: u64 = 0xf << 28;
+
+pub(crate) fn pc(raw: &user_regs_struct) -> u64 {
+    raw.pc
+}
+
+pub(crate) fn set_pc(raw: &mut user_regs_struct, pc: u64) {
+    raw.pc = pc;
+}
+
+pub(crate) fn sp(raw: &user_regs_struct) -> u64 {
+    raw.sp
+}
+
+/// What the thread executes.
+pub(crate) fn arch(_: &user_regs_struct) -> Arch {
+    Arch::Arm64
+}
+
+/// `None` for what is not a general register, sp, pc or the flags.
+pub(crate) fn get(raw: &user_regs_struct, reg: Reg) -> Option<u64> {
+    match reg {
+        Reg::SP => Some(raw.sp),
+        Reg::PC => Some(raw.pc),
+        Reg::NZCV => Some(raw.pstate & NZCV),
+        Reg::XZR => Some(0),
+        _ => raw.regs.get(usize::from(reg.as_general()?)).copied(),
+    }
+}
+
+/// Says whether there is such a register.
+pub(crate) fn set(raw: &mut user_regs_struct, reg: Reg, value: u64) -> bool {
+    match reg {
+        Reg::SP => raw.sp = value,
+        Reg::PC => raw.pc = value,
+        Reg::NZCV => raw.pstate = raw.pstate & !NZCV | value & NZCV,
+        Reg::XZR => {}
+        _ => match reg.as_general().and_then(|number| raw.regs.get_mut(usize::from(number))) {
+            Some(place) => *place = value,
+            None => return false,
+        },
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_general_register_is_its_own_place() {
+        // SAFETY: all-zero bytes are a valid value of this plain C struct.
+        let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
+        let all = SHOWN.into_iter().filter(|&reg| reg != Reg::NZCV);
+        for (value, reg) in (1..).zip(all.clone()) {
+            assert!(set(&mut raw, reg, value));
+        }
+        for (value, reg) in (1..).zip(all) {
+            assert_eq!(get(&raw, reg), Some(value), "{reg}");
+        }
+        assert_eq!((raw.regs[30], raw.sp, raw.pc), (31, 32, 33));
+        assert_eq!(get(&raw, Reg::vector(0)), None);
+    }
+
+    #[test]
+    fn the_flags_are_all_of_the_processors_state_that_can_be_set() {
+        // SAFETY: all-zero bytes are a valid value of this plain C struct.
+        let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
+        raw.pstate = 0x400;
+        assert!(set(&mut raw, Reg::NZCV, u64::MAX));
+        assert_eq!((raw.pstate, get(&raw, Reg::NZCV)), (0xf000_0400, Some(0xf000_0000)));
+    }
+}

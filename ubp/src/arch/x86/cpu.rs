@@ -1,0 +1,18 @@
+//! How this processor reads code.
+
+use insn::x86::{Bits, Mode, Vendor};
+
+use crate::Arch;
+
+/// How code of `arch` is read here.
+pub(crate) fn mode(arch: Arch) -> Mode {
+    let bits = if arch == Arch::I386 { Bits::B32 } else { Bits::B64 };
+    Mode::new(bits, vendor()).lenient()
+}
+
+/// Whose processor this is (CPUID leaf 0).
+fn vendor() -> Vendor {
+    let leaf = std::arch::x86_64::__cpuid(0);
+    let name = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
+    if name == b"AuthenticAMD" || name == b"HygonGenuine" { Vendor::Amd } else { Vendor::Intel }
+}

@@ -1,0 +1,20 @@
+//! What is the architecture's own: x86-64 and i386.
+
+mod code;
+#[cfg(feature = "std")]
+mod cpu;
+mod reach;
+#[cfg(feature = "std")]
+mod registers;
+
+#[cfg(test)]
+pub(crate) use self::code::MODE;
+pub use self::code::{
+    ALIGNMENT, BEHIND, BREAKPOINT, Code, Emulate, Error, MARGIN, MAX_LEN, Mode, Place, Refusal, Reg, Slot, decode,
+    length, plan, refusal,
+};
+#[cfg(feature = "std")]
+pub(crate) use self::cpu::mode;
+pub use self::reach::{PAGE, reaches};
+#[cfg(feature = "std")]
+pub(crate) use self::registers::{MACHINES, SHOWN, USER32_CS, arch, get, pc, set, set_pc, sp};

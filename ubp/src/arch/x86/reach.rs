@@ -1,0 +1,11 @@
+//! How far slots reach.
+
+/// How far a 32-bit displacement reaches, less what a slot and its site take.
+const REACH: u64 = (1 << 31) - (1 << 20);
+/// What mappings begin at multiples of.
+pub const PAGE: u64 = 4096;
+
+/// Whether a slot anywhere in `start..end` reaches all of `low..=high` in 64-bit code; displacements of 32-bit code wrap at 4 GiB.
+pub const fn reaches(start: u64, end: u64, low: u64, high: u64) -> bool {
+    high.saturating_sub(start) <= REACH && end.saturating_sub(low) <= REACH
+}

@@ -1,0 +1,61 @@
+//! AArch64: registers as the channel has them, and how the loader maps code.
+
+use libc::user_regs_struct;
+
+use crate::arch::Reg;
+
+/// Registers as `registers` gives them; nothing where they are of no program that runs here.
+pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
+    // SAFETY: all-zero bytes are a valid value of this plain C struct.
+    let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
+    if bytes.len() != size_of::<user_regs_struct>() {
+        return None;
+    }
+    let to = (&raw mut raw).cast::<u8>();
+    // SAFETY: the structure consists of words, and there are as many bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+    Some(raw)
+}
+
+/// Registers as `set_registers` takes them.
+pub(super) fn bytes(raw: &user_regs_struct) -> Option<Vec<u8>> {
+    let from = (&raw const *raw).cast::<u8>();
+    // SAFETY: the structure consists of words and has no padding.
+    Some(unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) }.to_vec())
+}
+
+/// Which word of what `registers` gives a register is. That of the flags has more than them.
+pub(super) fn word(register: Reg) -> Option<u16> {
+    match register {
+        Reg::SP => Some(31),
+        Reg::PC => Some(32),
+        _ => register.as_general().filter(|number| *number < 31).map(u16::from),
+    }
+}
+
+/// How far behind the beginning of `code`, which is the loader's, its system calls of `mmap` return to.
+pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
+    /// mov x8, #222; svc #0
+    const CALL: [u32; 2] = [0xd280_1bc8, 0xd400_0001];
+    let words = code.as_chunks::<4>().0.windows(2).enumerate();
+    let is_call = |pair: &[[u8; 4]]| pair.iter().map(|word| u32::from_le_bytes(*word)).eq(CALL);
+    words.filter(move |(_, pair)| is_call(pair)).map(|(at, _)| 4 * (at as u64 + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::{get, set};
+
+    #[test]
+    fn a_register_is_the_word_that_it_says() {
+        for register in (0..31).map(Reg::general).chain([Reg::SP, Reg::PC]) {
+            let mut raw = registers(&[0; size_of::<user_regs_struct>()]).unwrap();
+            assert!(set(&mut raw, register, 7));
+            let bytes = bytes(&raw).unwrap();
+            assert_eq!(bytes[8 * usize::from(word(register).unwrap())], 7, "{register}");
+            assert_eq!(get(&registers(&bytes).unwrap(), register), Some(7));
+        }
+        assert_eq!((word(Reg::NZCV), word(Reg::XZR)), (None, None));
+    }
+}

@@ -1,0 +1,77 @@
+//! The operations of a session, by name.
+
+use std::os::fd::BorrowedFd;
+use std::process::Command;
+
+use super::{Kernel, cannot};
+use crate::backend::Backend;
+use crate::{
+    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
+    Stdio, Tid,
+};
+
+impl Backend for Kernel {
+    fn mechanism(&self) -> Mechanism {
+        Mechanism::Kernel
+    }
+    fn spawn(&mut self, command: Command) -> Result<Pid> {
+        Kernel::spawn(self, command)
+    }
+    fn take_stdio(&mut self, pid: Pid) -> Stdio {
+        self.debuggees.get_mut(&pid).map(|debuggee| std::mem::take(&mut debuggee.stdio)).unwrap_or_default()
+    }
+    fn attach(&mut self, pid: Pid) -> Result<Pid> {
+        Kernel::attach(self, pid)
+    }
+    fn detach(&mut self, pid: Pid) -> Result<()> {
+        Kernel::detach(self, pid)
+    }
+    fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
+        Kernel::next_event(self, block)
+    }
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+    fn resume(&mut self, tid: Tid) -> Result<()> {
+        Kernel::resume(self, tid)
+    }
+    fn resume_with(&mut self, _: Tid, _: Option<Signal>) -> Result<()> {
+        Err(cannot("deliver another signal"))
+    }
+    fn interrupt(&mut self, pid: Pid) -> Result<()> {
+        Kernel::interrupt(self, pid)
+    }
+    fn process(&self, pid: Pid) -> Option<&Process> {
+        self.debuggees.get(&pid).map(|debuggee| &debuggee.process)
+    }
+    fn processes(&self) -> Box<dyn Iterator<Item = &Process> + '_> {
+        Box::new(self.debuggees.values().map(|debuggee| &debuggee.process))
+    }
+    fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
+        Kernel::insert(self, pid, specs)
+    }
+    fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
+        Kernel::remove(self, pid, ids)
+    }
+    fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
+        Kernel::breakpoint(self, pid, id)
+    }
+    fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
+        Box::new(Kernel::breakpoints(self, pid))
+    }
+    fn registers(&mut self, tid: Tid) -> Result<Registers> {
+        Kernel::registers(self, tid)
+    }
+    fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
+        Kernel::set_registers(self, tid, registers)
+    }
+    fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
+        Kernel::read_memory(self, pid, address, buffer)
+    }
+    fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
+        Kernel::write_memory(self, pid, address, bytes)
+    }
+    fn call(&mut self, _: Tid, _: Address, _: &[u64]) -> Result<u64> {
+        Err(cannot("call functions"))
+    }
+}

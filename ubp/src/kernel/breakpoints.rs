@@ -1,0 +1,335 @@
+//! Inserting and removing breakpoints, and how often they were hit.
+
+use wire::Status;
+use wire::commands::{Command, Reply};
+use wire::site;
+
+use super::channel::Channel;
+use super::code::Code;
+use super::site::{Internal, Own, Site};
+use super::{Debuggee, Kernel, failed, hidden};
+use crate::arch::BREAKPOINT;
+use crate::memory::ProcessMemory;
+use crate::process::read_maps;
+use crate::{
+    Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, Pid, Result, Spec,
+};
+
+/// Sites of one command: it is shorter than a message may be.
+const BATCH: usize = 200_000;
+
+impl Kernel {
+    pub(super) fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
+        let Kernel { channel, debuggees, .. } = self;
+        let debuggee = debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))?;
+        let mut addresses: Vec<u64> = specs.iter().map(|spec| spec.address.0).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        debuggee.drop_stale(channel, &addresses)?;
+        let there: Vec<u64> =
+            addresses.iter().copied().filter(|address| debuggee.sites.contains_key(address)).collect();
+        let since = debuggee.arrivals(channel, &there)?;
+        let first = debuggee.breakpoints.len();
+        for (number, spec) in (first..).zip(specs) {
+            let address = spec.address.0;
+            let id = BreakpointId(number as u32);
+            debuggee.sites.entry(address).or_default().ids.push(id);
+            let since = there.binary_search(&address).ok().and_then(|at| since.get(at)).copied().unwrap_or(0);
+            let breakpoint = Breakpoint {
+                id,
+                spec: *spec,
+                method: Method::Emulated,
+                hits: 0,
+                arrivals: 0,
+                next: None,
+                active: true,
+            };
+            debuggee.breakpoints.push(Some(Own { breakpoint, since }));
+        }
+        let refused = debuggee.bring_up(channel, &addresses)?;
+        let mut code = Code::new(channel, debuggee.number, debuggee.mode);
+        let methods: Vec<Method> =
+            addresses.iter().map(|address| code.method(*address).unwrap_or(Method::Emulated)).collect();
+        let answer = |(number, spec): (usize, &Spec)| {
+            let address = spec.address;
+            let own = debuggee.breakpoints.get_mut(number);
+            if let Ok(at) = refused.binary_search_by_key(&address.0, |(address, _)| *address)
+                && let Some((_, reason)) = refused.get(at)
+            {
+                if let Some(own) = own {
+                    *own = None;
+                }
+                return Err(InsertError { address, reason: *reason });
+            }
+            if let (Some(Some(own)), Ok(at)) = (own, addresses.binary_search(&address.0)) {
+                own.breakpoint.method = methods.get(at).copied().unwrap_or(Method::Emulated);
+            }
+            Ok(BreakpointId(number as u32))
+        };
+        let answers = (first..).zip(specs).map(answer).collect();
+        debuggee.process.hidden = hidden::storage(channel, debuggee.number, pid)?;
+        Ok(answers)
+    }
+
+    pub(super) fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
+        let Kernel { channel, debuggees, .. } = self;
+        let debuggee = debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))?;
+        let mut addresses = Vec::new();
+        for id in ids {
+            let Some(own) = debuggee.breakpoints.get_mut(id.0 as usize).and_then(Option::take) else { continue };
+            let address = own.breakpoint.spec.address.0;
+            if let Some(site) = debuggee.sites.get_mut(&address) {
+                site.ids.retain(|other| other != id);
+                addresses.push(address);
+            }
+        }
+        addresses.sort_unstable();
+        addresses.dedup();
+        debuggee.bring_up(channel, &addresses).map(drop)
+    }
+
+    pub(super) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
+        let debuggee = self.any(pid)?;
+        let own = debuggee.breakpoints.get(id.0 as usize)?.as_ref()?;
+        Some(match debuggee.site_of(own) {
+            Some(address) => {
+                own.after(debuggee.arrivals(&self.channel, &[address]).ok().and_then(|all| all.first().copied())?)
+            }
+            None => own.breakpoint,
+        })
+    }
+
+    pub(super) fn breakpoints(&self, pid: Pid) -> impl Iterator<Item = Breakpoint> {
+        let debuggee = self.any(pid);
+        let all = debuggee.map(|debuggee| {
+            let addresses: Vec<u64> = debuggee.sites.keys().copied().collect();
+            let arrivals = debuggee.arrivals(&self.channel, &addresses).unwrap_or_default();
+            let of = |own: &Own| {
+                let at = debuggee.site_of(own).and_then(|address| addresses.binary_search(&address).ok());
+                at.and_then(|at| arrivals.get(at)).map_or(own.breakpoint, |arrivals| own.after(*arrivals))
+            };
+            debuggee.breakpoints.iter().flatten().map(of).collect::<Vec<_>>()
+        });
+        all.unwrap_or_default().into_iter()
+    }
+
+    /// A process, though it ended.
+    fn any(&self, pid: Pid) -> Option<&Debuggee> {
+        self.debuggees.get(&pid).or_else(|| self.ended.get(&pid))
+    }
+
+    /// Wants something of sites for the session itself; where one cannot stand, none does.
+    pub(super) fn insert_internal(&mut self, pid: Pid, wanted: &[(u64, Internal)]) -> Result<()> {
+        self.change_internal(pid, wanted.iter().map(|(address, internal)| (*address, Some(*internal))))
+    }
+
+    pub(super) fn remove_internal(&mut self, pid: Pid, addresses: &[u64]) -> Result<()> {
+        self.change_internal(pid, addresses.iter().map(|address| (*address, None)))
+    }
+
+    fn change_internal(&mut self, pid: Pid, wanted: impl Iterator<Item = (u64, Option<Internal>)>) -> Result<()> {
+        let Kernel { channel, debuggees, .. } = self;
+        let debuggee = debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))?;
+        let mut addresses = Vec::new();
+        for (address, internal) in wanted {
+            debuggee.sites.entry(address).or_default().internal = internal;
+            addresses.push(address);
+        }
+        debuggee.bring_up(channel, &addresses).map(drop)
+    }
+}
+
+impl Debuggee {
+    /// The site at which a breakpoint stands.
+    fn site_of(&self, own: &Own) -> Option<u64> {
+        let address = own.breakpoint.spec.address.0;
+        self.sites.get(&address).filter(|site| site.ids.contains(&own.breakpoint.id)).map(|_| address)
+    }
+
+    /// Arrivals at sites so far.
+    fn arrivals(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<u64>> {
+        let counts = self.counts(channel, addresses)?;
+        let before = |address: &u64| self.sites.get(address).map_or(0, |site| site.before);
+        Ok(addresses.iter().zip(counts).map(|(address, count)| count.wrapping_add(before(address))).collect())
+    }
+
+    /// What the kernel has counted at sites; 0 where nothing stands.
+    pub(super) fn counts(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<u64>> {
+        let mut counts = Vec::with_capacity(addresses.len());
+        for some in addresses.chunks(BATCH) {
+            let debuggee = self.number;
+            let got = channel.ask(Command::Counts { debuggee, addresses: &words(some) }, |told| match told {
+                Ok(Reply::Counts { counts }) => Ok(from_words(counts)),
+                Ok(_) => Ok(Vec::new()),
+                Err(failure) => Err(failure),
+            })?;
+            let got = got.map_err(|failure| failed(self.process.pid, "counts", failure))?;
+            counts.extend(got.into_iter().map(|count| if count == u64::MAX { 0 } else { count }));
+        }
+        Ok(counts)
+    }
+
+    /// Has stand in the kernel what is wanted at `addresses`, which are sorted. Gives those that cannot be, sorted.
+    pub(super) fn bring_up(&mut self, channel: &Channel, addresses: &[u64]) -> Result<Vec<(u64, InsertReason)>> {
+        let narrow = self.process.arch == Arch::I386;
+        let change = |address: &u64| {
+            let site = self.sites.get(address)?;
+            let wanted = site.wanted(*address, &self.breakpoints, narrow);
+            (wanted.is_none() || wanted != site.asked).then_some((*address, wanted))
+        };
+        let changes: Vec<(u64, Option<site::Site>)> = addresses.iter().filter_map(change).collect();
+        let stands = |(address, _): &(u64, _)| self.sites.get(address).is_some_and(|site| site.asked.is_some());
+        let old: Vec<u64> = changes.iter().filter(|change| stands(change)).map(|change| change.0).collect();
+        if !old.is_empty() {
+            let counts = self.counts(channel, &old)?;
+            self.take_out(channel, &old)?;
+            for (address, count) in old.iter().zip(counts) {
+                if let Some(site) = self.sites.get_mut(address) {
+                    (site.asked, site.before) = (None, site.before.wrapping_add(count));
+                }
+            }
+        }
+        let new: Vec<site::Site> = changes.iter().filter_map(|change| change.1).collect();
+        let refused = self.set(channel, &new)?;
+        for (address, wanted) in &changes {
+            let is_refused = refused.binary_search_by_key(address, |(address, _)| *address).is_ok();
+            if wanted.is_none() || is_refused {
+                self.sites.remove(address);
+            } else if let Some(site) = self.sites.get_mut(address) {
+                site.asked = *wanted;
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Takes sites out of the kernel.
+    fn take_out(&self, channel: &Channel, addresses: &[u64]) -> Result<()> {
+        if addresses.is_empty() {
+            return Ok(());
+        }
+        let remove = Command::Remove { debuggee: self.number, addresses: &words(addresses) };
+        let told = channel.ask(remove, |told| told.map(drop))?;
+        told.map_err(|failure| failed(self.process.pid, "remove", failure))
+    }
+
+    /// Sets sites in the kernel, sorted; gives those that cannot be, sorted.
+    fn set(&self, channel: &Channel, sites: &[site::Site]) -> Result<Vec<(u64, InsertReason)>> {
+        let mut refused = Vec::new();
+        for some in sites.chunks(BATCH) {
+            let mut failures = self.try_set(channel, some)?;
+            // What was unmapped and mapped anew still has an old site's name.
+            let (stale, other): (Vec<_>, Vec<_>) =
+                failures.into_iter().partition(|(_, status, _)| *status == Status::Exists as u64);
+            failures = other;
+            if !stale.is_empty() {
+                let again: Vec<site::Site> =
+                    stale.iter().filter_map(|(at, ..)| some.get(*at as usize).copied()).collect();
+                self.take_out(channel, &again.iter().map(|site| site.address).collect::<Vec<_>>())?;
+                let places: Vec<u64> = stale.iter().map(|(at, ..)| *at).collect();
+                let failed = self.try_set(channel, &again)?;
+                let place = |at: u64| places.get(at as usize).copied().unwrap_or(u64::MAX);
+                failures.extend(failed.into_iter().map(|(at, status, detail)| (place(at), status, detail)));
+            }
+            if failures.is_empty() {
+                continue;
+            }
+            let maps = read_maps(self.process.pid)?;
+            let mut code = Code::new(channel, self.number, self.mode);
+            for (at, status, _) in failures {
+                if let Some(site) = some.get(at as usize) {
+                    refused.push((site.address, reason(site.address, status, &maps, &mut code)));
+                }
+            }
+        }
+        refused.sort_unstable_by_key(|(address, _)| *address);
+        Ok(refused)
+    }
+
+    /// Gives for each that was not set its place, the status and the detail.
+    fn try_set(&self, channel: &Channel, sites: &[site::Site]) -> Result<Vec<(u64, u64, u64)>> {
+        if sites.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bytes: Vec<u8> = sites.iter().flat_map(site::Site::bytes).collect();
+        let told = channel.ask(Command::Insert { debuggee: self.number, sites: &bytes }, |told| {
+            told.map(|reply| match reply {
+                Reply::Insert { failures, .. } => from_words(failures),
+                _ => Vec::new(),
+            })
+        })?;
+        let words = told.map_err(|failure| failed(self.process.pid, "insert", failure))?;
+        Ok(words.as_chunks().0.iter().map(|[at, status, detail]| (*at, *status, *detail)).collect())
+    }
+
+    /// Sites of code that is not mapped any more are of no use.
+    pub(super) fn drop_unmapped(&mut self, channel: &Channel, maps: &[Mapping]) -> Result<()> {
+        let is_there = |address: u64| maps.iter().any(|map| map.execute && map.contains(Address(address)));
+        self.drop_sites(channel, self.sites.keys().copied().filter(|address| !is_there(*address)).collect())
+    }
+
+    /// Nor are those among `addresses` where another mapping took the place of one with breakpoints.
+    fn drop_stale(&mut self, channel: &Channel, addresses: &[u64]) -> Result<()> {
+        let there: Vec<u64> = addresses.iter().copied().filter(|address| self.sites.contains_key(address)).collect();
+        if there.is_empty() {
+            return Ok(());
+        }
+        let memory = ProcessMemory::open(self.process.pid)?;
+        let is_stale = |address: &u64| memory.read_array(*address) != Some(BREAKPOINT);
+        let stale: Vec<u64> = there.into_iter().filter(is_stale).collect();
+        self.drop_sites(channel, stale.clone())?;
+        self.take_out(channel, &stale)
+    }
+
+    /// Forgets sites; their breakpoints are inactive.
+    fn drop_sites(&mut self, channel: &Channel, gone: Vec<u64>) -> Result<()> {
+        let arrivals = if self.number == 0 { vec![0; gone.len()] } else { self.arrivals(channel, &gone)? };
+        for (address, arrivals) in gone.into_iter().zip(arrivals) {
+            let Site { ids, .. } = self.sites.remove(&address).unwrap_or_default();
+            for id in ids {
+                if let Some(Some(own)) = self.breakpoints.get_mut(id.0 as usize) {
+                    own.breakpoint = Breakpoint { active: false, ..own.after(arrivals) };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The breakpoints of a copy that `fork` made count from zero.
+    pub(super) fn begin_anew(&mut self, channel: &Channel) -> Result<()> {
+        let addresses: Vec<u64> = self.sites.keys().copied().collect();
+        let counts = self.counts(channel, &addresses)?;
+        for (site, count) in self.sites.values_mut().zip(counts) {
+            site.before = count.wrapping_neg();
+        }
+        for own in self.breakpoints.iter_mut().flatten() {
+            (own.since, own.breakpoint.hits, own.breakpoint.arrivals) = (0, 0, 0);
+        }
+        Ok(())
+    }
+
+    /// All that is known of breakpoints, before their memory goes.
+    pub(super) fn settle(&mut self, channel: &Channel) -> Result<()> {
+        self.drop_unmapped(channel, &[])
+    }
+}
+
+/// Why the kernel did not set a site.
+fn reason(address: u64, status: u64, maps: &[Mapping], code: &mut Code<'_>) -> InsertReason {
+    let Some(mapping) = maps.iter().find(|map| map.contains(Address(address))) else { return InsertReason::NotMapped };
+    if !mapping.execute {
+        return InsertReason::NotExecutable;
+    }
+    match Status::from_number(status) {
+        Some(Status::NoMemory | Status::Limit) => InsertReason::NoRoom,
+        Some(Status::Memory) => InsertReason::NotWritable,
+        _ => code.method(address).err().unwrap_or(InsertReason::Unsupported),
+    }
+}
+
+fn words(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}
+
+fn from_words(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+}

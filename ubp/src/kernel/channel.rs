@@ -1,0 +1,221 @@
+//! An open file of the module's device: commands are written to it, replies and events are read.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use wire::commands::{Command, Reply};
+use wire::events::{self, Event};
+use wire::{Failure, Sink, Split, split};
+
+use super::wake::Wake;
+use crate::{Error, Result};
+
+/// The module's device.
+const DEVICE: &str = "/dev/ntrace";
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
+
+/// An event, as it is kept until somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Told {
+    Held { time: u64, debuggee: u64, thread: u64, reason: u64, address: u64 },
+    Forked { debuggee: u64, process: u64, child: u64 },
+    Executed { debuggee: u64, before: u64 },
+    ThreadStarted { debuggee: u64, thread: u64 },
+    ThreadEnded { time: u64, debuggee: u64, thread: u64 },
+    Ended { time: u64, debuggee: u64, status: u64 },
+    Lost { count: u64 },
+}
+
+/// A channel.
+#[derive(Debug)]
+pub(super) struct Channel {
+    file: File,
+    wake: Wake,
+    state: RefCell<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What was read and is no message yet.
+    unread: Vec<u8>,
+    told: VecDeque<Told>,
+    /// The last command's.
+    tag: u64,
+}
+
+/// Bytes to be written.
+struct Buffer(Vec<u8>);
+
+impl Sink for Buffer {
+    type Error = Infallible;
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl Channel {
+    /// Opens one.
+    pub(super) fn open() -> Result<Channel> {
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
+        let file = file.map_err(|source| Error::File { path: DEVICE.into(), source })?;
+        let wake = Wake::new(file.as_fd())?;
+        Ok(Channel { file, wake, state: RefCell::default() })
+    }
+
+    /// Readable when there is an event, or a reply to what nobody waits for.
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// Has [`Channel::as_fd`] readable, or not, whatever can be read from the file.
+    pub(super) fn set_awake(&self, awake: bool) {
+        self.wake.set(awake);
+    }
+
+    /// Whether an event waits to be taken.
+    pub(super) fn has_told(&self) -> bool {
+        !self.state.borrow().told.is_empty()
+    }
+
+    /// Gives a command; its reply will be passed over. Answers the command's tag.
+    pub(super) fn post(&self, command: Command<'_>) -> Result<u64> {
+        let mut state = self.state.borrow_mut();
+        state.tag += 1;
+        let tag = state.tag;
+        let mut buffer = Buffer(Vec::new());
+        if command.encode(&mut buffer, tag, 0).is_err() {
+            return Err(broken(io::Error::from(ErrorKind::FileTooLarge)));
+        }
+        let mut rest = buffer.0.as_slice();
+        while !rest.is_empty() {
+            match (&self.file).write(rest) {
+                Ok(count) => rest = rest.get(count..).unwrap_or_default(),
+                // Too much is unread.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.block(libc::POLLIN | libc::POLLOUT)?;
+                    self.fill(&mut state)?;
+                    state.sort(0, |_| ())?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(broken(error)),
+            }
+        }
+        Ok(tag)
+    }
+
+    /// Gives a command, waits for its reply, and hands that to `look`.
+    pub(super) fn ask<R>(&self, command: Command<'_>, look: impl FnOnce(Result<Reply<'_>, Failure>) -> R) -> Result<R> {
+        let tag = self.post(command)?;
+        let mut look = Some(look);
+        let mut answer = None;
+        let mut state = self.state.borrow_mut();
+        loop {
+            state.sort(tag, |reply| answer = look.take().map(|look| look(reply)))?;
+            if let Some(answer) = answer {
+                self.wake.set(!state.told.is_empty());
+                return Ok(answer);
+            }
+            if !self.fill(&mut state)? {
+                self.block(libc::POLLIN)?;
+            }
+        }
+    }
+
+    /// The next event; waits for one where `block`.
+    pub(super) fn next(&self, block: bool) -> Result<Option<Told>> {
+        let mut state = self.state.borrow_mut();
+        loop {
+            if let Some(told) = state.told.pop_front() {
+                return Ok(Some(told));
+            }
+            if self.fill(&mut state)? {
+                state.sort(0, |_| ())?;
+            } else if block {
+                self.block(libc::POLLIN)?;
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads what there is; says whether there was something.
+    fn fill(&self, state: &mut State) -> Result<bool> {
+        let mut some = false;
+        loop {
+            let before = state.unread.len();
+            state.unread.resize(before + PIECE, 0);
+            let read = (&self.file).read(state.unread.get_mut(before..).unwrap_or_default());
+            state.unread.truncate(before + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(count) => {
+                    some |= count > 0;
+                    if count < PIECE {
+                        return Ok(some);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(some),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(broken(error)),
+            }
+        }
+    }
+
+    fn block(&self, events: libc::c_short) -> Result<()> {
+        let mut wanted = libc::pollfd { fd: self.file.as_raw_fd(), events, revents: 0 };
+        // SAFETY: one live structure.
+        if unsafe { libc::poll(&mut wanted, 1, -1) } >= 0 {
+            return Ok(());
+        }
+        match io::Error::last_os_error() {
+            error if error.kind() == ErrorKind::Interrupted => Ok(()),
+            error => Err(broken(error)),
+        }
+    }
+}
+
+impl State {
+    /// Sorts what was read: events are kept, the reply to the command with this tag is handed on, others are passed over.
+    fn sort(&mut self, tag: u64, mut look: impl FnMut(Result<Reply<'_>, Failure>)) -> Result<()> {
+        let wrong = |error: wire::Error| broken(io::Error::new(ErrorKind::InvalidData, format!("{error:?}")));
+        let mut rest = self.unread.as_slice();
+        while let Split::Message(message, behind) = split(rest).map_err(wrong)? {
+            rest = behind;
+            if message.header.code >= events::FIRST {
+                self.told.extend(told(&Event::parse(&message).map_err(wrong)?));
+            } else if message.header.tag == tag {
+                look(Reply::parse(&message).map_err(wrong)?);
+            }
+        }
+        let left = rest.len();
+        self.unread.drain(..self.unread.len() - left);
+        Ok(())
+    }
+}
+
+/// What is kept of an event. No breakpoint is set whose hits are recorded.
+fn told(event: &Event<'_>) -> Option<Told> {
+    Some(match *event {
+        Event::Held { time, debuggee, thread, reason, address } => {
+            Told::Held { time, debuggee, thread, reason, address }
+        }
+        Event::Forked { debuggee, process, child, .. } => Told::Forked { debuggee, process, child },
+        Event::Executed { debuggee, before, .. } => Told::Executed { debuggee, before },
+        Event::ThreadStarted { debuggee, thread, .. } => Told::ThreadStarted { debuggee, thread },
+        Event::ThreadEnded { time, debuggee, thread } => Told::ThreadEnded { time, debuggee, thread },
+        Event::Ended { time, debuggee, status } => Told::Ended { time, debuggee, status },
+        Event::Lost { count } => Told::Lost { count },
+        Event::Hit { .. } => return None,
+    })
+}
+
+fn broken(source: io::Error) -> Error {
+    Error::File { path: DEVICE.into(), source }
+}

@@ -1,0 +1,80 @@
+//! The program's code, for what the kernel does not tell of a site: how threads pass it, and why it cannot stand.
+
+use wire::commands::{Command, Reply};
+
+use super::channel::Channel;
+use crate::arch::{self, MARGIN, MAX_LEN, Mode};
+use crate::core::{Problem, prepare_near};
+use crate::{InsertReason, Method};
+
+/// Bytes that are read at once.
+const CHUNK: u64 = 64 << 10;
+
+/// Code that is read in the order of addresses.
+pub(super) struct Code<'a> {
+    channel: &'a Channel,
+    number: u64,
+    mode: Mode,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Code<'a> {
+    /// That of a process.
+    pub(super) fn new(channel: &'a Channel, number: u64, mode: Mode) -> Code<'a> {
+        Code { channel, number, mode, start: 0, bytes: Vec::new() }
+    }
+
+    /// How threads pass a site whose slot is near, or why it cannot stand.
+    pub(super) fn method(&mut self, site: u64) -> Result<Method, InsertReason> {
+        if !site.is_multiple_of(arch::ALIGNMENT) {
+            return Err(InsertReason::Misaligned);
+        }
+        self.look(site);
+        let (first, code) = self.window(site);
+        let offset = (site - first) as usize;
+        let bytes = code.get(offset..).filter(|bytes| !bytes.is_empty()).ok_or(InsertReason::NotMapped)?;
+        if let Some(refusal) = arch::refusal(code, offset, site) {
+            return Err(InsertReason::Refused(refusal));
+        }
+        let near = site & !(arch::PAGE - 1);
+        match prepare_near(bytes.get(..MAX_LEN).unwrap_or(bytes), site, near, self.mode) {
+            Ok((passing, _)) => Ok(Method::of(&passing)),
+            Err(Problem::NotAnInstruction(error)) => Err(InsertReason::NotAnInstruction(error)),
+            Err(Problem::Refused(refusal)) => Err(InsertReason::Refused(refusal)),
+        }
+    }
+
+    /// Sees to it that what decides of a site was read.
+    fn look(&mut self, site: u64) {
+        let (first, last) = (site.saturating_sub(MARGIN), site.saturating_add(MARGIN + MAX_LEN as u64));
+        let end = self.start + self.bytes.len() as u64;
+        // What was read short ends where the mapping does.
+        let is_short = (self.bytes.len() as u64) < CHUNK && site < end;
+        if self.start <= first && (last <= end || is_short) {
+            return;
+        }
+        self.start = first & !(arch::PAGE - 1);
+        self.bytes.clear();
+        // Before a mapping there is nothing to be looked at.
+        for start in [self.start, site & !(arch::PAGE - 1)] {
+            let read = Command::ReadMemory { debuggee: self.number, address: start, length: CHUNK };
+            let bytes = self.channel.ask(read, |told| match told {
+                Ok(Reply::ReadMemory { bytes }) => bytes.to_vec(),
+                _ => Vec::new(),
+            });
+            self.start = start;
+            self.bytes = bytes.unwrap_or_default();
+            if site < start + self.bytes.len() as u64 {
+                return;
+            }
+        }
+    }
+
+    /// Where what decides of a site begins, and its bytes.
+    fn window(&self, site: u64) -> (u64, &[u8]) {
+        let first = site.saturating_sub(MARGIN).max(self.start);
+        let code = self.bytes.get((first - self.start) as usize..).unwrap_or_default();
+        (first, code.get(..2 * MARGIN as usize + MAX_LEN).unwrap_or(code))
+    }
+}

@@ -1,0 +1,172 @@
+//! What the channel tells, and what the user is told of it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use wire::commands::Command;
+
+use super::channel::Told;
+use super::{Held, Kernel};
+use crate::{Error, Event, EventKind, Pid, Result, Signal, Tid};
+
+/// Why a thread is held (docs/ntrace.4, `held`).
+mod reason {
+    pub(super) const BREAKPOINT: u64 = 1;
+    pub(super) const ASKED: u64 = 3;
+    pub(super) const EXECUTED: u64 = 4;
+    pub(super) const BEGUN: u64 = 5;
+}
+
+impl Kernel {
+    pub(super) fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
+        self.channel.set_awake(false);
+        if let Some(pid) = self.told.take() {
+            self.forget(pid);
+        }
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                if matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_)) {
+                    self.told = Some(event.pid);
+                }
+                if !self.events.is_empty() || self.channel.has_told() {
+                    self.channel.set_awake(true);
+                }
+                return Ok(Some(event));
+            }
+            if self.debuggees.is_empty() {
+                return Ok(None);
+            }
+            match self.channel.next(block)? {
+                Some(told) => self.on_told(told)?,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Looks at an event; that the thread or process is gone meanwhile is no error.
+    pub(super) fn on_told(&mut self, told: Told) -> Result<()> {
+        let handled = match told {
+            Told::Held { time, debuggee, thread, reason, address } => {
+                self.on_held(debuggee, Tid(thread as i32), reason, address, Duration::from_nanos(time))
+            }
+            Told::Forked { debuggee, process, child } => self.on_forked(debuggee, Pid(process as i32), child),
+            Told::Executed { debuggee, before } => self.on_executed(debuggee, before),
+            Told::ThreadStarted { debuggee, thread } => {
+                self.on_thread_started(debuggee, Tid(thread as i32));
+                Ok(())
+            }
+            Told::ThreadEnded { time, debuggee, thread } => {
+                self.on_thread_ended(debuggee, Tid(thread as i32), Duration::from_nanos(time));
+                Ok(())
+            }
+            Told::Ended { time, debuggee, status } => self.on_ended(debuggee, status, Duration::from_nanos(time)),
+            Told::Lost { count } => Err(Error::Lost(count)),
+        };
+        match handled {
+            Err(Error::NoSuchProcess(_) | Error::NoSuchThread(_) | Error::NotHeld(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    fn on_held(&mut self, debuggee: u64, tid: Tid, why: u64, address: u64, time: Duration) -> Result<()> {
+        // One that was let go goes on by itself.
+        let Some(pid) = self.named(debuggee) else { return Ok(()) };
+        let process = &mut self.debuggee_mut(pid)?.process;
+        process.threads.insert(tid);
+        match why {
+            reason::BREAKPOINT => self.on_site(pid, tid, address, time),
+            reason::ASKED => {
+                self.hold(pid, tid, EventKind::Interrupted, time);
+                Ok(())
+            }
+            reason::EXECUTED => {
+                self.watch_loading(pid)?;
+                // One that ran in its parent's memory until now is told of first.
+                match self.born.remove(&tid) {
+                    Some(parent) => self.tell_forked(parent, pid, VecDeque::from([EventKind::Exec]), time),
+                    None => self.hold(pid, tid, EventKind::Exec, time),
+                }
+                Ok(())
+            }
+            reason::BEGUN => self.on_begun(pid, tid, time),
+            _ => {
+                self.hold_silently(pid, tid);
+                self.resume(tid)
+            }
+        }
+    }
+
+    /// A thread is about to execute its first instruction: a new one of its process, or a child's only one.
+    fn on_begun(&mut self, pid: Pid, tid: Tid, time: Duration) -> Result<()> {
+        if let Some(parent) = self.born.remove(&tid) {
+            self.tell_forked(parent, pid, VecDeque::new(), time);
+            return Ok(());
+        }
+        if self.options.threads {
+            self.hold(pid, tid, EventKind::ThreadStarted, time);
+            return Ok(());
+        }
+        self.hold_silently(pid, tid);
+        self.resume(tid)
+    }
+
+    /// Tells that a process made another, which is held and has so much to be told of itself. The kernel does not hold the one that made it.
+    fn tell_forked(&mut self, parent: Pid, child: Pid, pending: VecDeque<EventKind>, time: Duration) {
+        self.held.insert(child.leader(), Held { pid: child, pending });
+        *self.free.entry(parent.leader()).or_default() += 1;
+        self.emit(parent, parent.leader(), EventKind::Forked { child }, time);
+    }
+
+    fn on_thread_started(&mut self, debuggee: u64, tid: Tid) {
+        if let Some(debuggee) = self.named(debuggee).and_then(|pid| self.debuggees.get_mut(&pid)) {
+            debuggee.process.threads.insert(tid);
+        }
+    }
+
+    fn on_thread_ended(&mut self, debuggee: u64, tid: Tid, time: Duration) {
+        let Some(pid) = self.named(debuggee) else { return };
+        self.held.remove(&tid);
+        let debuggee = self.debuggees.get_mut(&pid);
+        let was_there = debuggee.is_some_and(|debuggee| debuggee.process.threads.remove(&tid));
+        if was_there && self.options.threads {
+            self.emit(pid, tid, EventKind::ThreadExited, time);
+        }
+    }
+
+    fn on_ended(&mut self, debuggee: u64, status: u64, time: Duration) -> Result<()> {
+        let Some(pid) = self.named(debuggee) else { return Ok(()) };
+        let Some(debuggee) = self.debuggees.remove(&pid) else { return Ok(()) };
+        self.nobody_is_held(pid);
+        if status == u64::MAX {
+            // It lives, and may not be traced.
+            return Ok(());
+        }
+        if debuggee.child {
+            let mut status = 0;
+            // SAFETY: the status is live; the process is our child, and nobody else waits for it.
+            while unsafe { libc::waitpid(pid.0, &mut status, libc::__WALL) } < 0 && interrupted() {}
+        }
+        self.ended.insert(pid, debuggee);
+        let status = status as libc::c_int;
+        let kind = if libc::WIFSIGNALED(status) {
+            EventKind::Killed(Signal(libc::WTERMSIG(status)))
+        } else {
+            EventKind::Exited(libc::WEXITSTATUS(status))
+        };
+        self.emit(pid, pid.leader(), kind, time);
+        Ok(())
+    }
+
+    /// Lets go of what was kept of a process that ended.
+    fn forget(&mut self, pid: Pid) {
+        if let Some(debuggee) = self.ended.remove(&pid) {
+            // Where it fails nothing was kept.
+            let _ = self.channel.post(Command::Detach { debuggee: debuggee.number });
+        }
+    }
+}
+
+/// Whether the last system call was interrupted.
+fn interrupted() -> bool {
+    std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+}

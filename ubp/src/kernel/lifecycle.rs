@@ -1,0 +1,169 @@
+//! Processes: started, taken hold of, born, executing other programs, let go.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::process::Command as Program;
+
+use wire::commands::{Command, Reply, option};
+
+use super::channel::Told;
+use super::{Debuggee, Held, Kernel, failed};
+use crate::arch::mode;
+use crate::process::{read_process, read_threads};
+use crate::{Error, Pid, Process, Result, Stdio, Tid, ptrace};
+
+impl Kernel {
+    pub(super) fn spawn(&mut self, program: Program) -> Result<Pid> {
+        // Until it is traced here it stands at its exec by ptrace.
+        let (pid, stdio) = ptrace::start(program, self.options.exit_kill)?;
+        let kill = if self.options.exit_kill { option::KILL } else { 0 };
+        match self.take_over(pid, kill) {
+            Ok(()) => {
+                let debuggee = self.debuggee_mut(pid)?;
+                (debuggee.stdio, debuggee.child) = (stdio, true);
+                Ok(pid)
+            }
+            Err(error) => {
+                self.debuggees.remove(&pid);
+                ptrace::end(pid);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes a program that stands at its exec from ptrace.
+    fn take_over(&mut self, pid: Pid, options: u64) -> Result<()> {
+        let tid = pid.leader();
+        self.take(read_process(pid)?, options)?;
+        let hold = Command::Hold { debuggee: self.debuggee(pid)?.number, thread: tid.0 as u64 };
+        let told = self.channel.ask(hold, |told| told.map(drop))?;
+        told.map_err(|failure| failed(pid, "hold", failure))?;
+        ptrace::release(tid)?;
+        let number = self.debuggee(pid)?.number;
+        loop {
+            match self.channel.next(true)? {
+                Some(Told::Held { debuggee, thread, .. }) if (debuggee, thread) == (number, tid.0 as u64) => break,
+                Some(Told::Ended { debuggee, .. }) if debuggee == number => return Err(Error::NoSuchProcess(pid)),
+                Some(told) => self.on_told(told)?,
+                None => {}
+            }
+        }
+        self.hold_silently(pid, tid);
+        self.watch_loading(pid)
+    }
+
+    pub(super) fn attach(&mut self, pid: Pid) -> Result<Pid> {
+        let process = read_process(pid)?;
+        if self.debuggees.contains_key(&pid) {
+            return Err(Error::AlreadyTraced { pid, tracer: Pid(std::process::id() as i32) });
+        }
+        let threads = read_threads(pid)?;
+        if !threads.contains(&pid.leader()) {
+            return Err(Error::NoSuchProcess(pid));
+        }
+        self.take(process, 0)?;
+        match self.watch_loader(pid) {
+            // Without room for storage nothing can be inserted either, and that will tell.
+            Ok(()) | Err(Error::NoRoom { .. }) => Ok(pid),
+            Err(error) => {
+                self.detach(pid)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Begins to trace a process.
+    fn take(&mut self, mut process: Process, options: u64) -> Result<()> {
+        let pid = process.pid;
+        let children = if self.options.follow_forks { option::CHILDREN | option::HOLD_NEW } else { 0 };
+        let threads = if self.options.threads { option::HOLD_NEW } else { 0 };
+        let options = options | children | threads | option::HOLD_EXECUTED | option::KEEP;
+        let told = self.channel.ask(Command::Attach { process: pid.0 as u64, options }, |told| {
+            told.map(|reply| match reply {
+                Reply::Attach { debuggee } => debuggee,
+                _ => 0,
+            })
+        })?;
+        let number = told.map_err(|failure| failed(pid, "attach", failure))?;
+        process.threads = read_threads(pid)?;
+        self.add(process, number);
+        Ok(())
+    }
+
+    fn add(&mut self, process: Process, number: u64) {
+        let debuggee = Debuggee {
+            number,
+            mode: mode(process.arch),
+            sites: Default::default(),
+            breakpoints: Vec::new(),
+            loader: Default::default(),
+            stdio: Stdio::default(),
+            child: false,
+            process,
+        };
+        self.debuggees.insert(debuggee.process.pid, debuggee);
+    }
+
+    pub(super) fn detach(&mut self, pid: Pid) -> Result<()> {
+        let debuggee = self.debuggees.remove(&pid).ok_or(Error::NoSuchProcess(pid))?;
+        self.nobody_is_held(pid);
+        self.events.retain(|event| event.pid != pid);
+        let told = self.channel.ask(Command::Detach { debuggee: debuggee.number }, |told| told.map(drop))?;
+        match told.map_err(|failure| failed(pid, "detach", failure)) {
+            Err(Error::NoSuchProcess(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// A process made another, which will be held before it runs.
+    pub(super) fn on_forked(&mut self, debuggee: u64, child: Pid, number: u64) -> Result<()> {
+        let Some(parent) = self.named(debuggee) else { return Ok(()) };
+        if number == 0 || number == debuggee {
+            return Ok(());
+        }
+        let old = self.debuggee(parent)?;
+        let threads = BTreeSet::from([child.leader()]);
+        let process = Process { pid: child, threads, ..old.process.clone() };
+        let (loader, sites, breakpoints) = (old.loader.clone(), old.sites.clone(), old.breakpoints.clone());
+        self.add(process, number);
+        let Kernel { channel, debuggees, .. } = self;
+        if let Some(copy) = debuggees.get_mut(&child) {
+            (copy.loader, copy.sites, copy.breakpoints) = (loader, sites, breakpoints);
+            copy.begin_anew(channel)?;
+        }
+        self.born.insert(child.leader(), parent);
+        Ok(())
+    }
+
+    /// A process runs another program; its thread will be held before the first instruction.
+    pub(super) fn on_executed(&mut self, debuggee: u64, before: u64) -> Result<()> {
+        let Some(pid) = self.named(debuggee) else { return Ok(()) };
+        self.nobody_is_held(pid);
+        let mut process = read_process(pid)?;
+        process.threads = BTreeSet::from([pid.leader()]);
+        let Kernel { channel, debuggees, .. } = self;
+        let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(()) };
+        // What its breakpoints counted lies in the memory before, if that was its own.
+        let number = std::mem::replace(&mut debuggee.number, before);
+        let settled = debuggee.settle(channel);
+        debuggee.number = number;
+        settled?;
+        if before != 0 {
+            channel.post(Command::Detach { debuggee: before })?;
+        }
+        debuggee.mode = mode(process.arch);
+        debuggee.process = process;
+        Ok(())
+    }
+
+    /// No thread of a process is held any more, and none will be told of as such.
+    pub(super) fn nobody_is_held(&mut self, pid: Pid) {
+        self.held.retain(|_, held| held.pid != pid);
+        self.free.remove(&pid.leader());
+        self.events.retain(|event| event.pid != pid || !event.is_held());
+    }
+
+    /// Notes that a thread is held of which nothing is told.
+    pub(super) fn hold_silently(&mut self, pid: Pid, tid: Tid) {
+        self.held.insert(tid, Held { pid, pending: VecDeque::new() });
+    }
+}

@@ -1,0 +1,76 @@
+//! The dynamic loader: libraries are reported before any of their code runs.
+//!
+//! From exec to the program's entry point a site stands behind the loader's system call of `mmap`, afterwards on the function that it
+//! calls for debuggers whenever its list of libraries changes.
+
+use super::arch;
+use super::site::Internal;
+use super::{Debuggee, Kernel};
+use crate::loader::Loader;
+use crate::process::read_maps;
+use crate::{Mapping, Pid, Result};
+
+impl Kernel {
+    /// A new program stands at its first instruction.
+    pub(super) fn watch_loading(&mut self, pid: Pid) -> Result<()> {
+        let maps = read_maps(pid)?;
+        let debuggee = self.debuggee_mut(pid)?;
+        debuggee.loader = Loader::new(&maps);
+        let auxv = &debuggee.process.auxv;
+        let (Some(base), Some(entry)) = (auxv.base(), auxv.entry()) else { return Ok(()) };
+        let mut wanted = vec![(entry.0, Internal::Entry)];
+        let first = maps.iter().find(|map| map.contains(base)).map_or(0, |map| map.inode);
+        for code in maps.iter().filter(|map| map.execute && map.inode == first && first != 0) {
+            wanted.extend(self.behind_mmap(pid, code)?.into_iter().map(|address| (address, Internal::Mapped)));
+        }
+        wanted.sort_unstable_by_key(|(address, _)| *address);
+        self.insert_internal(pid, &wanted)
+    }
+
+    /// Where the loader's system calls of `mmap` in a mapping return to.
+    fn behind_mmap(&self, pid: Pid, code: &Mapping) -> Result<Vec<u64>> {
+        let mut bytes = vec![0; (code.end - code.start) as usize];
+        let there = self.read_memory(pid, code.start, &mut bytes)?;
+        let found = arch::behind_mmap(bytes.get(..there).unwrap_or_default());
+        Ok(found.map(|offset| code.start.0 + offset).collect())
+    }
+
+    /// A process that runs already.
+    pub(super) fn watch_loader(&mut self, pid: Pid) -> Result<()> {
+        let mut loader = Loader::new(&read_maps(pid)?);
+        let function = loader.find(&self.debuggee(pid)?.process, &|at, width| self.read_word(pid, at, width));
+        self.debuggee_mut(pid)?.loader = loader;
+        function.map_or(Ok(()), |function| self.insert_internal(pid, &[(function, Internal::Loader)]))
+    }
+
+    /// The program is about to begin: what it asks for is loaded.
+    pub(super) fn on_entry(&mut self, pid: Pid) -> Result<()> {
+        let until_now = |(address, site): (&u64, &super::Site)| {
+            matches!(site.internal, Some(Internal::Entry | Internal::Mapped)).then_some(*address)
+        };
+        let addresses: Vec<u64> = self.debuggee(pid)?.sites.iter().filter_map(until_now).collect();
+        self.remove_internal(pid, &addresses)?;
+        self.watch_loader(pid)
+    }
+
+    /// The loader may have mapped code.
+    pub(super) fn on_mapped(&mut self, pid: Pid) -> Result<bool> {
+        let maps = read_maps(pid)?;
+        Ok(self.debuggee_mut(pid)?.loader.changed(&maps))
+    }
+
+    /// The loader's list of libraries is about to change, or has.
+    pub(super) fn on_loader(&mut self, pid: Pid) -> Result<bool> {
+        let Debuggee { process, loader, .. } = self.debuggee(pid)?;
+        if !loader.is_consistent(process, &|at, width| self.read_word(pid, at, width)) {
+            return Ok(false);
+        }
+        let maps = read_maps(pid)?;
+        let Kernel { channel, debuggees, .. } = self;
+        let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(false) };
+        if !debuggee.loader.changed(&maps) {
+            return Ok(false);
+        }
+        debuggee.drop_unmapped(channel, &maps).map(|()| true)
+    }
+}

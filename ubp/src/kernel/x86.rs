@@ -1,0 +1,86 @@
+//! x86-64 and i386: registers as the channel has them, and how the loader maps code.
+
+use libc::user_regs_struct;
+
+use crate::arch::{Reg, USER32_CS, get, set};
+
+/// Words of `struct user_regs_struct`.
+const WORDS: usize = size_of::<user_regs_struct>() / 8;
+/// 32-bit words of the kernel's `struct user_regs_struct32` (arch/x86/include/asm/user32.h).
+const NARROW_WORDS: usize = 17;
+
+/// Registers as `registers` gives them; nothing where they are of no program that runs here.
+pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
+    // SAFETY: all-zero bytes are a valid value of this plain C struct.
+    let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
+    if let (words, []) = bytes.as_chunks::<8>()
+        && words.len() == WORDS
+    {
+        let to = (&raw mut raw).cast::<u8>();
+        // SAFETY: the structure consists of words, and there are as many.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        return Some(raw);
+    }
+    let (words, []) = bytes.as_chunks::<4>() else { return None };
+    let words: [u32; NARROW_WORDS] =
+        words.iter().map(|word| u32::from_ne_bytes(*word)).collect::<Vec<_>>().try_into().ok()?;
+    let [bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss] = words.map(u64::from);
+    (raw.rbx, raw.rcx, raw.rdx, raw.rsi, raw.rdi, raw.rbp, raw.rax) = (bx, cx, dx, si, di, bp, ax);
+    (raw.ds, raw.es, raw.fs, raw.gs, raw.orig_rax) = (ds, es, fs, gs, orig_ax);
+    (raw.rip, raw.cs, raw.eflags, raw.rsp, raw.ss) = (ip, cs, flags, sp, ss);
+    Some(raw)
+}
+
+/// Registers as `set_registers` takes them; nothing where they are a 32-bit program's, which it does not take.
+pub(super) fn bytes(raw: &user_regs_struct) -> Option<Vec<u8>> {
+    let from = (&raw const *raw).cast::<u8>();
+    // SAFETY: the structure consists of words and has no padding.
+    let bytes = unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) };
+    (raw.cs != USER32_CS).then(|| bytes.to_vec())
+}
+
+/// Which word of what `registers` gives a register is.
+pub(super) fn word(register: Reg) -> Option<u16> {
+    // SAFETY: all-zero bytes are a valid value of this plain C struct.
+    let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
+    let mark = u64::MAX;
+    if !set(&mut raw, register, mark) || get(&raw, register) != Some(mark) {
+        return None;
+    }
+    let (words, _) = bytes(&raw)?
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|word| u64::from_ne_bytes(*word))
+        .fold((None, 0u16), |(found, number), word| (if word == mark { Some(number) } else { found }, number + 1));
+    words
+}
+
+/// How far behind the beginning of `code`, which is the loader's, its system calls of `mmap` return to.
+pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
+    /// mov $9,%eax; syscall
+    const CALL: [u8; 7] = [0xb8, 9, 0, 0, 0, 0x0f, 5];
+    code.windows(CALL.len()).enumerate().filter(|(_, bytes)| *bytes == CALL).map(|(at, _)| (at + CALL.len()) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_general_register_is_a_word_of_its_own() {
+        let words: Vec<u16> = (0..16).filter_map(|number| word(Reg::gpr(number))).collect();
+        assert_eq!(words, [10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0]);
+        assert_eq!((word(Reg::RIP), word(Reg::FLAGS), word(Reg::vector(0))), (Some(16), Some(18), None));
+    }
+
+    #[test]
+    fn registers_of_a_32_bit_program_have_their_places() {
+        let mut bytes = Vec::new();
+        for number in 1..=NARROW_WORDS as u32 {
+            bytes.extend(number.to_ne_bytes());
+        }
+        let raw = registers(&bytes).unwrap();
+        assert_eq!((raw.rbx, raw.rax, raw.orig_rax, raw.rip, raw.eflags, raw.rsp, raw.ss), (1, 7, 12, 13, 15, 16, 17));
+    }
+}

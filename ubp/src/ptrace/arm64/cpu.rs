@@ -1,0 +1,15 @@
+//! What the processor is.
+
+/// Whether pages can be guarded (`HWCAP2_BTI`, arch/arm64/include/uapi/asm/hwcap.h).
+pub(super) fn landing_pads() -> bool {
+    const BTI: u64 = 1 << 17;
+    // SAFETY: getauxval takes a number.
+    (unsafe { libc::getauxval(libc::AT_HWCAP2) }) & BTI != 0
+}
+
+/// Whether threads can have guarded control stacks (`HWCAP_GCS`, arch/arm64/include/uapi/asm/hwcap.h).
+pub(super) fn control_stacks() -> bool {
+    const GCS: u64 = 1 << 32;
+    // SAFETY: getauxval takes a number.
+    (unsafe { libc::getauxval(libc::AT_HWCAP) }) & GCS != 0
+}

@@ -1,0 +1,80 @@
+//! System calls: how a thread makes one, and which one it is in.
+
+use libc::user_regs_struct;
+
+use super::registers::BTYPE;
+use crate::Arch;
+use crate::arch::BREAKPOINT;
+use crate::memory::ProcessMemory;
+use crate::ptrace::gate::Calls;
+
+/// `svc #0`
+pub(super) const SVC: [u8; 4] = 0xd400_0001_u32.to_le_bytes();
+/// Bytes of what enters the kernel.
+pub(in crate::ptrace) const ENTERS: u64 = SVC.len() as u64;
+/// Whether a stop at a system call shows something else in a register: x7 says whether it is the beginning or the end, and
+/// takes nothing (arch/arm64/kernel/ptrace.c, `report_syscall`).
+pub(in crate::ptrace) const CALLS_HIDE_REGISTERS: bool = true;
+
+/// Numbers of system calls (asm-generic/unistd.h).
+const RT_SIGRETURN: u64 = 139;
+const MUNMAP: u64 = 215;
+const CLONE: u64 = 220;
+const MMAP: u64 = 222;
+const MPROTECT: u64 = 226;
+const PKEY_MPROTECT: u64 = 288;
+const CLONE3: u64 = 435;
+
+/// What goes into an arena's header: code that enters the kernel, and a breakpoint instruction behind it.
+pub(in crate::ptrace) fn gate(_: Arch) -> [u8; 8] {
+    let ([a, b, c, d], [e, f, g, h]) = (SVC, BREAKPOINT);
+    [a, b, c, d, e, f, g, h]
+}
+
+pub(in crate::ptrace) fn calls(_: Arch) -> Calls {
+    Calls { mmap: MMAP, munmap: MUNMAP }
+}
+
+/// Makes a thread with these registers make a system call at `gate`.
+pub(in crate::ptrace) fn to_call(
+    registers: &mut user_regs_struct,
+    _: Arch,
+    gate: u64,
+    number: u64,
+    arguments: [u64; 6],
+) {
+    registers.pc = gate;
+    registers.pstate &= !BTYPE;
+    registers.regs[8] = number;
+    for (place, value) in registers.regs.iter_mut().zip(arguments) {
+        *place = value;
+    }
+}
+
+/// What a system call answered.
+pub(in crate::ptrace) fn result(registers: &user_regs_struct) -> i64 {
+    registers.regs[0] as i64
+}
+
+/// Whether a thread at the beginning of a system call returns from a signal handler.
+pub(in crate::ptrace) fn is_return(registers: &user_regs_struct) -> bool {
+    registers.regs[8] == RT_SIGRETURN
+}
+
+/// Whether a system call that just ended mapped code.
+pub(in crate::ptrace) fn maps_code(registers: &user_regs_struct) -> bool {
+    let failed = (-4095..0).contains(&result(registers));
+    let maps = matches!(registers.regs[8], MMAP | MPROTECT | PKEY_MPROTECT);
+    maps && !failed && registers.regs[2] & libc::PROT_EXEC as u64 != 0
+}
+
+/// Whether the call that a thread is in makes a process that shares its memory.
+pub(in crate::ptrace) fn shares_memory(registers: &user_regs_struct, memory: &ProcessMemory) -> bool {
+    let flags = match registers.regs[8] {
+        CLONE => registers.regs[0],
+        // The first word of its structure.
+        CLONE3 => memory.read_word(registers.regs[0], 8).unwrap_or(0),
+        _ => 0,
+    };
+    flags & libc::CLONE_VM as u64 != 0
+}

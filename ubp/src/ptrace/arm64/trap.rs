@@ -1,0 +1,37 @@
+//! What the traps of the processor look like.
+
+use libc::user_regs_struct;
+
+use super::control_stack;
+use crate::Tid;
+use crate::memory::ProcessMemory;
+use crate::ptrace::sys::SigInfo;
+
+/// `si_code` of `brk` (asm-generic/siginfo.h).
+const TRAP_BRKPT: i32 = 1;
+
+/// Whether a `SIGTRAP` comes from a breakpoint instruction.
+pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
+    info.code() == TRAP_BRKPT
+}
+
+/// Whether the program itself has its thread single-stepped, which it cannot.
+pub(in crate::ptrace) fn traces(_: &user_regs_struct) -> bool {
+    false
+}
+
+/// A call that faults leaves nothing in memory.
+pub(in crate::ptrace) fn correct_faulted_call(_: Tid, _: &user_regs_struct, _: u64, _: u64, _: u8) {}
+
+/// Puts the address `next` in place of the return address that a call in the slot at `slot` left.
+pub(in crate::ptrace) fn correct_return_address(
+    tid: Tid,
+    registers: &mut user_regs_struct,
+    memory: &ProcessMemory,
+    slot: u64,
+    next: u64,
+    _: u8,
+) {
+    registers.regs[30] = next;
+    control_stack::correct(tid, memory, slot, next);
+}

@@ -1,0 +1,21 @@
+//! What the processor is.
+
+use std::sync::OnceLock;
+
+/// Bits of a linear address: 57 where five-level paging is in use, which the kernel says by `la57` in its flags.
+pub(super) fn linear_address_bits() -> u32 {
+    static BITS: OnceLock<u32> = OnceLock::new();
+    *BITS.get_or_init(|| if has_flag("la57") { 57 } else { 48 })
+}
+
+/// Whether threads can have shadow stacks.
+pub(super) fn shadow_stacks() -> bool {
+    static HAVE: OnceLock<bool> = OnceLock::new();
+    *HAVE.get_or_init(|| has_flag("user_shstk"))
+}
+
+fn has_flag(flag: &str) -> bool {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("flags"));
+    line.is_some_and(|line| line.split_whitespace().any(|word| word == flag))
+}

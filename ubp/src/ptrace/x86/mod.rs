@@ -1,0 +1,27 @@
+//! x86-64 and i386.
+
+mod call;
+mod cpu;
+mod emulation;
+mod function;
+mod guarded;
+mod place;
+mod registers;
+mod restart;
+mod shadow_stack;
+mod syscalls;
+mod text;
+mod trap;
+
+pub(super) use self::call::Call;
+pub(super) use self::emulation::Emulated;
+pub(super) use self::function::{Function, Unseen};
+pub(super) use self::guarded::{GUARDED, guarded};
+pub(super) use self::place::{FAR, GROUP, PAGE, end, reaches};
+pub(super) use self::registers::{pc, read, set_pc, write};
+pub(super) use self::restart::{DECIDED_IN_PLACE, asks_for_restart, frame_pc, restart, returned_eintr};
+pub(super) use self::syscalls::{
+    CALLS_HIDE_REGISTERS, ENTERS, calls, gate, is_return, maps_code, result, shares_memory, to_call,
+};
+pub(super) use self::text::GRANULE;
+pub(super) use self::trap::{correct_faulted_call, correct_return_address, is_breakpoint, traces};

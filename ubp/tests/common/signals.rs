@@ -1,0 +1,50 @@
+//! Cases of signals.c.
+
+use ubp::{Address, EventKind, Options, Session, Spec};
+
+use super::*;
+
+/// Runs one case of signals.c undisturbed and with sites, with and without signal events; all must agree.
+pub fn case(name: &str, functions: &[&str]) {
+    let program = build("signals", &[]);
+    let plain = undisturbed(&program, &[name]);
+    for events in [false, true] {
+        let mut options = Options::default();
+        options.signals = events;
+        let mut session = Session::with_options(options).unwrap();
+        let pid = session.spawn(piped(&program, &[name])).unwrap();
+        let base = load_address(&session, pid);
+        let sites = functions.iter().chain(machine::HANDLERS).flat_map(|function| instructions(&program, function));
+        let specs: Vec<Spec> = sites.map(|at| Spec::count(Address(base + at))).collect();
+        for answer in session.insert(pid, &specs).unwrap() {
+            answer.unwrap();
+        }
+        session.resume(pid.leader()).unwrap();
+        let first = instructions(&program, "blocked_read")[0] + base;
+        let mut read = Vec::new();
+        let range = base..base + 0x100000;
+        let outcome = run(&mut session, pid, |session, event| {
+            if let EventKind::Exited(_) = event.kind
+                && event.pid == pid
+            {
+                // Up to the system call, which is one execution however often it is restarted.
+                let of_read = session.breakpoints(pid).filter(|b| (first..first + 16).contains(&b.address().0));
+                read = of_read.map(|b| b.hits()).take_while(|hits| *hits > 0).collect();
+            }
+            if let EventKind::Signal(_) = event.kind {
+                assert!(events);
+                // Slots lie outside of everything that is mapped as far as anybody is told.
+                let pc = session.registers(event.tid).unwrap().pc();
+                let maps = session.process(event.pid).unwrap().maps().unwrap();
+                assert!(range.contains(&pc.0) || maps.iter().any(|map| map.contains(pc)), "pc {pc} in a slot");
+            }
+        });
+        assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout), "signal events: {events}");
+        if let Some(calls) = read.first() {
+            let before_call = read.iter().take(4);
+            assert!(before_call.clone().all(|hits| hits == calls), "{read:?}");
+        }
+        let exit = outcome.exits.iter().find(|exit| exit.0 == pid).map(|exit| exit.1.clone());
+        assert_eq!(exit, Some(EventKind::Exited(plain.status.code().unwrap())));
+    }
+}
