@@ -28,8 +28,8 @@ pub enum Problem {
     Version(u64),
     /// Header flags that this reader does not know.
     Flags(u64),
-    /// A vendor that is neither Intel (0) nor AMD (1).
-    Vendor(u64),
+    /// A processor that this reader does not know.
+    Machine(u64),
     /// An unknown record that may not be skipped.
     Record(u8),
     /// A record of more bytes than are allowed.
@@ -97,7 +97,7 @@ impl fmt::Display for Problem {
                 write!(f, "format version {version}; this reader knows version {}", crate::format::VERSION)
             }
             Problem::Flags(flags) => write!(f, "unknown header flags {flags:#x}"),
-            Problem::Vendor(vendor) => write!(f, "unknown vendor {vendor}"),
+            Problem::Machine(machine) => write!(f, "unknown processor {machine}"),
             Problem::Record(kind) => write!(f, "unknown record {kind:#04x}"),
             Problem::LongRecord(length) => write!(f, "a record of {length} bytes"),
             Problem::ShortRecord => write!(f, "the record ends within a field"),

@@ -18,6 +18,13 @@ pub(crate) const MOST_SUCCESSORS: usize = 64;
 /// The most threads that may be alive at once.
 pub(crate) const MOST_THREADS: usize = 1 << 16;
 
+/// Processors: x86 by their vendor, others as an ELF header has them (`e_machine`).
+pub(crate) mod machine {
+    pub(crate) const INTEL: u64 = 0;
+    pub(crate) const AMD: u64 = 1;
+    pub(crate) const AARCH64: u64 = 183;
+}
+
 /// Kinds of records. Unknown ones from [`kind::OPTIONAL`] on may be skipped.
 pub(crate) mod kind {
     pub(crate) const FLOW: u8 = 1;

@@ -5,14 +5,34 @@ use insn::x86::{Bits, MAX_LEN, Vendor};
 /// What is said of the whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whose processor it was recorded on.
-    pub vendor: Vendor,
+    /// The processor that it was recorded on.
+    pub machine: Machine,
     /// Whether every step has registers.
     pub registers: bool,
 }
 
+/// What kind of processor it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// x86, of this vendor.
+    X86(Vendor),
+    /// AArch64.
+    Arm64,
+}
+
+impl Machine {
+    /// The names of its registers, by their place in [`Registers`].
+    pub fn register_names(self) -> &'static [&'static str] {
+        match self {
+            Machine::X86(_) => &X86_NAMES,
+            Machine::Arm64 => &ARM64_NAMES,
+        }
+    }
+}
+
 /// One thing after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are steps")]
 #[non_exhaustive]
 pub enum Item {
     /// An instruction was executed.
@@ -47,8 +67,8 @@ pub struct Step {
 pub enum Next {
     /// It was found there.
     At(u64),
-    /// It ran two instructions at once (`mov ss`; what the kernel emulates): the other one is the next step, and stands there
-    /// by the decoder's word, not the processor's.
+    /// It ran several instructions at once (`mov ss`; what the kernel emulates; from a load-exclusive to its store): the other one is
+    /// the next step, and stands there by the decoder's word, not the processor's.
     Unseen(u64),
     /// The instruction was not completed: it faulted, or the thread or its program ended in it.
     Unfinished,
@@ -81,18 +101,28 @@ impl std::fmt::Debug for Code {
     }
 }
 
-/// Names of [`Registers`], by their place.
-pub const REGISTER_NAMES: [&str; REGISTERS] = [
+const X86_NAMES: [&str; 19] = [
     "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
     "rflags", "fs_base", "gs_base",
 ];
+const ARM64_NAMES: [&str; REGISTERS] = [
+    "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
+    "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp", "pstate",
+];
 
-/// How many registers are recorded.
-pub const REGISTERS: usize = 19;
+/// So many registers are recorded at most.
+pub const REGISTERS: usize = 33;
 
-/// General registers in the processor's numbering, flags, and the bases of fs and gs: see [`REGISTER_NAMES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+/// General registers in the processor's numbering, flags, and of x86 the bases of fs and gs: see [`Machine::register_names`]. Those that
+/// the machine does not have are 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Registers(pub [u64; REGISTERS]);
+
+impl Default for Registers {
+    fn default() -> Registers {
+        Registers([0; REGISTERS])
+    }
+}
 
 /// Something that happened to a thread and is no instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

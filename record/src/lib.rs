@@ -4,11 +4,11 @@
 //! [`Recorder`] makes one of a running program. docs/recording.md tells the format byte by byte.
 //!
 //! ```
-//! use record::{Event, EventKind, Header, Item, Next, Step, Code, Writer, read};
+//! use record::{Event, EventKind, Header, Item, Machine, Next, Step, Code, Writer, read};
 //! use insn::x86::{Bits, Vendor};
 //!
 //! let mut trace = Vec::new();
-//! let mut writer = Writer::new(&mut trace, Header { vendor: Vendor::Amd, registers: false })?;
+//! let mut writer = Writer::new(&mut trace, Header { machine: Machine::X86(Vendor::Amd), registers: false })?;
 //! let (tid, pid) = (7, 7);
 //! writer.event(&Event { tid, pid, kind: EventKind::Started { by: 0 } })?;
 //! writer.event(&Event { tid, pid, kind: EventKind::Bits(Some(Bits::B64)) })?;
@@ -39,8 +39,9 @@ mod flow;
 mod format;
 mod item;
 mod memory;
+mod options;
 mod reader;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod recorder;
 mod registers;
 mod varint;
@@ -48,8 +49,9 @@ mod writer;
 
 pub use check::{Checker, Mismatch, Wrong};
 pub use error::{Error, Problem, Result};
-pub use item::{Code, Event, EventKind, Header, Item, Mapping, Next, REGISTER_NAMES, REGISTERS, Registers, Step};
+pub use item::{Code, Event, EventKind, Header, Item, Machine, Mapping, Next, REGISTERS, Registers, Step};
+pub use options::{Ended, Options, Threads};
 pub use reader::{Reader, read};
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use recorder::{Ended, Options, RecordError, Recorder, Threads};
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use recorder::{RecordError, Recorder};
 pub use writer::Writer;

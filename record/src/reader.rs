@@ -103,7 +103,7 @@ impl<R: Read> Reader<R> {
             if let Some(segment) = &mut self.flow {
                 let thread = self.threads.get_mut(&segment.tid).ok_or(Problem::Thread(segment.tid))?;
                 let memory = &self.processes.entry(thread.pid).or_default().memory;
-                match segment.step(thread, memory, &self.record, self.header.registers)? {
+                match segment.step(thread, memory, &self.record, self.header)? {
                     Some(step) => {
                         self.steps += 1;
                         return Ok(Some(Item::Step(step)));

@@ -7,9 +7,9 @@ use insn::x86::{Bits, Vendor};
 
 use crate::flow::{Flow, Id};
 use crate::format::{
-    self, FLAG_REGISTERS, MAGIC, MOST_CODE, MOST_RUN, MOST_SUCCESSORS, RUN_GOES_ON, VERSION, action, kind,
+    self, FLAG_REGISTERS, MAGIC, MOST_CODE, MOST_RUN, MOST_SUCCESSORS, RUN_GOES_ON, VERSION, action, kind, machine,
 };
-use crate::item::{Code, Event, EventKind, Header, Item, Mapping, Next, Registers, Step};
+use crate::item::{Code, Event, EventKind, Header, Item, Machine, Mapping, Next, Registers, Step};
 use crate::memory::Memory;
 use crate::varint;
 
@@ -66,7 +66,12 @@ impl<W: Write> Writer<W> {
         let mut start = MAGIC.to_vec();
         varint::put(&mut start, VERSION);
         varint::put(&mut start, if header.registers { FLAG_REGISTERS } else { 0 });
-        varint::put(&mut start, u64::from(header.vendor == Vendor::Amd));
+        let machine = match header.machine {
+            Machine::X86(Vendor::Intel) => machine::INTEL,
+            Machine::X86(Vendor::Amd) => machine::AMD,
+            Machine::Arm64 => machine::AARCH64,
+        };
+        varint::put(&mut start, machine);
         writer.put(&start)?;
         Ok(writer)
     }
@@ -160,7 +165,7 @@ impl<W: Write> Writer<W> {
         };
         if self.header.registers {
             let registers = step.registers.unwrap_or_default();
-            thread.registers.write_changes(&registers, &mut open.registers);
+            thread.registers.write_changes(self.header.machine, &registers, &mut open.registers);
         }
         match step.next {
             Next::At(next) => open.go(&mut thread.flow, next).map_err(invalid),

@@ -6,7 +6,7 @@ mod common;
 
 use common::{check, items};
 use insn::x86::{Bits, Vendor};
-use record::{Checker, Code, Event, EventKind, Header, Item, Next, Step, Wrong};
+use record::{Checker, Code, Event, EventKind, Header, Item, Machine, Next, Step, Wrong};
 
 const TRACES: [(&str, &[u8]); 3] = [
     ("x86-64", include_bytes!("data/x86-64.ntrace")),
@@ -53,7 +53,11 @@ fn the_recorded_traces_hold_what_is_hard_to_record() {
 
 /// What a checker says of one step of 64-bit code at 0x1000.
 fn wrong(code: &[u8], next: Next, call: Option<u64>) -> Option<Wrong> {
-    let mut checker = Checker::new(Header { vendor: Vendor::Amd, registers: false });
+    wrong_on(Machine::X86(Vendor::Amd), code, next, call)
+}
+
+fn wrong_on(machine: Machine, code: &[u8], next: Next, call: Option<u64>) -> Option<Wrong> {
+    let mut checker = Checker::new(Header { machine, registers: false });
     let event = |kind| Item::Event(Event { tid: 1, pid: 1, kind });
     checker.item(&event(EventKind::Started { by: 0 }));
     if let Some(number) = call {
@@ -117,7 +121,7 @@ fn a_thread_that_moves_without_a_reason_is_found() {
         (Some(EventKind::Signal { number: 10, fault: false }), false),
         (Some(EventKind::Syscall(1)), true),
     ] {
-        let mut checker = Checker::new(Header { vendor: Vendor::Amd, registers: false });
+        let mut checker = Checker::new(Header { machine: Machine::X86(Vendor::Amd), registers: false });
         assert_eq!(checker.item(&nop(0x1000)), None);
         if let Some(kind) = event {
             checker.item(&Item::Event(Event { tid: 1, pid: 1, kind }));
@@ -125,4 +129,62 @@ fn a_thread_that_moves_without_a_reason_is_found() {
         assert_eq!(checker.item(&nop(0x2000)).map(|mismatch| mismatch.wrong), is_wrong.then_some(Wrong::Moved(0x1001)));
         assert_eq!(checker.item(&nop(0x2001)), None);
     }
+}
+
+#[test]
+fn each_kind_of_flow_of_arm64_is_held_to_what_it_may_do() {
+    let at = Next::At;
+    let none: Option<Wrong> = None;
+    for (word, next, call, expected) in [
+        // nop
+        (0xd503_201f_u32, at(0x1004), None, none),
+        (0xd503_201f, at(0x1000), None, Some(Wrong::Length(0x1004))),
+        (0xd503_201f, Next::Unseen(0x1004), None, Some(Wrong::Unseen)),
+        // mrs x0, midr_el1, which the kernel emulates
+        (0xd538_0000, at(0x1004), None, none),
+        // b and bl to 0x1010
+        (0x1400_0004, at(0x1010), None, none),
+        (0x1400_0004, at(0x1004), None, Some(Wrong::Target(0x1010))),
+        (0x9400_0004, at(0x1004), None, Some(Wrong::Target(0x1010))),
+        // br x1, ret
+        (0xd61f_0020, at(0x7777_0000), None, none),
+        (0xd65f_03c0, at(0x7777_0000), None, none),
+        // cbz x0, 0x1010
+        (0xb400_0080, at(0x1004), None, none),
+        (0xb400_0080, at(0x1010), None, none),
+        (0xb400_0080, at(0x1008), None, Some(Wrong::Condition { next: 0x1004, target: 0x1010 })),
+        // getpid and rt_sigreturn
+        (0xd400_0001, at(0x1004), Some(172), none),
+        (0xd400_0001, at(0x7777_0000), Some(172), Some(Wrong::Length(0x1004))),
+        (0xd400_0001, at(0x7777_0000), Some(139), none),
+        // brk stays where it is.
+        (0xd420_0000, at(0x1004), None, Some(Wrong::Faulting)),
+        (0xd420_0000, Next::Unfinished, None, none),
+        // ldxr w0, [x1] is run with what follows; stxr w2, w0, [x1] ends that.
+        (0x885f_7c20, Next::Unseen(0x1004), None, none),
+        (0x885f_7c20, Next::Unseen(0x1008), None, Some(Wrong::Length(0x1004))),
+        (0x8802_7c20, Next::Unseen(0x1004), None, Some(Wrong::Unseen)),
+        // cpym may be begun anew at cpyp, an instruction before it.
+        (0x1d01_0440, at(0x1000), None, none),
+        (0x1d41_0440, at(0x0ffc), None, none),
+        (0x1d41_0440, at(0x0ff8), None, Some(Wrong::Length(0x1004))),
+    ] {
+        let found = wrong_on(Machine::Arm64, &word.to_le_bytes(), next, call);
+        assert_eq!(found, expected, "{word:08x} {next:x?} {call:?}");
+    }
+    assert!(matches!(wrong_on(Machine::Arm64, &[0xff; 4], at(0x1004), None), Some(Wrong::Undefined(_))));
+}
+
+#[test]
+fn an_exclusive_sequence_may_go_on_unseen_until_it_ends() {
+    let mut checker = Checker::new(Header { machine: Machine::Arm64, registers: false });
+    let mut check = |pc, word: u32, next| checker.item(&Item::Step(step(pc, &word.to_le_bytes(), next)));
+    for (pc, word, next) in [
+        (0x1000, 0x885f_7c20, Next::Unseen(0x1004)),
+        (0x1004, 0x6b01_001f, Next::Unseen(0x1008)),
+        (0x1008, 0x8802_7c20, Next::At(0x100c)),
+    ] {
+        assert_eq!(check(pc, word, next), None);
+    }
+    assert!(check(0x100c, 0x6b01_001f, Next::Unseen(0x1010)).is_some());
 }

@@ -5,7 +5,9 @@ mod common;
 use common::items;
 use crossing::Random;
 use insn::x86::{Bits, Vendor};
-use record::{Code, Event, EventKind, Header, Item, Mapping, Next, Problem, REGISTERS, Registers, Step, Writer, read};
+use record::{
+    Code, Event, EventKind, Header, Item, Machine, Mapping, Next, Problem, REGISTERS, Registers, Step, Writer, read,
+};
 
 const START: [u8; 11] = [0x4e, 0x54, 0x52, 0x43, 0x0d, 0x0a, 0x1a, 0x0a, 1, 0, 1];
 
@@ -111,7 +113,7 @@ fn what_is_wrong_is_told_with_offset_and_value() {
         (0, 0x7f, Problem::NotATrace([0x7f, 0x54, 0x52, 0x43, 0x0d, 0x0a, 0x1a, 0x0a])),
         (8, 2, Problem::Version(2)),
         (9, 2, Problem::Flags(2)),
-        (10, 2, Problem::Vendor(2)),
+        (10, 2, Problem::Machine(2)),
     ] {
         let mut bytes = START;
         bytes[at] = byte;
@@ -127,7 +129,9 @@ fn random(seed: u64, registers: bool) -> (Vec<Item>, Vec<u8>) {
     let mut random = Random::new(seed);
     let mut below = |limit: u64| random.next() % limit;
     let mut given = Vec::new();
-    let header = Header { vendor: Vendor::Intel, registers };
+    let machine = if seed & 2 == 0 { Machine::X86(Vendor::Intel) } else { Machine::Arm64 };
+    let header = Header { machine, registers };
+    let held = machine.register_names().len();
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, header).unwrap();
     let mut give = |writer: &mut Writer<_>, item: Item| {
@@ -167,8 +171,13 @@ fn random(seed: u64, registers: bool) -> (Vec<Item>, Vec<u8>) {
             pcs[at] = next;
         }
         let code = Code::new(&code[place..place + 15]);
-        let registers =
-            registers.then(|| Registers(std::array::from_fn(|_| if below(3) == 0 { below(u64::MAX) } else { 1 })));
+        let registers = registers.then(|| {
+            Registers(std::array::from_fn(|at| match below(3) {
+                _ if at >= held => 0,
+                0 => below(u64::MAX),
+                _ => 1,
+            }))
+        });
         give(&mut writer, Item::Step(Step { tid, pid: 3, pc, code, bits: None, next, registers }));
     }
     writer.finish().unwrap();
@@ -208,7 +217,7 @@ fn what_is_written_is_read() {
 #[test]
 fn code_that_changes_is_told_before_it_runs_and_after_what_ran_before() {
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, Header { vendor: Vendor::Amd, registers: false }).unwrap();
+    let mut writer = Writer::new(&mut bytes, Header { machine: Machine::X86(Vendor::Amd), registers: false }).unwrap();
     let mut given = Vec::new();
     for tid in [3, 4] {
         writer.event(&Event { tid, pid: 3, kind: EventKind::Started { by: 0 } }).unwrap();

@@ -4,7 +4,7 @@ use super::Thread;
 use crate::error::{Problem, Result};
 use crate::flow::Id;
 use crate::format::{self, action};
-use crate::item::{Next, Step};
+use crate::item::{Header, Next, Step};
 use crate::memory::Memory;
 use crate::varint::Cursor;
 
@@ -33,7 +33,7 @@ impl Segment {
         thread: &mut Thread,
         memory: &Memory,
         record: &[u8],
-        with_registers: bool,
+        header: Header,
     ) -> Result<Option<Step>, Problem> {
         let next = loop {
             if self.run > 0 {
@@ -64,8 +64,8 @@ impl Segment {
                 action => return Err(Problem::Action(action)),
             }
         };
-        let registers = if with_registers {
-            thread.registers.read_changes(&mut self.registers, record)?;
+        let registers = if header.registers {
+            thread.registers.read_changes(header.machine, &mut self.registers, record)?;
             Some(thread.registers)
         } else {
             None

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use insn::x86::Vendor;
 
 use crate::error::{Problem, Result};
-use crate::format::{FLAG_REGISTERS, MAGIC, MOST_RECORD, VERSION};
-use crate::item::Header;
+use crate::format::{FLAG_REGISTERS, MAGIC, MOST_RECORD, VERSION, machine};
+use crate::item::{Header, Machine};
 use crate::varint::Cursor;
 
 /// Where the bytes come from.
@@ -37,12 +37,13 @@ impl<R: Read> Source<R> {
         if flags & !FLAG_REGISTERS != 0 {
             return Err(Problem::Flags(flags));
         }
-        let vendor = match self.number()? {
-            0 => Vendor::Intel,
-            1 => Vendor::Amd,
-            vendor => return Err(Problem::Vendor(vendor)),
+        let machine = match self.number()? {
+            machine::INTEL => Machine::X86(Vendor::Intel),
+            machine::AMD => Machine::X86(Vendor::Amd),
+            machine::AARCH64 => Machine::Arm64,
+            machine => return Err(Problem::Machine(machine)),
         };
-        Ok(Header { vendor, registers: flags & FLAG_REGISTERS != 0 })
+        Ok(Header { machine, registers: flags & FLAG_REGISTERS != 0 })
     }
 
     /// Reads the next record into `payload` and returns its kind; `None` where the trace ends before it does.

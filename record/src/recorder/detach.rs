@@ -5,7 +5,7 @@ use std::io::Write;
 use super::error::RecordError;
 use super::sys::{self, EVENT_STOP, Report, SYSGOOD, Whom};
 use super::thread::State;
-use super::{Recorder, alive};
+use super::{Recorder, alive, arch};
 use crate::item::EventKind;
 
 impl<W: Write> Recorder<W> {
@@ -55,7 +55,7 @@ impl<W: Write> Recorder<W> {
             return Ok(());
         };
         let state = thread.state;
-        if event == EVENT_STOP && state == State::Stepping {
+        if event == EVENT_STOP && matches!(state, State::Stepping | State::Running) {
             // The trap of its step is still to come, and must not hit the program.
             return self.go_on(tid);
         }
@@ -75,7 +75,7 @@ impl<W: Write> Recorder<W> {
 
     /// Tells of the step that is done, and returns the signal that the program gets.
     fn last_step(&mut self, tid: u32, signal: i32) -> Result<i32, RecordError> {
-        let now = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+        let now = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
         Ok(self.done(tid, signal, &now)?.unwrap_or(0))
     }
 

@@ -1,6 +1,11 @@
 //! Makes a trace of running programs: every instruction is single-stepped by ptrace(2), and the processor asked where it went.
 
-mod class;
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64/mod.rs"]
+mod arch;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86/mod.rs"]
+mod arch;
 mod detach;
 mod error;
 mod process;
@@ -17,13 +22,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use insn::x86::Vendor;
-
 pub use self::error::RecordError;
 use self::process::Process;
 use self::sys::{Report, Whom};
 use self::thread::Thread;
 use crate::item::{Event, EventKind, Header};
+use crate::options::{Ended, Options, Threads};
 use crate::writer::Writer;
 
 /// Whether an answer of the kernel only means that the thread has been killed meanwhile: its end is reported.
@@ -37,38 +41,6 @@ macro_rules! alive {
     };
 }
 use alive;
-
-/// What is recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Registers before each instruction.
-    pub registers: bool,
-    /// Processes that the program forks, too.
-    pub follow_forks: bool,
-    /// Which threads.
-    pub threads: Threads,
-}
-
-/// Which threads are recorded. The others run untouched.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Threads {
-    /// All of them.
-    #[default]
-    All,
-    /// The first of each process.
-    Main,
-    /// These, of a process that runs already.
-    These(Vec<u32>),
-}
-
-/// How the program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// By itself, with this status.
-    Exited(i32),
-    /// By this signal.
-    Killed(i32),
-}
 
 /// Looks at the clock once in so many stops.
 const STOPS: u32 = 64;
@@ -138,7 +110,7 @@ impl<W: Write> Recorder<W> {
     }
 
     fn new(options: Options, out: W) -> Result<Recorder<W>, RecordError> {
-        let header = Header { vendor: vendor(), registers: options.registers };
+        let header = Header { machine: arch::machine(), registers: options.registers };
         Ok(Recorder {
             options,
             writer: Writer::new(out, header).map_err(RecordError::Output)?,
@@ -267,13 +239,6 @@ impl<W: Write> Drop for Recorder<W> {
         // Who wants to know calls `finish`.
         let _ = self.finish();
     }
-}
-
-/// This machine's vendor.
-fn vendor() -> Vendor {
-    let id = core::arch::x86_64::__cpuid(0);
-    let words = [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes);
-    if matches!(words.as_flattened(), b"AuthenticAMD" | b"HygonGenuine") { Vendor::Amd } else { Vendor::Intel }
 }
 
 impl<W: Write> std::fmt::Debug for Recorder<W> {

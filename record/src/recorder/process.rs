@@ -5,17 +5,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::{io, str};
 
+use super::arch;
 use crate::item::Mapping;
 
 /// Bytes that are read at an instruction: more than it can have, as the next one is likely to follow.
 pub(super) const AHEAD: usize = 64;
-/// The page of the old system calls, which cannot be read (arch/x86/include/uapi/asm/vsyscall.h).
-const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
-
 /// A process of which threads are recorded.
 pub(super) struct Process {
     pid: u32,
-    memory: File,
+    pub(super) memory: File,
     /// Executable addresses that were told of.
     known: Vec<(u64, u64)>,
     told: Vec<Mapping>,
@@ -31,25 +29,18 @@ impl Process {
 
     /// Reads what is readable of the bytes at an address.
     pub(super) fn code<'a>(&self, address: u64, buffer: &'a mut [u8; AHEAD]) -> &'a [u8] {
-        if is_vsyscall(address) {
+        if arch::is_unreadable(address) {
             return &[];
         }
         let read = self.memory.read_at(buffer, address).unwrap_or(0);
         &buffer[..read]
     }
 
-    pub(super) fn word(&self, address: u64) -> Option<u64> {
-        let mut bytes = [0; 8];
-        self.memory.read_exact_at(&mut bytes, address).ok()?;
-        Some(u64::from_le_bytes(bytes))
-    }
-
-    /// Clears bits of one byte.
-    pub(super) fn clear(&self, address: u64, bits: u8) -> io::Result<()> {
-        let mut byte = [0];
-        self.memory.read_exact_at(&mut byte, address)?;
-        byte[0] &= !bits;
-        self.memory.write_all_at(&byte, address)
+    /// Reads so many bytes.
+    pub(super) fn read<const N: usize>(&self, address: u64) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.memory.read_exact_at(&mut bytes, address)?;
+        Ok(bytes)
     }
 
     /// The mappings of files with code that were not told of, after new code was seen at an address.
@@ -67,10 +58,6 @@ impl Process {
         self.told = files;
         fresh
     }
-}
-
-pub(super) fn is_vsyscall(address: u64) -> bool {
-    VSYSCALL.contains(&address)
 }
 
 /// Reads /proc/PID/maps (proc_pid_maps(5)); says which mappings are code.

@@ -2,14 +2,13 @@
 
 use std::io::Write;
 
-use insn::x86::{Bits, Mode, Vendor, decode};
 use libc::user_regs_struct;
 
-use super::class::{Class, class};
+use super::arch::{self, Class};
 use super::error::RecordError;
-use super::process::{self, AHEAD};
+use super::process::AHEAD;
 use super::sys::{self, SI_KERNEL, TRAP_BRKPT, TRAP_TRACE};
-use super::thread::{self, Before, State, TF};
+use super::thread::{Before, State};
 use super::{Recorder, alive};
 use crate::item::{Code, EventKind, Next, Step};
 
@@ -19,27 +18,38 @@ const TRAP_BIT: u64 = 1 << (libc::SIGTRAP - 1);
 impl<W: Write> Recorder<W> {
     /// Lets a thread run its next instruction.
     pub(super) fn resume(&mut self, tid: u32) -> Result<(), RecordError> {
-        let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+        let registers = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
+        self.resume_from(tid, registers)
+    }
+
+    /// The same, where its registers are known.
+    pub(super) fn resume_from(&mut self, tid: u32, registers: user_regs_struct) -> Result<(), RecordError> {
         self.prepare(tid, registers)?;
         let thread = self.thread(tid)?;
-        let enters = thread.before.class == Class::Syscall || thread.may_restart;
+        let (pid, before) = (thread.pid, thread.before);
+        let enters = before.class == Class::Syscall || thread.may_restart;
         thread.state = if enters { State::Entering } else { State::Stepping };
         if enters {
             self.restore_mask(tid)?;
+        }
+        let exits = self.processes.get(&pid).map_or_else(Vec::new, |process| arch::exits(process, &before));
+        if !exits.is_empty() {
+            alive!("setting the processor's breakpoints", tid, arch::stop_at(tid, &exits));
+            self.thread(tid)?.state = State::Running;
         }
         self.go_on(tid)
     }
 
     /// Remembers a thread as it is before its next instruction, and tells of code that was not known.
     pub(super) fn prepare(&mut self, tid: u32, registers: user_regs_struct) -> Result<(), RecordError> {
-        let bits = thread::bits(&registers);
+        let bits = arch::bits(&registers);
         let thread = self.thread(tid)?;
         let pid = thread.pid;
         if thread.bits.replace(bits) != Some(bits) {
             self.tell(tid, EventKind::Bits(bits))?;
         }
-        let code = if bits.is_some() { self.look(pid, registers.rip)? } else { Code::default() };
-        let class = class(code.bytes(), bits == Some(Bits::B64));
+        let code = if bits.is_some() { self.look(pid, arch::pc(&registers))? } else { Code::default() };
+        let class = arch::class(code.bytes(), bits);
         self.thread(tid)?.before = Before { registers, code, class };
         Ok(())
     }
@@ -61,11 +71,11 @@ impl<W: Write> Recorder<W> {
 
     /// A stop by a signal: a step is done, or the program gets one.
     pub(super) fn signal(&mut self, tid: u32, signal: i32) -> Result<(), RecordError> {
-        let now = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+        let now = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
         match self.done(tid, signal, &now)? {
             Some(signal) => self.deliver(tid, signal, now),
-            None if self.thread(tid)?.before.class == Class::PopFlags => self.forget_stepping(tid),
-            None => self.resume(tid),
+            None if arch::takes_step_for_programs(self.thread(tid)?.before.class) => self.stop_again(tid),
+            None => self.resume_from(tid, now),
         }
     }
 
@@ -74,38 +84,32 @@ impl<W: Write> Recorder<W> {
         let code = alive!("PTRACE_GETSIGINFO", tid, sys::signal_code(tid));
         let thread = self.thread(tid)?;
         let before = thread.before;
-        let is_stepping = thread.state == State::Stepping;
-        let has_moved = now.rip != before.registers.rip;
-        let steps_itself = before.registers.eflags & TF != 0;
-        match (signal, code) {
-            (libc::SIGTRAP, TRAP_TRACE) if is_stepping => {
-                self.completed(tid, now)?;
-                if !steps_itself {
-                    return Ok(None);
-                }
-                self.tell(tid, EventKind::Signal { number: signal as u32, fault: true })?;
-            }
-            // The kernel was entered in a way that the recorder does not know.
-            (libc::SIGTRAP, TRAP_BRKPT) if is_stepping && !is_int1(before.code) => {
-                self.completed(tid, now)?;
+        let is_running = thread.state == State::Running;
+        let is_stepping = is_running || thread.state == State::Stepping;
+        let has_moved = arch::pc(now) != arch::pc(&before.registers);
+        if is_running {
+            alive!("taking back the processor's breakpoints", tid, arch::stop_at(tid, &[]));
+        }
+        if signal == libc::SIGTRAP && is_stepping && arch::ends_step(code, &before) {
+            self.completed(tid, now)?;
+            if code != TRAP_TRACE || !arch::steps_itself(&before.registers) {
                 return Ok(None);
             }
-            _ => {
-                let fault = is_fault(signal, code);
-                // `int3` and `int1` are behind themselves; a fault behind an unseen instruction is that of the next one.
-                if is_stepping && fault && has_moved {
-                    self.completed(tid, now)?;
-                }
-                if is_stepping && fault && (!has_moved || signal != libc::SIGTRAP) {
-                    self.prepare(tid, *now)?;
-                    self.unfinished(tid)?;
-                }
-                self.tell(tid, EventKind::Signal { number: signal as u32, fault })?;
-                // The kernel takes the flag that it has set before `popf` for the program's.
-                if !has_moved && before.class == Class::PopFlags && !steps_itself && now.eflags & TF != 0 {
-                    alive!("PTRACE_POKEUSER", tid, sys::set_flags(tid, now.eflags & !TF));
-                }
-            }
+            self.tell(tid, EventKind::Signal { number: signal as u32, fault: true })?;
+            return Ok(Some(signal));
+        }
+        let fault = is_fault(signal, code);
+        // `int3` and `int1` are behind themselves; a fault behind an unseen instruction is that of the next one.
+        if is_stepping && has_moved && (fault || is_running) {
+            self.completed(tid, now)?;
+        }
+        if is_stepping && fault && (!has_moved || is_running || signal != libc::SIGTRAP) {
+            self.prepare(tid, *now)?;
+            self.unfinished(tid)?;
+        }
+        self.tell(tid, EventKind::Signal { number: signal as u32, fault })?;
+        if !has_moved {
+            alive!("PTRACE_POKEUSER", tid, arch::undo_step(tid, &before, now));
         }
         Ok(Some(signal))
     }
@@ -121,9 +125,8 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    /// Lets the kernel forget that the thread was stepped: behind `popf` it would take the trap flag that it sets for the program's
-    /// own (enable_single_step in arch/x86/kernel/step.c).
-    fn forget_stepping(&mut self, tid: u32) -> Result<(), RecordError> {
+    /// Has the thread stop once more before it runs anything: what the kernel keeps of the step, or hides at a stop, is over then.
+    pub(super) fn stop_again(&mut self, tid: u32) -> Result<(), RecordError> {
         self.thread(tid)?.state = State::Asked;
         alive!("PTRACE_INTERRUPT", tid, sys::interrupt(tid));
         alive!("PTRACE_CONT", tid, sys::cont(tid, 0));
@@ -134,31 +137,16 @@ impl<W: Write> Recorder<W> {
     pub(super) fn completed(&mut self, tid: u32, now: &user_regs_struct) -> Result<(), RecordError> {
         let thread = self.thread(tid)?;
         let (pid, before) = (thread.pid, thread.before);
-        let pc = before.registers.rip;
-        let middle = match before.class {
-            Class::WithNext => {
-                let is_64_bit = thread::bits(&before.registers) == Some(Bits::B64);
-                let mode = Mode::new(if is_64_bit { Bits::B64 } else { Bits::B32 }, Vendor::Amd).lenient();
-                decode(before.code.bytes(), mode).ok().map(|insn| pc.wrapping_add(insn.len() as u64))
-            }
-            // The kernel emulates the whole call, as a return.
-            _ if process::is_vsyscall(pc) => {
-                let process = self.processes.get(&pid);
-                process.and_then(|process| process.word(now.rsp.wrapping_sub(8)))
-            }
-            _ => None,
-        };
-        let Some(middle) = middle.filter(|&middle| middle != now.rip) else {
-            self.show_flags(tid, before, now)?;
-            return self.step(tid, Next::At(now.rip));
-        };
-        self.step(tid, Next::Unseen(middle))?;
-        let mut between = before.registers;
-        between.rip = middle;
-        self.prepare(tid, between)?;
-        let second = self.thread(tid)?.before;
-        self.show_flags(tid, second, now)?;
-        self.step(tid, Next::At(now.rip))
+        let unseen = self.processes.get(&pid).map_or_else(Vec::new, |process| arch::unseen(process, &before, now));
+        for pc in unseen {
+            self.step(tid, Next::Unseen(pc))?;
+            self.prepare(tid, arch::moved(&before.registers, pc))?;
+        }
+        let last = self.thread(tid)?.before;
+        if let Some(process) = self.processes.get(&pid) {
+            alive!("clearing the trap flag", tid, arch::hide_step(process, &last, now));
+        }
+        self.step(tid, Next::At(arch::pc(now)))
     }
 
     /// Tells that the present instruction was begun.
@@ -173,27 +161,13 @@ impl<W: Write> Recorder<W> {
         let step = Step {
             tid,
             pid,
-            pc: before.registers.rip,
+            pc: arch::pc(&before.registers),
             code: before.code,
-            bits: thread::bits(&before.registers),
+            bits: arch::bits(&before.registers),
             next,
-            registers: registers.then(|| thread::recorded(&before.registers)),
+            registers: registers.then(|| arch::recorded(&before.registers)),
         };
         self.writer.step(&step).map_err(RecordError::Output)
-    }
-
-    /// Takes the trap flag that stepping sets out of what `pushf` has pushed.
-    fn show_flags(&mut self, tid: u32, before: Before, now: &user_regs_struct) -> Result<(), RecordError> {
-        if before.class != Class::PushFlags || before.registers.eflags & TF != 0 {
-            return Ok(());
-        }
-        let is_64_bit = thread::bits(now) == Some(Bits::B64);
-        let top = if is_64_bit { now.rsp } else { now.rsp & 0xffff_ffff };
-        let pid = self.thread(tid)?.pid;
-        let Some(process) = self.processes.get(&pid) else { return Ok(()) };
-        let done = process.clear(top.wrapping_add(1), (TF >> 8) as u8);
-        alive!("clearing the trap flag", tid, done);
-        Ok(())
     }
 
     /// Learns the signal mask, and unblocks SIGTRAP where the program blocks it.
@@ -215,10 +189,6 @@ impl<W: Write> Recorder<W> {
         }
         Ok(())
     }
-}
-
-fn is_int1(code: Code) -> bool {
-    decode(code.bytes(), Mode::new(Bits::B64, Vendor::Amd)).is_ok_and(|insn| insn.opcode() == 0xf1)
 }
 
 /// Whether the instruction at hand raised the signal.

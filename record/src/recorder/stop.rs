@@ -6,18 +6,8 @@ use super::error::RecordError;
 use super::process::{self, Process};
 use super::sys::{self, EVENT_STOP, Report, SYSGOOD};
 use super::thread::State;
-use super::{Ended, Recorder, Threads, alive};
+use super::{Ended, Recorder, Threads, alive, arch};
 use crate::item::EventKind;
-
-/// System calls that change what is mapped, of 64-bit and of 32-bit programs: mmap, mprotect, munmap, mremap, shmat, shmdt, and
-/// pkey_mprotect.
-const MAPPING_64: [u64; 7] = [9, 10, 11, 25, 30, 67, 329];
-const MAPPING_32: [u64; 8] = [90, 91, 117, 125, 163, 192, 380, 397];
-/// What a system call that a signal interrupted returns, to be restarted (linux/errno.h).
-const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
-
-/// Bytes of every instruction that makes a system call, as the kernel reckons.
-const CALL_LENGTH: u64 = 2;
 
 impl<W: Write> Recorder<W> {
     /// Takes a report, and lets the thread go on.
@@ -73,23 +63,22 @@ impl<W: Write> Recorder<W> {
 
     /// A stop before or behind a system call.
     fn at_syscall(&mut self, tid: u32) -> Result<(), RecordError> {
-        let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+        let registers = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
         let thread = self.thread(tid)?;
+        let registers = arch::shown(&registers, &thread.before.registers);
         match thread.state {
             State::Entering => {
                 thread.state = State::InCall;
                 if std::mem::take(&mut thread.may_restart) {
                     // The kernel has set the thread back to the call.
-                    let mut at_call = registers;
-                    at_call.rip = registers.rip.wrapping_sub(CALL_LENGTH);
+                    let at_call = arch::moved(&registers, arch::pc(&registers).wrapping_sub(arch::CALL_LENGTH));
                     self.tell(tid, EventKind::Moved)?;
                     self.prepare(tid, at_call)?;
                 }
                 let thread = self.thread(tid)?;
                 let pid = thread.pid;
-                let is_64_bit = thread.bits == Some(Some(insn::x86::Bits::B64));
-                let number = registers.orig_rax;
-                let changes = if is_64_bit { MAPPING_64.contains(&number) } else { MAPPING_32.contains(&number) };
+                let number = arch::call_number(&registers);
+                let changes = arch::changes_mappings(number, thread.bits.flatten());
                 if let Some(process) = self.processes.get_mut(&pid).filter(|_| changes) {
                     process.stale = true;
                 }
@@ -97,13 +86,19 @@ impl<W: Write> Recorder<W> {
                 self.go_on(tid)
             }
             State::InCall => {
+                let is_hidden = arch::hides_registers(&thread.before.registers);
                 self.completed(tid, &registers)?;
                 self.left_syscall(tid, &registers)?;
-                self.resume(tid)
+                if is_hidden {
+                    self.thread(tid)?.may_restart = false;
+                    self.stop_again(tid)
+                } else {
+                    self.resume_from(tid, registers)
+                }
             }
             _ => {
                 self.left_syscall(tid, &registers)?;
-                self.resume(tid)
+                self.resume_from(tid, registers)
             }
         }
     }
@@ -111,11 +106,7 @@ impl<W: Write> Recorder<W> {
     /// Behind a system call, or what looks like it: the signal mask may be another, and the call may have to be restarted.
     pub(super) fn left_syscall(&mut self, tid: u32, registers: &libc::user_regs_struct) -> Result<(), RecordError> {
         let thread = self.thread(tid)?;
-        let result = match thread.bits {
-            Some(Some(insn::x86::Bits::B64)) | None => registers.rax as i64,
-            _ => i64::from(registers.rax as i32),
-        };
-        thread.may_restart = registers.orig_rax as i64 >= 0 && RESTARTS.contains(&result);
+        thread.may_restart = arch::may_restart(registers, thread.bits);
         self.look_at_mask(tid)
     }
 
@@ -135,14 +126,18 @@ impl<W: Write> Recorder<W> {
         }
         match thread.state {
             State::New => {
-                let registers = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
-                self.left_syscall(tid, &registers)?;
-                self.resume(tid)
+                let registers = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
+                if arch::STANDS_BEHIND_CALL {
+                    self.left_syscall(tid, &registers)?;
+                } else {
+                    self.look_at_mask(tid)?;
+                }
+                self.resume_from(tid, registers)
             }
             State::Asked => {
-                let now = alive!("PTRACE_GETREGS", tid, sys::registers(tid));
+                let now = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
                 let before = thread.before.registers;
-                if (now.rip, now.rsp) != (before.rip, before.rsp) {
+                if (arch::pc(&now), arch::stack(&now)) != (arch::pc(&before), arch::stack(&before)) {
                     // A handler: a call that was interrupted begins again, if at all, when it returns.
                     thread.may_restart = false;
                 }
@@ -204,6 +199,7 @@ impl<W: Write> Recorder<W> {
     pub(super) fn go_on(&mut self, tid: u32) -> Result<(), RecordError> {
         let gone_on = match self.thread(tid)?.state {
             State::Stepping => sys::step(tid),
+            State::Running => sys::cont(tid, 0),
             _ => sys::go_to_syscall(tid),
         };
         alive!("PTRACE_SYSCALL", tid, gone_on);

@@ -4,7 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-use libc::{c_int, c_uint, c_void, user_regs_struct};
+use libc::{c_int, c_uint, c_void};
 
 /// What libc lacks for this target (linux/ptrace.h).
 const PTRACE_GETSIGMASK: c_uint = 0x420a;
@@ -16,12 +16,12 @@ pub(super) const SYSGOOD: i32 = 0x80;
 
 /// `si_code` of what the kernel raises for `int3` and general protection (asm-generic/siginfo.h).
 pub(super) const SI_KERNEL: i32 = 0x80;
-/// `si_code` of `int1`, and of the report behind a system call that was single-stepped.
+/// `si_code` of `brk` and `int1`, and of x86's report behind a system call that was single-stepped.
 pub(super) const TRAP_BRKPT: i32 = 1;
 /// `si_code` of a single step.
 pub(super) const TRAP_TRACE: i32 = 2;
 
-fn ptrace(request: c_uint, tid: u32, address: usize, data: usize) -> io::Result<()> {
+pub(super) fn ptrace(request: c_uint, tid: u32, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: the callers pass as `data` numbers, or pointers to live objects of the type that the request wants.
     let result = unsafe { libc::ptrace(request, tid as c_int, address as *mut c_void, data as *mut c_void) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -59,18 +59,6 @@ pub(super) fn event_message(tid: u32) -> io::Result<u64> {
     let mut message: u64 = 0;
     ptrace(libc::PTRACE_GETEVENTMSG, tid, 0, &raw mut message as usize)?;
     Ok(message)
-}
-
-pub(super) fn registers(tid: u32) -> io::Result<user_regs_struct> {
-    let mut out = MaybeUninit::<user_regs_struct>::uninit();
-    ptrace(libc::PTRACE_GETREGS, tid, 0, out.as_mut_ptr() as usize)?;
-    // SAFETY: the kernel filled the whole structure.
-    Ok(unsafe { out.assume_init() })
-}
-
-/// Sets the flags alone.
-pub(super) fn set_flags(tid: u32, value: u64) -> io::Result<()> {
-    ptrace(libc::PTRACE_POKEUSER, tid, std::mem::offset_of!(user_regs_struct, eflags), value as usize)
 }
 
 /// `si_code` of the signal that a thread is stopped by.

@@ -3,14 +3,8 @@
 use insn::x86::Bits;
 use libc::user_regs_struct;
 
-use super::class::Class;
-use crate::item::{Code, Registers};
-
-/// The trap flag.
-pub(super) const TF: u64 = 1 << 8;
-/// Linux' selectors of user code (arch/x86/include/asm/segment.h), and the bit of those of a table of the process' own.
-const USER_CS: u64 = 0x33;
-const USER32_CS: u64 = 0x23;
+use super::arch::Class;
+use crate::item::Code;
 
 /// What a thread is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +13,8 @@ pub(super) enum State {
     New,
     /// Runs one instruction.
     Stepping,
+    /// Runs several that cannot be stepped one by one.
+    Running,
     /// Comes to a system call, anew or again.
     Entering,
     /// Is in a system call.
@@ -65,23 +61,6 @@ impl Thread {
 
     /// Whether it is sure to report soon.
     pub(super) fn is_short(&self) -> bool {
-        matches!(self.state, State::Stepping | State::Entering)
+        matches!(self.state, State::Stepping | State::Running | State::Entering)
     }
-}
-
-/// The width of the code segment.
-pub(super) fn bits(registers: &user_regs_struct) -> Option<Bits> {
-    match registers.cs {
-        USER_CS => Some(Bits::B64),
-        USER32_CS => Some(Bits::B32),
-        _ => None,
-    }
-}
-
-/// Registers in the order of a trace.
-pub(super) fn recorded(r: &user_regs_struct) -> Registers {
-    Registers([
-        r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15,
-        r.eflags, r.fs_base, r.gs_base,
-    ])
 }

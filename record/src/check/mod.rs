@@ -1,17 +1,19 @@
 //! What the processor did, compared with what `insn` says of the bytes.
 
+mod arm64;
+mod x86;
+
 use std::collections::HashMap;
 use std::fmt;
 
-use insn::x86::{Bits, Encoding, Insn, Map, Mode, Prefixes, Vendor, decode};
-use insn::{Flow, Target};
+use insn::x86::Bits;
 
-use crate::item::{Code, Event, EventKind, Header, Item, Next, Step};
+use crate::item::{Code, Event, EventKind, Header, Item, Machine, Next, Step};
 
 /// Follows a trace and tells where `insn` and the processor differ.
 #[derive(Debug)]
 pub struct Checker {
-    vendor: Vendor,
+    machine: Machine,
     threads: HashMap<u32, Thread>,
     checked: u64,
     unreadable: u64,
@@ -25,6 +27,8 @@ struct Thread {
     moved: bool,
     /// The number of the system call that the next instruction makes.
     call: Option<u64>,
+    /// The last instruction was run in one step with the next.
+    unseen: bool,
 }
 
 /// One instruction that is not what `insn` says.
@@ -50,6 +54,8 @@ pub struct Mismatch {
 pub enum Wrong {
     /// The processor executed what is no instruction.
     Decode(insn::x86::Error),
+    /// The same on arm64.
+    Undefined(insn::arm64::Error),
     /// It should have gone on there: behind the instruction.
     Length(u64),
     /// It should have gone there.
@@ -72,7 +78,7 @@ pub enum Wrong {
 impl Checker {
     /// A checker of a trace with this header.
     pub fn new(header: Header) -> Checker {
-        Checker { vendor: header.vendor, threads: HashMap::new(), checked: 0, unreadable: 0 }
+        Checker { machine: header.machine, threads: HashMap::new(), checked: 0, unreadable: 0 }
     }
 
     /// Steps that were compared.
@@ -121,6 +127,7 @@ impl Checker {
         let before = thread.pc.filter(|&pc| pc != step.pc && !thread.moved);
         let call = thread.call.take();
         thread.moved = false;
+        let goes_on = std::mem::replace(&mut thread.unseen, matches!(step.next, Next::Unseen(_)));
         thread.pc = match step.next {
             Next::At(next) | Next::Unseen(next) => Some(next),
             Next::Unfinished => Some(step.pc),
@@ -133,79 +140,11 @@ impl Checker {
             return None;
         };
         self.checked += 1;
-        let mode = Mode::new(bits, self.vendor).lenient();
-        let insn = match (decode(step.code.bytes(), mode), step.next) {
-            (Ok(insn), _) => insn,
-            // It may have faulted for just that.
-            (Err(_), Next::Unfinished) => return None,
-            (Err(error), _) => return Some(Wrong::Decode(error)),
-        };
-        match step.next {
-            Next::Unfinished => None,
-            Next::Unseen(next) if runs_with_next(&insn) => flow(&insn, step.pc, next, None),
-            Next::Unseen(_) => Some(Wrong::Unseen),
-            Next::At(next) => flow(&insn, step.pc, next, call),
+        match self.machine {
+            Machine::X86(vendor) => x86::wrong(step, bits, vendor, call),
+            Machine::Arm64 => arm64::wrong(step, call, goes_on),
         }
     }
-}
-
-/// Whether it may be that the following instruction is executed in one step with this one: `mov ss` and `pop ss` hold the trap back
-/// (SDM vol. 3A 6.8.3), and what Linux emulates for want of UMIP's privilege leaves no trap either.
-pub(crate) fn runs_with_next(insn: &Insn) -> bool {
-    if !matches!(insn.encoding(), Encoding::Legacy | Encoding::Rex2) {
-        return false;
-    }
-    let extension = insn.modrm().map(|modrm| modrm >> 3 & 7);
-    match (insn.map(), insn.opcode()) {
-        (Map::OneByte, 0x17) => true,
-        (Map::OneByte, 0x8e) => extension == Some(2),
-        // sldt, str; sgdt, sidt, smsw.
-        (Map::M0F, 0x00) => matches!(extension, Some(0 | 1)),
-        (Map::M0F, 0x01) => matches!(extension, Some(0 | 1 | 4)),
-        _ => false,
-    }
-}
-
-/// Whether an instruction that goes on with the next may stand still: a string instruction with a rep prefix.
-fn may_stand_still(insn: &Insn) -> bool {
-    let prefixes = insn.prefixes();
-    (prefixes.has(Prefixes::REP) || prefixes.has(Prefixes::REPNE))
-        && matches!((insn.map(), insn.opcode()), (Map::OneByte, 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf) | (Map::M0F, 0xa7 | 0xa6))
-}
-
-fn flow(insn: &Insn, pc: u64, seen: u64, call: Option<u64>) -> Option<Wrong> {
-    let wrap = |address: u64| match insn.mode().bits {
-        Bits::B64 => address,
-        Bits::B32 => address & 0xffff_ffff,
-        Bits::B16 => address & 0xffff,
-    };
-    let next = wrap(pc.wrapping_add(insn.len() as u64));
-    let target = insn.target_address(pc);
-    let length = || (seen != next).then_some(Wrong::Length(next));
-    match insn.flow() {
-        Flow::Next if may_stand_still(insn) && seen == pc => None,
-        Flow::Next | Flow::Trap | Flow::Privileged => length(),
-        Flow::Jump | Flow::Call | Flow::Far => target.filter(|&target| target != seen).map(Wrong::Target),
-        Flow::ConditionalJump | Flow::Transaction => match target {
-            Some(target) if seen != next && seen != target => Some(Wrong::Condition { next, target }),
-            None if insn.target() == Target::None => length(),
-            _ => None,
-        },
-        Flow::Return => None,
-        Flow::Syscall | Flow::Interrupt if call.is_some_and(|number| is_sigreturn(insn, number)) => None,
-        Flow::Interrupt => length(),
-        Flow::Syscall if insn.opcode() == 0x05 && insn.mode().bits == Bits::B64 => length(),
-        // The vdso of 32-bit programs is left at a place of its own.
-        Flow::Syscall => None,
-        Flow::Faulting => Some(Wrong::Faulting),
-        _ => None,
-    }
-}
-
-/// Whether a system call goes where a signal frame says (arch/x86/entry/syscalls).
-fn is_sigreturn(insn: &Insn, number: u64) -> bool {
-    let of_64_bits = insn.flow() == Flow::Syscall && insn.mode().bits == Bits::B64;
-    if of_64_bits { number & !0x4000_0000 == 15 || number == 0x4000_0201 } else { matches!(number, 119 | 173) }
 }
 
 impl fmt::Display for Mismatch {
@@ -216,6 +155,7 @@ impl fmt::Display for Mismatch {
         }
         match self.wrong {
             Wrong::Decode(error) => write!(f, "is no instruction ({error})")?,
+            Wrong::Undefined(error) => write!(f, "is no instruction ({error})")?,
             Wrong::Length(next) => write!(f, "goes to {next:#x}")?,
             Wrong::Target(target) => write!(f, "goes to {target:#x}")?,
             Wrong::Condition { next, target } => write!(f, "goes to {next:#x} or {target:#x}")?,

@@ -2,9 +2,11 @@
 //!
 //! Only what the recorder does for its own sake depends on this; the trace says what the processor did.
 
+use insn::x86::Bits;
+
 /// Which care an instruction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(in crate::recorder) enum Class {
     /// None.
     Plain,
     /// It enters the kernel: the thread runs to the two stops there.
@@ -18,7 +20,8 @@ pub(super) enum Class {
 }
 
 /// Looks at an instruction's bytes.
-pub(super) fn class(bytes: &[u8], is_64_bit: bool) -> Class {
+pub(in crate::recorder) fn class(bytes: &[u8], bits: Option<Bits>) -> Class {
+    let is_64_bit = bits == Some(Bits::B64);
     let is_prefix = |byte: u8| {
         matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3)
             || is_64_bit && matches!(byte, 0x40..=0x4f)
@@ -59,7 +62,11 @@ mod tests {
             (&[0x0f, 0x01, 0xe0], Class::WithNext, Class::WithNext),
             (&[0x66, 0x66], Class::Plain, Class::Plain),
         ] {
-            assert_eq!((class(bytes, true), class(bytes, false)), (class_64, class_32), "{bytes:02x?}");
+            assert_eq!(
+                (class(bytes, Some(Bits::B64)), class(bytes, Some(Bits::B32))),
+                (class_64, class_32),
+                "{bytes:02x?}"
+            );
         }
     }
 }
