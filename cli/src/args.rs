@@ -143,6 +143,10 @@ pub(crate) struct Target {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
+    /// What keeps the breakpoints
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub(crate) backend: Backend,
+
     /// Trace this running process
     #[arg(short, long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(i32).range(1..))]
     pub(crate) pid: Option<i32>,
@@ -221,7 +225,7 @@ pub(crate) struct RecordArgs {
 /// `ntrace explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// The instruction's bytes, or - to read them from standard input, one instruction a line
+    /// The instruction's bytes (on arm64 also words of eight digits), or - to read standard input, one instruction a line
     #[arg(required = true, value_name = "HEX|-")]
     pub(crate) hex: Vec<String>,
 
@@ -261,6 +265,27 @@ pub(crate) struct SurveyArgs {
     pub(crate) vendor: Option<Vendor>,
 }
 
+/// What keeps breakpoints and tells of hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backend {
+    /// The kernel module where it is loaded and can do what is asked, else ptrace
+    Auto,
+    /// The kernel module, by /dev/ntrace
+    Kernel,
+    /// ptrace(2)
+    Ptrace,
+}
+
+impl From<Backend> for ubp::Mechanism {
+    fn from(backend: Backend) -> ubp::Mechanism {
+        match backend {
+            Backend::Auto => ubp::Mechanism::Auto,
+            Backend::Kernel => ubp::Mechanism::Kernel,
+            Backend::Ptrace => ubp::Mechanism::Ptrace,
+        }
+    }
+}
+
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -292,7 +317,7 @@ pub(crate) enum Arch {
     /// 32-bit code
     #[value(name = "i386", alias = "x86", alias = "i686")]
     I386,
-    /// Not supported yet
+    /// A64 code
     #[value(name = "arm64", alias = "aarch64")]
     Arm64,
 }

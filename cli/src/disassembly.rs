@@ -2,6 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use insn::x86::{Bits, Mode, Vendor};
+use yaxpeax_arch::{Decoder as _, U8Reader};
 
 /// Writes instructions as Intel's manuals do.
 pub(crate) struct Disassembler {
@@ -52,4 +53,10 @@ fn options(mode: Mode) -> u32 {
     };
     let lenient = if mode.lenient { DecoderOptions::NO_INVALID_CHECK } else { DecoderOptions::NONE };
     vendor | lenient | DecoderOptions::MPX | DecoderOptions::UDBG
+}
+
+/// The text of an A64 instruction; `None` for one that the disassembler does not know.
+pub(crate) fn arm64_text(word: u32) -> Option<String> {
+    let decoder = yaxpeax_arm::armv8::a64::InstDecoder::default();
+    decoder.decode(&mut U8Reader::new(&word.to_le_bytes())).ok().map(|instruction| instruction.to_string())
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use insn::x86::{Mode, Vendor};
+use insn::x86::Vendor;
 
 use crate::survey;
 use crate::symbols::{Image, LineSearch, forms};
@@ -14,7 +14,7 @@ use crate::symbols::{Image, LineSearch, forms};
 /// What is wrong with the file, or why it could not be written.
 pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     let image = Image::parse("file".into(), data).map_err(|error| error.to_string())?;
-    let mode = |image: &Image| Mode::new(image.arch().bits(), Vendor::Intel);
+    let mode = |image: &Image| image.arch().mode(Vendor::Intel);
     for symbol in image.symbols().iter() {
         forms(symbol);
         image.symbols().holding(symbol.address);

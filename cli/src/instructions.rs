@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use insn::Flow;
-use insn::x86::{Insn, Mode, decode};
 
+use crate::code::{Insn, Mode};
 use crate::symbols::Image;
 
 /// The widest gap between ranges for which there is room: alignment, data between functions.
@@ -96,15 +96,15 @@ impl Map<'_> {
     }
 
     fn decode(&self, address: u64) -> Option<Insn> {
-        decode(self.image.bytes_at(address)?, self.mode).ok()
+        Insn::decode(self.image.bytes_at(address)?, address, self.mode)
     }
 
     /// Marks what control flow leads to.
     fn follow(&mut self, mut starts: Vec<u64>) {
         while let Some(mut pc) = starts.pop() {
             while let Some(insn) = self.decode(pc).filter(|insn| self.mark(pc, insn)) {
-                starts.extend(insn.target_address(pc).filter(|target| self.is_open(*target)));
-                pc += insn.len() as u64;
+                starts.extend(insn.target.filter(|target| self.is_open(*target)));
+                pc += insn.len as u64;
                 if ends(&insn) {
                     break;
                 }
@@ -118,11 +118,11 @@ impl Map<'_> {
 
     /// Marks an instruction; not where another was seen before, whose bytes it shares.
     fn mark(&mut self, pc: u64, insn: &Insn) -> bool {
-        let end = pc + insn.len() as u64;
+        let end = pc + insn.len as u64;
         let fits = self.is_open(pc) && (pc + 1..end).all(|at| self.get(at) == Byte::Unknown);
         // A jump over a lock prefix: the prefixed form is the whole instruction.
         let inner = (pc + 1..end).find(|at| self.get(*at) == Byte::First);
-        let prefixed = self.is_open(pc) && inner.is_some_and(|inner| are_prefixes(insn, (inner - pc) as usize));
+        let prefixed = self.is_open(pc) && inner.is_some_and(|inner| inner - pc <= insn.prefixes as u64);
         if !fits && !prefixed {
             return false;
         }
@@ -161,11 +161,11 @@ impl Map<'_> {
     fn try_run(&self, mut pc: u64, end: u64) -> Option<u64> {
         loop {
             let insn = self.decode(pc)?;
-            let next = pc + insn.len() as u64;
+            let next = pc + insn.len as u64;
             if next > end || (pc..next).any(|at| self.get(at) != Byte::Unknown) {
                 return None;
             }
-            if insn.target_address(pc).is_some_and(|target| self.get(target) == Byte::Further) {
+            if insn.target.is_some_and(|target| self.get(target) == Byte::Further) {
                 return None;
             }
             if next == end || ends(&insn) || self.get(next) == Byte::First {
@@ -178,11 +178,5 @@ impl Map<'_> {
 
 /// Whether control does not go on behind it.
 fn ends(insn: &Insn) -> bool {
-    matches!(insn.flow(), Flow::Jump | Flow::Return | Flow::Faulting)
-}
-
-/// Whether the first `count` bytes are legacy prefixes.
-fn are_prefixes(insn: &Insn, count: usize) -> bool {
-    let is_prefix = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
-    insn.bytes().get(..count).is_some_and(|bytes| bytes.iter().all(is_prefix))
+    matches!(insn.flow, Flow::Jump | Flow::Return | Flow::Faulting)
 }

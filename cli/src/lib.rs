@@ -1,6 +1,7 @@
 //! The `ntrace` command as a library: the program is [`run`], and what must bear hostile files can be handed some ([`examine()`]).
 
 mod args;
+mod code;
 mod count;
 mod cpu;
 mod disassembly;
@@ -9,11 +10,16 @@ mod explain;
 mod failure;
 mod instructions;
 mod location;
+#[cfg(target_arch = "aarch64")]
+#[path = "native/arm64/mod.rs"]
+mod native;
+#[cfg(target_arch = "x86_64")]
+#[path = "native/x86/mod.rs"]
+mod native;
 mod output;
 mod process;
 mod recording;
 mod survey;
-mod sweep;
 mod symbols;
 mod trace;
 mod watch;

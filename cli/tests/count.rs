@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::process::Command;
 
-use common::{build, build_with, count, ntrace, run, stderr, stdout};
+use common::{build, build_narrow, c_library, count, machine, ntrace, run, stderr, stdout};
 
 #[test]
 fn a_function_is_counted_as_often_as_the_program_calls_it() {
@@ -24,7 +24,7 @@ fn kinds_of_programs_make_no_difference() {
         ("static", &["-static"]),
         ("static and position-independent", &["-static-pie", "-fPIE"]),
         ("optimised", &["-O3"]),
-        ("shadow stack marks", &["-fcf-protection=full"]),
+        ("marked", &[machine::MARKS]),
     ];
     for (kind, flags) in flags {
         let program = build("calls.c", flags);
@@ -34,7 +34,7 @@ fn kinds_of_programs_make_no_difference() {
 
 #[test]
 fn a_32_bit_program_is_counted() {
-    let Some(program) = build_with("gcc", "calls.c", &["-m32", "-O1"]) else { return };
+    let Some(program) = build_narrow("calls.c", &["-O1"]) else { return };
     let counts = count(&["work", "middle"], &[], &program, &["20"]);
     assert_eq!((counts.at("!work"), counts.at("!middle")), (20, 20));
     assert_eq!(stdout(&counts.output), stdout(&Command::new(&program).arg("20").output().unwrap()));
@@ -88,7 +88,7 @@ fn by_perf(library: &str, function: &str, program: &[&str]) -> Option<u64> {
 #[test]
 fn malloc_of_ls_is_counted_as_by_uprobes() {
     let program = ["ls", "-l", "/usr/lib"];
-    let Some(expected) = by_perf("/lib/x86_64-linux-gnu/libc.so.6", "malloc", &program) else { return };
+    let Some(expected) = by_perf(&c_library(), "malloc", &program) else { return };
     let counts = count(&["libc!malloc"], &[], Path::new("ls"), &program[1..]);
     assert_eq!(counts.total, expected);
     assert!(expected > 100);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{build, build_with, count, run, scratch, source, stderr, trace};
+use common::{build, build_with, count, machine, run, scratch, source, stderr, trace};
 
 /// The value of a symbol by `nm`.
 fn address(program: &Path, symbol: &str) -> u64 {
@@ -19,7 +19,7 @@ fn address(program: &Path, symbol: &str) -> u64 {
 #[test]
 fn globs_and_offsets_and_modules_find_their_functions() {
     // The mark at the start of every function is four bytes long.
-    let program = build("calls.c", &["-fcf-protection=full"]);
+    let program = build("calls.c", &[machine::MARKS]);
     let module = program.file_name().unwrap().to_str().unwrap();
     assert_eq!(count(&["mid*"], &[], &program, &["4"]).at("!middle"), 4);
     assert_eq!(count(&[&format!("{module}!work")], &[], &program, &["4"]).total, 4);
@@ -95,7 +95,7 @@ fn a_library_that_comes_late_is_found_with_its_constructors() {
 
 #[test]
 fn the_stub_of_another_modules_function_is_a_place_of_its_own() {
-    for flags in [&[][..], &["-fcf-protection=full", "-Wl,-z,ibtplt"], &["-no-pie", "-fno-pie"]] {
+    for flags in [&[][..], &[machine::MARKS, "-Wl,-z,ibtplt"], &["-no-pie", "-fno-pie"]] {
         let program = build("calls.c", flags);
         let counts = count(&["atoi@plt", "strtol@plt"], &[], &program, &["3"]);
         assert_eq!(counts.total, 1, "{flags:?} {:?}", counts.rows);
@@ -165,7 +165,7 @@ fn what_is_not_found_is_named_with_what_was_searched_and_what_is_near() {
 
 #[test]
 fn an_address_inside_an_instruction_is_warned_of() {
-    let program = build("calls.c", &["-fcf-protection=full"]);
+    let program = build("calls.c", &[machine::MARKS]);
     let output = run(&["count", "-b", "quiet+1", "--no-follow", "--", program.to_str().unwrap(), "0"]);
     assert!(stderr(&output).contains("inside the instruction at"), "{}", stderr(&output));
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
+use common::machine::STACK;
 use common::{build, ntrace, run, scratch, stderr, stdout};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,7 +35,7 @@ fn a_recorded_program_runs_as_if_alone_and_its_trace_is_checked_and_printed() {
         let value: Value = serde_json::from_str(line).unwrap();
         if value["event"] == "step" && value["module"] == name {
             steps += 1;
-            assert!(value["registers"]["rsp"].is_string() && value["text"].is_string(), "{line}");
+            assert!(value["registers"][STACK].is_string() && value["text"].is_string(), "{line}");
         }
     }
     assert!(steps > 1000, "{steps} steps of {name}");

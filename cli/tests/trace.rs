@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use common::{build, build_with, ntrace, run, scratch, stderr, stdout, trace};
+use common::{build, build_narrow, machine, ntrace, run, scratch, stderr, stdout, trace};
 
 #[test]
 fn a_hit_tells_time_thread_and_location() {
@@ -38,8 +38,8 @@ fn arguments_are_those_of_the_call_with_strings_as_text() {
 
 #[test]
 fn arguments_and_callers_of_32_bit_code_come_from_its_stack() {
-    let flags = ["-m32", "-O1", "-fno-omit-frame-pointer", "-fno-pie", "-no-pie"];
-    let Some(program) = build_with("gcc", "calls.c", &flags) else { return };
+    let flags = ["-O1", "-fno-omit-frame-pointer", "-fno-pie", "-no-pie"];
+    let Some(program) = build_narrow("calls.c", &flags) else { return };
     let (hits, output) = trace(&["-b", "work", "--args", "--stack"], &program, &["2"]);
     assert_eq!(hits.len(), 2, "{}", stderr(&output));
     assert_eq!(hits[1]["args"][0]["value"], "0x1");
@@ -50,7 +50,7 @@ fn arguments_and_callers_of_32_bit_code_come_from_its_stack() {
 
 #[test]
 fn the_stack_names_every_caller_once() {
-    for flags in [&["-fomit-frame-pointer"][..], &["-fno-omit-frame-pointer"], &["-fcf-protection=full"]] {
+    for flags in [&["-fomit-frame-pointer"][..], &["-fno-omit-frame-pointer"], &[machine::MARKS]] {
         let program = build("calls.c", flags);
         let (hits, _) = trace(&["-b", "work", "--stack"], &program, &["4"]);
         for hit in &hits {

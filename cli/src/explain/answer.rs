@@ -107,7 +107,6 @@ impl Answer {
             }
             Plan::Slot(slot) => slot,
             Plan::Refuse(reason) => return self.refuse(reason.to_string()),
-            _ => return self.refuse("a plan that this version cannot show".into()),
         };
         let place = slot_address(at);
         let code = match slot.assemble(place) {
@@ -248,7 +247,7 @@ fn access_name(access: Access) -> &'static str {
     }
 }
 
-fn exit_name(exit: Exit) -> &'static str {
+pub(super) fn exit_name(exit: Exit) -> &'static str {
     match exit {
         Exit::Jump => "jump",
         Exit::Trap(_) => "trap",

@@ -1,6 +1,7 @@
 //! `ntrace explain`.
 
 mod answer;
+mod arm64;
 mod fields;
 pub(crate) mod hex;
 mod text;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode> {
     let bits = match args.arch {
         Arch::X86_64 => Bits::B64,
         Arch::I386 => Bits::B32,
-        Arch::Arm64 => return Err(Failure::usage("arm64 is not supported yet; --arch takes x86_64 or i386")),
+        Arch::Arm64 => return arm64::run(args),
     };
     let mode = Mode::new(bits, cpu::vendor(args.vendor));
     let mode = if args.lenient { mode.lenient() } else { mode };

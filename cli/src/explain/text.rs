@@ -107,8 +107,12 @@ fn flags(answer: &Answer) -> String {
 }
 
 fn plan(answer: &Answer) -> String {
-    let plan = answer.plan.unwrap_or_default();
-    match (&answer.reason, answer.exit) {
+    way(answer.plan.unwrap_or_default(), answer.reason.as_deref(), answer.exit)
+}
+
+/// A plan in words, by its name, the reason of a refusal, and the exit of a slot.
+pub(super) fn way(plan: &str, reason: Option<&str>, exit: Option<&str>) -> String {
+    match (reason, exit) {
         (Some(reason), _) => format!("{plan}: {reason}"),
         (None, Some("jump")) => format!("{plan}, boosted"),
         (None, Some("trap")) => format!("{plan}, a trap behind the copy"),

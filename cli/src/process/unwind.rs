@@ -4,21 +4,22 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
-use framehop::{FrameAddress, ModuleSectionInfo, Unwinder as _};
-use insn::x86::Reg;
+use framehop::{FrameAddress, ModuleSectionInfo};
 use object::{Object, ObjectSection};
-use ubp::{Address, Arch, Pid, Registers, Session};
+use ubp::{Address, Pid, Registers, Session};
 
+use super::signed::without_signatures;
 use super::space::{Module, Space};
+use crate::native::Stack;
+use crate::symbols::Arch;
 
 /// More callers are not shown.
 const DEPTH: usize = 128;
 
-/// Unwinds 64-bit code by unwind information, 32-bit code by frame pointers.
+/// How the callers of a process' threads are found.
+#[derive(Clone)]
 pub(crate) struct Unwinder {
-    unwinder: UnwinderX86_64<Arc<[u8]>>,
-    cache: CacheX86_64,
+    stack: Stack,
 }
 
 impl fmt::Debug for Unwinder {
@@ -27,16 +28,9 @@ impl fmt::Debug for Unwinder {
     }
 }
 
-impl Clone for Unwinder {
-    /// A clone starts with nothing learnt.
-    fn clone(&self) -> Unwinder {
-        Unwinder { unwinder: self.unwinder.clone(), cache: CacheX86_64::new() }
-    }
-}
-
 impl Unwinder {
     fn new(modules: &[Module]) -> Unwinder {
-        let mut unwinder = UnwinderX86_64::new();
+        let mut stack = Stack::new();
         for module in modules {
             let Some(sections) = Sections::of(module) else { continue };
             let start = module.bias.wrapping_add(sections.base_svma());
@@ -44,10 +38,10 @@ impl Unwinder {
             let name = module.image.name().to_string();
             // A file whose code is mapped in pieces still has one numbering.
             if start < end {
-                unwinder.add_module(framehop::Module::new(name, start..end, start, sections));
+                stack.add(framehop::Module::new(name, start..end, start, sections));
             }
         }
-        Unwinder { unwinder, cache: CacheX86_64::new() }
+        Unwinder { stack }
     }
 }
 
@@ -76,7 +70,11 @@ impl Sections {
                     && let Ok(data) = section.uncompressed_data()
                 {
                     let range = section.address()..section.address().saturating_add(section.size());
-                    found.push(Section { name: name.as_bytes().to_vec(), range, data: Arc::from(&*data) });
+                    let data = match (image.arch(), name) {
+                        (Arch::Arm64, ".eh_frame") => Arc::from(without_signatures(&data)),
+                        _ => Arc::from(&*data),
+                    };
+                    found.push(Section { name: name.as_bytes().to_vec(), range, data });
                 }
             }
             found
@@ -108,57 +106,22 @@ impl Space {
     pub(crate) fn callers(&mut self, session: &mut Session, registers: &Registers, at_start: bool) -> Vec<u64> {
         let pid = self.pid;
         let word = |address: u64, size: usize| read_word(session, pid, address, size);
-        if registers.arch() == Arch::I386 {
-            return by_frame_pointers(registers, at_start, word);
-        }
         let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.modules));
-        by_unwind_information(unwinder, registers, word)
+        unwinder.stack.callers(registers, at_start, DEPTH, word)
     }
 }
 
-fn by_unwind_information(
-    unwinder: &mut Unwinder,
-    registers: &Registers,
-    mut word: impl FnMut(u64, usize) -> Option<u64>,
-) -> Vec<u64> {
-    let pc = registers.pc().0;
-    let frame = registers.get(Reg::RBP).unwrap_or(0);
-    let start = UnwindRegsX86_64::new(pc, registers.sp().0, frame);
-    let mut read = |address| word(address, 8).ok_or(());
-    let mut frames = unwinder.unwinder.iter_frames(pc, start, &mut unwinder.cache, &mut read);
-    let mut callers = Vec::new();
-    while callers.len() < DEPTH {
-        match frames.next() {
-            Ok(Some(FrameAddress::ReturnAddress(address))) => callers.push(address.get()),
-            Ok(Some(FrameAddress::InstructionPointer(_))) => {}
-            Ok(None) | Err(_) => break,
+/// The return addresses among frames, at most `depth`.
+pub(crate) fn return_addresses(mut next: impl FnMut() -> Option<FrameAddress>, depth: usize) -> Vec<u64> {
+    let mut found = Vec::new();
+    while found.len() < depth {
+        match next() {
+            Some(FrameAddress::ReturnAddress(address)) => found.push(address.get()),
+            Some(FrameAddress::InstructionPointer(_)) => {}
+            None => break,
         }
     }
-    callers
-}
-
-fn by_frame_pointers(
-    registers: &Registers,
-    at_start: bool,
-    mut word: impl FnMut(u64, usize) -> Option<u64>,
-) -> Vec<u64> {
-    let mut callers = Vec::new();
-    if at_start {
-        callers.extend(word(registers.sp().0, 4));
-    }
-    let mut frame = registers.get(Reg::RBP).unwrap_or(0);
-    while callers.len() < DEPTH {
-        let (Some(next), Some(address)) = (word(frame, 4), word(frame.wrapping_add(4), 4)) else { break };
-        if address == 0 {
-            break;
-        }
-        callers.push(address);
-        if next <= frame {
-            break;
-        }
-        frame = next;
-    }
-    callers
+    found
 }
 
 fn read_word(session: &mut Session, pid: Pid, address: u64, size: usize) -> Option<u64> {

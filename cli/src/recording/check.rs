@@ -5,17 +5,16 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use insn::x86::{Mode, Vendor, decode};
-use record::{Checker, Mismatch};
+use record::{Checker, Machine, Mismatch};
 
-use super::{failure, open};
+use super::{code, failure, open};
 use crate::disassembly::Disassembler;
 use crate::failure::{Failure, Result, tell};
 
 /// Compares a trace with what insn says of it.
 pub(super) fn run(file: &Path) -> Result<ExitCode> {
     let mut trace = open(file)?;
-    let vendor = trace.header().vendor;
+    let machine = trace.header().machine;
     let mut checker = Checker::new(trace.header());
     let mut out = io::stdout().lock();
     // What goes wrong goes wrong each time that it is executed: each case is told once, and counted.
@@ -33,7 +32,7 @@ pub(super) fn run(file: &Path) -> Result<ExitCode> {
         let times = wrong.entry(mismatch).or_insert(0);
         *times += 1;
         if *times == 1 {
-            writeln!(out, "{mismatch}{}", text(&mismatch, vendor)).map_err(output_failure)?;
+            writeln!(out, "{mismatch}{}", text(&mismatch, machine)).map_err(output_failure)?;
         }
     }
     let times: u64 = wrong.values().sum();
@@ -48,12 +47,9 @@ pub(super) fn run(file: &Path) -> Result<ExitCode> {
 }
 
 /// The instruction as the decoder reads it.
-fn text(mismatch: &Mismatch, vendor: Vendor) -> String {
-    let Some(bits) = mismatch.bits else { return String::new() };
-    let mode = Mode::new(bits, vendor).lenient();
-    let insn = decode(mismatch.code.bytes(), mode).ok();
-    let text = insn.and_then(|insn| Disassembler::new().text(insn.bytes(), mismatch.pc, mode));
-    text.map_or_else(String::new, |text| format!(" ({text})"))
+fn text(mismatch: &Mismatch, machine: Machine) -> String {
+    let found = code::read(&mut Disassembler::new(), machine, mismatch.bits, mismatch.code.bytes(), mismatch.pc);
+    found.and_then(|(_, text)| text).map_or_else(String::new, |text| format!(" ({text})"))
 }
 
 fn output_failure(error: io::Error) -> Failure {

@@ -1,6 +1,7 @@
 //! `ntrace record`.
 
 mod check;
+mod code;
 mod print;
 mod progress;
 mod session;

@@ -4,11 +4,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use insn::x86::{Bits, Mode, Vendor, decode};
-use record::{Event, EventKind, Item, Mapping, Next, REGISTER_NAMES, Registers, Step};
+use insn::x86::Bits;
+use record::{Event, EventKind, Item, Machine, Mapping, Next, Registers, Step};
 use serde_json::{Map, Value, json};
 
-use super::{failure, open};
+use super::{code, failure, open};
 use crate::args::Format;
 use crate::disassembly::Disassembler;
 use crate::explain::hex;
@@ -18,7 +18,7 @@ use crate::failure::{Failure, Result, tell};
 pub(super) fn run(file: &Path, format: Format) -> Result<ExitCode> {
     let mut trace = open(file)?;
     let mut printer =
-        Printer { vendor: trace.header().vendor, disassembler: Disassembler::new(), mappings: Vec::new() };
+        Printer { machine: trace.header().machine, disassembler: Disassembler::new(), mappings: Vec::new() };
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for item in trace.by_ref() {
         let item = match item {
@@ -44,7 +44,7 @@ pub(super) fn run(file: &Path, format: Format) -> Result<ExitCode> {
 }
 
 struct Printer {
-    vendor: Vendor,
+    machine: Machine,
     disassembler: Disassembler,
     mappings: Vec<Mapping>,
 }
@@ -64,7 +64,7 @@ impl Printer {
                     Next::Unfinished => write!(out, "  (not completed)")?,
                 }
                 if let Some(registers) = &step.registers {
-                    for (name, value) in named(registers) {
+                    for (name, value) in self.named(registers) {
                         write!(out, " {name}={value:#x}")?;
                     }
                 }
@@ -115,7 +115,7 @@ impl Printer {
                     value["offset"] = address(offset).into();
                 }
                 if let Some(registers) = &step.registers {
-                    let values = named(registers).map(|(name, value)| (name.to_string(), address(value).into()));
+                    let values = self.named(registers).map(|(name, value)| (name.to_string(), address(value).into()));
                     value["registers"] = Value::Object(values.collect::<Map<_, _>>());
                 }
                 value
@@ -137,12 +137,14 @@ impl Printer {
     /// An instruction's bytes, text and length; of what is none, all bytes that are there.
     fn instruction<'a>(&mut self, step: &'a Step) -> (&'a [u8], String, Option<u64>) {
         let bytes = step.code.bytes();
-        let mode = step.bits.map(|bits| Mode::new(bits, self.vendor).lenient());
-        let insn = mode.and_then(|mode| decode(bytes, mode).ok());
-        let (Some(mode), Some(insn)) = (mode, insn) else { return (bytes, "(bad)".into(), None) };
-        let bytes = &bytes[..insn.len().min(bytes.len())];
-        let text = self.disassembler.text(bytes, step.pc, mode).unwrap_or_else(|| "(bad)".into());
-        (bytes, text, Some(insn.len() as u64))
+        match code::read(&mut self.disassembler, self.machine, step.bits, bytes, step.pc) {
+            Some((bytes, text)) => (bytes, text.unwrap_or_else(|| "(bad)".into()), Some(bytes.len() as u64)),
+            None => (bytes, "(bad)".into(), None),
+        }
+    }
+
+    fn named(&self, registers: &Registers) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        self.machine.register_names().iter().copied().zip(registers.0)
     }
 
     fn learn(&mut self, mapping: &Mapping) {
@@ -181,10 +183,6 @@ fn event_json(event: &Event) -> Value {
         value["fault"] = fault.into();
     }
     value
-}
-
-fn named(registers: &Registers) -> impl Iterator<Item = (&'static str, u64)> {
-    REGISTER_NAMES.into_iter().zip(registers.0)
 }
 
 fn width(bits: Bits) -> u64 {

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
-use insn::x86::Mode;
+use insn::x86::{Bits, Vendor};
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags, elf};
 
 use super::lines::Lines;
 use super::table::SymbolTable;
 use super::{debug_files, ranges};
+use crate::code::Mode;
 use crate::instructions::instructions;
 
 /// What the code of a file is made for.
@@ -23,14 +24,25 @@ pub(crate) enum Arch {
     X86_64,
     /// 32-bit x86.
     I386,
+    /// 64-bit Arm.
+    Arm64,
 }
 
 impl Arch {
-    /// How its code segments read code.
-    pub(crate) fn bits(self) -> insn::x86::Bits {
+    /// How its code is read, on x86 by processors of that vendor.
+    pub(crate) fn mode(self, vendor: Vendor) -> Mode {
         match self {
-            Arch::X86_64 => insn::x86::Bits::B64,
-            Arch::I386 => insn::x86::Bits::B32,
+            Arch::X86_64 => Mode::X86(insn::x86::Mode::new(Bits::B64, vendor)),
+            Arch::I386 => Mode::X86(insn::x86::Mode::new(Bits::B32, vendor)),
+            Arch::Arm64 => Mode::Arm64,
+        }
+    }
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Arch::X86_64 => "x86_64",
+            Arch::I386 => "i386",
+            Arch::Arm64 => "arm64",
         }
     }
 }
@@ -54,7 +66,7 @@ impl fmt::Display for ImageError {
             ImageError::Io(error) => write!(f, "{error}"),
             ImageError::NotElf => f.write_str("not an ELF file"),
             ImageError::Corrupt(what) => write!(f, "corrupt ELF file: {what}"),
-            ImageError::Foreign(what) => write!(f, "a file for {what}; ntrace knows x86-64 and i386"),
+            ImageError::Foreign(what) => write!(f, "a file for {what}; ntrace knows x86-64, i386 and arm64"),
         }
     }
 }
@@ -238,7 +250,7 @@ fn arch(data: &[u8]) -> Result<Arch, ImageError> {
     match (*class, machine) {
         (1 | 2, 62) => Ok(Arch::X86_64),
         (1, 3) => Ok(Arch::I386),
-        (_, 183) => Err(ImageError::Foreign("arm64".into())),
+        (2, 183) => Ok(Arch::Arm64),
         (_, 40) => Err(ImageError::Foreign("arm".into())),
         (_, 243) => Err(ImageError::Foreign("risc-v".into())),
         (_, 20 | 21) => Err(ImageError::Foreign("powerpc".into())),

@@ -1,13 +1,16 @@
 //! The stubs by which a module calls functions of others (the procedure linkage table).
 
+mod arm64;
+mod x86;
+
 use std::collections::HashMap;
 
-use insn::Flow;
-use insn::x86::{Mode, Reg, Vendor, decode};
+use insn::x86::Vendor;
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget, elf};
 
 use super::image::{Arch, Image};
 use super::table::{Kind, Symbol};
+use crate::code::Mode;
 
 /// Symbols `name@plt` for the stubs, found by the relocation of the table slot that each one jumps through.
 pub(crate) fn stubs(image: &Image, symbols: &[Symbol]) -> Vec<Symbol> {
@@ -62,8 +65,9 @@ fn slots(file: &object::File<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
 }
 
 fn is_irelative(flags: RelocationFlags) -> bool {
-    // R_X86_64_IRELATIVE is 37, R_386_IRELATIVE 42.
-    matches!(flags, RelocationFlags::Elf { r_type } if r_type.0 == elf::R_X86_64_IRELATIVE.0 || r_type.0 == elf::R_386_IRELATIVE.0)
+    // 37, 42 and 1032: no other relocation of any of them has one of these numbers.
+    const ALL: [u32; 3] = [elf::R_X86_64_IRELATIVE.0, elf::R_386_IRELATIVE.0, elf::R_AARCH64_IRELATIVE.0];
+    matches!(flags, RelocationFlags::Elf { r_type } if ALL.contains(&r_type.0))
 }
 
 fn implicit_addend(file: &object::File<'_>, address: u64) -> Option<u64> {
@@ -71,29 +75,22 @@ fn implicit_addend(file: &object::File<'_>, address: u64) -> Option<u64> {
     data.try_into().ok().map(|bytes| u64::from(u32::from_le_bytes(bytes)))
 }
 
+/// Walks over a section of stubs.
 fn sweep(arch: Arch, start: u64, data: &[u8], slots: &HashMap<u64, String>, got: Option<u64>, stubs: &mut Vec<Symbol>) {
-    let mode = Mode::new(arch.bits(), Vendor::Intel).lenient();
-    let mut offset = 0;
-    let mut landing_pad = None;
-    while let Some(insn) = data.get(offset..).and_then(|rest| decode(rest, mode).ok()) {
-        let pc = start.wrapping_add(offset as u64);
-        offset += insn.len();
-        if matches!(insn.bytes(), [0xf3, 0x0f, 0x1e, 0xfa | 0xfb]) {
-            landing_pad = Some(pc);
-            continue;
-        }
-        let stub = landing_pad.take().unwrap_or(pc);
-        let Some(memory) = insn.memory().filter(|_| insn.flow() == Flow::Jump) else { continue };
-        let slot = match memory.base {
-            Some(Reg::RIP) => insn.rip_relative_address(pc),
-            None => Some(memory.displacement as u32 as u64),
-            Some(Reg::RBX) => got.map(|got| got.wrapping_add_signed(memory.displacement) & 0xffff_ffff),
-            Some(_) => None,
-        };
-        if let Some(name) = slot.and_then(|slot| slots.get(&slot)) {
-            let size = start.wrapping_add(offset as u64).wrapping_sub(stub);
-            let name = format!("{name}@plt").into();
-            stubs.push(Symbol { address: stub, size, kind: Kind::Plt, global: false, name, version: None });
-        }
+    let found = |stub: Stub| {
+        let name = format!("{}@plt", slots.get(&stub.slot)?).into();
+        let size = stub.end.wrapping_sub(stub.start);
+        Some(Symbol { address: stub.start, size, kind: Kind::Plt, global: false, name, version: None })
+    };
+    match arch.mode(Vendor::Intel).lenient() {
+        Mode::X86(mode) => x86::walk(mode, start, data, got, |stub| stubs.extend(found(stub))),
+        Mode::Arm64 => arm64::walk(start, data, |stub| stubs.extend(found(stub))),
     }
+}
+
+/// One stub, by its addresses, and the table slot that it jumps through.
+struct Stub {
+    start: u64,
+    end: u64,
+    slot: u64,
 }

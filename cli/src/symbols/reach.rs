@@ -4,25 +4,28 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use insn::Flow;
-use insn::x86::{Mode, decode};
 use object::{Object, ObjectSection, RelocationTarget, SectionKind};
 
 use super::contents::contents;
 use super::image::{Arch, Image};
+use crate::code::{Insn, Mode};
 
-/// Ranges reached from the entry point, the start and end functions and the direct branches of `known`, and not in `known`,
-/// which is sorted and without overlap.
+/// Ranges reached from the entry point, the start and end functions, the direct branches of `known` and by falling out of it through
+/// padding, and not in `known`, which is sorted and without overlap.
 pub(crate) fn reached(image: &Image, known: &[Range<u64>]) -> Vec<Range<u64>> {
     let sections = image.with_file(text).unwrap_or_default();
-    let mode = Mode::new(image.arch().bits(), crate::cpu::vendor(None)).lenient();
+    let mode = image.arch().mode(crate::cpu::vendor(None)).lenient();
     let mut flood = Flood { image, mode, known, sections, found: BTreeMap::new(), work: Vec::new() };
     flood.work = image.with_file(|file| starts(image.arch(), file)).unwrap_or_default();
     for range in known {
-        flood.follow(range.start, range.end);
+        let walk = flood.follow(range.start, range.end);
+        if walk.falls_through && walk.end == range.end {
+            flood.pad(range.end);
+        }
     }
     while let Some(start) = flood.work.pop() {
         if flood.is_new(start) {
-            let end = flood.follow(start, flood.next_start(start));
+            let end = flood.follow(start, flood.next_start(start)).end;
             if end > start {
                 flood.found.insert(start, end);
             }
@@ -39,6 +42,12 @@ struct Flood<'a> {
     /// Start to end.
     found: BTreeMap<u64, u64>,
     work: Vec<u64>,
+}
+
+/// How far instructions were walked, and whether control goes on from there.
+struct Walk {
+    end: u64,
+    falls_through: bool,
 }
 
 impl Flood<'_> {
@@ -62,28 +71,41 @@ impl Flood<'_> {
     }
 
     /// Notes the branch targets from `start` on, up to `limit`; where that lies in no known range, up to the end of the flow.
-    /// Returns the end.
-    fn follow(&mut self, start: u64, limit: u64) -> u64 {
+    fn follow(&mut self, start: u64, limit: u64) -> Walk {
         let ends_with_flow = self.range_of(start).is_none();
-        let Some(bytes) = self.image.bytes_at(start) else { return start };
-        let mut offset = 0;
-        while let Some(rest) = bytes.get(offset..) {
-            let pc = start + offset as u64;
-            if pc >= limit {
-                return pc;
-            }
-            let Ok(insn) = decode(rest, self.mode) else { return pc };
-            offset += insn.len();
-            if let Some(target) = insn.target_address(pc).filter(|&target| self.is_new(target)) {
+        let mut walk = Walk { end: start, falls_through: false };
+        while walk.end < limit
+            && let Some(insn) = self.decode(walk.end)
+        {
+            walk.end += insn.len as u64;
+            walk.falls_through =
+                !matches!(insn.flow, Flow::Jump | Flow::Return | Flow::Far | Flow::Faulting | Flow::Privileged);
+            if let Some(target) = insn.target.filter(|&target| self.is_new(target)) {
                 self.work.push(target);
             }
-            let falls_through =
-                !matches!(insn.flow(), Flow::Jump | Flow::Return | Flow::Far | Flow::Faulting | Flow::Privileged);
-            if ends_with_flow && !falls_through {
+            if ends_with_flow && !walk.falls_through {
                 break;
             }
         }
-        start + offset as u64
+        walk
+    }
+
+    /// Adds what lies from `start` to the next range, where it is padding and nothing else.
+    fn pad(&mut self, start: u64) {
+        let limit = self.next_start(start);
+        let mut pc = start;
+        while pc < limit
+            && let Some(insn) = self.decode(pc).filter(|insn| insn.is_padding)
+        {
+            pc += insn.len as u64;
+        }
+        if pc == limit && start < limit {
+            self.found.insert(start, limit);
+        }
+    }
+
+    fn decode(&self, pc: u64) -> Option<Insn> {
+        Insn::decode(self.image.bytes_at(pc)?, pc, self.mode)
     }
 }
 
@@ -100,7 +122,9 @@ fn starts(arch: Arch, file: &object::File<'_>) -> Vec<u64> {
     for array in &arrays {
         let data = contents(array);
         match arch {
-            Arch::X86_64 => starts.extend(data.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))),
+            Arch::X86_64 | Arch::Arm64 => {
+                starts.extend(data.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)))
+            }
             Arch::I386 => starts.extend(data.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)))),
         }
     }

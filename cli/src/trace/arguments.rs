@@ -1,26 +1,11 @@
-//! The arguments of a function at its first instruction.
+//! What the arguments of a function mean.
 
-use insn::x86::Reg;
-use ubp::{Address, Arch, Pid, Registers, Session};
+use ubp::{Address, Pid, Session};
 
-/// Arguments that are shown.
-const COUNT: usize = 6;
 /// Bytes of a string that are shown.
 const LONGEST: usize = 64;
 /// Nothing is mapped below (`vm.mmap_min_addr`).
 const LOWEST: u64 = 0x1_0000;
-
-/// Integer arguments in the registers of the System V ABI for x86-64, or on the stack of the one for i386.
-pub(super) fn values(session: &mut Session, pid: Pid, registers: &Registers) -> Vec<u64> {
-    if registers.arch() == Arch::I386 {
-        let mut bytes = [0; 4 * COUNT];
-        let read = session.read_memory(pid, registers.sp() + 4, &mut bytes).unwrap_or(0);
-        let words = bytes.get(..read).unwrap_or_default().chunks_exact(4);
-        return words.map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))).collect();
-    }
-    let order = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::gpr(8), Reg::gpr(9)];
-    order.into_iter().filter_map(|register| registers.get(register)).collect()
-}
 
 /// The printable text that an argument points to.
 pub(super) fn string(session: &mut Session, pid: Pid, address: u64) -> Option<String> {

@@ -12,6 +12,7 @@ use ubp::{Event, Pid, Report, Session};
 use self::record::{Argument, Frame, Record};
 use crate::args::{Format, TimeStyle, TraceArgs};
 use crate::failure::{Failure, Result};
+use crate::native;
 use crate::output::Output;
 use crate::process::Space;
 use crate::watch::{self, Control, End, Heritage, Sink};
@@ -61,7 +62,7 @@ impl Trace<'_> {
         if self.args.args || self.args.stack {
             let registers = session.registers(event.tid)?;
             if self.args.args {
-                let values = arguments::values(session, event.pid, &registers);
+                let values = native::arguments(session, event.pid, &registers);
                 let argument = |value| Argument { value, string: arguments::string(session, event.pid, value) };
                 record.args = Some(values.into_iter().map(argument).collect());
             }

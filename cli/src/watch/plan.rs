@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use insn::x86::{Mode, decode};
-
+use crate::code::{Insn, Mode};
 use crate::location::{Location, Search, Site};
 use crate::process::Module;
 use crate::symbols::Image;
@@ -103,8 +102,8 @@ impl Wanted {
     pub(crate) fn inside_instruction(&self, image: &Image, address: u64) -> Option<u64> {
         let all = image.instructions(self.mode_of);
         let before = *all.get(all.partition_point(|start| *start <= address).checked_sub(1)?)?;
-        let insn = decode(image.bytes_at(before)?, (self.mode_of)(image)).ok()?;
-        (before < address && address - before < insn.len() as u64).then_some(before)
+        let insn = Insn::decode(image.bytes_at(before)?, before, (self.mode_of)(image))?;
+        (before < address && address - before < insn.len as u64).then_some(before)
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use insn::x86::Reg;
-use ubp::{Address, Arch, BreakpointId, InsertError, InsertReason, Pid, Report, Session, Spec, Tid};
+use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spec, Tid};
 
 use super::plan::{Planned, Wanted, function_parts};
 use crate::failure::tell;
 use crate::location::{self, Place};
+use crate::native;
 use crate::process::{Images, Module, Role, Space};
 
 /// Refusals that are listed one by one.
@@ -204,8 +204,9 @@ impl Planter {
     ) -> ubp::Result<()> {
         match role {
             Role::Resolver { names } => {
-                // Where it returns to, its answer stands in the accumulator.
-                if let Some(back) = return_address(session, space.pid, tid)? {
+                // Where it returns to, its answer can be had.
+                let registers = session.registers(tid)?;
+                if let Some(back) = native::return_address(session, space.pid, &registers) {
                     self.own(session, space, back, Role::Resolved { names, tid })?;
                 }
                 Ok(())
@@ -213,9 +214,7 @@ impl Planter {
             // Another thread came by.
             Role::Resolved { tid: waiting, .. } if waiting != tid => Ok(()),
             Role::Resolved { names, .. } => {
-                let registers = session.registers(tid)?;
-                let address = registers.get(Reg::RAX).unwrap_or(0);
-                let address = if registers.arch() == Arch::I386 { address & 0xffff_ffff } else { address };
+                let address = native::answer(&session.registers(tid)?);
                 space.roles.remove(&id);
                 session.remove(space.pid, &[id])?;
                 if space.module(address).is_none() {
@@ -261,15 +260,6 @@ fn reason(error: &InsertError) -> String {
         InsertReason::Refused(refusal) => refusal.to_string(),
         _ => error.to_string(),
     }
-}
-
-/// The return address of a function at its first instruction.
-fn return_address(session: &mut Session, pid: Pid, tid: Tid) -> ubp::Result<Option<u64>> {
-    let registers = session.registers(tid)?;
-    let size = if registers.arch() == Arch::I386 { 4 } else { 8 };
-    let mut bytes = [0; 8];
-    let read = session.read_memory(pid, registers.sp(), &mut bytes[..size]);
-    Ok(read.is_ok_and(|read| read == size).then(|| u64::from_le_bytes(bytes)))
 }
 
 /// What an address without module means: itself where code is mapped, else an address of the program's own file.

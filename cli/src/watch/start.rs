@@ -8,18 +8,19 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use insn::x86::Mode;
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
-use ubp::{Error, Options, Pid, Report, Session, Tid};
+use ubp::{Error, Mechanism, Options, Pid, Report, Session, Tid};
 
 use super::plan::Wanted;
 use super::plant::Planter;
 use super::{Control, Watch, control, interrupted, trace_failure};
-use crate::args::Target;
+use crate::args::{Backend, Target};
+use crate::code::Mode;
 use crate::cpu;
 use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
 use crate::location::Location;
-use crate::process::Space;
+use crate::native;
+use crate::process::{Role, Space};
 use crate::symbols::{Image, ImageError};
 
 /// What the program inherits as if ntrace were not between it and the shell.
@@ -45,20 +46,35 @@ pub(crate) fn start(target: &Target, report: Report, control: Control, heritage:
     options.follow_forks = !target.no_follow;
     options.signals = false;
     options.threads = false;
-    let session = Session::with_options(options).map_err(trace_failure)?;
-    let planter = Planter::new(Wanted::new(locations, target.every_instruction, mode_of), report);
-    let (spaces, first) = (HashMap::new(), Pid(0));
-    let spawned = target.pid.is_none();
-    let mut watch = Watch { session, planter, spaces, first, end: None, spawned, interrupted: false, control };
-    match target.pid {
-        Some(pid) => watch.attach(Pid(pid))?,
-        None => watch.spawn(&target.program, heritage)?,
+    let begin = |mechanism: Mechanism, control: Control| -> Result<Watch> {
+        let session = Session::open(mechanism, options).map_err(open_failure)?;
+        let planter = Planter::new(Wanted::new(locations.clone(), target.every_instruction, mode_of), report);
+        let (spaces, first, spawned) = (HashMap::new(), Pid(0), target.pid.is_none());
+        Ok(Watch { session, planter, spaces, first, end: None, spawned, interrupted: false, control })
+    };
+    let mut watch = begin(target.backend.into(), control)?;
+    let Some(pid) = target.pid.map(Pid) else {
+        watch.spawn(&target.program, heritage)?;
+        return Ok(watch);
+    };
+    watch.attach(pid)?;
+    if target.backend == Backend::Auto && watch.unresolved().next().is_some() {
+        let Watch { session, control, .. } = watch;
+        drop(session);
+        watch = begin(Mechanism::Ptrace, control)?;
+        watch.attach(pid)?;
+    }
+    for name in watch.unresolved() {
+        tell(format_args!("'{name}' was chosen when the program began; --backend ptrace can ask what it is"));
+    }
+    for what in watch.planter.missing() {
+        tell(format_args!("{what}; waiting for libraries that are loaded later"));
     }
     Ok(watch)
 }
 
 fn mode_of(image: &Image) -> Mode {
-    Mode::new(image.arch().bits(), cpu::vendor(None))
+    image.arch().mode(cpu::vendor(None))
 }
 
 impl Watch {
@@ -95,23 +111,30 @@ impl Watch {
     fn attach(&mut self, pid: Pid) -> Result<()> {
         self.session.attach(pid).map_err(attach_failure)?;
         self.first = pid;
-        let tid = self.stop(pid)?;
+        // The kernel calls no functions for us, and needs no thread held.
+        let held = if self.session.mechanism() == Mechanism::Kernel { None } else { Some(self.stop(pid)?) };
         let mut space = Space::new(pid);
-        let Some(tid) = tid else { return Ok(()) };
-        let updated = self.planter.update(&mut self.session, &mut space, Some(tid));
-        for what in self.planter.missing() {
-            tell(format_args!("{what}; waiting for libraries that are loaded later"));
-        }
+        let updated = self.planter.update(&mut self.session, &mut space, held);
         self.spaces.insert(pid, space);
-        updated.and_then(|()| self.session.resume(tid)).map_err(trace_failure)
+        updated.and_then(|()| held.map_or(Ok(()), |tid| self.session.resume(tid))).map_err(trace_failure)
     }
 
-    /// Stops a process and returns a thread that is held; `None` where it ends meanwhile. Other threads follow as events.
-    fn stop(&mut self, pid: Pid) -> Result<Option<Tid>> {
+    /// Functions that were chosen at run time (`STT_GNU_IFUNC`) before anybody could see which, and that the kernel cannot ask for.
+    fn unresolved(&self) -> impl Iterator<Item = &str> {
+        let by_kernel = self.session.mechanism() == Mechanism::Kernel;
+        let resolvers = self.spaces.values().flat_map(|space| space.roles.values());
+        resolvers.filter_map(move |role| match role {
+            Role::Resolver { names } if by_kernel => names.first().map(String::as_str),
+            _ => None,
+        })
+    }
+
+    /// Stops a process and returns a thread that is held. Other threads follow as events.
+    fn stop(&mut self, pid: Pid) -> Result<Tid> {
         self.session.interrupt(pid).map_err(trace_failure)?;
         while let Some(event) = self.session.wait().map_err(trace_failure)? {
             if let Some(tid) = interrupted(&event) {
-                return Ok(Some(tid));
+                return Ok(tid);
             }
             if event.is_held() {
                 self.session.resume(event.tid).map_err(trace_failure)?;
@@ -155,6 +178,9 @@ fn check(path: &Path) -> Result<()> {
     let fail = |what: String| Err(Failure::new(CANNOT_RUN, format!("{}: {what}", path.display())));
     match Image::open(path) {
         Err(error @ ImageError::Foreign(_)) => fail(error.to_string()),
+        Ok(image) if !native::runs(image.arch()) => {
+            fail(format!("a file for {}, which does not run here", image.arch().name()))
+        }
         Err(ImageError::NotElf) if is_binary(path) => fail("not an ELF file".into()),
         _ => Ok(()),
     }
@@ -199,6 +225,16 @@ pub(crate) fn start_failure(name: &OsStr, source: &io::Error) -> Failure {
         // The kernel kills what it cannot map once the old program is gone.
         Some(nix::libc::ESRCH) => cannot(broken.unwrap_or_else(|| "killed by the kernel while it was started".into())),
         _ => cannot(broken.unwrap_or_else(|| source.to_string())),
+    }
+}
+
+/// Why there is no session.
+fn open_failure(error: Error) -> Failure {
+    match error {
+        Error::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
+            Failure::own(format!("{}: the kernel module is not loaded; --backend ptrace needs none", path.display()))
+        }
+        error => trace_failure(error),
     }
 }
 

@@ -2,6 +2,14 @@
 // Each test program uses a part of it.
 #![allow(dead_code, unreachable_pub)]
 
+pub(crate) mod explain;
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64.rs"]
+pub(crate) mod machine;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86.rs"]
+pub(crate) mod machine;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -64,6 +72,16 @@ pub(crate) fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<P
 /// Builds a C program with gcc, which every machine that builds this has.
 pub(crate) fn build(name: &str, flags: &[&str]) -> PathBuf {
     build_with("gcc", name, &[&["-O1", "-g"], flags].concat()).expect("gcc builds the program")
+}
+
+/// Builds a 32-bit program; `None` where the machine has none, and, said loudly, where its compiler cannot.
+pub(crate) fn build_narrow(name: &str, flags: &[&str]) -> Option<PathBuf> {
+    build_with("gcc", name, &[&[machine::NARROW?], flags].concat())
+}
+
+/// The machine's C library.
+pub(crate) fn c_library() -> String {
+    format!("/lib/{}-linux-gnu/libc.so.6", std::env::consts::ARCH)
 }
 
 /// `ntrace count … --format json`: the hits by location, what the program wrote, and the exit status.

@@ -4,15 +4,15 @@ use insn::x86::{Error, Insn, Mode, decode};
 
 /// What stands at an address.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(super) enum Found {
     /// An instruction.
     Insn(Insn),
     /// A byte at which none begins.
-    Undecodable(Error),
+    Undecodable(u8, Error),
 }
 
 /// Walks over `bytes`, which lie at `start`; after a byte at which no instruction begins it goes on with the next one.
-pub(crate) fn sweep(bytes: &[u8], start: u64, mode: Mode) -> impl Iterator<Item = (u64, Found)> {
+pub(super) fn sweep(bytes: &[u8], start: u64, mode: Mode) -> impl Iterator<Item = (u64, Found)> {
     let mut offset = 0;
     std::iter::from_fn(move || {
         let rest = bytes.get(offset..).filter(|rest| !rest.is_empty())?;
@@ -24,7 +24,7 @@ pub(crate) fn sweep(bytes: &[u8], start: u64, mode: Mode) -> impl Iterator<Item 
             }
             Err(error) => {
                 offset += 1;
-                Some((pc, Found::Undecodable(error)))
+                Some((pc, Found::Undecodable(*rest.first()?, error)))
             }
         }
     })

@@ -1,22 +1,24 @@
 //! `ntrace survey`.
 
-use std::hint::black_box;
+mod arm64;
+mod sweep;
+mod x86;
+
+use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use insn::x86::{Insn, Mode, decode};
 use serde::Serialize;
-use stepping::x86::{Exit, Plan, plan};
+use stepping::{Code, Exit};
 
 use crate::args::SurveyArgs;
+use crate::code::Mode;
 use crate::cpu;
-use crate::disassembly::Disassembler;
-use crate::explain::{hex, slot_address};
+use crate::explain::hex;
 use crate::failure::{Failure, Result};
-use crate::sweep::{Found, sweep};
-use crate::symbols::{Arch, Image, text_sections};
+use crate::symbols::{Image, text_sections};
 
 /// What was found; the names are the keys of the JSON form.
 #[derive(Debug, Default, Serialize)]
@@ -57,11 +59,31 @@ struct Undecodable {
     end: u64,
 }
 
+/// What one instruction adds to a survey.
+enum Way {
+    Emulated,
+    Boosted,
+    Trapped,
+    Stepped,
+    Refused(String),
+}
+
+impl Way {
+    /// For an instruction that runs as a copy, once that is assembled.
+    fn of_slot<R>(assembled: std::result::Result<Code<R>, impl Display>) -> Way {
+        match assembled.map(|code| code.exit) {
+            Ok(Exit::Jump) => Way::Boosted,
+            Ok(Exit::Trap(_)) => Way::Trapped,
+            Ok(_) => Way::Stepped,
+            Err(reason) => Way::Refused(reason.to_string()),
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
     let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", args.file.display())))?;
-    let mode = Mode::new(image.arch().bits(), cpu::vendor(args.vendor));
-    let survey = survey(&image, mode);
+    let survey = survey(&image, image.arch().mode(cpu::vendor(args.vendor)));
     if survey.code_bytes == 0 {
         return Err(Failure::own(format!("{}: no code in it", args.file.display())));
     }
@@ -83,25 +105,23 @@ fn survey(image: &Image, mode: Mode) -> Survey {
     let sections = if functions.is_empty() { text_sections(image) } else { Vec::new() };
     let mut survey = Survey {
         file: image.path().display().to_string(),
-        arch: if image.arch() == Arch::I386 { "i386" } else { "x86_64" },
+        arch: image.arch().name(),
         ranges: if functions.is_empty() { "sections" } else { "functions" },
         ..Survey::default()
     };
     let ranges = if functions.is_empty() { sections.as_slice() } else { functions };
     let code: Vec<(u64, &[u8])> = ranges.iter().filter_map(|range| Some((range.start, bytes(image, range)?))).collect();
-    let mut disassembler = Disassembler::new();
-    for &(start, bytes) in &code {
-        survey.code_bytes += bytes.len() as u64;
-        for (pc, found) in sweep(bytes, start, mode) {
-            match found {
-                Found::Insn(insn) => survey.add(&insn, pc, &mut disassembler),
-                Found::Undecodable(error) => {
-                    survey.add_undecodable(pc, bytes[(pc - start) as usize], &error.to_string())
-                }
-            }
-        }
+    survey.code_bytes = code.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    match mode {
+        Mode::X86(mode) => x86::look(&code, mode, &mut survey),
+        Mode::Arm64 => arm64::look(&code, &mut survey),
     }
-    survey.instructions_per_second = speed(&code, mode);
+    let start = Instant::now();
+    let decoded = match mode {
+        Mode::X86(mode) => x86::decode_all(&code, mode),
+        Mode::Arm64 => arm64::decode_all(&code),
+    };
+    survey.instructions_per_second = (decoded as f64 / start.elapsed().as_secs_f64().max(1e-9)) as u64;
     survey
 }
 
@@ -111,67 +131,33 @@ fn bytes<'a>(image: &'a Image, range: &Range<u64>) -> Option<&'a [u8]> {
     rest.get(..size.min(rest.len()))
 }
 
-/// Instructions decoded and classified in a second, over all of the code.
-fn speed(code: &[(u64, &[u8])], mode: Mode) -> u64 {
-    let start = Instant::now();
-    let mut count = 0u64;
-    for (_, bytes) in code {
-        let mut rest = *bytes;
-        while !rest.is_empty() {
-            let len = match decode(rest, mode) {
-                Ok(insn) => {
-                    count += 1;
-                    black_box(insn.flow());
-                    insn.len()
-                }
-                Err(_) => 1,
-            };
-            rest = rest.get(len..).unwrap_or_default();
-        }
-    }
-    (count as f64 / start.elapsed().as_secs_f64().max(1e-9)) as u64
-}
-
 impl Survey {
-    fn add(&mut self, insn: &Insn, pc: u64, disassembler: &mut Disassembler) {
+    /// Counts an instruction; `hex` and `text` are asked for where it is listed.
+    fn add(&mut self, pc: u64, way: Way, hex: impl FnOnce() -> String, text: impl FnOnce() -> Option<String>) {
         self.instructions += 1;
-        let assembled = match plan(insn, pc) {
-            Plan::Emulate(_) => {
-                self.emulated += 1;
-                return;
-            }
-            Plan::Slot(slot) => slot.assemble(slot_address(pc)),
-            Plan::Refuse(reason) => Err(reason),
-            _ => return,
-        };
-        match assembled {
-            Ok(code) => match code.exit {
-                Exit::Jump => self.boosted += 1,
-                Exit::Trap(_) => self.trapped += 1,
-                _ => self.stepped += 1,
-            },
-            Err(reason) => {
+        match way {
+            Way::Emulated => self.emulated += 1,
+            Way::Boosted => self.boosted += 1,
+            Way::Trapped => self.trapped += 1,
+            Way::Stepped => self.stepped += 1,
+            Way::Refused(reason) => {
                 self.refused += 1;
-                self.refusals.push(Refused {
-                    address: format!("{pc:#x}"),
-                    hex: hex::plain(insn.bytes()),
-                    text: disassembler.text(insn.bytes(), pc, insn.mode()),
-                    reason: reason.to_string(),
-                });
+                self.refusals.push(Refused { address: format!("{pc:#x}"), hex: hex(), text: text(), reason });
             }
         }
     }
 
-    fn add_undecodable(&mut self, pc: u64, byte: u8, error: &str) {
-        self.undecodable_bytes += 1;
+    fn add_undecodable(&mut self, pc: u64, bytes: &[u8], error: &str) {
+        let size = bytes.len() as u64;
+        self.undecodable_bytes += size;
         if let Some(last) = self.undecodable.last_mut().filter(|last| last.end == pc) {
-            last.end += 1;
-            last.size += 1;
-            last.hex.push_str(&hex::plain(&[byte]));
+            last.end += size;
+            last.size += size;
+            last.hex.push_str(&hex::plain(bytes));
             return;
         }
-        let (address, hex) = (format!("{pc:#x}"), hex::plain(&[byte]));
-        self.undecodable.push(Undecodable { address, size: 1, hex, error: error.to_string(), end: pc + 1 });
+        let (address, hex) = (format!("{pc:#x}"), hex::plain(bytes));
+        self.undecodable.push(Undecodable { address, size, hex, error: error.to_string(), end: pc.wrapping_add(size) });
     }
 }
 

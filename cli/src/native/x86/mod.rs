@@ -1,0 +1,44 @@
+//! x86-64 and i386.
+
+mod stack;
+
+use insn::x86::Reg;
+use ubp::{Pid, Registers, Session};
+
+pub(crate) use self::stack::Stack;
+use crate::symbols;
+
+/// Arguments that are shown.
+const COUNT: usize = 6;
+
+/// Whether programs for it run here.
+pub(crate) fn runs(arch: symbols::Arch) -> bool {
+    matches!(arch, symbols::Arch::X86_64 | symbols::Arch::I386)
+}
+
+/// The integer arguments of a function at its first instruction: in the registers of the System V ABI for x86-64, or on the stack of
+/// the one for i386.
+pub(crate) fn arguments(session: &mut Session, pid: Pid, registers: &Registers) -> Vec<u64> {
+    if registers.arch() == ubp::Arch::I386 {
+        let mut bytes = [0; 4 * COUNT];
+        let read = session.read_memory(pid, registers.sp() + 4, &mut bytes).unwrap_or(0);
+        let words = bytes.get(..read).unwrap_or_default().chunks_exact(4);
+        return words.map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))).collect();
+    }
+    let order: [Reg; COUNT] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::gpr(8), Reg::gpr(9)];
+    order.into_iter().filter_map(|register| registers.get(register)).collect()
+}
+
+/// Where a function at its first instruction returns to.
+pub(crate) fn return_address(session: &mut Session, pid: Pid, registers: &Registers) -> Option<u64> {
+    let size = if registers.arch() == ubp::Arch::I386 { 4 } else { 8 };
+    let mut bytes = [0; 8];
+    let read = session.read_memory(pid, registers.sp(), &mut bytes[..size]);
+    read.is_ok_and(|read| read == size).then(|| u64::from_le_bytes(bytes))
+}
+
+/// What a function that has just returned answers.
+pub(crate) fn answer(registers: &Registers) -> u64 {
+    let answer = registers.get(Reg::RAX).unwrap_or(0);
+    if registers.arch() == ubp::Arch::I386 { answer & 0xffff_ffff } else { answer }
+}

@@ -1,0 +1,6 @@
+//! What is told of A64 code, on any machine.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod explain;
+mod survey;

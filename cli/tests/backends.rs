@@ -1,0 +1,111 @@
+//! The kernel module and ptrace(2) give the same answers.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use common::{Counts, build, build_narrow, count, run, stderr, trace};
+use serde_json::Value;
+
+const KERNEL: &[&str] = &["--backend", "kernel"];
+const PTRACE: &[&str] = &["--backend", "ptrace"];
+
+/// Hits by place.
+fn by_place(rows: &[Value]) -> BTreeMap<String, u64> {
+    let place = |row: &Value| format!("{}!{}", row["module"].as_str().unwrap_or_default(), row["address"]);
+    rows.iter().map(|row| (place(row), row["hits"].as_u64().unwrap())).collect()
+}
+
+/// Counts by both, of which output and end must be equal.
+fn counted(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> [BTreeMap<String, u64>; 2] {
+    let [kernel, ptrace] = [KERNEL, PTRACE].map(|backend| count(locations, &[backend, flags].concat(), program, args));
+    assert_eq!(stderr(&kernel.output), stderr(&ptrace.output));
+    assert_eq!(kernel.output, ptrace.output);
+    [by_place(&kernel.rows), by_place(&ptrace.rows)]
+}
+
+/// Whether all hits are equal but where they differ between two runs of one back end: those are the program's own.
+fn same_but_for_chance(kernel: &BTreeMap<String, u64>, ptrace: &BTreeMap<String, u64>, again: impl FnOnce() -> Counts) {
+    if kernel == ptrace {
+        return;
+    }
+    let again = by_place(&again().rows);
+    let differs = |place: &&String| kernel.get(*place) != ptrace.get(*place) && ptrace.get(*place) == again.get(*place);
+    let places: Vec<_> = kernel.keys().chain(ptrace.keys()).filter(differs).collect();
+    let show = |place: &&String| ((*place).clone(), kernel.get(*place).copied(), ptrace.get(*place).copied());
+    assert!(places.is_empty(), "{:?}", places.iter().map(show).collect::<Vec<_>>());
+}
+
+#[test]
+fn without_the_module_the_kernel_back_end_says_so() {
+    if Path::new("/dev/ntrace").exists() {
+        return crossing::skip("without_the_module_the_kernel_back_end_says_so", "the module is loaded");
+    }
+    let output = run(&["count", "--backend", "kernel", "-b", "main", "--", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert_eq!(stderr(&output), "ntrace: /dev/ntrace: the kernel module is not loaded; --backend ptrace needs none\n");
+}
+
+crossing::channel_tests! {
+    every_instruction_of_functions_is_counted_alike {
+        for flags in [&["-fPIE", "-pie"][..], &["-fno-pie", "-no-pie"], &["-static"], &["-O3"]] {
+            let program = build("calls.c", flags);
+            let [kernel, ptrace] = counted(&["work", "middle", "main"], &["--every-instruction"], &program, &["20"]);
+            assert!(kernel.len() > 10, "{kernel:?}");
+            assert_eq!(kernel, ptrace, "{flags:?}");
+        }
+    }
+
+    functions_of_libraries_are_counted_alike_from_their_first_instruction_on {
+        let locations = ["libc!*init*", "libc!mem*", "_dl_init", "_dl_catch*"];
+        let [kernel, ptrace] = counted(&locations, &[], Path::new("/bin/echo"), &["hi"]);
+        assert!(kernel.values().filter(|hits| **hits > 0).count() > 5, "{kernel:?}");
+        same_but_for_chance(&kernel, &ptrace, || count(&locations, PTRACE, Path::new("/bin/echo"), &["hi"]));
+    }
+
+    a_32_bit_program_is_counted_alike {
+        let Some(program) = build_narrow("calls.c", &["-O1"]) else { return };
+        let [kernel, ptrace] = counted(&["work", "middle", "main"], &["--every-instruction"], &program, &["20"]);
+        assert_eq!(kernel, ptrace);
+    }
+
+    threads_forks_and_what_they_execute_are_counted_alike {
+        let program = build("threads.c", &["-pthread"]);
+        let [kernel, ptrace] = counted(&["step", "run"], &[], &program, &[]);
+        assert_eq!(kernel, ptrace);
+        let [kernel, ptrace] = counted(&["step"], &["--no-follow"], &program, &[]);
+        assert_eq!(kernel, ptrace);
+        let program = build("calls.c", &[]);
+        let script = format!("{0} 3 >/dev/null 2>&1; exec {0} 4", program.display());
+        let [kernel, ptrace] = counted(&["work", "middle"], &[], Path::new("/bin/sh"), &["-c", &script]);
+        assert_eq!(kernel, ptrace);
+    }
+
+    hits_are_traced_alike_with_arguments_and_callers {
+        let program = build("calls.c", &[]);
+        let traced = |backend: &[&str]| {
+            let args = [backend, &["-b", "work", "middle", "libc!write", "--args", "--stack", "--time", "none"]].concat();
+            let (lines, output) = trace(&args, &program, &["5"]);
+            assert_eq!(output.status.code(), Some(7));
+            let shown = |line: &Value| {
+                let strings: Vec<_> = line["args"].as_array().unwrap().iter().take(2).map(|arg| arg["string"].clone()).collect();
+                let callers = line["stack"].as_array().unwrap().iter().map(|frame| frame["location"].clone());
+                (line["location"].clone(), strings, callers.collect::<Vec<_>>())
+            };
+            lines.iter().map(shown).collect::<Vec<_>>()
+        };
+        let kernel = traced(KERNEL);
+        assert!(kernel.len() > 10);
+        assert_eq!(kernel, traced(PTRACE));
+    }
+
+    a_program_that_is_killed_has_its_counts_and_its_end {
+        let mut killed = Command::new(env!("CARGO_BIN_EXE_ntrace"));
+        killed.args(["count", "--backend", "kernel", "-b", "libc!malloc", "--", "/bin/sh", "-c", "kill -KILL $$"]);
+        let output = killed.output().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(9), "{}", stderr(&output));
+        assert!(stderr(&output).contains("in all"), "{}", stderr(&output));
+    }
+}
