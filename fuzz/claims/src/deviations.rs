@@ -49,6 +49,15 @@ pub struct Disagreement {
     pub theirs: Option<Answer>,
 }
 
+impl Disagreement {
+    /// What is alike in all that one row would cover.
+    pub fn class(&self) -> String {
+        let Disagreement { peer, mode, difference, shape, ours, .. } = self;
+        let why = ours.as_ref().err().map(|error| format!("{:?}", error.kind)).unwrap_or_default();
+        format!("{peer}\t{difference:?}\t{why}\t{:?}-{:?}\t{shape}\t{:x}", mode.bits, mode.vendor, shape.seen)
+    }
+}
+
 impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Disagreement { peer, mode, difference, shape, ours, theirs } = self;

@@ -4,12 +4,14 @@
 //! cargo-fuzz hand libFuzzer's bytes to a claim; `tests/replay.rs` hands it the checked-in corpus and random bytes, on any toolchain.
 #![forbid(unsafe_code)]
 
+pub mod a64;
 pub mod claims;
 pub mod corpus;
 pub mod deviations;
 pub mod generate;
 pub mod peers;
 pub mod shape;
+pub mod unlisted;
 
 /// A claim by its name.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,9 @@ pub const CLAIMS: &[Claim] = &[
     claim("a_hostile_arena_harms_nobody", claims::arena, 20_000),
     claim("a_hostile_file_gets_an_answer", claims::file, 5_000),
     claim("a_hostile_recording_gets_an_answer", claims::recording, 50_000),
+    claim("a_stream_is_answered_alike_however_it_is_cut", claims::channel, 50_000),
+    claim("any_a64_word_has_one_answer", a64::any_word, 20_000),
+    claim("other_a64_decoders_agree_but_for_known_deviations", a64::decoders, 500),
 ];
 
 const fn claim(name: &'static str, check: fn(&[u8]), inputs: u32) -> Claim {

@@ -1,6 +1,7 @@
 //! The claims.
 
 mod arena;
+mod channel;
 mod decoders;
 mod decoding;
 mod file;
@@ -10,6 +11,7 @@ mod table;
 mod translation;
 
 pub use arena::arena;
+pub use channel::channel;
 pub use decoders::{decoders, disagreements, list};
 pub use decoding::decoding;
 pub use file::file;

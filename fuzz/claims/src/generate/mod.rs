@@ -3,9 +3,13 @@
 mod address;
 mod elf;
 mod encoding;
+mod forms;
+mod stream;
 mod table;
 
 pub use address::Addresses;
 pub use elf::file;
 pub use encoding::{Code, Encoding};
+pub use forms::forms;
+pub use stream::Stream;
 pub use table::{Change, Session};
