@@ -1,10 +1,13 @@
 //! Benchmarks side by side with peers: every figure is a ratio to a peer measured in the same run.
 
+mod alone;
+mod arm64;
 mod breakpoints;
 mod clock;
 mod decode;
 mod machine;
 mod programs;
+mod record;
 mod rounds;
 
 use anyhow::{Result, bail};
@@ -13,7 +16,7 @@ use clap::Parser;
 /// Side by side with peers; figures are comparable within one run only.
 #[derive(Parser)]
 struct Options {
-    /// Benchmark to run; without it all of them: decode, breakpoints
+    /// Benchmark to run; without it all of them: decode, arm64, breakpoints, record
     name: Option<String>,
     /// Rounds of which the median counts
     #[arg(long, default_value_t = 11)]
@@ -29,7 +32,8 @@ struct Options {
 /// A benchmark and its name on the command line.
 type Benchmark = (&'static str, fn(&Options) -> Result<()>);
 
-const BENCHMARKS: &[Benchmark] = &[("decode", decode::run), ("breakpoints", breakpoints::run)];
+const BENCHMARKS: &[Benchmark] =
+    &[("decode", decode::run), ("arm64", arm64::run), ("breakpoints", breakpoints::run), ("record", record::run)];
 
 fn main() -> Result<()> {
     if let Some(outcome) = breakpoints::as_debuggee() {

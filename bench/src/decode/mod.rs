@@ -6,23 +6,30 @@ mod yaxpeax;
 #[cfg(feature = "zydis")]
 mod zydis;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::Options;
+use crate::alone;
 use crate::programs::{self, Code};
 use crate::rounds::{self, Subject};
 
 /// What a sweep saw: instructions, and a sum that depends on each so that no work can be left out.
 #[derive(Default)]
-struct Tally {
-    instructions: u64,
-    sum: u64,
+pub(crate) struct Tally {
+    pub(crate) instructions: u64,
+    pub(crate) sum: u64,
 }
 
 impl Tally {
-    fn add(&mut self, value: u64) {
+    pub(crate) fn add(&mut self, value: u64) {
         self.instructions += 1;
         self.sum = self.sum.wrapping_add(value);
+    }
+
+    /// Adds what another sweep saw.
+    pub(crate) fn merge(&mut self, other: Tally) {
+        self.instructions += other.instructions;
+        self.sum = self.sum.wrapping_add(other.sum);
     }
 }
 
@@ -61,10 +68,14 @@ const ONE_SHOTS: &[(&str, OneShot)] = &[
 
 /// Runs both.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let programs = programs::load(&options.program)?;
+    let programs = programs::load(&options.program, crossing::programs::of_x86)?;
+    if programs.is_empty() {
+        bail!("none of the usual programs is installed: name some with --program");
+    }
     for code in &programs {
         println!("{}: {} bytes of .text", code.path.display(), code.bytes.len());
     }
+    println!("{}", alone::claim());
     let wanted = |name: &&str| options.only.as_deref().is_none_or(|only| name.contains(only));
 
     let sweeps = SWEEPS.iter().filter(|(name, _)| wanted(name));

@@ -1,0 +1,49 @@
+//! This project's decoder.
+
+use insn::Target;
+use insn::arm64::{Insn, decode, flow_of_allocated as flow};
+
+use crate::decode::Tally;
+
+pub(super) fn flow_of_allocated(words: &[u32]) -> Tally {
+    let mut tally = Tally::default();
+    for word in words {
+        tally.add(flow(*word) as u64);
+    }
+    tally
+}
+
+pub(super) fn validity(words: &[u32]) -> Tally {
+    sweep(words, |insn| insn.flow() as u64)
+}
+
+pub(super) fn target(words: &[u32]) -> Tally {
+    sweep(words, flow_and_target)
+}
+
+pub(super) fn effects(words: &[u32]) -> Tally {
+    sweep(words, |insn| {
+        let effects = insn.effects();
+        let registers = effects.reads.bits() ^ effects.writes.bits().rotate_left(1);
+        flow_and_target(insn) ^ registers as u64 ^ (registers >> 64) as u64
+    })
+}
+
+#[inline(always)]
+fn sweep(words: &[u32], value: impl Fn(&Insn) -> u64) -> Tally {
+    let mut tally = Tally::default();
+    for word in words {
+        tally.add(decode(*word).map_or(0, |insn| value(&insn)));
+    }
+    tally
+}
+
+#[inline(always)]
+fn flow_and_target(insn: &Insn) -> u64 {
+    let target = match insn.target() {
+        Target::Relative(distance) => distance as u64,
+        Target::Register(register) => register.number().into(),
+        _ => 0,
+    };
+    insn.flow() as u64 ^ target
+}
