@@ -19,14 +19,15 @@ static struct step steps[MOST];
 static int count;
 static unsigned long start, end;
 
-// Notes where the program counter is. A breakpoint of the case's own is skipped over by the processor, ud2 by hand.
+// Notes where the program counter is. A breakpoint of the case's own is skipped over by the processor, ud2 and a call that
+// faults by hand.
 static void on_trap(int signal, siginfo_t *info, void *context) {
     (void)info;
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     unsigned long pc = (unsigned long)registers[PC];
     if (pc >= start && pc <= end && count < MOST)
         steps[count++] = (struct step){(long)(pc - start), registers[REG_EFL] & TRAP_FLAG, signal};
-    if (signal == SIGILL) registers[PC] += 2;
+    if (signal == SIGILL || signal == SIGSEGV) registers[PC] += 2;
 }
 
 __attribute__((noinline)) static void run_case(const char *name, unsigned long (*run)(void), void *behind, int step) {
@@ -51,6 +52,7 @@ static void prepare(int storm) {
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGTRAP, &action, 0);
     sigaction(SIGILL, &action, 0);
+    sigaction(SIGSEGV, &action, 0);
     struct sigaction alarm = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigaction(SIGALRM, &alarm, 0);
     struct itimerval each = {{0, 1000}, {0, 1000}};

@@ -73,6 +73,8 @@ CASE(null_selectors, "mov %ds, %r8d; mov %es, %r9d; mov $1, %eax; mov %eax, %ds;
 CASE(own_breakpoint, "int3; mov $24, %eax; ret")
 CASE(own_long_breakpoint, ".byte 0xcd, 3; mov $25, %eax; ret")
 CASE(undefined, "ud2; mov $26, %eax; ret")
+// Some processors have written the return address when they find that no address can be called.
+CASE(faulting_call, "push $55; pop %rcx; movabs $0x8000000000000000, %rdx; call *%rdx; mov -8(%rsp), %rax; ret")
 // Repeated, and others that a copy must leave as they are.
 CASE(repeated, "lea words(%rip), %rsi; lea buffer(%rip), %rdi; mov $5, %ecx; rep movsq; lea buffer(%rip), %rdi; mov $44, %eax; mov $9, %ecx; repne scasq; mov %rcx, %rax; ret")
 CASE(repeated_not_at_all, "xor %ecx, %ecx; rep stosb; mov $27, %eax; ret")
@@ -90,7 +92,7 @@ static const struct known known[] = {
     KNOWN(rip_relative_avx) KNOWN(rip_relative_sse) KNOWN(push_pop) KNOWN(stack_operands) KNOWN(enter_leave) KNOWN(flags)
     KNOWN(flags_cleared) KNOWN(system_call) KNOWN(system_call_prefixed) KNOWN(interrupt_0x80) KNOWN(system_calls_in_a_row)
     KNOWN(stack_segment) KNOWN(stack_segment_then_call) KNOWN(stack_segment_then_system_call) KNOWN(null_selectors) KNOWN(own_breakpoint)
-    KNOWN(own_long_breakpoint) KNOWN(undefined) KNOWN(repeated) KNOWN(repeated_not_at_all) KNOWN(segment_override) KNOWN(serialising)
+    KNOWN(own_long_breakpoint) KNOWN(undefined) KNOWN(faulting_call) KNOWN(repeated) KNOWN(repeated_not_at_all) KNOWN(segment_override) KNOWN(serialising)
     KNOWN(no_operations) KNOWN(table_look_up) KNOWN(compare_exchange)
 };
 

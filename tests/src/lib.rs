@@ -1,24 +1,32 @@
 //! What crosses rooms: the hardware oracle, lockstep against the unprobed program, every form's semantics, whole programs.
 
-#[cfg(target_arch = "x86_64")]
+pub mod channel;
 pub mod debuggee;
 mod figures;
+pub mod line;
 #[cfg(target_arch = "x86_64")]
 pub mod lockstep;
+mod memory;
 #[cfg(target_arch = "x86_64")]
 pub mod oracle;
+pub mod programs;
 mod random;
 #[cfg(target_arch = "x86_64")]
 pub mod selftests;
 #[cfg(target_arch = "x86_64")]
 pub mod semantics;
+pub mod sites;
 mod skip;
-#[cfg(target_arch = "x86_64")]
+mod turn;
+pub mod uprobe;
+pub mod victim;
 pub mod whole;
 
 pub use figures::figure;
+pub use memory::kernel_memory;
 pub use random::Random;
 pub use skip::skip;
+pub use turn::in_turn;
 
 /// The examples of README.md.
 #[cfg(doctest)]

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 /// Code and tables for length, class, target and validity, in bytes.
 const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
+/// The same of A64.
+const MOST_FOR_CLASSIFYING_A64: u64 = 16 << 10;
 /// The tables that common code touches, in bytes.
 const MOST_HOT: u64 = 4 << 10;
 /// The function that the panic handler of tests/proof calls and nothing defines.
@@ -71,11 +73,33 @@ fn section_bytes(file: &Path, names: &[&str]) -> u64 {
 fn no_panic_can_be_reached_from_insn() {
     without_panic("insn_classify");
     without_panic("insn_everything");
+    without_panic("arm64_classify");
+    without_panic("arm64_everything");
 }
 
 #[test]
 fn no_panic_can_be_reached_from_stepping() {
     without_panic("stepping_everything");
+    without_panic("stepping_arm64_everything");
+}
+
+#[test]
+fn no_panic_can_be_reached_from_wire() {
+    without_panic("wire_everything");
+    without_panic("wire_serve");
+}
+
+#[test]
+fn what_serves_commands_has_no_documentation_of_them() {
+    let linked = |entry| std::fs::read(without_panic(entry)).unwrap();
+    let (serves, all) = (linked("wire_serve"), linked("wire_everything"));
+    let documentation = wire::commands::DOCUMENTATION.iter().chain(wire::events::DOCUMENTATION);
+    for line in documentation.flat_map(|one| one.fields.iter().chain(one.reply).chain([&one.lines])).copied().flatten()
+    {
+        let has = |program: &[u8]| program.windows(line.len()).any(|bytes| bytes == line.as_bytes());
+        assert!(!has(&serves), "{line:?} came along");
+        assert!(has(&all), "{line:?} is not where it is printed");
+    }
 }
 
 #[test]
@@ -90,6 +114,25 @@ fn length_class_and_validity_fit_in_24_kib() {
     println!("length, class, target and validity: {bytes} bytes");
     assert!(bytes > 1024, "hardly anything was linked: {bytes} bytes");
     assert!(bytes <= MOST_FOR_CLASSIFYING, "{bytes} bytes");
+}
+
+#[test]
+fn class_target_and_validity_of_a64_fit_in_16_kib() {
+    let linked = without_panic("arm64_classify");
+    let bytes = section_bytes(&linked, &[".text", ".rodata", ".data"]);
+    println!("class, target and validity of A64: {bytes} bytes");
+    assert!(bytes > 1024, "hardly anything was linked: {bytes} bytes");
+    assert!(bytes <= MOST_FOR_CLASSIFYING_A64, "{bytes} bytes");
+    assert_eq!(table_bytes(&linked, "forms"), 0, "tables of registers and memory came along");
+    assert!(table_bytes(&without_panic("arm64_everything"), "forms") > 0, "the cold tables have another name");
+}
+
+#[test]
+fn stepping_of_a64_needs_no_tables_of_registers_and_memory() {
+    let linked = without_panic("stepping_arm64_everything");
+    println!("stepping of A64: {} bytes", section_bytes(&linked, &[".text", ".rodata", ".data"]));
+    assert_eq!(table_bytes(&linked, "forms"), 0, "tables of registers and memory came along");
+    assert!(table_bytes(&linked, "special") > 0, "the table of kinds has another name");
 }
 
 /// Bytes of the symbols that belong to one of insn's generated modules.

@@ -1,12 +1,11 @@
 //! The hits of every instruction of whole programs are its executions in a hardware trace.
-#![cfg(target_arch = "x86_64")]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crossing::debuggee::Program;
-use crossing::whole::{all, ntrace, record, run_silently};
+use crossing::whole::{BUILDS, all, ntrace, record, run_silently};
 use crossing::{figure, skip};
 use object::{Object, ObjectSegment};
 
@@ -14,7 +13,16 @@ use object::{Object, ObjectSegment};
 const SHORT: &[&[&str]] = &[&["/bin/echo", "a", "b"], &["/bin/cat", "/etc/passwd"]];
 
 /// Longer ones. Not grep, which reads its own memory map, where the storage of sites is a line more.
-const LONG: &[&[&str]] = &[&["/usr/bin/sort", "/etc/services"], &["/usr/bin/sha256sum", "/etc/services"]];
+const LONG: &[&[&str]] = &[
+    &["/usr/bin/sort", "/etc/services"],
+    &["/usr/bin/sha256sum", "/etc/services"],
+    &["/bin/gzip", "-c", "/etc/passwd"],
+    &[
+        "/usr/bin/sqlite3",
+        ":memory:",
+        "create table t(a, b); insert into t values(1, 2), (3, 4); select sum(a * b) from t;",
+    ],
+];
 
 #[test]
 fn hits_equal_the_executions_that_a_hardware_trace_has() {
@@ -28,8 +36,8 @@ fn hits_equal_the_executions_that_a_hardware_trace_has() {
 }
 
 #[test]
-fn they_do_in_static_and_in_32_bit_programs() {
-    for flags in [&["-static"][..], &["-m32"], &["-m32", "-static"]] {
+fn they_do_in_programs_that_are_built_otherwise() {
+    for flags in BUILDS {
         match Program::build("storm.c", flags) {
             Some(program) => compare(
                 &format!("storm{}", flags.concat()),
@@ -69,7 +77,13 @@ fn compare(name: &str, words: &[&str]) {
 fn hits(words: &[&str]) -> Counts {
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
     let mut command = Command::new("setarch");
-    command.args(["x86_64", "-R"]).arg(ntrace()).args(["count", "--every-instruction", "--format", "json", "-o"]);
+    command.args([std::env::consts::ARCH, "-R"]).arg(ntrace()).args([
+        "count",
+        "--every-instruction",
+        "--format",
+        "json",
+        "-o",
+    ]);
     run_silently(command.arg(counts.path()).arg("--").args(words));
     let text = std::fs::read_to_string(counts.path()).expect("the counts");
     let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));

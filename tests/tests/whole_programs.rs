@@ -1,11 +1,10 @@
 //! Real programs with a site on every instruction, libraries and the loader included, do what they do undisturbed.
-#![cfg(target_arch = "x86_64")]
 
 use std::path::Path;
 use std::process::Command;
 
 use crossing::debuggee::build_go;
-use crossing::whole::{all, count_everything, hits_in_all, run};
+use crossing::whole::{all, count_everything, hits_in_all, longest, run};
 use crossing::{figure, skip};
 
 /// Programs of any Debian with an output that depends on nothing but their arguments; they run a few 100,000 instructions each.
@@ -60,6 +59,39 @@ fn longer_programs_too() {
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
 }
 
+/// Programs that run a hundred million instructions before they begin, with a site on every instruction of functions of their own:
+/// what these are, their names, the program.
+type Part = (&'static str, &'static str, &'static [&'static str]);
+const PARTS: &[Part] = &[
+    ("its own functions", "gdb!*", &["/usr/bin/gdb", "-nx", "-batch", "-ex", "print 6 * 7"]),
+    // What code that is compiled while it runs calls, and its interpreter.
+    (
+        "builtins",
+        "node!Builtins_*",
+        &["/usr/bin/node", "-e", "let s = 0; for (let i = 1; i <= 300; i++) s += i % 7; console.log(s)"],
+    ),
+];
+
+#[test]
+fn programs_that_are_too_long_run_with_sites_in_parts_of_them() {
+    if !all() {
+        return skip("programs_that_are_too_long", "NTRACE_WHOLE_PROGRAMS is not all");
+    }
+    let different = |(part, functions, words): &Part| difference_with("programs", words, Some((part, functions)));
+    let differences: Vec<String> = PARTS.iter().filter_map(different).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+#[test]
+fn the_longest_run_with_a_site_on_every_instruction_in_an_hour_each() {
+    if !longest() {
+        return skip("the_longest_run", "NTRACE_WHOLE_PROGRAMS is not longest");
+    }
+    let difference = |(_, _, words): &Part| difference_with("longest", words, None);
+    let differences: Vec<String> = PARTS.iter().filter_map(difference).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
 #[test]
 fn goroutines_with_their_scheduler_and_collector_run_as_if_alone() {
     if !all() {
@@ -73,6 +105,11 @@ fn goroutines_with_their_scheduler_and_collector_run_as_if_alone() {
 
 /// What differs between a program alone and with a site everywhere.
 fn difference(words: &[&str]) -> Option<String> {
+    difference_with("programs", words, None)
+}
+
+/// The same, or with sites in the functions alone that `part` names; the figure goes to `section`.
+fn difference_with(section: &str, words: &[&str], part: Option<(&str, &str)>) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     if !Path::new(program).exists() {
         skip("whole_programs", format_args!("{program} is not installed"));
@@ -80,11 +117,18 @@ fn difference(words: &[&str]) -> Option<String> {
     }
     let alone = run(Command::new(program).args(arguments));
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
-    let traced = run(count_everything(counts.path()).args(["--", program]).args(arguments));
+    let mut counting = count_everything(counts.path());
+    if let Some((_, functions)) = part {
+        counting.args(["-b", functions]);
+    }
+    let traced = run(counting.args(["--", program]).args(arguments));
     if alone != traced {
         return Some(format!("{words:?}\nalone:  {alone:?}\ntraced: {traced:?}"));
     }
-    let name = Path::new(program).file_name().unwrap_or_default();
-    figure("programs", &name.to_string_lossy(), format_args!("hits={}", hits_in_all(counts.path())));
+    let mut name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some((part, _)) = part {
+        name += &format!(", {part}");
+    }
+    figure(section, &name, format_args!("hits={}", hits_in_all(counts.path())));
     None
 }

@@ -1,5 +1,4 @@
 //! Eight threads, signals by the thousand a second, forks and execs: with sites everywhere, and with sites that come and go.
-#![cfg(target_arch = "x86_64")]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -1,14 +1,17 @@
-//! Everything that insn, stepping and ubp's core offer, behind symbols that can be linked one by one.
+//! Everything that insn, stepping, wire and ubp's core offer, behind symbols that can be linked one by one.
 //!
 //! The panic handler calls a function that nothing defines: a link succeeds only where no panic can be reached.
 #![no_std]
 
+mod channel;
+
 use core::hint::black_box;
 use core::panic::PanicInfo;
 
+use insn::Target;
 use insn::x86::{Bits, Insn, Mode, Reg, Vendor, decode};
-use stepping::x86::{Code, Plan, Registers, plan};
-use stepping::{Fault, Memory};
+use stepping::x86::{Registers, plan};
+use stepping::{Code, Fault, Memory, Plan};
 use ubp::core::{Arena, Entry, Inaccessible, Layout, State, passing};
 
 unsafe extern "C" {
@@ -64,12 +67,41 @@ pub unsafe extern "C" fn insn_everything(bytes: *const u8, length: usize, number
     // SAFETY: the caller's promise.
     let Some(insn) = (unsafe { decoded(bytes, length, number) }) else { return };
     black_box((insn.len(), insn.bytes().len(), insn.mode(), insn.encoding(), insn.map(), insn.opcode()));
-    black_box((insn.opcode_offset(), insn.prefixes(), insn.modrm_offset(), insn.modrm(), insn.sib_offset(), insn.sib()));
+    black_box((
+        insn.opcode_offset(),
+        insn.prefixes(),
+        insn.modrm_offset(),
+        insn.modrm(),
+        insn.sib_offset(),
+        insn.sib(),
+    ));
     black_box((insn.reg(), insn.rm(), insn.w(), insn.vvvv(), insn.displacement(), insn.immediate(), insn.immediate2()));
     black_box((insn.operand_size(), insn.address_size(), insn.memory(), insn.implicit_memory()));
     black_box((insn.is_rip_relative(), insn.rip_relative_address(pc), insn.flow(), insn.target()));
     black_box((insn.target_address(pc), insn.reads(), insn.writes(), insn.flags_read(), insn.flags_written()));
     black_box((insn.effects(), insn.prefix_len()));
+}
+
+/// Class, target and validity of an A64 word: 0 where it is no instruction.
+#[unsafe(no_mangle)]
+pub extern "C" fn arm64_classify(word: u32, pc: u64) -> u64 {
+    let Ok(insn) = insn::arm64::decode(word) else { return 0 };
+    let target = match insn.target() {
+        Target::Relative(distance) => pc.wrapping_add_signed(distance),
+        Target::Register(register) => register.number().into(),
+        _ => 0,
+    };
+    1 | (insn.flow() as u64) << 8 | target << 16
+}
+
+/// Every question that an A64 instruction answers.
+#[unsafe(no_mangle)]
+pub extern "C" fn arm64_everything(word: u32, pc: u64) {
+    let Ok(insn) = insn::arm64::decode(word) else { return };
+    black_box((insn.word(), insn.flow(), insn.target(), insn.target_address(pc), insn::arm64::flow_of_allocated(word)));
+    black_box((insn.pc_relative().map(|way| way.address(pc)), insn.kind(), insn.condition(), insn.exclusive()));
+    black_box((insn.landing_pad(), insn.trap(), insn.is_unpredictable(), insn.memory(), insn.memories()));
+    black_box((insn.reads(), insn.writes(), insn.flags_read(), insn.flags_written(), insn.effects()));
 }
 
 struct Thread;
@@ -96,7 +128,7 @@ fn fault(address: u64) -> Result<(), Fault> {
     if address == 0 { Ok(()) } else { Err(Fault::Page(address)) }
 }
 
-fn translations(code: &Code, offset: u8) {
+fn translations<R: Copy + PartialEq>(code: &Code<R>, offset: u8) {
     black_box(code.boosted());
     if let Some(place) = code.original(offset) {
         black_box(code.offset(place.pc, place.progress));
@@ -126,7 +158,54 @@ pub unsafe extern "C" fn stepping_everything(bytes: *const u8, length: usize, nu
         Plan::Refuse(reason) => {
             black_box(reason);
         }
-        _ => {}
+    }
+}
+
+impl stepping::arm64::Registers for Thread {
+    fn get(&self, reg: insn::arm64::Reg) -> u64 {
+        get_register(reg.number())
+    }
+    fn set(&mut self, reg: insn::arm64::Reg, value: u64) {
+        set_register(reg.number(), value);
+    }
+    fn branch_type(&self) -> u8 {
+        get_register(0) as u8
+    }
+    fn set_branch_type(&mut self, branch_type: u8) {
+        set_register(0, branch_type.into());
+    }
+    fn guarded(&self) -> bool {
+        get_register(1) != 0
+    }
+    fn control_stack(&self) -> bool {
+        get_register(2) != 0
+    }
+}
+
+/// The same of A64: an instruction alone, and a word of code.
+///
+/// # Safety
+/// `code` points to `length` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stepping_arm64_everything(code: *const u32, length: usize, index: usize, pc: u64, at: u64) {
+    // SAFETY: the caller's promise.
+    let code = unsafe { core::slice::from_raw_parts(code, length) };
+    let Some(Ok(insn)) = code.get(index).map(|word| insn::arm64::decode(*word)) else { return };
+    for plan in [stepping::arm64::plan(&insn, pc), stepping::arm64::plan_in(&insn, pc, code, index)] {
+        let slot = match plan {
+            Plan::Emulate(emulate) => {
+                let _ = black_box(emulate.run(&mut Thread, &mut Thread));
+                emulate.slot()
+            }
+            Plan::Slot(slot) => slot,
+            Plan::Refuse(reason) => {
+                black_box(reason);
+                continue;
+            }
+        };
+        if let Ok(code) = slot.assemble(at) {
+            translations(&code, at as u8);
+        }
     }
 }
 
@@ -152,7 +231,12 @@ pub unsafe extern "C" fn ubp_everything(bytes: *const u8, length: usize, number:
     let layout = Layout::new(capacity);
     let Ok(mut arena) = Arena::create(Debuggee, pc, layout, u32::from(number), [number; 8]) else { return };
     black_box((arena.base(), arena.layout().size(), arena.gate(), arena.contains(pc)));
-    black_box((arena.count().is_ok(), arena.high_water().is_ok(), arena.is_full().is_ok(), arena.next_number().is_ok()));
+    black_box((
+        arena.count().is_ok(),
+        arena.high_water().is_ok(),
+        arena.is_full().is_ok(),
+        arena.next_number().is_ok(),
+    ));
     let mut entry = Entry::new(pc, bytes);
     if let Ok(number) = arena.insert(&entry, &[0xcc; 32]) {
         black_box(arena.set_slot(number, &[0x90; 32]).is_ok());

@@ -2,10 +2,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use insn::x86::{Mode, decode};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use tempfile::TempDir;
 use ubp::{Address, Pid, Session};
+
+use super::arch::{Mode, length, mode};
+use crate::in_turn;
 
 /// A program, and where its functions are.
 #[derive(Debug)]
@@ -29,8 +31,9 @@ impl Program {
         let path = directory.path().join(name.trim_end_matches(".c"));
         let mut gcc = Command::new("gcc");
         gcc.args(["-g", "-O1", "-pthread", "-Wall", "-Werror", "-o"]).arg(&path).arg(source).args(flags);
-        gcc.status()
-            .expect("gcc is needed")
+        let mut gcc = in_turn(|| gcc.spawn()).expect("gcc is needed");
+        gcc.wait()
+            .expect("it is a child")
             .success()
             .then(|| Program { _directory: Some(directory), ..Program::read(&path) })
     }
@@ -38,11 +41,11 @@ impl Program {
     /// Reads a program or library that is there already.
     ///
     /// # Panics
-    /// Where it is no ELF file for x86.
+    /// Where it is no ELF file for this machine.
     pub fn read(path: &Path) -> Program {
         let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let file = object::File::parse(&*bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mode = if file.is_64() { Mode::INTEL_64 } else { Mode::INTEL_32 };
+        let mode = mode(&file);
         let mut functions = BTreeMap::new();
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
             let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
@@ -81,10 +84,10 @@ impl Program {
         let mut rest = self.functions[function].1.as_slice();
         let mut at = start;
         let mut found = Vec::new();
-        while let Ok(insn) = decode(rest, self.mode) {
+        while let Some(length) = length(rest, self.mode) {
             found.push(at);
-            at += insn.len() as u64;
-            rest = &rest[insn.len()..];
+            at += length as u64;
+            rest = &rest[length..];
         }
         found
     }

@@ -145,6 +145,12 @@ impl Child {
     }
 
     /// Writes whatever the page's permissions.
+    /// The byte at `address`, where there is one.
+    pub(super) fn byte(&self, address: u64) -> Option<u8> {
+        let mut byte = [0];
+        self.memory.read_exact_at(&mut byte, address).ok().map(|()| byte[0])
+    }
+
     pub(super) fn write(&self, address: u64, bytes: &[u8]) {
         self.memory.write_all_at(bytes, address).unwrap_or_else(|error| panic!("write at {address:#x}: {error}"));
     }

@@ -7,7 +7,7 @@ use super::registers::field;
 use super::state::State;
 
 /// Linux's selector of 32-bit user code (arch/x86/include/asm/segment.h).
-const CS_32: u64 = 0x23;
+pub(super) const CS_32: u64 = 0x23;
 /// Resume flag: set in what an exception saves, of no meaning to the program.
 const RF: u64 = 1 << 16;
 

@@ -9,11 +9,16 @@ use stepping::x86::SLOT_SIZE;
 use super::case::{Case, Check, Placement, Via, Way};
 use super::child::Child;
 use super::compare::{Ending, Stop, differences};
-use super::probe::{Going, Probe};
+use super::probe::{Going, Probe, TRAP_TRACE};
 use super::program::Layout;
 use super::state::State;
 use super::sys;
 use crate::Random;
+
+/// `si_code` of a debug exception with nothing in DR6 (asm-generic/siginfo.h).
+const TRAP_BRKPT: i32 = 1;
+/// Opcode of `int1`.
+const INT1: u8 = 0xf1;
 
 /// A child to run programs in.
 pub struct Lab {
@@ -189,7 +194,12 @@ impl Lab {
         let info = sys::siginfo(self.child.pid)?;
         // SAFETY: signals of the kernel's own, whose code is positive, have an address or are not looked at further.
         let address = if info.si_code > 0 { unsafe { info.si_addr() as u64 } } else { 0 };
-        Ok(Stop::Signal { number, code: info.si_code, address })
+        // DR6 of a busy virtual machine may be empty after a step, as it is after `int1`.
+        let is_step = number == libc::SIGTRAP
+            && info.si_code == TRAP_BRKPT
+            && self.child.byte(address.wrapping_sub(1)) != Some(INT1);
+        let code = if is_step { TRAP_TRACE } else { info.si_code };
+        Ok(Stop::Signal { number, code, address })
     }
 }
 

@@ -7,8 +7,9 @@ use stepping::x86::{Code, Emulate, Exit, Outcome, Place, Plan, Progress, Slot, p
 
 use super::case::Way;
 use super::child::Child;
-use super::compare::{Ending, Stop};
+use super::compare::{CS_32, Ending, Stop};
 use super::registers::{Process, Thread, field};
+use super::state::State;
 use super::sys;
 
 /// The plan of the probed instruction and its slot.
@@ -33,7 +34,7 @@ pub(super) enum Going {
 }
 
 const SI_KERNEL: i32 = 0x80;
-const TRAP_TRACE: i32 = 2;
+pub(super) const TRAP_TRACE: i32 = 2;
 
 impl Probe {
     /// The plan of `insn` at `site`, with a slot at `at`.
@@ -158,6 +159,26 @@ impl Probe {
         Some(code.original(offset).unwrap_or_else(|| panic!("a thread at {offset} in {code:x?}")))
     }
 
+    /// A call that faulted may have written its return address, a slot's, below the stack.
+    fn correct_faulted_call(&self, state: &mut State) {
+        let Some(Code { exit: Exit::StepThenReturnAddress(size), .. }) = self.code else { return };
+        let (below, size) = (state.regs.rsp.wrapping_sub(size.into()), usize::from(size));
+        // No target of a narrower call is out of all bounds, and fewer bytes could be anything.
+        let width = if state.regs.cs == CS_32 { 4 } else { 8 };
+        if self.place(state.regs.rip).is_none() || size != width {
+            return;
+        }
+        for (start, window) in state.windows_mut() {
+            let at = below.wrapping_sub(start) as usize;
+            let Some(word) = window.get_mut(at..).and_then(|rest| rest.get_mut(..size)) else { continue };
+            let mut pushed = self.at.to_le_bytes();
+            pushed[..size].copy_from_slice(word);
+            if u64::from_le_bytes(pushed).wrapping_sub(self.at) < 32 {
+                word.copy_from_slice(&self.next.to_le_bytes()[..size]);
+            }
+        }
+    }
+
     /// Turns slot addresses in what the program would see into original ones.
     pub(super) fn translate(&mut self, ending: &mut Ending) {
         if let Stop::Signal { address, .. } = &mut ending.stop
@@ -166,6 +187,7 @@ impl Probe {
             *address = place.pc;
         }
         let Some(state) = &mut ending.state else { return };
+        self.correct_faulted_call(state);
         if let Some(place) = self.place(state.regs.rip) {
             state.regs.rip = place.pc;
             self.put_back(&mut state.regs);
@@ -177,7 +199,7 @@ impl Probe {
         let offset = u8::try_from(state.fip().wrapping_sub(self.at)).ok();
         if let Some(place) = offset.and_then(|offset| self.code?.original(offset)) {
             state.set_fip(place.pc);
-            if let Some(modrm) = self.modrm {
+            if let Some(modrm) = self.modrm.filter(|_| state.has_fop()) {
                 state.set_fop_modrm(modrm);
             }
         }

@@ -143,6 +143,12 @@ impl State {
         u64_at(&self.xstate, 8)
     }
 
+    /// Whether the last x87 instruction's opcode was recorded: many an Intel does so at an unmasked exception only
+    /// (SDM vol. 1, 8.1.9.1).
+    pub(super) fn has_fop(&self) -> bool {
+        self.xstate[6..8] != [0, 0]
+    }
+
     /// The low byte of the last x87 instruction's opcode.
     pub(super) fn set_fop_modrm(&mut self, modrm: u8) {
         self.xstate[6] = modrm;

@@ -80,6 +80,7 @@ const FEATURES: &[Feature] = &[
     feature("AMX_MOVRS", 0x1e, 1, 0, 8),
     feature("PTWRITE", 0x14, 0, 1, 4),
     feature("SVM", 0x8000_0001, 0, 2, 2),
+    feature("SSE4A", 0x8000_0001, 0, 2, 6),
     feature("XOP", 0x8000_0001, 0, 2, 11),
     feature("SKINIT", 0x8000_0001, 0, 2, 12),
     feature("LWP", 0x8000_0001, 0, 2, 15),

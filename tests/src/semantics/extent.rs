@@ -1,7 +1,7 @@
 //! The bytes of memory that `insn` says an instruction accesses, for given registers.
 
 use insn::Access;
-use insn::x86::{Bits, Encoding, Flags, Insn, Map, Memory, Prefixes, Reg};
+use insn::x86::{Bits, Effects, Encoding, Flags, Insn, Map, Memory, Prefixes, Reg};
 
 use crate::lockstep::State;
 
@@ -66,15 +66,16 @@ pub(super) fn extents(insn: &Insn, state: &State) -> Vec<Extent> {
         }
         extent
     });
-    explicit
-        .chain(implicit)
-        .map(|extent| if goes_round(insn, &extent) { everywhere(extent.access) } else { extent })
-        .collect()
+    explicit.chain(implicit).flat_map(|extent| parts(insn, extent)).collect()
 }
 
-/// Whether it lies on both sides of the end of 32-bit code's memory.
-fn goes_round(insn: &Insn, extent: &Extent) -> bool {
-    insn.mode().bits != Bits::B64 && extent.start.saturating_add(extent.len) > 1 << 32
+/// The extent itself, or in 32-bit code its parts on both sides of the end of memory.
+fn parts(insn: &Insn, extent: Extent) -> impl Iterator<Item = Extent> {
+    let room = (1_u64 << 32).saturating_sub(extent.start);
+    let goes_round = insn.mode().bits != Bits::B64 && extent.len != u64::MAX && extent.len > room;
+    let low = Extent { len: if goes_round { room } else { extent.len }, ..extent };
+    let high = Extent { start: 0, len: extent.len - low.len, ..extent };
+    [Some(low), goes_round.then_some(high)].into_iter().flatten()
 }
 
 /// Repetitions left of a string instruction.
@@ -132,18 +133,27 @@ fn is_clzero(insn: &Insn) -> bool {
     insn.encoding() == Encoding::Legacy && insn.map() == Map::M0F && insn.opcode() == 1
 }
 
-/// An address that is looked at apart from the operands: `enter` sees whether its last stack pointer can be written
-/// (SDM vol. 2A, ENTER); `retf` on Zen 4 looks for an outer stack behind what it frees; what UMIP keeps from user code the kernel
-/// does, by its own reckoning of the address.
-pub(super) fn may_fault_elsewhere(insn: &Insn) -> bool {
+/// Where an instruction can fault apart from its operands: `enter` sees whether its last stack pointer can be written
+/// (SDM vol. 2A, ENTER); `retf` on Zen 4 looks at the outer stack's pointer behind what it frees; what UMIP keeps from
+/// user code the kernel does, by its own reckoning of the address.
+pub(super) fn looked_at(insn: &Insn, effects: &Effects, state: &State) -> Vec<Extent> {
+    if insn.encoding() != Encoding::Legacy {
+        return Vec::new();
+    }
     let extension = insn.modrm().map_or(0, |modrm| modrm >> 3 & 7);
-    insn.encoding() == Encoding::Legacy
-        && match (insn.map(), insn.opcode()) {
-            (Map::OneByte, 0xc8 | 0xca | 0xcb) => true,
-            (Map::M0F, 0x00) => extension < 2,
-            (Map::M0F, 0x01) => matches!(extension, 0 | 1 | 4),
-            _ => false,
+    match (insn.map(), insn.opcode()) {
+        (Map::OneByte, 0xca | 0xcb) => {
+            let slots = 2 * u64::from(effects.operand_size);
+            let freed = insn.immediate().map_or(0, |field| field.value as u64 & 0xffff);
+            let wrapped = if insn.mode().bits == Bits::B64 { u64::MAX } else { 0xffff_ffff };
+            let start = state.gpr(4).wrapping_add(slots + freed) & wrapped;
+            parts(insn, Extent { start, len: slots, access: Access::Read }).collect()
         }
+        (Map::OneByte, 0xc8) => vec![everywhere(Access::Write)],
+        (Map::M0F, 0x00) if extension < 2 => vec![everywhere(Access::Write)],
+        (Map::M0F, 0x01) if matches!(extension, 0 | 1 | 4) => vec![everywhere(Access::Write)],
+        _ => Vec::new(),
+    }
 }
 
 pub(super) fn is_xlat(insn: &Insn) -> bool {

@@ -3,7 +3,7 @@
 use insn::Flow;
 use insn::x86::{Bits, Effects, Flags, Insn, Reg};
 
-use super::extent::{Extent, may_fault_elsewhere};
+use super::extent::{Extent, looked_at};
 use super::view::{View, WIDEST, change, registers};
 use crate::Random;
 use crate::lockstep::{Ending, State, Stop};
@@ -89,11 +89,12 @@ pub(super) fn unwritten(insn: &Insn, effects: &Effects, run: &Run<'_>, extents: 
     if let Stop::Signal { number: libc::SIGSEGV, code: 1 | 2, address } = run.end.stop {
         let fetched = after.regs.rip == address;
         let page = |at: u64| at & !0xfff;
-        let reported = extents.iter().any(|extent| {
+        let looked_at = looked_at(insn, effects, run.before);
+        let reported = extents.iter().chain(&looked_at).any(|extent| {
             extent.contains(address)
                 || page(address) == address && page(extent.start.wrapping_add(extent.len - 1)) == address
         });
-        if !fetched && !reported && !may_fault_elsewhere(insn) {
+        if !fetched && !reported {
             out.push(format!("fault at {address:#x}, not reported as accessed; {extents:x?}"));
         }
     }

@@ -1,4 +1,7 @@
 use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -39,7 +42,11 @@ pub fn run_silently(command: &mut Command) {
     status.unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
 }
 
+/// The descriptor that every process of a run has open: higher than any that a program looks at.
+const HELD: i32 = 200;
+
 /// Runs `command` like [`run`] with both outputs in one file, which may grow to `limit` bytes: `SIGXFSZ` ends what writes on.
+/// What its children write counts as well, though it may end before them.
 ///
 /// # Panics
 /// Where it cannot be started.
@@ -48,7 +55,19 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
     let output = || OpenOptions::new().append(true).open(file.path()).expect("a temporary file");
     let mut limited = Command::new("prlimit");
     limited.arg(format!("--fsize={limit}")).arg(command.get_program()).args(command.get_args());
+    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    let end = writer.as_raw_fd();
+    // SAFETY: dup2 may be called between fork and exec; both numbers are those of descriptors or free.
+    unsafe {
+        limited.pre_exec(move || match libc::dup2(end, HELD) {
+            HELD => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
     let status = prepare(&mut limited).stdout(output()).stderr(output()).status().expect("prlimit is needed");
+    drop(writer);
+    // Nobody writes to it: its end is that of the last process.
+    reader.read_to_end(&mut Vec::new()).expect("a pipe can be read");
     let bytes = std::fs::read(file.path()).expect("the output");
     (String::from_utf8_lossy(&bytes).into_owned(), status)
 }
@@ -56,6 +75,11 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
 /// Whether the long runs are wanted, too: the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
 pub fn all() -> bool {
     std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "all")
+}
+
+/// Whether those are wanted that take an hour each: the variable is `longest`.
+pub fn longest() -> bool {
+    std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "longest")
 }
 
 /// `ntrace count` with a site on every instruction of a program, to which the caller adds; the counts go to `counts`.
@@ -79,13 +103,16 @@ fn prepare(command: &mut Command) -> &mut Command {
     command.env_clear().envs(ENVIRONMENT.iter().copied()).stdin(Stdio::null())
 }
 
-/// The `ntrace` command, built for release from this workspace.
+/// The `ntrace` command: the one that the variable `NTRACE_COMMAND` names, or else built for release from this workspace.
 ///
 /// # Panics
 /// Where it cannot be built.
 pub fn ntrace() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
+        if let Some(command) = std::env::var_os("NTRACE_COMMAND") {
+            return PathBuf::from(command);
+        }
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let status = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--release", "--package", "ntrace"])
@@ -96,4 +123,17 @@ pub fn ntrace() -> &'static Path {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         target.join("release/ntrace")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_child_writes_after_its_parents_end_is_output_too() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "(while kill -0 $$ 2>/dev/null; do :; done; echo late) & echo soon"]);
+        let (output, status) = run_within(1000, &command);
+        assert_eq!((output.as_str(), status.success()), ("soon\nlate\n", true));
+    }
 }

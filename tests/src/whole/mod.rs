@@ -1,7 +1,14 @@
 //! Whole programs: undisturbed, under `ntrace`, and single-stepped by the processor.
 
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64/mod.rs"]
+mod arch;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86/mod.rs"]
+mod arch;
 mod command;
-mod recorder;
+mod recording;
 
-pub use command::{Outcome, all, count_everything, hits_in_all, ntrace, run, run_silently, run_within};
-pub use recorder::{Recording, count, record};
+pub use arch::BUILDS;
+pub use command::{Outcome, all, count_everything, hits_in_all, longest, ntrace, run, run_silently, run_within};
+pub use recording::{Recording, record};

@@ -1,3 +1,5 @@
+//! Hardware traces as `record` makes them.
+
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
@@ -6,8 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::command::ENVIRONMENT;
 use record::{Item, Mapping, Next, Options, Recorder, read};
+
+use super::command::ENVIRONMENT;
 
 /// How often each instruction of a program's files was executed.
 #[derive(Debug, Default)]
@@ -48,10 +51,7 @@ pub fn record(program: &str, arguments: &[&str]) -> Recording {
 }
 
 /// Counts the instructions of a trace.
-///
-/// # Panics
-/// Where the trace is not whole.
-pub fn count(trace: &[u8]) -> Recording {
+fn count(trace: &[u8]) -> Recording {
     let mut recording = Recording::default();
     let mut mappings: Vec<Mapping> = Vec::new();
     let mut standing = HashMap::new();

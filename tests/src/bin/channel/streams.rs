@@ -1,0 +1,180 @@
+//! Streams of commands: right ones by the declarations, whichever there are, and what chance makes of them.
+
+use std::convert::Infallible;
+
+use crossing::Random;
+use wire::commands::{DECLARATIONS, option};
+use wire::site::{Condition, Relation, Site, Subject, action};
+use wire::{Field, Header, Kind, Sink, encode, flag};
+
+/// What words of a command may mean.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// Numbers of processes that are there, or were.
+    pub(crate) processes: Vec<u64>,
+    /// What attaching was answered with.
+    pub(crate) debuggees: Vec<u64>,
+    /// Where something is, or happens.
+    pub(crate) addresses: Vec<u64>,
+}
+
+/// Numbers at which arithmetic goes wrong.
+const EDGES: [u64; 14] = [
+    0,
+    1,
+    7,
+    4095,
+    4096,
+    u16::MAX as u64,
+    i32::MAX as u64,
+    u32::MAX as u64,
+    1 << 47,
+    0x7fff_ffff_f000,
+    0xffff_8880_0000_0000,
+    0xffff_ffff_ff60_0000,
+    i64::MAX as u64,
+    u64::MAX,
+];
+/// The most bytes of a blob by chance.
+const BLOB: u64 = 20_000;
+
+struct Bytes(Vec<u8>);
+
+impl Sink for Bytes {
+    type Error = Infallible;
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
+        self.0.extend(bytes);
+        Ok(())
+    }
+}
+
+/// Some commands, half of the time with something wrong in them.
+pub(crate) fn stream(random: &mut Random, known: &Known) -> Vec<u8> {
+    let mut bytes = Bytes(Vec::new());
+    for _ in 0..=random.below(12) {
+        command(random, known, &mut bytes);
+    }
+    let mut bytes = bytes.0;
+    if random.chance(50) {
+        for _ in 0..=random.below(3) {
+            mutate(random, &mut bytes);
+        }
+    }
+    bytes
+}
+
+fn command(random: &mut Random, known: &Known, bytes: &mut Bytes) {
+    // What has nothing to work on answers little.
+    let number = random.below(DECLARATIONS.len() as u64) as usize;
+    let declaration = if known.debuggees.is_empty() && random.chance(50) {
+        DECLARATIONS.iter().find(|declaration| declaration.name == "attach").unwrap_or(&DECLARATIONS[number])
+    } else {
+        &DECLARATIONS[number]
+    };
+    let mut words = Vec::new();
+    let mut blobs = Vec::new();
+    for field in declaration.fields {
+        match field.kind {
+            Kind::Word => words.push(word(random, known, field.name)),
+            Kind::Blob => blobs.push(blob(random, known, field.name)),
+        }
+    }
+    let (mut words, mut blobs) = (words.into_iter(), blobs.iter());
+    let fields: Vec<Field<'_>> = declaration
+        .fields
+        .iter()
+        .map(|field| match field.kind {
+            Kind::Word => Field::Word(words.next().unwrap_or_default()),
+            Kind::Blob => Field::Blob(blobs.next().map_or(&[], Vec::as_slice)),
+        })
+        .collect();
+    let flags = if random.chance(20) { flag::THEN } else { 0 };
+    let header = Header { code: declaration.code, flags, tag: random.next() };
+    assert_eq!(encode(bytes, header, &fields), Ok(()));
+}
+
+/// A value that fits the field's name, most of the time.
+fn word(random: &mut Random, known: &Known, name: &str) -> u64 {
+    if random.one_in(12) {
+        return any(random);
+    }
+    match name {
+        "process" | "thread" => one_of(random, &known.processes),
+        "debuggee" => one_of(random, &known.debuggees),
+        "address" => address(random, known),
+        "length" if random.one_in(40) => 1 << random.below(24),
+        "length" => random.below(10_000),
+        "options" => random.next() & option::ALL,
+        _ => any(random),
+    }
+}
+
+fn blob(random: &mut Random, known: &Known, name: &str) -> Vec<u8> {
+    let length = if random.one_in(8) { random.below(BLOB) } else { random.below(200) };
+    match name {
+        "sites" if random.chance(90) => (0..length / 8).flat_map(|_| site(random, known).bytes()).collect(),
+        "addresses" if random.chance(90) => {
+            (0..length / 8).flat_map(|_| address(random, known).to_ne_bytes()).collect()
+        }
+        _ => {
+            let mut bytes = vec![0; length as usize];
+            random.fill(&mut bytes);
+            bytes
+        }
+    }
+}
+
+fn site(random: &mut Random, known: &Known) -> Site {
+    let subject = match random.below(3) {
+        0 => Subject::Register(random.below(40) as u16),
+        1 => Subject::Memory { address: address(random, known), size: random.one_of(&[1, 2, 4, 8, 3]) },
+        _ => Subject::Hits,
+    };
+    let relation = random.one_of(&Relation::ALL);
+    let condition = random.chance(30).then(|| Condition { subject, relation, value: any(random) });
+    let actions = random.next() as u32 & action::ALL;
+    Site { address: address(random, known), actions, stack: random.below(5000) as u32, condition }
+}
+
+fn address(random: &mut Random, known: &Known) -> u64 {
+    let near = random.below(70 << 12);
+    match random.below(4) {
+        0 => one_of(random, &known.addresses).wrapping_sub(near),
+        1 => one_of(random, &known.addresses).wrapping_add(near & !0xfff),
+        _ => one_of(random, &known.addresses).wrapping_add(near),
+    }
+}
+
+fn any(random: &mut Random) -> u64 {
+    match random.below(3) {
+        0 => random.below(100),
+        1 => random.one_of(&EDGES).wrapping_add(random.below(3)).wrapping_sub(1),
+        _ => random.next(),
+    }
+}
+
+fn one_of(random: &mut Random, values: &[u64]) -> u64 {
+    if values.is_empty() { any(random) } else { random.one_of(values) }
+}
+
+/// One change somewhere.
+fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
+    let at = random.below(bytes.len() as u64) as usize;
+    let word = at & !7;
+    match random.below(6) {
+        _ if bytes.len() < 8 => bytes.push(random.byte()),
+        0 => bytes[at] ^= 1 << random.below(8),
+        1 => bytes[at] = random.byte(),
+        2 if word + 8 <= bytes.len() => bytes[word..word + 8].copy_from_slice(&any(random).to_ne_bytes()),
+        3 => bytes.truncate(at),
+        4 => {
+            let end = at + random.below((bytes.len() - at) as u64) as usize;
+            bytes.drain(at..end);
+        }
+        _ => {
+            let piece: Vec<u8> = bytes[word..].iter().take(16 + random.below(64) as usize).copied().collect();
+            bytes.splice(word..word, piece);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Programs and libraries of which only the code is read: what decoders are compared over.
+
+use std::path::{Path, PathBuf};
+
+use object::{Object, ObjectSection};
+
+/// Found on any Debian of x86-64, or not: each alone is enough.
+const X86: &[&str] = &[
+    "/usr/lib/x86_64-linux-gnu/libc.so.6",
+    "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+    "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+    "/usr/bin/bash",
+    "/usr/bin/gdb",
+    "/usr/bin/git",
+    "/usr/bin/perf",
+    "/usr/bin/python3.11",
+];
+/// The variable that names a folder of Debian's packages for arm64, unpacked; xtask's tasks set it.
+const ARM64_ROOT: &str = "NTRACE_ARM64_ROOT";
+/// Below that folder.
+const ARM64: &[&str] = &[
+    "lib/aarch64-linux-gnu/libc.so.6",
+    "usr/lib/aarch64-linux-gnu/libcrypto.so.3",
+    "usr/lib/aarch64-linux-gnu/libstdc++.so.6",
+    "bin/bash",
+    "usr/bin/git",
+    "usr/bin/python3.11",
+];
+
+/// Those of x86-64 that are installed.
+pub fn of_x86() -> Vec<PathBuf> {
+    X86.iter().map(PathBuf::from).filter(|path| path.exists()).collect()
+}
+
+/// Those of arm64 that are there; none is where the variable names no folder.
+pub fn of_arm64() -> Vec<PathBuf> {
+    let root = std::env::var_os(ARM64_ROOT).map(PathBuf::from).unwrap_or_default();
+    ARM64.iter().map(|path| root.join(path)).filter(|path| path.is_absolute() && path.exists()).collect()
+}
+
+/// The bytes of `.text`.
+///
+/// # Errors
+/// The file cannot be read, is no object file, or has no such section.
+pub fn text(path: &Path) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let file = std::fs::read(path)?;
+    let object = object::File::parse(&*file)?;
+    Ok(object.section_by_name(".text").ok_or("no .text")?.data()?.to_vec())
+}

@@ -1,0 +1,52 @@
+//! Breakpoints on a channel.
+
+use std::fs::File;
+
+use wire::Failure;
+use wire::commands::{Command, Reply};
+use wire::site::Site;
+
+use crate::channel::ask;
+
+/// Sets breakpoints that only count; says how many, and of each other one its place and why.
+///
+/// # Errors
+/// The kernel's.
+pub fn insert(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<(u64, Vec<[u64; 3]>), Failure> {
+    let site = |address: &u64| Site { address: *address, actions: 0, stack: 0, condition: None }.bytes();
+    let sites: Vec<u8> = addresses.iter().flat_map(site).collect();
+    ask(file, Command::Insert { debuggee, sites: &sites }, |told| match told? {
+        Reply::Insert { inserted, failures } => Ok((inserted, words(failures).as_chunks().0.to_vec())),
+        other => panic!("{other:?}"),
+    })
+}
+
+/// Takes breakpoints out; says how many were there.
+///
+/// # Errors
+/// The kernel's.
+pub fn remove(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<u64, Failure> {
+    ask(file, Command::Remove { debuggee, addresses: &bytes(addresses) }, |told| match told? {
+        Reply::Remove { removed } => Ok(removed),
+        other => panic!("{other:?}"),
+    })
+}
+
+/// Hits of each.
+///
+/// # Errors
+/// The kernel's.
+pub fn counts(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<Vec<u64>, Failure> {
+    ask(file, Command::Counts { debuggee, addresses: &bytes(addresses) }, |told| match told? {
+        Reply::Counts { counts } => Ok(words(counts)),
+        other => panic!("{other:?}"),
+    })
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+}
+
+fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}

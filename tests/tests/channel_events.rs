@@ -1,0 +1,245 @@
+//! The channel and what breakpoints do with threads: events, holding, conditions.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crossing::line::Line;
+use crossing::victim::Victim;
+use wire::commands::{Command, Reply};
+use wire::events::Event;
+use wire::site::{Condition, Relation, Site, Subject, action};
+use wire::{Failure, Status};
+
+/// Words of a machine's general registers, and where the first argument, the stack pointer and the pc stand.
+#[cfg(target_arch = "x86_64")]
+const GENERAL: [usize; 4] = [27, 14, 19, 16];
+#[cfg(target_arch = "aarch64")]
+const GENERAL: [usize; 4] = [34, 0, 31, 32];
+
+static SHOWN: AtomicU64 = AtomicU64::new(0);
+
+#[inline(never)]
+extern "C" fn leaf(number: u64) -> u64 {
+    SHOWN.store(number, Relaxed);
+    std::hint::black_box(number).wrapping_mul(3) ^ 5
+}
+
+/// Calls `leaf` with 1, 2, 3 and so on.
+fn calls(number: u64) -> u64 {
+    (1..=number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))))
+}
+
+fn threads(number: u64) -> u64 {
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(move || calls(number))).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).fold(0, u64::wrapping_add)
+    })
+}
+
+fn spin(number: u64) -> u64 {
+    while SHOWN.load(Relaxed) != number {
+        std::hint::spin_loop();
+    }
+    number
+}
+
+fn start(work: fn(u64) -> u64) -> (Victim, Line, u64) {
+    let victim = Victim::start(work);
+    let mut line = Line::open();
+    let debuggee = line.attach(victim.id(), 0).unwrap();
+    (victim, line, debuggee)
+}
+
+fn site(actions: u32, condition: Option<Condition>) -> Site {
+    Site { address: leaf as *const () as u64, actions, stack: 0, condition }
+}
+
+fn insert(line: &mut Line, debuggee: u64, site: Site) {
+    line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| {
+        assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
+    });
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+}
+
+/// Waits for a thread that is held; gives its number, why, and where.
+fn held(line: &mut Line) -> (u64, u64, u64) {
+    loop {
+        let held = line.event(|event| match event {
+            Event::Held { thread, reason, address, .. } => Some((thread, reason, address)),
+            Event::ThreadStarted { .. } | Event::ThreadEnded { .. } => None,
+            other => panic!("{other:?}"),
+        });
+        if let Some(held) = held {
+            return held;
+        }
+    }
+}
+
+fn registers(line: &mut Line, thread: u64) -> Vec<u64> {
+    line.ask(Command::Registers { thread }, |told| match told {
+        Ok(Reply::Registers { registers }) => words(registers),
+        other => panic!("{other:?}"),
+    })
+}
+
+crossing::channel_tests! {
+    each_hit_is_an_event_with_registers_and_stack {
+        let (mut victim, mut line, debuggee) = start(calls);
+        insert(&mut line, debuggee, Site { stack: 64, ..site(action::RECORD | action::REGISTERS, None) });
+        let (plain, work) = (calls(20), victim.ask(20));
+        assert_eq!(work, plain);
+        let mut before = 0;
+        for number in 1..=20 {
+            let id = u64::from(victim.id());
+            line.event(|event| {
+                let Event::Hit { time, debuggee: of, thread, address, count, registers, stack } = event else {
+                    panic!("{event:?}")
+                };
+                assert_eq!((of, thread, address, count), (debuggee, id, leaf as *const () as u64, number));
+                assert!(time > before);
+                before = time;
+                let general = words(registers);
+                let [length, argument, sp, pc] = GENERAL;
+                assert_eq!((general.len(), general[argument], general[pc]), (length, number, address));
+                assert_eq!((stack.len(), general[sp] % 8), (64, 0));
+            });
+        }
+    }
+
+    conditions_choose_among_hits_and_all_are_counted {
+        let shown = SHOWN.as_ptr() as u64;
+        let of = |subject, relation, value| Condition { subject, relation, value };
+        let argument = Subject::Register(GENERAL[1] as u16);
+        for (condition, expected) in [
+            (of(argument, Relation::Equal, 7), vec![7]),
+            (of(argument, Relation::Below, 3), vec![1, 2]),
+            (of(argument, Relation::AllOf, 12), vec![12, 13, 14, 15]),
+            (of(Subject::Hits, Relation::NotBelow, 19), vec![19, 20]),
+            // It has the number of the call before.
+            (of(Subject::Memory { address: shown, size: 8 }, Relation::Equal, 4), vec![5]),
+            (of(Subject::Memory { address: 8, size: 4 }, Relation::NotEqual, 4), vec![]),
+        ] {
+            let (mut victim, mut line, debuggee) = start(calls);
+            insert(&mut line, debuggee, site(action::RECORD, Some(condition)));
+            assert_eq!(victim.ask(20), calls(20));
+            let address = (leaf as *const () as u64).to_ne_bytes();
+            let counts = line.ask(Command::Counts { debuggee, addresses: &address }, |told| match told {
+                Ok(Reply::Counts { counts }) => words(counts),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(counts, [20]);
+            for number in expected {
+                line.event(|event| assert!(matches!(event, Event::Hit { count, .. } if count == number), "{event:?}"));
+            }
+        }
+    }
+
+    a_held_thread_shows_its_registers_and_goes_on_with_others {
+        let (mut victim, mut line, debuggee) = start(calls);
+        insert(&mut line, debuggee, site(action::HOLD, None));
+        victim.order(3);
+        let mut expected = 7u64;
+        for number in 1..=3 {
+            let (thread, reason, address) = held(&mut line);
+            assert_eq!((thread, reason, address), (victim.id().into(), 1, leaf as *const () as u64));
+            let mut general = registers(&mut line, thread);
+            assert_eq!((general[GENERAL[1]], general[GENERAL[3]]), (number, address));
+            general[GENERAL[1]] += 100;
+            let bytes: Vec<u8> = general.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            assert_eq!(line.done(Command::SetRegisters { thread, registers: &bytes }), Ok(()));
+            let short = Command::SetRegisters { thread, registers: &bytes[8..] };
+            assert_eq!(line.done(short), Err(Failure::new(Status::Value, 1)));
+            assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+            expected = expected.wrapping_add((number + 100).wrapping_mul(3) ^ 5);
+        }
+        assert_eq!(victim.answer(), expected);
+        let thread = victim.id().into();
+        assert_eq!(line.done(Command::Resume { thread }), Err(Failure::new(Status::NotHeld, thread)));
+    }
+
+    a_thread_sent_elsewhere_does_not_run_the_instruction {
+        let (mut victim, mut line, debuggee) = start(calls);
+        insert(&mut line, debuggee, site(action::HOLD, None));
+        victim.order(1);
+        let (thread, ..) = held(&mut line);
+        let mut general = registers(&mut line, thread);
+        general[GENERAL[3]] = other as *const () as u64;
+        let bytes: Vec<u8> = general.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert_eq!(line.done(Command::SetRegisters { thread, registers: &bytes }), Ok(()));
+        assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+        assert_eq!(victim.answer(), 7 + 1000);
+    }
+
+    held_threads_run_when_their_session_ends_and_die_when_they_are_killed {
+        let (mut victim, mut line, debuggee) = start(threads);
+        insert(&mut line, debuggee, site(action::HOLD, None));
+        victim.order(5);
+        let held: Vec<_> = (0..4).map(|_| held(&mut line).0).collect();
+        assert_eq!(held.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
+        drop(line);
+        assert_eq!(victim.answer(), threads(5));
+
+        let (mut victim, mut line, debuggee) = start(calls);
+        insert(&mut line, debuggee, site(action::HOLD, None));
+        victim.order(5);
+        let _ = self::held(&mut line);
+        // Its end is waited for.
+        drop(victim);
+    }
+
+    a_running_thread_is_held_where_it_is_and_interrupts_no_call {
+        let (mut victim, mut line, debuggee) = start(spin);
+        victim.order(77);
+        assert_eq!(line.done(Command::Hold { debuggee, thread: 0 }), Ok(()));
+        let (thread, reason, _) = held(&mut line);
+        assert_eq!((thread, reason), (victim.id().into(), 3));
+        let address = SHOWN.as_ptr() as u64;
+        let bytes = 77u64.to_ne_bytes();
+        assert_eq!(line.done(Command::WriteMemory { debuggee, address, bytes: &bytes }), Ok(()));
+        assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+        assert_eq!(victim.answer(), 77);
+        // It waits in a call now, and is held when that is done.
+        assert_eq!(line.done(Command::Hold { debuggee, thread }), Ok(()));
+        victim.order(77);
+        let (thread, ..) = held(&mut line);
+        assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+        assert_eq!(victim.answer(), 77);
+        let gone = line.done(Command::Hold { debuggee, thread: 1 });
+        assert_eq!(gone, Err(Failure::new(Status::NoThread, 1)));
+    }
+
+    lost_events_are_counted_and_told {
+        let (mut victim, mut line, debuggee) = start(calls);
+        insert(&mut line, debuggee, Site { stack: 4096, ..site(action::RECORD, None) });
+        const CALLS: u64 = 1000;
+        assert_eq!(victim.ask(CALLS), calls(CALLS));
+        let count = |line: &mut Line| line.event(|event| match event {
+            Event::Hit { count, .. } => Ok(count),
+            Event::Lost { count } => Err(count),
+            other => panic!("{other:?}"),
+        });
+        for number in 1..=50 {
+            assert_eq!(count(&mut line), Ok(number));
+        }
+        // With room again the next hit tells of those that were lost.
+        assert_eq!(victim.ask(1), calls(1));
+        let mut told = 50;
+        let lost = loop {
+            match count(&mut line) {
+                Ok(number) => told = number,
+                Err(lost) => break lost,
+            }
+        };
+        assert_eq!(told + lost, CALLS);
+        assert!(lost > 0);
+        assert_eq!(count(&mut line), Ok(CALLS + 1));
+    }
+}
+
+#[inline(never)]
+extern "C" fn other(_: u64) -> u64 {
+    1000
+}

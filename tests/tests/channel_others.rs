@@ -1,0 +1,224 @@
+//! The channel beside others that change a process' code or trace it, and programs of 32 bits.
+
+use std::fs::read;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command as Process, Stdio};
+
+use crossing::channel::{ask, attach, open};
+use crossing::debuggee::{Program, this_program};
+use crossing::sites::{counts, insert};
+use crossing::uprobe::{hits, uprobe};
+use crossing::victim::Victim;
+use crossing::{in_turn, skip};
+use object::{Object, ObjectSection};
+use wire::commands::Command;
+use wire::site::{Site, action};
+
+#[inline(never)]
+extern "C" fn leaf(number: u64) -> u64 {
+    std::hint::black_box(number).wrapping_mul(3) ^ 5
+}
+
+#[inline(never)]
+extern "C" fn other(number: u64) -> u64 {
+    std::hint::black_box(number).wrapping_mul(5) ^ 3
+}
+
+/// Where uprobes and breakpoints meet. Nothing else has breakpoints here: a uprobe that goes takes them out of every process that has
+/// another one.
+#[inline(never)]
+extern "C" fn meeting(number: u64) -> u64 {
+    std::hint::black_box(number).wrapping_mul(9) ^ 11
+}
+
+/// Calls all of them so many times.
+fn calls(number: u64) -> u64 {
+    (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))) ^ meeting(other(sum)))
+}
+
+/// A uprobe in this program; nothing where there are none.
+fn probe(victim: &Victim, address: u64) -> Option<OwnedFd> {
+    let program = std::env::current_exe().expect("procfs");
+    uprobe(victim.id(), &program, address - this_program().base()).ok()
+}
+
+/// The addresses of all instructions of an i386 program that has nothing else between them.
+fn narrow_instructions(program: &Path) -> Vec<u64> {
+    let bytes = read(program).expect("it was built");
+    let file = object::File::parse(&*bytes).expect("an ELF file");
+    let text = file.section_by_name(".text").expect("code");
+    let (mut rest, mut at, mut found) = (text.data().expect("bytes"), text.address(), Vec::new());
+    while !rest.is_empty() {
+        let length = insn::x86::decode(rest, insn::x86::Mode::INTEL_32).expect("an instruction").len();
+        found.push(at);
+        (rest, at) = (&rest[length..], at + length as u64);
+    }
+    found
+}
+
+/// gdb, attached. What it answers ends with a line that is only `done`.
+struct Gdb(Child);
+
+impl Gdb {
+    fn attach(process: u32) -> Option<Gdb> {
+        Path::new("/usr/bin/gdb").exists().then(|| {
+            let mut gdb = Process::new("/usr/bin/gdb");
+            gdb.args(["-nx", "-q", "-ex", "set confirm off", "-ex", "set pagination off", "-p", &process.to_string()]);
+            Gdb(in_turn(|| gdb.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn())
+                .expect("gdb starts"))
+        })
+    }
+
+    fn ask(&mut self, command: &str) -> Vec<String> {
+        let to = self.0.stdin.as_mut().expect("a pipe");
+        writeln!(to, "{command}\necho \\ndone\\n").expect("gdb lives");
+        let mut lines = BufReader::with_capacity(1, self.0.stdout.as_mut().expect("a pipe")).lines();
+        let lines = lines.by_ref().map(|line| line.expect("gdb writes text"));
+        lines.take_while(|line| line != "done").collect()
+    }
+
+    /// The program counter.
+    fn pc(&mut self) -> u64 {
+        let answer = self.ask("output/x (unsigned long)$pc").concat();
+        let number = answer.rsplit("0x").next().and_then(|number| u64::from_str_radix(number.trim(), 16).ok());
+        number.unwrap_or_else(|| panic!("{answer:?}"))
+    }
+}
+
+impl Drop for Gdb {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+crossing::channel_tests! {
+    a_uprobe_elsewhere_in_the_process_counts_as_ever {
+        let mut victim = Victim::start(calls);
+        let expected = victim.ask(50);
+        let sites = this_program().function(leaf as *const () as u64).instructions();
+        let Some(before) = probe(&victim, other as *const () as u64) else { return skip("a_uprobe_elsewhere", "no uprobes") };
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        assert_eq!(insert(&mut file, debuggee, &sites), Ok((sites.len() as u64, vec![])));
+        let behind = probe(&victim, other as *const () as u64).unwrap();
+        assert_eq!(victim.ask(50), expected);
+        assert_eq!(counts(&mut file, debuggee, &sites[..1]), Ok(vec![50]));
+        assert_eq!((hits(&before), hits(&behind)), (50, 50));
+        drop(file);
+        assert_eq!(victim.ask(50), expected);
+        assert_eq!((hits(&before), hits(&behind)), (100, 100));
+    }
+
+    a_uprobe_that_is_there_before_counts_beside_a_breakpoint {
+        let mut victim = Victim::start(calls);
+        let expected = victim.ask(50);
+        let site = meeting as *const () as u64;
+        let Some(probe) = probe(&victim, site) else { return skip("a_uprobe_that_is_there_before", "no uprobes") };
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        assert_eq!(insert(&mut file, debuggee, &[site]), Ok((1, vec![])));
+        assert_eq!(victim.ask(50), expected);
+        assert_eq!((counts(&mut file, debuggee, &[site]), hits(&probe)), (Ok(vec![50]), 50));
+        // One that has something to do first.
+        let acts = Site { address: site, actions: action::RECORD, stack: 0, condition: None }.bytes();
+        ask(&mut file, Command::Remove { debuggee, addresses: &site.to_ne_bytes() }, |told| assert!(told.is_ok()));
+        ask(&mut file, Command::Insert { debuggee, sites: &acts }, |told| assert!(told.is_ok()));
+        assert_eq!((victim.ask(50), hits(&probe)), (expected, 100));
+        drop(file);
+        assert_eq!((victim.ask(50), hits(&probe)), (expected, 150));
+    }
+
+    a_uprobe_that_comes_and_goes_where_a_breakpoint_is_leaves_the_program_as_it_is {
+        let mut victim = Victim::start(calls);
+        let expected = victim.ask(50);
+        let site = meeting as *const () as u64;
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        assert_eq!(insert(&mut file, debuggee, &[site]), Ok((1, vec![])));
+        let Some(probe) = probe(&victim, site) else { return skip("a_uprobe_that_comes_and_goes", "no uprobes") };
+        assert_eq!(victim.ask(50), expected);
+        drop(probe);
+        assert_eq!(victim.ask(50), expected);
+        drop(file);
+        assert_eq!(victim.ask(50), expected);
+    }
+
+    gdb_stops_at_its_own_breakpoints_beside_those_of_the_channel {
+        let mut victim = Victim::start(calls);
+        let expected = victim.ask(20);
+        let sites = this_program().function(leaf as *const () as u64).instructions();
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        assert_eq!(insert(&mut file, debuggee, &sites), Ok((sites.len() as u64, vec![])));
+        let Some(mut gdb) = Gdb::attach(victim.id()) else { return skip("gdb_stops_at_its_own", "gdb is not installed") };
+        let place = other as *const () as u64;
+        gdb.ask(&format!("break *{place:#x}"));
+        victim.order(20);
+        gdb.ask("continue");
+        assert_eq!(gdb.pc(), place);
+        gdb.ask("delete 1");
+        gdb.ask("detach");
+        assert_eq!(victim.answer(), expected);
+        assert_eq!(counts(&mut file, debuggee, &sites[..1]), Ok(vec![20]));
+    }
+
+    gdb_steps_over_breakpoints_of_the_channel_as_if_there_were_none {
+        let [leaf, other] = [leaf as *const () as u64, other as *const () as u64];
+        let sites: Vec<u64> = [leaf, other].into_iter().flat_map(|function| this_program().function(function).instructions()).collect();
+        let steps = |sites: &[u64]| {
+            let mut victim = Victim::start(calls);
+            let expected = victim.ask(3);
+            let mut file = open();
+            let debuggee = attach(&mut file, victim.id()).unwrap();
+            assert_eq!(insert(&mut file, debuggee, sites), Ok((sites.len() as u64, vec![])));
+            let mut gdb = Gdb::attach(victim.id())?;
+            gdb.ask(&format!("tbreak *{:#x}", other));
+            victim.order(3);
+            gdb.ask("continue");
+            let step = |_| (gdb.ask("stepi"), gdb.pc()).1;
+            let steps: Vec<u64> = (0..60).map(step).collect();
+            drop(gdb);
+            assert_eq!(victim.answer(), expected);
+            Some(steps)
+        };
+        let without: Vec<u64> = sites.iter().copied().filter(|site| *site != other).collect();
+        match (steps(&[]), steps(&without)) {
+            (Some(alone), Some(beside)) => assert_eq!(beside, alone),
+            _ => skip("gdb_steps_over_breakpoints", "gdb is not installed"),
+        }
+    }
+
+    a_program_of_32_bits_has_breakpoints_as_others_have {
+        let flags = ["-m32", "-O1", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-fno-stack-protector"];
+        let Some(program) = Program::build("narrow.c", &flags) else {
+            return skip("a_program_of_32_bits", "gcc makes none here");
+        };
+        let mut child = in_turn(|| Process::new(program.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()).unwrap();
+        let (mut to, mut from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut word = || {
+            let mut bytes = [0; 4];
+            from.read_exact(&mut bytes).unwrap();
+            u32::from_ne_bytes(bytes)
+        };
+        let leaf = u64::from(word());
+        let mut ask = |number: u32| {
+            to.write_all(&number.to_ne_bytes()).unwrap();
+            word()
+        };
+        let expected = ask(1000);
+        let mut file = open();
+        let debuggee = attach(&mut file, child.id()).unwrap();
+        let sites = narrow_instructions(program.path());
+        assert!(sites.contains(&leaf));
+        assert_eq!(insert(&mut file, debuggee, &sites), Ok((sites.len() as u64, vec![])));
+        assert_eq!(ask(1000), expected);
+        assert_eq!(counts(&mut file, debuggee, &[leaf]), Ok(vec![1000]));
+        drop(file);
+        assert_eq!(ask(1000), expected);
+        drop(to);
+        assert!(child.wait().unwrap().success());
+    }
+}
