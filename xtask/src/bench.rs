@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::{run, setup};
+use crate::{programs, run, setup};
 
 /// Which benchmarks, and how.
 #[derive(Args)]
@@ -19,8 +19,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::install(setup::FOR_BENCHMARKS)?;
     let mut arguments =
-        vec!["run", "--profile", "compared", "--quiet", "--package", "bench", "--features", "zydis", "--"];
+        vec!["run", "--profile", "compared", "--quiet", "--package", "bench", "--features", "zydis,bad64", "--"];
     arguments.extend(options.name.as_deref());
     arguments.extend(options.rest.iter().map(String::as_str));
-    run::run(&mut run::cargo(&arguments))
+    run::run(programs::name_to(&mut run::cargo(&arguments)))
 }

@@ -28,18 +28,20 @@ impl Corpus {
         run::root().join("fuzz/corpus").join(&self.target)
     }
 
-    /// Makes files of the checked-in inputs.
-    pub(crate) fn unpack(&self) -> Result<()> {
+    /// Makes files of the checked-in inputs, and says which.
+    pub(crate) fn unpack(&self) -> Result<Vec<PathBuf>> {
         let folder = self.folder();
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let path = self.packed();
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut files = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let Some(bytes) = bytes(line) else { bail!("{}: line {}: not hexadecimal", path.display(), number + 1) };
             let file = folder.join(format!("seed-{number}"));
             fs::write(&file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
+            files.push(file);
         }
-        Ok(())
+        Ok(files)
     }
 
     /// Replaces the checked-in inputs by the fewest that cover what all known ones do.

@@ -33,8 +33,13 @@ pub(crate) fn no_obstacle() -> Option<String> {
 
 /// Notes that something could not run, for the summary.
 pub(crate) fn note_skipped(ledger: &Path, name: &str, reason: &str) -> Result<()> {
+    note(ledger, &format!("SKIPPED {name}: {reason}"))
+}
+
+/// Adds a line to the summary.
+pub(crate) fn note(ledger: &Path, line: &str) -> Result<()> {
     let file = fs::OpenOptions::new().append(true).open(ledger);
-    let written = file.and_then(|mut file| writeln!(file, "SKIPPED {name}: {reason}"));
+    let written = file.and_then(|mut file| writeln!(file, "{line}"));
     written.with_context(|| format!("cannot write {}", ledger.display()))
 }
 
@@ -87,7 +92,7 @@ fn summary(results: &[(&str, Outcome, Duration)], skipped: &str) -> String {
     let mut lines: Vec<&str> = skipped.lines().filter(|line| !line.is_empty()).collect();
     lines.sort_unstable();
     lines.dedup();
-    if lines.is_empty() && !results.iter().any(|(_, outcome, _)| matches!(outcome, Outcome::Skipped(_))) {
+    if !skipped.contains("SKIPPED") && !results.iter().any(|(_, outcome, _)| matches!(outcome, Outcome::Skipped(_))) {
         text += "nothing was skipped\n";
     }
     for line in lines {

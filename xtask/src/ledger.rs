@@ -2,7 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -10,11 +9,10 @@ use crate::libfuzzer::Session;
 use crate::run;
 
 /// The line of a session: day, commit, claim, processor seconds, inputs, findings.
-pub(crate) fn line(target: &str, session: &Session) -> Result<String> {
-    let day = run::output(Command::new("date").args(["-u", "+%F"]))?;
-    let commit = run::output(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(run::root()))?;
-    let Session { cpu_seconds, executions, findings } = session;
-    Ok(format!("{} {} {target} {cpu_seconds:.0} {executions} {}", day.trim(), commit.trim(), findings.len()))
+pub(crate) fn line(stamp: &str, target: &str, session: &Session) -> String {
+    let Session { cpu_seconds, executions, findings, unlisted } = session;
+    let found = findings.len() + unlisted.len();
+    format!("{stamp} {target} {cpu_seconds:.0} {executions} {found}")
 }
 
 /// Adds a line to the ledger.

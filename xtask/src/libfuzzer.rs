@@ -27,13 +27,32 @@ pub(crate) struct Session {
     pub(crate) executions: u64,
     /// Inputs of which the claim does not hold.
     pub(crate) findings: Vec<PathBuf>,
+    /// What a claim told besides: deviations of peers that its list does not have.
+    pub(crate) unlisted: Vec<String>,
+}
+
+/// Inputs to start with, and what is made of those that cover more.
+pub(crate) enum Inputs<'a> {
+    /// Reads a folder, and adds to it.
+    Growing(&'a Path),
+    /// These files in this order, and keeps nothing: the same each time.
+    Fixed(&'a [PathBuf]),
 }
 
 /// The longest input.
 const LONGEST: u32 = 4096;
 
-/// Runs `binary` over `corpus`, which grows, until `end`; a finding lies in `artifacts` and ends it.
-pub(crate) fn run(binary: &Path, corpus: &Path, artifacts: &Path, limits: Limits, end: Instant) -> Result<Session> {
+/// The first word of a line that tells of such a deviation.
+const UNLISTED: &str = "UNLISTED ";
+
+/// Runs `binary` over `inputs` until `end`; a finding lies in `artifacts` and ends it.
+pub(crate) fn run(
+    binary: &Path,
+    inputs: &Inputs<'_>,
+    artifacts: &Path,
+    limits: Limits,
+    end: Instant,
+) -> Result<Session> {
     fs::create_dir_all(artifacts).with_context(|| format!("cannot make {}", artifacts.display()))?;
     let before = files(artifacts)?;
     let log = artifacts.with_extension("log");
@@ -46,7 +65,12 @@ pub(crate) fn run(binary: &Path, corpus: &Path, artifacts: &Path, limits: Limits
     }
     command.arg(format!("-seed={}", limits.seed));
     command.args(["-print_final_stats=1", "-rss_limit_mb=2048", "-timeout=60"]);
-    command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(corpus).stderr(file);
+    command.arg(format!("-artifact_prefix={}/", artifacts.display())).stderr(file);
+    match inputs {
+        Inputs::Growing(folder) => command.arg(folder),
+        Inputs::Fixed([]) => &mut command,
+        Inputs::Fixed(files) => command.arg(format!("-seed_inputs=@{}", list(artifacts, files)?.display())),
+    };
     let used = cpu_seconds()?;
     let status = command.status().with_context(|| format!("cannot start {}", binary.display()))?;
     let cpu_seconds = cpu_seconds()? - used;
@@ -56,7 +80,16 @@ pub(crate) fn run(binary: &Path, corpus: &Path, artifacts: &Path, limits: Limits
         eprintln!("{}", tail(&text));
         anyhow::ensure!(!findings.is_empty(), "{} failed: {status}; see {}", binary.display(), log.display());
     }
-    Ok(Session { cpu_seconds, executions: executions(&text).unwrap_or(0), findings })
+    let unlisted = text.lines().filter_map(|line| line.strip_prefix(UNLISTED)).map(str::to_owned).collect();
+    Ok(Session { cpu_seconds, executions: executions(&text).unwrap_or(0), findings, unlisted })
+}
+
+/// A file that names files, by commas.
+fn list(artifacts: &Path, files: &[PathBuf]) -> Result<PathBuf> {
+    let path = artifacts.with_extension("inputs");
+    let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    fs::write(&path, names.join(",")).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
 }
 
 /// Smallest set of the inputs in `from` that covers as much, into `to`.

@@ -20,7 +20,12 @@ pub(crate) fn lanes() -> Vec<Lane> {
         Lane {
             name: "format",
             obstacle: no_obstacle,
-            step: |_| run::run(&mut run::cargo(&["fmt", "--all", "--check"])),
+            step: |_| {
+                run::run(&mut run::cargo(&["fmt", "--all", "--check"]))?;
+                // Of the edition of the kernel's own code, and no package of cargo's.
+                let mut module = Command::new("rustfmt");
+                run::run(module.args(["--edition", "2021", "--check", "kmod/src/main.rs"]).current_dir(run::root()))
+            },
         },
         Lane { name: "file sizes", obstacle: no_obstacle, step: |_| file_sizes(&run::root()) },
         Lane { name: "clippy", obstacle: no_obstacle, step: clippy },

@@ -1,19 +1,27 @@
 //! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
 
+mod arm64;
 mod bench;
+mod cache;
 mod corpus;
 mod coverage;
+mod cross;
+mod debian;
 mod fuzz;
 mod generate;
 mod lanes;
 mod ledger;
 mod libfuzzer;
 mod lint;
+mod module;
 mod mutants;
+mod programs;
 mod run;
 mod setup;
+mod stamp;
 mod test;
 mod truth;
+mod vm;
 
 use std::process::ExitCode;
 
@@ -31,7 +39,10 @@ enum Task {
     /// Install the system packages that tests need, where they are missing (Debian, by apt-get)
     Setup,
     /// Run every test lane; what could not run is named at the end
-    Test,
+    Test {
+        /// Only the lanes whose names contain this
+        lane: Option<String>,
+    },
     /// Formatting, clippy, documentation, file sizes
     Lint,
     /// Regenerate the tables of insn from its data file
@@ -44,12 +55,15 @@ enum Task {
     Bench(bench::Options),
     /// How much of insn and stepping the tests run; fails below 98 % of lines (installs cargo-llvm-cov)
     Coverage,
-    /// Does a test fail for every small change of insn and stepping? Takes hours (installs cargo-mutants)
+    /// Does a test fail for every small change of insn and stepping? (installs cargo-mutants)
     Mutants(mutants::Options),
     /// Write the page of all that was tried, docs/truth.md, after the long runs asked for
     Truth(truth::Options),
     /// Fuzz the claims of fuzz/claims (needs a nightly toolchain; installs cargo-fuzz); without TARGET all of them
     Fuzz(fuzz::Options),
+    /// A virtual machine with a kernel of this checkout's configuration
+    #[command(subcommand)]
+    Vm(vm::Task),
     /// What continuous integration runs: setup, lint, test
     Ci,
 }
@@ -57,7 +71,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Setup => setup::run(),
-        Task::Test => test::run(),
+        Task::Test { lane } => test::run(lane.as_deref().unwrap_or_default()),
         Task::Lint => lint::run(),
         Task::Gen { check } => generate::run(check),
         Task::Bench(options) => bench::run(&options),
@@ -65,6 +79,7 @@ fn main() -> ExitCode {
         Task::Mutants(options) => mutants::run(&options),
         Task::Truth(options) => truth::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Vm(task) => vm::run(&task),
         Task::Ci => {
             setup::run().and_then(|()| lanes::run_all(lint::lanes().into_iter().chain(test::lanes()).collect()))
         }

@@ -31,13 +31,19 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 /// The command's standard output, with an error where it fails.
-pub(crate) fn output(command: &mut Command) -> Result<String> {
+pub(crate) fn bytes(command: &mut Command) -> Result<Vec<u8>> {
     let shown = show(command);
     let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
     if !output.status.success() {
         bail!("`{shown}` failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
     }
-    String::from_utf8(output.stdout).with_context(|| format!("`{shown}` did not answer in UTF-8"))
+    Ok(output.stdout)
+}
+
+/// The same as text.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let text = bytes(command)?;
+    String::from_utf8(text).with_context(|| format!("`{}` did not answer in UTF-8", show(command)))
 }
 
 /// Whether a program of that name is in PATH.

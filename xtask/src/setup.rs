@@ -5,9 +5,10 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::run;
+use crate::{cross, debian, programs, run, vm};
 
 /// A Debian package, how its presence is seen, and what needs it.
+#[derive(Clone, Copy)]
 pub(crate) struct Package {
     name: &'static str,
     /// A program in PATH, or an absolute path.
@@ -28,13 +29,59 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "luajit", sign: "luajit", why: "whole programs with sites everywhere: code made while it runs" },
     Package { name: "golang-go", sign: "go", why: "whole programs with sites everywhere: goroutines" },
     Package { name: "gdb", sign: "gdb", why: "whole programs with sites everywhere" },
-    Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" },
+    Package { name: "nodejs", sign: "node", why: "whole programs with sites everywhere: code made while it runs" },
+    CMAKE,
+    LIBCLANG,
     Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
 ];
 
+/// What the lanes of arm64 need beside.
+const FOR_ARM64: &[Package] = &[
+    Package { name: "binutils-aarch64-linux-gnu", sign: "aarch64-linux-gnu-ld", why: "building for arm64" },
+    Package { name: "libc6-dev-arm64-cross", sign: "/usr/aarch64-linux-gnu/lib/crt1.o", why: "building for arm64" },
+    Package { name: "rustc-web", sign: cross::DEBIANS_RUSTC, why: "building for arm64, and kernels" },
+    Package { name: "qemu-user-static", sign: "qemu-aarch64-static", why: "tests on arm64" },
+];
+
+/// What `cargo xtask vm` and the lanes in virtual machines need beside.
+const FOR_VM: &[Package] = &[
+    Package { name: "qemu-system-arm", sign: "qemu-system-aarch64", why: "virtual machines of arm64" },
+    Package { name: "qemu-system-x86", sign: "qemu-system-x86_64", why: "virtual machines of x86-64" },
+    Package { name: "linux-source-6.12", sign: "/usr/share/doc/linux-source-6.12", why: "kernels" },
+    Package { name: "rust-web-src", sign: "/usr/share/doc/rust-web-src", why: "kernels with modules in Rust" },
+    Package { name: "libclang-dev", sign: "/usr/share/doc/libclang-dev", why: "kernels with modules in Rust" },
+    Package { name: "make", sign: "make", why: "kernels" },
+    Package { name: "flex", sign: "flex", why: "kernels" },
+    Package { name: "bison", sign: "bison", why: "kernels" },
+    Package { name: "bc", sign: "bc", why: "kernels" },
+    Package { name: "libelf-dev", sign: "/usr/include/libelf.h", why: "kernels" },
+    Package { name: "libssl-dev", sign: "/usr/include/openssl/ssl.h", why: "kernels" },
+    Package { name: "xz-utils", sign: "xz", why: "kernels" },
+];
+
 /// What `cargo xtask bench` needs beside.
-pub(crate) const FOR_BENCHMARKS: &[Package] =
-    &[Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" }];
+pub(crate) const FOR_BENCHMARKS: &[Package] = &[
+    CMAKE,
+    LIBCLANG,
+    Package { name: "gdb", sign: "gdb", why: "a recorder, a peer" },
+    Package { name: "valgrind", sign: "valgrind", why: "a recorder, a peer" },
+];
+/// What the peers that are written in C are built with.
+const CMAKE: Package = Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" };
+const LIBCLANG: Package =
+    Package { name: "libclang-dev", sign: "/usr/share/doc/libclang-dev", why: "building bad64, a peer" };
+
+/// Whether bad64 can be built.
+pub(crate) fn has_libclang() -> bool {
+    is_present(LIBCLANG.sign)
+}
+
+/// What debug kernels need beside.
+pub(crate) const FOR_DEBUG_KERNELS: &[Package] = &[
+    Package { name: "clang", sign: "clang", why: "debug kernels" },
+    Package { name: "lld", sign: "ld.lld", why: "debug kernels" },
+    Package { name: "llvm", sign: "llvm-objcopy", why: "debug kernels" },
+];
 
 /// What `cargo xtask coverage` needs beside; a newer rustc needs a newer LLVM, or rustup's component `llvm-tools`.
 pub(crate) const FOR_COVERAGE: &[Package] =
@@ -47,12 +94,38 @@ pub(crate) fn missing(packages: &[Package]) -> Vec<(&'static str, &'static str)>
 
 /// Those of the tests' packages that are missing.
 pub(crate) fn missing_for_tests() -> Vec<(&'static str, &'static str)> {
-    missing(FOR_TESTS)
+    missing(&for_tests())
 }
 
-/// Installs what the tests need and is missing.
+/// Installs what the tests need and is missing, and brings what is not installed but kept in the cache.
 pub(crate) fn run() -> Result<()> {
-    install(FOR_TESTS)
+    install(&for_tests())?;
+    if !is_host() || !run::is_installed("apt-get") {
+        return Ok(());
+    }
+    add_architecture("arm64")?;
+    cross::prepare()?;
+    programs::prepare()?;
+    vm::prepare()
+}
+
+/// Whether this is a machine that the lanes of other architectures are made for.
+pub(crate) fn is_host() -> bool {
+    std::env::consts::ARCH == "x86_64"
+}
+
+fn for_tests() -> Vec<Package> {
+    let others: &[&[Package]] = if is_host() { &[FOR_ARM64, FOR_VM] } else { &[] };
+    [&[FOR_TESTS], others].concat().concat()
+}
+
+/// Lets packages of another architecture be found.
+pub(crate) fn add_architecture(architecture: &str) -> Result<()> {
+    if debian::knows(architecture) {
+        return Ok(());
+    }
+    run::run(as_root("dpkg")?.args(["--add-architecture", architecture]))?;
+    run::run(as_root("apt-get")?.args(["update", "-q"]))
 }
 
 /// Installs those of `packages` that are missing.
@@ -68,10 +141,9 @@ pub(crate) fn install(packages: &[Package]) -> Result<()> {
     if !run::is_installed("apt-get") {
         bail!("no apt-get here: install the packages above by this system's own means");
     }
-    run::run(apt(&["update", "-q"])?.env("DEBIAN_FRONTEND", "noninteractive"))?;
-    let mut arguments = vec!["install", "-q", "-y", "--no-install-recommends"];
-    arguments.extend(missing.iter().map(|(name, _)| *name));
-    run::run(apt(&arguments)?.env("DEBIAN_FRONTEND", "noninteractive"))
+    run::run(as_root("apt-get")?.args(["update", "-q"]))?;
+    let names = missing.iter().map(|(name, _)| *name);
+    run::run(as_root("apt-get")?.args(["install", "-q", "-y", "--no-install-recommends", "--no-remove"]).args(names))
 }
 
 /// Installs a subcommand of cargo where it is missing.
@@ -82,18 +154,18 @@ pub(crate) fn install_tool(name: &str) -> Result<()> {
     run::run(&mut run::cargo(&["install", "--locked", name]))
 }
 
-fn apt(arguments: &[&str]) -> Result<Command> {
+fn as_root(program: &str) -> Result<Command> {
     let is_root = run::output(Command::new("id").arg("-u"))?.trim() == "0";
     let mut command = if is_root {
-        Command::new("apt-get")
+        Command::new(program)
     } else if run::is_installed("sudo") {
         let mut sudo = Command::new("sudo");
-        sudo.args(["--preserve-env=DEBIAN_FRONTEND", "apt-get"]);
+        sudo.args(["--preserve-env=DEBIAN_FRONTEND", program]);
         sudo
     } else {
         bail!("installing packages needs root, and there is no sudo");
     };
-    command.args(arguments);
+    command.env("DEBIAN_FRONTEND", "noninteractive");
     Ok(command)
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::lanes::{self, Lane, SKIPPED, no_obstacle};
-use crate::{fuzz, generate, run, setup};
+use crate::{arm64, cross, fuzz, generate, module, programs, run, setup};
 
 /// The lanes, quickest to tell first.
 pub(crate) fn lanes() -> Vec<Lane> {
@@ -13,17 +13,32 @@ pub(crate) fn lanes() -> Vec<Lane> {
         Lane { name: "generated tables", obstacle: no_obstacle, step: |_| generate::run(true) },
         Lane { name: "tests", obstacle: no_obstacle, step: tests },
         Lane { name: "claims", obstacle: no_obstacle, step: claims },
-        Lane { name: "fuzz", obstacle: fuzz::obstacle, step: |_| fuzz::short() },
+        Lane { name: "fuzz", obstacle: fuzz::obstacle, step: fuzz::short },
+        Lane { name: "arm64 (qemu-user)", obstacle: cross::user_obstacle, step: arm64::user },
+        Lane { name: "arm64 (qemu-system)", obstacle: arm64::system_obstacle, step: arm64::system },
+        Lane { name: "module (qemu-system)", obstacle: module::obstacle, step: module::run },
+        Lane {
+            name: "module under KASAN, lockdep and kmemleak (qemu-system)",
+            obstacle: module::debug_obstacle,
+            step: module::run_debug,
+        },
         Lane { name: "documentation tests", obstacle: no_obstacle, step: documentation },
     ]
 }
 
-/// Runs every lane.
-pub(crate) fn run() -> Result<()> {
+/// Runs every lane whose name contains `part`.
+pub(crate) fn run(part: &str) -> Result<()> {
     for (name, why) in setup::missing_for_tests() {
         eprintln!("xtask: {name} is missing ({why}); `cargo xtask setup` installs it");
     }
-    lanes::run_all(lanes())
+    let chosen: Vec<Lane> = lanes().into_iter().filter(|lane| lane.name.contains(part)).collect();
+    if chosen.is_empty() {
+        bail!(
+            "no lane is called {part}; there are: {}",
+            lanes().iter().map(|lane| lane.name).collect::<Vec<_>>().join(", ")
+        );
+    }
+    lanes::run_all(chosen)
 }
 
 /// Unit and integration tests, examples; the benchmarks with their peers are not built.
@@ -41,7 +56,12 @@ fn claims(ledger: &Path) -> Result<()> {
     } else {
         lanes::note_skipped(ledger, "claims beside Zydis", "no cmake to build it")?;
     }
-    run::run(run::cargo(&arguments).env(SKIPPED, ledger))
+    if setup::has_libclang() {
+        arguments.extend(["--features", "bad64"]);
+    } else {
+        lanes::note_skipped(ledger, "claims beside bad64", "no libclang to build it")?;
+    }
+    run::run(programs::name_to(run::cargo(&arguments).env(SKIPPED, ledger)))
 }
 
 fn documentation(ledger: &Path) -> Result<()> {

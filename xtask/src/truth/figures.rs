@@ -1,20 +1,23 @@
 //! docs/figures.txt: sections of measured figures, each with the day and the commit of its run.
 
 use std::fmt;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-
-use crate::run;
 
 /// A section: what one long run measured.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) name: String,
-    /// Day and commit.
+    /// Day, commit and processor.
     pub(super) when: String,
     /// Subject and value; a value is a number, or `name=number` words.
     pub(super) rows: Vec<(String, String)>,
+}
+
+impl Section {
+    fn processor(&self) -> &str {
+        self.when.splitn(3, ' ').nth(2).unwrap_or("")
+    }
 }
 
 /// All sections.
@@ -22,7 +25,7 @@ pub(super) struct Section {
 pub(super) struct Figures(Vec<Section>);
 
 impl Figures {
-    /// Reads `[SECTION] DAY COMMIT` lines, each followed by `SUBJECT VALUE` lines. `#` begins a comment.
+    /// Reads `[SECTION] DAY COMMIT PROCESSOR` lines, each followed by `SUBJECT VALUE` lines. `#` begins a comment.
     pub(super) fn parse(file: &str, text: &str) -> Result<Figures> {
         let mut sections: Vec<Section> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -41,13 +44,13 @@ impl Figures {
         Ok(Figures(sections))
     }
 
-    /// The section of that name.
-    pub(super) fn section(&self, name: &str) -> Option<&Section> {
-        self.0.iter().find(|section| section.name == name)
+    /// The sections of that name, one for each processor.
+    pub(super) fn sections(&self, name: &str) -> impl Iterator<Item = &Section> {
+        self.0.iter().filter(move |section| section.name == name)
     }
 
-    /// Puts the figures of `section` in `noted` (lines `SECTION SUBJECT VALUE`) in the place of the older ones.
-    pub(super) fn replace(&mut self, section: &str, noted: &str) -> Result<()> {
+    /// Puts the figures of `section` in `noted` (lines `SECTION SUBJECT VALUE`), measured `when`, in the place of the older ones of that processor.
+    pub(super) fn replace(&mut self, section: &str, when: &str, noted: &str) -> Result<()> {
         let rows: Vec<(String, String)> = noted
             .lines()
             .filter_map(|line| line.strip_prefix(section)?.strip_prefix(' ')?.split_once(' '))
@@ -56,10 +59,8 @@ impl Figures {
         if rows.is_empty() {
             bail!("the run noted no figure of `{section}`");
         }
-        let day = run::output(Command::new("date").args(["-u", "+%F"]))?;
-        let commit = run::output(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(run::root()))?;
-        let new = Section { name: section.to_owned(), when: format!("{} {}", day.trim(), commit.trim()), rows };
-        match self.0.iter_mut().find(|old| old.name == section) {
+        let new = Section { name: section.to_owned(), when: when.to_owned(), rows };
+        match self.0.iter_mut().find(|old| old.name == section && old.processor() == new.processor()) {
             Some(old) => *old = new,
             None => self.0.push(new),
         }
@@ -71,7 +72,7 @@ impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "# Figures as measured: [section] day commit, then subject and value. Written by `cargo xtask truth SECTION`."
+            "# Figures as measured: [section] day commit processor, then subject and value. Written by `cargo xtask truth SECTION`."
         )?;
         for section in &self.0 {
             writeln!(f, "\n[{}] {}", section.name, section.when)?;
@@ -87,22 +88,25 @@ impl fmt::Display for Figures {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "[a] 2026-01-01 abc\none 1\ntwo x=1 y=2\n\n[b] 2026-01-02 def\nthree 3\n";
+    const TEXT: &str = "[a] 2026-01-01 abc A model 1\none 1\ntwo x=1 y=2\n\n[b] 2026-01-02 def\nthree 3\n";
 
     #[test]
     fn what_is_written_reads_the_same() {
         let figures = Figures::parse("f", TEXT).unwrap();
         assert_eq!(Figures::parse("f", &figures.to_string()).unwrap(), figures);
-        assert_eq!(figures.section("a").unwrap().rows[1], ("two".to_owned(), "x=1 y=2".to_owned()));
+        assert_eq!(figures.sections("a").next().unwrap().rows[1], ("two".to_owned(), "x=1 y=2".to_owned()));
     }
 
     #[test]
     fn a_new_run_replaces_its_section_alone() {
         let mut figures = Figures::parse("f", TEXT).unwrap();
-        figures.replace("a", "b three 4\na one 5\n").unwrap();
-        assert_eq!(figures.section("a").unwrap().rows, [("one".to_owned(), "5".to_owned())]);
-        assert_eq!(figures.section("b").unwrap().rows, [("three".to_owned(), "3".to_owned())]);
-        assert!(figures.replace("c", "a one 5\n").is_err());
+        figures.replace("a", "2026-01-03 fed A model 1", "b three 4\na one 5\n").unwrap();
+        assert_eq!(figures.sections("a").next().unwrap().rows, [("one".to_owned(), "5".to_owned())]);
+        assert_eq!(figures.sections("a").next().unwrap().when, "2026-01-03 fed A model 1");
+        assert_eq!(figures.sections("b").next().unwrap().rows, [("three".to_owned(), "3".to_owned())]);
+        figures.replace("a", "2026-01-03 fed B model 1", "a one 6\n").unwrap();
+        assert_eq!(figures.sections("a").count(), 2, "another processor's stand beside");
+        assert!(figures.replace("c", "2026-01-03 fed A model 1", "a one 5\n").is_err());
     }
 
     #[test]

@@ -4,11 +4,12 @@ mod figures;
 mod page;
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
-use crate::run;
+use crate::{run, stamp};
 use figures::Figures;
 
 /// Where measured figures are kept.
@@ -24,6 +25,9 @@ pub(crate) struct Options {
     /// Long runs to make first; their figures replace the older ones
     #[arg(value_enum)]
     measure: Vec<Measurement>,
+    /// Take the figures out of this file, which the tests noted in runs made before (`NTRACE_FIGURES`)
+    #[arg(long, requires = "measure")]
+    noted: Option<PathBuf>,
     /// Only say whether the page is the one that the figures give
     #[arg(long, conflicts_with = "measure")]
     check: bool,
@@ -36,8 +40,12 @@ enum Measurement {
     Oracle,
     /// Plans of all encodings against the processor
     Semantics,
+    /// Every form of every opcode against other decoders
+    Peers,
     /// Whole programs with a site on every instruction
     Programs,
+    /// Those that take an hour each
+    Longest,
     /// The kernel's own tests under the command
     Selftests,
 }
@@ -47,18 +55,22 @@ impl Measurement {
         match self {
             Self::Oracle => "oracle",
             Self::Semantics => "semantics",
+            Self::Peers => "peers",
             Self::Programs => "programs",
+            Self::Longest => "longest",
             Self::Selftests => "selftests",
         }
     }
 
-    /// The tests, and the variables that make their run a long one.
-    fn run(self) -> (&'static str, &'static [(&'static str, &'static str)]) {
+    /// What `cargo test` selects the tests by, and the variable that makes their run a long one.
+    fn run(self) -> (&'static [&'static str], (&'static str, &'static str)) {
         match self {
-            Self::Oracle => ("oracle", &[("NTRACE_ORACLE_ENCODINGS", "1000000")]),
-            Self::Semantics => ("semantics", &[("NTRACE_SEMANTICS_CASES", "1000000")]),
-            Self::Programs => ("whole_*", &[("NTRACE_WHOLE_PROGRAMS", "all")]),
-            Self::Selftests => ("selftests", &[("NTRACE_WHOLE_PROGRAMS", "all")]),
+            Self::Oracle => (&["crossing", "--test", "oracle"], ("NTRACE_ORACLE_ENCODINGS", "1000000")),
+            Self::Semantics => (&["crossing", "--test", "semantics"], ("NTRACE_SEMANTICS_CASES", "1000000")),
+            Self::Peers => (&["claims", "--features", "zydis", "--test", "forms"], ("NTRACE_FORMS", "all")),
+            Self::Programs => (&["crossing", "--test", "whole_*"], ("NTRACE_WHOLE_PROGRAMS", "all")),
+            Self::Longest => (&["crossing", "--test", "whole_programs"], ("NTRACE_WHOLE_PROGRAMS", "longest")),
+            Self::Selftests => (&["crossing", "--test", "selftests"], ("NTRACE_WHOLE_PROGRAMS", "all")),
         }
     }
 }
@@ -67,10 +79,23 @@ impl Measurement {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut figures = Figures::parse(FIGURES, &read(FIGURES)?)?;
     for measurement in &options.measure {
-        figures.replace(measurement.section(), &measure(*measurement)?)?;
+        let stamp = format!("{} {}", stamp::stamp()?, stamp::processor()?);
+        let noted = match &options.noted {
+            Some(file) => fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?,
+            None => measure(*measurement)?,
+        };
+        figures.replace(measurement.section(), &stamp, &noted)?;
         write(FIGURES, &figures.to_string())?;
     }
     if options.check { check() } else { write(PAGE, &page(&figures)?) }
+}
+
+/// Puts what a task of its own has noted (lines `SECTION SUBJECT VALUE`) among the figures, and makes the page.
+pub(crate) fn record(section: &str, noted: &str) -> Result<()> {
+    let mut figures = Figures::parse(FIGURES, &read(FIGURES)?)?;
+    figures.replace(section, &format!("{} {}", stamp::stamp()?, stamp::processor()?), noted)?;
+    write(FIGURES, &figures.to_string())?;
+    write(PAGE, &page(&figures)?)
 }
 
 /// Fails where the checked-in page is not the one that the figures give.
@@ -90,9 +115,9 @@ fn measure(measurement: Measurement) -> Result<String> {
     let noted = run::root().join("target").join(format!("figures.{}", std::process::id()));
     fs::create_dir_all(run::root().join("target")).context("cannot make target")?;
     fs::write(&noted, "").with_context(|| format!("cannot write {}", noted.display()))?;
-    let (test, variables) = measurement.run();
-    let arguments = ["test", "--release", "--package", "crossing", "--test", test];
-    run::run(run::cargo(&arguments).envs(variables.iter().copied()).env(NOTED, &noted))?;
+    let (selection, (variable, value)) = measurement.run();
+    let mut command = run::cargo(&["test", "--release", "--package"]);
+    run::run(command.args(selection).env(variable, value).env(NOTED, &noted))?;
     let text = fs::read_to_string(&noted).with_context(|| format!("cannot read {}", noted.display()))?;
     fs::remove_file(&noted).with_context(|| format!("cannot remove {}", noted.display()))?;
     Ok(text)

@@ -21,10 +21,20 @@ const SECTIONS: &[(&str, &str, &str)] = &[
          memory, fault and pc are compared. *wrong*: any difference.",
     ),
     (
+        "peers",
+        "Every form against other decoders",
+        "Every combination of encoding, map, prefix, opcode, modrm.reg and form of operand is read by iced-x86 and Zydis, as Intel also \
+         by capstone and yaxpeax-x86: length, flow and target, or that there is none. *unlisted*: classes of disagreements that no row \
+         of fuzz/deviations.txt explains.",
+    ),
+    (
         "programs",
         "Whole programs",
-        "A site on every instruction, libraries and loader included; output and status equal the undisturbed run. The number is that of hits.",
+        "A site on every instruction, libraries and loader included (of part of the program alone where the part is named); output and \
+         status equal the undisturbed run. *hits*: of all sites; *recorded*: executions in a hardware trace, which are the same, \
+         instruction by instruction; *inserted*: sites that came and went.",
     ),
+    ("longest", "The longest programs", "The same with programs that take an hour each. The number is that of hits."),
     (
         "selftests",
         "The kernel's own tests",
@@ -45,8 +55,11 @@ pub(super) fn page(figures: &Figures, hours: &str, deviations: &str, mutants: &s
          figures as measured.\n",
     );
     for (name, title, meaning) in SECTIONS {
-        if let Some(section) = figures.section(name) {
-            text += &format!("\n## {title}\n\n{meaning} Measured {}.\n\n{}", section.when, table(section));
+        let measured =
+            figures.sections(name).map(|section| format!("\nMeasured {}:\n\n{}", section.when, table(section)));
+        let measured: String = measured.collect();
+        if !measured.is_empty() {
+            text += &format!("\n## {title}\n\n{meaning}\n{measured}");
         }
     }
     text += &format!("\n## Fuzzing\n\n{}", fuzzing(hours)?);
@@ -142,7 +155,7 @@ mod tests {
     #[test]
     fn named_values_become_columns() {
         let figures = Figures::parse("f", "[oracle] 2026-01-01 abc\n64-bit tried=9 wrong=0\n32-bit tried=8\n").unwrap();
-        let text = table(figures.section("oracle").unwrap());
+        let text = table(figures.sections("oracle").next().unwrap());
         assert_eq!(text, "| | tried | wrong |\n|---|---:|---:|\n| 64-bit | 9 | 0 |\n| 32-bit | 8 |  |\n");
     }
 

@@ -1,0 +1,114 @@
+//! Compiling for arm64 on another machine.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::cache::{self, Entry};
+use crate::{debian, run};
+
+/// What is compiled for.
+pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
+/// C compiler and linker.
+pub(crate) const GCC: &str = "aarch64-linux-gnu-gcc";
+/// The C compiler's packages, which are unpacked and not installed: they conflict with the 32-bit one's, gcc-multilib.
+const GCC_PACKAGES: &[&str] =
+    &["gcc-aarch64-linux-gnu", "gcc-12-aarch64-linux-gnu", "cpp-12-aarch64-linux-gnu", "libgcc-12-dev-arm64-cross"];
+/// Runs one program, but none that traces another: it has no ptrace.
+const QEMU_USER: &str = "qemu-aarch64-static";
+/// Where C library and assembler for arm64 lie.
+const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+/// Debian's compiler, which Debian's build of the standard library for arm64 belongs to.
+pub(crate) const DEBIANS_RUSTC: &str = "/usr/bin/rustc";
+const DEBIANS_RUSTDOC: &str = "/usr/bin/rustdoc";
+
+/// A Rust compiler for arm64.
+enum Toolchain {
+    /// That of rustup, with a component of its own for arm64.
+    Rustup,
+    /// Debian's, with its standard library for arm64 below this folder.
+    Debian(PathBuf),
+}
+
+/// Why nothing can be compiled for arm64 here.
+pub(crate) fn obstacle() -> Option<String> {
+    let has_gcc = gcc().is_complete() || run::is_installed(GCC);
+    let missing = (!has_gcc).then(|| format!("no {GCC}; `cargo xtask setup` brings it"));
+    missing.or_else(|| toolchain().err().map(|error| error.to_string()))
+}
+
+/// Why nothing for arm64 can be run by qemu-user here.
+pub(crate) fn user_obstacle() -> Option<String> {
+    let missing = (!run::is_installed(QEMU_USER)).then(|| format!("no {QEMU_USER}; `cargo xtask setup` installs it"));
+    obstacle().or(missing)
+}
+
+/// Brings the C compiler, and the standard library that Debian's Rust compiler needs, where rustup has none.
+pub(crate) fn prepare() -> Result<()> {
+    if !run::is_installed(GCC) {
+        gcc().make(|folder| {
+            debian::unpack_alone(GCC_PACKAGES, folder)?;
+            // The compiler looks for assembler and C library beside itself.
+            symlink(LIBRARIES, folder.join(&LIBRARIES[1..])).context("cannot link the C library")
+        })?;
+    }
+    if rustup_has_target() {
+        return Ok(());
+    }
+    let version = debian::version("rustc-web").context("the package rustc-web is not installed")?;
+    let package = format!("libstd-rust-web-dev:arm64={version}");
+    library(&version).make(|folder| debian::unpack_alone(&[&package], folder))
+}
+
+/// `cargo ARGUMENTS` for arm64, in a target folder of its own.
+pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
+    let mut command = run::cargo(arguments);
+    command.args(["--target", TARGET, "--target-dir"]).arg(target_folder());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([gcc_folder()]);
+    command.env("PATH", std::env::join_paths(folders).context("PATH")?);
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", GCC);
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{QEMU_USER} -L {LIBRARIES}"));
+    if let Toolchain::Debian(library) = toolchain()? {
+        command.env("RUSTC", DEBIANS_RUSTC).env("RUSTDOC", DEBIANS_RUSTDOC).env_remove("RUSTFLAGS");
+        command.env("CARGO_ENCODED_RUSTFLAGS", format!("--sysroot\u{1f}{}", library.join("usr").display()));
+    }
+    Ok(command)
+}
+
+/// Where that cargo builds.
+pub(crate) fn target_folder() -> PathBuf {
+    run::root().join("target/arm64")
+}
+
+/// Where the C compiler is that is not installed, to stand in PATH behind an installed one.
+pub(crate) fn gcc_folder() -> PathBuf {
+    gcc().folder().join("usr/bin")
+}
+
+fn gcc() -> Entry {
+    Entry::of(format!("tools/gcc-arm64-{}", cache::key(GCC_PACKAGES)))
+}
+
+fn toolchain() -> Result<Toolchain> {
+    if rustup_has_target() {
+        return Ok(Toolchain::Rustup);
+    }
+    let version = debian::version("rustc-web").filter(|_| Path::new(DEBIANS_RUSTC).exists());
+    let version = version.context("no Rust compiler for arm64; `cargo xtask setup` installs one")?;
+    let library = library(&version);
+    let is_there = library.is_complete().then(|| library.folder().to_path_buf());
+    is_there.map(Toolchain::Debian).context("no standard library for arm64; `cargo xtask setup` brings it")
+}
+
+fn rustup_has_target() -> bool {
+    let listed = run::output(Command::new("rustup").args(["target", "list", "--installed"]).current_dir(run::root()));
+    listed.is_ok_and(|text| text.lines().any(|line| line == TARGET))
+}
+
+fn library(version: &str) -> Entry {
+    Entry::of(format!("rust/arm64-{version}"))
+}

@@ -1,0 +1,102 @@
+//! Debian's packages of another architecture, downloaded and unpacked without being installed: no root is needed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::run;
+
+/// Whether packages of that architecture (Debian's name) can be found.
+pub(crate) fn knows(architecture: &str) -> bool {
+    let policy = run::output(Command::new("apt-cache").arg("policy").arg(format!("libc6:{architecture}")));
+    policy.is_ok_and(|text| text.contains("Candidate:") && !text.contains("Candidate: (none)"))
+}
+
+/// The version of an installed package.
+pub(crate) fn version(package: &str) -> Option<String> {
+    let text = run::output(Command::new("dpkg-query").args(["--show", "--showformat=${Version}", package])).ok()?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// Unpacks packages (`NAME`, `NAME:ARCHITECTURE=VERSION`) into `folder`, without those that they depend on.
+pub(crate) fn unpack_alone(packages: &[&str], folder: &Path) -> Result<()> {
+    let downloads = fresh(&folder.with_extension("downloads"))?;
+    run::run(apt_get(&downloads).arg("download").args(packages).current_dir(&downloads))?;
+    unpack_all(&downloads, folder)?;
+    remove(&downloads)
+}
+
+/// Unpacks packages and all that they depend on into `root`. No package's scripts are run.
+pub(crate) fn unpack_with_dependencies(architecture: &str, packages: &[&str], root: &Path) -> Result<()> {
+    let downloads = fresh(&root.with_extension("downloads"))?;
+    fs::create_dir_all(downloads.join("archives/partial"))?;
+    let mut command = apt_get(&downloads);
+    command.args(["-o", "Dir::State::status=/dev/null", "-o", "Debug::NoLocking=1"]);
+    command.arg("-o").arg(format!("APT::Architecture={architecture}"));
+    command.args(["--download-only", "-y", "--no-install-recommends", "install"]).args(packages);
+    run::run(&mut command)?;
+    // These are links in Debian, which no package brings.
+    for name in ["bin", "lib", "lib64", "sbin"] {
+        fs::create_dir_all(root.join("usr").join(name))?;
+        if !root.join(name).exists() {
+            symlink(Path::new("usr").join(name), root.join(name))?;
+        }
+    }
+    unpack_all(&downloads.join("archives"), root)?;
+    remove(&downloads)
+}
+
+/// `apt-get` with a cache of its own.
+fn apt_get(downloads: &Path) -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(["-q", "-o", "APT::Sandbox::User=root"]);
+    command.arg("-o").arg(format!("Dir::Cache={}", downloads.display()));
+    command
+}
+
+fn unpack_all(downloads: &Path, folder: &Path) -> Result<()> {
+    let entries = fs::read_dir(downloads).with_context(|| format!("cannot read {}", downloads.display()))?;
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension() == Some(OsStr::new("deb")));
+    files.sort();
+    if files.is_empty() {
+        bail!("apt-get downloaded nothing");
+    }
+    for file in files {
+        unpack(&file, folder)?;
+    }
+    Ok(())
+}
+
+/// What `dpkg --extract` does, but for links to folders, which stay links.
+fn unpack(package: &Path, folder: &Path) -> Result<()> {
+    let mut contents = Command::new("dpkg-deb");
+    let mut contents = contents.arg("--fsys-tarfile").arg(package).stdout(Stdio::piped()).spawn()?;
+    let mut tar = Command::new("tar");
+    tar.args(["--extract", "--keep-directory-symlink", "--directory"]).arg(folder);
+    if let Some(pipe) = contents.stdout.take() {
+        tar.stdin(pipe);
+    }
+    let unpacked = tar.status().context("cannot start tar")?;
+    if !unpacked.success() || !contents.wait()?.success() {
+        bail!("cannot unpack {}", package.display());
+    }
+    Ok(())
+}
+
+/// An empty folder of that name.
+fn fresh(folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        remove(folder)?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder.to_path_buf())
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))
+}

@@ -1,0 +1,83 @@
+//! The lanes of the kernel module.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::arm64;
+use crate::lanes;
+use crate::vm::{self, Arch, Batch, Machine};
+
+/// What is run with the module loaded, as `cargo test` selects it: its own tests, and those of the rooms that use it.
+const CHANNEL: [&str; 4] = ["--package", "crossing", "--test", "channel*"];
+const UBP: [&str; 12] = [
+    "--package",
+    "ubp",
+    "--test",
+    "breakpoints",
+    "--test",
+    "code",
+    "--test",
+    "forks",
+    "--test",
+    "kernel",
+    "--test",
+    "spawn",
+];
+const BATCH: [&str; 2] = ["--test", "batch"];
+const COMMAND: [&str; 8] = ["--package", "ntrace", "--test", "attach", "--test", "backends", "--test", "count"];
+/// The variable that has debug kernels built where it is `build`.
+const DEBUG_KERNEL: &str = "NTRACE_DEBUG_KERNEL";
+const ARCHITECTURES: [Arch; 2] = [Arch::X86_64, Arch::Arm64];
+
+/// Why the module cannot be tried here.
+pub(crate) fn obstacle() -> Option<String> {
+    vm::obstacle(Arch::X86_64.machine()).or_else(arm64::system_obstacle)
+}
+
+/// Builds the module, loads it in a virtual machine of each architecture, runs the tests and unloads it.
+pub(crate) fn run(ledger: &Path) -> Result<()> {
+    for arch in ARCHITECTURES {
+        let mut tests = [&CHANNEL[..], &UBP].concat();
+        match arch {
+            Arch::X86_64 => tests.extend([&BATCH[..], &COMMAND].concat()),
+            Arch::Arm64 => {
+                let reason = "a hit that a signal interrupts is counted twice (README, Limits)";
+                lanes::note_skipped(ledger, "the command with the module on arm64", reason)?;
+                let reason = "a hundred thousand hits take its emulation more than four minutes";
+                lanes::note_skipped(ledger, "batch with the module on arm64", reason)?;
+            }
+        }
+        Batch::build(arch.machine(), &tests)?.with_module()?.run(Some(ledger))?;
+    }
+    Ok(())
+}
+
+/// Why the module cannot be tried with a debug kernel of any architecture.
+pub(crate) fn debug_obstacle() -> Option<String> {
+    let reasons: Vec<String> = ARCHITECTURES.into_iter().filter_map(why_not).collect();
+    obstacle().or_else(|| (reasons.len() == ARCHITECTURES.len()).then(|| reasons.join("; ")))
+}
+
+/// The module's own tests with those debug kernels that are there, or are asked for.
+pub(crate) fn run_debug(ledger: &Path) -> Result<()> {
+    for arch in ARCHITECTURES {
+        match why_not(arch) {
+            Some(reason) => lanes::note_skipped(ledger, &format!("debug kernel on {}", arch.name()), &reason)?,
+            None => Batch::build(debug(arch), &CHANNEL)?.with_module()?.run(Some(ledger))?,
+        }
+    }
+    Ok(())
+}
+
+/// Why no debug kernel is booted: building one takes as long as all else.
+fn why_not(arch: Arch) -> Option<String> {
+    let asked = std::env::var_os(DEBUG_KERNEL).is_some_and(|value| value == "build");
+    let reason = format!("not built, and {DEBUG_KERNEL} is not build: cargo xtask vm build --debug-kernel --arch ");
+    let is_there = vm::has_kernel(debug(arch)) || asked && vm::obstacle(debug(arch)).is_none();
+    (!is_there).then(|| reason + arch.name())
+}
+
+fn debug(arch: Arch) -> Machine {
+    Machine { arch, debug_kernel: true }
+}

@@ -1,0 +1,40 @@
+//! Programs of arm64 that are only read: decoders are compared over their code, in tests and in benchmarks.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::cache::{self, Entry};
+use crate::{debian, setup};
+
+/// What tests/src/programs.rs looks for is in these.
+const PACKAGES: &[&str] =
+    &["bash:arm64", "git:arm64", "libc6:arm64", "libssl3:arm64", "libstdc++6:arm64", "python3.11-minimal:arm64"];
+/// The variable that names their folder.
+const ROOT: &str = "NTRACE_ARM64_ROOT";
+
+/// Brings them where they are not there.
+pub(crate) fn prepare() -> Result<()> {
+    entry().make(|folder| {
+        setup::add_architecture("arm64")?;
+        debian::unpack_alone(PACKAGES, folder)
+    })
+}
+
+/// Tells a command where they are, if they are there and the caller's environment names no others.
+pub(crate) fn name_to(command: &mut Command) -> &mut Command {
+    match folder() {
+        Some(folder) if std::env::var_os(ROOT).is_none() => command.env(ROOT, folder),
+        _ => command,
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    let entry = entry();
+    entry.is_complete().then(|| entry.folder().to_path_buf())
+}
+
+fn entry() -> Entry {
+    Entry::of(format!("programs/arm64-{}", cache::key(PACKAGES)))
+}

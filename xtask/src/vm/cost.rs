@@ -1,0 +1,27 @@
+//! `cargo xtask vm cost`: what a hit costs, in instructions of the machine, by the module and by others.
+
+use anyhow::{Result, bail};
+
+use super::job::Job;
+use super::machine::Machine;
+use super::{cargo, loaded, module, quote, target_folder};
+use crate::run;
+
+/// The program of the package `crossing` that measures.
+const PROGRAM: &str = "cost";
+
+/// Measures, and prints a table.
+pub(crate) fn run(machine: Machine) -> Result<()> {
+    run::run(&mut cargo(machine.arch, &["build", "--release", "--package", "crossing", "--bin", PROGRAM])?)?;
+    let program = target_folder(machine.arch).join("release").join(PROGRAM);
+    let module = module::build(machine)?;
+    let mut job = Job::new(machine)?;
+    job.count_instructions();
+    let script = format!("{}\nstatus=$?\n", quote(&program));
+    let status = job.run(&format!("{}exit $status\n", loaded::around(machine, &module, &script)))?;
+    loaded::verdict(machine, job.folder())?;
+    if status != 0 {
+        bail!("{PROGRAM} failed: {status}");
+    }
+    Ok(())
+}

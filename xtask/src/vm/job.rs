@@ -1,0 +1,150 @@
+//! Jobs: a script that the machine runs, with folders of the host, and how it ended.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+
+use super::kernel::Kernel;
+use super::machine::{Machine, Share, Time};
+use super::root;
+use crate::run;
+
+/// Where a job's own folder, written by both, is in the machine.
+pub(crate) const HERE: &str = "/job";
+
+/// The most seconds that a job without a terminal may take from boot to stop, unless it says otherwise.
+const MOST_SECONDS: u32 = 3600;
+/// The status by which `timeout` says that it ended a program.
+const LATE: i32 = 124;
+
+/// A script for the machine.
+pub(crate) struct Job {
+    machine: Machine,
+    folder: PathBuf,
+    /// Folders of the host that the machine has at the same paths, to be read only.
+    shared: Vec<PathBuf>,
+    /// How long it may take.
+    seconds: u32,
+    time: Time,
+    /// Folders that are empty and can be written in the machine, and are forgotten.
+    scratch: Vec<PathBuf>,
+}
+
+impl Job {
+    /// A job with a folder of its own, where the checkout can be read.
+    pub(crate) fn new(machine: Machine) -> Result<Job> {
+        let folder = run::root().join(format!("target/vm/{}.{}", machine.arch.facts().name, std::process::id()));
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Job {
+            machine,
+            folder,
+            shared: vec![run::root()],
+            seconds: MOST_SECONDS,
+            time: Time::OfHost,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// The folder that the machine knows as [`HERE`].
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Lets the machine read a folder, unless it can already.
+    pub(crate) fn share(&mut self, folder: &Path) {
+        if !self.shared.iter().any(|shared| folder.starts_with(shared)) {
+            self.shared.push(folder.to_path_buf());
+        }
+    }
+
+    /// Gives the machine an empty folder in the place of one that exists.
+    pub(crate) fn scratch(&mut self, folder: PathBuf) {
+        self.scratch.push(folder);
+    }
+
+    /// Has instructions pass as time.
+    pub(crate) fn count_instructions(&mut self) {
+        self.time = Time::OfInstructions;
+    }
+
+    /// Lets it take so much longer.
+    pub(crate) fn extend(&mut self, seconds: u32) {
+        self.seconds += seconds;
+    }
+
+    /// Runs the script, its output on standard output; returns its exit status.
+    pub(crate) fn run(&self, script: &str) -> Result<i32> {
+        self.boot(script, |qemu| limited(qemu, self.seconds))?;
+        let path = self.folder.join("status");
+        let text = fs::read_to_string(&path).context("the virtual machine stopped before its job ended")?;
+        text.trim().parse().with_context(|| format!("{}: no status: {text:?}", path.display()))
+    }
+
+    /// Runs the script at the terminal.
+    pub(crate) fn interact(&self, script: &str) -> Result<()> {
+        fs::write(self.folder.join("interactive"), "")?;
+        self.boot(script, |qemu| qemu)
+    }
+
+    fn boot(&self, script: &str, prepare: impl FnOnce(Command) -> Command) -> Result<()> {
+        let kernel = Kernel::of(self.machine)?;
+        kernel.build()?;
+        let root = root::folder(self.machine.arch)?;
+        let tags: Vec<String> = (0..self.shared.len()).map(|number| format!("share{number}")).collect();
+        let mut shares = vec![
+            Share { tag: "job", folder: &self.folder, writable: true },
+            Share { tag: "root", folder: &root, writable: false },
+        ];
+        let mut listed = String::from("root ro /root.ro\n");
+        for (tag, folder) in tags.iter().zip(&self.shared) {
+            shares.push(Share { tag, folder, writable: false });
+            listed += &format!("{tag} ro {}\n", folder.display());
+        }
+        let scratch: String = self.scratch.iter().map(|folder| format!("{}\n", folder.display())).collect();
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).context("the clock")?.as_secs().to_string();
+        for (name, text) in [("time", &*time), ("shares", &listed), ("scratch", &scratch), ("script", script)] {
+            fs::write(self.folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
+        }
+        let initramfs = self.initramfs(&kernel, &root)?;
+        let qemu = self.machine.qemu(&kernel.image(), &initramfs, &shares, self.time);
+        let status = prepare(qemu).status().context("cannot start QEMU; `cargo xtask setup` installs it")?;
+        match status.code() {
+            Some(0) => Ok(()),
+            Some(LATE) => bail!("the virtual machine did not stop within {} s", self.seconds),
+            _ => bail!("QEMU failed: {status}"),
+        }
+    }
+
+    /// Packs the first file system by the kernel's own tool.
+    fn initramfs(&self, kernel: &Kernel, root: &Path) -> Result<PathBuf> {
+        let source = run::root().join("tests/vm");
+        let path = |path: PathBuf| path.display().to_string();
+        let list = fs::read_to_string(source.join("initramfs"))?
+            .replace("@BUSYBOX@", &path(root::busybox(root)))
+            .replace("@INIT@", &path(source.join("init")));
+        let description = self.folder.join("initramfs.list");
+        fs::write(&description, list)?;
+        let packed = run::bytes(Command::new(kernel.packer()).arg(&description))?;
+        let file = self.folder.join("initramfs.cpio");
+        fs::write(&file, packed)?;
+        Ok(file)
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // What is left behind lies under target/.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The command without input, ended when it takes too long: a kernel that hangs ends no job.
+fn limited(command: Command, seconds: u32) -> Command {
+    let mut limited = Command::new("timeout");
+    limited.arg("--foreground").arg(seconds.to_string()).arg(command.get_program()).args(command.get_args());
+    limited.stdin(Stdio::null());
+    limited
+}

@@ -1,0 +1,203 @@
+//! Kernels of Debian's source, built from the fragments in tests/vm/kernel, and kept in the cache.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use super::machine::Machine;
+use crate::cache::{self, Entry};
+use crate::cross::{self, DEBIANS_RUSTC};
+use crate::run;
+
+/// The source; Debian gives new versions of it the same name.
+const SOURCE: &str = "linux-source-6.12";
+/// What makes Rust of the kernel's C headers; Debian's is too old.
+const BINDGEN: &str = "0.71.1";
+/// What builds debug kernels, for any architecture.
+const CLANG: &str = "clang";
+/// Where the tools are that a kernel is built with: Debian's, whatever the user has before them.
+const TOOLS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A kernel's source and its build.
+pub(crate) struct Kernel {
+    machine: Machine,
+    source: Entry,
+    build: Entry,
+    configuration: String,
+}
+
+impl Kernel {
+    /// The one that this checkout asks for, built or not.
+    pub(crate) fn of(machine: Machine) -> Result<Kernel> {
+        let archive = archive();
+        let size = fs::metadata(&archive).map(|file| file.len());
+        let size = size.with_context(|| format!("no {}", archive.display()))?;
+        let Machine { arch, debug_kernel } = machine;
+        let name = arch.facts().name;
+        let mut configuration = [fragment("common")?, fragment(name)?].concat();
+        let (mut compiler, mut flavour) = (arch.facts().gcc, "");
+        if debug_kernel {
+            configuration += &fragment("debug")?;
+            (compiler, flavour) = (CLANG, "debug-");
+        }
+        let tools = [
+            run::output(Command::new(DEBIANS_RUSTC).arg("-V"))?,
+            run::output(Command::new(compiler).arg("--version").env("PATH", tools()))?,
+        ];
+        let key = cache::key(&[SOURCE, &size.to_string(), &configuration, &tools.concat(), BINDGEN]);
+        Ok(Kernel {
+            machine,
+            source: Entry::of(format!("kernel/{SOURCE}-{size}")),
+            build: Entry::of(format!("kernel/{name}-{flavour}{key}")),
+            configuration,
+        })
+    }
+
+    /// What tells it from other kernels.
+    pub(crate) fn name(&self) -> String {
+        self.build.folder().file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether it was built.
+    pub(crate) fn is_built(&self) -> bool {
+        self.build.is_complete()
+    }
+
+    /// The bootable image.
+    pub(crate) fn image(&self) -> PathBuf {
+        self.build.folder().join(self.machine.arch.facts().image_file)
+    }
+
+    /// The program of its build that packs a first file system.
+    pub(crate) fn packer(&self) -> PathBuf {
+        self.build.folder().join("usr/gen_init_cpio")
+    }
+
+    /// Builds it, unless that was done before.
+    pub(crate) fn build(&self) -> Result<()> {
+        if self.build.is_complete() {
+            return Ok(());
+        }
+        prepare()?;
+        self.source.make(unpack)?;
+        let start = Instant::now();
+        self.build.make(|folder| {
+            let fragment = folder.join("fragment.config");
+            fs::write(&fragment, &self.configuration)?;
+            run::run(self.make()?.arg("--silent").arg(set("KCONFIG_ALLCONFIG", &fragment)).arg("allnoconfig"))?;
+            self.check_configuration()?;
+            run::run(self.make()?.args(["--silent", self.machine.arch.facts().image, "modules"]))
+        })?;
+        eprintln!("vm: built in {:.0} s: {}", start.elapsed().as_secs_f64(), self.image().display());
+        Ok(())
+    }
+
+    /// `make` in the kernel's source, with all that says what is built where by what.
+    pub(crate) fn make(&self) -> Result<Command> {
+        let facts = self.machine.arch.facts();
+        let mut command = Command::new("make");
+        command.env("PATH", tools()).arg("-C").arg(self.source.folder()).arg(set("O", self.build.folder()));
+        command.arg(format!("ARCH={}", facts.name));
+        command.arg(match self.machine.debug_kernel {
+            true => "LLVM=1".into(),
+            false => format!("CROSS_COMPILE={}", facts.cross_compile),
+        });
+        command.arg(set("BINDGEN", &bindgen().folder().join("bin/bindgen")));
+        command.arg(set("RUST_LIB_SRC", &library()?));
+        // What the caller's cargo sets is not for this compiler.
+        for variable in ["RUSTC", "RUSTDOC", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "MAKEFLAGS", "MFLAGS"] {
+            command.env_remove(variable);
+        }
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        command.arg(format!("-j{jobs}"));
+        Ok(command)
+    }
+
+    /// Kconfig leaves out in silence what lacks something that it depends on: Rust, where a tool is missing or too old.
+    fn check_configuration(&self) -> Result<()> {
+        let path = self.build.folder().join(".config");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let missing = missing(&self.configuration, &text);
+        if missing.contains(&"CONFIG_RUST=y") {
+            let reason = run::output(self.make()?.args(["--silent", "rustavailable"]));
+            let reason = reason.map_or_else(|error| error.to_string(), |_| "the configuration forbids it".into());
+            bail!("the kernel cannot have modules in Rust: {reason}");
+        }
+        if !missing.is_empty() {
+            bail!("the kernel's configuration does not take: {}", missing.join(" "));
+        }
+        Ok(())
+    }
+}
+
+/// Why no such kernel can be built here.
+pub(crate) fn obstacle(machine: Machine) -> Option<String> {
+    Kernel::of(machine).err().map(|error| format!("{error:#}; `cargo xtask setup` brings what is missing"))
+}
+
+/// Brings the tools that no package brings.
+pub(crate) fn prepare() -> Result<()> {
+    bindgen().make(|folder| {
+        let mut command = run::cargo(&["install", "bindgen-cli", "--locked", "--version", BINDGEN, "--root"]);
+        run::run(command.arg(folder))
+    })
+}
+
+fn bindgen() -> Entry {
+    Entry::of(format!("tools/bindgen-{BINDGEN}"))
+}
+
+fn archive() -> PathBuf {
+    Path::new("/usr/src").join(SOURCE).with_added_extension("tar.xz")
+}
+
+fn tools() -> String {
+    format!("{TOOLS}:{}", cross::gcc_folder().display())
+}
+
+fn unpack(folder: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    tar.arg("--extract").arg("--file").arg(archive()).arg("--directory").arg(folder).arg("--strip-components=1");
+    // A third of the source describes the registers of one vendor's graphics.
+    run::run(tar.arg("--exclude=*/drivers/gpu/drm/amd/include/asic_reg"))
+}
+
+/// The sources of the standard library that belong to Debian's compiler.
+fn library() -> Result<PathBuf> {
+    let about = run::output(Command::new(DEBIANS_RUSTC).arg("-V"))?;
+    let version = about.split_whitespace().nth(1).context("rustc names no version")?;
+    Ok(format!("/usr/src/rustc-{version}/library").into())
+}
+
+fn fragment(name: &str) -> Result<String> {
+    let path = run::root().join("tests/vm/kernel").join(name).with_extension("config");
+    fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn set(name: &str, value: &Path) -> String {
+    format!("{name}={}", value.display())
+}
+
+/// The settings of `wanted` that `configuration` does not have.
+fn missing<'a>(wanted: &'a str, configuration: &str) -> Vec<&'a str> {
+    let has = |setting: &&str| configuration.lines().any(|line| line == *setting);
+    wanted.lines().filter(|line| line.starts_with("CONFIG_")).filter(|setting| !has(setting)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_was_not_taken_is_missing() {
+        let wanted = "# why\nCONFIG_RUST=y\nCONFIG_NR_CPUS=8\n";
+        assert_eq!(missing(wanted, "CONFIG_RUST=y\nCONFIG_NR_CPUS=8\n"), [""; 0]);
+        assert_eq!(
+            missing(wanted, "# CONFIG_RUST is not set\nCONFIG_NR_CPUS=80\n"),
+            ["CONFIG_RUST=y", "CONFIG_NR_CPUS=8"]
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! What the machine does with the module loaded, and what its kernel says of it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::job::HERE;
+use super::machine::Machine;
+use super::quote;
+
+/// What a kernel says when something in it is wrong: oopses, KASAN, lockdep, kmemleak, threads that hang.
+const SPLATS: &[&str] = &[
+    "BUG",
+    "WARNING",
+    "Oops",
+    "general protection fault",
+    "KASAN",
+    "possible circular",
+    "possible recursive",
+    "INFO: trying to register",
+    "INFO: task",
+    "suspected memory leak",
+    "kmemleak: Cannot",
+    "kmemleak: Kernel memory leak detector disabled",
+];
+
+/// Looks for memory that nobody knows: twice, for the first time it only notes what it has found. It passes over what is
+/// younger than 5 s (mm/kmemleak.c).
+const LEAKS: &str = "leaks() { sleep 6; echo scan >$kmemleak && echo scan >$kmemleak && cat $kmemleak; }
+kmemleak=/sys/kernel/debug/kmemleak
+";
+
+/// The script with the module loaded before and unloaded after.
+pub(crate) fn around(machine: Machine, module: &Path, script: &str) -> String {
+    let insmod = format!("insmod {} || exit 1\n", quote(module));
+    let log = format!("dmesg >{HERE}/log\n");
+    if !machine.debug_kernel {
+        return format!("{insmod}{script}rmmod ntrace && {log}");
+    }
+    // What the kernel lost while it began is its own. While the module is there the leaks' traces have its names.
+    let leaks = format!("leaks >>{HERE}/leaks || echo 'unreferenced object: not looked for' >>{HERE}/leaks\n");
+    format!("{LEAKS}leaks >/dev/null; echo clear >$kmemleak\n{insmod}{script}{leaks}rmmod ntrace && {log}{leaks}")
+}
+
+/// Whether the module was unloaded, and the kernel had nothing to say. `folder` is the job's.
+pub(crate) fn verdict(machine: Machine, folder: &Path) -> Result<()> {
+    let log = fs::read_to_string(folder.join("log")).context("the module could not be unloaded")?;
+    let mut wrong = splats(&log);
+    let leaks = if machine.debug_kernel { fs::read_to_string(folder.join("leaks"))? } else { String::new() };
+    if leaks.contains("unreferenced object") {
+        wrong.extend(leaks.lines());
+    }
+    if !wrong.is_empty() {
+        bail!("the kernel with the module says:\n{}", wrong.join("\n"));
+    }
+    Ok(())
+}
+
+/// The lines of a log from the first to the last that tell of something wrong, and some behind it for its trace.
+fn splats(log: &str) -> Vec<&str> {
+    const BEHIND: usize = 40;
+    let lines: Vec<&str> = log.lines().collect();
+    let is_splat = |line: &&str| SPLATS.iter().any(|splat| line.contains(splat));
+    let Some(first) = lines.iter().position(is_splat) else { return Vec::new() };
+    let last = lines.iter().rposition(is_splat).unwrap_or(first);
+    lines[first..lines.len().min(last + BEHIND)].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vm::Arch;
+
+    #[test]
+    fn memory_that_nobody_knows_is_told_of_a_debug_kernel_alone() {
+        let folder = std::env::temp_dir().join(format!("ntrace-loaded-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("log"), "ntrace: loading out-of-tree module taints kernel.\n").unwrap();
+        fs::write(folder.join("leaks"), "").unwrap();
+        let debug = Machine { arch: Arch::X86_64, debug_kernel: true };
+        assert!(verdict(debug, &folder).is_ok());
+        fs::write(folder.join("leaks"), "unreferenced object 0xffff888101a3e000 (size 512):\n  backtrace\n").unwrap();
+        let told = verdict(debug, &folder).unwrap_err().to_string();
+        assert!(told.ends_with("(size 512):\n  backtrace"), "{told}");
+        assert!(verdict(Arch::X86_64.machine(), &folder).is_ok());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_splat_is_told_with_its_trace_and_a_kernel_that_begins_is_none() {
+        let quiet = "kasan: KernelAddressSanitizer initialized\nkmemleak: Kernel memory leak detector initialized\n";
+        assert_eq!(splats(quiet), [""; 0]);
+        let wrong = "good\nWARNING: possible circular locking dependency detected\n trace\n";
+        assert_eq!(splats(wrong), ["WARNING: possible circular locking dependency detected", " trace"]);
+    }
+}

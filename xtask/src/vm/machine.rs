@@ -1,0 +1,156 @@
+//! The two machines: all that differs between them.
+
+use std::path::Path;
+use std::process::Command;
+
+use clap::{Args, ValueEnum};
+
+use crate::run;
+
+/// An architecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Arch {
+    #[value(name = "arm64")]
+    Arm64,
+    #[value(name = "x86_64")]
+    X86_64,
+}
+
+/// A machine with its kernel.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Machine {
+    /// The architecture
+    #[arg(long, value_enum, default_value_t = Arch::Arm64)]
+    pub(crate) arch: Arch,
+    /// With a kernel that watches memory (KASAN, kmemleak) and locks (lockdep)
+    #[arg(long)]
+    pub(crate) debug_kernel: bool,
+}
+
+/// What passes in the machine as time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Time {
+    /// The host's.
+    OfHost,
+    /// A nanosecond for each instruction of its only processor: what is measured can be repeated.
+    OfInstructions,
+}
+
+/// What an architecture is called by others, and QEMU's machine of it.
+pub(crate) struct Facts {
+    /// The kernel's name of it, and that of its configuration's file.
+    pub(crate) name: &'static str,
+    pub(crate) debian: &'static str,
+    pub(crate) rust: &'static str,
+    pub(crate) gcc: &'static str,
+    /// What the kernel's build puts before the names of the tools.
+    pub(crate) cross_compile: &'static str,
+    /// The target of the kernel's build, and the file that it makes.
+    pub(crate) image: &'static str,
+    pub(crate) image_file: &'static str,
+    qemu: &'static str,
+    machine: &'static [&'static str],
+    /// The one for a debug kernel.
+    debug_machine: &'static [&'static str],
+    /// The device by which a folder of the host is shared.
+    share: &'static str,
+    console: &'static str,
+}
+
+const ARM64: Facts = Facts {
+    name: "arm64",
+    debian: "arm64",
+    rust: "aarch64-unknown-linux-gnu",
+    gcc: "aarch64-linux-gnu-gcc",
+    cross_compile: "aarch64-linux-gnu-",
+    image: "Image",
+    image_file: "arch/arm64/boot/Image",
+    qemu: "qemu-system-aarch64",
+    machine: &["-M", "virt,mte=on"],
+    debug_machine: &["-M", "virt,mte=on"],
+    share: "virtio-9p-device",
+    console: "ttyAMA0",
+};
+
+const X86_64: Facts = Facts {
+    name: "x86_64",
+    debian: "amd64",
+    rust: "x86_64-unknown-linux-gnu",
+    gcc: "gcc",
+    cross_compile: "",
+    image: "bzImage",
+    image_file: "arch/x86/boot/bzImage",
+    qemu: "qemu-system-x86_64",
+    machine: &["-M", "pc"],
+    // What ACPI tells of pc's interrupts is a program, for which such a kernel takes longer than it waits (AE_AML_LOOP_TIMEOUT).
+    debug_machine: &["-M", "q35"],
+    share: "virtio-9p-pci",
+    console: "ttyS0",
+};
+
+/// A fault in the kernel's core ends the machine. On a host with other work processors stall.
+const ARGUMENTS: &str = "panic=-1 rcupdate.rcu_cpu_stall_suppress=1 nokaslr";
+/// An ordinary kernel says only what is wrong, and any fault in it ends the machine.
+const ORDINARY: &str = "loglevel=4 oops=panic";
+/// A debug kernel lives on, so that its log tells of all that was found. It does not ask how late timers are.
+const DEBUG: &str = "loglevel=5 no_timer_check";
+
+/// A folder of the host in the machine.
+pub(crate) struct Share<'a> {
+    pub(crate) tag: &'a str,
+    pub(crate) folder: &'a Path,
+    pub(crate) writable: bool,
+}
+
+impl Arch {
+    pub(crate) fn facts(self) -> &'static Facts {
+        match self {
+            Arch::Arm64 => &ARM64,
+            Arch::X86_64 => &X86_64,
+        }
+    }
+
+    /// What the kernel calls it.
+    pub(crate) fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Its machine with an ordinary kernel.
+    pub(crate) fn machine(self) -> Machine {
+        Machine { arch: self, debug_kernel: false }
+    }
+}
+
+impl Machine {
+    /// QEMU with kernel and first file system, its console on standard input and output. It ends when the machine
+    /// stops or starts again.
+    pub(crate) fn qemu(self, kernel: &Path, initramfs: &Path, shares: &[Share], time: Time) -> Command {
+        let facts = self.arch.facts();
+        let mut command = Command::new(facts.qemu);
+        let model = if self.debug_kernel { facts.debug_machine } else { facts.machine };
+        command.args(model).args(["-cpu", "max", "-m", "2G"]).args(match time {
+            Time::OfHost => &["-accel", "tcg,thread=multi", "-smp", "2"][..],
+            Time::OfInstructions => &["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off"],
+        });
+        command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
+        command.args(["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
+        let log = if self.debug_kernel { DEBUG } else { ORDINARY };
+        command.arg("-kernel").arg(kernel).arg("-initrd").arg(initramfs);
+        command.arg("-append").arg(format!("console={} {ARGUMENTS} {log}", facts.console));
+        for Share { tag, folder, writable } in shares {
+            // A comma in a path is doubled.
+            let path = folder.display().to_string().replace(',', ",,");
+            let mode = if *writable { "off" } else { "on" };
+            let share = format!("local,id={tag},path={path},security_model=none,multidevs=remap,readonly={mode}");
+            command.arg("-fsdev").arg(share);
+            command.arg("-device").arg(format!("{},fsdev={tag},mount_tag={tag}", facts.share));
+        }
+        command
+    }
+}
+
+/// Why QEMU cannot make such a machine here.
+pub(crate) fn obstacle(arch: Arch) -> Option<String> {
+    let program = arch.facts().qemu;
+    (!run::is_installed(program)).then(|| format!("no {program}; `cargo xtask setup` installs it"))
+}

@@ -1,0 +1,226 @@
+//! `cargo xtask vm`: virtual machines with a kernel of our configuration, to run what needs a kernel of another architecture
+//! or one that may crash.
+
+mod batch;
+mod cost;
+mod fuzz;
+mod job;
+mod kernel;
+mod loaded;
+mod machine;
+mod module;
+mod root;
+
+pub(crate) use batch::Batch;
+pub(crate) use machine::{Arch, Machine};
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use clap::Subcommand;
+use job::Job;
+use kernel::Kernel;
+
+use crate::{cross, run, setup};
+
+/// What is done with a virtual machine.
+#[derive(Subcommand)]
+pub(crate) enum Task {
+    /// Build the kernel and unpack the programs, both kept in the user's cache directory
+    Build(Machine),
+    /// A prompt in the machine, with ntrace and the module loaded; `exit` stops it
+    Shell(Machine),
+    /// Run a program of the host in the machine; serves as a runner of cargo
+    Run {
+        #[command(flatten)]
+        machine: Machine,
+        /// The program, by its path on the host
+        program: PathBuf,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Build tests for the machine and run them all in one boot
+    Test {
+        #[command(flatten)]
+        machine: Machine,
+        /// Load the module before, and see that it can be unloaded after
+        #[arg(long)]
+        module: bool,
+        /// What `cargo test` selects by, such as `--package ubp --test attach`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        selection: Vec<String>,
+    },
+    /// Measure what a hit of a breakpoint costs, in instructions of the machine
+    Cost(Machine),
+    /// Write streams of commands, right and wrong, to the module, and trace processes that do their worst
+    Fuzz {
+        #[command(flatten)]
+        machine: Machine,
+        /// Seconds
+        #[arg(long, default_value_t = 60)]
+        time: u32,
+        /// The beginning of the sequences of random numbers
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+impl Task {
+    fn machine(&self) -> Machine {
+        match self {
+            Task::Build(machine) | Task::Shell(machine) | Task::Cost(machine) => *machine,
+            Task::Run { machine, .. } | Task::Test { machine, .. } | Task::Fuzz { machine, .. } => *machine,
+        }
+    }
+}
+
+/// Does it.
+pub(crate) fn run(task: &Task) -> Result<()> {
+    if task.machine().debug_kernel {
+        setup::install(setup::FOR_DEBUG_KERNELS)?;
+    }
+    if let Some(reason) = obstacle(task.machine()) {
+        bail!(reason);
+    }
+    match task {
+        Task::Build(machine) => build(*machine),
+        Task::Shell(machine) => shell(*machine),
+        Task::Run { machine, program, arguments } => one(*machine, program, arguments),
+        Task::Test { machine, module, selection } => {
+            let selection: Vec<&str> = selection.iter().map(String::as_str).collect();
+            let batch = Batch::build(*machine, &selection)?;
+            if *module { batch.with_module()?.run(None) } else { batch.run(None) }
+        }
+        Task::Cost(machine) => cost::run(*machine),
+        Task::Fuzz { machine, time, seed } => fuzz::run(*machine, *time, *seed),
+    }
+}
+
+/// Brings what the network is needed for: the rest can be built without it.
+pub(crate) fn prepare() -> Result<()> {
+    kernel::prepare()?;
+    root::folder(Arch::Arm64)?;
+    root::folder(Arch::X86_64).map(drop)
+}
+
+/// Why there can be no such machine here.
+pub(crate) fn obstacle(machine: Machine) -> Option<String> {
+    kernel::obstacle(machine).or_else(|| machine::obstacle(machine.arch))
+}
+
+fn build(machine: Machine) -> Result<()> {
+    let kernel = Kernel::of(machine)?;
+    kernel.build()?;
+    eprintln!("vm: kernel {}", kernel.image().display());
+    eprintln!("vm: programs {}", root::folder(machine.arch)?.display());
+    Ok(())
+}
+
+fn one(machine: Machine, program: &Path, arguments: &[String]) -> Result<()> {
+    let program = program.canonicalize().with_context(|| format!("{}: no such program", program.display()))?;
+    let here = std::env::current_dir().context("no current folder")?;
+    let mut job = Job::new(machine)?;
+    job.share(program.parent().unwrap_or(&program));
+    job.share(&here);
+    if let Some(folder) = temporary(&program).filter(|folder| folder.is_dir()) {
+        job.share(&folder);
+        job.scratch(folder);
+    }
+    let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+    let script = format!("cd {} && exec {} {}\n", quote(&here), quote(&program), words.join(" "));
+    match job.run(&script)? {
+        0 => Ok(()),
+        // The same status as the program's, for those who look.
+        status => {
+            drop(job);
+            std::process::exit(status)
+        }
+    }
+}
+
+/// Cargo's folder for what a test program writes: TARGET/tmp, for TARGET/PROFILE/deps/PROGRAM.
+fn temporary(program: &Path) -> Option<PathBuf> {
+    let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;
+    Some(deps.parent()?.parent()?.join("tmp"))
+}
+
+fn shell(machine: Machine) -> Result<()> {
+    let path = ntrace(machine.arch).map_or_else(
+        |error| {
+            eprintln!("vm: the prompt comes without ntrace: {error:#}");
+            String::new()
+        },
+        |folder| format!("{}:", quote(&folder)),
+    );
+    let module = module::build(machine).map_or_else(
+        |error| {
+            eprintln!("vm: the prompt comes without the module: {error:#}");
+            String::new()
+        },
+        |path| format!("insmod {}\n", quote(&path)),
+    );
+    let size = Command::new("stty").arg("size").stdin(Stdio::inherit()).output();
+    let size = size.map(|output| String::from_utf8_lossy(&output.stdout).trim().replacen(' ', " cols ", 1));
+    let size = size.ok().filter(|size| !size.is_empty()).map_or(String::new(), |size| format!("stty rows {size}\n"));
+    let job = Job::new(machine)?;
+    let greeting =
+        "Linux $(uname -r) on $(uname -m), files of the host read-only at their paths. exit stops the machine.";
+    let script = format!("{module}{size}export PATH={path}$PATH TERM=linux\necho \"{greeting}\"\nexec bash -i\n");
+    job.interact(&script)
+}
+
+/// Whether the machine's kernel lies in the cache.
+pub(crate) fn has_kernel(machine: Machine) -> bool {
+    Kernel::of(machine).is_ok_and(|kernel| kernel.is_built())
+}
+
+/// Builds the command for the machine; returns the folder where it lies.
+fn ntrace(arch: Arch) -> Result<PathBuf> {
+    run::run(&mut cargo(arch, &["build", "--package", "ntrace"])?)?;
+    Ok(target_folder(arch).join("debug"))
+}
+
+/// `cargo ARGUMENTS` for the machine.
+fn cargo(arch: Arch, arguments: &[&str]) -> Result<Command> {
+    match arch {
+        Arch::Arm64 => cross::cargo(arguments),
+        // Linked statically: the machine's C library may be another one than the host's.
+        Arch::X86_64 => {
+            let mut command = run::cargo(arguments);
+            command.args(["--target", arch.facts().rust, "--target-dir", "target/x86_64"]);
+            command.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static");
+            Ok(command)
+        }
+    }
+}
+
+/// Where that cargo builds.
+fn target_folder(arch: Arch) -> PathBuf {
+    run::root().join("target").join(arch.facts().name).join(arch.facts().rust)
+}
+
+/// A path as a word of a script.
+fn quote(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_test_program_has_a_folder_to_write_in() {
+        assert_eq!(temporary("/t/arm64/debug/deps/attach-1".as_ref()), Some("/t/arm64/tmp".into()));
+        assert_eq!(temporary("/tmp/a/b/program".as_ref()), None);
+    }
+
+    #[test]
+    fn a_word_of_a_script_is_one_word() {
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+    }
+}

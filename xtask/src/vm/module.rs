@@ -1,0 +1,111 @@
+//! The kernel module, built for a machine's kernel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::kernel::Kernel;
+use super::machine::Machine;
+use crate::run;
+
+/// The most bytes of code and constants.
+const MOST_BYTES: u64 = 128 << 10;
+/// Parts of the names of what Rust calls where it gives up.
+const PANICS: [&str; 6] =
+    ["panic", "slice_index_fail", "unwrap_failed", "expect_failed", "bounds_check", "len_mismatch"];
+
+/// What the module may need of a kernel.
+const EXPORTS: &str = "kmod/exports.txt";
+
+/// Builds ntrace.ko, sees that it keeps what it promises, and gives its path, under target/.
+pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
+    let kernel = Kernel::of(machine)?;
+    kernel.build()?;
+    // The kernel's build writes beside the description of a module: the checkout's is copied. What is built fits one kernel.
+    let folder = run::root().join("target/kmod").join(kernel.name());
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    copy(&run::root().join("kmod/Kbuild"), &folder.join("Kbuild"))?;
+    run::run(kernel.make()?.arg("--silent").arg(set("M", &folder)).arg(set("NTRACE", &run::root())).arg("modules"))?;
+    let module = folder.join("ntrace.ko");
+    // What watches memory grows with the code, and leaves checks that are not needed.
+    if !machine.debug_kernel {
+        check(&module)?;
+    }
+    Ok(module)
+}
+
+/// No panic can be reached, it needs nothing of a kernel but what is listed, and it is small.
+fn check(module: &Path) -> Result<()> {
+    let symbols = run::output(Command::new("nm").arg(module))?;
+    let listed = run::root().join(EXPORTS);
+    let listed = fs::read_to_string(&listed).with_context(|| format!("cannot read {}", listed.display()))?;
+    let unlisted: Vec<&str> = needed(&symbols).filter(|symbol| !is_listed(symbol, &listed)).collect();
+    if !unlisted.is_empty() {
+        bail!("{} needs what {EXPORTS} does not list: {}", module.display(), unlisted.join(" "));
+    }
+    if let Some(symbol) = symbols.lines().find(|line| PANICS.iter().any(|panic| line.contains(panic))) {
+        bail!("{} can panic: {}", module.display(), symbol.trim());
+    }
+    let bytes = constant_bytes(&run::output(Command::new("size").arg("-A").arg(module))?);
+    if bytes > MOST_BYTES {
+        bail!("{} has {bytes} bytes of code and constants, more than {MOST_BYTES}", module.display());
+    }
+    eprintln!("vm: {} has {bytes} bytes of code and constants", module.display());
+    Ok(())
+}
+
+/// The symbols that are not in what `nm` lists.
+fn needed(symbols: &str) -> impl Iterator<Item = &str> {
+    symbols.lines().filter_map(|line| line.trim().strip_prefix("U "))
+}
+
+/// Whether a line of the list names a symbol; `*` stands for anything.
+fn is_listed(symbol: &str, list: &str) -> bool {
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "#").any(|name| {
+        let mut parts = name.split('*');
+        let first = parts.next().and_then(|part| symbol.strip_prefix(part));
+        let rest = first.and_then(|rest| parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1)));
+        rest.is_some_and(|rest| rest.is_empty() || name.ends_with('*'))
+    })
+}
+
+/// Bytes of code and constants in a listing of `size -A`.
+fn constant_bytes(listing: &str) -> u64 {
+    let lines = listing.lines().filter(|line| [".text", ".rodata"].iter().any(|name| line.starts_with(name)));
+    lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
+}
+
+/// A file whose time stays where its contents do: what depends on it is not built again.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let text = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    if fs::read(to).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    fs::write(to, text).with_context(|| format!("cannot write {}", to.display()))
+}
+
+fn set(name: &str, value: &Path) -> String {
+    format!("{name}={}", value.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_needed_is_listed_by_its_name_or_by_a_part_of_it() {
+        let symbols = "0000 T mine\n         U fput\n         U _RNvCs1kernel3x\n         U other\n";
+        let list = "# files\nfput (arm64)\n_RNv*kernel*\noth\n";
+        let unlisted: Vec<&str> = needed(symbols).filter(|symbol| !is_listed(symbol, list)).collect();
+        assert_eq!(unlisted, ["other"]);
+    }
+
+    #[test]
+    fn code_and_constants_are_added_and_nothing_else() {
+        let listing = "section size addr\n.text 100 0\n.rodata 20 0\n.rodata.str1.1 3 0\n.data 7 0\n.debug_info 9 0\n";
+        assert_eq!(constant_bytes(listing), 123);
+    }
+}

@@ -1,0 +1,70 @@
+//! The machine's programs: Debian's packages, unpacked in the cache.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::machine::Arch;
+use crate::cache::{self, Entry};
+use crate::{debian, setup};
+
+/// What is traced, what tests call, and what a shell wants; with all that they depend on.
+const PACKAGES: &[&str] = &[
+    "base-files",
+    "base-passwd",
+    "bash",
+    "binutils",
+    "busybox-static",
+    "coreutils",
+    "dash",
+    "findutils",
+    "g++",
+    "gcc",
+    "grep",
+    "gzip",
+    "libc-bin",
+    "libc6-dev",
+    "luajit",
+    "mawk",
+    "netbase",
+    "perl-base",
+    "procps",
+    "sed",
+    "sqlite3",
+    "tar",
+    "util-linux",
+    "xz-utils",
+];
+
+/// Links that the packages' scripts would make.
+const LINKS: &[(&str, &str)] =
+    &[("usr/bin/awk", "mawk"), ("usr/bin/cc", "gcc"), ("usr/bin/c++", "g++"), ("usr/bin/sh", "dash")];
+
+/// The folder of the machine's programs, made if it is not there.
+pub(crate) fn folder(arch: Arch) -> Result<PathBuf> {
+    let entry = entry(arch);
+    entry.make(|folder| {
+        let architecture = arch.facts().debian;
+        setup::add_architecture(architecture)?;
+        debian::unpack_with_dependencies(architecture, PACKAGES, folder)?;
+        for (link, target) in LINKS.iter().map(|(link, target)| (folder.join(link), target)) {
+            if !link.exists() {
+                symlink(target, link)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(entry.folder().to_path_buf())
+}
+
+/// The program that the machine begins with.
+pub(crate) fn busybox(root: &Path) -> PathBuf {
+    root.join("usr/bin/busybox")
+}
+
+fn entry(arch: Arch) -> Entry {
+    let name = arch.facts().debian;
+    let links: Vec<&str> = LINKS.iter().flat_map(|(link, target)| [*link, *target]).collect();
+    Entry::of(format!("root/{name}-{}", cache::key(&[PACKAGES, &links].concat())))
+}
