@@ -15,7 +15,7 @@ use crate::c;
 use crate::held::{Held, Reason};
 use crate::leave;
 use crate::lives;
-use crate::space::{mark, Space, Storage};
+use crate::space::{self, mark, Space, Storage};
 use crate::spaces::{self, User};
 use crate::user::{self, Accesses, Part};
 use crate::watch::Why;
@@ -42,6 +42,9 @@ pub(crate) enum Hit {
     /// The thread has carried out an instruction for which this owner's session let it go.
     Stepped { owner: u64 },
 }
+
+/// All breakpoints of a place have counted a hit.
+const ALL: usize = space::MOST;
 
 /// What C is told of a hit: shim.h has the same.
 const FOREIGN: c_int = 0;
@@ -71,7 +74,7 @@ fn hit(space: &Space, registers: &mut Registers, counted: usize, may_wait: bool)
     let mut place = 0;
     for storage in space.storages() {
         if storage.contains(site) {
-            return leave_slot(registers, &storage, site, Modes::of_this_machine(), may_wait);
+            return leave_slot(space, registers, &storage, site, may_wait);
         }
         if !storage.reaches(site) {
             continue;
@@ -177,7 +180,7 @@ fn gone(registers: &mut Registers, site: u64) -> Hit {
 }
 
 /// A thread has come to the end of a slot that has no way back of its own.
-fn leave_slot(registers: &mut Registers, storage: &Storage, pc: u64, modes: Modes, may_wait: bool) -> Hit {
+fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, pc: u64, may_wait: bool) -> Hit {
     let arena = storage.arena(Part(storage.base));
     let Some((number, _)) = arena.slot_at(pc) else { return Hit::Foreign };
     let is_step = match arena.entry(number) {
@@ -191,7 +194,7 @@ fn leave_slot(registers: &mut Registers, storage: &Storage, pc: u64, modes: Mode
     }
     let before = registers.pc();
     registers.set_pc(pc);
-    if leave::leave(registers, &arena, modes) {
+    if leave::leave(registers, &arena, Modes::of_this_machine(), Some(&space.again)) {
         return if is_step { Hit::Stepped { owner: storage.owner } } else { Hit::Passed };
     }
     registers.set_pc(before);
@@ -207,12 +210,15 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *mut c_void) -> c
     // SAFETY: the caller's promise.
     let Some(space) = (unsafe { spaces::find(mm) }) else { return FOREIGN };
     // SAFETY: the caller's promise.
-    match hit(space, unsafe { &mut *registers }, 0, false) {
+    let registers = unsafe { &mut *registers };
+    let is_again = space.again.take(registers, registers.pc().wrapping_sub(BEHIND));
+    let before = if is_again { ALL } else { 0 };
+    match hit(space, registers, before, false) {
         Hit::Foreign | Hit::Breakpoint => FOREIGN,
         Hit::Passed | Hit::Stepped { .. } => PASSED,
         Hit::SingleStep => SINGLE_STEP,
         Hit::Uprobe => UPROBE,
-        Hit::Absent { counted, .. } | Hit::Acts { counted, .. } => LATER + counted as c_int,
+        Hit::Absent { counted, .. } | Hit::Acts { counted, .. } => LATER + counted.max(before) as c_int,
     }
 }
 
@@ -295,12 +301,12 @@ fn raise(space: &Space, registers: &mut Registers) -> bool {
 }
 
 /// A signal is about to be delivered: its frame and its address are to show the program's own code. Gives the address in the
-/// program for one in a slot, else the same.
+/// program for one in a slot, else the same. An instruction that faults comes again, and is counted again.
 ///
 /// # Safety
 /// As for `ntrace_hit`.
 #[no_mangle]
-unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, address: u64) -> u64 {
+unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, address: u64, is_fault: bool) -> u64 {
     // SAFETY: the caller's promise.
     let Some(space) = (unsafe { spaces::find(mm) }) else { return address };
     // SAFETY: the caller's promise.
@@ -316,7 +322,7 @@ unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, a
             // It is held at the first instruction of the handler.
             let _ = space.watch(storage.owner).map(|watch| watch.call_this());
         }
-        leave::leave(registers, &arena, modes);
+        leave::leave(registers, &arena, modes, (!is_fault).then_some(&space.again));
     }
     shown
 }
@@ -368,7 +374,7 @@ pub(crate) fn leave_slots(space: &Space, registers: &mut Registers) {
     let read = unsafe { Read::new() };
     for storage in space.storages() {
         let arena = storage.arena(Part(storage.base));
-        leave::leave(registers, &arena, Modes::of_this_machine());
+        leave::leave(registers, &arena, Modes::of_this_machine(), Some(&space.again));
     }
     drop(read);
 }

@@ -116,11 +116,11 @@ static void forked(void *data, struct task_struct *parent, struct task_struct *c
 		send_sig(SIGKILL, child, 1);
 }
 
-/* Whether the processor raised a signal, and its information has an address. */
-static bool has_address(int signal, const struct kernel_siginfo *info)
+/* Whether the processor raised a signal at the instruction that was carried out. */
+static bool is_fault(int signal, const struct kernel_siginfo *info)
 {
 	return sig_specific_sicodes(signal) && signal != SIGCHLD && signal != SIGPOLL && signal != SIGSYS &&
-	       info->si_code > SI_USER && info->si_code < SI_KERNEL;
+	       SI_FROMKERNEL(info);
 }
 
 /* A handler is about to be called, or the process ended, as the registers say. */
@@ -131,10 +131,10 @@ static void delivered(void *data, int signal, struct kernel_siginfo *info, struc
 
 	if (!current->mm || (current->flags & PF_USER_WORKER))
 		return;
-	if (has_address(signal, info))
+	if (is_fault(signal, info) && info->si_code < SI_KERNEL)
 		address = (unsigned long)info->si_addr;
 	ntrace_read_lock();
-	shown = ntrace_signal(registers, current->mm, address);
+	shown = ntrace_signal(registers, current->mm, address, is_fault(signal, info));
 	ntrace_read_unlock();
 	if (shown != address)
 		info->si_addr = (void __user *)(unsigned long)shown;

@@ -4,10 +4,12 @@
 
 use kernel::ffi::c_void;
 use kernel::prelude::*;
+use stepping::Progress;
 use ubp::arch::BREAKPOINT;
 use ubp::core::{passing_near, Arena, Entry, Inaccessible, Layout, Memory, Number, State};
 use wire::{Failure, Status};
 
+use crate::again::Again;
 use crate::arch::{Modes, Registers, PAGE};
 use crate::c;
 use crate::cache::Cache;
@@ -65,6 +67,7 @@ impl Entries {
 
 /// What is asked of every thread while no processor runs any.
 struct Sweep<'a> {
+    again: &'a Again,
     storages: &'a [(Storage, Entries)],
     mode: Modes,
     /// Only retired slots go: who stands in another one has been counted, and goes on there. So does who carries out one instruction.
@@ -82,16 +85,25 @@ unsafe extern "C" fn look(registers: *mut Registers, data: *mut c_void) {
         if sweep.only_retired && !is_retired(registers.pc(), &storage.arena(entries)) {
             continue;
         }
-        leave(registers, &storage.arena(entries), sweep.mode);
+        leave(registers, &storage.arena(entries), sweep.mode, Some(sweep.again));
     }
 }
 
-/// Puts a thread that stands in a slot of an arena where it would be without. Says whether it stood in one.
-pub(crate) fn leave<M: Memory>(registers: &mut Registers, arena: &Arena<M>, modes: Modes) -> bool {
+/// Puts a thread that stands in a slot of an arena where it would be without. Says whether it stood in one. Who has not carried the
+/// instruction out is noted in `again`; without that the breakpoint counts it a second time.
+pub(crate) fn leave<M: Memory>(
+    registers: &mut Registers,
+    arena: &Arena<M>,
+    modes: Modes,
+    again: Option<&Again>,
+) -> bool {
     let Some(place) = original(registers.pc(), registers, arena, modes) else { return false };
     registers.set_pc(place.pc);
     if let Some((register, value)) = place.register {
         registers.set(register, value);
+    }
+    if let (Some(again), Progress::Before) = (again, place.progress) {
+        again.note(registers);
     }
     true
 }
@@ -122,7 +134,7 @@ pub(crate) fn original<M: Memory>(
 
 /// Takes all threads out of the slots of these storages, which no hit leads into any more.
 fn sweep(debuggee: &Debuggee, storages: &[(Storage, Entries)], only_retired: bool) {
-    let mut sweep = Sweep { storages, mode: Modes::of_this_machine(), only_retired };
+    let mut sweep = Sweep { again: &debuggee.space().again, storages, mode: Modes::of_this_machine(), only_retired };
     // SAFETY: the callee calls `look` with this, for threads that do not run, and keeps nothing.
     unsafe { c::ntrace_threads_visit(debuggee.mm(), look, (&raw mut sweep).cast()) };
 }
@@ -176,7 +188,7 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
             Threads::This(registers) => {
                 let modes = Modes::of_this_machine();
                 for (storage, entries) in &all {
-                    leave(registers, &storage.arena(entries), modes);
+                    leave(registers, &storage.arena(entries), modes, Some(&space.again));
                 }
             }
         }

@@ -3,6 +3,7 @@
 //! ntrace: sessions of tracing by a file descriptor.
 
 mod act;
+mod again;
 mod arch;
 mod batch;
 mod breakpoints;

@@ -114,7 +114,7 @@ void ntrace_read_unlock(void);
 enum { NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_OTHERS = 1000 };
 int ntrace_hit(struct pt_regs *registers, struct mm_struct *mm);
 int ntrace_hit_waiting(struct pt_regs *registers, struct mm_struct *mm, int counted);
-u64 ntrace_signal(struct pt_regs *registers, struct mm_struct *mm, u64 address);
+u64 ntrace_signal(struct pt_regs *registers, struct mm_struct *mm, u64 address, bool is_fault);
 void ntrace_called(struct pt_regs *registers, struct mm_struct *mm);
 
 /* In trap.c of each architecture. */

@@ -14,13 +14,14 @@ use kernel::{new_mutex, new_spinlock};
 use ubp::core::{Arena, Layout, Memory, Number};
 use wire::site::Site;
 
+use crate::again::Again;
 use crate::arch;
 use crate::c;
 use crate::list;
 use crate::watch::{Watch, Why};
 
 /// The most arenas of one address space: what the kernel keeps of it does not grow.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// Bits of an entry's mark. Whoever changes them is sent elsewhere in user mode, and nothing more.
 pub(crate) mod mark {
@@ -136,6 +137,8 @@ pub(crate) struct Space {
     notes: [Note; MOST],
     /// So many of them were ever used.
     used: AtomicU32,
+    /// Threads that come to a breakpoint once more.
+    pub(crate) again: Again,
     /// Held while breakpoints are set or taken out.
     #[pin]
     pub(crate) changes: Mutex<()>,
@@ -167,6 +170,7 @@ impl Space {
                 forked: AtomicBool::new(forked),
                 notes: [Note::EMPTY; MOST],
                 used: AtomicU32::new(0),
+                again: Again::NOBODY,
                 changes <- new_mutex!((), "ntrace breakpoints"),
                 watches <- new_spinlock!(KVec::new(), "ntrace watches"),
                 heirs <- new_spinlock!(KVec::new(), "ntrace heirs"),

@@ -22,6 +22,16 @@ pub(crate) fn version(package: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// The newest version of a package that a source of this machine offers, where the installed one comes from no source any more.
+pub(crate) fn version_to_return_to(package: &str) -> Option<String> {
+    let installed = version(package)?;
+    // One line each, the newest first: `NAME | VERSION | SOURCE`.
+    let offers = run::output(Command::new("apt-cache").args(["madison", package])).ok()?;
+    let mut versions = offers.lines().filter_map(|line| line.split('|').nth(1)).map(str::trim);
+    let newest = versions.next()?;
+    (installed != newest && versions.all(|version| version != installed)).then(|| newest.to_owned())
+}
+
 /// Unpacks packages (`NAME`, `NAME:ARCHITECTURE=VERSION`) into `folder`, without those that they depend on.
 pub(crate) fn unpack_alone(packages: &[&str], folder: &Path) -> Result<()> {
     let downloads = fresh(&folder.with_extension("downloads"))?;

@@ -59,6 +59,9 @@ const FOR_VM: &[Package] = &[
     Package { name: "xz-utils", sign: "xz", why: "kernels" },
 ];
 
+/// A package, and another one that it cannot be installed beside unless both are of the same release.
+const ONE_RELEASE: &[(&str, &str)] = &[("qemu-system-x86", "qemu-utils")];
+
 /// What `cargo xtask bench` needs beside.
 pub(crate) const FOR_BENCHMARKS: &[Package] = &[
     CMAKE,
@@ -142,8 +145,16 @@ pub(crate) fn install(packages: &[Package]) -> Result<()> {
         bail!("no apt-get here: install the packages above by this system's own means");
     }
     run::run(as_root("apt-get")?.args(["update", "-q"]))?;
-    let names = missing.iter().map(|(name, _)| *name);
-    run::run(as_root("apt-get")?.args(["install", "-q", "-y", "--no-install-recommends", "--no-remove"]).args(names))
+    let mut apt_get = as_root("apt-get")?;
+    apt_get.args(["install", "-q", "-y", "--no-install-recommends", "--no-remove"]);
+    for (wanted, name) in ONE_RELEASE {
+        let Some(version) = debian::version_to_return_to(name) else { continue };
+        if missing.iter().any(|(missing, _)| missing == wanted) {
+            eprintln!("setup: {name} is of another release than {wanted} and returns to {version}");
+            apt_get.arg("--allow-downgrades").arg(format!("{name}={version}"));
+        }
+    }
+    run::run(apt_get.args(missing.iter().map(|(name, _)| *name)))
 }
 
 /// Installs a subcommand of cargo where it is missing.

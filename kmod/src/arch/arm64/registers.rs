@@ -52,6 +52,15 @@ impl Registers {
         self.sp
     }
 
+    /// All general registers, the stack pointer last.
+    pub(crate) fn general(&self) -> [u64; 32] {
+        let mut all = [self.sp; 32];
+        for (to, from) in all.iter_mut().zip(self.general) {
+            *to = from;
+        }
+        all
+    }
+
     /// Sets a general register.
     pub(crate) fn set(&mut self, register: Reg, value: u64) {
         match register {

@@ -90,6 +90,12 @@ impl Registers {
         self.sp
     }
 
+    /// All general registers.
+    pub(crate) fn general(&self) -> [u64; 16] {
+        let Registers { r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, sp, .. } = *self;
+        [r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, sp]
+    }
+
     /// Sets a general register.
     pub(crate) fn set(&mut self, register: Reg, value: u64) {
         if let Some(place) = self.place(register) {
