@@ -61,7 +61,7 @@ crossing::channel_tests! {
     functions_of_libraries_are_counted_alike_from_their_first_instruction_on {
         let locations = ["libc!*init*", "libc!mem*", "_dl_init", "_dl_catch*"];
         let [kernel, ptrace] = counted(&locations, &[], Path::new("/bin/echo"), &["hi"]);
-        assert!(kernel.values().filter(|hits| **hits > 0).count() > 5, "{kernel:?}");
+        assert!(kernel.values().filter(|hits| **hits > 0).count() > 3, "{kernel:?}");
         same_but_for_chance(&kernel, &ptrace, || count(&locations, PTRACE, Path::new("/bin/echo"), &["hi"]));
     }
 

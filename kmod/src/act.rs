@@ -3,23 +3,13 @@
 //! What a breakpoint does with a thread: tells of it, holds it.
 
 use kernel::prelude::*;
+use passage::{Act, Registers};
 use wire::events::Event;
-use wire::site::{action, Condition, Site, Subject};
+use wire::site::{action, Condition, Subject};
 
-use crate::arch::Registers;
 use crate::held::{self, Held, Reason, GENERAL};
 use crate::space::Space;
 use crate::user;
-
-/// What one session's breakpoint is to do.
-#[derive(Clone, Copy)]
-pub(crate) struct Act {
-    /// The session's number for the process.
-    pub(crate) owner: u64,
-    pub(crate) site: Site,
-    /// Hits so far, this one included.
-    pub(crate) count: u64,
-}
 
 /// Whether a condition holds for a thread at its site. One on memory that cannot be read does not.
 fn holds(condition: &Condition, count: u64) -> bool {

@@ -5,7 +5,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::arch::Registers;
+use passage::Registers;
 
 /// Those of a process that are remembered, each in a place by its number: what the kernel keeps of a process does not grow. Where
 /// two have the same place the earlier one is counted twice.
@@ -57,9 +57,11 @@ impl Again {
 /// What a thread with these registers at `pc` is known by: never 0.
 #[inline(never)]
 fn number(registers: &Registers, pc: u64) -> u64 {
-    // Fowler, Noll and Vo's hash (FNV-1a), by words; the upper half has the better bits.
+    // As Fowler, Noll and Vo do (FNV-1a), by words, with the better upper bits brought down.
     const FACTOR: u64 = 0x100_0000_01b3;
-    let words = registers.general().into_iter().chain([pc]);
-    let hash = words.fold(0xcbf2_9ce4_8422_2325_u64, |hash, word| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29));
+    let mut hash = registers.sp() ^ pc.rotate_left(32);
+    for word in registers.general() {
+        hash = (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
+    }
     hash | 1 << 63
 }

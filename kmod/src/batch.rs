@@ -86,7 +86,7 @@ impl<'a> Batch<'a> {
     /// One of none.
     pub(crate) fn new(debuggee: &'a Debuggee, owner: u64, over: Option<(u64, &'a [u8])>) -> Result<Batch<'a>, Failure> {
         let mut arenas = KVec::new();
-        for storage in debuggee.space().storages().filter(|storage| storage.owner == owner) {
+        for storage in debuggee.space().storages.iter().filter(|storage| storage.owner == owner) {
             arenas.push(storage.arena(Cache::new(debuggee, &storage)), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
         }
         Ok(Batch {
@@ -156,7 +156,7 @@ impl<'a> Batch<'a> {
         }
         let wrong = Failure::new(Status::Memory, address);
         let code = self.maps.code_at(address).ok_or(wrong)?;
-        if self.debuggee.space().storages().any(|storage| storage.contains(address)) {
+        if self.debuggee.space().storages.iter().any(|storage| storage.contains(address)) {
             return Err(wrong);
         }
         let (start, offset) = self.look(address, code)?;
@@ -229,7 +229,7 @@ impl<'a> Batch<'a> {
             if !arena.is_full().map_err(|error| failure(error, &storage))? {
                 return Ok(number);
             }
-            if debuggee.space().retired(&storage) > storage.layout.capacity() / 4 {
+            if debuggee.space().storages.retired(&storage) > storage.layout.capacity() / 4 {
                 which = Some((number, storage));
             }
         }
@@ -242,7 +242,7 @@ impl<'a> Batch<'a> {
             leave::reclaim(debuggee, &storage)?;
             return Ok(number);
         }
-        if !debuggee.space().has_room() {
+        if !debuggee.space().storages.has_room() {
             return Err(Failure::new(Status::Limit, 0));
         }
         let wanted = u32::try_from(rest).unwrap_or(u32::MAX).max(largest.saturating_mul(2)).max(LEAST);
@@ -252,7 +252,7 @@ impl<'a> Batch<'a> {
         let arena = Arena::create(cache, storage.base, layout, arch::MACHINE as u32, [0; 8]);
         let arena = arena.map_err(|error| failure(error, &storage))?;
         self.arenas.push(arena, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
-        debuggee.space().add(&storage).map_err(|_| Status::NoMemory)?;
+        debuggee.space().storages.add(&storage).map_err(|_| Status::NoMemory)?;
         Ok(self.arenas.len() - 1)
     }
 

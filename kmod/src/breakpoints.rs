@@ -46,7 +46,7 @@ pub(crate) struct Found {
 impl Debuggee {
     /// The entries of a site, of whatever session, at which a breakpoint instruction stands.
     pub(crate) fn active(&self, site: u64) -> impl Iterator<Item = Found> + '_ {
-        let near = self.space().storages().filter(move |storage| storage.reaches(site));
+        let near = self.space().storages.iter().filter(move |storage| storage.reaches(site));
         near.filter_map(move |storage| match storage.arena(Remote::of(self, &storage)).find(site) {
             Ok(Some((number, entry))) if entry.state == State::Active => Some(Found { storage, number, entry }),
             _ => None,
@@ -59,7 +59,7 @@ impl Debuggee {
 
     /// Puts the program's own bytes in place of breakpoint instructions in what was read at `address`.
     pub(crate) fn clean(&self, address: u64, bytes: &mut [u8]) {
-        if self.space().storages().next().is_none() {
+        if self.space().storages.iter().next().is_none() {
             return;
         }
         // A breakpoint instruction may begin before.
@@ -141,7 +141,7 @@ impl Debuggee {
         entry.state = State::Retired;
         let mut arena = storage.arena(Remote::of(self, &storage));
         arena.set_entry(number, &entry).map_err(|error| failure(error, &storage))?;
-        self.space().set_retired(&storage, self.space().retired(&storage).saturating_add(1));
+        self.space().storages.set_retired(&storage, self.space().storages.retired(&storage).saturating_add(1));
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Debuggee {
         let changes = self.space().changes.lock();
         let (mut data, mut raw, mut over) = (KVVec::new(), KVVec::new(), KVec::new());
         data.extend_from_slice(bytes, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
-        if self.space().storages().next().is_some() {
+        if self.space().storages.iter().next().is_some() {
             zeroes(&mut raw, bytes.len())?;
             self.read(address, &mut raw)?;
             // An instruction that reaches into it may begin before.
@@ -221,7 +221,7 @@ impl Debuggee {
 
     /// Whether another session has a breakpoint at a site, too.
     pub(crate) fn is_others(&self, owner: u64, site: u64) -> bool {
-        self.space().storages().any(|storage| storage.owner != owner)
+        self.space().storages.iter().any(|storage| storage.owner != owner)
             && self.active(site).any(|other| other.storage.owner != owner)
     }
 

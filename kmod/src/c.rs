@@ -5,7 +5,7 @@
 use kernel::bindings::wait_queue_head;
 use kernel::ffi::{c_int, c_long, c_ulong, c_void};
 
-use crate::arch::Registers;
+use passage::Registers;
 
 /// Bits of poll's answer (include/uapi/asm-generic/poll.h).
 pub(crate) mod poll {
@@ -105,9 +105,7 @@ extern "C" {
         data: *mut c_void,
     );
 
-    pub(crate) fn ntrace_user_get(to: *mut c_void, from: c_ulong, size: usize) -> bool;
     pub(crate) fn ntrace_user_copy(to: *mut c_void, from: c_ulong, size: c_ulong) -> c_ulong;
-    pub(crate) fn ntrace_user_count(at: c_ulong, value: *mut u64) -> c_int;
 
     pub(crate) fn ntrace_spaces_lock();
     pub(crate) fn ntrace_spaces_unlock();
@@ -117,8 +115,6 @@ extern "C" {
     pub(crate) fn ntrace_hooks_begin() -> c_int;
     pub(crate) fn ntrace_hooks_end();
 
-    // mm/maccess.c
-    pub(crate) fn copy_to_user_nofault(to: *mut c_void, from: *const c_void, size: usize) -> c_long;
     // mm/gup.c
     pub(crate) fn fault_in_readable(at: *const c_void, size: usize) -> usize;
     pub(crate) fn fault_in_safe_writeable(at: *const c_void, size: usize) -> usize;

@@ -8,11 +8,11 @@ use kernel::sync::{Arc, Mutex};
 use wire::events::Event;
 use wire::{Failure, Status};
 
-use crate::arch::Registers;
 use crate::c;
 use crate::step::Step;
 use crate::waiters::Waiters;
 use crate::watch::Watch;
+use passage::Registers;
 
 /// The most bytes of a machine's general registers, as ptrace has them.
 pub(crate) const GENERAL: usize = 34 * 8;

@@ -4,19 +4,20 @@
 
 use kernel::ffi::c_void;
 use kernel::prelude::*;
+use passage::{mark, Modes, Registers, Storage};
 use stepping::Progress;
 use ubp::arch::BREAKPOINT;
 use ubp::core::{passing_near, Arena, Entry, Inaccessible, Layout, Memory, Number, State};
 use wire::{Failure, Status};
 
 use crate::again::Again;
-use crate::arch::{Modes, Registers, PAGE};
+use crate::arch::PAGE;
 use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::patch::Patches;
 use crate::remote::Remote;
-use crate::space::{mark, wait_for_hits, Storage};
+use crate::space::wait_for_hits;
 
 /// The entries of an arena as they were at some moment: they can be read where no page may be waited for.
 struct Entries {
@@ -108,12 +109,6 @@ pub(crate) fn leave<M: Memory>(
     true
 }
 
-/// Whether an address lies in a slot that nothing leads into any more, and that is not of a step.
-fn is_retired<M: Memory>(pc: u64, arena: &Arena<M>) -> bool {
-    let entry = arena.slot_at(pc).and_then(|(number, _)| arena.entry(number).ok());
-    entry.is_some_and(|entry| entry.state == State::Retired && entry.mark & mark::STEP == 0)
-}
-
 /// Whether an address lies in the slot of a step.
 pub(crate) fn is_step<M: Memory>(pc: u64, arena: &Arena<M>) -> bool {
     let entry = arena.slot_at(pc).and_then(|(number, _)| arena.entry(number).ok());
@@ -130,6 +125,12 @@ pub(crate) fn original<M: Memory>(
     let (number, offset) = arena.slot_at(pc)?;
     let entry = arena.entry(number).ok()?;
     passing_near(&entry, arena.slot(number), registers.mode(modes)).ok()?.code().original(offset)
+}
+
+/// Whether an address lies in a slot that nothing leads into any more, and that is not of a step.
+fn is_retired<M: Memory>(pc: u64, arena: &Arena<M>) -> bool {
+    let entry = arena.slot_at(pc).and_then(|(number, _)| arena.entry(number).ok());
+    entry.is_some_and(|entry| entry.state == State::Retired && entry.mark & mark::STEP == 0)
 }
 
 /// Takes all threads out of the slots of these storages, which no hit leads into any more.
@@ -153,7 +154,7 @@ pub(crate) fn reclaim(debuggee: &Debuggee, storage: &Storage) -> Result<(), Fail
         }
     }
     arena.memory_mut().flush()?;
-    debuggee.space().set_retired(storage, 0);
+    debuggee.space().storages.set_retired(storage, 0);
     Ok(())
 }
 
@@ -168,7 +169,7 @@ pub(crate) enum Threads<'a> {
 /// Takes out all that a session has in a process: the program's bytes come back, threads leave the slots, storage is unmapped.
 pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
     let space = debuggee.space();
-    let owned = || space.storages().filter(|storage| storage.owner == debuggee.owner);
+    let owned = || space.storages.iter().filter(|storage| storage.owner == debuggee.owner);
     if owned().next().is_none() {
         return;
     }
@@ -225,10 +226,10 @@ fn restore<M: Memory>(debuggee: &Debuggee, arena: &Arena<M>) {
 pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
     let space = debuggee.space();
     let changes = space.changes.lock();
-    for storage in space.storages().filter(|storage| storage.owner == from) {
+    for storage in space.storages.iter().filter(|storage| storage.owner == from) {
         if storage.arena(Remote::of(debuggee, &storage)).high_water().is_err() {
             // It was mapped after the copy was made, and is nobody's here.
-            space.give(&storage, 0);
+            space.storages.give(&storage, 0);
             continue;
         }
         let entries = Entries::of(debuggee, &storage)?;
@@ -251,7 +252,7 @@ pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
             }
         }
         patches.make(|_, _| ())?;
-        space.give(&storage, debuggee.owner);
+        space.storages.give(&storage, debuggee.owner);
     }
     drop(changes);
     Ok(())

@@ -11,7 +11,6 @@ use kernel::sync::Arc;
 use wire::commands::option;
 use wire::events::Event;
 
-use crate::arch::Registers;
 use crate::c::{self, Task};
 use crate::channel::{Adoptee, Note};
 use crate::debuggee::Debuggee;
@@ -20,6 +19,7 @@ use crate::hit::{self, Read};
 use crate::leave::{self, Threads};
 use crate::spaces::{self, User};
 use crate::watch::{Watch, Why};
+use passage::Registers;
 
 /// Takes a reference to a watch.
 ///

@@ -2,9 +2,10 @@
 
 //! ntrace: sessions of tracing by a file descriptor.
 
+use passage::arch;
+
 mod act;
 mod again;
-mod arch;
 mod batch;
 mod breakpoints;
 mod c;

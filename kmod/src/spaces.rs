@@ -150,7 +150,7 @@ pub(crate) unsafe fn fork(parent: *mut c_void, child: *mut c_void) -> Result<boo
     let Some(parent) = (unsafe { find(parent) }) else { return Ok(false) };
     copy(parent, child).or_else(|error| {
         parent.watches().iter().for_each(|watch| watch.channel.miss());
-        let has_breakpoints = parent.storages().next().is_some();
+        let has_breakpoints = parent.storages.iter().next().is_some();
         if has_breakpoints {
             Err(error)
         } else {
@@ -161,14 +161,14 @@ pub(crate) unsafe fn fork(parent: *mut c_void, child: *mut c_void) -> Result<boo
 
 fn copy(parent: &Space, child: *mut c_void) -> Result<bool> {
     let heirs = parent.heirs()?;
-    if heirs.is_empty() && parent.storages().next().is_none() {
+    if heirs.is_empty() && parent.storages.iter().next().is_none() {
         return Ok(false);
     }
     let copy = Space::new(child, true, GFP_ATOMIC)?;
     copy.set_heirs(heirs);
-    for storage in parent.storages() {
-        copy.add(&storage)?;
-        copy.set_retired(&storage, parent.retired(&storage));
+    for storage in parent.storages.iter() {
+        copy.storages.add(&storage).map_err(|_| ENOSPC)?;
+        copy.storages.set_retired(&storage, parent.storages.retired(&storage));
     }
     enter(copy, &Locked::new());
     Ok(true)

@@ -6,17 +6,16 @@ use kernel::prelude::*;
 use ubp::core::{way, Entry, Number, Way};
 use wire::{Failure, Status};
 
-use crate::arch::{Modes, Registers};
 use crate::batch::Batch;
 use crate::breakpoints::failure;
 use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
-use crate::hit::{self, Hit};
+use crate::hit;
 use crate::list;
 use crate::space::{mark, Storage};
-use crate::user::Part;
 use crate::watch::Watch;
+use passage::{run, Hit, Modes, Part, Registers};
 
 /// How a held thread carries out the instruction at which it stands.
 #[derive(Clone, Copy)]
@@ -44,7 +43,7 @@ impl Step {
         let way = is_emulated.then(|| way(&self.entry, registers.mode(Modes::of_this_machine())));
         if let Some(Ok(Way::Emulate(emulate))) = way {
             for _ in 0..hit::TRIES {
-                match hit::run(registers, &emulate, self.entry.site, slot, 0) {
+                match run(registers, &emulate, self.entry.site, slot, 0) {
                     Hit::Absent { address, write, .. } if hit::bring_in(address, write) => {}
                     Hit::Passed | Hit::SingleStep => return registers.pc() != slot,
                     _ => break,

@@ -41,11 +41,12 @@ unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 	return copy_from_user(to, (const void __user *)from, size);
 }
 
-/* Inline: user_access_begin and its like. Whole words at once; page faults are disabled by the caller. */
-bool ntrace_user_get(void *to, unsigned long from, size_t size)
+/*
+ * Inline: user_access_begin and its like. Whole words at once; page faults are disabled by the caller. Every hit reads a word of the
+ * index and an entry: they are told apart where the compiler sees how long they are.
+ */
+static __always_inline bool get(void *to, const void __user *place, size_t size)
 {
-	void __user *place = (void __user *)from;
-
 	if (!user_read_access_begin(place, size))
 		return false;
 	for (; size >= sizeof(u64); size -= sizeof(u64), to += sizeof(u64), place += sizeof(u64))
@@ -59,4 +60,15 @@ bool ntrace_user_get(void *to, unsigned long from, size_t size)
 fault:
 	user_read_access_end();
 	return false;
+}
+
+bool ntrace_user_get(void *to, unsigned long from, size_t size)
+{
+	const void __user *place = (const void __user *)from;
+
+	if (size == 4)
+		return get(to, place, 4);
+	if (size == 32)
+		return get(to, place, 32);
+	return get(to, place, size);
 }

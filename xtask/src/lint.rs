@@ -24,7 +24,11 @@ pub(crate) fn lanes() -> Vec<Lane> {
                 run::run(&mut run::cargo(&["fmt", "--all", "--check"]))?;
                 // Of the edition of the kernel's own code, and no package of cargo's.
                 let mut module = Command::new("rustfmt");
-                run::run(module.args(["--edition", "2021", "--check", "kmod/src/main.rs"]).current_dir(run::root()))
+                run::run(
+                    module
+                        .args(["--edition", "2021", "--check", "kmod/src/main.rs", "kmod/passage/lib.rs"])
+                        .current_dir(run::root()),
+                )
             },
         },
         Lane { name: "file sizes", obstacle: no_obstacle, step: |_| file_sizes(&run::root()) },

@@ -39,6 +39,11 @@ const FOR_TESTS: &[Package] = &[
 const FOR_ARM64: &[Package] = &[
     Package { name: "binutils-aarch64-linux-gnu", sign: "aarch64-linux-gnu-ld", why: "building for arm64" },
     Package { name: "libc6-dev-arm64-cross", sign: "/usr/aarch64-linux-gnu/lib/crt1.o", why: "building for arm64" },
+    Package {
+        name: "libgcc-s1-arm64-cross",
+        sign: "/usr/aarch64-linux-gnu/lib/libgcc_s.so.1",
+        why: "building for arm64",
+    },
     Package { name: "rustc-web", sign: cross::DEBIANS_RUSTC, why: "building for arm64, and kernels" },
     Package { name: "qemu-user-static", sign: "qemu-aarch64-static", why: "tests on arm64" },
 ];

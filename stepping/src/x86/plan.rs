@@ -25,7 +25,8 @@ pub type Plan = crate::Plan<Emulate, Slot, Refusal>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn plan(insn: &Insn, pc: u64) -> Plan {
-    match class(insn) {
+    let class = class(insn);
+    match class {
         Class::Nop
         | Class::Breakpoint
         | Class::PushFlags
@@ -34,7 +35,7 @@ pub fn plan(insn: &Insn, pc: u64) -> Plan {
         | Class::ConditionalJump(..)
         | Class::Loop(..)
         | Class::Call(_)
-        | Class::Return(_) => Plan::Emulate(Emulate { insn: *insn, pc }),
+        | Class::Return(_) => Plan::Emulate(Emulate { insn: *insn, class, pc }),
         Class::Copy
         | Class::TrapHeldOff
         | Class::StackSegment

@@ -16,6 +16,7 @@ pub enum State {
 }
 
 impl State {
+    #[inline]
     fn from_byte(byte: u8) -> State {
         match byte {
             1 => State::Active,
@@ -86,6 +87,7 @@ impl Entry {
         out
     }
 
+    #[inline]
     pub(super) fn decode(raw: &[u8; ENTRY_SIZE as usize]) -> Entry {
         // In whole pieces: it is read at every hit.
         let [s0, s1, s2, s3, s4, s5, s6, s7, bytes @ .., length, state, mark, _, r0, r1, r2, r3] = *raw;
@@ -97,6 +99,38 @@ impl Entry {
             references: u32::from_le_bytes([r0, r1, r2, r3]),
             mark,
         }
+    }
+}
+
+/// An entry as it lies in an arena, for who wants to know little of it.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(8))]
+pub struct Stored(pub(super) [u8; ENTRY_SIZE as usize]);
+
+impl Stored {
+    /// [`Entry::site`].
+    #[inline]
+    pub fn site(&self) -> u64 {
+        let [s0, s1, s2, s3, s4, s5, s6, s7, ..] = self.0;
+        u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7])
+    }
+
+    /// [`Entry::state`].
+    #[inline]
+    pub fn state(&self) -> State {
+        State::from_byte(self.0[25])
+    }
+
+    /// [`Entry::mark`].
+    #[inline]
+    pub fn mark(&self) -> u8 {
+        self.0[26]
+    }
+
+    /// The whole.
+    #[inline]
+    pub fn entry(&self) -> Entry {
+        Entry::decode(&self.0)
     }
 }
 
@@ -115,6 +149,9 @@ mod tests {
         assert_eq!(raw[8..12], [0x48, 0x89, 0xe5, 0]);
         assert_eq!(raw[24..], [3, 2, 5, 0, 4, 3, 2, 1]);
         assert_eq!(Entry::decode(&raw), entry);
+        let stored = Stored(raw);
+        assert_eq!((stored.site(), stored.state(), stored.mark()), (entry.site, entry.state, entry.mark));
+        assert_eq!(stored.entry(), entry);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Site → entry, by open addressing with linear probing.
 
-use super::entry::Entry;
+use super::entry::Stored;
 use super::memory::Memory;
 use super::table::{Arena, Error, Number};
 
 /// Fibonacci hashing: the high bits of the product are the well-mixed ones.
+#[inline]
 fn hash(site: u64, length: u32) -> u32 {
     let mixed = site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     mixed as u32 & (length - 1)
@@ -13,16 +14,18 @@ fn hash(site: u64, length: u32) -> u32 {
 /// Where a probe ended.
 pub(super) enum Probe {
     /// At the index word that names this entry.
-    Found(u32, Number, Entry),
+    Found(u32, Number, Stored),
     /// At this empty word.
     Empty(u32),
 }
 
 impl<M: Memory> Arena<M> {
+    #[inline]
     fn word_offset(&self, at: u32) -> u64 {
         self.layout.index() + 4 * u64::from(at)
     }
 
+    #[inline]
     fn word(&self, at: u32) -> Result<Option<Number>, Error> {
         let value = self.read_u32(self.word_offset(at))?;
         match value.checked_sub(1) {
@@ -38,6 +41,7 @@ impl<M: Memory> Arena<M> {
     }
 
     /// Looks for `site`. The chain ends at an empty word, of which half of the index consists unless somebody else wrote to it.
+    #[inline]
     pub(super) fn probe(&self, site: u64) -> Result<Probe, Error> {
         let length = self.layout.index_length();
         let mut at = hash(site, length);
@@ -45,9 +49,9 @@ impl<M: Memory> Arena<M> {
             match self.word(at)? {
                 None => return Ok(Probe::Empty(at)),
                 Some(number) => {
-                    let entry = self.entry(number)?;
-                    if entry.site == site {
-                        return Ok(Probe::Found(at, number, entry));
+                    let stored = self.stored(number)?;
+                    if stored.site() == site {
+                        return Ok(Probe::Found(at, number, stored));
                     }
                     at = (at + 1) & (length - 1);
                 }
@@ -65,7 +69,7 @@ impl<M: Memory> Arena<M> {
             let Some(number) = self.word(at)? else {
                 return self.set_word(hole, None);
             };
-            let home = hash(self.entry(number)?.site, length);
+            let home = hash(self.stored(number)?.site(), length);
             // It may move to the hole where its home is not between the two, going round.
             if at.wrapping_sub(home) & (length - 1) >= at.wrapping_sub(hole) & (length - 1) {
                 self.set_word(hole, Some(number))?;

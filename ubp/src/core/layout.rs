@@ -33,39 +33,48 @@ impl Layout {
     pub const MAX_CAPACITY: u32 = 1 << 24;
 
     /// The layout for `capacity` entries, at least one and at most [`Layout::MAX_CAPACITY`].
+    #[inline]
     pub const fn new(capacity: u32) -> Layout {
         let capacity = if capacity == 0 { 1 } else { capacity };
         Layout { capacity: if capacity > Layout::MAX_CAPACITY { Layout::MAX_CAPACITY } else { capacity } }
     }
     /// Entries, and slots.
+    #[inline]
     pub const fn capacity(self) -> u32 {
         self.capacity
     }
     /// Words of the index.
+    #[inline]
     pub const fn index_length(self) -> u32 {
         (self.capacity * 2).next_power_of_two()
     }
     /// Offset of the index.
+    #[inline]
     pub const fn index(self) -> u64 {
         HEADER_SIZE
     }
     /// Offset of the entries.
+    #[inline]
     pub const fn entries(self) -> u64 {
         (HEADER_SIZE + 4 * self.index_length() as u64).next_multiple_of(64)
     }
     /// Offset of the slots.
+    #[inline]
     pub const fn slots(self) -> u64 {
         self.entries() + ENTRY_SIZE * self.capacity as u64
     }
     /// Bytes of the whole.
+    #[inline]
     pub const fn size(self) -> u64 {
         self.slots() + SLOT * self.capacity as u64
     }
     /// Offset of entry `number`.
+    #[inline]
     pub(super) const fn entry(self, number: u32) -> u64 {
         self.entries() + ENTRY_SIZE * number as u64
     }
     /// Offset of slot `number`.
+    #[inline]
     pub(super) const fn slot(self, number: u32) -> u64 {
         self.slots() + SLOT * number as u64
     }

@@ -45,7 +45,7 @@ mod pass;
 mod place;
 mod table;
 
-pub use entry::{Entry, State};
+pub use entry::{Entry, State, Stored};
 pub use layout::{Layout, MAGIC, VERSION};
 pub use memory::{Inaccessible, Memory};
 pub use pass::{Passing, Problem, Way, passing, passing_near, prepare, prepare_near, way};

@@ -2,7 +2,7 @@ use core::fmt;
 
 use stepping::SLOT_SIZE;
 
-use super::entry::{Entry, State};
+use super::entry::{Entry, State, Stored};
 use super::index::Probe;
 use super::layout::{ENTRY_SIZE, Layout, MAGIC, VERSION, header};
 use super::memory::{Inaccessible, Memory};
@@ -120,6 +120,7 @@ impl<M: Memory> Arena<M> {
     }
 
     /// The address of a slot.
+    #[inline]
     pub fn slot(&self, number: Number) -> u64 {
         self.base.wrapping_add(self.layout.slot(number.0))
     }
@@ -135,10 +136,15 @@ impl<M: Memory> Arena<M> {
     /// # Errors
     /// The number is too large, or the memory cannot be read.
     pub fn entry(&self, number: Number) -> Result<Entry, Error> {
-        let offset = self.layout.entry(self.check(number)?.0);
-        let mut raw = [0; ENTRY_SIZE as usize];
-        self.memory.read(offset, &mut raw)?;
-        Ok(Entry::decode(&raw))
+        Ok(self.stored(self.check(number)?)?.entry())
+    }
+
+    /// The same, of a number that is not too large.
+    #[inline]
+    pub(super) fn stored(&self, number: Number) -> Result<Stored, Inaccessible> {
+        let mut stored = Stored([0; ENTRY_SIZE as usize]);
+        self.memory.read(self.layout.entry(number.0), &mut stored.0)?;
+        Ok(stored)
     }
 
     /// Changes an entry that [`Arena::insert`] made, but not its site.
@@ -155,9 +161,18 @@ impl<M: Memory> Arena<M> {
     /// # Errors
     /// The memory cannot be read, or is corrupt.
     pub fn find(&self, site: u64) -> Result<Option<(Number, Entry)>, Error> {
+        Ok(self.find_stored(site)?.map(|(number, stored)| (number, stored.entry())))
+    }
+
+    /// The same, as it lies there: [`Arena::find`] for who is in haste.
+    ///
+    /// # Errors
+    /// Those of [`Arena::find`].
+    #[inline]
+    pub fn find_stored(&self, site: u64) -> Result<Option<(Number, Stored)>, Error> {
         match self.probe(site)? {
             Probe::Empty(_) => Ok(None),
-            Probe::Found(_, number, entry) => Ok(Some((number, entry))),
+            Probe::Found(_, number, stored) => Ok(Some((number, stored))),
         }
     }
 
@@ -234,6 +249,7 @@ impl<M: Memory> Arena<M> {
         if number.0 < self.layout.capacity() { Ok(number) } else { Err(Error::Corrupt { offset: self.layout.size() }) }
     }
 
+    #[inline]
     pub(super) fn read_u32(&self, offset: u64) -> Result<u32, Error> {
         let mut raw = [0; 4];
         self.memory.read(offset, &mut raw)?;

@@ -8,7 +8,7 @@ mod shadow_stack;
 use insn::x86::{Encoding, Flags, Insn, Reg};
 
 use super::Slot;
-use super::class::{Class, class, next};
+use super::class::{Class, next};
 use crate::{Fault, Memory, Outcome};
 
 /// The registers of the thread at the site.
@@ -79,6 +79,7 @@ pub trait Registers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulate {
     pub(super) insn: Insn,
+    pub(super) class: Class,
     pub(super) pc: u64,
 }
 
@@ -94,7 +95,7 @@ impl Emulate {
             return Err(Fault::Undefined);
         }
         let traced = registers.get(Reg::FLAGS) & u64::from(Flags::TF.bits()) != 0;
-        match class(&self.insn) {
+        match self.class {
             Class::Breakpoint => {
                 registers.set(Reg::RIP, self.next());
                 return Ok(Outcome::Breakpoint);

@@ -8,6 +8,6 @@ mod arm64;
 mod x86;
 
 #[cfg(CONFIG_ARM64)]
-pub(crate) use arm64::*;
+pub use arm64::*;
 #[cfg(CONFIG_X86_64)]
-pub(crate) use x86::*;
+pub use x86::*;

@@ -4,36 +4,36 @@
 
 mod registers;
 
-use kernel::ffi::c_void;
+use core::ffi::c_void;
 use ubp::arch::Mode;
-pub(crate) use ubp::arch::{reaches, PAGE};
+pub use ubp::arch::{reaches, PAGE};
 
-pub(crate) use self::registers::Registers;
+pub use self::registers::Registers;
 
 /// ELF's e_machine.
-pub(crate) const MACHINE: u64 = 183;
+pub const MACHINE: u64 = 183;
 
 /// What uprobes put into code (arch/arm64/include/asm/brk-imm.h).
-pub(crate) const UPROBE: [u8; 4] = 0xd420_00a0_u32.to_le_bytes();
+pub const UPROBE: [u8; 4] = 0xd420_00a0_u32.to_le_bytes();
 
 /// How this machine reads code: there is one way.
 #[derive(Clone, Copy)]
-pub(crate) struct Modes;
+pub struct Modes;
 
 impl Modes {
     /// The one.
-    pub(crate) fn of_this_machine() -> Modes {
+    pub fn of_this_machine() -> Modes {
         Modes
     }
 }
 
 /// How the code of a process is read.
-pub(crate) fn mode(_: *const c_void) -> Mode {
+pub fn mode(_: *const c_void) -> Mode {
     Mode
 }
 
 /// Behind the last address of a process; where the kernel has 52 bits, it gives out higher ones on demand only
 /// (Documentation/arch/arm64/memory.rst).
-pub(crate) fn end(_: *const c_void) -> u64 {
+pub fn end(_: *const c_void) -> u64 {
     1 << 48
 }

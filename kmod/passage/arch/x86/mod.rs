@@ -4,17 +4,17 @@
 
 mod registers;
 
-use kernel::ffi::{c_ulong, c_void};
+use core::ffi::{c_ulong, c_void};
 use ubp::arch::Mode;
-pub(crate) use ubp::arch::{reaches, PAGE};
+pub use ubp::arch::{reaches, PAGE};
 
-pub(crate) use self::registers::Registers;
+pub use self::registers::Registers;
 
 /// ELF's e_machine.
-pub(crate) const MACHINE: u64 = 62;
+pub const MACHINE: u64 = 62;
 
 /// What uprobes put into code: it is what programs have for themselves, too.
-pub(crate) const UPROBE: [u8; 1] = [0xcc];
+pub const UPROBE: [u8; 1] = [0xcc];
 
 extern "C" {
     fn ntrace_memory_is_narrow(mm: *const c_void) -> bool;
@@ -25,13 +25,13 @@ extern "C" {
 
 /// How this machine reads code.
 #[derive(Clone, Copy)]
-pub(crate) struct Modes {
+pub struct Modes {
     amd: bool,
 }
 
 impl Modes {
     /// Asks the processor.
-    pub(crate) fn of_this_machine() -> Modes {
+    pub fn of_this_machine() -> Modes {
         // SAFETY: it reads what never changes.
         Modes { amd: unsafe { ntrace_cpu_is_amd() } }
     }
@@ -47,7 +47,7 @@ impl Modes {
 }
 
 /// How the code of a process is read.
-pub(crate) fn mode(mm: *const c_void) -> Mode {
+pub fn mode(mm: *const c_void) -> Mode {
     Modes::of_this_machine().of(is_narrow(mm))
 }
 
@@ -57,7 +57,7 @@ fn is_narrow(mm: *const c_void) -> bool {
 }
 
 /// Behind the last address of a process (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
-pub(crate) fn end(mm: *const c_void) -> u64 {
+pub fn end(mm: *const c_void) -> u64 {
     if is_narrow(mm) {
         0xffff_d000
     } else {

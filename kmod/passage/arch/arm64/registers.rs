@@ -15,7 +15,7 @@ const NZCV: u64 = 0xf << 28;
 /// What `struct pt_regs` begins with: `struct user_pt_regs` (arch/arm64/include/asm/ptrace.h).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Registers {
+pub struct Registers {
     general: [u64; 31],
     sp: u64,
     pc: u64,
@@ -24,13 +24,13 @@ pub(crate) struct Registers {
 
 impl Registers {
     /// Bytes of what ptrace shows: `struct user_pt_regs`.
-    pub(crate) const BYTES: usize = 34 * 8;
+    pub const BYTES: usize = 34 * 8;
 
     /// The word of that with the pc.
-    pub(crate) const PC: usize = 32;
+    pub const PC: usize = 32;
 
     /// Takes on the words of `struct user_pt_regs`; of PSTATE the condition flags.
-    pub(crate) fn assign(&mut self, words: &[u64]) {
+    pub fn assign(&mut self, words: &[u64]) {
         if let ([general @ .., sp, pc, pstate], 34) = (words, words.len()) {
             for (to, from) in self.general.iter_mut().zip(general) {
                 *to = *from;
@@ -40,29 +40,28 @@ impl Registers {
         }
     }
 
-    pub(crate) fn pc(&self) -> u64 {
+    /// Where the thread goes on.
+    pub fn pc(&self) -> u64 {
         self.pc
     }
 
-    pub(crate) fn set_pc(&mut self, pc: u64) {
+    /// Has it go on there.
+    pub fn set_pc(&mut self, pc: u64) {
         self.pc = pc;
     }
 
-    pub(crate) fn sp(&self) -> u64 {
+    /// The stack pointer.
+    pub fn sp(&self) -> u64 {
         self.sp
     }
 
-    /// All general registers, the stack pointer last.
-    pub(crate) fn general(&self) -> [u64; 32] {
-        let mut all = [self.sp; 32];
-        for (to, from) in all.iter_mut().zip(self.general) {
-            *to = from;
-        }
-        all
+    /// All general registers but the stack pointer.
+    pub fn general(&self) -> &[u64] {
+        &self.general
     }
 
     /// Sets a general register.
-    pub(crate) fn set(&mut self, register: Reg, value: u64) {
+    pub fn set(&mut self, register: Reg, value: u64) {
         match register {
             Reg::SP => self.sp = value,
             Reg::PC => self.pc = value,
@@ -77,12 +76,12 @@ impl Registers {
     }
 
     /// How the thread's code is read.
-    pub(crate) fn mode(&self, _: Modes) -> Mode {
+    pub fn mode(&self, _: Modes) -> Mode {
         Mode
     }
 
     /// Does what an instruction does.
-    pub(crate) fn emulate(&mut self, emulate: &Emulate, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+    pub fn emulate(&mut self, emulate: &Emulate, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         emulate.run(self, memory)
     }
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A thread's registers, as they lie on its kernel stack.
+
+use stepping::{Fault, Memory, Outcome};
+use ubp::arch::{Emulate, Mode, Reg};
+
+use super::Modes;
+
+/// The kernel's __USER32_CS (arch/x86/include/asm/segment.h).
+const USER32_CS: u64 = 0x23;
+
+/// `struct pt_regs` (arch/x86/include/asm/ptrace.h), word by word: `struct user_regs_struct` begins with the same.
+#[repr(transparent)]
+pub struct Registers([u64; 21]);
+
+/// Where in it the general registers stand, by their numbers.
+const GENERAL: [u8; 16] = [10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0];
+const ORIG_AX: usize = 15;
+const IP: usize = 16;
+const CS: usize = 17;
+const FLAGS: usize = 18;
+const SP: usize = 19;
+const SS: usize = 20;
+
+/// Flags that a program may have (arch/x86/kernel/ptrace.c, FLAG_MASK).
+const SETTABLE: u64 = 0x5_4dd5;
+
+impl Registers {
+    /// Bytes of what ptrace shows: `struct user_regs_struct`.
+    pub const BYTES: usize = 27 * 8;
+
+    /// The word of that with the pc.
+    pub const PC: usize = IP;
+
+    /// Takes on what `struct user_regs_struct` begins with. Segments stay as they are.
+    pub fn assign(&mut self, words: &[u64]) {
+        for (number, (place, word)) in self.0.iter_mut().zip(words).enumerate() {
+            match number {
+                ORIG_AX | CS | SS => {}
+                FLAGS => *place = *place & !SETTABLE | word & SETTABLE,
+                _ => *place = *word,
+            }
+        }
+    }
+
+    /// Where the thread goes on.
+    pub fn pc(&self) -> u64 {
+        self.0[IP]
+    }
+
+    /// Has it go on there.
+    pub fn set_pc(&mut self, pc: u64) {
+        self.0[IP] = pc;
+    }
+
+    /// The stack pointer.
+    pub fn sp(&self) -> u64 {
+        self.0[SP]
+    }
+
+    /// All general registers but the stack pointer.
+    pub fn general(&self) -> &[u64] {
+        let [general @ .., _, _, _, _, _, _] = &self.0;
+        general
+    }
+
+    /// Sets a general register.
+    pub fn set(&mut self, register: Reg, value: u64) {
+        if let Some(place) = place(register).and_then(|place| self.0.get_mut(place)) {
+            *place = value;
+        }
+    }
+
+    /// How the thread's code is read.
+    pub fn mode(&self, modes: Modes) -> Mode {
+        modes.of(self.0[CS] & 0xffff == USER32_CS)
+    }
+
+    /// Does what an instruction does.
+    pub fn emulate(&mut self, emulate: &Emulate, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+        emulate.run(self, memory)
+    }
+}
+
+/// The word of a register.
+fn place(register: Reg) -> Option<usize> {
+    match register {
+        Reg::RIP => Some(IP),
+        Reg::FLAGS => Some(FLAGS),
+        _ => GENERAL.get(usize::from(register.number())).map(|place| usize::from(*place)),
+    }
+}
+
+impl stepping::x86::Registers for Registers {
+    fn get(&self, register: Reg) -> u64 {
+        match register {
+            // Upper bits tell of the entry into the kernel.
+            Reg::CS => self.0[CS] & 0xffff,
+            Reg::SS => self.0[SS] & 0xffff,
+            // SAFETY: it reads a base of the thread that runs here, whose registers these are.
+            Reg::FS_BASE => unsafe { super::ntrace_base(false) as u64 },
+            // SAFETY: the same.
+            Reg::GS_BASE => unsafe { super::ntrace_base(true) as u64 },
+            _ => place(register).and_then(|place| self.0.get(place)).map_or(0, |value| *value),
+        }
+    }
+
+    fn set(&mut self, register: Reg, value: u64) {
+        Registers::set(self, register, value);
+    }
+
+    fn linear_address_bits(&self) -> u32 {
+        // SAFETY: it reads what never changes.
+        unsafe { super::ntrace_cpu_address_bits() as u32 }
+    }
+}
