@@ -356,8 +356,15 @@ fn no_signal_of_a_storm_is_lost_or_changed_by_attaching_and_detaching() {
         session.attach(pid).unwrap();
         let specs = specs(&session, pid, &program, &["busy", "on_number", "main", "sender"]);
         let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
-        while !options.signals && session.breakpoint(pid, ids[0]).unwrap().hits() < 3 {
-            session.poll().unwrap();
+        let mut last = None;
+        while !options.signals {
+            let Some(breakpoint) = session.breakpoint(pid, ids[0]) else {
+                panic!("round {round}: it ended: {last:?}, {:?}", child.wait());
+            };
+            if breakpoint.hits() >= 3 {
+                break;
+            }
+            last = session.poll().unwrap().or(last);
         }
         if options.signals {
             // Let go with a signal that is held, while the other thread runs.
