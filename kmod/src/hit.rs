@@ -178,11 +178,12 @@ unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, a
         if let Some(place) = original(address, registers, &arena, modes) {
             shown = place.pc;
         }
-        if is_step(registers.pc(), &arena) {
-            // It is held at the first instruction of the handler.
+        let steps = is_step(registers.pc(), &arena);
+        if steps {
+            // It is held at the first instruction of the handler, and then at the breakpoint that it comes back to.
             let _ = space.watch(storage.owner).map(|watch| watch.call_this());
         }
-        leave(registers, &arena, modes, (!is_fault).then_some(&space.again));
+        leave(registers, &arena, modes, (!is_fault && !steps).then_some(&space.again));
     }
     shown
 }

@@ -33,13 +33,14 @@ pub(crate) fn unfindable(number: Number) -> u64 {
 impl Step {
     /// Does it with the thread that runs here. Says whether it is done; else it is when the thread comes to the end of the slot.
     pub(crate) fn begin(&self, watch: &Watch, registers: &mut Registers) -> bool {
+        let slot = self.storage.arena(Part(self.storage.base)).slot(self.number);
+        let is_emulated = self.entry.mark & mark::SLOT == 0;
+        // In a slot it is the signal that finds out.
         // SAFETY: it looks at the current thread.
-        if unsafe { c::ntrace_thread_is_signalled() } {
+        if is_emulated && unsafe { c::ntrace_thread_is_signalled() } {
             watch.call_this();
             return false;
         }
-        let slot = self.storage.arena(Part(self.storage.base)).slot(self.number);
-        let is_emulated = self.entry.mark & mark::SLOT == 0;
         let way = is_emulated.then(|| way(&self.entry, registers.mode(Modes::of_this_machine())));
         if let Some(Ok(Way::Emulate(emulate))) = way {
             for _ in 0..hit::TRIES {
