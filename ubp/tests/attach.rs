@@ -357,14 +357,13 @@ fn no_signal_of_a_storm_is_lost_or_changed_by_attaching_and_detaching() {
         let specs = specs(&session, pid, &program, &["busy", "on_number", "main", "sender"]);
         let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
         let mut last = None;
-        while !options.signals {
+        let mut hits = 0;
+        while !options.signals && hits < 3 {
+            last = session.poll().unwrap().or(last);
             let Some(breakpoint) = session.breakpoint(pid, ids[0]) else {
                 panic!("round {round}: it ended: {last:?}, {:?}", child.wait());
             };
-            if breakpoint.hits() >= 3 {
-                break;
-            }
-            last = session.poll().unwrap().or(last);
+            hits = breakpoint.hits();
         }
         if options.signals {
             // Let go with a signal that is held, while the other thread runs.
