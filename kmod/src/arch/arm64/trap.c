@@ -79,51 +79,22 @@ static struct ftrace_ops diverted = {
 	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
 
-/* A single step, which may be uprobes'. */
-static void notrace step(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	ntrace_trap_leave((struct pt_regs *)ftrace_regs_get_argument(fregs, 1), NTRACE_OTHERS);
-}
-
-static struct ftrace_ops stepped = {
-	.func = step,
-	.flags = FTRACE_OPS_FL_PERMANENT,
-};
-
-static int watch(struct ftrace_ops *ops, char *name)
-{
-	int error = ftrace_set_filter(ops, name, strlen(name), 1);
-
-	if (!error)
-		error = register_ftrace_function(ops);
-	if (error) {
-		pr_err("ntrace: %s cannot be diverted: %d\n", name, error);
-		ftrace_free_filter(ops);
-	}
-	return error;
-}
-
-static void unwatch(struct ftrace_ops *ops)
-{
-	unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
-}
-
 int ntrace_trap_begin(void)
 {
-	static char breaks[] = "do_el0_brk64", steps[] = "do_el0_softstep";
-	int error = watch(&stepped, steps);
+	static char name[] = "do_el0_brk64";
+	int error = ftrace_set_filter(&diverted, name, strlen(name), 1);
 
-	if (error)
-		return error;
-	error = watch(&diverted, breaks);
-	if (error)
-		unwatch(&stepped);
+	if (!error)
+		error = register_ftrace_function(&diverted);
+	if (error) {
+		pr_err("ntrace: %s cannot be diverted: %d\n", name, error);
+		ftrace_free_filter(&diverted);
+	}
 	return error;
 }
 
 void ntrace_trap_end(void)
 {
-	unwatch(&diverted);
-	unwatch(&stepped);
+	unregister_ftrace_function(&diverted);
+	ftrace_free_filter(&diverted);
 }
