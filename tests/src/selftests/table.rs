@@ -36,7 +36,7 @@ const fn traces_itself(name: &'static str, bits: &'static [u32]) -> Selftest {
 /// The tests of tools/testing/selftests/x86, and `sas` of sigaltstack. Not `syscall_numbering`: its children, which it traces itself, make the
 /// calls, and what is left are 250 million instructions that wait for them.
 pub const SELFTESTS: &[Selftest] = &[
-    plain("amx", &[64]),
+    traces_itself("amx", &[64]),
     Selftest { extra: &[(64, STATIC), (32, STATIC)], ..plain("check_initial_reg_state", BOTH) },
     plain("corrupt_xstate_header", &[64]),
     plain("entry_from_vm86", &[32]),

@@ -45,8 +45,11 @@ pub fn run_silently(command: &mut Command) {
 /// The descriptor that every process of a run has open: higher than any that a program looks at.
 const HELD: i32 = 200;
 
+/// Processor seconds of one process, in which those that end use some tens.
+const SECONDS: u32 = 900;
+
 /// Runs `command` like [`run`] with both outputs in one file, which may grow to `limit` bytes: `SIGXFSZ` ends what writes on.
-/// What its children write counts as well, though it may end before them.
+/// What its children write counts as well, though it may end before them. `SIGXCPU` ends a process that spins without end.
 ///
 /// # Panics
 /// Where it cannot be started.
@@ -54,7 +57,10 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     let output = || OpenOptions::new().append(true).open(file.path()).expect("a temporary file");
     let mut limited = Command::new("prlimit");
-    limited.arg(format!("--fsize={limit}")).arg(command.get_program()).args(command.get_args());
+    limited
+        .args([format!("--fsize={limit}"), format!("--cpu={SECONDS}")])
+        .arg(command.get_program())
+        .args(command.get_args());
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     let end = writer.as_raw_fd();
     // SAFETY: dup2 may be called between fork and exec; both numbers are those of descriptors or free.
