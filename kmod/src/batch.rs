@@ -66,7 +66,7 @@ impl Records<'_> {
             self.flush()?;
             self.address = address;
         }
-        self.bytes.extend_from_slice(record, GFP_KERNEL).map_err(|_| Status::NoMemory.into())
+        self.bytes.extend_from_slice(record, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory.into())
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
@@ -85,16 +85,12 @@ impl Records<'_> {
 impl<'a> Batch<'a> {
     /// One of none.
     pub(crate) fn new(debuggee: &'a Debuggee, owner: u64, over: Option<(u64, &'a [u8])>) -> Result<Batch<'a>, Failure> {
-        let mut arenas = KVec::new();
-        for storage in debuggee.space().storages.iter().filter(|storage| storage.owner == owner) {
-            arenas.push(storage.arena(Cache::new(debuggee, &storage)), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
-        }
         Ok(Batch {
             debuggee,
             owner,
             over,
             maps: Maps::of(debuggee)?,
-            arenas,
+            arenas: debuggee.arenas(owner)?,
             records: Records { debuggee, address: 0, bytes: KVVec::new() },
             patches: Patches::new(debuggee),
             patched: KVVec::new(),
@@ -125,7 +121,7 @@ impl<'a> Batch<'a> {
         arena.insert(&entry, &code.bytes).map_err(|error| failure(error, &storage))?;
         if there.is_none() && !self.debuggee.is_others(self.owner, address) {
             self.patches.set(address, entry.bytes())?;
-            self.patched.push((place, which, number), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+            self.patched.push((place, which, number), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
         Ok(())
     }
@@ -248,10 +244,9 @@ impl<'a> Batch<'a> {
         let wanted = u32::try_from(rest).unwrap_or(u32::MAX).max(largest.saturating_mul(2)).max(LEAST);
         let layout = Layout::new(wanted.min(Layout::MAX_CAPACITY / 8));
         let storage: Storage = place::map(debuggee, self.owner, &mut self.maps, layout, site)?;
-        let cache = Cache::new(debuggee, &storage);
-        let arena = Arena::create(cache, storage.base, layout, arch::MACHINE as u32, [0; 8]);
+        let arena = Arena::create(Cache::new(debuggee, &storage), storage.base, layout, arch::MACHINE as u32, [0; 8]);
         let arena = arena.map_err(|error| failure(error, &storage))?;
-        self.arenas.push(arena, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        self.arenas.push(arena, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         debuggee.space().storages.add(&storage).map_err(|_| Status::NoMemory)?;
         Ok(self.arenas.len() - 1)
     }
@@ -266,7 +261,7 @@ impl<'a> Batch<'a> {
         let (patched, mut all) = (&self.patched, Ok(()));
         self.patches.make(|number, address| {
             if let Some((place, which, entry)) = patched.get(number) {
-                all = all.and(failed.push((*place, address), GFP_KERNEL).map_err(|_| Status::NoMemory));
+                all = all.and(failed.push((*place, address), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory));
                 if let Some(arena) = self.arenas.get_mut(*which) {
                     // Nobody is in a slot to which no breakpoint leads.
                     let _ = arena.release(*entry);

@@ -6,14 +6,14 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use kernel::prelude::*;
 use ubp::arch::{ALIGNMENT, BREAKPOINT, MAX_LEN};
-use ubp::core::{Entry, Error as TableError, Number, State};
+use ubp::core::{Arena, Entry, Error as TableError, Number, State};
 use wire::site::Site;
 use wire::{Failure, Status};
 
 use crate::batch::Batch;
+use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::patch::Patches;
-use crate::remote::Remote;
 use crate::server::zeroes;
 use crate::space::Storage;
 
@@ -47,12 +47,13 @@ impl Debuggee {
     /// The entries of a site, of whatever session, at which a breakpoint instruction stands.
     pub(crate) fn active(&self, site: u64) -> impl Iterator<Item = Found> + '_ {
         let near = self.space().storages.iter().filter(move |storage| storage.reaches(site));
-        near.filter_map(move |storage| match storage.arena(Remote::of(self, &storage)).find(site) {
+        near.filter_map(move |storage| match self.arena(&storage).find(site) {
             Ok(Some((number, entry))) if entry.state == State::Active => Some(Found { storage, number, entry }),
             _ => None,
         })
     }
 
+    #[inline(never)]
     pub(crate) fn own(&self, site: u64) -> Option<Found> {
         self.active(site).find(|found| found.storage.owner == self.owner)
     }
@@ -91,7 +92,9 @@ impl Debuggee {
         let changes = self.space().changes.lock();
         let mut batch = Batch::new(self, self.owner, None)?;
         let mut tell = |place: usize, Failure { status, detail }: Failure| {
-            failures.extend_from_slice(&[place as u64, status as u64, detail], GFP_KERNEL).map_err(|_| Status::NoMemory)
+            failures
+                .extend_from_slice(&[place as u64, status as u64, detail], GFP_KERNEL_ACCOUNT)
+                .map_err(|_| Status::NoMemory)
         };
         let mut rest = sites.len() as u64;
         let mut inserted = 0;
@@ -110,36 +113,58 @@ impl Debuggee {
         Ok(inserted)
     }
 
+    /// The arenas of a session here.
+    pub(crate) fn arenas(&self, owner: u64) -> Result<KVec<Arena<Cache<'_>>>, Failure> {
+        let mut arenas = KVec::new();
+        for storage in self.space().storages.iter().filter(|storage| storage.owner == owner) {
+            arenas.push(self.arena(&storage), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+        }
+        Ok(arenas)
+    }
+
+    /// How many entries of a storage were ever used.
+    #[inline(never)]
+    pub(crate) fn high_water(&self, storage: &Storage) -> Result<u32, TableError> {
+        self.arena(storage).high_water()
+    }
+
+    /// The arena of a storage.
+    pub(crate) fn arena(&self, storage: &Storage) -> Arena<Cache<'_>> {
+        storage.arena(Cache::new(self, storage))
+    }
+
     /// Takes breakpoints of this session out; says how many there were.
     pub(crate) fn remove(&self, addresses: &[u8]) -> Result<u64, Failure> {
         let (addresses, []) = addresses.as_chunks() else { return Err(Failure::new(Status::Value, 1)) };
         let changes = self.space().changes.lock();
+        let mut arenas = self.arenas(self.owner)?;
+        let mut patches = Patches::new(self);
         let mut removed = 0;
-        for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
-            if let Some(found) = self.own(address) {
-                self.retire(&found)?;
-                removed += 1;
+        let mut take_out = |site: u64| -> Result<(), Failure> {
+            for arena in arenas.iter_mut().filter(|arena| arena.memory().storage.reaches(site)) {
+                let Ok(Some((number, entry))) = arena.find(site) else { continue };
+                if entry.state == State::Active {
+                    if !self.is_others(self.owner, site) {
+                        patches.restore(site, entry.bytes())?;
+                    }
+                    self.put_aside(arena, number, entry)?;
+                    removed += 1;
+                }
             }
-        }
+            Ok(())
+        };
+        let all = addresses.iter().try_for_each(|bytes| take_out(u64::from_ne_bytes(*bytes)));
+        // What was begun is ended, whatever came between: the program's bytes first, as a hit needs its entry.
+        patches.make(|_, _| ())?;
+        arenas.iter_mut().try_for_each(|arena| arena.memory_mut().flush())?;
         drop(changes);
-        Ok(removed)
+        all.map(|()| removed)
     }
 
-    fn retire(&self, found: &Found) -> Result<(), Failure> {
-        let Found { storage, entry, .. } = *found;
-        if !self.is_others(storage.owner, entry.site) {
-            let mut patches = Patches::new(self);
-            patches.restore(entry.site, entry.bytes())?;
-            patches.make(|_, _| ())?;
-        }
-        self.put_aside(found)
-    }
-
-    /// No hit finds it any more.
-    fn put_aside(&self, found: &Found) -> Result<(), Failure> {
-        let Found { storage, number, mut entry } = *found;
+    /// No hit finds an entry any more, once what was changed is written.
+    fn put_aside(&self, arena: &mut Arena<Cache<'_>>, number: Number, mut entry: Entry) -> Result<(), Failure> {
         entry.state = State::Retired;
-        let mut arena = storage.arena(Remote::of(self, &storage));
+        let storage = arena.memory().storage;
         arena.set_entry(number, &entry).map_err(|error| failure(error, &storage))?;
         self.space().storages.set_retired(&storage, self.space().storages.retired(&storage).saturating_add(1));
         Ok(())
@@ -150,7 +175,7 @@ impl Debuggee {
     pub(crate) fn overwrite(&self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
         let changes = self.space().changes.lock();
         let (mut data, mut raw, mut over) = (KVVec::new(), KVVec::new(), KVec::new());
-        data.extend_from_slice(bytes, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        data.extend_from_slice(bytes, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         if self.space().storages.iter().next().is_some() {
             zeroes(&mut raw, bytes.len())?;
             self.read(address, &mut raw)?;
@@ -164,7 +189,7 @@ impl Debuggee {
                     .active(site)
                     .filter(|found| stands && address.wrapping_sub(site) as i64 <= found.entry.bytes().len() as i64 - 1)
                 {
-                    over.push(found, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+                    over.push(found, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
                 }
                 site = site.wrapping_add(ALIGNMENT);
             }
@@ -189,7 +214,11 @@ impl Debuggee {
         for batch in batches {
             batch.finish()?;
         }
-        over.iter().try_for_each(|found| self.put_aside(found))?;
+        for found in &over {
+            let mut arena = self.arena(&found.storage);
+            self.put_aside(&mut arena, found.number, found.entry)?;
+            arena.memory_mut().flush()?;
+        }
         drop(changes);
         Ok(())
     }
@@ -203,7 +232,7 @@ impl Debuggee {
     ) -> Result<bool, Failure> {
         let owner = found.storage.owner;
         if !batches.iter().any(|batch| batch.owner == owner) {
-            batches.push(Batch::new(self, owner, Some(over))?, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+            batches.push(Batch::new(self, owner, Some(over))?, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
         let mut words = [[0; 8]; Site::WORDS];
         self.read(found.storage.record(found.number), words.as_flattened_mut())?;
@@ -234,7 +263,7 @@ impl Debuggee {
             if let Some(found) = self.own(address) {
                 self.read(found.storage.record(found.number), &mut count)?;
             }
-            counts.extend_from_slice(&count, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+            counts.extend_from_slice(&count, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
         drop(changes);
         Ok(())

@@ -34,6 +34,9 @@ pub(crate) struct Namespace([u8; 0]);
 /// `struct poll_table_struct`, seen by its address only.
 #[repr(C)]
 pub(crate) struct PollTable([u8; 0]);
+/// `struct vm_area_struct`, seen by its address only.
+#[repr(C)]
+pub(crate) struct Mapping([u8; 0]);
 /// `struct seq_file`, seen by its address only.
 #[repr(C)]
 pub(crate) struct SeqFile([u8; 0]);
@@ -58,6 +61,10 @@ extern "C" {
 
     pub(crate) fn ntrace_killed() -> bool;
     pub(crate) fn ntrace_wait_killable(queue: *mut wait_queue_head, count: *const c_ulong, least: c_ulong);
+
+    pub(crate) fn ntrace_ring_size(vma: *const Mapping) -> c_ulong;
+    pub(crate) fn ntrace_ring_make(size: c_ulong) -> *mut c_void;
+    pub(crate) fn ntrace_ring_map(vma: *mut Mapping, ring: *mut c_void) -> c_int;
 
     pub(crate) fn ntrace_memory_begin() -> c_int;
     pub(crate) fn ntrace_memory_end();
@@ -120,6 +127,8 @@ extern "C" {
     pub(crate) fn fault_in_safe_writeable(at: *const c_void, size: usize) -> usize;
     // kernel/pid_namespace.c
     pub(crate) fn put_pid_ns(namespace: *mut Namespace);
+    // mm/vmalloc.c
+    pub(crate) fn vfree(memory: *const c_void);
     // fs/file_table.c
     pub(crate) fn fput(file: *mut File);
     // drivers/char/misc.c

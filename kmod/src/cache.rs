@@ -38,7 +38,7 @@ impl<'a> Cache<'a> {
             return Ok(copy);
         }
         while self.numbers.len() <= page {
-            self.numbers.push(0, GFP_KERNEL)?;
+            self.numbers.push(0, GFP_KERNEL_ACCOUNT)?;
         }
         let mut bytes = KVVec::new();
         zeroes(&mut bytes, PAGE).map_err(|_| ENOMEM)?;
@@ -47,7 +47,7 @@ impl<'a> Cache<'a> {
             return Err(EFAULT);
         }
         let copy = self.copies.len();
-        self.copies.extend_from_slice(&bytes, GFP_KERNEL)?;
+        self.copies.extend_from_slice(&bytes, GFP_KERNEL_ACCOUNT)?;
         if let Some(number) = self.numbers.get_mut(page) {
             *number = (copy / PAGE + 1) as u32;
         }

@@ -11,11 +11,12 @@ use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::{new_mutex, new_spinlock};
 use wire::events::Event;
 
-use crate::c;
+use crate::c::{self, Mapping};
 use crate::debuggee::{Debuggee, Opener};
 use crate::held::Held;
 use crate::list;
 use crate::queue::Queue;
+use crate::ring::Ring;
 use crate::waiters::Waiters;
 
 /// Unread bytes with which events are lost: half of what makes commands wait.
@@ -79,6 +80,8 @@ pub(crate) struct Adoptee {
 
 struct Messages {
     queue: Queue,
+    /// Where events go, once it is mapped.
+    ring: Option<Ring>,
     /// Events that were told or lost.
     events: u64,
     /// Events that were lost and not told of.
@@ -94,7 +97,7 @@ struct HeldThreads {
 impl Channel {
     /// One that nothing has gone through.
     pub(crate) fn new(opener: Opener) -> Result<Arc<Channel>> {
-        let messages = Messages { queue: Queue::new(), events: 0, lost: 0 };
+        let messages = Messages { queue: Queue::new(), ring: None, events: 0, lost: 0 };
         Arc::pin_init(
             pin_init!(Channel {
                 opener,
@@ -106,7 +109,7 @@ impl Channel {
                 numbers: AtomicU64::new(1),
                 debuggees: AtomicUsize::new(0),
             }),
-            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT,
         )
     }
 
@@ -124,6 +127,27 @@ impl Channel {
         put
     }
 
+    /// Whether a reader finds something, in the ring or not.
+    pub(crate) fn is_readable(&self) -> bool {
+        let mut messages = self.messages.lock();
+        if self.settle(&mut messages) {
+            self.update(&messages);
+        }
+        !messages.queue.rest().is_empty() || messages.ring.as_ref().is_some_and(|ring| !ring.is_empty())
+    }
+
+    /// Shows the ring in a mapping; it is made where there is none.
+    ///
+    /// # Safety
+    /// The mapping is one that nobody uses yet.
+    pub(crate) unsafe fn map(&self, vma: *mut Mapping) -> Result {
+        // SAFETY: the caller's promise.
+        let new = Ring::new(unsafe { c::ntrace_ring_size(vma) } as u64)?;
+        let mut messages = self.messages.lock();
+        // SAFETY: the caller's promise.
+        unsafe { messages.ring.get_or_insert(new).map(vma) }
+    }
+
     /// Copies the first bytes for a reader, at most `most`; says whether there are any.
     pub(crate) fn next(&self, piece: &mut KVVec<u8>, most: usize) -> Result<bool> {
         // SAFETY: fewer than there were.
@@ -133,7 +157,7 @@ impl Channel {
             self.update(&messages);
         }
         let rest = messages.queue.rest();
-        piece.extend_from_slice(rest.get(..most).unwrap_or(rest), GFP_KERNEL)?;
+        piece.extend_from_slice(rest.get(..most).unwrap_or(rest), GFP_KERNEL_ACCOUNT)?;
         Ok(!piece.is_empty())
     }
 
@@ -211,10 +235,10 @@ impl Channel {
         // What nobody asks for must not grow. Both end without the lock.
         let _over = list::take(&mut adopted.all, |other| other.debuggee.is_gone());
         let (is_new, first) = old.as_ref().map_or((is_new, before), |old| (is_new || old.is_new, old.before));
-        let taken = adopted.all.push(Adoptee { debuggee, is_new, before: first }, GFP_KERNEL).is_ok();
+        let taken = adopted.all.push(Adoptee { debuggee, is_new, before: first }, GFP_KERNEL_ACCOUNT).is_ok();
         let _old = old.map(|old| {
             let debuggee = old.debuggee.renamed(before)?;
-            let _ = adopted.all.push(Adoptee { debuggee, is_new: true, before: 0 }, GFP_KERNEL);
+            let _ = adopted.all.push(Adoptee { debuggee, is_new: true, before: 0 }, GFP_KERNEL_ACCOUNT);
             Ok::<(), Debuggee>(())
         });
         drop(adopted);
@@ -241,7 +265,7 @@ impl Channel {
     /// Notes that a thread is held. Says whether it is to be: not where the session ends.
     pub(crate) fn hold(&self, held: &Arc<Held>) -> bool {
         let mut all = self.held.lock();
-        !all.closed && all.threads.push(held.clone(), GFP_KERNEL).is_ok()
+        !all.closed && all.threads.push(held.clone(), GFP_KERNEL_ACCOUNT).is_ok()
     }
 
     /// Forgets a thread that is not held any more.
@@ -270,25 +294,34 @@ impl Messages {
         self.events += 1;
         let is_held = matches!(event, Event::Held { .. });
         let is_due = is_held || matches!(event, Event::Ended { .. });
-        let is_room = is_due || self.queue.rest().len() < MOST_EVENTS;
-        let told = if is_room { self.write(event, self.events) } else { Err(ENOSPC) };
+        let is_room = is_due || self.ring.is_some() || self.queue.rest().len() < MOST_EVENTS;
+        let told = if is_room { self.write(event, self.events, is_due) } else { Err(ENOSPC) };
         if told.is_err() && !is_held {
             self.lost += 1;
         }
         told
     }
 
-    fn write(&mut self, event: &Event<'_>, number: u64) -> Result {
+    fn write(&mut self, event: &Event<'_>, number: u64, is_due: bool) -> Result {
         let end = self.queue.end();
         let lost = self.lost;
         let told = if lost == 0 { Ok(()) } else { Event::Lost { count: lost }.encode(&mut self.queue, number - 1) };
         let told = told.and_then(|()| event.encode(&mut self.queue, number));
-        if let Err(error) = told {
+        let mut told = told.map_err(|error| error.unwrap_or(EINVAL));
+        if let (Ok(()), Some(ring)) = (told, &mut self.ring) {
+            told = ring.put(self.queue.behind(end));
+            if told.is_ok() {
+                self.queue.cut(end);
+            } else if is_due {
+                told = Ok(());
+            }
+        }
+        if told.is_ok() {
+            self.lost = 0;
+        } else {
             // Half a message would make all behind it unreadable.
             self.queue.cut(end);
-            return Err(error.unwrap_or(EINVAL));
         }
-        self.lost = 0;
-        Ok(())
+        told
     }
 }

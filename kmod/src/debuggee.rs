@@ -170,7 +170,7 @@ impl Debuggee {
         if thread == 0 {
             self.threads(namespace, &mut threads)?;
         } else {
-            threads.push(thread, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+            threads.push(thread, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
         let mut found = false;
         for number in &threads {
@@ -192,7 +192,7 @@ impl Debuggee {
     fn threads(&self, namespace: *mut Namespace, numbers: &mut KVVec<u64>) -> Result<(), Failure> {
         let mut most = 16;
         loop {
-            numbers.reserve(most, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+            numbers.reserve(most, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
             let room = numbers.spare_capacity_mut().as_mut_ptr();
             // SAFETY: there is room for so many.
             let count = unsafe { c::ntrace_threads_list(self.mm(), namespace, room.cast(), most as _) } as usize;
@@ -235,7 +235,7 @@ impl Debuggee {
         loop {
             // SAFETY: fewer than there were.
             unsafe { words.set_len(0) };
-            words.reserve(most * 4, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+            words.reserve(most * 4, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
             let room = words.spare_capacity_mut().as_mut_ptr();
             // SAFETY: there is room for so many.
             let count = unsafe { c::ntrace_memory_mappings(self.mm(), room.cast(), most as _) };

@@ -9,7 +9,7 @@ use kernel::prelude::*;
 use kernel::types::ForeignOwnable;
 use kernel::uaccess::UserSlice;
 
-use crate::c::{self, File, Inode, PollTable, SeqFile};
+use crate::c::{self, File, Inode, Mapping, PollTable, SeqFile};
 use crate::debuggee::Opener;
 use crate::session::Session;
 
@@ -71,9 +71,20 @@ unsafe extern "C" fn ntrace_poll(file: *mut File, table: *mut PollTable) -> u32 
     // SAFETY: the file is open.
     let session = unsafe { session(file) };
     session.unread().poll(file, table);
-    let readable = if session.unread().get() > 0 { c::poll::READABLE } else { 0 };
+    let readable = if session.is_readable() { c::poll::READABLE } else { 0 };
     let writable = if session.is_writable() { c::poll::WRITABLE } else { 0 };
     readable | writable
+}
+
+/// # Safety
+/// The kernel calls it with an open file and a mapping that nobody uses yet.
+#[no_mangle]
+unsafe extern "C" fn ntrace_mmap(file: *mut File, vma: *mut Mapping) -> c_int {
+    // SAFETY: the file is open, the mapping nobody's.
+    match unsafe { session(file).map(vma) } {
+        Ok(()) => 0,
+        Err(error) => error.to_errno(),
+    }
 }
 
 /// # Safety

@@ -72,7 +72,7 @@ impl Held {
                 go <- Waiters::new(),
                 registers <- new_mutex!(shown, "ntrace registers"),
             }),
-            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT,
         );
         let Ok(held) = held else { return false };
         let event = Event::Held { time: time(), debuggee, thread: held.thread, reason: reason as u64, address: pc };
@@ -116,7 +116,7 @@ impl Held {
     pub(crate) fn registers(&self, to: &mut KVVec<u8>) -> Result<(), Failure> {
         let shown = self.registers.lock();
         let bytes = shown.bytes.get(..shown.length).unwrap_or_default();
-        to.extend_from_slice(bytes, GFP_KERNEL).map_err(|_| Status::NoMemory.into())
+        to.extend_from_slice(bytes, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory.into())
     }
 
     /// Gives it other registers.

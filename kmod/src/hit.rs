@@ -3,14 +3,14 @@
 //! A thread at a breakpoint.
 
 use kernel::ffi::{c_int, c_void};
-use passage::{find, gone, mark, Hit, Modes, Part, Registers, Storage, ALL};
+use passage::{find, gone, mark, Hit, Modes, Registers, Storage, ALL};
 use ubp::arch::BEHIND;
 use ubp::core::Error as TableError;
 
 use crate::act;
 use crate::c;
 use crate::held::{Held, Reason};
-use crate::leave::{is_step, leave, original};
+use crate::leave::{here, is_step, leave, original};
 use crate::lives;
 use crate::space::Space;
 use crate::spaces::{self, User};
@@ -41,7 +41,7 @@ fn hit(space: &Space, registers: &mut Registers, counted: usize, may_wait: bool)
 #[inline(never)]
 fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, may_wait: bool) -> Hit {
     let pc = registers.pc().wrapping_sub(BEHIND);
-    let arena = storage.arena(Part(storage.base));
+    let arena = here(storage);
     let Some((number, _)) = arena.slot_at(pc) else { return Hit::Foreign };
     let is_step = match arena.entry(number) {
         Err(TableError::Inaccessible(at)) => {
@@ -156,7 +156,7 @@ fn raise(space: &Space, registers: &mut Registers) -> bool {
     let near = space.storages.iter().filter(|storage| storage.reaches(site));
     let found = near.filter_map(|storage| Some((storage, find(&storage, site, 0).ok()??.0))).next();
     let Some((storage, number)) = found else { return false };
-    registers.set_pc(storage.arena(Part(storage.base)).slot(number));
+    registers.set_pc(here(&storage).slot(number));
     true
 }
 
@@ -174,7 +174,7 @@ unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, a
     let modes = Modes::of_this_machine();
     let mut shown = address;
     for storage in space.storages.iter() {
-        let arena = storage.arena(Part(storage.base));
+        let arena = here(&storage);
         if let Some(place) = original(address, registers, &arena, modes) {
             shown = place.pc;
         }
@@ -234,7 +234,7 @@ pub(crate) fn leave_slots(space: &Space, registers: &mut Registers) {
     // SAFETY: nothing sleeps until it ends.
     let read = unsafe { Read::new() };
     for storage in space.storages.iter() {
-        let arena = storage.arena(Part(storage.base));
+        let arena = here(&storage);
         leave(registers, &arena, Modes::of_this_machine(), Some(&space.again));
     }
     drop(read);

@@ -4,7 +4,7 @@
 
 use kernel::ffi::c_void;
 use kernel::prelude::*;
-use passage::{mark, Modes, Registers, Storage};
+use passage::{mark, Modes, Part, Registers, Storage};
 use stepping::Progress;
 use ubp::arch::BREAKPOINT;
 use ubp::core::{passing_near, Arena, Entry, Inaccessible, Layout, Memory, Number, State};
@@ -13,22 +13,33 @@ use wire::{Failure, Status};
 use crate::again::Again;
 use crate::arch::PAGE;
 use crate::c;
-use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::patch::Patches;
-use crate::remote::Remote;
 use crate::space::wait_for_hits;
 
 /// The entries of an arena as they were at some moment: they can be read where no page may be waited for.
-struct Entries {
+pub(crate) struct Entries {
     bytes: KVVec<u8>,
     layout: Layout,
 }
 
-impl Memory for Entries {
+/// Where entries are read without waiting for a page.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// In the memory of the process that runs here, at this address.
+    Here(u64),
+    Copy(&'a Entries),
+}
+
+impl Memory for Source<'_> {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible> {
-        let offset = offset.checked_sub(self.layout.entries()).ok_or(Inaccessible { offset })?;
-        self.bytes.as_slice().read(offset, buffer)
+        match self {
+            Source::Here(base) => Part(*base).read(offset, buffer),
+            Source::Copy(entries) => {
+                let offset = offset.checked_sub(entries.layout.entries()).ok_or(Inaccessible { offset })?;
+                entries.bytes.as_slice().read(offset, buffer)
+            }
+        }
     }
 
     fn write(&mut self, offset: u64, _: &[u8]) -> Result<(), Inaccessible> {
@@ -36,20 +47,15 @@ impl Memory for Entries {
     }
 }
 
-impl Memory for &Entries {
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible> {
-        Entries::read(self, offset, buffer)
-    }
-
-    fn write(&mut self, offset: u64, _: &[u8]) -> Result<(), Inaccessible> {
-        Err(Inaccessible { offset })
-    }
+/// The arena of a storage of the process that runs here.
+pub(crate) fn here(storage: &Storage) -> Arena<Source<'static>> {
+    storage.arena(Source::Here(storage.base))
 }
 
 impl Entries {
     /// Those of an arena, as far as they can be read.
     fn of(debuggee: &Debuggee, storage: &Storage) -> Result<Entries, Failure> {
-        let count = storage.arena(Remote::of(debuggee, storage)).high_water().unwrap_or(0);
+        let count = debuggee.high_water(storage).unwrap_or(0);
         let layout = storage.layout;
         let length = Entry::SIZE * u64::from(count);
         let mut bytes = KVVec::new();
@@ -58,6 +64,11 @@ impl Entries {
         // SAFETY: fewer than there were.
         unsafe { bytes.set_len(there) };
         Ok(Entries { bytes, layout })
+    }
+
+    /// Their arena.
+    fn arena<'a>(&'a self, storage: &Storage) -> Arena<Source<'a>> {
+        storage.arena(Source::Copy(self))
     }
 
     /// The number of each that there is.
@@ -83,21 +94,16 @@ unsafe extern "C" fn look(registers: *mut Registers, data: *mut c_void) {
     // SAFETY: the caller's promise.
     let (sweep, registers) = unsafe { (&*data.cast::<Sweep<'_>>(), &mut *registers) };
     for (storage, entries) in sweep.storages {
-        if sweep.only_retired && !is_retired(registers.pc(), &storage.arena(entries)) {
+        if sweep.only_retired && !is_retired(registers.pc(), &entries.arena(storage)) {
             continue;
         }
-        leave(registers, &storage.arena(entries), sweep.mode, Some(sweep.again));
+        leave(registers, &entries.arena(storage), sweep.mode, Some(sweep.again));
     }
 }
 
 /// Puts a thread that stands in a slot of an arena where it would be without. Says whether it stood in one. Who has not carried the
 /// instruction out is noted in `again`; without that the breakpoint counts it a second time.
-pub(crate) fn leave<M: Memory>(
-    registers: &mut Registers,
-    arena: &Arena<M>,
-    modes: Modes,
-    again: Option<&Again>,
-) -> bool {
+pub(crate) fn leave(registers: &mut Registers, arena: &Arena<Source<'_>>, modes: Modes, again: Option<&Again>) -> bool {
     let Some(place) = original(registers.pc(), registers, arena, modes) else { return false };
     registers.set_pc(place.pc);
     if let Some((register, value)) = place.register {
@@ -110,16 +116,16 @@ pub(crate) fn leave<M: Memory>(
 }
 
 /// Whether an address lies in the slot of a step.
-pub(crate) fn is_step<M: Memory>(pc: u64, arena: &Arena<M>) -> bool {
+pub(crate) fn is_step(pc: u64, arena: &Arena<Source<'_>>) -> bool {
     let entry = arena.slot_at(pc).and_then(|(number, _)| arena.entry(number).ok());
     entry.is_some_and(|entry| entry.mark & mark::STEP != 0)
 }
 
 /// What an address in a slot of an arena means.
-pub(crate) fn original<M: Memory>(
+pub(crate) fn original(
     pc: u64,
     registers: &Registers,
-    arena: &Arena<M>,
+    arena: &Arena<Source<'_>>,
     modes: Modes,
 ) -> Option<ubp::arch::Place> {
     let (number, offset) = arena.slot_at(pc)?;
@@ -128,7 +134,7 @@ pub(crate) fn original<M: Memory>(
 }
 
 /// Whether an address lies in a slot that nothing leads into any more, and that is not of a step.
-fn is_retired<M: Memory>(pc: u64, arena: &Arena<M>) -> bool {
+fn is_retired(pc: u64, arena: &Arena<Source<'_>>) -> bool {
     let entry = arena.slot_at(pc).and_then(|(number, _)| arena.entry(number).ok());
     entry.is_some_and(|entry| entry.state == State::Retired && entry.mark & mark::STEP == 0)
 }
@@ -145,10 +151,10 @@ pub(crate) fn reclaim(debuggee: &Debuggee, storage: &Storage) -> Result<(), Fail
     let all = [(*storage, Entries::of(debuggee, storage)?)];
     wait_for_hits();
     sweep(debuggee, &all, true);
-    let mut arena = storage.arena(Cache::new(debuggee, storage));
+    let mut arena = debuggee.arena(storage);
     for (_, entries) in &all {
         for number in entries.numbers() {
-            if storage.arena(entries).entry(number).is_ok_and(|entry| entry.state == State::Retired) {
+            if entries.arena(storage).entry(number).is_ok_and(|entry| entry.state == State::Retired) {
                 arena.release(number).map_err(|_| Failure::new(Status::Memory, storage.base))?;
             }
         }
@@ -176,8 +182,8 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
     let changes = space.changes.lock();
     let copies = copies(debuggee, owned());
     match &copies {
-        Ok(all) => all.iter().for_each(|(storage, entries)| restore(debuggee, &storage.arena(entries))),
-        Err(_) => owned().for_each(|storage| restore(debuggee, &storage.arena(Remote::of(debuggee, &storage)))),
+        Ok(all) => all.iter().for_each(|(storage, entries)| restore(debuggee, &entries.arena(storage))),
+        Err(_) => owned().for_each(|storage| restore(debuggee, &debuggee.arena(&storage))),
     }
     // Who came to a breakpoint before passes it yet.
     wait_for_hits();
@@ -189,7 +195,7 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
             Threads::This(registers) => {
                 let modes = Modes::of_this_machine();
                 for (storage, entries) in &all {
-                    leave(registers, &storage.arena(entries), modes, Some(&space.again));
+                    leave(registers, &entries.arena(storage), modes, Some(&space.again));
                 }
             }
         }
@@ -227,13 +233,13 @@ pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
     let space = debuggee.space();
     let changes = space.changes.lock();
     for storage in space.storages.iter().filter(|storage| storage.owner == from) {
-        if storage.arena(Remote::of(debuggee, &storage)).high_water().is_err() {
+        if debuggee.high_water(&storage).is_err() {
             // It was mapped after the copy was made, and is nobody's here.
             space.storages.give(&storage, 0);
             continue;
         }
         let entries = Entries::of(debuggee, &storage)?;
-        let arena = storage.arena(&entries);
+        let arena = entries.arena(&storage);
         let mut patches = Patches::new(debuggee);
         let mut page = KVVec::new();
         let mut at = u64::MAX;
@@ -262,7 +268,7 @@ fn copies(debuggee: &Debuggee, storages: impl Iterator<Item = Storage>) -> Resul
     let mut all = KVec::new();
     for storage in storages {
         let entries = Entries::of(debuggee, &storage)?;
-        all.push((storage, entries), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        all.push((storage, entries), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
     }
     Ok(all)
 }

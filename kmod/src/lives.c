@@ -32,7 +32,7 @@ static DEFINE_SPINLOCK(lock);
 
 static struct ntrace_life *make(struct pid *process, struct mm_struct *mm, void *watch)
 {
-	struct ntrace_life *life = kzalloc(sizeof(*life), GFP_KERNEL);
+	struct ntrace_life *life = kzalloc(sizeof(*life), GFP_KERNEL_ACCOUNT);
 
 	if (life) {
 		INIT_LIST_HEAD(&life->guests);

@@ -114,10 +114,10 @@ fn forked(user: User, registers: &mut Registers) {
     let heirs = user.space().take_heirs();
     let mut children = KVec::new();
     // Without memory for it none is traced.
-    let is_room = children.reserve(heirs.len(), GFP_KERNEL).is_ok();
+    let is_room = children.reserve(heirs.len(), GFP_KERNEL_ACCOUNT).is_ok();
     for heir in heirs.iter().filter(|heir| is_room && heir.options & option::CHILDREN != 0) {
         let child = adopt(heir, true);
-        let _ = child.map(|(child, _)| children.push((heir.owner, child), GFP_KERNEL));
+        let _ = child.map(|(child, _)| children.push((heir.owner, child), GFP_KERNEL_ACCOUNT));
     }
     user.space().disown();
     leave::end(&Debuggee::forked(user), Threads::This(registers));

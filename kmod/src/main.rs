@@ -21,7 +21,7 @@ mod lives;
 mod patch;
 mod place;
 mod queue;
-mod remote;
+mod ring;
 mod server;
 mod session;
 mod space;

@@ -118,7 +118,7 @@ long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, uns
 long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *bytes, unsigned long size)
 {
 	unsigned long most = DIV_ROUND_UP(offset_in_page(at) + size, PAGE_SIZE), got = 0, done = 0;
-	struct page **pages = kvmalloc_array(most, sizeof(*pages), GFP_KERNEL);
+	struct page **pages = kvmalloc_array(most, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	struct vm_area_struct *vma;
 
 	if (!pages)

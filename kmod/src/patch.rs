@@ -56,7 +56,7 @@ impl<'a> Patches<'a> {
         for (to, from) in patch.new.iter_mut().zip(new).take(BREAKPOINT.len()) {
             *to = *from;
         }
-        self.all.push(patch, GFP_KERNEL).map_err(|_| Status::NoMemory.into())
+        self.all.push(patch, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory.into())
     }
 
     /// Makes them, and tells of each, by its place and address, that could not be made.

@@ -36,7 +36,7 @@ impl Queue {
     /// Puts so many of a user's bytes.
     pub(crate) fn fill(&mut self, from: &mut UserSliceReader, size: usize) -> Result {
         self.compact();
-        self.bytes.reserve(size, GFP_KERNEL)?;
+        self.bytes.reserve(size, GFP_KERNEL_ACCOUNT)?;
         let room = self.bytes.spare_capacity_mut().get_mut(..size).ok_or(ENOMEM)?;
         from.read_raw(room)?;
         let length = self.bytes.len() + size;
@@ -48,6 +48,11 @@ impl Queue {
     /// Where the next byte will stand; see [`Queue::cut`].
     pub(crate) fn end(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// What stands behind `end`.
+    pub(crate) fn behind(&self, end: usize) -> &[u8] {
+        self.bytes.get(end..).unwrap_or_default()
     }
 
     /// Forgets what stands behind `end`.
@@ -77,6 +82,6 @@ impl Sink for Queue {
     type Error = Error;
 
     fn put(&mut self, bytes: &[u8]) -> Result {
-        Ok(self.bytes.extend_from_slice(bytes, GFP_KERNEL)?)
+        Ok(self.bytes.extend_from_slice(bytes, GFP_KERNEL_ACCOUNT)?)
     }
 }

@@ -47,10 +47,10 @@ impl Server {
             let old = list::take(&mut self.debuggees, |other| other.number == debuggee.number);
             // One that executed another program may have been detached meanwhile.
             if is_new || old.is_some() {
-                let _ = self.debuggees.push(debuggee, GFP_KERNEL);
+                let _ = self.debuggees.push(debuggee, GFP_KERNEL_ACCOUNT);
             }
             if let Some(Ok(old)) = old.map(|old| old.renamed(before)) {
-                let _ = self.debuggees.push(old, GFP_KERNEL);
+                let _ = self.debuggees.push(old, GFP_KERNEL_ACCOUNT);
             }
         }
     }
@@ -77,7 +77,7 @@ fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
 pub(crate) fn zeroes(blob: &mut KVVec<u8>, length: usize) -> Result<(), Failure> {
     // SAFETY: fewer than there were.
     unsafe { blob.set_len(0) };
-    blob.reserve(length, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+    blob.reserve(length, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
     let room = blob.spare_capacity_mut().get_mut(..length).ok_or(Status::NoMemory)?;
     room.iter_mut().for_each(|byte| {
         byte.write(0);
@@ -99,7 +99,7 @@ struct Text<'a>(&'a mut KVVec<u8>);
 
 impl Write for Text<'_> {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        self.0.extend_from_slice(text.as_bytes(), GFP_KERNEL).map_err(|_| core::fmt::Error)
+        self.0.extend_from_slice(text.as_bytes(), GFP_KERNEL_ACCOUNT).map_err(|_| core::fmt::Error)
     }
 }
 
@@ -121,7 +121,7 @@ impl Serve for Server {
         }
         let debuggee = Debuggee::new(None, &self.channel, process, options)?;
         let number = debuggee.number;
-        self.debuggees.push(debuggee, GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        self.debuggees.push(debuggee, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         Ok((number,))
     }
 

@@ -11,7 +11,7 @@ use kernel::uaccess::{UserSliceReader, UserSliceWriter};
 use wire::commands::Sequence;
 use wire::{Field, Header, Split, Status};
 
-use crate::c;
+use crate::c::{self, Mapping};
 use crate::channel::Channel;
 use crate::debuggee::Opener;
 use crate::queue::Queue;
@@ -59,13 +59,27 @@ impl Session {
                 channel,
                 piece <- new_mutex!(KVVec::new(), "ntrace reader"),
             }),
-            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT,
         )
     }
 
     /// Bytes that a reader finds, and who is told when there are some.
     pub(crate) fn unread(&self) -> &Waiters {
         self.channel.unread()
+    }
+
+    /// Whether a reader finds something, in the ring or not.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.channel.is_readable()
+    }
+
+    /// Shows the ring of events in a mapping.
+    ///
+    /// # Safety
+    /// The mapping is one that nobody uses yet.
+    pub(crate) unsafe fn map(&self, vma: *mut Mapping) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe { self.channel.map(vma) }
     }
 
     /// Whether commands are carried out without waiting for a reader.

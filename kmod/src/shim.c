@@ -2,9 +2,11 @@
 /* What only C can say: initialisers that name fields, and macros. Each function says which. */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
+#include <linux/vmalloc.h>
 #include <linux/wait.h>
 
 #include "shim.h"
@@ -16,6 +18,7 @@ static const struct file_operations ntrace_operations = {
 	.read = ntrace_read,
 	.write = ntrace_write,
 	.poll = ntrace_poll,
+	.mmap = ntrace_mmap,
 	.show_fdinfo = ntrace_show_fdinfo,
 };
 
@@ -77,4 +80,36 @@ bool ntrace_killed(void)
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least)
 {
 	wait_event_state(*queue, READ_ONCE(*count) >= least, (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
+}
+
+/* Fields of struct vm_area_struct: 0 where it is no mapping of a ring. */
+unsigned long ntrace_ring_size(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_SHARED && !vma->vm_pgoff ? vma->vm_end - vma->vm_start : 0;
+}
+
+/* Inline: alloc_page. vmalloc_user does not account for its pages. */
+void *ntrace_ring_make(unsigned long size)
+{
+	unsigned long count = size >> PAGE_SHIFT, made = 0;
+	struct page **pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	void *ring = NULL;
+
+	while (pages && made < count && (pages[made] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO)))
+		made++;
+	if (made == count)
+		ring = vmap(pages, count, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
+	if (!ring) {
+		while (made)
+			__free_page(pages[--made]);
+		kvfree(pages);
+	}
+	return ring;
+}
+
+/* Inline: vm_flags_set. A child must not keep the session open, and has no mapping. */
+int ntrace_ring_map(struct vm_area_struct *vma, void *ring)
+{
+	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND);
+	return remap_vmalloc_range(vma, ring, 0);
 }

@@ -26,6 +26,7 @@ int ntrace_release(struct inode *inode, struct file *file);
 ssize_t ntrace_read(struct file *file, char __user *to, size_t size, loff_t *at);
 ssize_t ntrace_write(struct file *file, const char __user *from, size_t size, loff_t *at);
 __poll_t ntrace_poll(struct file *file, struct poll_table_struct *table);
+int ntrace_mmap(struct file *file, struct vm_area_struct *vma);
 void ntrace_show_fdinfo(struct seq_file *out, struct file *file);
 
 /* In shim.c. */
@@ -39,6 +40,9 @@ void ntrace_wait_init(struct wait_queue_head *queue);
 int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsigned long least, unsigned long most);
 bool ntrace_killed(void);
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least);
+unsigned long ntrace_ring_size(const struct vm_area_struct *vma);
+void *ntrace_ring_make(unsigned long size);
+int ntrace_ring_map(struct vm_area_struct *vma, void *ring);
 
 int ntrace_memory_begin(void);
 void ntrace_memory_end(void);

@@ -74,7 +74,7 @@ unsafe impl Send for User {}
 impl User {
     /// A use of the space of `mm`, to which the caller has a reference.
     pub(crate) fn of(mm: *mut c_void) -> Result<User> {
-        let new = Space::new(mm, false, GFP_KERNEL)?;
+        let new = Space::new(mm, false, GFP_KERNEL_ACCOUNT)?;
         let locked = Locked::new();
         // SAFETY: with the lock held no space is freed.
         let found = match unsafe { find(mm) } {

@@ -12,10 +12,11 @@ use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::hit;
+use crate::leave::here;
 use crate::list;
 use crate::space::{mark, Storage};
 use crate::watch::Watch;
-use passage::{run, Hit, Modes, Part, Registers};
+use passage::{run, Hit, Modes, Registers};
 
 /// How a held thread carries out the instruction at which it stands.
 #[derive(Clone, Copy)]
@@ -33,7 +34,7 @@ pub(crate) fn unfindable(number: Number) -> u64 {
 impl Step {
     /// Does it with the thread that runs here. Says whether it is done; else it is when the thread comes to the end of the slot.
     pub(crate) fn begin(&self, watch: &Watch, registers: &mut Registers) -> bool {
-        let slot = self.storage.arena(Part(self.storage.base)).slot(self.number);
+        let slot = here(&self.storage).slot(self.number);
         let is_emulated = self.entry.mark & mark::SLOT == 0;
         // In a slot it is the signal that finds out.
         // SAFETY: it looks at the current thread.
@@ -79,7 +80,7 @@ impl Debuggee {
         let step = batch.step(address)?;
         batch.finish()?;
         drop(changes);
-        steps.push((thread, step), GFP_KERNEL).map_err(|_| Status::NoMemory)?;
+        steps.push((thread, step), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         Ok(step)
     }
 }

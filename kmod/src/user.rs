@@ -9,7 +9,7 @@ use crate::c;
 /// Copies up to `most` bytes from `address` on, up to the first that cannot be read; pages are waited for.
 pub(crate) fn copy(address: u64, most: usize, to: &mut KVVec<u8>) -> Result {
     if most > 0 {
-        to.reserve(most, GFP_KERNEL)?;
+        to.reserve(most, GFP_KERNEL_ACCOUNT)?;
         // SAFETY: there is room for so many bytes; the address is the user's, which the callee looks after.
         let left = unsafe { c::ntrace_user_copy(to.as_mut_ptr().cast(), address as _, most as _) };
         // SAFETY: as many were written.

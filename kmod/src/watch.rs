@@ -62,7 +62,7 @@ impl Watch {
                 over: AtomicBool::new(false),
                 calls <- new_spinlock!(KVec::new(), "ntrace calls"),
             }),
-            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT,
         )
     }
 

@@ -11,6 +11,7 @@ mod memory;
 pub mod oracle;
 pub mod programs;
 mod random;
+pub mod ring;
 #[cfg(target_arch = "x86_64")]
 pub mod selftests;
 #[cfg(target_arch = "x86_64")]

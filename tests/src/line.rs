@@ -1,6 +1,7 @@
 //! A channel on which events come, too.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{Read, Write};
 
 use wire::commands::{Command, Reply};
@@ -28,6 +29,11 @@ impl Line {
     /// One that is open.
     pub fn of(file: impl Into<Channel>) -> Line {
         Line { file: file.into(), kept: Vec::new(), told: VecDeque::new() }
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
     }
 
     /// Attaches a process with bits of `option`; gives the number by which commands name it.
@@ -92,7 +98,11 @@ impl Line {
     }
 }
 
-fn whole(bytes: &[u8]) -> Message<'_> {
+/// The one message that these bytes are.
+///
+/// # Panics
+/// Where they are something else.
+pub fn whole(bytes: &[u8]) -> Message<'_> {
     match split(bytes) {
         Ok(Split::Message(message, [])) => message,
         other => panic!("no message: {other:?}"),

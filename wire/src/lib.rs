@@ -22,6 +22,10 @@
 //! does not keep the next from being carried out, unless it says so: behind a command with the flag [`flag::THEN`] the next is
 //! carried out only where this one was done, and else answered [`Status::Skipped`], and so on to the first without that flag.
 //!
+//! # The ring
+//!
+//! Events may be had without a system call, too: see [`ring`].
+//!
 //! # The vocabulary
 //!
 //! [`commands`] and [`events`] declare it. A declaration is the only place that knows of a command's code, fields and meaning:
@@ -38,6 +42,7 @@ mod field;
 pub mod flag;
 pub mod manual;
 mod message;
+pub mod ring;
 pub mod site;
 mod status;
 

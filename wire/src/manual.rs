@@ -51,6 +51,29 @@ Each command is answered by a message of its code and tag, whose first two field
 The others are there only where the status is 0.
 Commands are carried out in order.
 The flag \fBthen\fR, 1, says that the next command is carried out only where this one was done.
+.SH THE RING
+The file may be mapped: shared, from offset 0 on, one page and a power of two of pages behind it, at most 16 MiB.
+Those pages are a ring into which events are put from then on, and not into the stream that is read.
+Each is a message as it would be read; one that reaches the ring's end goes on at its beginning.
+Words of the first page:
+.TP
+0
+Bytes of the ring.
+.TP
+1
+Bytes from the mapping's beginning to the ring's.
+.TP
+8
+The head: bytes that were ever put. The kernel stores it when they stand in the ring.
+.TP
+16
+The tail: bytes that were ever taken. The reader stores it when it has read them.
+.P
+An event for which there is no room is lost, and \fBlost\fR tells of it; \fBheld\fR and \fBended\fR are read then.
+\fBpoll\fR(2) tells of a ring that is not empty as of bytes that can be read.
+Ends of threads and processes are put by the next event, \fBpoll\fR or \fBread\fR.
+A mapping keeps the session open as a descriptor does; a forked process does not have it.
+A second mapping of the same length is another view of the same ring; one of another length fails with \fBEINVAL\fR.
 "#;
 
 /// A manual page on the channel, its commands, events and statuses, in the language of `man`.

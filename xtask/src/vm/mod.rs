@@ -27,7 +27,7 @@ use crate::{cross, run, setup};
 /// What is done with a virtual machine.
 #[derive(Subcommand)]
 pub(crate) enum Task {
-    /// Build the kernel and unpack the programs, both kept in the user's cache directory
+    /// Build the kernel and unpack the programs, both kept in the user's cache directory, and build the module
     Build(Machine),
     /// A prompt in the machine, with ntrace and the module loaded; `exit` stops it
     Shell(Machine),
@@ -113,6 +113,7 @@ fn build(machine: Machine) -> Result<()> {
     let kernel = Kernel::of(machine)?;
     kernel.build()?;
     eprintln!("vm: kernel {}", kernel.image().display());
+    eprintln!("vm: module {}", module::build(machine)?.display());
     eprintln!("vm: programs {}", root::folder(machine.arch)?.display());
     Ok(())
 }
