@@ -16,95 +16,71 @@ const PAGE: usize = 4096;
 pub(crate) struct Cache<'a> {
     debuggee: &'a Debuggee,
     pub(crate) storage: Storage,
-    /// For each page of the arena the number of its copy plus one, or 0.
-    numbers: KVVec<u32>,
-    copies: KVVec<u8>,
+    /// A copy of each page that was written; the others are empty, or are not there.
+    pages: KVVec<KVVec<u8>>,
 }
 
 impl<'a> Cache<'a> {
     /// One with no page.
     pub(crate) fn new(debuggee: &'a Debuggee, storage: &Storage) -> Cache<'a> {
-        Cache { debuggee, storage: *storage, numbers: KVVec::new(), copies: KVVec::new() }
-    }
-
-    fn copy_of(&self, page: usize) -> Option<usize> {
-        let number = *self.numbers.get(page)?;
-        Some((number.checked_sub(1)?) as usize * PAGE)
+        Cache { debuggee, storage: *storage, pages: KVVec::new() }
     }
 
     /// The copy of a page, which is made where there is none.
-    fn make(&mut self, page: usize) -> Result<usize> {
-        if let Some(copy) = self.copy_of(page) {
-            return Ok(copy);
+    fn make(&mut self, page: usize) -> Result<&mut [u8]> {
+        while self.pages.len() <= page {
+            self.pages.push(KVVec::new(), GFP_KERNEL_ACCOUNT)?;
         }
-        while self.numbers.len() <= page {
-            self.numbers.push(0, GFP_KERNEL_ACCOUNT)?;
+        let bytes = self.pages.get_mut(page).ok_or(EFAULT)?;
+        if bytes.is_empty() {
+            zeroes(bytes, PAGE).map_err(|_| ENOMEM)?;
+            let there = self.debuggee.read(self.storage.base + (page * PAGE) as u64, bytes);
+            if there.map_err(|_| EFAULT)? < PAGE {
+                // SAFETY: fewer than there were.
+                unsafe { bytes.set_len(0) };
+                return Err(EFAULT);
+            }
         }
-        let mut bytes = KVVec::new();
-        zeroes(&mut bytes, PAGE).map_err(|_| ENOMEM)?;
-        let there = self.debuggee.read(self.storage.base + (page * PAGE) as u64, &mut bytes).map_err(|_| EFAULT)?;
-        if there < PAGE {
-            return Err(EFAULT);
-        }
-        let copy = self.copies.len();
-        self.copies.extend_from_slice(&bytes, GFP_KERNEL_ACCOUNT)?;
-        if let Some(number) = self.numbers.get_mut(page) {
-            *number = (copy / PAGE + 1) as u32;
-        }
-        Ok(copy)
+        Ok(bytes)
     }
 
     /// Writes what was changed.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        for (page, number) in self.numbers.iter_mut().enumerate() {
-            let Some(copy) = core::mem::take(number).checked_sub(1) else { continue };
+        let pages = core::mem::replace(&mut self.pages, KVVec::new());
+        for (page, bytes) in pages.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
             let address = self.storage.base + (page * PAGE) as u64;
-            let bytes = self.copies.get(copy as usize * PAGE..).and_then(|bytes| bytes.get(..PAGE));
-            if self.debuggee.write(address, bytes.unwrap_or_default())? < PAGE {
+            if self.debuggee.write(address, bytes)? < PAGE {
                 return Err(Failure::new(Status::Memory, address));
             }
         }
-        // SAFETY: fewer than there were.
-        unsafe { self.copies.set_len(0) };
         Ok(())
     }
 }
 
-/// The parts of an access that lie in one page each: the page, where in it, and how many bytes before.
-fn parts(offset: u64, length: usize) -> impl Iterator<Item = (usize, usize, usize, usize)> {
-    let start = offset as usize;
-    let mut done = 0;
-    core::iter::from_fn(move || {
-        let at = start.wrapping_add(done);
-        let inside = at % PAGE;
-        let count = (PAGE - inside).min(length.wrapping_sub(done));
-        let part = (at / PAGE, inside, done, count);
-        done = done.wrapping_add(count);
-        (count > 0).then_some(part)
-    })
+/// The page of an access, and where in it that begins: what an arena holds is aligned to its size, and lies in one page.
+fn place(offset: u64, length: usize) -> Result<(usize, usize), Inaccessible> {
+    let inside = offset as usize % PAGE;
+    if inside + length > PAGE {
+        return Err(Inaccessible { offset });
+    }
+    Ok((offset as usize / PAGE, inside))
 }
 
 impl Memory for Cache<'_> {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible> {
-        for (page, inside, done, count) in parts(offset, buffer.len()) {
-            let part = buffer.get_mut(done..).and_then(|rest| rest.get_mut(..count)).ok_or(Inaccessible { offset })?;
-            match self.copy_of(page) {
-                Some(copy) => self.copies.as_slice().read((copy + inside) as u64, part)?,
-                None => match self.debuggee.read(self.storage.base.wrapping_add(offset + done as u64), part) {
-                    Ok(there) if there == count => {}
-                    _ => return Err(Inaccessible { offset }),
-                },
-            }
+        let (page, inside) = place(offset, buffer.len())?;
+        let wanted = buffer.len();
+        match self.pages.get(page) {
+            Some(bytes) if !bytes.is_empty() => bytes.as_slice().read(inside as u64, buffer),
+            _ => match self.debuggee.read(self.storage.base.wrapping_add(offset), buffer) {
+                Ok(there) if there == wanted => Ok(()),
+                _ => Err(Inaccessible { offset }),
+            },
         }
-        Ok(())
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Inaccessible> {
-        for (page, inside, done, count) in parts(offset, bytes.len()) {
-            let part = bytes.get(done..).and_then(|rest| rest.get(..count)).ok_or(Inaccessible { offset })?;
-            let copy = self.make(page).map_err(|_| Inaccessible { offset })?;
-            self.copies.as_mut_slice().write((copy + inside) as u64, part)?;
-        }
-        Ok(())
+        let (page, inside) = place(offset, bytes.len())?;
+        self.make(page).map_err(|_| Inaccessible { offset })?.write(inside as u64, bytes)
     }
 }
