@@ -1,4 +1,5 @@
-//! `cargo xtask vm cost`: what a hit costs, in instructions of the machine, by the module and by others.
+//! `cargo xtask vm cost`: what a hit costs, in instructions of the machine, by the module and by others, and how hits of two
+//! processors scale.
 
 use anyhow::{Result, bail};
 
@@ -15,13 +16,17 @@ pub(crate) fn run(machine: Machine) -> Result<()> {
     run::run(&mut cargo(machine.arch, &["build", "--release", "--package", "crossing", "--bin", PROGRAM])?)?;
     let program = target_folder(machine.arch).join("release").join(PROGRAM);
     let module = module::build(machine)?;
-    let mut job = Job::new(machine)?;
-    job.count_instructions();
-    let script = format!("{}\nstatus=$?\n", quote(&program));
-    let status = job.run(&format!("{}exit $status\n", loaded::around(machine, &module, &script)))?;
-    loaded::verdict(machine, job.folder())?;
-    if status != 0 {
-        bail!("{PROGRAM} failed: {status}");
+    for what in ["", "scaling"] {
+        let mut job = Job::new(machine)?;
+        if what.is_empty() {
+            job.count_instructions();
+        }
+        let script = format!("{} {what}\nstatus=$?\n", quote(&program));
+        let status = job.run(&format!("{}exit $status\n", loaded::around(machine, &module, &script)))?;
+        loaded::verdict(machine, job.folder())?;
+        if status != 0 {
+            bail!("{PROGRAM} {what} failed: {status}");
+        }
     }
     Ok(())
 }

@@ -1,0 +1,71 @@
+//! Instructions that a hit adds.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossing::victim::Victim;
+use ubp::{Address, Options, Pid, Session, Spec};
+
+use crate::code::LOOPS;
+use crate::{probed, uprobed};
+
+/// Hits of one measurement.
+const HITS: u64 = 2000;
+
+/// What each measurement adds to a hit, in nanoseconds.
+fn measure(work: fn(u64) -> u64, site: u64) -> [Option<f64>; 3] {
+    let mut victim = Victim::start(work);
+    let mut bare = || (victim.ask(HITS), victim.ask(HITS)).1;
+    let plain = bare();
+    let each = |time: u64| (time as f64 - plain as f64) / HITS as f64;
+
+    let file = probed(&victim, site);
+    let _ = victim.ask(HITS);
+    let module = each(victim.ask(HITS));
+    drop(file);
+
+    let uprobe = uprobed(&victim, site).map(|_event| {
+        let _ = victim.ask(HITS);
+        each(victim.ask(HITS))
+    });
+
+    let traced = traced(&mut victim, site);
+    [Some(module), uprobe, Some(each(traced))]
+}
+
+/// The time with a breakpoint by ptrace.
+fn traced(victim: &mut Victim, site: u64) -> u64 {
+    let pid = Pid(victim.id() as i32);
+    let mut session = Session::with_options(Options::default()).expect("a session");
+    session.attach(pid).expect("it may be traced");
+    let spec = Spec::count(Address(site));
+    for inserted in session.insert(pid, &[spec]).expect("it lives") {
+        inserted.expect("it can carry one");
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(|| {
+            let time = victim.ask(HITS);
+            done.store(true, Ordering::Release);
+            time
+        });
+        while !done.load(Ordering::Acquire) {
+            session.poll().expect("it lives");
+            std::thread::yield_now();
+        }
+        answer.join().expect("it answers")
+    })
+}
+
+/// Measures, and prints.
+pub(crate) fn table() {
+    println!("{:<24} {:>9} {:>9} {:>9} {:>10}", "a hit of", "module", "uprobe", "ptrace", "of uprobe");
+    for (name, work, site) in LOOPS {
+        let cost = measure(*work, site() as u64);
+        let cells = cost.map(|cost| cost.map_or("-".to_owned(), |cost| format!("{cost:.0}")));
+        let ratio = match cost {
+            [Some(module), Some(uprobe), _] => format!("{:.2}", module / uprobe),
+            _ => "-".to_owned(),
+        };
+        println!("{name:<24} {:>9} {:>9} {:>9} {ratio:>10}", cells[0], cells[1], cells[2]);
+    }
+}
