@@ -139,7 +139,7 @@ fn is_retired(pc: u64, arena: &Arena<Source<'_>>) -> bool {
     entry.is_some_and(|entry| entry.state == State::Retired && entry.mark & mark::STEP == 0)
 }
 
-/// Takes all threads out of the slots of these storages, which no hit leads into any more.
+/// Takes all threads out of the slots of these storages, which no hit leads into any more, those too that are being made.
 fn sweep(debuggee: &Debuggee, storages: &[(Storage, Entries)], only_retired: bool) {
     let mut sweep = Sweep { again: &debuggee.space().again, storages, mode: Modes::of_this_machine(), only_retired };
     // SAFETY: the callee calls `look` with this, for threads that do not run, and keeps nothing.
@@ -185,8 +185,11 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
         Ok(all) => all.iter().for_each(|(storage, entries)| restore(debuggee, &entries.arena(storage))),
         Err(_) => owned().for_each(|storage| restore(debuggee, &debuggee.arena(&storage))),
     }
-    // Who came to a breakpoint before passes it yet.
+    // Who came to a breakpoint before passes it yet; what was forked before finds what to take out.
     wait_for_hits();
+    if let Threads::All = threads {
+        sweep(debuggee, &[], false);
+    }
     space.forget(debuggee.owner);
     // Without memory the slots stay, from which every thread finds out.
     if let Ok(all) = copies {

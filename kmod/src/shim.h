@@ -125,6 +125,7 @@ void ntrace_called(struct pt_regs *registers, struct mm_struct *mm);
 int ntrace_trap_begin(void);
 void ntrace_trap_end(void);
 /* What a trap left for the thread's way to user mode: nothing, or the answer of ntrace_hit. It lies in the frame of the trap. */
+bool ntrace_trap_clones(const struct pt_regs *registers);
 int ntrace_trap_left(const struct pt_regs *registers);
 void ntrace_trap_leave(struct pt_regs *registers, int left);
 

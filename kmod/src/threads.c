@@ -14,28 +14,47 @@ struct visit {
 	struct mm_struct *mm;
 	void (*look)(struct pt_regs *registers, void *data);
 	void *data;
+	bool clones;
 };
+
+/* Whether a thread may be making another that nobody sees yet. Who waits for a vfork's end, is stopped or is held has made it. */
+static bool clones(const struct task_struct *thread)
+{
+	return ntrace_trap_clones(task_pt_regs(thread)) &&
+	       !(READ_ONCE(thread->__state) & (TASK_FREEZABLE | __TASK_STOPPED | __TASK_TRACED));
+}
 
 static int visit(void *data)
 {
 	struct visit *visit = data;
 	struct task_struct *process, *thread;
 
-	for_each_process_thread(process, thread)
-		if (thread->mm == visit->mm && !(thread->flags & (PF_KTHREAD | PF_USER_WORKER)))
-			visit->look(task_pt_regs(thread), visit->data);
+	visit->clones = false;
+	for_each_process_thread(process, thread) {
+		if (thread->mm != visit->mm || (thread->flags & (PF_KTHREAD | PF_USER_WORKER)))
+			continue;
+		visit->look(task_pt_regs(thread), visit->data);
+		visit->clones |= clones(thread);
+	}
 	return 0;
 }
 
+/* So long a thread is waited for that makes another: no more than memory that cannot be had keeps it. */
+enum { PATIENCE = 10 * HZ };
+
 /*
  * Looks at the user registers of every thread that has this memory, while all processors are stopped: where a thread goes on in
- * user mode stands there and nowhere else then, and can be changed.
+ * user mode stands there and nowhere else then, and can be changed. Does so again until all threads and processes that were being made from
+ * them are there.
  */
 void ntrace_threads_visit(struct mm_struct *mm, void (*look)(struct pt_regs *registers, void *data), void *data)
 {
 	struct visit all = { .mm = mm, .look = look, .data = data };
+	unsigned long until = jiffies + PATIENCE;
 
-	stop_machine(visit, &all, NULL);
+	do
+		stop_machine(visit, &all, NULL);
+	while (all.clones && time_before(jiffies, until) && !schedule_timeout_uninterruptible(1));
 }
 
 /* Of the thread that runs here where none is named. */

@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include <asm/debug-monitors.h>
 #include <asm/esr.h>
+#include <asm/unistd.h>
 
 #include "../../shim.h"
 
@@ -29,6 +30,11 @@ void ntrace_trap_leave(struct pt_regs *registers, int left)
 {
 	if (registers->syscallno < 0)
 		registers->syscallno = MARK - left;
+}
+
+bool ntrace_trap_clones(const struct pt_regs *registers)
+{
+	return registers->syscallno == __NR_clone || registers->syscallno == __NR_clone3;
 }
 
 /* Nothing stands there any more: whoever ran into it runs it again, be it ours still. */

@@ -9,6 +9,7 @@
 #include <asm/msr.h>
 #include <asm/pgtable.h>
 #include <asm/processor.h>
+#include <asm/unistd.h>
 
 #include "../../shim.h"
 
@@ -27,6 +28,29 @@ void ntrace_trap_leave(struct pt_regs *registers, int left)
 {
 	if ((long)registers->orig_ax < 0)
 		registers->orig_ax = MARK - left;
+}
+
+bool ntrace_trap_clones(const struct pt_regs *registers)
+{
+	if (user_64bit_mode((struct pt_regs *)registers))
+		switch (registers->orig_ax) {
+		case __NR_fork:
+		case __NR_vfork:
+		case __NR_clone:
+		case __NR_clone3:
+			return true;
+		default:
+			return false;
+		}
+	switch (registers->orig_ax) {
+	case __NR_ia32_fork:
+	case __NR_ia32_vfork:
+	case __NR_ia32_clone:
+	case __NR_ia32_clone3:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static int first(struct notifier_block *self, unsigned long event, void *data)
