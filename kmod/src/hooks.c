@@ -41,14 +41,20 @@ void ntrace_read_unlock(void)
 	rcu_read_unlock();
 }
 
-static void trace_trap(struct pt_regs *registers)
+/* As force_sig_fault does, which is not exported: who blocks or ignores the signal dies of it. */
+void ntrace_raise(const struct pt_regs *registers, int code)
 {
 	struct kernel_siginfo info;
+	sigset_t trap;
 
+	siginitset(&trap, sigmask(SIGTRAP));
+	if (sigismember(&current->blocked, SIGTRAP) || current->sighand->action[SIGTRAP - 1].sa.sa_handler == SIG_IGN)
+		kernel_sigaction(SIGTRAP, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &trap, NULL);
 	clear_siginfo(&info);
 	info.si_signo = SIGTRAP;
-	info.si_code = TRAP_TRACE;
-	info.si_addr = (void __user *)instruction_pointer(registers);
+	info.si_code = code;
+	info.si_addr = (void __user *)instruction_pointer((struct pt_regs *)registers);
 	send_sig_info(SIGTRAP, &info, current);
 }
 
@@ -76,7 +82,7 @@ static void way_to_user(struct pt_regs *registers)
 			force_sig(SIGTRAP);
 	}
 	if (left == NTRACE_SINGLE_STEP)
-		trace_trap(registers);
+		ntrace_raise(registers, TRAP_TRACE);
 	ntrace_called(registers, current->mm);
 	module_put(THIS_MODULE);
 }

@@ -130,6 +130,7 @@ int ntrace_trap_left(const struct pt_regs *registers);
 void ntrace_trap_leave(struct pt_regs *registers, int left);
 
 /* In hooks.c. Has uprobes look at a trap; not where the process has none. */
+void ntrace_raise(const struct pt_regs *registers, int code);
 bool ntrace_hand_over(struct pt_regs *registers);
 
 /* In trap.c of x86. */

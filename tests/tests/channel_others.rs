@@ -94,7 +94,44 @@ impl Drop for Gdb {
     }
 }
 
+/// Runs into the module's breakpoint instruction where no breakpoint is, with `SIGTRAP` blocked where the number is 1, ignored where it
+/// is 2.
+fn breaks(number: u64) -> u64 {
+    // SAFETY: all that is pointed to is there, and what the instruction does is the kernel's to say.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGTRAP);
+        if number == 1 {
+            libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        }
+        if number == 2 {
+            libc::signal(libc::SIGTRAP, libc::SIG_IGN);
+        }
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!("int3");
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!("brk #0x7562");
+    }
+    number
+}
+
 crossing::channel_tests! {
+    a_breakpoint_instruction_of_the_programs_own_ends_it_though_it_blocks_or_ignores_the_signal {
+        for traced in [false, true] {
+            for number in [0, 1, 2] {
+                let mut victim = Victim::start(breaks);
+                let mut file = open();
+                if traced {
+                    let debuggee = attach(&mut file, victim.id()).unwrap();
+                    insert(&mut file, debuggee, &[leaf as *const () as u64]).unwrap();
+                }
+                victim.order(number);
+                assert_eq!(victim.end(), libc::SIGTRAP, "{number}, traced: {traced}");
+            }
+        }
+    }
+
     a_uprobe_elsewhere_in_the_process_counts_as_ever {
         let mut victim = Victim::start(calls);
         let expected = victim.ask(50);

@@ -48,7 +48,6 @@ static bool is_gone(const struct pt_regs *registers)
 
 static void trapped(unsigned long esr, struct pt_regs *registers)
 {
-	struct kernel_siginfo info;
 	int hit;
 
 	__module_get(THIS_MODULE);
@@ -59,13 +58,8 @@ static void trapped(unsigned long esr, struct pt_regs *registers)
 		hit = ntrace_hit_waiting(registers, current->mm, hit - NTRACE_LATER);
 	if (hit == NTRACE_UPROBE && !ntrace_hand_over(registers))
 		hit = NTRACE_FOREIGN;
-	if (hit == NTRACE_SINGLE_STEP || (hit == NTRACE_FOREIGN && !is_gone(registers))) {
-		clear_siginfo(&info);
-		info.si_signo = SIGTRAP;
-		info.si_code = hit == NTRACE_FOREIGN ? TRAP_BRKPT : TRAP_TRACE;
-		info.si_addr = (void __user *)instruction_pointer(registers);
-		send_sig_info(SIGTRAP, &info, current);
-	}
+	if (hit == NTRACE_SINGLE_STEP || (hit == NTRACE_FOREIGN && !is_gone(registers)))
+		ntrace_raise(registers, hit == NTRACE_FOREIGN ? TRAP_BRKPT : TRAP_TRACE);
 	module_put(THIS_MODULE);
 }
 
