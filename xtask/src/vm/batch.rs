@@ -29,6 +29,8 @@ pub(crate) struct Batch {
     ntrace: Option<PathBuf>,
     /// ntrace.ko, where it is loaded.
     module: Option<PathBuf>,
+    /// Whether processors take turns.
+    in_turn: bool,
 }
 
 /// A test program, and the folder of its package, where it is run.
@@ -60,12 +62,17 @@ impl Batch {
             None if needs_ntrace => Some(ntrace(machine.arch)?.join("ntrace")),
             None => None,
         };
-        Ok(Batch { machine, programs, ntrace, module: None })
+        Ok(Batch { machine, programs, ntrace, module: None, in_turn: false })
     }
 
     /// The same with the module loaded.
     pub(crate) fn with_module(self) -> Result<Batch> {
         Ok(Batch { module: Some(module::build(self.machine)?), ..self })
+    }
+
+    /// The same with processors that take turns, for those that write code which another thread runs.
+    pub(crate) fn in_turn(self) -> Batch {
+        Batch { in_turn: true, ..self }
     }
 
     /// Runs them, one after another. What they could not run is noted in the ledger.
@@ -74,6 +81,9 @@ impl Batch {
         let temporary = target_folder(self.machine.arch).join("tmp");
         fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
         job.scratch(temporary);
+        if self.in_turn {
+            job.take_turns();
+        }
         if soaks() {
             job.extend(MOST_SOAKING);
         }

@@ -43,7 +43,7 @@ impl Job {
             folder,
             shared: vec![run::root()],
             seconds: MOST_SECONDS,
-            time: Time::OfHost,
+            time: Time::Host,
             scratch: Vec::new(),
         })
     }
@@ -67,7 +67,12 @@ impl Job {
 
     /// Has instructions pass as time.
     pub(crate) fn count_instructions(&mut self) {
-        self.time = Time::OfInstructions;
+        self.time = Time::Instructions;
+    }
+
+    /// Has the processors take turns.
+    pub(crate) fn take_turns(&mut self) {
+        self.time = Time::HostInTurn;
     }
 
     /// Lets it take so much longer.

@@ -31,9 +31,12 @@ pub(crate) struct Machine {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Time {
     /// The host's.
-    OfHost,
+    Host,
+    /// The host's, and the processors take turns. Else QEMU before 8.1 may translate code in the moment in which another processor
+    /// writes it, and then runs what stood there before for ever: breakpoints are not hit.
+    HostInTurn,
     /// A nanosecond for each instruction of its only processor: what is measured can be repeated.
-    OfInstructions,
+    Instructions,
 }
 
 /// What an architecture is called by others, and QEMU's machine of it.
@@ -129,8 +132,9 @@ impl Machine {
         let mut command = Command::new(facts.qemu);
         let model = if self.debug_kernel { facts.debug_machine } else { facts.machine };
         command.args(model).args(["-cpu", "max", "-m", "2G"]).args(match time {
-            Time::OfHost => &["-accel", "tcg,thread=multi", "-smp", "2"][..],
-            Time::OfInstructions => &["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off"],
+            Time::Host => &["-accel", "tcg,thread=multi", "-smp", "2"][..],
+            Time::HostInTurn => &["-accel", "tcg,thread=single", "-smp", "2"],
+            Time::Instructions => &["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off"],
         });
         command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
         command.args(["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
