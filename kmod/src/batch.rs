@@ -103,7 +103,7 @@ impl<'a> Batch<'a> {
     /// its hits are given.
     pub(crate) fn enter(&mut self, place: usize, site: &Site, rest: u64, there: Option<u64>) -> Result<(), Failure> {
         let address = site.address;
-        for arena in self.arenas.iter().filter(|arena| arena.memory().storage.reaches(address)) {
+        for arena in self.arenas.iter() {
             let found = arena.find(address).map_err(|error| failure(error, &arena.memory().storage))?;
             if there.is_none() && found.is_some_and(|(_, entry)| entry.state == State::Active) {
                 return Err(Failure::new(Status::Exists, address));

@@ -141,7 +141,7 @@ impl Debuggee {
         let mut patches = Patches::new(self);
         let mut removed = 0;
         let mut take_out = |site: u64| -> Result<(), Failure> {
-            for arena in arenas.iter_mut().filter(|arena| arena.memory().storage.reaches(site)) {
+            for arena in arenas.iter_mut() {
                 let Ok(Some((number, entry))) = arena.find(site) else { continue };
                 if entry.state == State::Active {
                     if !self.is_others(self.owner, site) {

@@ -145,7 +145,10 @@ impl Channel {
         let new = Ring::new(unsafe { c::ntrace_ring_size(vma) } as u64)?;
         let mut messages = self.messages.lock();
         // SAFETY: the caller's promise.
-        unsafe { messages.ring.get_or_insert(new).map(vma) }
+        unsafe { messages.ring.as_ref().unwrap_or(&new).map(vma)? };
+        // One that nobody sees takes no events.
+        messages.ring.get_or_insert(new);
+        Ok(())
     }
 
     /// Copies the first bytes for a reader, at most `most`; says whether there are any.

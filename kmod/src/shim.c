@@ -88,28 +88,20 @@ unsigned long ntrace_ring_size(const struct vm_area_struct *vma)
 	return vma->vm_flags & VM_SHARED && !vma->vm_pgoff ? vma->vm_end - vma->vm_start : 0;
 }
 
-/* Inline: alloc_page. vmalloc_user does not account for its pages. */
+/* A macro; vmalloc_user does not account for its pages. */
 void *ntrace_ring_make(unsigned long size)
 {
-	unsigned long count = size >> PAGE_SHIFT, made = 0;
-	struct page **pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	void *ring = NULL;
-
-	while (pages && made < count && (pages[made] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO)))
-		made++;
-	if (made == count)
-		ring = vmap(pages, count, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
-	if (!ring) {
-		while (made)
-			__free_page(pages[--made]);
-		kvfree(pages);
-	}
-	return ring;
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 }
 
 /* Inline: vm_flags_set. A child must not keep the session open, and has no mapping. */
 int ntrace_ring_map(struct vm_area_struct *vma, void *ring)
 {
+	unsigned long at;
+	int error = 0;
+
 	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND);
-	return remap_vmalloc_range(vma, ring, 0);
+	for (at = vma->vm_start; at < vma->vm_end && !error; at += PAGE_SIZE, ring += PAGE_SIZE)
+		error = vm_insert_page(vma, at, vmalloc_to_page(ring));
+	return error;
 }

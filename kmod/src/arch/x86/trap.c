@@ -32,25 +32,14 @@ void ntrace_trap_leave(struct pt_regs *registers, int left)
 
 bool ntrace_trap_clones(const struct pt_regs *registers)
 {
-	if (user_64bit_mode((struct pt_regs *)registers))
-		switch (registers->orig_ax) {
-		case __NR_fork:
-		case __NR_vfork:
-		case __NR_clone:
-		case __NR_clone3:
-			return true;
-		default:
-			return false;
-		}
-	switch (registers->orig_ax) {
-	case __NR_ia32_fork:
-	case __NR_ia32_vfork:
-	case __NR_ia32_clone:
-	case __NR_ia32_clone3:
+	long number = registers->orig_ax;
+
+	BUILD_BUG_ON(__NR_clone3 != __NR_ia32_clone3 || __NR_clone + 1 != __NR_fork || __NR_fork + 1 != __NR_vfork);
+	if (number == __NR_clone3)
 		return true;
-	default:
-		return false;
-	}
+	if (user_64bit_mode((struct pt_regs *)registers))
+		return number >= __NR_clone && number <= __NR_vfork;
+	return number == __NR_ia32_fork || number == __NR_ia32_vfork || number == __NR_ia32_clone;
 }
 
 static int first(struct notifier_block *self, unsigned long event, void *data)
