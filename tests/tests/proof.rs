@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Code and tables for length, class, target and validity, in bytes.
 const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
@@ -37,9 +38,10 @@ fn library() -> &'static Path {
     })
 }
 
-/// Links what `entry` reaches and nothing else.
+/// Links what `entry` reaches and nothing else, into a file that no other test writes.
 fn link(entry: &str) -> (Output, PathBuf) {
-    let linked = target().join(entry);
+    static LINKED: AtomicU32 = AtomicU32::new(0);
+    let linked = target().join(format!("{entry}.{}", LINKED.fetch_add(1, Ordering::Relaxed)));
     let mut gcc = Command::new("gcc");
     gcc.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none", "-o"]).arg(&linked);
     gcc.arg(format!("-Wl,-e,{entry},-u,{entry}")).arg(library());
