@@ -1,7 +1,7 @@
 //! Code that neither unwind information nor symbols tell of: found by following the flow of control from what is known.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 use insn::Flow;
 use object::{Object, ObjectSection, RelocationTarget, SectionKind};
@@ -66,7 +66,7 @@ impl Flood<'_> {
     /// Where the next range begins behind `address`.
     fn next_start(&self, address: u64) -> u64 {
         let known = self.known.get(self.known.partition_point(|range| range.start <= address));
-        let found = self.found.range(address + 1..).next();
+        let found = self.found.range((Bound::Excluded(address), Bound::Unbounded)).next();
         known.map_or(u64::MAX, |range| range.start).min(found.map_or(u64::MAX, |(&start, _)| start))
     }
 
