@@ -40,6 +40,9 @@ fn registers_are_those_that_fields_and_implication_name() {
         // whilele of {p2, p3}; fmla by an element of z7, one of the first eight.
         (0x2522_5433, "x1 x2", "p2 p3 nzcv"),
         (0x6437_0020, "z0 z1 z7 fpsr fpcr", "z0 fpsr"),
+        // gcsss1 x1; gcsss2 x1.
+        (0xd50b_7741, "x1 gcspr", "gcspr"),
+        (0xd52b_7761, "gcspr", "x1 gcspr"),
     ];
     let names = |set: insn::arm64::RegSet| set.iter().map(|r| r.to_string()).collect::<Vec<_>>().join(" ");
     for (word, reads, writes) in table {
@@ -147,6 +150,10 @@ fn every_way_to_address_memory_is_told() {
         (0xd50b_7701, "gcspr -8, 8 Write"),
         // gcspopm x1
         (0xd52b_7721, "gcspr +0, 8 Read"),
+        // gcsss1 x1
+        (0xd50b_7741, "x1 +0, 8 ReadWrite"),
+        // gcsss2 x1
+        (0xd52b_7761, "gcspr +0, 8 Read"),
         // gcsstr x2, [x1]
         (0xd91f_0c22, "x1 +0, 8 Write"),
         // ld1d {z0.d}, p1/z, [x1, x3, lsl #3]
