@@ -6,7 +6,10 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stop_machine.h>
+#include <linux/syscalls.h>
 #include <linux/uprobes.h>
+#include <linux/wait.h>
+#include <asm/syscall.h>
 
 #include "shim.h"
 
@@ -69,9 +72,21 @@ void ntrace_thread_call_this(void)
 	set_thread_flag(TIF_UPROBE);
 }
 
-/* Whether a signal is to be handled, and a system call may be begun anew for it, before the thread that runs here goes on. */
+/* Of 32-bit programs: arch/x86/entry/syscalls/syscall_32.tbl. */
+enum { COMPAT_CLOSE = 6 };
+
+/*
+ * Whether a signal is to be handled, and a system call may be begun anew for it, before the thread that runs here goes on. One that ends with
+ * EINTR is begun anew where no handler is run: for all it knows, nobody broke it off. close is done whatever it says.
+ */
 bool ntrace_thread_is_signalled(void)
 {
+	struct pt_regs *registers = task_pt_regs(current);
+	int call = syscall_get_nr(current, registers);
+
+	if (call >= 0 && call != (in_compat_syscall() ? COMPAT_CLOSE : __NR_close) &&
+	    syscall_get_return_value(current, registers) == -EINTR && test_thread_flag(TIF_NOTIFY_SIGNAL))
+		syscall_set_return_value(current, registers, -ERESTARTNOHAND, 0);
 	return signal_pending(current);
 }
 
@@ -103,19 +118,22 @@ unsigned long ntrace_threads_list(struct mm_struct *mm, struct pid_namespace *na
 	return count;
 }
 
-/* Has a thread come by way_to_user before it runs in user mode again. Says whether there is such a thread. */
+/* Has a thread come by way_to_user before it runs in user mode again, from a wait too. Says whether there is such a thread. */
 bool ntrace_thread_call(struct mm_struct *mm, struct pid_namespace *namespace, int number)
 {
+	struct wait_queue_entry waiter = {};
 	struct task_struct *thread;
 	bool found;
 
 	rcu_read_lock();
-	thread = pid_task(find_pid_ns(number, namespace), PIDTYPE_PID);
+	waiter.private = thread = pid_task(find_pid_ns(number, namespace), PIDTYPE_PID);
 	found = thread && thread->mm == mm && !(thread->flags & (PF_KTHREAD | PF_USER_WORKER | PF_EXITING));
 	if (found) {
 		/* Whoever looks for work then finds it. */
 		smp_mb();
 		set_tsk_thread_flag(thread, TIF_UPROBE);
+		set_tsk_thread_flag(thread, TIF_NOTIFY_SIGNAL);
+		default_wake_function(&waiter, TASK_INTERRUPTIBLE, 0, NULL);
 		kick_process(thread);
 	}
 	rcu_read_unlock();

@@ -104,7 +104,8 @@ impl Watch {
         // SAFETY: it looks at the current thread.
         let is_signalled = unsafe { c::ntrace_thread_is_signalled() };
         let mut calls = self.calls.lock();
-        if is_signalled && calls.iter().any(|call| call.thread == thread && call.why == Why::Signalled) {
+        let call = calls.iter().find(|call| call.thread == thread);
+        if is_signalled && call.is_some_and(|call| call.why != Why::Born) {
             // SAFETY: the same.
             unsafe { c::ntrace_thread_call_this() };
             return None;

@@ -2,26 +2,13 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use common::*;
 use ubp::{Address, Error, EventKind, Options, Pid, Session, Spec};
-
-fn start(path: &Path, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
-    let mut command = Command::new(path);
-    let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let out = BufReader::new(child.stdout.take().unwrap());
-    (child, out)
-}
-
-fn line(out: &mut BufReader<ChildStdout>) -> String {
-    let mut line = String::new();
-    out.read_line(&mut line).unwrap();
-    line
-}
 
 /// Asserts that a process' code is that of its files, and that nothing else is executable.
 fn assert_clean(pid: Pid) {

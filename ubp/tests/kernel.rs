@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::io::{Read, Write};
+
 use common::*;
-use ubp::{Error, EventKind, Mechanism, Options, Session, Signal, Spec};
+use ubp::{Error, EventKind, Mechanism, Options, Pid, Session, Signal, Spec};
 
 const DEVICE: &str = "/dev/ntrace";
 
@@ -59,4 +61,30 @@ fn two_sessions_of_one_thread_each_have_their_debuggee() {
         });
         assert_eq!(hits, calls);
     }
+}
+
+#[test]
+fn a_thread_that_waits_in_a_system_call_is_held_and_the_call_goes_on_as_if_nothing_had_been() {
+    if !is_loaded() {
+        return skip("a_thread_that_waits_in_a_system_call_is_held", "no /dev/ntrace");
+    }
+    let (mut child, mut out) = start(&build("blocked", &[]), &[]);
+    let pid = Pid(child.id() as i32);
+    assert_eq!(line(&mut out), "ready\n");
+    for _ in 0..10 {
+        let mut session = Session::open(Mechanism::Kernel, quiet()).unwrap();
+        session.attach(pid).unwrap();
+        session.interrupt(pid).unwrap();
+        for _ in 0..12 {
+            let event = session.wait().unwrap().unwrap();
+            assert_eq!(event.kind, EventKind::Interrupted);
+            session.registers(event.tid).unwrap();
+            session.resume(event.tid).unwrap();
+        }
+    }
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "finished 12 interrupted 0 unexpected 0\n");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -10,8 +10,9 @@ pub mod machine;
 pub mod signals;
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use ubp::{Address, Arch, BreakpointId, Event, EventKind, Mechanism, Options, Pid, Session, Spec, Tid};
@@ -36,6 +37,21 @@ pub fn build(name: &str, flags: &[&str]) -> PathBuf {
         out
     };
     built.entry(format!("{name} {flags:?}")).or_insert_with(make).clone()
+}
+
+/// Starts a program whose standard input and output are pipes.
+pub fn start(path: &Path, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new(path);
+    let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    (child, out)
+}
+
+/// What stands up to the end of a line.
+pub fn line(out: &mut BufReader<ChildStdout>) -> String {
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    line
 }
 
 /// Addresses of the program's symbols, relative to its load address, by `nm`.
