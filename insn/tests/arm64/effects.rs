@@ -244,8 +244,8 @@ fn unpredictable_is_told_apart_from_allocated() {
     for word in [0xf840_0c20, 0xf840_0fff, 0xc802_7c20, 0xa940_0420, 0x1d01_0440, 0xa900_0020] {
         assert!(!insn(word).is_unpredictable(), "{word:#010x}");
     }
-    // A pair of which no register is the base, or one has sp's number; a status that is none of a pair.
-    for word in [0xa8c1_0c22, 0xa8c1_7fe2, 0xc821_0c82, 0xc81f_7fe2] {
+    // A pair of which no register is the base, or one has sp's number; a status that is none of a pair; one of st64bv that is the base.
+    for word in [0xa8c1_0c22, 0xa8c1_7fe2, 0xc821_0c82, 0xc81f_7fe2, 0xf83a_b346] {
         assert!(!insn(word).is_unpredictable(), "{word:#010x}");
     }
     // A set whose destination, value and count are not three, or the first or the last is 31.

@@ -3579,7 +3579,7 @@ pub(crate) static MEANINGS: [Meaning; 1097] = [
     Meaning { operands: (54, 2), memory: [4211456, 4294967295], flags: (0, 15), set: 0, unpredictable: 0x8 },
     Meaning { operands: (64, 1), memory: [6357504, 4294967295], flags: (0, 0), set: 0, unpredictable: 0x0 },
     Meaning { operands: (65, 1), memory: [6357248, 4294967295], flags: (0, 0), set: 0, unpredictable: 0x0 },
-    Meaning { operands: (66, 2), memory: [6357504, 4294967295], flags: (0, 0), set: 0, unpredictable: 0x20 },
+    Meaning { operands: (66, 2), memory: [6357504, 4294967295], flags: (0, 0), set: 0, unpredictable: 0x0 },
     Meaning { operands: (68, 2), memory: [1051392, 4294967295], flags: (0, 0), set: 23, unpredictable: 0x0 },
     Meaning { operands: (68, 2), memory: [2102016, 4294967295], flags: (0, 0), set: 23, unpredictable: 0x0 },
     Meaning { operands: (68, 2), memory: [3154688, 4294967295], flags: (0, 0), set: 23, unpredictable: 0x0 },
