@@ -173,7 +173,7 @@ static void unhook(int count)
 
 int ntrace_hooks_begin(void)
 {
-	static char name[] = "uprobe_notify_resume";
+	char name[] = "uprobe_notify_resume";
 	int error = -ENOENT, count = 0;
 
 	for_each_kernel_tracepoint(find, NULL);

@@ -76,8 +76,9 @@ void ntrace_thread_call_this(void)
 enum { COMPAT_CLOSE = 6 };
 
 /*
- * Whether a signal is to be handled, and a system call may be begun anew for it, before the thread that runs here goes on. One that ends with
- * EINTR is begun anew where no handler is run: for all it knows, nobody broke it off. close is done whatever it says.
+ * Whether a signal is to be handled, and a system call may be begun anew for it, before the thread that runs here goes on.
+ * One that ends with EINTR is begun anew where no handler is run: for all it knows, nobody broke it off. close is done
+ * whatever it says.
  */
 bool ntrace_thread_is_signalled(void)
 {
@@ -126,13 +127,14 @@ bool ntrace_thread_call(struct mm_struct *mm, struct pid_namespace *namespace, i
 	bool found;
 
 	rcu_read_lock();
-	waiter.private = thread = pid_task(find_pid_ns(number, namespace), PIDTYPE_PID);
+	thread = pid_task(find_pid_ns(number, namespace), PIDTYPE_PID);
 	found = thread && thread->mm == mm && !(thread->flags & (PF_KTHREAD | PF_USER_WORKER | PF_EXITING));
 	if (found) {
 		/* Whoever looks for work then finds it. */
 		smp_mb();
 		set_tsk_thread_flag(thread, TIF_UPROBE);
 		set_tsk_thread_flag(thread, TIF_NOTIFY_SIGNAL);
+		waiter.private = thread;
 		default_wake_function(&waiter, TASK_INTERRUPTIBLE, 0, NULL);
 		kick_process(thread);
 	}

@@ -95,6 +95,13 @@ impl Kernel {
         Ok(())
     }
 
+    /// The kernel's own check of how C is written.
+    pub(crate) fn checkpatch(&self) -> Command {
+        let mut command = Command::new(self.source.folder().join("scripts/checkpatch.pl"));
+        command.args(["--no-tree", "--quiet", "--terse", "--show-types", "--file"]);
+        command
+    }
+
     /// `make` in the kernel's source, with all that says what is built where by what.
     pub(crate) fn make(&self) -> Result<Command> {
         let facts = self.machine.arch.facts();

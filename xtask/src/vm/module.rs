@@ -32,8 +32,22 @@ pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
     // What watches memory grows with the code, and leaves checks that are not needed.
     if !machine.debug_kernel {
         check(&module)?;
+        check_style(&kernel)?;
     }
     Ok(module)
+}
+
+/// What is written in C is as the kernel wants it.
+fn check_style(kernel: &Kernel) -> Result<()> {
+    let files = run::output(Command::new("git").args(["ls-files", "kmod/*.[ch]"]).current_dir(run::root()))?;
+    let mut command = kernel.checkpatch();
+    let output = command.args(files.lines()).current_dir(run::root()).output().context("cannot start checkpatch.pl")?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let found: Vec<&str> = text.lines().filter(|line| line.contains(": ") && !line.starts_with("total")).collect();
+        bail!("scripts/checkpatch.pl of the kernel's source:\n{}", found.join("\n"));
+    }
+    Ok(())
 }
 
 /// No panic can be reached, it needs nothing of a kernel but what is listed, and it is small.

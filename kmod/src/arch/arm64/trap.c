@@ -81,7 +81,7 @@ static struct ftrace_ops diverted = {
 
 int ntrace_trap_begin(void)
 {
-	static char name[] = "do_el0_brk64";
+	char name[] = "do_el0_brk64";
 	int error = ftrace_set_filter(&diverted, name, strlen(name), 1);
 
 	if (!error)
