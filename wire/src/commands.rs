@@ -284,7 +284,8 @@ commands! {
         thread: word,
     } -> {}
 
-    /// Holds a thread, or all of a process, as soon as it is about to run in user mode. An event tells of each.
+    /// Holds a thread, or all of a process, as soon as it is about to run in user mode. A system call that waits is broken off for it, and
+    /// begins again when the thread goes on, as if nothing had been. An event tells of each.
     0x32 hold Hold {
         /// The process.
         debuggee: word,
