@@ -103,6 +103,7 @@ fn ask(room: &Room, glob: Option<&str>) -> Result<Outcome> {
         together.values().flat_map(|(_, mutants)| mutants.iter().map(|(number, _)| *number)).collect();
     let living = hunt::living(&programs, &numbers)?;
     let mut living: Vec<String> = living.iter().map(|number| mutants[number - 1].name.clone()).collect();
+    eprintln!("mutants: these live:\n{}", living.join("\n"));
     let (missed, not_built) = one_by_one(room, &single)?;
     living.extend(missed);
     Ok(Outcome { all: mutants.len(), unviable: unviable + not_built, living })
@@ -139,8 +140,8 @@ fn build(room: &Room, files: &mut Files<'_>) -> Result<(Vec<Program>, usize)> {
     }
 }
 
-/// Has cargo-mutants try what cannot be chosen: by the room's own tests, and what these let live by the others. Gives the names of
-/// those that live, and how many no compiler takes.
+/// Has cargo-mutants try what cannot be chosen, by the room's own tests. Gives the names of those that live, and how many no compiler
+/// takes.
 fn one_by_one(room: &Room, mutants: &[&Mutant]) -> Result<(Vec<String>, usize)> {
     if mutants.is_empty() {
         return Ok((Vec::new(), 0));
@@ -149,18 +150,16 @@ fn one_by_one(room: &Room, mutants: &[&Mutant]) -> Result<(Vec<String>, usize)> 
     fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
     let places: Vec<&str> = mutants.iter().filter_map(|mutant| mutant.name.split(' ').next()).collect();
     let places = format!("^({})", places.join("|"));
-    for (package, tests) in [(room.name, room.own), ("crossing", &CROSSING[..])] {
-        let mut command = run::cargo(&["mutants", "--iterate", "--minimum-test-timeout=20", "--colors=never"]);
-        command.args(["--package", room.name, "--test-package", package, "--re", &places, "--output"]).arg(&output);
-        // To all calls of cargo: behind `--` they would choose what is run, and all tests were built.
-        command.args(tests.iter().map(|word| format!("--cargo-arg={word}")));
-        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-        eprintln!("$ cargo mutants --package {} --test-package {package}", room.name);
-        let status = command.status().context("cannot start `cargo mutants`")?;
-        // Its manual: 2 some live, 3 some tests did not end.
-        if !matches!(status.code(), Some(0 | 2 | 3)) {
-            bail!("`cargo mutants --package {} --test-package {package}` failed: {status}", room.name);
-        }
+    let mut command = run::cargo(&["mutants", "--minimum-test-timeout=20", "--colors=never", "--package", room.name]);
+    command.args(["--re", &places, "--output"]).arg(&output);
+    // To all calls of cargo: behind `--` they would choose what is run, and all tests were built.
+    command.args(room.own.iter().map(|word| format!("--cargo-arg={word}")));
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    eprintln!("$ cargo mutants --package {}", room.name);
+    let status = command.status().context("cannot start `cargo mutants`")?;
+    // Its manual: 2 some live, 3 some tests did not end.
+    if !matches!(status.code(), Some(0 | 2 | 3)) {
+        bail!("`cargo mutants --package {}` failed: {status}", room.name);
     }
     let lines = |name: &str| -> Result<Vec<String>> {
         let path = output.join("mutants.out").join(name);
