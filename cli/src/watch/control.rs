@@ -55,13 +55,11 @@ impl Control {
     }
 
     /// What becomes readable when the front has told something.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "recording alone waits so"))]
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
     }
 
     /// What the front has told, if it has.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "recording alone waits so"))]
     pub(crate) fn take(&mut self) -> Option<Notice> {
         let mut fds = [PollFd::new(self.pipe.as_fd(), PollFlags::POLLIN)];
         let found = poll(&mut fds, PollTimeout::ZERO);
