@@ -41,7 +41,8 @@ pub fn places(
     let mut below = Use::Fixed;
     areas.chain([Area { start: end, end, usage: Use::Fixed }]).filter_map(move |Area { start, end: behind, usage }| {
         let top = start.min(end);
-        let first = bottom.saturating_add(if below == Use::Heap { GROWTH } else { page });
+        // What is mapped may end within such a page: processors have several sizes.
+        let first = bottom.saturating_add(if below == Use::Heap { GROWTH } else { page } + page - 1) & !(page - 1);
         let last = top.saturating_sub(if usage == Use::Stack { GROWTH } else { page });
         bottom = bottom.max(behind);
         below = usage;

@@ -103,6 +103,15 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_that_begins_within_a_large_page_is_used_from_the_next_one_on() {
+        const LARGE: u64 = 0x1_0000;
+        let code = Area { start: 0x40_0000, end: 0x4a_9000, usage: Use::Fixed };
+        let heap = Area { start: 0x3abf_a000, end: 0x3abf_a000, usage: Use::Heap };
+        let found = places([code, heap].into_iter(), 1 << 48, LARGE, 0x8c_0000, 0x40_0280, 0x46_42e4);
+        assert_eq!(found.collect::<Vec<_>>(), [0x4c_0000, 0x7abf_0000 + LARGE]);
+    }
+
+    #[test]
     fn the_lowest_addresses_are_left_alone() {
         let maps = [map(0x10_0000, 0x20_0000, "/bin/x")];
         let below = |size| {
