@@ -46,9 +46,14 @@ struct Shown {
     bytes: [u8; GENERAL],
     length: usize,
     changed: bool,
-    pc: u64,
     /// What it does when it goes on.
     step: Option<Step>,
+}
+
+impl Shown {
+    fn get(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
 }
 
 impl Held {
@@ -63,7 +68,7 @@ impl Held {
     fn hold_once(watch: &Watch, reason: Reason, registers: &mut Registers) -> bool {
         let (channel, debuggee) = (&watch.channel, watch.debuggee);
         let pc = registers.pc();
-        let mut shown = Shown { bytes: [0; GENERAL], length: 0, changed: false, pc, step: None };
+        let mut shown = Shown { bytes: [0; GENERAL], length: 0, changed: false, step: None };
         shown.length = current(&mut shown.bytes);
         let held = Arc::pin_init(
             pin_init!(Held {
@@ -82,11 +87,7 @@ impl Held {
         channel.unhold(&held);
         let shown = held.registers.lock();
         if shown.changed {
-            let mut words = [0; GENERAL / 8];
-            for (word, bytes) in words.iter_mut().zip(shown.bytes.as_chunks().0) {
-                *word = u64::from_ne_bytes(*bytes);
-            }
-            registers.assign(&words);
+            registers.assign(shown.get());
         }
         shown.step.is_some_and(|step| step.begin(watch, registers))
     }
@@ -98,7 +99,7 @@ impl Held {
 
     /// Where it goes on.
     pub(crate) fn pc(&self) -> u64 {
-        self.registers.lock().pc
+        Registers::pc_of(self.registers.lock().get())
     }
 
     /// Has it carry out one instruction.
@@ -115,8 +116,7 @@ impl Held {
     /// Its registers.
     pub(crate) fn registers(&self, to: &mut KVVec<u8>) -> Result<(), Failure> {
         let shown = self.registers.lock();
-        let bytes = shown.bytes.get(..shown.length).unwrap_or_default();
-        to.extend_from_slice(bytes, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory.into())
+        to.extend_from_slice(shown.get(), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory.into())
     }
 
     /// Gives it other registers.
@@ -125,16 +125,10 @@ impl Held {
         if bytes.len() != shown.length {
             return Err(Failure::new(Status::Value, 1));
         }
-        if bytes.len() != Registers::BYTES {
-            // A 32-bit program's.
-            return Err(Status::Unsupported.into());
-        }
         for (place, byte) in shown.bytes.iter_mut().zip(bytes) {
             *place = *byte;
         }
         shown.changed = true;
-        let words = shown.bytes.as_chunks().0;
-        shown.pc = words.get(Registers::PC).map_or(shown.pc, |word| u64::from_ne_bytes(*word));
         Ok(())
     }
 }

@@ -4,16 +4,18 @@ use std::fs::read;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Child, Command as Process, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 
 use crossing::channel::{ask, attach, open};
 use crossing::debuggee::{Program, this_program};
+use crossing::line::Line;
 use crossing::sites::{counts, insert};
 use crossing::uprobe::{hits, uprobe};
 use crossing::victim::Victim;
 use crossing::{in_turn, skip};
 use object::{Object, ObjectSection};
-use wire::commands::Command;
+use wire::commands::{Command, Reply};
+use wire::events::Event;
 use wire::site::{Site, action};
 
 #[inline(never)]
@@ -56,6 +58,53 @@ fn narrow_instructions(program: &Path) -> Vec<u64> {
         (rest, at) = (&rest[length..], at + length as u64);
     }
     found
+}
+
+fn narrow_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word)).collect()
+}
+
+/// A process of tests/programs/narrow.c.
+struct Narrow {
+    program: Program,
+    child: Child,
+    to: ChildStdin,
+    from: ChildStdout,
+}
+
+impl Narrow {
+    /// It, and where `leaf` is; nothing where it cannot be built.
+    fn start() -> Option<(Narrow, u64)> {
+        let flags = ["-m32", "-O1", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-fno-stack-protector"];
+        let program = Program::build("narrow.c", &flags)?;
+        let mut child =
+            in_turn(|| Process::new(program.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()).unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut narrow = Narrow { program, child, to, from };
+        let leaf = narrow.word().into();
+        Some((narrow, leaf))
+    }
+
+    /// Asks it for the sum of so many calls.
+    fn send(&mut self, number: u32) {
+        self.to.write_all(&number.to_ne_bytes()).unwrap();
+    }
+
+    fn word(&mut self) -> u32 {
+        let mut bytes = [0; 4];
+        self.from.read_exact(&mut bytes).unwrap();
+        u32::from_ne_bytes(bytes)
+    }
+
+    fn ask(&mut self, number: u32) -> u32 {
+        self.send(number);
+        self.word()
+    }
+
+    fn end(mut self) {
+        drop(self.to);
+        assert!(self.child.wait().unwrap().success());
+    }
 }
 
 /// gdb, attached. What it answers ends with a line that is only `done`.
@@ -229,33 +278,53 @@ crossing::channel_tests! {
     }
 
     a_program_of_32_bits_has_breakpoints_as_others_have {
-        let flags = ["-m32", "-O1", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-fno-stack-protector"];
-        let Some(program) = Program::build("narrow.c", &flags) else {
+        let Some((mut narrow, leaf)) = Narrow::start() else {
             return skip("a_program_of_32_bits", "gcc makes none here");
         };
-        let mut child = in_turn(|| Process::new(program.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()).unwrap();
-        let (mut to, mut from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut word = || {
-            let mut bytes = [0; 4];
-            from.read_exact(&mut bytes).unwrap();
-            u32::from_ne_bytes(bytes)
-        };
-        let leaf = u64::from(word());
-        let mut ask = |number: u32| {
-            to.write_all(&number.to_ne_bytes()).unwrap();
-            word()
-        };
-        let expected = ask(1000);
+        let expected = narrow.ask(1000);
         let mut file = open();
-        let debuggee = attach(&mut file, child.id()).unwrap();
-        let sites = narrow_instructions(program.path());
+        let debuggee = attach(&mut file, narrow.child.id()).unwrap();
+        let sites = narrow_instructions(narrow.program.path());
         assert!(sites.contains(&leaf));
         assert_eq!(insert(&mut file, debuggee, &sites), Ok((sites.len() as u64, vec![])));
-        assert_eq!(ask(1000), expected);
+        assert_eq!(narrow.ask(1000), expected);
         assert_eq!(counts(&mut file, debuggee, &[leaf]), Ok(vec![1000]));
         drop(file);
-        assert_eq!(ask(1000), expected);
-        drop(to);
-        assert!(child.wait().unwrap().success());
+        assert_eq!(narrow.ask(1000), expected);
+        narrow.end();
+    }
+
+    a_held_thread_of_32_bits_goes_on_with_other_registers {
+        let Some((mut narrow, leaf)) = Narrow::start() else {
+            return skip("a_held_thread_of_32_bits", "gcc makes none here");
+        };
+        let mut line = Line::open();
+        let debuggee = line.attach(narrow.child.id(), 0).unwrap();
+        let site = Site { address: leaf, actions: action::HOLD, stack: 0, condition: None };
+        line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| assert!(told.is_ok(), "{told:?}"));
+        narrow.send(2);
+        let thread = narrow.child.id().into();
+        for answer in [70, 7] {
+            line.event(|event| assert!(matches!(event, Event::Held { address, .. } if address == leaf), "{event:?}"));
+            let mut registers: Vec<u32> = line.ask(Command::Registers { thread }, |told| match told {
+                Ok(Reply::Registers { registers }) => narrow_words(registers),
+                other => panic!("{other:?}"),
+            });
+            // As struct user_regs_struct32 has them.
+            let [ax, ip, sp] = [6, 12, 15];
+            assert_eq!((registers.len(), u64::from(registers[ip])), (17, leaf));
+            let stack = Command::ReadMemory { debuggee, address: registers[sp].into(), length: 4 };
+            let back = line.ask(stack, |told| match told {
+                Ok(Reply::ReadMemory { bytes }) => narrow_words(bytes)[0],
+                other => panic!("{other:?}"),
+            });
+            // It returns at once, with another answer.
+            (registers[ax], registers[ip], registers[sp]) = (answer, back, registers[sp] + 4);
+            let bytes: Vec<u8> = registers.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            assert_eq!(line.done(Command::SetRegisters { thread, registers: &bytes }), Ok(()));
+            assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+        }
+        assert_eq!(narrow.word(), 77);
+        narrow.end();
     }
 }

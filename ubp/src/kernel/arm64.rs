@@ -18,10 +18,10 @@ pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
 }
 
 /// Registers as `set_registers` takes them.
-pub(super) fn bytes(raw: &user_regs_struct) -> Option<Vec<u8>> {
+pub(super) fn bytes(raw: &user_regs_struct) -> Vec<u8> {
     let from = (&raw const *raw).cast::<u8>();
     // SAFETY: the structure consists of words and has no padding.
-    Some(unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) }.to_vec())
+    unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) }.to_vec()
 }
 
 /// Which word of what `registers` gives a register is. That of the flags has more than them.

@@ -23,7 +23,7 @@ impl Kernel {
 
     pub(super) fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         let pid = self.pid_of_held(tid)?;
-        let bytes = arch::bytes(&registers.raw).ok_or(cannot("set registers of a 32-bit program"))?;
+        let bytes = arch::bytes(&registers.raw);
         let set = Command::SetRegisters { thread: tid.0 as u64, registers: &bytes };
         let told = self.channel.ask(set, |told| told.map(drop))?;
         told.map_err(|failure| failed(pid, "set_registers", failure))

@@ -31,12 +31,33 @@ pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
     Some(raw)
 }
 
-/// Registers as `set_registers` takes them; nothing where they are a 32-bit program's, which it does not take.
-pub(super) fn bytes(raw: &user_regs_struct) -> Option<Vec<u8>> {
+/// Registers as `set_registers` takes them.
+pub(super) fn bytes(raw: &user_regs_struct) -> Vec<u8> {
+    if raw.cs == USER32_CS {
+        let words: [u64; NARROW_WORDS] = [
+            raw.rbx,
+            raw.rcx,
+            raw.rdx,
+            raw.rsi,
+            raw.rdi,
+            raw.rbp,
+            raw.rax,
+            raw.ds,
+            raw.es,
+            raw.fs,
+            raw.gs,
+            raw.orig_rax,
+            raw.rip,
+            raw.cs,
+            raw.eflags,
+            raw.rsp,
+            raw.ss,
+        ];
+        return words.iter().flat_map(|word| (*word as u32).to_ne_bytes()).collect();
+    }
     let from = (&raw const *raw).cast::<u8>();
     // SAFETY: the structure consists of words and has no padding.
-    let bytes = unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) };
-    (raw.cs != USER32_CS).then(|| bytes.to_vec())
+    unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) }.to_vec()
 }
 
 /// Which word of what `registers` gives a register is.
@@ -47,7 +68,7 @@ pub(super) fn word(register: Reg) -> Option<u16> {
     if !set(&mut raw, register, mark) || get(&raw, register) != Some(mark) {
         return None;
     }
-    let (words, _) = bytes(&raw)?
+    let (words, _) = bytes(&raw)
         .as_chunks::<8>()
         .0
         .iter()
@@ -82,5 +103,6 @@ mod tests {
         }
         let raw = registers(&bytes).unwrap();
         assert_eq!((raw.rbx, raw.rax, raw.orig_rax, raw.rip, raw.eflags, raw.rsp, raw.ss), (1, 7, 12, 13, 15, 16, 17));
+        assert_eq!(super::bytes(&user_regs_struct { cs: USER32_CS, ..raw })[..52], bytes[..52]);
     }
 }

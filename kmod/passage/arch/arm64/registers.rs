@@ -23,21 +23,19 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Bytes of what ptrace shows: `struct user_pt_regs`.
-    pub const BYTES: usize = 34 * 8;
-
-    /// The word of that with the pc.
-    pub const PC: usize = 32;
-
-    /// Takes on the words of `struct user_pt_regs`; of PSTATE the condition flags.
-    pub fn assign(&mut self, words: &[u64]) {
-        if let ([general @ .., sp, pc, pstate], 34) = (words, words.len()) {
-            for (to, from) in self.general.iter_mut().zip(general) {
-                *to = *from;
-            }
-            (self.sp, self.pc) = (*sp, *pc);
-            self.pstate = self.pstate & !NZCV | pstate & NZCV;
+    /// Takes on what ptrace shows, `struct user_pt_regs`; of PSTATE the condition flags.
+    pub fn assign(&mut self, bytes: &[u8]) {
+        let ([words @ .., sp, pc, pstate], []) = bytes.as_chunks() else { return };
+        for (to, from) in self.general.iter_mut().zip(words) {
+            *to = u64::from_ne_bytes(*from);
         }
+        (self.sp, self.pc) = (u64::from_ne_bytes(*sp), u64::from_ne_bytes(*pc));
+        self.pstate = self.pstate & !NZCV | u64::from_ne_bytes(*pstate) & NZCV;
+    }
+
+    /// The pc in what ptrace shows.
+    pub fn pc_of(bytes: &[u8]) -> u64 {
+        bytes.as_chunks().0.get(32).map_or(0, |word| u64::from_ne_bytes(*word))
     }
 
     /// Where the thread goes on.

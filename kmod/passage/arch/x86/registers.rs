@@ -23,25 +23,47 @@ const FLAGS: usize = 18;
 const SP: usize = 19;
 const SS: usize = 20;
 
+/// Bytes of `struct user_regs_struct`.
+const BYTES: usize = 27 * 8;
+/// The words of `struct user_regs_struct32` (arch/x86/include/asm/user32.h), where there is one.
+const NARROW: [u8; 17] = [5, 11, 12, 13, 14, 4, 10, 99, 99, 99, 99, 15, 16, 17, 18, 19, 20];
+
+const NARROW_IP: usize = 12;
+
 /// Flags that a program may have (arch/x86/kernel/ptrace.c, FLAG_MASK).
 const SETTABLE: u64 = 0x5_4dd5;
 
 impl Registers {
-    /// Bytes of what ptrace shows: `struct user_regs_struct`.
-    pub const BYTES: usize = 27 * 8;
-
-    /// The word of that with the pc.
-    pub const PC: usize = IP;
-
-    /// Takes on what `struct user_regs_struct` begins with. Segments stay as they are.
-    pub fn assign(&mut self, words: &[u64]) {
-        for (number, (place, word)) in self.0.iter_mut().zip(words).enumerate() {
-            match number {
-                ORIG_AX | CS | SS => {}
-                FLAGS => *place = *place & !SETTABLE | word & SETTABLE,
-                _ => *place = *word,
+    /// Takes on what ptrace shows: `struct user_regs_struct`, or a 32-bit program's. Segments stay as they are.
+    pub fn assign(&mut self, bytes: &[u8]) {
+        if bytes.len() == BYTES {
+            for (number, word) in bytes.as_chunks().0.iter().enumerate() {
+                self.assign_word(number, u64::from_ne_bytes(*word));
+            }
+        } else {
+            for (number, word) in NARROW.iter().zip(bytes.as_chunks().0) {
+                self.assign_word((*number).into(), u32::from_ne_bytes(*word).into());
             }
         }
+    }
+
+    #[inline(never)]
+    fn assign_word(&mut self, number: usize, word: u64) {
+        let settable = match number {
+            ORIG_AX | CS | SS => 0,
+            FLAGS => SETTABLE,
+            _ => u64::MAX,
+        };
+        if let Some(place) = self.0.get_mut(number) {
+            *place = *place & !settable | word & settable;
+        }
+    }
+
+    /// The pc in what ptrace shows.
+    pub fn pc_of(bytes: &[u8]) -> u64 {
+        let narrow = || bytes.as_chunks().0.get(NARROW_IP).map(|word| u32::from_ne_bytes(*word).into());
+        let wide = || bytes.as_chunks().0.get(IP).map(|word| u64::from_ne_bytes(*word));
+        if bytes.len() == BYTES { wide() } else { narrow() }.unwrap_or(0)
     }
 
     /// Where the thread goes on.
