@@ -61,12 +61,12 @@ impl Insn {
             (true, false) => LOCK_MEM,
             (true, true) => LOCK_REG,
         };
-        lock | bit(L, 0) | bit(V, u32::from(b)) | bit(AAA, 0) | bit(Z, 0) | bit(B, 0)
+        lock | bit(L, 0) | bit(V, u32::from(b))
     }
 
     fn vex_key(&self) -> u64 {
         let v = if self.vvvv == 0 { 0 } else { 2 };
-        bit(L, u32::from(self.p2 >> 5 & 3)) | bit(V, v) | bit(AAA, 0) | bit(Z, 0) | bit(B, 0)
+        bit(L, u32::from(self.p2 >> 5 & 3)) | bit(V, v)
     }
 
     /// Map 4 reads z, L, b, V' and aaa in its own way (APX 3.1.2.3), which its rules know.

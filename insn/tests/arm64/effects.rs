@@ -248,6 +248,10 @@ fn unpredictable_is_told_apart_from_allocated() {
     for word in [0xa8c1_0c22, 0xa8c1_7fe2, 0xc821_0c82, 0xc81f_7fe2, 0xf83a_b346] {
         assert!(!insn(word).is_unpredictable(), "{word:#010x}");
     }
+    // A copy whose destination, source and count are not three registers below 31.
+    for word in [0x1d00_0440, 0x1d02_0440, 0x1d01_0442, 0x1d01_045f, 0x1d1f_0440, 0x1d01_07e0] {
+        assert!(insn(word).is_unpredictable(), "{word:#010x}");
+    }
     // A set whose destination, value and count are not three, or the first or the last is 31.
     for word in [0x19c1_0441, 0x19c2_0441, 0x19c3_0421, 0x19c3_045f, 0x19c3_07e1] {
         assert!(insn(word).is_unpredictable(), "{word:#010x}");
