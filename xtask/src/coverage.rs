@@ -1,10 +1,22 @@
 //! `cargo xtask coverage`: how much of insn and stepping the tests run, by cargo-llvm-cov.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::Value;
 
-use crate::{run, setup};
+use crate::{run, setup, truth};
+
+/// What becomes of the figures.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Put the numbers into docs/figures.txt
+    #[arg(long)]
+    record: bool,
+}
 
 /// The least share of lines, in percent.
 const LEAST: &str = "98";
@@ -14,19 +26,48 @@ const OTHERS: &str = "/(bench|cli|fuzz|gen|record|tests|ubp|wire|xtask)/";
 const CROSSING: &[&str] = &["--test", "oracle", "--test", "lockstep_*", "--test", "semantics"];
 
 /// Runs the tests instrumented, prints the share of each file, and fails below [`LEAST`] percent of lines.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     setup::install(setup::FOR_COVERAGE)?;
     setup::install_tool("cargo-llvm-cov")?;
     let tools = matching_tools()?;
     let llvm_cov = |arguments: &[&str]| {
         let mut command = run::cargo(&["llvm-cov"]);
         command.args(arguments).envs(tools.clone());
-        run::run(&mut command)
+        command
     };
-    llvm_cov(&["clean", "--workspace"])?;
-    llvm_cov(&["--no-report", "--package", "insn", "--package", "stepping"])?;
-    llvm_cov(&[&["--no-report", "--package", "crossing"], CROSSING].concat())?;
-    llvm_cov(&["report", "--ignore-filename-regex", OTHERS, "--show-missing-lines", "--fail-under-lines", LEAST])
+    run::run(&mut llvm_cov(&["clean", "--workspace"]))?;
+    run::run(&mut llvm_cov(&["--no-report", "--package", "insn", "--package", "stepping"]))?;
+    run::run(&mut llvm_cov(&[&["--no-report", "--package", "crossing"], CROSSING].concat()))?;
+    let report = ["report", "--ignore-filename-regex", OTHERS];
+    if options.record {
+        let json = run::output(&mut llvm_cov(&[&report[..], &["--json", "--summary-only"]].concat()))?;
+        truth::record("coverage", &figures(&json)?)?;
+    }
+    run::run(&mut llvm_cov(&[&report[..], &["--show-missing-lines", "--fail-under-lines", LEAST]].concat()))
+}
+
+/// Lines of each room and of its parts for architectures, and those that no test runs.
+fn figures(json: &str) -> Result<String> {
+    let report: Value = serde_json::from_str(json).context("cargo-llvm-cov's report is not JSON")?;
+    let mut folders: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for file in report["data"][0]["files"].as_array().context("cargo-llvm-cov reports no files")? {
+        let name = Path::new(file["filename"].as_str().context("a file has no name")?);
+        let name = name.strip_prefix(run::root()).with_context(|| format!("{} is elsewhere", name.display()))?;
+        // ROOM/src/ARCHITECTURE/…
+        let folders_of = name.parent().unwrap_or(name).iter().map(|part| part.to_string_lossy());
+        let folder = folders_of.filter(|part| part != "src").take(2).collect::<Vec<_>>().join("/");
+        let number = |what: &str| file["summary"]["lines"][what].as_u64().context("a file has no lines");
+        for folder in [folder, "all".to_owned()] {
+            let [lines, covered] = folders.entry(folder).or_default();
+            (*lines, *covered) = (*lines + number("count")?, *covered + number("covered")?);
+        }
+    }
+    let all = folders.remove("all").map(|all| ("all".to_owned(), all));
+    let line = |(folder, [lines, covered]): (String, [u64; 2])| {
+        let percent = 100.0 * covered as f64 / lines.max(1) as f64;
+        format!("coverage {folder} lines={lines} missed={} percent={percent:.2}\n", lines - covered)
+    };
+    Ok(folders.into_iter().chain(all).map(line).collect())
 }
 
 /// Debian's LLVM tools of the version that rustc was built with, which alone reads its profiles. Where they
@@ -37,4 +78,26 @@ fn matching_tools() -> Result<Vec<(&'static str, String)>> {
     let major = version.split('.').next().unwrap_or(version);
     let tools = [("LLVM_COV", format!("llvm-cov-{major}")), ("LLVM_PROFDATA", format!("llvm-profdata-{major}"))];
     Ok(tools.into_iter().filter(|(_, program)| run::is_installed(program)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_added_up_by_room_and_architecture() {
+        let root = run::root();
+        let file = |name: &str, count: u64, covered: u64| {
+            let name = root.join(name);
+            serde_json::json!({"filename": name, "summary": {"lines": {"count": count, "covered": covered}}})
+        };
+        let files =
+            [file("insn/src/a.rs", 10, 10), file("insn/src/x86/b.rs", 6, 4), file("insn/src/x86/deep/c.rs", 4, 4)];
+        let json = serde_json::json!({"data": [{"files": files}]}).to_string();
+        let expected = "coverage insn lines=10 missed=0 percent=100.00\n\
+            coverage insn/x86 lines=10 missed=2 percent=80.00\n\
+            coverage all lines=20 missed=2 percent=90.00\n";
+        assert_eq!(figures(&json).unwrap(), expected);
+        assert!(figures("{}").is_err());
+    }
 }

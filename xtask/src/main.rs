@@ -54,7 +54,7 @@ enum Task {
     /// Measure side by side with peers (needs cmake for Zydis); without NAME every benchmark
     Bench(bench::Options),
     /// How much of insn and stepping the tests run; fails below 98 % of lines (installs cargo-llvm-cov)
-    Coverage,
+    Coverage(coverage::Options),
     /// Does a test fail for every small change of insn and stepping? (installs cargo-mutants)
     Mutants(mutants::Options),
     /// Write the page of all that was tried, docs/truth.md, after the long runs asked for
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         Task::Lint => lint::run(),
         Task::Gen { check } => generate::run(check),
         Task::Bench(options) => bench::run(&options),
-        Task::Coverage => coverage::run(),
+        Task::Coverage(options) => coverage::run(&options),
         Task::Mutants(options) => mutants::run(&options),
         Task::Truth(options) => truth::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
