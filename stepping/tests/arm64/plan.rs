@@ -151,16 +151,18 @@ fn what_signs_with_its_own_address_is_refused_by_name() {
 }
 
 #[test]
-fn refusals_say_why() {
-    for refusal in [
+fn refusals_say_why_and_keep_their_numbers() {
+    let all = [
         Refusal::StoreExclusive,
+        Refusal::ExclusiveRegion { before: None, after: None },
         Refusal::ExclusiveOutOfReach,
         Refusal::SignsWithAddress,
         Refusal::Modifier,
         Refusal::Modified,
-        Refusal::ExclusiveRegion { before: None, after: None },
-    ] {
+    ];
+    for (refusal, number) in all.into_iter().zip(1..) {
         assert!(refusal.to_string().len() > 10);
+        assert_eq!(refusal.number(), number);
     }
     let refusal = |before, after| Refusal::ExclusiveRegion { before, after }.to_string();
     assert!(refusal(Some(0x10), Some(0x20)).ends_with("; 0x10 and 0x20 are not"));

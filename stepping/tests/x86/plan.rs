@@ -70,11 +70,21 @@ fn what_stores_its_own_address_is_refused_by_name() {
 }
 
 #[test]
-fn refusals_say_why() {
-    for refusal in [Refusal::CodeSegment16, Refusal::Enclave, Refusal::TransactionTarget16, Refusal::NoScratchRegister]
-    {
+fn refusals_say_why_and_keep_their_numbers() {
+    let all = [Refusal::CodeSegment16, Refusal::Enclave, Refusal::TransactionTarget16, Refusal::NoScratchRegister];
+    for (refusal, number) in all.into_iter().zip(1..) {
         assert!(refusal.to_string().len() > 10);
+        assert_eq!(refusal.number(), number);
     }
+}
+
+#[test]
+fn an_operand_out_of_reach_is_refused_where_there_is_no_scratch_register() {
+    let slot = slot("48030500100000", Mode::INTEL_64, 0x1000);
+    let (near, far) = (0x2000, 0x7000_0000_0000);
+    assert_eq!(slot.assemble_near(near).unwrap().bytes, slot.assemble(near).unwrap().bytes);
+    assert_eq!(slot.assemble_near(far).unwrap_err(), Refusal::NoScratchRegister);
+    assert!(slot.assemble(far).is_ok());
 }
 
 #[test]
