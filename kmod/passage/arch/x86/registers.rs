@@ -25,9 +25,9 @@ const SS: usize = 20;
 
 /// Bytes of `struct user_regs_struct`.
 const BYTES: usize = 27 * 8;
-/// The words of `struct user_regs_struct32` (arch/x86/include/asm/user32.h), where there is one.
+/// Where the words of a 32-bit program's `struct user_regs_struct32` (arch/x86/include/asm/user32.h) stand here; segments stand nowhere.
 const NARROW: [u8; 17] = [5, 11, 12, 13, 14, 4, 10, 99, 99, 99, 99, 15, 16, 17, 18, 19, 20];
-
+/// Which of them is the pc.
 const NARROW_IP: usize = 12;
 
 /// Flags that a program may have (arch/x86/kernel/ptrace.c, FLAG_MASK).
