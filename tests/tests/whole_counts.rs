@@ -22,6 +22,9 @@ const LONG: &[&[&str]] = &[
         ":memory:",
         "create table t(a, b); insert into t values(1, 2), (3, 4); select sum(a * b) from t;",
     ],
+    &["/usr/bin/awk", "{ n += NF } END { print n }", "/etc/passwd"],
+    &["/usr/bin/git", "--version"],
+    &["/bin/ls", "/usr/lib/os-release"],
 ];
 
 #[test]
