@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crossing::debuggee::Program;
-use crossing::whole::{BUILDS, all, ntrace, record, run_silently};
+use crossing::whole::{BUILDS, Counts, Place, all, ntrace, record, run_silently};
 use crossing::{figure, skip};
 use object::{Object, ObjectSegment};
 
@@ -25,13 +25,23 @@ const LONG: &[&[&str]] = &[
     &["/usr/bin/awk", "{ n += NF } END { print n }", "/etc/passwd"],
     &["/usr/bin/git", "--version"],
     &["/bin/ls", "/usr/lib/os-release"],
+    &["/usr/bin/xz", "-c", "/etc/passwd"],
+    &["/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; exit 7"],
+    &["/bin/sh", "-c", "/bin/echo one; (exit 3); echo $?; exit 7"],
+    &[
+        "/usr/bin/perl",
+        "-e",
+        "$SIG{ALRM} = sub { print qq(alarm\\n) }; kill ALRM => $$; print join q( ), map { $_ ** 2 } 1 .. 9",
+    ],
+    &["/usr/bin/openssl", "dgst", "-sha256", "/etc/services"],
+    &["/usr/bin/python3", "-S", "-s", "-c", "print(sum(i * i for i in range(1000)))"],
 ];
 
 #[test]
 fn hits_equal_the_executions_that_a_hardware_trace_has() {
     for words in SHORT.iter().chain(if all() { LONG } else { &[] }) {
         if Path::new(words[0]).exists() {
-            compare(words[0].rsplit('/').next().unwrap_or_default(), words);
+            compare(words[0].rsplit('/').next().unwrap_or_default(), words, |_| true);
         } else {
             skip("whole_counts", format_args!("{} is not installed", words[0]));
         }
@@ -42,38 +52,63 @@ fn hits_equal_the_executions_that_a_hardware_trace_has() {
 fn they_do_in_programs_that_are_built_otherwise() {
     for flags in BUILDS {
         match Program::build("storm.c", flags) {
-            Some(program) => compare(
-                &format!("storm{}", flags.concat()),
-                &[program.path().to_str().expect("a path of text"), "child"],
-            ),
+            Some(program) => compare(&format!("storm{}", flags.concat()), &[path(&program), "child"], |_| true),
             None => skip("whole_counts", format_args!("gcc cannot build with {flags:?} here")),
         }
     }
 }
 
-/// By file, and by address as its ELF headers number it.
-type Counts = HashMap<(PathBuf, u64), u64>;
+/// Its interpreter and its compiler are compared; what it compiles is no instruction of a file.
+#[test]
+fn they_do_in_a_program_that_makes_code_while_it_runs() {
+    const LUAJIT: &str = "/usr/bin/luajit";
+    if !Path::new(LUAJIT).exists() {
+        return skip("whole_counts", format_args!("{LUAJIT} is not installed"));
+    }
+    let even = Program::build("even.c", &["-shared", "-fPIC"]).expect("gcc builds for this machine");
+    let preload = format!("LD_PRELOAD={}", path(&even));
+    let script = "local s = 0 for i = 1, 300 do s = s + i % 7 end print(s)";
+    compare("luajit", &["/usr/bin/env", &preload, LUAJIT, "-e", script], |_| true);
+}
 
-/// `name` is that of the figure.
-fn compare(name: &str, words: &[&str]) {
+/// What these functions execute depends on no other thread and on no signal.
+#[test]
+fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
+    let storm = Program::build("storm.c", &[]).expect("gcc builds for this machine");
+    let functions = ["main", "work", "compare"].map(|name| storm.instructions(name)).concat();
+    assert!(functions.len() > 100, "{functions:?}");
+    compare("storm, its work", &[path(&storm), "3"], |(file, at)| file == storm.path() && functions.contains(at));
+}
+
+/// Compares what happens at the places that are `chosen`; `name` is that of the figure.
+///
+/// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile.
+fn compare(name: &str, words: &[&str], chosen: impl Fn(&Place) -> bool) {
     let (program, arguments) = words.split_first().expect("a program");
-    let recording = record(program, arguments);
-    assert!(recording.total() > 5_000, "{words:?}: only {} instructions recorded", recording.total());
-    let hits = hits(words);
-    let mut places: Vec<_> = recording.counts.keys().chain(hits.keys()).collect();
+    let (mut recorded, mut hits) = (record(program, arguments), hits(words));
+    for counts in [&mut recorded, &mut hits] {
+        counts.retain(|place, _| place.0 != Path::new("[vdso]") && chosen(place));
+    }
+    let total: u64 = recorded.values().sum();
+    assert!(total > 5_000, "{words:?}: only {total} instructions recorded");
+    let mut places: Vec<_> = recorded.keys().chain(hits.keys()).collect();
     places.sort_unstable();
     places.dedup();
     let of = |counts: &Counts, place| counts.get(place).copied().unwrap_or(0);
     let differences: Vec<String> = places
         .into_iter()
-        .filter(|place| of(&recording.counts, place) != of(&hits, place))
+        .filter(|place| of(&recorded, place) != of(&hits, place))
         .map(|place| {
             let (file, address) = (place.0.display(), place.1);
-            format!("{file}+{address:#x}: {} executions, {} hits", of(&recording.counts, place), of(&hits, place))
+            format!("{file}+{address:#x}: {} executions, {} hits", of(&recorded, place), of(&hits, place))
         })
         .collect();
     assert!(differences.is_empty(), "{words:?}: {} places differ:\n{}", differences.len(), differences.join("\n"));
-    figure("programs", name, format_args!("hits={0} recorded={0}", recording.total()));
+    figure("programs", name, format_args!("hits={total} recorded={total}"));
+}
+
+fn path(program: &Program) -> &str {
+    program.path().to_str().expect("a path of text")
 }
 
 /// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them.

@@ -7,7 +7,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 /// The whole environment of every program that is compared.
-pub(super) const ENVIRONMENT: [(&str, &str); 3] = [("LC_ALL", "C"), ("PATH", "/usr/bin:/bin"), ("PYTHONHASHSEED", "0")];
+pub(super) const ENVIRONMENT: [(&str, &str); 4] =
+    [("LC_ALL", "C"), ("PATH", "/usr/bin:/bin"), ("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0")];
 
 /// What a program showed to the world.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,4 +11,4 @@ mod recording;
 
 pub use arch::BUILDS;
 pub use command::{Outcome, all, count_everything, hits_in_all, longest, ntrace, run, run_silently, run_within};
-pub use recording::{Recording, record};
+pub use recording::{Counts, Place, record};

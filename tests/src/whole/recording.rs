@@ -12,27 +12,19 @@ use record::{Item, Mapping, Next, Options, Recorder, read};
 
 use super::command::ENVIRONMENT;
 
+/// A file, and an address in it as its ELF headers number it from the load base on.
+pub type Place = (PathBuf, u64);
+
 /// How often each instruction of a program's files was executed.
-#[derive(Debug, Default)]
-pub struct Recording {
-    /// By file, and by address in that file as its ELF headers number it from the load base on.
-    pub counts: HashMap<(PathBuf, u64), u64>,
-}
+pub type Counts = HashMap<Place, u64>;
 
-impl Recording {
-    /// All executions.
-    pub fn total(&self) -> u64 {
-        self.counts.values().sum()
-    }
-}
-
-/// Single-steps `program` from its first instruction to its end, with addresses not randomised.
+/// Single-steps `program` and what it forks from the first instruction to the end, with addresses not randomised.
 ///
 /// A `rep` string instruction, which traps after each element, counts once as long as the program counter stands still.
 ///
 /// # Panics
 /// Where the program cannot be run or traced.
-pub fn record(program: &str, arguments: &[&str]) -> Recording {
+pub fn record(program: &str, arguments: &[&str]) -> Counts {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(ENVIRONMENT);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -43,16 +35,17 @@ pub fn record(program: &str, arguments: &[&str]) -> Recording {
             _ => Ok(()),
         });
     }
+    let options = Options { follow_forks: true, ..Options::default() };
     let mut trace = Vec::new();
-    let mut recorder = Recorder::spawn(command, Options::default(), &mut trace).expect("a program to record");
+    let mut recorder = Recorder::spawn(command, options, &mut trace).expect("a program to record");
     recorder.run().expect("a recording to the program's end");
     drop(recorder);
     count(&trace)
 }
 
 /// Counts the instructions of a trace.
-fn count(trace: &[u8]) -> Recording {
-    let mut recording = Recording::default();
+fn count(trace: &[u8]) -> Counts {
+    let mut counts = Counts::new();
     let mut mappings: Vec<Mapping> = Vec::new();
     let mut standing = HashMap::new();
     for item in read(trace).expect("a trace") {
@@ -67,11 +60,11 @@ fn count(trace: &[u8]) -> Recording {
                 if !stood && let Some(mapping) = places.find(|mapping| (mapping.start..mapping.end).contains(&step.pc))
                 {
                     let file = PathBuf::from(OsStr::from_bytes(&mapping.path));
-                    *recording.counts.entry((file, step.pc - mapping.base)).or_insert(0) += 1;
+                    *counts.entry((file, step.pc - mapping.base)).or_insert(0) += 1;
                 }
             }
             _ => {}
         }
     }
-    recording
+    counts
 }
