@@ -20,6 +20,7 @@ type Sweep = fn(&[u32]) -> Tally;
 const YAXPEAX: &str = "yaxpeax-arm";
 const SWEEPS: &[(&str, Sweep)] = &[
     ("ntrace, flow of allocated words", ours::flow_of_allocated),
+    ("ntrace, the same, unrolled four times", ours::flow_of_four),
     ("ntrace, validity, flow", ours::validity),
     ("ntrace, validity, flow, target", ours::target),
     ("ntrace, + registers, memory", ours::effects),

@@ -1,7 +1,7 @@
 //! From a word to its way: a table of the top bits, and behind it a program of bytes that asks for one bit after the other.
 
 use super::flow::{WAYS, Way, Ways};
-use super::generated::hot::{HOT, OTHERS, PROGRAM, RESTS};
+use super::generated::hot::{FIRSTS, FLOWS, HOT, OTHERS, PROGRAM, STARTS};
 use super::{Error, ErrorKind, Insn};
 use crate::Flow;
 
@@ -11,8 +11,6 @@ pub(super) struct Hot {
     pub(super) ways: Ways,
     /// By bits 31 to 21: the number of a class, whose words the top bits tell apart from others.
     pub(super) first: [u8; 2048],
-    /// Of each class: the flow of all words that are allocated, where it is one.
-    pub(super) flows: [Option<Flow>; 256],
     /// Words that have `values` under `masks`, as most have, have that flow and way.
     pub(super) flow: [Flow; 256],
     pub(super) way: [Way; 256],
@@ -20,16 +18,8 @@ pub(super) struct Hot {
     pub(super) values: [u32; 256],
 }
 
-/// What is asked of a class's other words.
-pub(super) struct Rest {
-    /// Where its program begins.
-    pub(super) start: u16,
-    /// First and end of the sets that are tried before.
-    pub(super) first: u8,
-    pub(super) end: u8,
-}
-
-/// Words with `value` under `mask`, and their way.
+/// Words with `value` under `mask`, and their way. Packed: they are many, and seldom looked at.
+#[repr(C, packed)]
 pub(super) struct Set {
     pub(super) mask: u32,
     pub(super) value: u32,
@@ -46,8 +36,12 @@ mod step {
     pub(super) const IF_SET: u8 = 2;
     /// The same if it is clear.
     pub(super) const IF_CLEAR: u8 = 3;
-    /// Goes on elsewhere: two bytes follow.
+    /// Goes on elsewhere: the high bits of the place are here, the low byte follows.
     pub(super) const GO: u8 = 4;
+    /// Skips as many bytes as follow in one if the bit is set.
+    pub(super) const SKIP_IF_SET: u8 = 6;
+    /// The same if it is clear.
+    pub(super) const SKIP_IF_CLEAR: u8 = 7;
 }
 
 #[inline(always)]
@@ -69,49 +63,48 @@ pub(super) fn decode(word: u32) -> Result<Insn, Error> {
 /// The flow of a word that is known to be allocated.
 #[inline(always)]
 pub(super) fn flow_of_allocated(word: u32) -> Flow {
-    match HOT.flows[class(word)] {
+    match FLOWS[(word >> 21) as usize] {
         Some(flow) => flow,
-        None => flow_by_word(word),
+        None => decode(word).map_or(Flow::Faulting, |insn| insn.flow()),
     }
-}
-
-/// The same where the top bits do not tell it.
-#[cold]
-#[inline(never)]
-fn flow_by_word(word: u32) -> Flow {
-    decode(word).map_or(Flow::Faulting, |insn| insn.flow())
 }
 
 /// What the table of the top bits does not tell.
 #[cold]
 #[inline(never)]
 fn rare(word: u32) -> Option<(Flow, Way)> {
-    let rest = &RESTS[class(word)];
-    let others = OTHERS.get(usize::from(rest.first)..usize::from(rest.end)).unwrap_or_default();
+    let class = class(word);
+    let (first, end) = (usize::from(FIRSTS[class]), usize::from(FIRSTS[class + 1]));
+    let others = OTHERS.get(first..end).unwrap_or_default();
     let way = match others.iter().find(|other| word & other.mask == other.value) {
         Some(other) => other.way,
-        None => WAYS[usize::from(run(word, usize::from(rest.start)) & 15)],
+        None => WAYS[usize::from(run(word, STARTS[class].into()) & 15)],
     };
     if way == Way::Undefined { None } else { Some((way.flow(), way)) }
 }
 
 /// Runs the program from a byte on; the number of a way.
 fn run(word: u32, mut at: usize) -> u8 {
-    while let Some(byte) = PROGRAM.get(at) {
+    while let Some([byte, rest @ ..]) = PROGRAM.get(at..) {
+        at = at.wrapping_add(1);
         let set = word.wrapping_shr(u32::from(byte & 31)) & 1 == 1;
-        let goes = match byte >> 5 {
-            step::CLEAR if !set => false,
-            step::SET if set => false,
-            step::CLEAR | step::SET => return 0,
-            step::IF_SET => set,
-            step::IF_CLEAR => !set,
-            step::GO => true,
+        let (goes, skips) = match byte >> 5 {
+            step::CLEAR | step::SET if set != (byte >> 5 == step::SET) => return 0,
+            step::CLEAR | step::SET => continue,
+            step::IF_SET => (set, false),
+            step::IF_CLEAR => (!set, false),
+            step::SKIP_IF_SET => (set, true),
+            step::SKIP_IF_CLEAR => (!set, true),
+            step::GO => {
+                at = usize::from(byte & 31) << 8 | rest.first().map_or(0, |low| usize::from(*low));
+                continue;
+            }
             _ => return byte & 15,
         };
-        let short = byte >> 5 <= step::SET;
-        at = match PROGRAM.get(at.wrapping_add(1)..) {
-            Some([low, high, ..]) if goes => usize::from(u16::from_le_bytes([*low, *high])),
-            _ => at.wrapping_add(if short { 1 } else { 3 }),
+        at = match rest {
+            [skipped, ..] if skips => at.wrapping_add(1 + if goes { usize::from(*skipped) } else { 0 }),
+            [low, high, ..] if goes => usize::from(u16::from_le_bytes([*low, *high])),
+            _ => at.wrapping_add(2),
         };
     }
     0

@@ -1,7 +1,5 @@
 //! Where control goes.
 
-use core::hint::select_unpredictable;
-
 use super::generated::hot::HOT;
 use super::{Insn, Reg};
 use crate::{Flow, Target};
@@ -54,25 +52,25 @@ pub(super) static WAYS: [Way; 16] = [
     Way::Faulting,
 ];
 
-/// How a way's target is read: the word times `scale`, of which the upper half counts, has it in the bits of `mask`, where `sign` is the
-/// sign. No shift is as quick by a number that is looked up.
+/// How a way's target is read: the word times `scale` has it at the top, where its sign is the product's; so many bits below it are
+/// shifted out, and those of `mask` count. The mask of a distance is negative, that of no target 0.
 #[derive(Clone, Copy)]
 struct Field {
-    scale: u64,
-    mask: u32,
-    sign: u32,
+    scale: i64,
+    below: u8,
+    mask: i64,
 }
 
-const NONE: Field = Field { scale: 0, mask: 0, sign: 0 };
+const NONE: Field = Field { scale: 0, below: 0, mask: 0 };
 
 /// A distance in words, of `width` bits from bit `low` on.
-const fn distance(low: u32, width: u32) -> Field {
-    Field { scale: 1 << (34 - low), mask: (1 << (width + 2)) - 4, sign: 1 << (width + 1) }
+const fn distance(low: u8, width: u8) -> Field {
+    Field { scale: 1 << (64 - low - width), below: 62 - width, mask: -4 }
 }
 
 /// The number of a register, of five bits from bit `low` on.
-const fn register(low: i32) -> Field {
-    Field { scale: 1 << (32 - low), mask: 31, sign: 0 }
+const fn register(low: i8) -> Field {
+    Field { scale: 1 << (59 - low), below: 59, mask: 31 }
 }
 
 impl Way {
@@ -105,18 +103,18 @@ impl Way {
 
 /// By way: one table for each thing, so that a way is the index of all.
 pub(super) struct Ways {
-    scales: [u64; 16],
-    masks: [u32; 16],
-    signs: [u32; 16],
+    below: [u8; 16],
+    scales: [i64; 16],
+    masks: [i64; 16],
 }
 
 impl Ways {
     pub(super) const ALL: Ways = {
-        let mut ways = Ways { scales: [0; 16], masks: [0; 16], signs: [0; 16] };
+        let mut ways = Ways { below: [0; 16], scales: [0; 16], masks: [0; 16] };
         let mut i = 0;
         while i < 16 {
-            let Field { scale, mask, sign } = WAYS[i].field();
-            (ways.scales[i], ways.masks[i], ways.signs[i]) = (scale, mask, sign);
+            let Field { scale, below, mask } = WAYS[i].field();
+            (ways.scales[i], ways.below[i], ways.masks[i]) = (scale, below, mask);
             i += 1;
         }
         ways
@@ -133,17 +131,16 @@ impl Insn {
     #[inline(always)]
     pub fn target(&self) -> Target<Reg> {
         let (way, ways) = (self.way as usize, &HOT.ways);
-        let (mask, sign) = (ways.masks[way], ways.signs[way]);
+        let mask = ways.masks[way];
         // Computed whatever it is: which instruction is a branch no processor foresees.
-        let field = (u64::from(self.word).wrapping_mul(ways.scales[way]) >> 32) as u32 & mask;
-        let value = i64::from((field ^ sign).wrapping_sub(sign) as i32);
-        let register = select_unpredictable(value == 31, Reg::XZR, Reg::of(value as u8));
-        if sign != 0 {
+        let product = i64::from(self.word).wrapping_mul(ways.scales[way]);
+        let value = product.wrapping_shr(ways.below[way].into()) & mask;
+        if mask < 0 {
             Target::Relative(value)
         } else if mask == 0 {
             Target::None
         } else {
-            Target::Register(register)
+            Target::Register(Reg::general(value as u32))
         }
     }
     /// The target address of a direct branch at `pc`.

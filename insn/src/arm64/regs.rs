@@ -18,15 +18,15 @@ macro_rules! registers {
 
 // Numbered as in insn/gen/src/arm64/forms.rs.
 registers! {
-    SP = 31, "sp";
+    // Reads as zero, and is never a member of a set. Most fields of 31 name it.
+    XZR = 31, "xzr";
     FFR = 80, "ffr"; ZA = 81, "za"; ZT0 = 82, "zt0";
     NZCV = 83, "nzcv"; FPSR = 84, "fpsr"; FPCR = 85, "fpcr";
     PC = 86, "pc";
     // What msr, mrs, sys and their like reach and no other name is given to.
     SYSTEM = 87, "system";
     GCSPR = 88, "gcspr"; FPMR = 89, "fpmr"; SVCR = 90, "svcr"; TPIDR = 91, "tpidr_el0";
-    // Reads as zero, and is never a member of a set.
-    XZR = 127, "xzr";
+    SP = 92, "sp";
 }
 
 impl Reg {
@@ -35,11 +35,11 @@ impl Reg {
 
     /// General register 0 to 30; 31 is [`Reg::XZR`].
     pub const fn general(n: u32) -> Reg {
-        if n & 31 == 31 { Reg::XZR } else { Reg(n as u8 & 31) }
+        Reg(n as u8 & 31)
     }
     /// General register 0 to 30; 31 is [`Reg::SP`].
     pub const fn general_or_sp(n: u32) -> Reg {
-        Reg(n as u8 & 31)
+        if n & 31 == 31 { Reg::SP } else { Reg::general(n) }
     }
     /// SIMD and SVE register 0 to 31.
     pub const fn vector(n: u32) -> Reg {
@@ -48,9 +48,6 @@ impl Reg {
     /// SVE predicate register p0 to p15.
     pub const fn predicate(n: u32) -> Reg {
         Reg(64 + (n as u8 & 15))
-    }
-    pub(super) const fn of(number: u8) -> Reg {
-        Reg(number)
     }
     /// The register of that number in [`RegSet`]'s bits, 0 to 127.
     pub const fn from_number(number: u8) -> Reg {

@@ -6,9 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
-/// The whole environment of every program that is compared.
-pub(super) const ENVIRONMENT: [(&str, &str); 4] =
-    [("LC_ALL", "C"), ("PATH", "/usr/bin:/bin"), ("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0")];
+/// The whole environment of every program that is compared: they do nothing by chance, nor by where memory is that they are given.
+pub(super) const ENVIRONMENT: [(&str, &str); 5] = [
+    ("LC_ALL", "C"),
+    ("PATH", "/usr/bin:/bin"),
+    ("PERL_HASH_SEED", "0"),
+    ("PYTHONHASHSEED", "0"),
+    ("PYTHONMALLOC", "malloc"),
+];
 
 /// What a program showed to the world.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Writes A64's tables.
 
+use std::fmt::Write;
+
 use super::classes::Class;
 use super::diagram::{Cube, UNDEFINED};
 use super::forms::Cold;
@@ -9,9 +11,7 @@ use crate::write::{array, field, head};
 
 pub(crate) fn hot(hot: &Hot) -> Result<String, String> {
     let mut out = head("encodings.txt");
-    out.push_str(
-        "use crate::Flow;\nuse crate::arm64::decode::{Hot, Rest, Set};\nuse crate::arm64::flow::{Way, Ways};\n\n",
-    );
+    out.push_str("use crate::Flow;\nuse crate::arm64::decode::{Hot, Set};\nuse crate::arm64::flow::{Way, Ways};\n\n");
     if hot.classes.len() > CLASSES {
         return Err(format!("{} classes", hot.classes.len()));
     }
@@ -20,35 +20,52 @@ pub(crate) fn hot(hot: &Hot) -> Result<String, String> {
         hot.classes.iter().map(|class| class.quick.first().copied().unwrap_or((0, 1, 0))).collect();
     // As many as a byte can name: no look into them can fail.
     quick.resize(CLASSES, (0, 1, 0));
-    let mut flows: Vec<String> = hot.classes.iter().map(flow).collect();
-    flows.resize(CLASSES, "None".to_owned());
+    let flows: Vec<&str> = hot.first.iter().map(|class| flow(&hot.classes[usize::from(*class)])).collect();
     out.push_str("/// What most words need.\npub(crate) static HOT: Hot = Hot { ways: Ways::ALL,\n");
     field(&mut out, "first", &hot.first, 24, u8::to_string);
-    field(&mut out, "flows", &flows, 4, String::clone);
     field(&mut out, "flow", &quick, 8, |(.., way)| format!("Flow::{}", flow_name(*way)));
     field(&mut out, "way", &quick, 8, |(.., way)| variant(*way));
     field(&mut out, "masks", &quick, 12, |(mask, ..)| format!("{mask:#x}"));
     field(&mut out, "values", &quick, 12, |(_, value, _)| format!("{value:#x}"));
     out.push_str("};\n\n");
+    let mut names = flows.clone();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let value = if name == VARIES { "None".to_owned() } else { format!("Some(Flow::{name})") };
+        let _ = writeln!(out, "const {}: Option<Flow> = {value};", short(name));
+    }
+    out.push('\n');
+    array(
+        &mut out,
+        "By bits 31 to 21: the flow of all words that are allocated, where it is one.",
+        "FLOWS",
+        "Option<Flow>",
+        &flows,
+        12,
+        |name| short(name),
+    );
     let mut others = Vec::new();
-    let mut rests = Vec::new();
-    for (class, start) in hot.classes.iter().zip(&hot.starts) {
-        let first = others.len();
+    let mut firsts = Vec::new();
+    for class in &hot.classes {
+        firsts.push(others.len());
         others.extend(class.quick.get(1..).unwrap_or_default());
-        rests.push(format!("Rest {{ start: {start}, first: {first}, end: {} }}", others.len()));
     }
     if others.len() > usize::from(u8::MAX) {
         return Err(format!("{} other sets of words", others.len()));
     }
-    rests.resize(CLASSES, "Rest { start: 0, first: 0, end: 0 }".to_owned());
+    firsts.resize(CLASSES + 1, others.len());
+    let mut starts = hot.starts.clone();
+    starts.resize(CLASSES, 0);
+    array(&mut out, "Of each class: where its program begins.", "STARTS", "u16", &starts, 16, u16::to_string);
     array(
         &mut out,
-        "Of each class: where its other sets are and its program begins.",
-        "RESTS",
-        "Rest",
-        &rests,
-        1,
-        String::clone,
+        "Of each class: the first of its other sets, which go to the next class's first.",
+        "FIRSTS",
+        "u8",
+        &firsts,
+        24,
+        usize::to_string,
     );
     let set =
         |(mask, value, way): &Cube| format!("Set {{ mask: {mask:#x}, value: {value:#x}, way: {} }}", variant(*way));
@@ -65,11 +82,18 @@ fn variant(way: u16) -> String {
 }
 
 /// The flow of all words of a class that are allocated.
-fn flow(class: &Class) -> String {
+fn flow(class: &Class) -> &'static str {
     // Of a class without an instruction nothing is told.
     let flow = flow_name(class.ways.first().copied().unwrap_or(UNDEFINED));
-    let one = Some(flow).filter(|flow| class.ways.iter().all(|way| flow_name(*way) == *flow));
-    one.map_or_else(|| "None".to_owned(), |flow| format!("Some(Flow::{flow})"))
+    if class.ways.iter().all(|way| flow_name(*way) == flow) { flow } else { VARIES }
+}
+
+/// Of classes whose words have more than one flow.
+const VARIES: &str = "Varies";
+
+/// The name of a constant, so short that many are in a line.
+fn short(name: &str) -> String {
+    name.chars().take(4).collect::<String>().to_uppercase()
 }
 
 pub(crate) fn forms(cold: &Cold) -> String {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Registers that no field names, by their numbers (insn/src/arm64/regs.rs).
 const SPECIAL: &[(&str, u32)] = &[
-    ("sp", 31),
+    ("sp", 92),
     ("ffr", 80),
     ("za", 81),
     ("zt0", 82),

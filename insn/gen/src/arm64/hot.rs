@@ -78,8 +78,12 @@ pub(crate) fn build(forms: &[Form]) -> Result<Hot, String> {
     let mut diagram = Diagram::new(WAYS.len());
     let (first, classes) = classes::build(&mut diagram, &cubes, &often)?;
     let mut writer = Writer::new(&diagram);
-    let starts = classes.iter().map(|class| writer.write(class.reference)).collect();
-    Ok(Hot { first, classes, starts, program: writer.finish()? })
+    for class in &classes {
+        writer.write(class.reference);
+    }
+    let program = writer.finish()?;
+    let starts = classes.iter().map(|class| program.start(class.reference)).collect();
+    Ok(Hot { first, classes, starts, program: program.bytes })
 }
 
 /// The attribute of forms that compiled code is full of.

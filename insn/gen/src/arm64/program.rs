@@ -13,76 +13,145 @@ mod step {
     pub(super) const IF_SET: u8 = 0x40;
     /// The same if it is clear.
     pub(super) const IF_CLEAR: u8 = 0x60;
-    /// Goes on elsewhere: two bytes follow.
+    /// Goes on elsewhere: the high bits of the place are here, the low byte follows.
     pub(super) const GO: u8 = 0x80;
     /// The way is in the low bits.
     pub(super) const DONE: u8 = 0xa0;
+    /// Skips as many bytes as follow in one if the bit is set.
+    pub(super) const SKIP_IF_SET: u8 = 0xc0;
+    /// The same if it is clear.
+    pub(super) const SKIP_IF_CLEAR: u8 = 0xe0;
+}
+
+/// So many bytes can be named by a step that goes on elsewhere.
+const MOST: usize = 1 << 13;
+const TOO_LONG: &str = "the program has more than 8192 bytes";
+
+/// A step before its place is known.
+enum Step {
+    /// A byte that says it all.
+    Byte(u8),
+    /// Goes on at the place of a reference.
+    Go { to: u16 },
+    /// The same if a bit is set, or clear.
+    GoIf { bit: u8, clear: bool, to: u16 },
 }
 
 /// Writes each node once, followed by one of those it leads to where that was not written before.
 pub(crate) struct Writer<'a> {
     diagram: &'a Diagram,
-    program: Vec<u8>,
-    places: HashMap<u16, usize>,
-    /// Places of the two bytes that are to name a reference's place.
-    wanted: Vec<(usize, u16)>,
+    steps: Vec<Step>,
+    /// The step that each reference begins with.
+    begins: HashMap<u16, usize>,
+}
+
+/// The program, and where it begins for each reference that was written.
+pub(crate) struct Program {
+    pub(crate) bytes: Vec<u8>,
+    places: HashMap<u16, u16>,
+}
+
+impl Program {
+    pub(crate) fn start(&self, reference: u16) -> u16 {
+        self.places[&reference]
+    }
 }
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(diagram: &'a Diagram) -> Writer<'a> {
-        Writer { diagram, program: Vec::new(), places: HashMap::new(), wanted: Vec::new() }
+        Writer { diagram, steps: Vec::new(), begins: HashMap::new() }
     }
-    /// Where the program of a reference begins, which is written unless it was.
-    pub(crate) fn write(&mut self, reference: u16) -> u16 {
+    /// Writes the program of a reference, unless it was.
+    pub(crate) fn write(&mut self, reference: u16) {
         let mut next = vec![reference];
         while let Some(reference) = next.pop() {
             self.chain(reference, &mut next);
         }
-        self.places[&reference] as u16
     }
     /// Writes what was not written yet from a reference on, and notes where else it leads.
     fn chain(&mut self, mut reference: u16, next: &mut Vec<u16>) {
-        if self.places.contains_key(&reference) {
+        if self.begins.contains_key(&reference) {
             return;
         }
         loop {
             let Some((bit, low, high)) = self.diagram.node(reference) else {
-                self.places.entry(reference).or_insert(self.program.len());
-                self.program.push(step::DONE | reference as u8);
+                self.begins.entry(reference).or_insert(self.steps.len());
+                self.steps.push(Step::Byte(step::DONE | reference as u8));
                 return;
             };
-            if self.places.contains_key(&reference) {
-                self.program.push(step::GO);
-                self.name(reference);
+            if self.begins.contains_key(&reference) {
+                self.steps.push(Step::Go { to: reference });
                 return;
             }
-            self.places.insert(reference, self.program.len());
+            self.begins.insert(reference, self.steps.len());
             let bit = bit as u8;
             if low == UNDEFINED || high == UNDEFINED {
-                self.program.push(bit | if high == UNDEFINED { step::CLEAR } else { step::SET });
+                self.steps.push(Step::Byte(bit | if high == UNDEFINED { step::CLEAR } else { step::SET }));
                 reference = if high == UNDEFINED { low } else { high };
                 continue;
             }
-            let clear = self.places.contains_key(&low) && !self.places.contains_key(&high);
-            self.program.push(bit | if clear { step::IF_CLEAR } else { step::IF_SET });
-            let (elsewhere, follows) = if clear { (low, high) } else { (high, low) };
-            self.name(elsewhere);
-            next.push(elsewhere);
+            let clear = self.begins.contains_key(&low) && !self.begins.contains_key(&high);
+            let (to, follows) = if clear { (low, high) } else { (high, low) };
+            self.steps.push(Step::GoIf { bit, clear, to });
+            next.push(to);
             reference = follows;
         }
     }
-    fn name(&mut self, reference: u16) {
-        self.wanted.push((self.program.len(), reference));
-        self.program.extend([0, 0]);
+    /// The program, with skips wherever they reach.
+    pub(crate) fn finish(self) -> Result<Program, String> {
+        let mut skips = vec![false; self.steps.len()];
+        let places = loop {
+            let places = self.places(&skips);
+            let reach: Vec<bool> = (0..skips.len()).map(|i| self.skipped(&places, i).is_some()).collect();
+            // Shorter steps bring others within reach, and none out of it.
+            if reach == skips {
+                break places;
+            }
+            skips = reach;
+        };
+        let mut bytes = Vec::new();
+        for (i, step) in self.steps.iter().enumerate() {
+            let place = |to| u16::try_from(places[self.begins[to]]).map_err(|_| TOO_LONG);
+            match step {
+                Step::Byte(byte) => bytes.push(*byte),
+                Step::Go { to } => {
+                    let [high, low] = place(to)?.to_be_bytes();
+                    bytes.extend([step::GO | high, low]);
+                }
+                Step::GoIf { bit, clear, to } => match self.skipped(&places, i) {
+                    Some(skipped) => {
+                        let skip = if *clear { step::SKIP_IF_CLEAR } else { step::SKIP_IF_SET };
+                        bytes.extend([bit | skip, skipped]);
+                    }
+                    None => {
+                        bytes.push(bit | if *clear { step::IF_CLEAR } else { step::IF_SET });
+                        bytes.extend(place(to)?.to_le_bytes());
+                    }
+                },
+            }
+        }
+        if bytes.len() > MOST {
+            return Err(TOO_LONG.to_owned());
+        }
+        let places = self.begins.iter().map(|(reference, step)| (*reference, places[*step] as u16)).collect();
+        Ok(Program { bytes, places })
     }
-    /// The program.
-    pub(crate) fn finish(mut self) -> Result<Vec<u8>, String> {
-        for (place, reference) in self.wanted {
-            self.program[place..place + 2].copy_from_slice(&(self.places[&reference] as u16).to_le_bytes());
+    /// Where each step begins, and the end.
+    fn places(&self, skips: &[bool]) -> Vec<usize> {
+        let mut places = vec![0];
+        for (step, skip) in self.steps.iter().zip(skips) {
+            let length = match step {
+                Step::Byte(_) => 1,
+                Step::Go { .. } => 2,
+                Step::GoIf { .. } => 3 - usize::from(*skip),
+            };
+            places.push(places[places.len() - 1] + length);
         }
-        if self.program.len() > 1 << 16 {
-            return Err(format!("a program of {} bytes", self.program.len()));
-        }
-        Ok(self.program)
+        places
+    }
+    /// How many bytes a step skips, where one byte can say it.
+    fn skipped(&self, places: &[usize], i: usize) -> Option<u8> {
+        let Step::GoIf { to, .. } = &self.steps[i] else { return None };
+        places[self.begins[to]].checked_sub(places[i + 1])?.try_into().ok()
     }
 }
