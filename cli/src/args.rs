@@ -71,7 +71,8 @@ fn count_help() -> String {
            ntrace count -b 'libc!malloc' -- ls -l /usr/lib\n  \
            ntrace count -b 'pthread_*' -p 1234        (Ctrl-C prints the counts)\n  \
            ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n\n\
-         JSON: one object; total, counts (hits, location, names, module, symbol, offset, address).\n\n{STATUS}"
+         JSON: one object; total, counts (hits, location, names, module, symbol, offset, address),\n\
+         refused (location, module, address, reason: instructions that --every-instruction left without a breakpoint).\n\n{STATUS}"
     )
 }
 

@@ -12,7 +12,7 @@ use crate::args::{CountArgs, Format};
 use crate::failure::Result;
 use crate::output::Output;
 use crate::process::{Module, Place, Space};
-use crate::watch::{self, Control, End, Heritage, Sink};
+use crate::watch::{self, Control, End, Heritage, Refused, Sink};
 
 /// How often the display is brought up to date.
 const TICK: Duration = Duration::from_millis(200);
@@ -53,6 +53,7 @@ struct Row {
 struct Table {
     total: u64,
     counts: Vec<Row>,
+    refused: Vec<Refused>,
 }
 
 /// Runs the command, in the worker.
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     if let Some(display) = count.display.take() {
         display.bar.finish_and_clear();
     }
-    let table = count.table();
+    let table = count.table(watch.refused());
     let written = output.write(|out| match args.target.format {
         Format::Text => write_text(&table, out),
         Format::Json => write_json(&table, out),
@@ -96,7 +97,7 @@ impl Count {
         self.done.insert(space.pid, done);
     }
 
-    fn table(self) -> Table {
+    fn table(self, refused: Vec<Refused>) -> Table {
         let row = |(place, hits): (Place, u64)| Row {
             hits,
             location: place.location,
@@ -110,7 +111,7 @@ impl Count {
         };
         let mut counts: Vec<Row> = self.tally.into_values().map(row).collect();
         counts.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.location.cmp(&b.location)));
-        Table { total: counts.iter().map(|row| row.hits).sum(), counts }
+        Table { total: counts.iter().map(|row| row.hits).sum(), counts, refused }
     }
 }
 

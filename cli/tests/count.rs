@@ -103,6 +103,20 @@ fn every_instruction_of_a_function_is_counted() {
 }
 
 #[test]
+fn instructions_that_carry_no_breakpoint_are_told_each_with_its_reason() {
+    let program = build("refused.c", &["-O1"]);
+    let counts = count(&["around"], &["--every-instruction"], &program, &[]);
+    assert!(counts.output.status.success(), "{}", stderr(&counts.output));
+    let [refused] = counts.refused.as_slice() else { panic!("{:?}", counts.refused) };
+    assert!(refused["location"].as_str().unwrap().contains("refused"), "{refused}");
+    assert!(refused["module"].as_str().unwrap().ends_with(program.file_name().unwrap().to_str().unwrap()), "{refused}");
+    let reason = refused["reason"].as_str().unwrap();
+    let told = stderr(&counts.output);
+    assert!(told.contains("1 instruction carries no breakpoint") && told.contains(reason), "{told}");
+    assert!(counts.rows.iter().all(|row| row["address"] != refused["address"]), "{:?}", counts.rows);
+}
+
+#[test]
 fn nothing_to_look_for_is_a_usage_error() {
     let output = run(&["count", "--", "true"]);
     assert_eq!(output.status.code(), Some(2));

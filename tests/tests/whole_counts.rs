@@ -1,6 +1,6 @@
 //! The hits of every instruction of whole programs are its executions in a hardware trace.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,6 +8,7 @@ use crossing::debuggee::Program;
 use crossing::whole::{BUILDS, Counts, Place, all, ntrace, record, run_silently};
 use crossing::{figure, skip};
 use object::{Object, ObjectSegment};
+use serde_json::Value;
 
 /// Programs that execute the same instructions in each run, where addresses are not randomised and the environment is fixed.
 const SHORT: &[&[&str]] = &[&["/bin/echo", "a", "b"], &["/bin/cat", "/etc/passwd"]];
@@ -82,12 +83,13 @@ fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
 
 /// Compares what happens at the places that are `chosen`; `name` is that of the figure.
 ///
-/// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile.
+/// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile. So is what carries no breakpoint, of arm64's
+/// exclusive sequences, which would go round for ever.
 fn compare(name: &str, words: &[&str], chosen: impl Fn(&Place) -> bool) {
     let (program, arguments) = words.split_first().expect("a program");
-    let (mut recorded, mut hits) = (record(program, arguments), hits(words));
+    let (mut recorded, (mut hits, exclusive)) = (record(program, arguments), hits(words));
     for counts in [&mut recorded, &mut hits] {
-        counts.retain(|place, _| place.0 != Path::new("[vdso]") && chosen(place));
+        counts.retain(|place, _| place.0 != Path::new("[vdso]") && !exclusive.contains(place) && chosen(place));
     }
     let total: u64 = recorded.values().sum();
     assert!(total > 5_000, "{words:?}: only {total} instructions recorded");
@@ -111,8 +113,9 @@ fn path(program: &Program) -> &str {
     program.path().to_str().expect("a path of text")
 }
 
-/// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them.
-fn hits(words: &[&str]) -> Counts {
+/// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them; and what it tells to have no
+/// breakpoint for an exclusive sequence's sake.
+fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
     let mut command = Command::new("setarch");
     command.args([std::env::consts::ARCH, "-R"]).arg(ntrace()).args([
@@ -124,17 +127,19 @@ fn hits(words: &[&str]) -> Counts {
     ]);
     run_silently(command.arg(counts.path()).arg("--").args(words));
     let text = std::fs::read_to_string(counts.path()).expect("the counts");
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let mut bases: HashMap<PathBuf, u64> = HashMap::new();
-    let rows = json["counts"].as_array().expect("counts").iter();
-    rows.map(|row| {
+    let mut place = |row: &Value| {
         let module = PathBuf::from(row["module"].as_str().expect("a module"));
         let base = *bases.entry(module.clone()).or_insert_with(|| lowest_address(&module));
         let address = row["address"].as_str().expect("an address").trim_start_matches("0x");
         let address = u64::from_str_radix(address, 16).expect("hexadecimal");
-        ((module, address - base), row["hits"].as_u64().expect("hits"))
-    })
-    .collect()
+        (module, address - base)
+    };
+    let rows = |key: &str| json[key].as_array().expect("rows").clone();
+    let hits = rows("counts").iter().map(|row| (place(row), row["hits"].as_u64().expect("hits"))).collect();
+    let exclusive = |row: &&Value| row["reason"].as_str().expect("a reason").contains("exclusive");
+    (hits, rows("refused").iter().filter(exclusive).map(place).collect())
 }
 
 /// The lowest address that a file's headers number: 0 where it is loaded anywhere. The kernel's vdso is such a one.

@@ -12,6 +12,7 @@ use ubp::{Event, EventKind, Pid, Session, Tid};
 
 pub(crate) use self::control::{Control, Notice, send};
 use self::plant::Planter;
+pub(crate) use self::plant::Refused;
 pub(crate) use self::start::{Heritage, command, permission_failure, start, start_failure};
 use crate::failure::{Failure, Result, tell};
 use crate::process::Space;
@@ -79,6 +80,11 @@ impl Watch {
             return Err(Failure::own(what));
         }
         Ok(self.end.unwrap_or(End::Detached))
+    }
+
+    /// The instructions that carry no breakpoint, though they were wanted with all others.
+    pub(crate) fn refused(&self) -> Vec<Refused> {
+        self.planter.refused().cloned().collect()
     }
 
     fn follow(&mut self, sink: &mut impl Sink) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spec, Tid};
 
 use super::plan::{Planned, Wanted, function_parts};
@@ -14,14 +15,24 @@ use crate::process::{Images, Module, Role, Space};
 /// Refusals that are listed one by one.
 const LISTED: usize = 8;
 
+/// An instruction that carries no breakpoint; the names are the keys of the JSON form.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Refused {
+    location: String,
+    module: Option<String>,
+    /// In the module's own numbering.
+    address: String,
+    reason: String,
+}
+
 /// What was planted where, and what could not be.
 #[derive(Debug)]
 pub(crate) struct Planter {
     pub(crate) wanted: Wanted,
     pub(crate) images: Images,
     report: Report,
-    /// Breakpoints that the session could not set, by address and reason.
-    refused: BTreeMap<String, u64>,
+    /// Instructions that no name asked for, and that carry no breakpoint, by module and address in it.
+    refused: BTreeMap<(Option<String>, u64), Refused>,
 }
 
 impl Planter {
@@ -164,7 +175,16 @@ impl Planter {
         let place = space.place(address);
         match name {
             Some(name) => tell(format_args!("'{name}': {error} ({})", place.location)),
-            None => *self.refused.entry(format!("{}: {}", place.location, reason(error))).or_default() += 1,
+            None => {
+                let key = (place.module.clone(), place.in_file);
+                let refused = Refused {
+                    location: place.location.clone(),
+                    module: place.module.clone(),
+                    address: format!("{:#x}", place.in_file),
+                    reason: reason(error),
+                };
+                self.refused.insert(key, refused);
+            }
         }
     }
 
@@ -239,18 +259,24 @@ impl Planter {
         self.wanted.missing().map(|location| location::explain(location, self.wanted.searched())).collect()
     }
 
-    /// Tells of the instructions that carry no breakpoint.
+    /// The instructions that carry no breakpoint, though they were wanted with all others.
+    pub(crate) fn refused(&self) -> impl ExactSizeIterator<Item = &Refused> {
+        self.refused.values()
+    }
+
+    /// Tells of them.
     pub(crate) fn tell_refused(&self) {
-        let count: u64 = self.refused.values().sum();
-        if count == 0 {
-            return;
+        let count = self.refused.len();
+        match count {
+            0 => return,
+            1 => tell("1 instruction carries no breakpoint:"),
+            _ => tell(format_args!("{count} instructions carry no breakpoint:")),
         }
-        tell(format_args!("{count} instructions carry no breakpoint:"));
-        for what in self.refused.keys().take(LISTED) {
-            tell(format_args!("  {what}"));
+        for refused in self.refused().take(LISTED) {
+            tell(format_args!("  {}: {}", refused.location, refused.reason));
         }
-        if self.refused.len() > LISTED {
-            tell(format_args!("  and {} more", self.refused.len() - LISTED));
+        if count > LISTED {
+            tell(format_args!("  and {} more", count - LISTED));
         }
     }
 }

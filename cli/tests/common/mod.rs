@@ -88,6 +88,7 @@ pub(crate) fn c_library() -> String {
 pub(crate) struct Counts {
     pub(crate) rows: Vec<Value>,
     pub(crate) total: u64,
+    pub(crate) refused: Vec<Value>,
     pub(crate) output: Output,
 }
 
@@ -103,7 +104,8 @@ pub(crate) fn count(locations: &[&str], flags: &[&str], program: &Path, args: &[
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     let table: Value = serde_json::from_str(&text)
         .unwrap_or_else(|error| panic!("{error} in {text:?}; standard error: {}", stderr(&output)));
-    Counts { rows: table["counts"].as_array().unwrap().clone(), total: table["total"].as_u64().unwrap(), output }
+    let array = |key| table[key].as_array().unwrap().clone();
+    Counts { rows: array("counts"), refused: array("refused"), total: table["total"].as_u64().unwrap(), output }
 }
 
 impl Counts {

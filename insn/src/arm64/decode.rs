@@ -38,10 +38,10 @@ mod step {
     pub(super) const IF_CLEAR: u8 = 3;
     /// Goes on elsewhere: the high bits of the place are here, the low byte follows.
     pub(super) const GO: u8 = 4;
+    /// The way is in the low bits.
+    pub(super) const DONE: u8 = 5;
     /// Skips as many bytes as follow in one if the bit is set.
     pub(super) const SKIP_IF_SET: u8 = 6;
-    /// The same if it is clear.
-    pub(super) const SKIP_IF_CLEAR: u8 = 7;
 }
 
 #[inline(always)]
@@ -85,27 +85,22 @@ fn rare(word: u32) -> Option<(Flow, Way)> {
 
 /// Runs the program from a byte on; the number of a way.
 fn run(word: u32, mut at: usize) -> u8 {
-    while let Some([byte, rest @ ..]) = PROGRAM.get(at..) {
-        at = at.wrapping_add(1);
-        let set = word.wrapping_shr(u32::from(byte & 31)) & 1 == 1;
-        let (goes, skips) = match byte >> 5 {
-            step::CLEAR | step::SET if set != (byte >> 5 == step::SET) => return 0,
-            step::CLEAR | step::SET => continue,
-            step::IF_SET => (set, false),
-            step::IF_CLEAR => (!set, false),
-            step::SKIP_IF_SET => (set, true),
-            step::SKIP_IF_CLEAR => (!set, true),
-            step::GO => {
-                at = usize::from(byte & 31) << 8 | rest.first().map_or(0, |low| usize::from(*low));
-                continue;
-            }
-            _ => return byte & 15,
-        };
-        at = match rest {
-            [skipped, ..] if skips => at.wrapping_add(1 + if goes { usize::from(*skipped) } else { 0 }),
-            [low, high, ..] if goes => usize::from(u16::from_le_bytes([*low, *high])),
-            _ => at.wrapping_add(2),
+    // Behind the program there is nothing, which is no instruction.
+    let byte = |at: usize| PROGRAM.get(at).copied().unwrap_or(step::DONE << 5);
+    loop {
+        let (asked, first, second) = (byte(at), byte(at.wrapping_add(1)), byte(at.wrapping_add(2)));
+        let set = word.wrapping_shr((asked & 31).into()) & 1 == 1;
+        at = match asked >> 5 {
+            step::CLEAR if !set => at.wrapping_add(1),
+            step::SET if set => at.wrapping_add(1),
+            step::CLEAR | step::SET => return 0,
+            step::IF_SET if set => u16::from_le_bytes([first, second]).into(),
+            step::IF_CLEAR if !set => u16::from_le_bytes([first, second]).into(),
+            step::IF_SET | step::IF_CLEAR => at.wrapping_add(3),
+            step::SKIP_IF_SET if set => at.wrapping_add(2).wrapping_add(first.into()),
+            step::SKIP_IF_SET => at.wrapping_add(2),
+            step::GO => u16::from_be_bytes([asked & 31, first]).into(),
+            _ => return asked & 15,
         };
     }
-    0
 }

@@ -19,8 +19,6 @@ mod step {
     pub(super) const DONE: u8 = 0xa0;
     /// Skips as many bytes as follow in one if the bit is set.
     pub(super) const SKIP_IF_SET: u8 = 0xc0;
-    /// The same if it is clear.
-    pub(super) const SKIP_IF_CLEAR: u8 = 0xe0;
 }
 
 /// So many bytes can be named by a step that goes on elsewhere.
@@ -119,10 +117,7 @@ impl<'a> Writer<'a> {
                     bytes.extend([step::GO | high, low]);
                 }
                 Step::GoIf { bit, clear, to } => match self.skipped(&places, i) {
-                    Some(skipped) => {
-                        let skip = if *clear { step::SKIP_IF_CLEAR } else { step::SKIP_IF_SET };
-                        bytes.extend([bit | skip, skipped]);
-                    }
+                    Some(skipped) => bytes.extend([bit | step::SKIP_IF_SET, skipped]),
                     None => {
                         bytes.push(bit | if *clear { step::IF_CLEAR } else { step::IF_SET });
                         bytes.extend(place(to)?.to_le_bytes());
@@ -151,7 +146,8 @@ impl<'a> Writer<'a> {
     }
     /// How many bytes a step skips, where one byte can say it.
     fn skipped(&self, places: &[usize], i: usize) -> Option<u8> {
-        let Step::GoIf { to, .. } = &self.steps[i] else { return None };
+        // Where a bit is clear it goes back, to what was written before.
+        let Step::GoIf { clear: false, to, .. } = &self.steps[i] else { return None };
         places[self.begins[to]].checked_sub(places[i + 1])?.try_into().ok()
     }
 }
