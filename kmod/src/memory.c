@@ -66,6 +66,11 @@ struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *n
 	rcu_read_unlock();
 	if (!pid)
 		return ERR_PTR(-ESRCH);
+	/* As with ptrace: held, nobody would be there to let it go, and killed with its session it would end itself. */
+	if (pid == task_tgid(current)) {
+		put_pid(pid);
+		return ERR_PTR(-EPERM);
+	}
 	snprintf(name, sizeof(name), "%d/mem", pid_nr(pid));
 	before = override_creds(cred);
 	file = file_open_root(&root, name, O_RDWR, 0);

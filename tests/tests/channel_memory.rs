@@ -216,6 +216,13 @@ crossing::channel_tests! {
         }
     }
 
+    no_process_traces_itself {
+        let own = std::process::id();
+        let mut file = open();
+        assert_eq!(attach(&mut file, own), Err(Failure::new(Status::Denied, own.into())));
+        assert!(attach(&mut file, Process::cat().id()).is_ok());
+    }
+
     numbers_of_no_process_and_of_kernel_threads_are_told {
         let mut file = open();
         for number in [0, 0x3fff_ffff, u32::MAX] {

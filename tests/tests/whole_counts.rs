@@ -106,7 +106,7 @@ fn compare(name: &str, words: &[&str], chosen: impl Fn(&Place) -> bool) {
         })
         .collect();
     assert!(differences.is_empty(), "{words:?}: {} places differ:\n{}", differences.len(), differences.join("\n"));
-    figure("programs", name, format_args!("hits={total} recorded={total}"));
+    figure("traced", name, format_args!("hits={total} recorded={total}"));
 }
 
 fn path(program: &Program) -> &str {

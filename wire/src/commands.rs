@@ -219,7 +219,7 @@ commands! {
 
     /// Begins to trace a process with all its threads, now and later. No system call of it is interrupted.
     0x10 attach Attach {
-        /// Its number, in the namespace of the channel's opener.
+        /// Its number, in the namespace of the channel's opener; not that of the process that writes the command.
         process: word,
         /// Bits: 1, its children are traced as it is; 2, it is killed when the session ends while it is traced; 4, its
         /// threads are held before they run another program; 8, they are held before they begin, and those of its children; 16, its

@@ -42,7 +42,9 @@ enum Measurement {
     Semantics,
     /// Every form of every opcode against other decoders
     Peers,
-    /// Whole programs with a site on every instruction
+    /// Whole programs with a site on every instruction, beside hardware traces of them
+    Traced,
+    /// The same programs and longer ones beside their undisturbed runs
     Programs,
     /// Those that take an hour each
     Longest,
@@ -56,6 +58,7 @@ impl Measurement {
             Self::Oracle => "oracle",
             Self::Semantics => "semantics",
             Self::Peers => "peers",
+            Self::Traced => "traced",
             Self::Programs => "programs",
             Self::Longest => "longest",
             Self::Selftests => "selftests",
@@ -68,7 +71,10 @@ impl Measurement {
             Self::Oracle => (&["crossing", "--test", "oracle"], ("NTRACE_ORACLE_ENCODINGS", "1000000")),
             Self::Semantics => (&["crossing", "--test", "semantics"], ("NTRACE_SEMANTICS_CASES", "1000000")),
             Self::Peers => (&["claims", "--features", "zydis", "--test", "forms"], ("NTRACE_FORMS", "all")),
-            Self::Programs => (&["crossing", "--test", "whole_*"], ("NTRACE_WHOLE_PROGRAMS", "all")),
+            Self::Traced => (&["crossing", "--test", "whole_counts"], ("NTRACE_WHOLE_PROGRAMS", "all")),
+            Self::Programs => {
+                (&["crossing", "--test", "whole_programs", "--test", "whole_storm"], ("NTRACE_WHOLE_PROGRAMS", "all"))
+            }
             Self::Longest => (&["crossing", "--test", "whole_programs"], ("NTRACE_WHOLE_PROGRAMS", "longest")),
             Self::Selftests => (&["crossing", "--test", "selftests"], ("NTRACE_WHOLE_PROGRAMS", "all")),
         }

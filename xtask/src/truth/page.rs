@@ -28,11 +28,17 @@ const SECTIONS: &[(&str, &str, &str)] = &[
          of fuzz/deviations.txt explains.",
     ),
     (
+        "traced",
+        "Whole programs, instruction by instruction",
+        "A site on every instruction, libraries and loader included, of programs that do the same in each run; the hits of each place \
+         are its executions in a hardware trace made beside it (of eight threads in a storm of signals, forks and execs, those of its \
+         work). *hits*: of all sites; *recorded*: executions in the trace.",
+    ),
+    (
         "programs",
         "Whole programs",
-        "A site on every instruction, libraries and loader included (of part of the program alone where the part is named); output and \
-         status equal the undisturbed run. *hits*: of all sites; *recorded*: executions in a hardware trace, which are the same, \
-         instruction by instruction; *inserted*: sites that came and went.",
+        "A site on every instruction (of part of the program alone where the part is named); output and status equal the undisturbed \
+         run. *hits*: of all sites; *inserted*: sites that came and went.",
     ),
     ("longest", "The longest programs", "The same with programs that take an hour each. The number is that of hits."),
     (
