@@ -104,3 +104,30 @@ fn run(word: u32, mut at: usize) -> u8 {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the program says of a word, asked alone.
+    fn asked(word: u32) -> Way {
+        WAYS[usize::from(run(word, STARTS[class(word)].into()) & 15)]
+    }
+
+    #[test]
+    fn the_program_says_of_words_what_the_sets_before_it_say() {
+        let mut compared = 0;
+        for word in (0..=u32::MAX).step_by(1009) {
+            let class = class(word);
+            let others = &OTHERS[FIRSTS[class].into()..FIRSTS[class + 1].into()];
+            let known = match others.iter().find(|other| word & other.mask == other.value) {
+                _ if word & HOT.masks[class] == HOT.values[class] => HOT.way[class],
+                Some(other) => other.way,
+                None => continue,
+            };
+            assert!(asked(word) == known, "{word:#010x}");
+            compared += 1;
+        }
+        assert!(compared > 1_000_000, "{compared}");
+    }
+}
