@@ -88,18 +88,19 @@ fn run(word: u32, mut at: usize) -> u8 {
     // Behind the program there is nothing, which is no instruction.
     let byte = |at: usize| PROGRAM.get(at).copied().unwrap_or(step::DONE << 5);
     loop {
-        let (asked, first, second) = (byte(at), byte(at.wrapping_add(1)), byte(at.wrapping_add(2)));
+        let asked = byte(at);
+        let (first, second) = (|| byte(at.wrapping_add(1)), || byte(at.wrapping_add(2)));
         let set = word.wrapping_shr((asked & 31).into()) & 1 == 1;
         at = match asked >> 5 {
             step::CLEAR if !set => at.wrapping_add(1),
             step::SET if set => at.wrapping_add(1),
             step::CLEAR | step::SET => return 0,
-            step::IF_SET if set => u16::from_le_bytes([first, second]).into(),
-            step::IF_CLEAR if !set => u16::from_le_bytes([first, second]).into(),
+            step::IF_SET if set => u16::from_le_bytes([first(), second()]).into(),
+            step::IF_CLEAR if !set => u16::from_le_bytes([first(), second()]).into(),
             step::IF_SET | step::IF_CLEAR => at.wrapping_add(3),
-            step::SKIP_IF_SET if set => at.wrapping_add(2).wrapping_add(first.into()),
+            step::SKIP_IF_SET if set => at.wrapping_add(2).wrapping_add(first().into()),
             step::SKIP_IF_SET => at.wrapping_add(2),
-            step::GO => u16::from_be_bytes([asked & 31, first]).into(),
+            step::GO => u16::from_be_bytes([asked & 31, first()]).into(),
             _ => return asked & 15,
         };
     }
