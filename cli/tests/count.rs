@@ -116,6 +116,23 @@ fn instructions_that_carry_no_breakpoint_are_told_each_with_its_reason() {
     assert!(counts.rows.iter().all(|row| row["address"] != refused["address"]), "{:?}", counts.rows);
 }
 
+/// Programs' tables go by addresses too: with others they would not execute the same.
+#[test]
+fn libraries_lie_where_they_lie_without_breakpoints() {
+    let files = |words: &[&str]| {
+        let mut command = Command::new("setarch");
+        let output = command.args([std::env::consts::ARCH, "--addr-no-randomize"]).args(words).output().unwrap();
+        let maps = stdout(&output);
+        maps.lines().filter(|line| line.contains(" /")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let cat = ["cat", "/proc/self/maps"];
+    let alone = files(&cat);
+    assert!(alone.len() > 10, "{alone:?}");
+    let command = env!("CARGO_BIN_EXE_ntrace");
+    let count = [command, "count", "--backend", "ptrace", "--every-instruction", "-o", "/dev/null", "--"];
+    assert_eq!(files(&[&count[..], &cat].concat()), alone);
+}
+
 #[test]
 fn nothing_to_look_for_is_a_usage_error() {
     let output = run(&["count", "--", "true"]);

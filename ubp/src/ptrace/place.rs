@@ -1,6 +1,6 @@
 //! Where in a debuggee's address space an arena can lie.
 
-use super::arch::{PAGE, end, reaches};
+use super::arch::{APART, PAGE, end, reaches};
 use crate::core::{Area, Use, places};
 use crate::{Arch, Mapping};
 
@@ -21,7 +21,8 @@ fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
     low.iter().map(area).chain(empty).chain(high.iter().map(area))
 }
 
-/// Addresses for a mapping of `size` bytes within reach of `low..=high`, nearest first. `maps` is sorted by address; `heap` is
+/// Addresses for a mapping of `size` bytes within reach of `low..=high`: first those far enough from it to leave room for what the
+/// program maps later, which goes where it would have gone; then the nearest. `maps` is sorted by address; `heap` is
 /// where the heap begins, which is there before its first page is mapped.
 pub(super) fn candidates(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
     let mut found = anywhere(maps, heap, arch, size, low, high);
@@ -32,8 +33,12 @@ pub(super) fn candidates(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low
 /// The same, within reach or not.
 pub(super) fn anywhere(maps: &[Mapping], heap: u64, arch: Arch, size: u64, low: u64, high: u64) -> Vec<u64> {
     let size = size.next_multiple_of(PAGE);
-    let mut found: Vec<u64> = places(areas(maps, heap), end(arch), PAGE, size, low, high).collect();
-    found.sort_by_key(|&start| start.abs_diff(low));
+    let (below, above) = (low.saturating_sub(APART.saturating_add(size)), high.saturating_add(APART));
+    let places = |low, high| places(areas(maps, heap), end(arch), PAGE, size, low, high);
+    let mut found: Vec<u64> = places(below, above).chain(places(low, high)).collect();
+    let is_close = |start| below < start && start < above;
+    found.sort_by_key(|&start| (is_close(start), start.abs_diff(low), start));
+    found.dedup();
     found
 }
 
@@ -130,6 +135,14 @@ mod tests {
             let found = candidates(&maps, 0, Arch::X86_64, 0x10_0000, start, end - 1);
             assert_eq!(found.iter().filter(|&&at| at > end && at < stack).count(), expected, "{found:x?}");
         }
+    }
+
+    #[test]
+    fn what_is_mapped_later_finds_room_beside_the_code() {
+        let maps = [map(0x10_0000, 0x20_0000, "/bin/x"), map(0x7f00_0000_0000, 0x7f00_0010_0000, "/lib/y")];
+        let found = candidates(&maps, 0, Arch::X86_64, 0x10_0000, 0x7f00_0000_0000, 0x7f00_000f_ffff);
+        assert_eq!(found.first(), Some(&(0x7f00_0000_0000 - APART - 0x10_0000)), "{found:x?}");
+        assert!(found.contains(&(0x7f00_0000_0000 - 0x10_1000)), "{found:x?}");
     }
 
     #[test]

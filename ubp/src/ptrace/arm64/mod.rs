@@ -17,7 +17,7 @@ pub(super) use self::call::Call;
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};
-pub(super) use self::place::{FAR, GROUP, PAGE, end, reaches};
+pub(super) use self::place::{APART, FAR, GROUP, PAGE, end, reaches};
 pub(super) use self::registers::{pc, read, set_pc, write};
 pub(super) use self::restart::{DECIDED_IN_PLACE, asks_for_restart, frame_pc, restart, returned_eintr};
 pub(super) use self::syscalls::{

@@ -6,6 +6,8 @@ use crate::Arch;
 pub(in crate::ptrace) const FAR: bool = true;
 /// New sites closer together than this get one arena.
 pub(in crate::ptrace) const GROUP: u64 = 32 << 20;
+/// Room left between code and its arena where there is as much. A branch reaches 128 MiB, across the sites of a group and the arena.
+pub(in crate::ptrace) const APART: u64 = 48 << 20;
 pub(in crate::ptrace) use crate::arch::PAGE;
 
 /// Behind the last address of a program; where the kernel has 52 bits, it gives out higher ones on demand only

@@ -6,6 +6,8 @@ use crate::Arch;
 pub(in crate::ptrace) const FAR: bool = false;
 /// New sites closer together than this get one arena.
 pub(in crate::ptrace) const GROUP: u64 = 512 << 20;
+/// Room left between code and its arena where there is as much. A quarter of what a branch reaches.
+pub(in crate::ptrace) const APART: u64 = 512 << 20;
 pub(in crate::ptrace) use crate::arch::PAGE;
 
 /// Behind the last address of a program (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
