@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crossing::debuggee::Program;
-use crossing::whole::{BUILDS, Counts, Place, all, longest, ntrace, record, run_silently};
+use crossing::whole::{BUILDS, Counts, Place, all, ntrace, record, run_silently};
 use crossing::{figure, skip};
 use object::{Object, ObjectSegment};
 use serde_json::Value;
@@ -42,7 +42,7 @@ const LONG: &[&[&str]] = &[
 fn hits_equal_the_executions_that_a_hardware_trace_has() {
     for words in SHORT.iter().chain(if all() { LONG } else { &[] }) {
         if Path::new(words[0]).exists() {
-            compare(("traced", words[0].rsplit('/').next().unwrap_or_default()), words, |_| true);
+            compare(words[0].rsplit('/').next().unwrap_or_default(), words, |_| true);
         } else {
             skip("whole_counts", format_args!("{} is not installed", words[0]));
         }
@@ -53,9 +53,7 @@ fn hits_equal_the_executions_that_a_hardware_trace_has() {
 fn they_do_in_programs_that_are_built_otherwise() {
     for flags in BUILDS {
         match Program::build("storm.c", flags) {
-            Some(program) => {
-                compare(("traced", &format!("storm{}", flags.concat())), &[path(&program), "child"], |_| true)
-            }
+            Some(program) => compare(&format!("storm{}", flags.concat()), &[path(&program), "child"], |_| true),
             None => skip("whole_counts", format_args!("gcc cannot build with {flags:?} here")),
         }
     }
@@ -68,21 +66,10 @@ fn they_do_in_a_program_that_makes_code_while_it_runs() {
     if !Path::new(LUAJIT).exists() {
         return skip("whole_counts", format_args!("{LUAJIT} is not installed"));
     }
+    let even = Program::build("even.c", &["-shared", "-fPIC"]).expect("gcc builds for this machine");
+    let preload = format!("LD_PRELOAD={}", path(&even));
     let script = "local s = 0 for i = 1, 300 do s = s + i % 7 end print(s)";
-    compare_with_library(("traced", "luajit"), "even.c", &[LUAJIT, "-e", script]);
-}
-
-/// An hour on two processors. Its threads to help it, which would wait for each other as it happens, do not begin.
-#[test]
-fn they_do_while_gdb_starts() {
-    const GDB: &str = "/usr/bin/gdb";
-    if !longest() {
-        return skip("whole_counts", format_args!("gdb's start, without NTRACE_WHOLE_PROGRAMS=longest"));
-    }
-    if !Path::new(GDB).exists() {
-        return skip("whole_counts", format_args!("{GDB} is not installed"));
-    }
-    compare_with_library(("longest", "gdb, its start, beside its trace"), "alone.c", &[GDB, "-nx", "-batch"]);
+    compare("luajit", &["/usr/bin/env", &preload, LUAJIT, "-e", script], |_| true);
 }
 
 /// What these functions execute depends on no other thread and on no signal.
@@ -91,28 +78,16 @@ fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
     let storm = Program::build("storm.c", &[]).expect("gcc builds for this machine");
     let functions = ["main", "work", "compare"].map(|name| storm.instructions(name)).concat();
     assert!(functions.len() > 100, "{functions:?}");
-    compare(("traced", "storm, its work"), &[path(&storm), "3"], |(file, at)| {
-        file == storm.path() && functions.contains(at)
-    });
+    compare("storm, its work", &[path(&storm), "3"], |(file, at)| file == storm.path() && functions.contains(at));
 }
 
-/// Compares a program that begins with a library of `source` loaded, which takes something of chance from it.
-fn compare_with_library(noted: (&str, &str), source: &str, words: &[&str]) {
-    let library = Program::build(source, &["-shared", "-fPIC"]).expect("gcc builds for this machine");
-    let preload = format!("LD_PRELOAD={}", path(&library));
-    compare(noted, &[&["/usr/bin/env", &preload], words].concat(), |_| true);
-}
-
-/// Compares what happens at the places that are `chosen`; `noted` is the figure's section and name.
+/// Compares what happens at the places that are `chosen`; `name` is that of the figure.
 ///
 /// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile. So is what carries no breakpoint, of arm64's
 /// exclusive sequences, which would go round for ever.
-fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool) {
+fn compare(name: &str, words: &[&str], chosen: impl Fn(&Place) -> bool) {
     let (program, arguments) = words.split_first().expect("a program");
-    let (mut recorded, (mut hits, exclusive)) = std::thread::scope(|scope| {
-        let hits = scope.spawn(|| hits(words));
-        (record(program, arguments), hits.join().expect("the counts"))
-    });
+    let (mut recorded, (mut hits, exclusive)) = (record(program, arguments), hits(words));
     for counts in [&mut recorded, &mut hits] {
         counts.retain(|place, _| place.0 != Path::new("[vdso]") && !exclusive.contains(place) && chosen(place));
     }
@@ -131,7 +106,7 @@ fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool)
         })
         .collect();
     assert!(differences.is_empty(), "{words:?}: {} places differ:\n{}", differences.len(), differences.join("\n"));
-    figure(noted.0, noted.1, format_args!("hits={total} recorded={total}"));
+    figure("traced", name, format_args!("hits={total} recorded={total}"));
 }
 
 fn path(program: &Program) -> &str {

@@ -75,10 +75,7 @@ impl Measurement {
             Self::Programs => {
                 (&["crossing", "--test", "whole_programs", "--test", "whole_storm"], ("NTRACE_WHOLE_PROGRAMS", "all"))
             }
-            Self::Longest => (
-                &["crossing", "--test", "whole_programs", "--test", "whole_counts"],
-                ("NTRACE_WHOLE_PROGRAMS", "longest"),
-            ),
+            Self::Longest => (&["crossing", "--test", "whole_programs"], ("NTRACE_WHOLE_PROGRAMS", "longest")),
             Self::Selftests => (&["crossing", "--test", "selftests"], ("NTRACE_WHOLE_PROGRAMS", "all")),
         }
     }

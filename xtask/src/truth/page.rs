@@ -40,11 +40,7 @@ const SECTIONS: &[(&str, &str, &str)] = &[
         "A site on every instruction (of part of the program alone where the part is named); output and status equal the undisturbed \
          run. *hits*: of all sites; *inserted*: sites that came and went.",
     ),
-    (
-        "longest",
-        "The longest programs",
-        "The same with programs that take an hour each, by themselves or beside a trace. *hits*: of all sites; *recorded*: executions in the trace.",
-    ),
+    ("longest", "The longest programs", "The same with programs that take an hour each. The number is that of hits."),
     (
         "selftests",
         "The kernel's own tests",
