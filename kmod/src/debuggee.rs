@@ -178,7 +178,7 @@ impl Debuggee {
             // SAFETY: the namespace is the opener's, which has it.
             let called = unsafe { c::ntrace_thread_call(self.mm(), namespace, *number as _) };
             if !called {
-                watch.forget(*number);
+                watch.forget(*number, Why::Asked);
             }
             found |= called;
         }

@@ -11,7 +11,7 @@ use wire::{Failure, Status};
 use crate::c;
 use crate::step::Step;
 use crate::waiters::Waiters;
-use crate::watch::Watch;
+use crate::watch::{Watch, Why};
 use passage::Registers;
 
 /// The most bytes of a machine's general registers, as ptrace has them.
@@ -67,6 +67,8 @@ impl Held {
     /// The same; says whether it has carried out one instruction and is to be held again.
     fn hold_once(watch: &Watch, reason: Reason, registers: &mut Registers) -> bool {
         let (channel, debuggee) = (&watch.channel, watch.debuggee);
+        // Its step is over.
+        watch.forget(channel.thread(), Why::Signalled);
         let pc = registers.pc();
         let mut shown = Shown { bytes: [0; GENERAL], length: 0, changed: false, step: None };
         shown.length = current(&mut shown.bytes);

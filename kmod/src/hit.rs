@@ -161,7 +161,8 @@ fn raise(space: &Space, registers: &mut Registers) -> bool {
 }
 
 /// A signal is about to be delivered: its frame and its address are to show the program's own code. Gives the address in the
-/// program for one in a slot, else the same. An instruction that faults comes again, and is counted again.
+/// program for one in a slot, else the same. An instruction that faults comes again, and is counted again. It takes no lock: the
+/// kernel holds the one of the process' signals, by which interrupts may wait.
 ///
 /// # Safety
 /// As for `ntrace_hit`.
@@ -181,7 +182,8 @@ unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, a
         let steps = is_step(registers.pc(), &arena);
         if steps {
             // It is held at the first instruction of the handler, and then at the breakpoint that it comes back to.
-            let _ = space.watch(storage.owner).map(|watch| watch.call_this());
+            // SAFETY: it marks the current thread.
+            unsafe { c::ntrace_thread_call_this() };
         }
         leave(registers, &arena, modes, (!is_fault && !steps).then_some(&space.again));
     }
@@ -219,7 +221,7 @@ unsafe extern "C" fn ntrace_called(registers: *mut Registers, mm: *mut c_void) {
     // SAFETY: the caller's promise.
     let registers = unsafe { &mut *registers };
     while let Some(user) = User::find(mm) {
-        let Some((watch, why)) = user.space().calling() else { return };
+        let Some((watch, why)) = user.space().calling(registers.pc()) else { return };
         leave_slots(user.space(), registers);
         if why == Why::Born {
             lives::begun(&watch, registers);

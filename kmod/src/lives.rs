@@ -39,6 +39,7 @@ unsafe extern "C" fn ntrace_watch_hold(watch: *const Watch) {
 #[no_mangle]
 unsafe extern "C" fn ntrace_thread_ended(watch: &Watch) {
     let thread = watch.channel.thread();
+    watch.forget(thread, Why::Signalled);
     watch.channel.note(Note { time: time(), debuggee: watch.debuggee, thread, status: None });
 }
 

@@ -112,9 +112,9 @@ impl Space {
         self.watches.lock().iter().find(|watch| watch.owner == owner).cloned()
     }
 
-    /// The session that has called the thread that runs here, and why.
-    pub(crate) fn calling(&self) -> Option<(Arc<Watch>, Why)> {
-        self.watches().iter().find_map(|watch| Some((watch.clone(), watch.called_this()?)))
+    /// The session that has called the thread that runs here, at this address, and why.
+    pub(crate) fn calling(&self, pc: u64) -> Option<(Arc<Watch>, Why)> {
+        self.watches().iter().find_map(|watch| Some((watch.clone(), watch.called_this(pc)?)))
     }
 
     /// All sessions that trace it, locked.

@@ -35,11 +35,13 @@ impl Step {
     /// Does it with the thread that runs here. Says whether it is done; else it is when the thread comes to the end of the slot.
     pub(crate) fn begin(&self, watch: &Watch, registers: &mut Registers) -> bool {
         let slot = here(&self.storage).slot(self.number);
+        watch.call_this(slot);
         let is_emulated = self.entry.mark & mark::SLOT == 0;
         // In a slot it is the signal that finds out.
         // SAFETY: it looks at the current thread.
         if is_emulated && unsafe { c::ntrace_thread_is_signalled() } {
-            watch.call_this();
+            // SAFETY: it marks the current thread.
+            unsafe { c::ntrace_thread_call_this() };
             return false;
         }
         let way = is_emulated.then(|| way(&self.entry, registers.mode(Modes::of_this_machine())));

@@ -13,6 +13,7 @@ use kernel::sync::{Arc, SpinLock};
 use crate::c::{self, Life};
 use crate::channel::Channel;
 use crate::list;
+use stepping::SLOT_SIZE;
 
 /// A session's interest in a process.
 #[pin_data]
@@ -36,6 +37,8 @@ pub(crate) struct Watch {
 struct Call {
     thread: u64,
     why: Why,
+    /// Of a step the slot, or where it would be.
+    slot: u64,
 }
 
 /// Why a thread is to come by.
@@ -45,7 +48,7 @@ pub(crate) enum Why {
     Asked,
     /// It has not run yet.
     Born,
-    /// It is to be held when the signal is delivered that came before its step.
+    /// It is to be held when a signal has taken it out of its step, or came before it.
     Signalled,
 }
 
@@ -83,38 +86,47 @@ impl Watch {
 
     /// Wants a thread to come by. Waits for nothing.
     pub(crate) fn call(&self, thread: u64, why: Why) -> Result {
+        self.add(Call { thread, why, slot: 0 })
+    }
+
+    fn add(&self, new: Call) -> Result {
         let mut calls = self.calls.lock();
-        if !calls.iter().any(|call| call.thread == thread && call.why == why) {
-            calls.push(Call { thread, why }, GFP_ATOMIC)?;
+        if !calls.iter().any(|call| call.thread == new.thread && call.why == new.why) {
+            calls.push(new, GFP_ATOMIC)?;
         }
         Ok(())
     }
 
-    /// Wants the thread that runs here held when a signal is delivered. Waits for nothing.
-    pub(crate) fn call_this(&self) {
+    /// Wants the thread that runs here held where a signal is delivered before it has gone through a slot. It is called here as locks
+    /// may not be taken where signals are delivered.
+    pub(crate) fn call_this(&self, slot: u64) {
         // Without memory for it, it runs.
-        let _ = self.call(self.channel.thread(), Why::Signalled);
-        // SAFETY: it looks at the current thread.
-        unsafe { c::ntrace_thread_call_this() };
+        let _ = self.add(Call { thread: self.channel.thread(), why: Why::Signalled, slot });
     }
 
-    /// Whether the thread that runs here was called, and why; asked once for each call.
-    pub(crate) fn called_this(&self) -> Option<Why> {
+    /// Whether the thread that runs here, at this address, was called, and why; asked once for each call.
+    pub(crate) fn called_this(&self, pc: u64) -> Option<Why> {
         let thread = self.channel.thread();
+        let is_due = |call: &Call| {
+            let is_in_step = call.why == Why::Signalled && pc.wrapping_sub(call.slot) < SLOT_SIZE as u64;
+            call.thread == thread && !is_in_step
+        };
         // SAFETY: it looks at the current thread.
         let is_signalled = unsafe { c::ntrace_thread_is_signalled() };
         let mut calls = self.calls.lock();
-        let call = calls.iter().find(|call| call.thread == thread);
-        if is_signalled && call.is_some_and(|call| call.why != Why::Born) {
+        let place = calls.iter().position(is_due)?;
+        let why = calls.get(place)?.why;
+        if is_signalled && why != Why::Born {
             // SAFETY: the same.
             unsafe { c::ntrace_thread_call_this() };
             return None;
         }
-        list::take(&mut calls, |call| call.thread == thread).map(|call| call.why)
+        list::take_at(&mut calls, place);
+        Some(why)
     }
 
-    /// Does not want a thread held any more.
-    pub(crate) fn forget(&self, thread: u64) {
-        list::take(&mut self.calls.lock(), |call| call.thread == thread && call.why == Why::Asked);
+    /// Does not want a thread to come by for that any more.
+    pub(crate) fn forget(&self, thread: u64, why: Why) {
+        list::take(&mut self.calls.lock(), |call| call.thread == thread && call.why == why);
     }
 }

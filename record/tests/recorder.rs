@@ -74,6 +74,19 @@ fn all_threads_are_recorded_or_the_first_alone() {
 }
 
 #[test]
+fn threads_that_end_all_at_once_leave_a_whole_trace() {
+    let program = build("crowd", &["-static", "-pthread"]).unwrap();
+    for _ in 0..10 {
+        let (trace, _, ended) = record(&program, Options::default());
+        assert_eq!(ended, Some(Ended::Exited(7)));
+        let ends = items(&trace).into_iter().filter(
+            |item| matches!(item, Item::Event(event) if matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_))),
+        );
+        assert_eq!(ends.count(), 9);
+    }
+}
+
+#[test]
 fn registers_are_those_before_the_instruction() {
     let program = build("pool", &["-static", "-pthread"]).unwrap();
     let (trace, ..) = record(&program, Options { registers: true, threads: Threads::Main, ..Options::default() });

@@ -4,90 +4,150 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crossing::debuggee::Program;
-use crossing::whole::{BUILDS, Counts, Place, all, ntrace, record, run_silently};
+use crossing::debuggee::{Program, build_go};
+use crossing::whole::{BUILDS, Counts, Length, Place, ntrace, record, run_silently, wanted};
 use crossing::{figure, skip};
 use object::{Object, ObjectSegment};
 use serde_json::Value;
 
-/// Programs that execute the same instructions in each run, where addresses are not randomised and the environment is fixed.
-const SHORT: &[&[&str]] = &[&["/bin/echo", "a", "b"], &["/bin/cat", "/etc/passwd"]];
+/// A program that executes the same instructions in each run, where addresses are not randomised and the environment is fixed.
+struct Run {
+    length: Length,
+    /// The source of a library that it has before its own, which takes chance from it.
+    library: Option<&'static str>,
+    words: &'static [&'static str],
+}
 
-/// Longer ones. Not grep, which reads its own memory map, where the storage of sites is a line more.
-const LONG: &[&[&str]] = &[
-    &["/usr/bin/sort", "/etc/services"],
-    &["/usr/bin/sha256sum", "/etc/services"],
-    &["/bin/gzip", "-c", "/etc/passwd"],
-    &[
-        "/usr/bin/sqlite3",
-        ":memory:",
-        "create table t(a, b); insert into t values(1, 2), (3, 4); select sum(a * b) from t;",
-    ],
-    &["/usr/bin/awk", "{ n += NF } END { print n }", "/etc/passwd"],
-    &["/usr/bin/git", "--version"],
-    &["/bin/ls", "/usr/lib/os-release"],
-    &["/usr/bin/xz", "-c", "/etc/passwd"],
-    &["/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; exit 7"],
-    &["/bin/sh", "-c", "/bin/echo one; (exit 3); echo $?; exit 7"],
-    &[
-        "/usr/bin/perl",
-        "-e",
-        "$SIG{ALRM} = sub { print qq(alarm\\n) }; kill ALRM => $$; print join q( ), map { $_ ** 2 } 1 .. 9",
-    ],
-    &["/usr/bin/openssl", "dgst", "-sha256", "/etc/services"],
-    &["/usr/bin/python3", "-S", "-s", "-c", "print(sum(i * i for i in range(1000)))"],
+const fn run(length: Length, words: &'static [&'static str]) -> Run {
+    Run { length, library: None, words }
+}
+
+const fn run_with(library: &'static str, length: Length, words: &'static [&'static str]) -> Run {
+    Run { length, library: Some(library), words }
+}
+
+const RUNS: &[Run] = &[
+    run(Length::Short, &["/bin/echo", "a", "b"]),
+    run(Length::Short, &["/bin/cat", "/etc/passwd"]),
+    run(Length::Long, &["/usr/bin/sort", "/etc/services"]),
+    run(Length::Long, &["/usr/bin/sha256sum", "/etc/services"]),
+    run(Length::Long, &["/bin/gzip", "-c", "/etc/passwd"]),
+    run(Length::Long, &["/usr/bin/sqlite3", ":memory:", SQL]),
+    run(Length::Long, &["/usr/bin/awk", "{ n += NF } END { print n }", "/etc/passwd"]),
+    run(Length::Long, &["/usr/bin/git", "--version"]),
+    run(Length::Long, &["/bin/ls", "/usr/lib/os-release"]),
+    run(Length::Long, &["/usr/bin/xz", "-c", "/etc/passwd"]),
+    run(Length::Long, &["/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; exit 7"]),
+    run(Length::Long, &["/bin/sh", "-c", "/bin/echo one; (exit 3); echo $?; exit 7"]),
+    run(Length::Long, &["/usr/bin/perl", "-e", PERL]),
+    run(Length::Long, &["/usr/bin/openssl", "dgst", "-sha256", "/etc/services"]),
+    run(Length::Long, &["/usr/bin/python3", "-S", "-s", "-c", "print(sum(i * i for i in range(1000)))"]),
+    run_with("blind.c", Length::Long, &["/bin/grep", "-c", "tcp", "/etc/services"]),
+    // Its interpreter and its compiler are compared; what it compiles is no instruction of a file.
+    run_with(
+        "even.c",
+        Length::Long,
+        &["/usr/bin/luajit", "-e", "local s = 0 for i = 1, 300 do s = s + i % 7 end print(s)"],
+    ),
+    run_with("steady.c", Length::Longest, &["/usr/bin/gdb", "-nx", "-batch"]),
 ];
+
+const SQL: &str = "create table t(a, b); insert into t values(1, 2), (3, 4); select sum(a * b) from t;";
+const PERL: &str = "$SIG{ALRM} = sub { print qq(alarm\\n) }; kill ALRM => $$; print join q( ), map { $_ ** 2 } 1 .. 9";
 
 #[test]
 fn hits_equal_the_executions_that_a_hardware_trace_has() {
-    for words in SHORT.iter().chain(if all() { LONG } else { &[] }) {
-        if Path::new(words[0]).exists() {
-            compare(words[0].rsplit('/').next().unwrap_or_default(), words, |_| true);
-        } else {
-            skip("whole_counts", format_args!("{} is not installed", words[0]));
+    let mut others = Vec::new();
+    for Run { length, library, words } in RUNS {
+        let name = words[0].rsplit('/').next().unwrap_or_default();
+        if !wanted(name, *length) {
+            others.push(name);
+            continue;
         }
+        if !Path::new(words[0]).exists() {
+            skip("whole_counts", format_args!("{} is not installed", words[0]));
+            continue;
+        }
+        let section = if *length == Length::Longest { "traced-longest" } else { "traced" };
+        match library {
+            Some(source) => {
+                let library = Program::build(source, &["-shared", "-fPIC"]).expect("gcc builds for this machine");
+                let preload = format!("LD_PRELOAD={}", path(&library));
+                compare((section, name), &[&["/usr/bin/env", &preload], *words].concat(), |_| true);
+            }
+            None => compare((section, name), words, |_| true),
+        }
+    }
+    if !others.is_empty() {
+        skip("whole_counts", format_args!("NTRACE_WHOLE_PROGRAMS does not ask for {}", others.join(", ")));
     }
 }
 
 #[test]
 fn they_do_in_programs_that_are_built_otherwise() {
     for flags in BUILDS {
+        let name = format!("storm{}", flags.concat());
+        if !is_wanted(&name, Length::Short) {
+            continue;
+        }
         match Program::build("storm.c", flags) {
-            Some(program) => compare(&format!("storm{}", flags.concat()), &[path(&program), "child"], |_| true),
+            Some(program) => compare(("traced", &name), &[path(&program), "child"], |_| true),
             None => skip("whole_counts", format_args!("gcc cannot build with {flags:?} here")),
         }
     }
 }
 
-/// Its interpreter and its compiler are compared; what it compiles is no instruction of a file.
-#[test]
-fn they_do_in_a_program_that_makes_code_while_it_runs() {
-    const LUAJIT: &str = "/usr/bin/luajit";
-    if !Path::new(LUAJIT).exists() {
-        return skip("whole_counts", format_args!("{LUAJIT} is not installed"));
-    }
-    let even = Program::build("even.c", &["-shared", "-fPIC"]).expect("gcc builds for this machine");
-    let preload = format!("LD_PRELOAD={}", path(&even));
-    let script = "local s = 0 for i = 1, 300 do s = s + i % 7 end print(s)";
-    compare("luajit", &["/usr/bin/env", &preload, LUAJIT, "-e", script], |_| true);
-}
-
 /// What these functions execute depends on no other thread and on no signal.
 #[test]
 fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
+    if !is_wanted("storm", Length::Short) {
+        return;
+    }
     let storm = Program::build("storm.c", &[]).expect("gcc builds for this machine");
     let functions = ["main", "work", "compare"].map(|name| storm.instructions(name)).concat();
     assert!(functions.len() > 100, "{functions:?}");
-    compare("storm, its work", &[path(&storm), "3"], |(file, at)| file == storm.path() && functions.contains(at));
+    compare(("traced", "storm, its work"), &[path(&storm), "3"], |(file, at)| {
+        file == storm.path() && functions.contains(at)
+    });
 }
 
-/// Compares what happens at the places that are `chosen`; `name` is that of the figure.
+/// What this function executes depends on no other goroutine; scheduler and collector do as it happens.
+#[test]
+fn they_do_in_goroutines() {
+    if !is_wanted("goroutines", Length::Long) {
+        return;
+    }
+    let (_directory, program) = match build_go("goroutines.go") {
+        Ok(built) => built,
+        Err(reason) => return skip("whole_counts", reason),
+    };
+    let program = Program::read(&program);
+    let base = lowest_address(program.path());
+    let share: Vec<u64> = program.instructions("main.share").into_iter().map(|at| at - base).collect();
+    compare(("traced", "goroutines, their work"), &[path(&program)], |(file, at)| {
+        file == program.path() && share.contains(at)
+    });
+}
+
+/// Whether a program that is built here is wanted; tells where it is not.
+fn is_wanted(name: &str, length: Length) -> bool {
+    let is_wanted = wanted(name, length);
+    if !is_wanted {
+        skip("whole_counts", format_args!("NTRACE_WHOLE_PROGRAMS does not ask for {name}"));
+    }
+    is_wanted
+}
+
+/// Compares what happens at the places that are `chosen`; `noted` is the figure's section and name.
 ///
 /// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile. So is what carries no breakpoint, of arm64's
 /// exclusive sequences, which would go round for ever.
-fn compare(name: &str, words: &[&str], chosen: impl Fn(&Place) -> bool) {
+fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool) {
     let (program, arguments) = words.split_first().expect("a program");
-    let (mut recorded, (mut hits, exclusive)) = (record(program, arguments), hits(words));
+    let (mut recorded, (mut hits, exclusive)) = std::thread::scope(|scope| {
+        let hits = scope.spawn(|| hits(words));
+        (record(program, arguments), hits.join().expect("the counts"))
+    });
     for counts in [&mut recorded, &mut hits] {
         counts.retain(|place, _| place.0 != Path::new("[vdso]") && !exclusive.contains(place) && chosen(place));
     }
@@ -106,7 +166,7 @@ fn compare(name: &str, words: &[&str], chosen: impl Fn(&Place) -> bool) {
         })
         .collect();
     assert!(differences.is_empty(), "{words:?}: {} places differ:\n{}", differences.len(), differences.join("\n"));
-    figure("traced", name, format_args!("hits={total} recorded={total}"));
+    figure(noted.0, noted.1, format_args!("hits={total} recorded={total}"));
 }
 
 fn path(program: &Program) -> &str {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crossing::debuggee::build_go;
-use crossing::whole::{all, count_everything, hits_in_all, longest, run};
+use crossing::whole::{Length, count_everything, hits_in_all, run, wanted};
 use crossing::{figure, skip};
 
 /// Programs of any Debian with an output that depends on nothing but their arguments; they run a few 100,000 instructions each.
@@ -46,17 +46,12 @@ const LONG: &[&[&str]] = &[
 
 #[test]
 fn output_and_status_equal_the_undisturbed_run_with_a_site_on_every_instruction() {
-    let differences: Vec<String> = SHORT.iter().filter_map(|words| difference(words)).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    none_differs("output_and_status", Length::Short, SHORT, |words| difference("programs", words, None));
 }
 
 #[test]
 fn longer_programs_too() {
-    if !all() {
-        return skip("longer_programs_too", "NTRACE_WHOLE_PROGRAMS is not all");
-    }
-    let differences: Vec<String> = LONG.iter().filter_map(|words| difference(words)).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    none_differs("longer_programs_too", Length::Long, LONG, |words| difference("programs", words, None));
 }
 
 /// Programs that run a hundred million instructions before they begin, with a site on every instruction of functions of their own:
@@ -72,44 +67,64 @@ const PARTS: &[Part] = &[
     ),
 ];
 
+impl Words for Part {
+    fn words(&self) -> &[&str] {
+        self.2
+    }
+}
+
 #[test]
 fn programs_that_are_too_long_run_with_sites_in_parts_of_them() {
-    if !all() {
-        return skip("programs_that_are_too_long", "NTRACE_WHOLE_PROGRAMS is not all");
-    }
-    let different = |(part, functions, words): &Part| difference_with("programs", words, Some((part, functions)));
-    let differences: Vec<String> = PARTS.iter().filter_map(different).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    none_differs("programs_that_are_too_long", Length::Long, PARTS, |(part, functions, words)| {
+        difference("programs", words, Some((part, functions)))
+    });
 }
 
 #[test]
 fn the_longest_run_with_a_site_on_every_instruction_in_an_hour_each() {
-    if !longest() {
-        return skip("the_longest_run", "NTRACE_WHOLE_PROGRAMS is not longest");
-    }
-    let difference = |(_, _, words): &Part| difference_with("longest", words, None);
-    let differences: Vec<String> = PARTS.iter().filter_map(difference).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    none_differs("the_longest_run", Length::Longest, PARTS, |(_, _, words)| difference("longest", words, None));
 }
 
 #[test]
 fn goroutines_with_their_scheduler_and_collector_run_as_if_alone() {
-    if !all() {
-        return skip("goroutines", "NTRACE_WHOLE_PROGRAMS is not all");
+    if !wanted("goroutines", Length::Long) {
+        return skip("goroutines", UNWANTED);
     }
     match build_go("goroutines.go") {
-        Ok((_directory, program)) => assert_eq!(difference(&[program.to_str().expect("a path of text")]), None),
+        Ok((_directory, program)) => {
+            assert_eq!(difference("programs", &[program.to_str().expect("a path of text")], None), None);
+        }
         Err(reason) => skip("goroutines", reason),
     }
 }
 
-/// What differs between a program alone and with a site everywhere.
-fn difference(words: &[&str]) -> Option<String> {
-    difference_with("programs", words, None)
+/// Why a test has nothing to do.
+const UNWANTED: &str = "NTRACE_WHOLE_PROGRAMS does not ask for it";
+
+/// What has a program's words.
+trait Words {
+    fn words(&self) -> &[&str];
 }
 
-/// The same, or with sites in the functions alone that `part` names; the figure goes to `section`.
-fn difference_with(section: &str, words: &[&str], part: Option<(&str, &str)>) -> Option<String> {
+impl Words for &[&str] {
+    fn words(&self) -> &[&str] {
+        self
+    }
+}
+
+/// Fails where one of the `programs` that are wanted differs.
+fn none_differs<W: Words>(test: &str, length: Length, programs: &[W], difference: impl Fn(&W) -> Option<String>) {
+    let name = |program: &&W| program.words()[0].rsplit('/').next().unwrap_or_default().to_owned();
+    let chosen: Vec<&W> = programs.iter().filter(|program| wanted(&name(program), length)).collect();
+    if chosen.is_empty() {
+        return skip(test, UNWANTED);
+    }
+    let differences: Vec<String> = chosen.into_iter().filter_map(difference).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+/// What differs between a program alone and with a site everywhere, or in the functions that `part` names; the figure goes to `section`.
+fn difference(section: &str, words: &[&str], part: Option<(&str, &str)>) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     if !Path::new(program).exists() {
         skip("whole_programs", format_args!("{program} is not installed"));

@@ -1,4 +1,6 @@
 //! `cargo xtask coverage`: how much of insn and stepping the tests run, by cargo-llvm-cov.
+//!
+//! Branches are counted by an option of rustc that is not stable; `RUSTC_BOOTSTRAP` has the installed compiler take it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,13 +34,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let tools = matching_tools()?;
     let llvm_cov = |arguments: &[&str]| {
         let mut command = run::cargo(&["llvm-cov"]);
-        command.args(arguments).envs(tools.clone());
+        command.args(arguments).envs(tools.clone()).env("RUSTC_BOOTSTRAP", "1");
         command
     };
     run::run(&mut llvm_cov(&["clean", "--workspace"]))?;
-    run::run(&mut llvm_cov(&["--no-report", "--package", "insn", "--package", "stepping"]))?;
-    run::run(&mut llvm_cov(&[&["--no-report", "--package", "crossing"], CROSSING].concat()))?;
-    let report = ["report", "--ignore-filename-regex", OTHERS];
+    run::run(&mut llvm_cov(&["--branch", "--no-report", "--package", "insn", "--package", "stepping"]))?;
+    run::run(&mut llvm_cov(&[&["--branch", "--no-report", "--package", "crossing"], CROSSING].concat()))?;
+    let report = ["report", "--branch", "--ignore-filename-regex", OTHERS];
     if options.record {
         let json = run::output(&mut llvm_cov(&[&report[..], &["--json", "--summary-only"]].concat()))?;
         truth::record("coverage", &figures(&json)?)?;
@@ -46,26 +48,36 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     run::run(&mut llvm_cov(&[&report[..], &["--show-missing-lines", "--fail-under-lines", LEAST]].concat()))
 }
 
-/// Lines of each room and of its parts for architectures, and those that no test runs.
+/// What is counted, and what the page calls those that no test runs.
+const COUNTED: [(&str, &str); 2] = [("lines", "missed"), ("branches", "branches_missed")];
+
+/// Lines and branches of each room and of its parts for architectures, and those that no test runs.
 fn figures(json: &str) -> Result<String> {
     let report: Value = serde_json::from_str(json).context("cargo-llvm-cov's report is not JSON")?;
-    let mut folders: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    // Of each folder how many there are and how many are run, of each kind.
+    let mut folders: BTreeMap<String, [[u64; 2]; 2]> = BTreeMap::new();
     for file in report["data"][0]["files"].as_array().context("cargo-llvm-cov reports no files")? {
         let name = Path::new(file["filename"].as_str().context("a file has no name")?);
         let name = name.strip_prefix(run::root()).with_context(|| format!("{} is elsewhere", name.display()))?;
         // ROOM/src/ARCHITECTURE/…
         let folders_of = name.parent().unwrap_or(name).iter().map(|part| part.to_string_lossy());
         let folder = folders_of.filter(|part| part != "src").take(2).collect::<Vec<_>>().join("/");
-        let number = |what: &str| file["summary"]["lines"][what].as_u64().context("a file has no lines");
         for folder in [folder, "all".to_owned()] {
-            let [lines, covered] = folders.entry(folder).or_default();
-            (*lines, *covered) = (*lines + number("count")?, *covered + number("covered")?);
+            for ((kind, _), sums) in COUNTED.iter().zip(folders.entry(folder).or_default()) {
+                for (what, sum) in ["count", "covered"].iter().zip(sums) {
+                    *sum += file["summary"][kind][what].as_u64().with_context(|| format!("a file has no {kind}"))?;
+                }
+            }
         }
     }
     let all = folders.remove("all").map(|all| ("all".to_owned(), all));
-    let line = |(folder, [lines, covered]): (String, [u64; 2])| {
-        let percent = 100.0 * covered as f64 / lines.max(1) as f64;
-        format!("coverage {folder} lines={lines} missed={} percent={percent:.2}\n", lines - covered)
+    let line = |(folder, sums): (String, [[u64; 2]; 2])| {
+        let columns = COUNTED.iter().zip(sums).map(|((kind, missed), [count, covered])| {
+            let left = count - covered;
+            let percent = 100.0 - 100.0 * left as f64 / count.max(1) as f64;
+            format!(" {kind}={count} {missed}={left} percent_of_{kind}={percent:.2}")
+        });
+        format!("coverage {folder}{}\n", columns.collect::<String>())
     };
     Ok(folders.into_iter().chain(all).map(line).collect())
 }
@@ -85,18 +97,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_added_up_by_room_and_architecture() {
+    fn lines_and_branches_are_added_up_by_room_and_architecture() {
         let root = run::root();
-        let file = |name: &str, count: u64, covered: u64| {
-            let name = root.join(name);
-            serde_json::json!({"filename": name, "summary": {"lines": {"count": count, "covered": covered}}})
+        let file = |name: &str, lines: [u64; 2], branches: [u64; 2]| {
+            let sums = |[count, covered]: [u64; 2]| serde_json::json!({"count": count, "covered": covered});
+            let summary = serde_json::json!({"lines": sums(lines), "branches": sums(branches)});
+            serde_json::json!({"filename": root.join(name), "summary": summary})
         };
-        let files =
-            [file("insn/src/a.rs", 10, 10), file("insn/src/x86/b.rs", 6, 4), file("insn/src/x86/deep/c.rs", 4, 4)];
+        let files = [
+            file("insn/src/a.rs", [10, 10], [0, 0]),
+            file("insn/src/x86/b.rs", [6, 4], [4, 3]),
+            file("insn/src/x86/deep/c.rs", [4, 4], [4, 4]),
+        ];
         let json = serde_json::json!({"data": [{"files": files}]}).to_string();
-        let expected = "coverage insn lines=10 missed=0 percent=100.00\n\
-            coverage insn/x86 lines=10 missed=2 percent=80.00\n\
-            coverage all lines=20 missed=2 percent=90.00\n";
+        let expected = "coverage insn lines=10 missed=0 percent_of_lines=100.00 \
+            branches=0 branches_missed=0 percent_of_branches=100.00\n\
+            coverage insn/x86 lines=10 missed=2 percent_of_lines=80.00 \
+            branches=8 branches_missed=1 percent_of_branches=87.50\n\
+            coverage all lines=20 missed=2 percent_of_lines=90.00 \
+            branches=8 branches_missed=1 percent_of_branches=87.50\n";
         assert_eq!(figures(&json).unwrap(), expected);
         assert!(figures("{}").is_err());
     }

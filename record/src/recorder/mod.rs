@@ -206,8 +206,9 @@ impl<W: Write> Recorder<W> {
             _ => Whom::All,
         };
         let fail = |source| RecordError::System { call: "waitpid", tid: 0, source };
+        let is_nobody_left = |error: &io::Error| error.raw_os_error() == Some(libc::ECHILD);
         let first = match sys::wait(whom, block) {
-            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
+            Err(error) if is_nobody_left(&error) => {
                 // Gone without a word: another thread, which is not recorded, ran another program.
                 self.threads.clear();
                 None
@@ -216,8 +217,14 @@ impl<W: Write> Recorder<W> {
         };
         // The kernel looks at its list from the start each time: all that is there is taken before any of it runs on.
         if first.is_some() && whom == Whom::All {
-            while let Some(more) = sys::wait(whom, false).map_err(fail)? {
-                self.reports.push_back(more);
+            loop {
+                match sys::wait(whom, false) {
+                    Ok(Some(more)) => self.reports.push_back(more),
+                    Ok(None) => break,
+                    // All have ended at once; what they reported is still to be taken.
+                    Err(error) if is_nobody_left(&error) => break,
+                    Err(error) => return Err(fail(error)),
+                }
             }
         }
         Ok(first)

@@ -84,14 +84,37 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
     (String::from_utf8_lossy(&bytes).into_owned(), status)
 }
 
-/// Whether the long runs are wanted, too: the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
-pub fn all() -> bool {
-    std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "all")
+/// The variable that says which runs of programs are wanted: nothing, [`Length`]'s words, or names of programs (`sort,awk`).
+const VARIABLE: &str = "NTRACE_WHOLE_PROGRAMS";
+
+/// How long a program takes with a site on every instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Some seconds: always wanted.
+    Short,
+    /// Up to some minutes: where the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
+    Long,
+    /// An hour: where it is `longest`.
+    Longest,
 }
 
-/// Whether those are wanted that take an hour each: the variable is `longest`.
-pub fn longest() -> bool {
-    std::env::var_os("NTRACE_WHOLE_PROGRAMS").is_some_and(|value| value == "longest")
+/// Whether a run of that length is wanted of a program; where the variable names programs, only theirs are.
+pub fn wanted(name: &str, length: Length) -> bool {
+    wanted_by(&std::env::var(VARIABLE).unwrap_or_default(), name, length)
+}
+
+fn wanted_by(value: &str, name: &str, length: Length) -> bool {
+    match value {
+        "" => length == Length::Short,
+        "all" => length != Length::Longest,
+        "longest" => length == Length::Longest,
+        names => names.split(',').any(|one| one == name),
+    }
+}
+
+/// Whether all but the longest runs are wanted.
+pub fn all() -> bool {
+    std::env::var(VARIABLE).is_ok_and(|value| value == "all")
 }
 
 /// `ntrace count` with a site on every instruction of a program, to which the caller adds; the counts go to `counts`.
@@ -140,6 +163,17 @@ pub fn ntrace() -> &'static Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_are_chosen_by_their_length_or_by_name() {
+        use Length::{Long, Longest, Short};
+        let chosen = |value: &str| [Short, Long, Longest].map(|length| wanted_by(value, "awk", length));
+        assert_eq!(chosen(""), [true, false, false]);
+        assert_eq!(chosen("all"), [true, true, false]);
+        assert_eq!(chosen("longest"), [false, false, true]);
+        assert_eq!(chosen("sort,awk"), [true; 3]);
+        assert_eq!(chosen("gawk"), [false; 3]);
+    }
 
     #[test]
     fn what_a_child_writes_after_its_parents_end_is_output_too() {

@@ -10,5 +10,5 @@ mod command;
 mod recording;
 
 pub use arch::BUILDS;
-pub use command::{Outcome, all, count_everything, hits_in_all, longest, ntrace, run, run_silently, run_within};
+pub use command::{Length, Outcome, all, count_everything, hits_in_all, ntrace, run, run_silently, run_within, wanted};
 pub use recording::{Counts, Place, record};

@@ -44,6 +44,8 @@ enum Measurement {
     Peers,
     /// Whole programs with a site on every instruction, beside hardware traces of them
     Traced,
+    /// gdb's start beside its trace, which takes an hour
+    TracedLongest,
     /// The same programs and longer ones beside their undisturbed runs
     Programs,
     /// Those that take an hour each
@@ -59,6 +61,7 @@ impl Measurement {
             Self::Semantics => "semantics",
             Self::Peers => "peers",
             Self::Traced => "traced",
+            Self::TracedLongest => "traced-longest",
             Self::Programs => "programs",
             Self::Longest => "longest",
             Self::Selftests => "selftests",
@@ -72,6 +75,7 @@ impl Measurement {
             Self::Semantics => (&["crossing", "--test", "semantics"], ("NTRACE_SEMANTICS_CASES", "1000000")),
             Self::Peers => (&["claims", "--features", "zydis", "--test", "forms"], ("NTRACE_FORMS", "all")),
             Self::Traced => (&["crossing", "--test", "whole_counts"], ("NTRACE_WHOLE_PROGRAMS", "all")),
+            Self::TracedLongest => (&["crossing", "--test", "whole_counts"], ("NTRACE_WHOLE_PROGRAMS", "longest")),
             Self::Programs => {
                 (&["crossing", "--test", "whole_programs", "--test", "whole_storm"], ("NTRACE_WHOLE_PROGRAMS", "all"))
             }

@@ -35,6 +35,11 @@ const SECTIONS: &[(&str, &str, &str)] = &[
          work). *hits*: of all sites; *recorded*: executions in the trace.",
     ),
     (
+        "traced-longest",
+        "The longest program, instruction by instruction",
+        "The same with gdb's start, which takes an hour on two processors, with a clock that stands still and without its threads to help it.",
+    ),
+    (
         "programs",
         "Whole programs",
         "A site on every instruction (of part of the program alone where the part is named); output and status equal the undisturbed \
@@ -48,8 +53,8 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ),
     (
         "coverage",
-        "Lines run by tests",
-        "Percent of the lines of a room that its tests, the oracle and lockstep run (`cargo xtask coverage`).",
+        "Lines and branches run by tests",
+        "Percent of the lines and branches of a room that its tests, the oracle and lockstep run (`cargo xtask coverage`).",
     ),
     ("mutants", "Mutants", "Small changes of a room's code, and what its tests say of them (`cargo xtask mutants`)."),
 ];

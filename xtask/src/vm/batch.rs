@@ -12,14 +12,12 @@ use super::{cargo, loaded, module, ntrace, quote, target_folder};
 use crate::lanes::SKIPPED;
 use crate::run;
 
-/// The most seconds that one test program may take, and one that soaks for long.
+/// The most seconds that one test program may take, and one of a long run.
 const MOST_SECONDS: u32 = 900;
-const MOST_SOAKING: u32 = 4 * 3600;
+const MOST_OF_LONG: u32 = 4 * 3600;
 
 /// The variables that ask for long runs, there as here.
-const LONG_RUNS: [&str; 2] = ["NTRACE_WHOLE_PROGRAMS", SOAK];
-/// All of the soak tests where it is `all`.
-const SOAK: &str = "NTRACE_SOAK";
+const LONG_RUNS: [&str; 2] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK"];
 
 /// Test programs, built.
 pub(crate) struct Batch {
@@ -84,8 +82,8 @@ impl Batch {
         if self.in_turn {
             job.take_turns();
         }
-        if soaks() {
-            job.extend(MOST_SOAKING);
+        if is_long() {
+            job.extend(MOST_OF_LONG);
         }
         let skipped = job.folder().join("skipped");
         fs::write(&skipped, "")?;
@@ -124,7 +122,7 @@ impl Batch {
         if let Some(ntrace) = &self.ntrace {
             script += &format!("export NTRACE_COMMAND={}\n", quote(ntrace));
         }
-        let most = if soaks() { MOST_SOAKING } else { MOST_SECONDS };
+        let most = if is_long() { MOST_OF_LONG } else { MOST_SECONDS };
         for (number, Program { path, package }) in self.programs.iter().enumerate() {
             let (path, package) = (quote(path), quote(package));
             script += &format!("echo; echo \"     Running \"{path}\ncd {package}\n");
@@ -138,8 +136,9 @@ impl Batch {
     }
 }
 
-fn soaks() -> bool {
-    std::env::var_os(SOAK).is_some_and(|value| value == "all")
+/// Whether long runs are asked for.
+fn is_long() -> bool {
+    LONG_RUNS.iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// The test program that a line of cargo's messages tells of.

@@ -91,12 +91,12 @@ const X86_64: Facts = Facts {
     console: "ttyS0",
 };
 
-/// A fault in the kernel's core ends the machine. On a host with other work processors stall.
-const ARGUMENTS: &str = "panic=-1 rcupdate.rcu_cpu_stall_suppress=1 nokaslr";
+/// A fault in the kernel's core ends the machine. On a host with other work processors stall, and timers are late.
+const ARGUMENTS: &str = "panic=-1 rcupdate.rcu_cpu_stall_suppress=1 no_timer_check nokaslr";
 /// An ordinary kernel says only what is wrong, and any fault in it ends the machine.
 const ORDINARY: &str = "loglevel=4 oops=panic";
-/// A debug kernel lives on, so that its log tells of all that was found. It does not ask how late timers are.
-const DEBUG: &str = "loglevel=5 no_timer_check";
+/// A debug kernel lives on, so that its log tells of all that was found.
+const DEBUG: &str = "loglevel=5";
 
 /// A folder of the host in the machine.
 pub(crate) struct Share<'a> {
