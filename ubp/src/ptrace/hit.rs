@@ -26,7 +26,7 @@ impl stepping::Memory for ThreadMemory<'_> {
         if count < buffer.len() {
             return Err(Fault::Page(address.wrapping_add(count as u64)));
         }
-        self.space.clean_bytes(address, buffer);
+        self.space.clean(address, buffer);
         Ok(())
     }
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {

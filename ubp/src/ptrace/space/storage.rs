@@ -1,0 +1,95 @@
+//! Where entries and slots of an address space lie.
+
+use std::ops::Range;
+
+use super::super::arch::{GROUP, PAGE, reaches};
+use super::super::mirror::Mirror;
+use super::{Info, Space, Storage};
+use crate::core::{Arena, Layout};
+
+impl Space {
+    pub(in crate::ptrace) fn add_storage(&mut self, arena: Arena<Mirror>, guarded: bool, far: Option<Range<u64>>) {
+        let info = vec![Info::default(); arena.layout().capacity() as usize];
+        self.storages.push(Storage { arena, info, guarded, far });
+    }
+
+    /// Where storage lies.
+    pub(in crate::ptrace) fn hidden(&self) -> Vec<(u64, u64)> {
+        let ranges = self.storages.iter().map(|storage| {
+            let base = storage.arena.base();
+            (base, base + storage.arena.layout().size().next_multiple_of(PAGE))
+        });
+        ranges.collect()
+    }
+
+    /// The storage for a new site.
+    pub(super) fn storage_for(&self, site: u64) -> Option<usize> {
+        self.storages.iter().position(|storage| self.suits(storage, site) && storage.arena.is_full() == Ok(false))
+    }
+
+    /// Whether a site's slot can lie in a storage.
+    fn suits(&self, storage: &Storage, site: u64) -> bool {
+        let base = storage.arena.base();
+        let end = base + storage.arena.layout().size();
+        let serves = match &storage.far {
+            Some(sites) => sites.contains(&site),
+            None => reaches(self.arch, base, end, site, site),
+        };
+        serves && storage.guarded == self.is_guarded(site)
+    }
+
+    /// The groups of new sites for which there is no room: lowest and highest site, and how many. `sites` is sorted.
+    pub(in crate::ptrace) fn missing(&self, sites: &[u64]) -> Vec<(u64, u64, u32)> {
+        let mut free: Vec<u32> = self
+            .storages
+            .iter()
+            .map(|s| s.arena.layout().capacity().saturating_sub(s.arena.count().unwrap_or(u32::MAX)))
+            .collect();
+        let mut groups: Vec<(u64, u64, u32)> = Vec::new();
+        for &site in sites {
+            let room =
+                self.storages.iter().zip(&mut free).find(|(storage, free)| **free > 0 && self.suits(storage, site));
+            if let Some((_, free)) = room {
+                *free -= 1;
+                continue;
+            }
+            match groups.last_mut() {
+                Some((low, high, count)) if site - *low < GROUP && self.is_guarded(*low) == self.is_guarded(site) => {
+                    *high = site;
+                    *count += 1;
+                }
+                _ => groups.push((site, site, 1)),
+            }
+        }
+        groups
+    }
+
+    /// Entries for `count` more sites: an arena not smaller than those before it.
+    pub(in crate::ptrace) fn capacity_for(&self, count: u32) -> u32 {
+        let largest = self.storages.iter().map(|storage| storage.arena.layout().capacity()).max().unwrap_or(0);
+        count.saturating_add(count / 4).max(largest.saturating_mul(2).min(1 << 20)).clamp(1008, Layout::MAX_CAPACITY)
+    }
+
+    /// Writes what changed in the mirrors to the debuggee.
+    pub(in crate::ptrace) fn flush(&mut self) {
+        let memory = &self.memory;
+        for storage in &mut self.storages {
+            let base = storage.arena.base();
+            storage.arena.memory_mut().flush(|offset, bytes| memory.write(base + offset, bytes) == bytes.len());
+        }
+    }
+
+    /// Frees the slots that lost their site before `seen`, the epoch up to which every thread was seen outside of them.
+    pub(in crate::ptrace) fn reclaim(&mut self, seen: u64) {
+        let storages = &mut self.storages;
+        self.retired.retain(|&slot, &mut epoch| {
+            if epoch >= seen {
+                return true;
+            }
+            if let Some(storage) = storages.get_mut(slot.arena) {
+                let _ = storage.arena.release(slot.number);
+            }
+            false
+        });
+    }
+}

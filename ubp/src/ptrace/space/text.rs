@@ -1,0 +1,250 @@
+//! Breakpoint instructions in the program's text.
+
+use super::super::arch::GRANULE;
+use super::{Info, SlotId, Space, mapping_at};
+use crate::arch::{ALIGNMENT, BREAKPOINT, MARGIN, MAX_LEN, refusal};
+use crate::core::{Entry, Problem, State, prepare};
+use crate::{InsertReason, Mapping, Method, Result};
+
+/// The breakpoint instruction, or what stands in its place.
+type Mark = [u8; BREAKPOINT.len()];
+/// Sites farther apart than this are written apart.
+const FAR: u64 = 512;
+/// The longest piece of text read and written at once.
+const PIECE: u64 = 64 << 10;
+
+/// A piece of text with sites to write.
+struct Run {
+    start: u64,
+    raw: Vec<u8>,
+    /// Offsets of what is to change, and to what.
+    edits: Vec<(usize, Mark)>,
+    /// The program may write there at the same time.
+    writable: bool,
+}
+
+/// How many of the first `sites`, at least one, lie close together in `mapping`.
+fn neighbours(mapping: &Mapping, sites: &[u64]) -> usize {
+    let first = sites.first().copied().unwrap_or(0);
+    let mut last = first;
+    let near = sites.iter().take_while(|&&site| {
+        let near = site - last < FAR && site - first < PIECE && site < mapping.end.0;
+        last = if near { site } else { last };
+        near
+    });
+    near.count().max(1)
+}
+
+impl Space {
+    /// Whether a breakpoint instruction stands at `site`.
+    pub(in crate::ptrace) fn is_armed(&self, site: u64) -> bool {
+        self.memory.read_array(site) == Some(BREAKPOINT)
+    }
+
+    /// Puts breakpoint instructions at `sites`, which are sorted, not active, and within reach of storage.
+    pub(in crate::ptrace) fn arm(&mut self, maps: &[Mapping], sites: &[u64]) -> Vec<Result<(), InsertReason>> {
+        self.epoch += 1;
+        let mut answers = Vec::with_capacity(sites.len());
+        let mut runs: Vec<(Run, Vec<(usize, SlotId)>)> = Vec::new();
+        let mut rest = sites;
+        while let Some(&first) = rest.first() {
+            let Some(mapping) = mapping_at(maps, first) else {
+                answers.push(Err(InsertReason::NotMapped));
+                rest = rest.get(1..).unwrap_or(&[]);
+                continue;
+            };
+            if !mapping.execute {
+                answers.push(Err(InsertReason::NotExecutable));
+                rest = rest.get(1..).unwrap_or(&[]);
+                continue;
+            }
+            let (group, tail) = rest.split_at(neighbours(mapping, rest));
+            rest = tail;
+            let (mut run, clean) = self.run_over(mapping, group);
+            let mut owners = Vec::new();
+            for &site in group {
+                let offset = (site - run.start) as usize;
+                let answer = match clean.get(offset..).filter(|bytes| !bytes.is_empty()) {
+                    _ if !site.is_multiple_of(ALIGNMENT) => Err(InsertReason::Misaligned),
+                    None => Err(InsertReason::NotWritable),
+                    Some(bytes) => match refusal(&clean, offset, site) {
+                        Some(refusal) => Err(InsertReason::Refused(refusal)),
+                        None => self.enter(site, bytes.get(..MAX_LEN).unwrap_or(bytes)),
+                    },
+                };
+                if let Ok(slot) = answer {
+                    run.edits.push((offset, BREAKPOINT));
+                    owners.push((answers.len(), slot));
+                }
+                answers.push(answer.map(drop));
+            }
+            runs.push((run, owners));
+        }
+        self.flush();
+        for (run, owners) in runs {
+            if !self.write_run(run) {
+                for (at, slot) in owners {
+                    self.retire(slot);
+                    if let Some(answer) = answers.get_mut(at) {
+                        *answer = Err(InsertReason::NotWritable);
+                    }
+                }
+            }
+        }
+        answers
+    }
+
+    /// Enters one site in the table, with its slot.
+    pub(super) fn enter(&mut self, site: u64, bytes: &[u8]) -> Result<SlotId, InsertReason> {
+        if let Some((slot, entry)) = self.find(site)
+            && entry.state == State::Retired
+            && bytes.starts_with(entry.bytes())
+        {
+            // Its slot is still right, even for threads that are in it.
+            self.retired.remove(&slot);
+            self.change(slot, |entry| {
+                entry.state = State::Active;
+                entry.references = 0;
+            });
+            self.sites.insert(site, slot);
+            return Ok(slot);
+        }
+        let arena = self.storage_for(site).ok_or(InsertReason::NoRoom)?;
+        let mode = self.mode;
+        let storage = self.storages.get_mut(arena).ok_or(InsertReason::NoRoom)?;
+        let number = storage.arena.next_number().map_err(|_| InsertReason::NoRoom)?;
+        let (passing, length) =
+            prepare(bytes, site, storage.arena.slot(number), mode).map_err(|problem| match problem {
+                Problem::NotAnInstruction(error) => InsertReason::NotAnInstruction(error),
+                Problem::Refused(refusal) => InsertReason::Refused(refusal),
+            })?;
+        let mut entry = Entry::new(site, bytes.get(..length).unwrap_or(bytes));
+        entry.references = 0;
+        let number = storage.arena.insert(&entry, &passing.code().bytes).map_err(|_| InsertReason::NoRoom)?;
+        let method = Method::of(&passing);
+        if let Some(info) = storage.info.get_mut(number.0 as usize) {
+            let boosted = method == Method::Boosted && passing.code().scratch.is_none();
+            *info = Info { first: None, internal: None, boosted, method: Some(method) };
+        }
+        let slot = SlotId { arena, number };
+        self.sites.insert(site, slot);
+        Ok(slot)
+    }
+
+    /// Puts the original bytes back at `sites`, which are sorted, and takes the sites out of use.
+    pub(in crate::ptrace) fn disarm(&mut self, maps: &[Mapping], sites: &[u64]) {
+        self.epoch += 1;
+        for run in self.restoring_runs(maps, sites) {
+            // Where it cannot be written nothing is mapped any more.
+            let _ = self.write_run(run);
+        }
+        for site in sites {
+            if let Some(&slot) = self.sites.get(site) {
+                self.retire(slot);
+            }
+        }
+        self.flush();
+    }
+
+    /// The memory at and around some neighbouring sites of one mapping, as it is and as the program has it.
+    fn run_over(&self, mapping: &Mapping, sites: &[u64]) -> (Run, Vec<u8>) {
+        let first = sites.first().copied().unwrap_or(0);
+        let last = sites.last().copied().unwrap_or(first);
+        let start = first.saturating_sub(MARGIN).max(mapping.start.0);
+        let mut raw = vec![0; (last - start + MARGIN) as usize + MAX_LEN];
+        let read = self.memory.read(start, &mut raw);
+        raw.truncate(read);
+        let mut clean = raw.clone();
+        self.clean(start, &mut clean);
+        (Run { start, raw, edits: Vec::new(), writable: mapping.write || mapping.shared }, clean)
+    }
+
+    fn restoring_runs(&self, maps: &[Mapping], sites: &[u64]) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut rest = sites;
+        while let Some(&first) = rest.first() {
+            let Some(mapping) = mapping_at(maps, first) else {
+                rest = rest.get(1..).unwrap_or(&[]);
+                continue;
+            };
+            let (group, tail) = rest.split_at(neighbours(mapping, rest));
+            rest = tail;
+            let (mut run, clean) = self.run_over(mapping, group);
+            for &site in group {
+                let offset = (site - run.start) as usize;
+                let Some(entry) = self.sites.get(&site).and_then(|&slot| self.entry(slot)) else { continue };
+                // Only where our instruction still is: something else may have been mapped there since.
+                let ours = run.raw.get(offset..).is_some_and(|raw| raw.starts_with(&BREAKPOINT))
+                    && clean.get(offset..).is_some_and(|bytes| bytes.starts_with(entry.bytes()));
+                if let (true, Some(original)) = (ours, mark(entry.bytes())) {
+                    run.edits.push((offset, original));
+                }
+            }
+            runs.push(run);
+        }
+        runs
+    }
+
+    fn write_run(&self, mut run: Run) -> bool {
+        let (Some(&(first, _)), Some(&(last, _))) = (run.edits.first(), run.edits.last()) else { return true };
+        if run.writable {
+            return run.edits.iter().all(|(at, mark)| self.memory.write(run.start + *at as u64, mark) == mark.len());
+        }
+        for (at, mark) in &run.edits {
+            if let Some(place) = run.raw.get_mut(*at..*at + mark.len()) {
+                place.copy_from_slice(mark);
+            }
+        }
+        let (start, end) = (run.start + first as u64, run.start + (last + BREAKPOINT.len()) as u64);
+        let start = (start / GRANULE * GRANULE).max(run.start);
+        let end = end.next_multiple_of(GRANULE).min(run.start + run.raw.len() as u64);
+        let Some(piece) = run.raw.get((start - run.start) as usize..(end - run.start) as usize) else { return false };
+        self.memory.write(start, piece) == piece.len()
+    }
+
+    /// Takes sites out of use whose code is gone from `maps`, or replaced.
+    pub(in crate::ptrace) fn drop_unmapped(&mut self, maps: &[Mapping]) {
+        let gone: Vec<(u64, SlotId)> = self
+            .sites
+            .iter()
+            .filter(|&(&site, _)| mapping_at(maps, site).is_none_or(|mapping| !mapping.execute) || !self.is_armed(site))
+            .map(|(&site, &slot)| (site, slot))
+            .collect();
+        if gone.is_empty() {
+            return;
+        }
+        self.epoch += 1;
+        for (_, slot) in gone {
+            self.deactivate(slot);
+        }
+        self.flush();
+    }
+
+    /// Makes the memory of a forked child agree with the table: the parent's sites may have changed while it was copied.
+    pub(in crate::ptrace) fn rearm(&mut self) {
+        for storage in &mut self.storages {
+            let size = storage.arena.layout().size();
+            let base = storage.arena.base();
+            let mut all = vec![0; size as usize];
+            if crate::core::Memory::read(storage.arena.memory(), 0, &mut all).is_ok() {
+                self.memory.write(base, &all);
+            }
+        }
+        for (&slot, retired) in
+            self.sites.values().map(|slot| (slot, false)).chain(self.retired.keys().map(|slot| (slot, true)))
+        {
+            let Some(entry) = self.entry(slot) else { continue };
+            let Some(original) = mark(entry.bytes()) else { continue };
+            let (from, to) = if retired { (BREAKPOINT, original) } else { (original, BREAKPOINT) };
+            let current = self.memory.read_array(entry.site);
+            if current == Some(from) && !(retired && self.sites.contains_key(&entry.site)) {
+                self.memory.write(entry.site, &to);
+            }
+        }
+    }
+}
+
+/// What stands in an instruction where a breakpoint instruction goes.
+pub(super) fn mark(instruction: &[u8]) -> Option<Mark> {
+    instruction.first_chunk().copied()
+}
