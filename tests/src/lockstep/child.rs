@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use insn::x86::Bits;
+use insn::x86::{Bits, MAX_LEN};
 use libc::pid_t;
 
 use super::program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
@@ -149,6 +149,14 @@ impl Child {
     pub(super) fn byte(&self, address: u64) -> Option<u8> {
         let mut byte = [0];
         self.memory.read_exact_at(&mut byte, address).ok().map(|()| byte[0])
+    }
+
+    /// An instruction's bytes, as many as are readable.
+    pub(super) fn code(&self, address: u64) -> Vec<u8> {
+        let mut bytes = vec![0; MAX_LEN];
+        let count = self.memory.read_at(&mut bytes, address).unwrap_or(0);
+        bytes.truncate(count);
+        bytes
     }
 
     pub(super) fn write(&self, address: u64, bytes: &[u8]) {

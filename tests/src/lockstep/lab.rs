@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io::{Error, Result};
 
-use insn::x86::{Bits, Insn, Mode, Vendor, decode};
+use insn::x86::{Bits, Encoding, Insn, Map, Mode, Vendor, decode};
 use stepping::x86::SLOT_SIZE;
 
 use super::case::{Case, Check, Placement, Via, Way};
@@ -195,11 +195,18 @@ impl Lab {
         // SAFETY: signals of the kernel's own, whose code is positive, have an address or are not looked at further.
         let address = if info.si_code > 0 { unsafe { info.si_addr() as u64 } } else { 0 };
         // DR6 of a busy virtual machine may be empty after a step, as it is after `int1`.
-        let is_step = number == libc::SIGTRAP
-            && info.si_code == TRAP_BRKPT
-            && self.child.byte(address.wrapping_sub(1)) != Some(INT1);
+        let is_step = number == libc::SIGTRAP && info.si_code == TRAP_BRKPT && !self.is_int1(address);
         let code = if is_step { TRAP_TRACE } else { info.si_code };
         Ok(Stop::Signal { number, code, address })
+    }
+
+    /// Whether it was `int1` that trapped at an address: behind it, or at it, where some hypervisors leave the program counter.
+    fn is_int1(&self, address: u64) -> bool {
+        let is_behind = self.child.byte(address.wrapping_sub(1)) == Some(INT1);
+        let is_at = decode(&self.child.code(address), self.mode()).is_ok_and(|insn| {
+            insn.encoding() == Encoding::Legacy && insn.map() == Map::OneByte && insn.opcode() == INT1
+        });
+        is_behind || is_at
     }
 }
 
