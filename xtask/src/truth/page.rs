@@ -31,8 +31,8 @@ const SECTIONS: &[(&str, &str, &str)] = &[
         "traced",
         "Whole programs, instruction by instruction",
         "A site on every instruction, libraries and loader included, of programs that do the same in each run; the hits of each place \
-         are its executions in a hardware trace made beside it (of eight threads in a storm of signals, forks and execs, those of its \
-         work). *hits*: of all sites; *recorded*: executions in the trace.",
+         are its executions in a hardware trace made beside it (of eight threads in a storm of signals, forks and execs, and of \
+         goroutines, those of their work). *hits*: of all sites; *recorded*: executions in the trace.",
     ),
     (
         "traced-longest",
