@@ -21,6 +21,7 @@ const YAXPEAX: &str = "yaxpeax-arm";
 const SWEEPS: &[(&str, Sweep)] = &[
     ("ntrace, flow of allocated words", ours::flow_of_allocated),
     ("ntrace, the same, unrolled four times", ours::flow_of_four),
+    ("ntrace, flow, target of allocated words", ours::target_of_allocated),
     ("ntrace, validity, flow", ours::validity),
     ("ntrace, validity, flow, target", ours::target),
     ("ntrace, + registers, memory", ours::effects),

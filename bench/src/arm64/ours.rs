@@ -1,7 +1,7 @@
 //! This project's decoder.
 
 use insn::Target;
-use insn::arm64::{Insn, decode, flow_of_allocated as flow};
+use insn::arm64::{Insn, decode, decode_allocated, flow_of_allocated as flow};
 
 use crate::decode::Tally;
 
@@ -28,6 +28,15 @@ pub(super) fn flow_of_four(words: &[u32]) -> Tally {
 
 pub(super) fn validity(words: &[u32]) -> Tally {
     sweep(words, |insn| insn.flow() as u64)
+}
+
+/// Class and target of words that are known to be allocated.
+pub(super) fn target_of_allocated(words: &[u32]) -> Tally {
+    let mut tally = Tally::default();
+    for word in words {
+        tally.add(flow_and_target(&decode_allocated(*word)));
+    }
+    tally
 }
 
 pub(super) fn target(words: &[u32]) -> Tally {

@@ -1,9 +1,8 @@
 //! From a word to its way: a table of the top bits, and behind it a program of bytes that asks for one bit after the other.
 
-use super::flow::{WAYS, Way, Ways};
-use super::generated::hot::{FIRSTS, FLOWS, HOT, OTHERS, PROGRAM, STARTS};
+use super::flow::{Way, Ways};
+use super::generated::hot::{FIRSTS, HOT, OTHERS, PROGRAM, STARTS};
 use super::{Error, ErrorKind, Insn};
-use crate::Flow;
 
 /// What most words need, in one place.
 #[repr(C)]
@@ -11,8 +10,7 @@ pub(super) struct Hot {
     pub(super) ways: Ways,
     /// By bits 31 to 21: the number of a class, whose words the top bits tell apart from others.
     pub(super) first: [u8; 2048],
-    /// Words that have `values` under `masks`, as most have, have that flow and way.
-    pub(super) flow: [Flow; 256],
+    /// Words that have `values` under `masks`, as most have, have that way.
     pub(super) way: [Way; 256],
     pub(super) masks: [u32; 256],
     pub(super) values: [u32; 256],
@@ -52,35 +50,26 @@ fn class(word: u32) -> usize {
 #[inline(always)]
 pub(super) fn decode(word: u32) -> Result<Insn, Error> {
     let class = class(word);
-    let (mut flow, mut way) = (HOT.flow[class], HOT.way[class]);
+    let mut way = HOT.way[class];
     if word & HOT.masks[class] != HOT.values[class] {
         let Some(other) = rare(word) else { return Err(Error { kind: ErrorKind::Undefined, word }) };
-        (flow, way) = other;
+        way = other;
     }
-    Ok(Insn { word, flow, way })
-}
-
-/// The flow of a word that is known to be allocated.
-#[inline(always)]
-pub(super) fn flow_of_allocated(word: u32) -> Flow {
-    match FLOWS[(word >> 21) as usize] {
-        Some(flow) => flow,
-        None => decode(word).map_or(Flow::Faulting, |insn| insn.flow()),
-    }
+    Ok(Insn { word, way })
 }
 
 /// What the table of the top bits does not tell.
 #[cold]
 #[inline(never)]
-fn rare(word: u32) -> Option<(Flow, Way)> {
+fn rare(word: u32) -> Option<Way> {
     let class = class(word);
     let (first, end) = (usize::from(FIRSTS[class]), usize::from(FIRSTS[class + 1]));
     let others = OTHERS.get(first..end).unwrap_or_default();
     let way = match others.iter().find(|other| word & other.mask == other.value) {
         Some(other) => other.way,
-        None => WAYS[usize::from(run(word, STARTS[class].into()) & 15)],
+        None => Way::of(run(word, STARTS[class].into())),
     };
-    if way == Way::Undefined { None } else { Some((way.flow(), way)) }
+    if way == Way::Undefined { None } else { Some(way) }
 }
 
 /// Runs the program from a byte on; the number of a way.
@@ -112,7 +101,7 @@ mod tests {
 
     /// What the program says of a word, asked alone.
     fn asked(word: u32) -> Way {
-        WAYS[usize::from(run(word, STARTS[class(word)].into()) & 15)]
+        Way::of(run(word, STARTS[class(word)].into()))
     }
 
     #[test]

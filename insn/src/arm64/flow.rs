@@ -32,26 +32,6 @@ pub(super) enum Way {
     Faulting,
 }
 
-/// By number.
-pub(super) static WAYS: [Way; 16] = [
-    Way::Undefined,
-    Way::Next,
-    Way::Jump,
-    Way::Call,
-    Way::If19,
-    Way::If14,
-    Way::If9,
-    Way::JumpTo,
-    Way::CallTo,
-    Way::Return,
-    Way::Leave,
-    Way::LeaveFor,
-    Way::Syscall,
-    Way::Trap,
-    Way::Privileged,
-    Way::Faulting,
-];
-
 /// How a way's target is read: the word times `scale` has it at the top, where its sign is the product's; so many bits below it are
 /// shifted out, and those of `mask` count. The mask of a distance is negative, that of no target 0.
 #[derive(Clone, Copy)]
@@ -74,6 +54,29 @@ const fn register(low: i8) -> Field {
 }
 
 impl Way {
+    /// That of a number's low four bits.
+    #[inline(always)]
+    pub(super) const fn of(number: u8) -> Way {
+        // The compiler makes nothing of it but the number.
+        match number & 15 {
+            1 => Way::Next,
+            2 => Way::Jump,
+            3 => Way::Call,
+            4 => Way::If19,
+            5 => Way::If14,
+            6 => Way::If9,
+            7 => Way::JumpTo,
+            8 => Way::CallTo,
+            9 => Way::Return,
+            10 => Way::Leave,
+            11 => Way::LeaveFor,
+            12 => Way::Syscall,
+            13 => Way::Trap,
+            14 => Way::Privileged,
+            15 => Way::Faulting,
+            _ => Way::Undefined,
+        }
+    }
     pub(super) const fn flow(self) -> Flow {
         match self {
             Way::Undefined | Way::Faulting => Flow::Faulting,
@@ -86,6 +89,11 @@ impl Way {
             Way::Trap => Flow::Trap,
             Way::Privileged => Flow::Privileged,
         }
+    }
+    /// Where it is in a table of all, without a test of it: not everywhere does the compiler know that there are no more.
+    #[inline(always)]
+    fn index(self) -> usize {
+        usize::from(self as u8 & 15)
     }
     const fn field(self) -> Field {
         match self {
@@ -103,6 +111,7 @@ impl Way {
 
 /// By way: one table for each thing, so that a way is the index of all.
 pub(super) struct Ways {
+    flows: [Flow; 16],
     below: [u8; 16],
     scales: [i64; 16],
     masks: [i64; 16],
@@ -110,11 +119,12 @@ pub(super) struct Ways {
 
 impl Ways {
     pub(super) const ALL: Ways = {
-        let mut ways = Ways { below: [0; 16], scales: [0; 16], masks: [0; 16] };
+        let mut ways = Ways { flows: [Flow::Next; 16], below: [0; 16], scales: [0; 16], masks: [0; 16] };
         let mut i = 0;
         while i < 16 {
-            let Field { scale, below, mask } = WAYS[i].field();
+            let Field { scale, below, mask } = Way::of(i as u8).field();
             (ways.scales[i], ways.below[i], ways.masks[i]) = (scale, below, mask);
+            ways.flows[i] = Way::of(i as u8).flow();
             i += 1;
         }
         ways
@@ -125,12 +135,12 @@ impl Insn {
     /// What it does to the flow of control.
     #[inline]
     pub fn flow(&self) -> Flow {
-        self.flow
+        HOT.ways.flows[self.way.index()]
     }
     /// Where a change of flow goes. `ret` and its like go to a register; a register of 31 is [`Reg::XZR`].
     #[inline(always)]
     pub fn target(&self) -> Target<Reg> {
-        let (way, ways) = (self.way as usize, &HOT.ways);
+        let (way, ways) = (self.way.index(), &HOT.ways);
         let mask = ways.masks[way];
         // Computed whatever it is: which instruction is a branch no processor foresees.
         let product = i64::from(self.word).wrapping_mul(ways.scales[way]);

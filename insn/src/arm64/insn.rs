@@ -1,13 +1,11 @@
 //! The decoded instruction.
 
 use super::flow::Way;
-use crate::Flow;
 
 /// One decoded instruction. Cheap to copy; everything but flow and validity is computed when asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Insn {
     pub(super) word: u32,
-    pub(super) flow: Flow,
     pub(super) way: Way,
 }
 

@@ -10,6 +10,7 @@ mod form;
 mod generated;
 mod insn;
 mod kind;
+mod known;
 mod memory;
 mod operands;
 mod pc_relative;
@@ -48,8 +49,20 @@ pub fn decode(word: u32) -> Result<Insn, Error> {
     decode::decode(word)
 }
 
-/// The flow of a word that is known to be allocated, by one table; nothing is told of one that is not.
+/// The flow of a word that is known to be allocated, by one table; nothing is said of one that is not.
 #[inline(always)]
 pub fn flow_of_allocated(word: u32) -> crate::Flow {
-    decode::flow_of_allocated(word)
+    known::flow_of_allocated(word)
+}
+
+/// Decodes a word that is known to be allocated, as one is that was decoded before or was executed, without a look at its validity:
+/// of a word that is not, the result says nothing that is right, but can be asked all the same.
+///
+/// ```
+/// // ret
+/// assert_eq!(Ok(insn::arm64::decode_allocated(0xd65f_03c0)), insn::arm64::decode(0xd65f_03c0));
+/// ```
+#[inline(always)]
+pub fn decode_allocated(word: u32) -> Insn {
+    known::decode_allocated(word)
 }

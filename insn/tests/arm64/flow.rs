@@ -78,8 +78,10 @@ fn what_is_unallocated_is_undefined() {
 }
 
 #[test]
-fn the_flow_of_allocated_words_is_that_of_their_decoding() {
+fn allocated_words_are_known_to_be_what_they_are_decoded_to() {
     for insn in instructions() {
         assert_eq!(insn::arm64::flow_of_allocated(insn.word()), insn.flow(), "{insn:?}");
+        // Debug shows the word alone; equality is of the way, too.
+        assert_eq!(insn::arm64::decode_allocated(insn.word()), insn, "{:?} and {:?}", insn.flow(), insn.target());
     }
 }

@@ -82,10 +82,14 @@ pub unsafe extern "C" fn insn_everything(bytes: *const u8, length: usize, number
     black_box((insn.effects(), insn.prefix_len()));
 }
 
-/// Class, target and validity of an A64 word, by both look-ups: a small number where it is no instruction.
+/// Class, target and validity of an A64 word, by all look-ups: a small number where it is no instruction.
 #[unsafe(no_mangle)]
 pub extern "C" fn arm64_classify(word: u32, pc: u64) -> u64 {
-    let Ok(insn) = insn::arm64::decode(word) else { return insn::arm64::flow_of_allocated(word) as u64 };
+    if pc == 0 {
+        return insn::arm64::flow_of_allocated(word) as u64;
+    }
+    let insn = if pc == 1 { Ok(insn::arm64::decode_allocated(word)) } else { insn::arm64::decode(word) };
+    let Ok(insn) = insn else { return 0 };
     let target = match insn.target() {
         Target::Relative(distance) => pc.wrapping_add_signed(distance),
         Target::Register(register) => register.number().into(),
@@ -98,7 +102,8 @@ pub extern "C" fn arm64_classify(word: u32, pc: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn arm64_everything(word: u32, pc: u64) {
     let Ok(insn) = insn::arm64::decode(word) else { return };
-    black_box((insn.word(), insn.flow(), insn.target(), insn.target_address(pc), insn::arm64::flow_of_allocated(word)));
+    black_box((insn.word(), insn.flow(), insn.target(), insn.target_address(pc)));
+    black_box((insn::arm64::flow_of_allocated(word), insn::arm64::decode_allocated(word)));
     black_box((insn.pc_relative().map(|way| way.address(pc)), insn.kind(), insn.condition(), insn.exclusive()));
     black_box((insn.landing_pad(), insn.trap(), insn.is_unpredictable(), insn.memory(), insn.memories()));
     black_box((insn.reads(), insn.writes(), insn.flags_read(), insn.flags_written(), insn.effects()));

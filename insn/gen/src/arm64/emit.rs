@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use super::classes::Class;
-use super::diagram::{Cube, UNDEFINED};
+use super::diagram::Cube;
 use super::forms::Cold;
-use super::hot::{Hot, WAYS, flow_name};
+use super::hot::{FAULTING, Hot, WAYS, flow_name};
 use super::special::{KINDS, Specials};
 use crate::write::{array, field, head};
 
 pub(crate) fn hot(hot: &Hot) -> Result<String, String> {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::Flow;\nuse crate::arm64::decode::{Hot, Set};\nuse crate::arm64::flow::{Way, Ways};\n\n");
+    out.push_str("use crate::Flow;\nuse crate::arm64::decode::{Hot, Set};\nuse crate::arm64::flow::{Way, Ways};\nuse crate::arm64::known::Known;\n\n");
     if hot.classes.len() > CLASSES {
         return Err(format!("{} classes", hot.classes.len()));
     }
@@ -20,31 +20,21 @@ pub(crate) fn hot(hot: &Hot) -> Result<String, String> {
         hot.classes.iter().map(|class| class.quick.first().copied().unwrap_or((0, 1, 0))).collect();
     // As many as a byte can name: no look into them can fail.
     quick.resize(CLASSES, (0, 1, 0));
-    let flows: Vec<&str> = hot.first.iter().map(|class| flow(&hot.classes[usize::from(*class)])).collect();
+    let known: Vec<_> = hot.first.iter().map(|class| known(&hot.classes[usize::from(*class)])).collect();
     out.push_str("/// What most words need.\npub(crate) static HOT: Hot = Hot { ways: Ways::ALL,\n");
     field(&mut out, "first", &hot.first, 24, u8::to_string);
-    field(&mut out, "flow", &quick, 8, |(.., way)| format!("Flow::{}", flow_name(*way)));
     field(&mut out, "way", &quick, 8, |(.., way)| variant(*way));
     field(&mut out, "masks", &quick, 12, |(mask, ..)| format!("{mask:#x}"));
     field(&mut out, "values", &quick, 12, |(_, value, _)| format!("{value:#x}"));
     out.push_str("};\n\n");
-    let mut names = flows.clone();
+    let mut names = known.clone();
     names.sort_unstable();
     names.dedup();
-    for name in names {
-        let value = if name == VARIES { "None".to_owned() } else { format!("Some(Flow::{name})") };
-        let _ = writeln!(out, "const {}: Option<Flow> = {value};", short(name));
+    for (name, value) in names {
+        let _ = writeln!(out, "const {name}: Known = Known::{value};");
     }
     out.push('\n');
-    array(
-        &mut out,
-        "By bits 31 to 21: the flow of all words that are allocated, where it is one.",
-        "FLOWS",
-        "Option<Flow>",
-        &flows,
-        12,
-        |name| short(name),
-    );
+    array(&mut out, "By bits 31 to 21.", "KNOWN", "Known", &known, 12, |(name, _)| name.clone());
     let mut others = Vec::new();
     let mut firsts = Vec::new();
     for class in &hot.classes {
@@ -81,19 +71,18 @@ fn variant(way: u16) -> String {
     format!("Way::{}", WAYS[usize::from(way)].1)
 }
 
-/// The flow of all words of a class that are allocated.
-fn flow(class: &Class) -> &'static str {
+/// What is known of all words of a class that are allocated: a short name, and the expression that it stands for.
+fn known(class: &Class) -> (String, String) {
     // Of a class without an instruction nothing is told.
-    let flow = flow_name(class.ways.first().copied().unwrap_or(UNDEFINED));
-    if class.ways.iter().all(|way| flow_name(*way) == flow) { flow } else { VARIES }
-}
-
-/// Of classes whose words have more than one flow.
-const VARIES: &str = "Varies";
-
-/// The name of a constant, so short that many are in a line.
-fn short(name: &str) -> String {
-    name.chars().take(4).collect::<String>().to_uppercase()
+    let first = class.ways.first().copied().unwrap_or(FAULTING);
+    let flow = flow_name(first);
+    if class.ways.iter().any(|way| flow_name(*way) != flow) {
+        ("NOTHING".to_owned(), "NOTHING".to_owned())
+    } else if class.ways.iter().any(|way| *way != first) {
+        (flow.to_uppercase(), format!("flow(Flow::{flow})"))
+    } else {
+        (WAYS[usize::from(first)].0.to_uppercase(), format!("way({})", variant(first)))
+    }
 }
 
 pub(crate) fn forms(cold: &Cold) -> String {

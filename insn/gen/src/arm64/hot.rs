@@ -46,6 +46,7 @@ const FLOWS: [&str; 16] = [
     "Faulting",
 ];
 const NEXT: u16 = 1;
+pub(crate) const FAULTING: u16 = 15;
 
 /// The number of a way.
 pub(crate) fn way(name: &str) -> Option<u16> {
