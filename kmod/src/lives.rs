@@ -38,8 +38,8 @@ unsafe extern "C" fn ntrace_watch_hold(watch: *const Watch) {
 /// As for `ntrace_watch_hold`.
 #[no_mangle]
 unsafe extern "C" fn ntrace_thread_ended(watch: &Watch) {
+    watch.forget_this();
     let thread = watch.channel.thread();
-    watch.forget(thread, Why::Signalled);
     watch.channel.note(Note { time: time(), debuggee: watch.debuggee, thread, status: None });
 }
 

@@ -129,4 +129,11 @@ impl Watch {
     pub(crate) fn forget(&self, thread: u64, why: Why) {
         list::take(&mut self.calls.lock(), |call| call.thread == thread && call.why == why);
     }
+
+    /// Wants nothing any more of the thread that runs here, which ends: another one may have its number.
+    pub(crate) fn forget_this(&self) {
+        let thread = self.channel.thread();
+        let mut calls = self.calls.lock();
+        while list::take(&mut calls, |call| call.thread == thread).is_some() {}
+    }
 }

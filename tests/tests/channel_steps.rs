@@ -1,7 +1,7 @@
 //! The channel and steps: a held thread carries out one instruction, and is held again.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crossing::debuggee::this_program;
 use crossing::line::Line;
@@ -72,6 +72,81 @@ fn handles(number: u64) -> u64 {
     HANDLED.load(Relaxed)
 }
 
+/// Of the thread that was made last; none when it has ended.
+static LIVES: AtomicU32 = AtomicU32::new(0);
+
+/// Ends the thread.
+#[inline(never)]
+extern "C" fn ends() {
+    // SAFETY: the thread has nothing that would be left.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!("syscall", in("rax") libc::SYS_exit, in("rdi") 0, options(noreturn));
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!("svc #0", in("x8") libc::SYS_exit, in("x0") 0, options(noreturn));
+    }
+}
+
+/// Sends itself a signal, and calls `leaf` behind it.
+extern "C" fn signals_itself() {
+    // SAFETY: its handler may run at any time.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), libc::SIGUSR1) };
+    leaf(1);
+    ends();
+}
+
+/// Makes a thread, which has this number if it is not 0, and waits for its end; gives its number, or none where another one has it.
+fn make(number: i32, thread: extern "C" fn()) -> Option<i32> {
+    let flags = libc::CLONE_VM
+        | libc::CLONE_FS
+        | libc::CLONE_FILES
+        | libc::CLONE_SIGHAND
+        | libc::CLONE_THREAD
+        | libc::CLONE_SYSVSEM
+        | libc::CLONE_CHILD_CLEARTID
+        | libc::CLONE_PARENT_SETTID;
+    let mut stack = vec![0u128; 4096];
+    let lives = LIVES.as_ptr() as u64;
+    // SAFETY: zeros are values of it.
+    let mut order: libc::clone_args = unsafe { std::mem::zeroed() };
+    (order.flags, order.child_tid, order.parent_tid) = (flags as u64, lives, lives);
+    (order.stack, order.stack_size) = (stack.as_mut_ptr() as u64, size_of_val(&stack[..]) as u64);
+    if number != 0 {
+        (order.set_tid, order.set_tid_size) = (&raw const number as u64, 1);
+    }
+    let made: i64;
+    // SAFETY: the thread has the stack until it has ended, which `thread` sees to, and needs nothing that the C library would give it.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!(
+            "syscall", "test rax, rax", "jnz 2f", "call {thread}", "2:", thread = in(reg) thread, in("rdi") &order,
+            in("rsi") size_of_val(&order), inlateout("rax") libc::SYS_clone3 => made, out("rcx") _, out("r11") _,
+        );
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!(
+            "svc #0", "cbnz x0, 2f", "blr {thread}", "2:", thread = in(reg) thread, inlateout("x0") &order => made,
+            in("x1") size_of_val(&order), in("x8") libc::SYS_clone3, out("lr") _,
+        );
+    }
+    if made == -i64::from(libc::EEXIST) {
+        return None;
+    }
+    assert!(made > 0, "{made}");
+    while LIVES.load(Acquire) != 0 {
+        std::hint::spin_loop();
+    }
+    Some(made as i32)
+}
+
+/// Makes a thread that ends, and another one of the same number that is signalled; says how often the handler was called.
+fn is_followed(_: u64) -> u64 {
+    // SAFETY: the handler may run at any time.
+    unsafe { libc::signal(libc::SIGUSR1, handler as *const () as usize) };
+    let number = make(0, ends).expect("a thread");
+    while make(number, signals_itself).is_none() {}
+    HANDLED.load(Relaxed)
+}
+
 /// A process that is held at the first instruction of a function.
 struct Held {
     victim: Victim,
@@ -90,19 +165,16 @@ impl Held {
             assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
         });
         victim.order(number);
-        let thread = victim.id().into();
-        let mut held = Held { victim, line, debuggee, thread };
-        assert_eq!(held.next(), (BREAKPOINT, function));
-        held
+        let (thread, reason, address) = next_held(&mut line);
+        assert_eq!((reason, address), (BREAKPOINT, function));
+        Held { victim, line, debuggee, thread }
     }
 
     /// Why and where it is held next.
     fn next(&mut self) -> (u64, u64) {
-        let thread = self.thread;
-        self.line.event(|event| match event {
-            Event::Held { thread: held, reason, address, .. } if held == thread => (reason, address),
-            other => panic!("{other:?}"),
-        })
+        let (thread, reason, address) = next_held(&mut self.line);
+        assert_eq!(thread, self.thread);
+        (reason, address)
     }
 
     /// Has it carry out an instruction; gives why and where it is held then.
@@ -122,9 +194,30 @@ impl Held {
     }
 }
 
+/// Which thread is held next, why and where.
+fn next_held(line: &mut Line) -> (u64, u64, u64) {
+    loop {
+        let held = line.event(|event| match event {
+            Event::Held { thread, reason, address, .. } => Some((thread, reason, address)),
+            Event::ThreadStarted { .. } | Event::ThreadEnded { .. } => None,
+            other => panic!("{other:?}"),
+        });
+        if let Some(held) = held {
+            return held;
+        }
+    }
+}
+
 /// The addresses of a function's instructions.
 fn instructions(function: u64) -> Vec<u64> {
     this_program().function(function).instructions()
+}
+
+/// Whether a system call is at an address of this program.
+fn is_system_call(address: u64) -> bool {
+    let bytes: &[u8] = if cfg!(target_arch = "x86_64") { &[0x0f, 0x05] } else { &[0x01, 0x00, 0x00, 0xd4] };
+    // SAFETY: an instruction of the program's code is there, and others behind it.
+    unsafe { std::slice::from_raw_parts(address as *const u8, bytes.len()) == bytes }
 }
 
 crossing::channel_tests! {
@@ -202,6 +295,27 @@ crossing::channel_tests! {
             drop(line);
             assert_eq!(victim.answer(), calls(1));
         }
+    }
+
+    a_thread_that_ends_in_its_step_leaves_nothing_to_one_that_has_its_number {
+        let mut held = Held::start(is_followed, 0, ends as *const () as u64);
+        let site = Site { address: leaf as *const () as u64, actions: action::HOLD, stack: 0, condition: None };
+        held.line.ask(Command::Insert { debuggee: held.debuggee, sites: &site.bytes() }, |told| {
+            assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
+        });
+        let sites = instructions(ends as *const () as u64);
+        let call = sites.iter().position(|site| is_system_call(*site)).unwrap();
+        for site in &sites[1..=call] {
+            assert_eq!(held.step(), (STEP, *site));
+        }
+        let thread = held.thread;
+        assert_eq!(held.line.done(Command::Step { thread }), Ok(()));
+        // Not at the beginning of the handler, as it would be if it were the one that steps.
+        assert_eq!(held.next(), (BREAKPOINT, leaf as *const () as u64));
+        held.resume();
+        assert_eq!(held.next(), (BREAKPOINT, ends as *const () as u64));
+        held.resume();
+        assert_eq!(held.victim.answer(), 1);
     }
 
     only_a_held_thread_steps {
