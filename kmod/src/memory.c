@@ -87,6 +87,12 @@ struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *n
 	return file;
 }
 
+/* A page, also one that the process may not write to. Of one below a stack get_user_pages warns, and it is not there either. */
+static struct page *page_at(struct mm_struct *mm, unsigned long at, int flags, struct vm_area_struct **vma)
+{
+	return vma_lookup(mm, at) ? get_user_page_vma_remote(mm, at, flags | FOLL_FORCE, vma) : ERR_PTR(-EFAULT);
+}
+
 /* Bytes read, up to the first that cannot be. */
 long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size)
 {
@@ -105,7 +111,7 @@ long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, uns
 		struct page *page;
 		void *mapped;
 
-		page = get_user_page_vma_remote(mm, at + done, FOLL_FORCE, &vma);
+		page = page_at(mm, at + done, 0, &vma);
 		if (IS_ERR(page))
 			break;
 		mapped = kmap_local_page(page);
@@ -138,7 +144,7 @@ long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *byt
 		return -EINTR;
 	}
 	for (; got < most; got++) {
-		pages[got] = get_user_page_vma_remote(mm, (at & PAGE_MASK) + got * PAGE_SIZE, FOLL_FORCE | FOLL_WRITE, &vma);
+		pages[got] = page_at(mm, (at & PAGE_MASK) + got * PAGE_SIZE, FOLL_WRITE, &vma);
 		if (IS_ERR(pages[got]))
 			break;
 	}
@@ -181,7 +187,7 @@ static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned l
 			if (page)
 				put_page(page);
 			at = patches->address & PAGE_MASK;
-			page = get_user_page_vma_remote(mm, at, FOLL_FORCE | FOLL_WRITE, &vma);
+			page = page_at(mm, at, FOLL_WRITE, &vma);
 			if (IS_ERR(page)) {
 				page = NULL;
 				continue;

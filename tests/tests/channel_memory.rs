@@ -76,6 +76,18 @@ fn write(file: &mut File, debuggee: u64, address: u64, bytes: &[u8]) -> Result<(
     ask(file, Command::WriteMemory { debuggee, address, bytes }, |told| told.map(drop))
 }
 
+/// What the kernel has said.
+fn kernel_log() -> String {
+    /// Reads all that is there.
+    const READ_ALL: libc::c_int = 3;
+    let mut bytes = vec![0u8; 1 << 20];
+    // SAFETY: so many bytes can be written there.
+    let length = unsafe { libc::klogctl(READ_ALL, bytes.as_mut_ptr().cast(), bytes.len() as libc::c_int) };
+    assert!(length > 0, "a kernel's log");
+    bytes.truncate(length as usize);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 crossing::channel_tests! {
     memory_is_read_as_the_process_has_it {
         let process = Process::cat();
@@ -142,6 +154,18 @@ crossing::channel_tests! {
         let length = u64::MAX;
         let refused = read(&mut file, debuggee, 0, length).unwrap_err();
         assert_eq!(refused.status, Status::Limit);
+    }
+
+    below_a_stack_is_nothing_and_the_kernel_does_not_warn_of_it {
+        let process = Process::cat();
+        let mut file = open();
+        let debuggee = attach(&mut file, process.id()).unwrap();
+        let maps = read_to_string(format!("/proc/{}/maps", process.id())).unwrap();
+        let stack = maps.lines().find(|line| line.ends_with("[stack]")).expect("a stack");
+        let below = u64::from_str_radix(stack.split_once('-').unwrap().0, 16).unwrap() - 4096;
+        assert_eq!(read(&mut file, debuggee, below, 1), Err(Failure::new(Status::Memory, below)));
+        assert_eq!(write(&mut file, debuggee, below, &[1]), Err(Failure::new(Status::Memory, below)));
+        assert!(!kernel_log().contains("no longer grows the stack"));
     }
 
     a_process_keeps_its_number_when_it_executes_and_loses_it_when_it_ends {
