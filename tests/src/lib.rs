@@ -18,6 +18,7 @@ pub mod selftests;
 pub mod semantics;
 pub mod sites;
 mod skip;
+pub mod thread;
 mod turn;
 pub mod uprobe;
 pub mod victim;

@@ -80,6 +80,23 @@ impl Line {
         look(Event::parse(&whole(&bytes)).expect("an event"))
     }
 
+    /// Waits for a thread that is held; gives its number, why, and where.
+    ///
+    /// # Panics
+    /// Where something else comes but threads that begin or end.
+    pub fn held(&mut self) -> (u64, u64, u64) {
+        loop {
+            let held = self.event(|event| match event {
+                Event::Held { thread, reason, address, .. } => Some((thread, reason, address)),
+                Event::ThreadStarted { .. } | Event::ThreadEnded { .. } => None,
+                other => panic!("{other:?}"),
+            });
+            if let Some(held) = held {
+                return held;
+            }
+        }
+    }
+
     /// The bytes of the next message.
     fn next(&mut self) -> Vec<u8> {
         loop {

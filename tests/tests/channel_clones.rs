@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use crossing::line::Line;
+use crossing::thread::FLAGS;
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
 use wire::site::Site;
@@ -52,19 +53,11 @@ fn fork(stack: &mut [u128]) -> i32 {
 
 /// Makes a thread that calls `leaf`, and waits for its end.
 fn clone(stack: &mut [u128]) {
-    let flags = libc::CLONE_VM
-        | libc::CLONE_FS
-        | libc::CLONE_FILES
-        | libc::CLONE_SIGHAND
-        | libc::CLONE_THREAD
-        | libc::CLONE_SYSVSEM
-        | libc::CLONE_CHILD_CLEARTID
-        | libc::CLONE_PARENT_SETTID;
     let lives = LIVES.as_ptr();
     // SAFETY: the thread has the stack until it has ended, and needs nothing that the C library would give it.
     let made = unsafe {
         let top = stack.as_mut_ptr_range().end.cast();
-        libc::clone(thread, top, flags, std::ptr::null_mut(), lives, std::ptr::null_mut::<libc::c_void>(), lives)
+        libc::clone(thread, top, FLAGS, std::ptr::null_mut(), lives, std::ptr::null_mut::<libc::c_void>(), lives)
     };
     assert!(made > 0);
     while LIVES.load(Acquire) != 0 {

@@ -64,20 +64,6 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
 }
 
-/// Waits for a thread that is held; gives its number, why, and where.
-fn held(line: &mut Line) -> (u64, u64, u64) {
-    loop {
-        let held = line.event(|event| match event {
-            Event::Held { thread, reason, address, .. } => Some((thread, reason, address)),
-            Event::ThreadStarted { .. } | Event::ThreadEnded { .. } => None,
-            other => panic!("{other:?}"),
-        });
-        if let Some(held) = held {
-            return held;
-        }
-    }
-}
-
 fn registers(line: &mut Line, thread: u64) -> Vec<u64> {
     line.ask(Command::Registers { thread }, |told| match told {
         Ok(Reply::Registers { registers }) => words(registers),
@@ -143,7 +129,7 @@ crossing::channel_tests! {
         victim.order(3);
         let mut expected = 7u64;
         for number in 1..=3 {
-            let (thread, reason, address) = held(&mut line);
+            let (thread, reason, address) = line.held();
             assert_eq!((thread, reason, address), (victim.id().into(), 1, leaf as *const () as u64));
             let mut general = registers(&mut line, thread);
             assert_eq!((general[GENERAL[1]], general[GENERAL[3]]), (number, address));
@@ -164,7 +150,7 @@ crossing::channel_tests! {
         let (mut victim, mut line, debuggee) = start(calls);
         insert(&mut line, debuggee, site(action::HOLD, None));
         victim.order(1);
-        let (thread, ..) = held(&mut line);
+        let (thread, ..) = line.held();
         let mut general = registers(&mut line, thread);
         general[GENERAL[3]] = other as *const () as u64;
         let bytes: Vec<u8> = general.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -177,7 +163,7 @@ crossing::channel_tests! {
         let (mut victim, mut line, debuggee) = start(threads);
         insert(&mut line, debuggee, site(action::HOLD, None));
         victim.order(5);
-        let held: Vec<_> = (0..4).map(|_| held(&mut line).0).collect();
+        let held: Vec<_> = (0..4).map(|_| line.held().0).collect();
         assert_eq!(held.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
         drop(line);
         assert_eq!(victim.answer(), threads(5));
@@ -185,7 +171,7 @@ crossing::channel_tests! {
         let (mut victim, mut line, debuggee) = start(calls);
         insert(&mut line, debuggee, site(action::HOLD, None));
         victim.order(5);
-        let _ = self::held(&mut line);
+        let _ = line.held();
         // Its end is waited for.
         drop(victim);
     }
@@ -194,7 +180,7 @@ crossing::channel_tests! {
         let (mut victim, mut line, debuggee) = start(spin);
         victim.order(77);
         assert_eq!(line.done(Command::Hold { debuggee, thread: 0 }), Ok(()));
-        let (thread, reason, _) = held(&mut line);
+        let (thread, reason, _) = line.held();
         assert_eq!((thread, reason), (victim.id().into(), 3));
         let address = SHOWN.as_ptr() as u64;
         let bytes = 77u64.to_ne_bytes();
@@ -204,7 +190,7 @@ crossing::channel_tests! {
         // It waits in a call now, and is held when that is done.
         assert_eq!(line.done(Command::Hold { debuggee, thread }), Ok(()));
         victim.order(77);
-        let (thread, ..) = held(&mut line);
+        let (thread, ..) = line.held();
         assert_eq!(line.done(Command::Resume { thread }), Ok(()));
         assert_eq!(victim.answer(), 77);
         let gone = line.done(Command::Hold { debuggee, thread: 1 });

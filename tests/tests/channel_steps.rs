@@ -1,13 +1,13 @@
 //! The channel and steps: a held thread carries out one instruction, and is held again.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crossing::debuggee::this_program;
 use crossing::line::Line;
+use crossing::thread;
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
-use wire::events::Event;
 use wire::site::{Site, action};
 use wire::{Failure, Status};
 
@@ -72,12 +72,9 @@ fn handles(number: u64) -> u64 {
     HANDLED.load(Relaxed)
 }
 
-/// Of the thread that was made last; none when it has ended.
-static LIVES: AtomicU32 = AtomicU32::new(0);
-
 /// Ends the thread.
 #[inline(never)]
-extern "C" fn ends() {
+extern "C" fn ends() -> ! {
     // SAFETY: the thread has nothing that would be left.
     unsafe {
         #[cfg(target_arch = "x86_64")]
@@ -88,62 +85,19 @@ extern "C" fn ends() {
 }
 
 /// Sends itself a signal, and calls `leaf` behind it.
-extern "C" fn signals_itself() {
+extern "C" fn signals_itself() -> ! {
     // SAFETY: its handler may run at any time.
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), libc::SIGUSR1) };
     leaf(1);
-    ends();
-}
-
-/// Makes a thread, which has this number if it is not 0, and waits for its end; gives its number, or none where another one has it.
-fn make(number: i32, thread: extern "C" fn()) -> Option<i32> {
-    let flags = libc::CLONE_VM
-        | libc::CLONE_FS
-        | libc::CLONE_FILES
-        | libc::CLONE_SIGHAND
-        | libc::CLONE_THREAD
-        | libc::CLONE_SYSVSEM
-        | libc::CLONE_CHILD_CLEARTID
-        | libc::CLONE_PARENT_SETTID;
-    let mut stack = vec![0u128; 4096];
-    let lives = LIVES.as_ptr() as u64;
-    // SAFETY: zeros are values of it.
-    let mut order: libc::clone_args = unsafe { std::mem::zeroed() };
-    (order.flags, order.child_tid, order.parent_tid) = (flags as u64, lives, lives);
-    (order.stack, order.stack_size) = (stack.as_mut_ptr() as u64, size_of_val(&stack[..]) as u64);
-    if number != 0 {
-        (order.set_tid, order.set_tid_size) = (&raw const number as u64, 1);
-    }
-    let made: i64;
-    // SAFETY: the thread has the stack until it has ended, which `thread` sees to, and needs nothing that the C library would give it.
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        core::arch::asm!(
-            "syscall", "test rax, rax", "jnz 2f", "call {thread}", "2:", thread = in(reg) thread, in("rdi") &order,
-            in("rsi") size_of_val(&order), inlateout("rax") libc::SYS_clone3 => made, out("rcx") _, out("r11") _,
-        );
-        #[cfg(target_arch = "aarch64")]
-        core::arch::asm!(
-            "svc #0", "cbnz x0, 2f", "blr {thread}", "2:", thread = in(reg) thread, inlateout("x0") &order => made,
-            in("x1") size_of_val(&order), in("x8") libc::SYS_clone3, out("lr") _,
-        );
-    }
-    if made == -i64::from(libc::EEXIST) {
-        return None;
-    }
-    assert!(made > 0, "{made}");
-    while LIVES.load(Acquire) != 0 {
-        std::hint::spin_loop();
-    }
-    Some(made as i32)
+    ends()
 }
 
 /// Makes a thread that ends, and another one of the same number that is signalled; says how often the handler was called.
 fn is_followed(_: u64) -> u64 {
     // SAFETY: the handler may run at any time.
     unsafe { libc::signal(libc::SIGUSR1, handler as *const () as usize) };
-    let number = make(0, ends).expect("a thread");
-    while make(number, signals_itself).is_none() {}
+    let number = thread::make(0, ends).expect("a thread");
+    while thread::make(number, signals_itself).is_none() {}
     HANDLED.load(Relaxed)
 }
 
@@ -165,14 +119,14 @@ impl Held {
             assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
         });
         victim.order(number);
-        let (thread, reason, address) = next_held(&mut line);
+        let (thread, reason, address) = line.held();
         assert_eq!((reason, address), (BREAKPOINT, function));
         Held { victim, line, debuggee, thread }
     }
 
     /// Why and where it is held next.
     fn next(&mut self) -> (u64, u64) {
-        let (thread, reason, address) = next_held(&mut self.line);
+        let (thread, reason, address) = self.line.held();
         assert_eq!(thread, self.thread);
         (reason, address)
     }
@@ -191,20 +145,6 @@ impl Held {
 
     fn maps(&self) -> usize {
         std::fs::read_to_string(format!("/proc/{}/maps", self.victim.id())).unwrap().lines().count()
-    }
-}
-
-/// Which thread is held next, why and where.
-fn next_held(line: &mut Line) -> (u64, u64, u64) {
-    loop {
-        let held = line.event(|event| match event {
-            Event::Held { thread, reason, address, .. } => Some((thread, reason, address)),
-            Event::ThreadStarted { .. } | Event::ThreadEnded { .. } => None,
-            other => panic!("{other:?}"),
-        });
-        if let Some(held) = held {
-            return held;
-        }
     }
 }
 
