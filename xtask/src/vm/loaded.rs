@@ -57,11 +57,17 @@ pub(crate) fn verdict(machine: Machine, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether the line tells of a process that a signal ends, in the words of a fault of the kernel's (arch/x86/kernel/traps.c,
+/// `show_signal`).
+fn is_of_a_process(line: &str) -> bool {
+    line.contains("traps: ") && line.contains(" ip:") && line.contains(" sp:")
+}
+
 /// The lines of a log from the first to the last that tell of something wrong, and some behind it for its trace.
 fn splats(log: &str) -> Vec<&str> {
     const BEHIND: usize = 40;
     let lines: Vec<&str> = log.lines().collect();
-    let is_splat = |line: &&str| SPLATS.iter().any(|splat| line.contains(splat));
+    let is_splat = |line: &&str| SPLATS.iter().any(|splat| line.contains(splat)) && !is_of_a_process(line);
     let Some(first) = lines.iter().position(is_splat) else { return Vec::new() };
     let last = lines.iter().rposition(is_splat).unwrap_or(first);
     lines[first..lines.len().min(last + BEHIND)].to_vec()
@@ -93,5 +99,15 @@ mod tests {
         assert_eq!(splats(quiet), [""; 0]);
         let wrong = "good\nWARNING: possible circular locking dependency detected\n trace\n";
         assert_eq!(splats(wrong), ["WARNING: possible circular locking dependency detected", " trace"]);
+    }
+
+    #[test]
+    fn a_process_that_a_signal_ends_is_no_splat_and_a_fault_of_the_kernel_is() {
+        let process =
+            "[  6.5] traps: exe[969] general protection fault ip:401136 sp:7ffd0 error:0 in exe[401000+1000]\n";
+        assert_eq!(splats(process), [""; 0]);
+        let kernel =
+            "[  6.6] Oops: general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP\n";
+        assert_eq!(splats(&format!("{process}{kernel}")), [kernel.trim_end()]);
     }
 }
