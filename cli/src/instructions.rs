@@ -135,11 +135,11 @@ impl Map<'_> {
 
     /// Looks at what is left of a range.
     fn fill(&mut self, range: &Range<u64>) {
+        let unit = self.mode.alignment();
         let mut pc = range.start;
         while pc < range.end {
-            // Zeros are padding.
-            if self.get(pc) != Byte::Unknown || self.image.bytes_at(pc).is_some_and(|bytes| bytes.first() == Some(&0)) {
-                pc += 1;
+            if self.get(pc) != Byte::Unknown || self.is_padding(pc) {
+                pc += unit;
                 continue;
             }
             match self.try_run(pc, range.end) {
@@ -150,11 +150,17 @@ impl Map<'_> {
                 // Whatever it is, it is no code that fits: go on behind it.
                 None => {
                     while pc < range.end && self.get(pc) == Byte::Unknown {
-                        pc += 1;
+                        pc += unit;
                     }
                 }
             }
         }
+    }
+
+    /// Zeros, as many as instructions are aligned to.
+    fn is_padding(&self, pc: u64) -> bool {
+        let bytes = self.image.bytes_at(pc).and_then(|bytes| bytes.get(..self.mode.alignment() as usize));
+        bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
     }
 
     /// Where instructions from `pc` on lead without overlapping others: to known ones, to the end, or to where control leaves.

@@ -103,6 +103,14 @@ fn every_instruction_of_a_function_is_counted() {
 }
 
 #[test]
+fn what_only_a_computed_jump_leads_to_is_counted() {
+    let program = build("table.c", &[]);
+    let counts = count(&["choose"], &["--every-instruction"], &program, &["10"]);
+    let hits: Vec<u64> = counts.rows.iter().filter_map(|row| row["hits"].as_u64()).filter(|hits| *hits != 0).collect();
+    assert_eq!(hits, [20, 20, 20, 10, 10, 10, 10], "{:?}", counts.rows);
+}
+
+#[test]
 fn instructions_that_carry_no_breakpoint_are_told_each_with_its_reason() {
     let program = build("refused.c", &["-O1"]);
     let counts = count(&["around"], &["--every-instruction"], &program, &[]);

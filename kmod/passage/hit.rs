@@ -185,10 +185,8 @@ pub fn run(registers: &mut Registers, emulate: &ubp::arch::Emulate, site: u64, s
     // Whatever fails changes nothing.
     match registers.emulate(emulate, &mut memory) {
         Ok(Outcome::SingleStep) => Hit::SingleStep,
-        Ok(Outcome::Breakpoint) => {
-            registers.set_pc(before);
-            Hit::Breakpoint
-        }
+        // Behind it, with the prefixes that it may have.
+        Ok(Outcome::Breakpoint) => Hit::Breakpoint,
         Err(Fault::Page(address)) => {
             registers.set_pc(before);
             Hit::Absent { address, write: memory.wrote, counted }

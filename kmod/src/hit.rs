@@ -27,6 +27,10 @@ const UPROBE: c_int = 3;
 /// It has to wait; the number of breakpoints that have counted it is added.
 const LATER: c_int = 4;
 
+/// Why registers are going to be seen, of a thread that gets no signal, and of one whose instruction faulted: shim.h has the same.
+const STOP: c_int = 0;
+const FAULT: c_int = 2;
+
 /// A thread has run into a breakpoint instruction, which so many breakpoints have counted. Whatever cannot be done at once changes
 /// nothing but that number.
 #[inline(always)]
@@ -160,14 +164,19 @@ fn raise(space: &Space, registers: &mut Registers) -> bool {
     true
 }
 
-/// A signal is about to be delivered: its frame and its address are to show the program's own code. Gives the address in the
-/// program for one in a slot, else the same. An instruction that faults comes again, and is counted again. It takes no lock: the
-/// kernel holds the one of the process' signals, by which interrupts may wait.
+/// The registers of the thread that runs here are going to be seen, and the address of a fault: they are to show the program's own
+/// code. Gives the address in the program for one in a slot, else the same. Who has not carried the instruction out comes again, and is
+/// counted again only where it faults. It takes no lock: the kernel holds the one of the process' signals, by which interrupts may wait.
 ///
 /// # Safety
 /// As for `ntrace_hit`.
 #[no_mangle]
-unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, address: u64, is_fault: bool) -> u64 {
+unsafe extern "C" fn ntrace_seen(
+    registers: *mut Registers,
+    mm: *mut c_void,
+    address: *mut c_void,
+    why: c_int,
+) -> *mut c_void {
     // SAFETY: the caller's promise.
     let Some(space) = (unsafe { spaces::find(mm) }) else { return address };
     // SAFETY: the caller's promise.
@@ -176,16 +185,20 @@ unsafe extern "C" fn ntrace_signal(registers: *mut Registers, mm: *mut c_void, a
     let mut shown = address;
     for storage in space.storages.iter() {
         let arena = here(&storage);
-        if let Some(place) = original(address, registers, &arena, modes) {
-            shown = place.pc;
+        if let Some(place) = original(address as u64, registers, &arena, modes) {
+            shown = place.pc as *mut c_void;
         }
         let steps = is_step(registers.pc(), &arena);
         if steps {
+            // Who only stops is not done with its step.
+            if why == STOP {
+                continue;
+            }
             // It is held at the first instruction of the handler, and then at the breakpoint that it comes back to.
             // SAFETY: it marks the current thread.
             unsafe { c::ntrace_thread_call_this() };
         }
-        leave(registers, &arena, modes, (!is_fault && !steps).then_some(&space.again));
+        leave(registers, &arena, modes, (why != FAULT && !steps).then_some(&space.again));
     }
     shown
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the kernel is hooked: a thread's way to user mode, forks, and signals. In C for tracepoints, ftrace and inline
+ * Where the kernel is hooked: a thread's way to user mode, forks, signals, and stops for a tracer. In C for tracepoints, ftrace and inline
  * functions of threads.
  *
  * A thread whose TIF_UPROBE is set calls uprobe_notify_resume on its way to user mode, where it may sleep. That is diverted,
@@ -129,22 +129,45 @@ static bool is_fault(int signal, const struct kernel_siginfo *info)
 	       SI_FROMKERNEL(info);
 }
 
-/* A handler is about to be called, or the process ended, as the registers say. */
-static void delivered(void *data, int signal, struct kernel_siginfo *info, struct k_sigaction *action)
+/*
+ * The thread looks for signals, or stops for a tracer: who is told of it is to see the registers, and the address of a fault, as the
+ * program has them. Under the lock that the kernel is about to take.
+ */
+static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
+	struct sigqueue *queued;
 	struct pt_regs *registers = task_pt_regs(current);
-	u64 address = 0, shown;
+	void __user *none = NULL, **address = &none;
+	int why = NTRACE_STOP;
+	unsigned long flags;
+	sigset_t told;
 
 	if (!current->mm || (current->flags & PF_USER_WORKER))
 		return;
-	if (is_fault(signal, info) && info->si_code < SI_KERNEL)
-		address = (unsigned long)info->si_addr;
-	ntrace_read_lock();
-	shown = ntrace_signal(registers, current->mm, address, is_fault(signal, info));
-	ntrace_read_unlock();
-	if (shown != address)
-		info->si_addr = (void __user *)(unsigned long)shown;
+	spin_lock_irqsave(&current->sighand->siglock, flags);
+	sigorsets(&told, &current->pending.signal, &current->signal->shared_pending.signal);
+	sigandnsets(&told, &told, &current->blocked);
+	if (!sigisemptyset(&told))
+		why = NTRACE_SIGNAL;
+	list_for_each_entry(queued, &current->pending.list, list) {
+		if (!is_fault(queued->info.si_signo, &queued->info))
+			continue;
+		why = NTRACE_FAULT;
+		if (queued->info.si_code < SI_KERNEL)
+			address = &queued->info.si_addr;
+	}
+	if (why != NTRACE_STOP || current->ptrace || current->jobctl & (JOBCTL_STOP_PENDING | JOBCTL_TRAP_MASK)) {
+		ntrace_read_lock();
+		*address = ntrace_seen(registers, current->mm, *address, why);
+		ntrace_read_unlock();
+	}
+	spin_unlock_irqrestore(&current->sighand->siglock, flags);
 }
+
+static struct ftrace_ops watched = {
+	.func = seen,
+	.flags = FTRACE_OPS_FL_PERMANENT,
+};
 
 static struct hook {
 	const char *name;
@@ -154,7 +177,6 @@ static struct hook {
 	{ .name = "sched_process_fork", .function = forked },
 	{ .name = "sched_process_exec", .function = ntrace_executed },
 	{ .name = "sched_process_exit", .function = ntrace_exited },
-	{ .name = "signal_deliver", .function = delivered },
 };
 
 static void find(struct tracepoint *point, void *data)
@@ -164,8 +186,28 @@ static void find(struct tracepoint *point, void *data)
 			hooks[i].point = point;
 }
 
+int ntrace_divert(struct ftrace_ops *ops, char *function)
+{
+	int error = ftrace_set_filter(ops, function, strlen(function), 0);
+
+	if (!error && !(ops->flags & FTRACE_OPS_FL_ENABLED))
+		error = register_ftrace_function(ops);
+	if (error)
+		pr_err("ntrace: no %s: %d\n", function, error);
+	return error;
+}
+
+void ntrace_divert_no_more(struct ftrace_ops *ops)
+{
+	if (ops->flags & FTRACE_OPS_FL_ENABLED)
+		unregister_ftrace_function(ops);
+	ftrace_free_filter(ops);
+}
+
 static void unhook(int count)
 {
+	ntrace_divert_no_more(&watched);
+	ntrace_divert_no_more(&diverted);
 	while (count--)
 		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
 	tracepoint_synchronize_unregister();
@@ -173,32 +215,21 @@ static void unhook(int count)
 
 int ntrace_hooks_begin(void)
 {
-	char name[] = "uprobe_notify_resume";
-	int error = -ENOENT, count = 0;
+	char way[] = "uprobe_notify_resume", signals[] = "get_signal", stops[] = "ptrace_notify";
+	int error = 0, count = 0;
 
 	for_each_kernel_tracepoint(find, NULL);
-	for (; count < ARRAY_SIZE(hooks); count++) {
+	for (; count < ARRAY_SIZE(hooks) && !error; count += !error) {
+		error = -ENOENT;
 		if (hooks[count].point)
 			error = tracepoint_probe_register(hooks[count].point, hooks[count].function, NULL);
-		if (error || !hooks[count].point) {
-			pr_err("ntrace: no tracepoint %s: %d\n", hooks[count].name, error);
-			goto points;
-		}
+		if (error)
+			pr_err("ntrace: no %s: %d\n", hooks[count].name, error);
 	}
-	error = ftrace_set_filter(&diverted, name, strlen(name), 1);
-	if (!error)
-		error = register_ftrace_function(&diverted);
-	if (error) {
-		pr_err("ntrace: %s cannot be diverted: %d\n", name, error);
-		goto points;
-	}
-	error = ntrace_trap_begin();
-	if (!error)
-		return 0;
-	unregister_ftrace_function(&diverted);
-points:
-	ftrace_free_filter(&diverted);
-	unhook(count);
+	error = error ?: ntrace_divert(&diverted, way) ?: ntrace_divert(&watched, signals) ?:
+		ntrace_divert(&watched, stops) ?: ntrace_trap_begin();
+	if (error)
+		unhook(count);
 	return error;
 }
 
@@ -208,7 +239,5 @@ void ntrace_hooks_end(void)
 	ntrace_trap_end();
 	unhook(ARRAY_SIZE(hooks));
 	ntrace_threads_forget();
-	unregister_ftrace_function(&diverted);
-	ftrace_free_filter(&diverted);
 	synchronize_rcu_tasks();
 }

@@ -106,6 +106,10 @@ unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 /* In hooks.c. */
 int ntrace_hooks_begin(void);
 void ntrace_hooks_end(void);
+struct ftrace_ops;
+/* Registers what is not yet, and has it called for one more function. */
+int ntrace_divert(struct ftrace_ops *ops, char *function);
+void ntrace_divert_no_more(struct ftrace_ops *ops);
 void ntrace_spaces_lock(void);
 void ntrace_spaces_unlock(void);
 void ntrace_read_lock(void);
@@ -118,7 +122,9 @@ void ntrace_read_unlock(void);
 enum { NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_OTHERS = 1000 };
 int ntrace_hit(struct pt_regs *registers, struct mm_struct *mm);
 int ntrace_hit_waiting(struct pt_regs *registers, struct mm_struct *mm, int counted);
-u64 ntrace_signal(struct pt_regs *registers, struct mm_struct *mm, u64 address, bool is_fault);
+/* Why the registers are going to be seen. */
+enum { NTRACE_STOP, NTRACE_SIGNAL, NTRACE_FAULT };
+void __user *ntrace_seen(struct pt_regs *registers, struct mm_struct *mm, void __user *address, int why);
 void ntrace_called(struct pt_regs *registers, struct mm_struct *mm);
 
 /* In trap.c of each architecture. */

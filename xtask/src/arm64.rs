@@ -5,11 +5,12 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
-use crate::vm::{self, Arch, Batch};
+use crate::vm::{self, Arch, Batch, Boot};
 use crate::{cross, run};
 
-/// The rooms whose tests need nothing of a debuggee, and run by qemu-user.
+/// The rooms whose tests need nothing of a debuggee, and run by qemu-user; and the test of all rooms that does, too.
 const PURE: &[&str] = &["insn", "stepping"];
+const LOCKSTEP: &[&str] = &["--package", "crossing", "--test", "lockstep_arm64"];
 /// The rooms of which tests run in a virtual machine, and these tests.
 const ROOMS: &[&str] = &["insn", "record", "ubp", "ntrace", "crossing"];
 const WHOLE: &[&str] = &[
@@ -41,16 +42,19 @@ const LONG: &[&str] = &[
 ];
 /// The variable that asks for long runs of programs where it is `all`.
 const ALL: &str = "NTRACE_WHOLE_PROGRAMS";
+/// How they are: they write code that another thread runs.
+const IN_TURN: Boot = Boot { in_turn: true, counted: false };
 /// Tests that compare files of the checkout; the host has done so.
 const OF_THE_CHECKOUT: &str = "tables_are_in_sync";
 
-/// The tests of [`PURE`] rooms by qemu-user.
+/// The tests of [`PURE`] rooms, and [`LOCKSTEP`], by qemu-user.
 pub(crate) fn user(ledger: &Path) -> Result<()> {
     let mut command = cross::cargo(&["test", "--all-targets", "--no-fail-fast"])?;
     for room in PURE {
         command.args(["--package", room]);
     }
-    run::run(command.args(["--", "--skip", OF_THE_CHECKOUT]).env(SKIPPED, ledger))
+    run::run(command.args(["--", "--skip", OF_THE_CHECKOUT]).env(SKIPPED, ledger))?;
+    run::run(cross::cargo(&["test"])?.args(LOCKSTEP).env(SKIPPED, ledger))
 }
 
 /// Why nothing runs in a virtual machine of arm64 here.
@@ -62,7 +66,7 @@ pub(crate) fn system_obstacle() -> Option<String> {
 pub(crate) fn system(ledger: &Path) -> Result<()> {
     Batch::build(Arch::Arm64.machine(), &selection(WHOLE))?.run(Some(ledger))?;
     if std::env::var_os(ALL).is_some_and(|value| value == "all") {
-        return Batch::build(Arch::Arm64.machine(), &selection(LONG))?.in_turn().run(Some(ledger));
+        return Batch::build(Arch::Arm64.machine(), &selection(LONG))?.boot_as(IN_TURN).run(Some(ledger));
     }
     for test in LONG {
         lanes::note_skipped(ledger, &format!("{test} on arm64"), &format!("{ALL} is not all"))?;

@@ -22,6 +22,14 @@ impl Mode {
             Mode::Arm64 => Mode::Arm64,
         }
     }
+
+    /// Bytes to whose multiples instructions are aligned.
+    pub(crate) fn alignment(self) -> u64 {
+        match self {
+            Mode::X86(_) => 1,
+            Mode::Arm64 => insn::arm64::LEN as u64,
+        }
+    }
 }
 
 /// An instruction at its address.

@@ -1,5 +1,6 @@
 //! Lockstep against the hardware: a program runs once undisturbed and once through the plan of one of its instructions, and
-//! every register, every byte of memory and the signal at the end must be the same.
+//! every register, every byte of memory and the signal at the end must be the same. Where the kernel module is loaded, the program
+//! runs a third time, with a breakpoint of the module's on that instruction.
 
 mod case;
 mod child;
@@ -7,6 +8,7 @@ mod compare;
 mod generator;
 mod image;
 mod lab;
+mod module;
 mod probe;
 mod program;
 mod registers;

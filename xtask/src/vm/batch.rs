@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
 use super::job::{HERE, Job};
-use super::machine::Machine;
+use super::machine::{Boot, Machine};
 use super::{cargo, loaded, module, ntrace, quote, target_folder};
 use crate::lanes::SKIPPED;
 use crate::run;
@@ -27,8 +27,7 @@ pub(crate) struct Batch {
     ntrace: Option<PathBuf>,
     /// ntrace.ko, where it is loaded.
     module: Option<PathBuf>,
-    /// Whether processors take turns.
-    in_turn: bool,
+    boot: Boot,
 }
 
 /// A test program, and the folder of its package, where it is run.
@@ -60,7 +59,7 @@ impl Batch {
             None if needs_ntrace => Some(ntrace(machine.arch)?.join("ntrace")),
             None => None,
         };
-        Ok(Batch { machine, programs, ntrace, module: None, in_turn: false })
+        Ok(Batch { machine, programs, ntrace, module: None, boot: Boot::default() })
     }
 
     /// The same with the module loaded.
@@ -68,9 +67,9 @@ impl Batch {
         Ok(Batch { module: Some(module::build(self.machine)?), ..self })
     }
 
-    /// The same with processors that take turns, for those that write code which another thread runs.
-    pub(crate) fn in_turn(self) -> Batch {
-        Batch { in_turn: true, ..self }
+    /// The same in a machine that boots so.
+    pub(crate) fn boot_as(self, boot: Boot) -> Batch {
+        Batch { boot, ..self }
     }
 
     /// Runs them, one after another. What they could not run is noted in the ledger.
@@ -79,9 +78,7 @@ impl Batch {
         let temporary = target_folder(self.machine.arch).join("tmp");
         fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
         job.scratch(temporary);
-        if self.in_turn {
-            job.take_turns();
-        }
+        job.boot_as(self.boot);
         if is_long() {
             job.extend(MOST_OF_LONG);
         }

@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 
 use super::job::Job;
-use super::machine::Machine;
+use super::machine::{Boot, Machine};
 use super::{cargo, loaded, module, quote, target_folder};
 use crate::run;
 
@@ -18,9 +18,7 @@ pub(crate) fn run(machine: Machine) -> Result<()> {
     let module = module::build(machine)?;
     for what in ["", "scaling"] {
         let mut job = Job::new(machine)?;
-        if what.is_empty() {
-            job.count_instructions();
-        }
+        job.boot_as(Boot { counted: what.is_empty(), ..Boot::default() });
         let script = format!("{} {what}\nstatus=$?\n", quote(&program));
         let status = job.run(&format!("{}exit $status\n", loaded::around(machine, &module, &script)))?;
         loaded::verdict(machine, job.folder())?;

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 
 use super::kernel::Kernel;
-use super::machine::{Machine, Share, Time};
+use super::machine::{Boot, Machine, Share};
 use super::root;
 use crate::run;
 
@@ -28,7 +28,7 @@ pub(crate) struct Job {
     shared: Vec<PathBuf>,
     /// How long it may take.
     seconds: u32,
-    time: Time,
+    boot: Boot,
     /// Folders that are empty and can be written in the machine, and are forgotten.
     scratch: Vec<PathBuf>,
 }
@@ -43,7 +43,7 @@ impl Job {
             folder,
             shared: vec![run::root()],
             seconds: MOST_SECONDS,
-            time: Time::Host,
+            boot: Boot::default(),
             scratch: Vec::new(),
         })
     }
@@ -65,14 +65,9 @@ impl Job {
         self.scratch.push(folder);
     }
 
-    /// Has instructions pass as time.
-    pub(crate) fn count_instructions(&mut self) {
-        self.time = Time::Instructions;
-    }
-
-    /// Has the processors take turns.
-    pub(crate) fn take_turns(&mut self) {
-        self.time = Time::HostInTurn;
+    /// Boots it so.
+    pub(crate) fn boot_as(&mut self, boot: Boot) {
+        self.boot = boot;
     }
 
     /// Lets it take so much longer.
@@ -114,7 +109,7 @@ impl Job {
             fs::write(self.folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
         }
         let initramfs = self.initramfs(&kernel, &root)?;
-        let qemu = self.machine.qemu(&kernel.image(), &initramfs, &shares, self.time);
+        let qemu = self.machine.qemu(&kernel.image(), &initramfs, &shares, self.boot);
         let status = prepare(qemu).status().context("cannot start QEMU; `cargo xtask setup` installs it")?;
         match status.code() {
             Some(0) => Ok(()),

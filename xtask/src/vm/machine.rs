@@ -27,16 +27,15 @@ pub(crate) struct Machine {
     pub(crate) debug_kernel: bool,
 }
 
-/// What passes in the machine as time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Time {
-    /// The host's.
-    Host,
-    /// The host's, and the processors take turns. Else QEMU before 8.1 may translate code in the moment in which another processor
-    /// writes it, and then runs what stood there before for ever: breakpoints are not hit.
-    HostInTurn,
-    /// A nanosecond for each instruction of its only processor: what is measured can be repeated.
-    Instructions,
+/// What one boot of a machine is like.
+#[derive(Args, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Boot {
+    /// The processors take turns: for what is written while another thread runs it. QEMU before 8.1 may go on with what stood there before
+    #[arg(long)]
+    pub(crate) in_turn: bool,
+    /// A nanosecond passes for each instruction of its only processor, so that what is measured can be repeated.
+    #[arg(skip)]
+    pub(crate) counted: bool,
 }
 
 /// What an architecture is called by others, and QEMU's machine of it.
@@ -127,14 +126,14 @@ impl Arch {
 impl Machine {
     /// QEMU with kernel and first file system, its console on standard input and output. It ends when the machine
     /// stops or starts again.
-    pub(crate) fn qemu(self, kernel: &Path, initramfs: &Path, shares: &[Share], time: Time) -> Command {
+    pub(crate) fn qemu(self, kernel: &Path, initramfs: &Path, shares: &[Share], boot: Boot) -> Command {
         let facts = self.arch.facts();
         let mut command = Command::new(facts.qemu);
         let model = if self.debug_kernel { facts.debug_machine } else { facts.machine };
-        command.args(model).args(["-cpu", "max", "-m", "2G"]).args(match time {
-            Time::Host => &["-accel", "tcg,thread=multi", "-smp", "2"][..],
-            Time::HostInTurn => &["-accel", "tcg,thread=single", "-smp", "2"],
-            Time::Instructions => &["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off"],
+        command.args(model).args(["-cpu", "max", "-m", "2G"]).args(match (boot.counted, boot.in_turn) {
+            (true, _) => &["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off"][..],
+            (false, true) => &["-accel", "tcg,thread=single", "-smp", "2"],
+            (false, false) => &["-accel", "tcg,thread=multi", "-smp", "2"],
         });
         command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
         command.args(["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);

@@ -12,7 +12,7 @@ mod module;
 mod root;
 
 pub(crate) use batch::Batch;
-pub(crate) use machine::{Arch, Machine};
+pub(crate) use machine::{Arch, Boot, Machine};
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -47,6 +47,8 @@ pub(crate) enum Task {
         /// Load the module before, and see that it can be unloaded after
         #[arg(long)]
         module: bool,
+        #[command(flatten)]
+        boot: Boot,
         /// What `cargo test` selects by, such as `--package ubp --test attach`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         selection: Vec<String>,
@@ -87,9 +89,9 @@ pub(crate) fn run(task: &Task) -> Result<()> {
         Task::Build(machine) => build(*machine),
         Task::Shell(machine) => shell(*machine),
         Task::Run { machine, program, arguments } => one(*machine, program, arguments),
-        Task::Test { machine, module, selection } => {
+        Task::Test { machine, module, boot, selection } => {
             let selection: Vec<&str> = selection.iter().map(String::as_str).collect();
-            let batch = Batch::build(*machine, &selection)?;
+            let batch = Batch::build(*machine, &selection)?.boot_as(*boot);
             if *module { batch.with_module()?.run(None) } else { batch.run(None) }
         }
         Task::Cost(machine) => cost::run(*machine),

@@ -38,10 +38,10 @@ impl Modes {
 
     fn of(self, narrow: bool) -> Mode {
         match (self.amd, narrow) {
-            (true, false) => Mode::AMD_64,
-            (true, true) => Mode::AMD_32,
-            (false, false) => Mode::INTEL_64,
-            (false, true) => Mode::INTEL_32,
+            (true, false) => const { Mode::AMD_64.lenient() },
+            (true, true) => const { Mode::AMD_32.lenient() },
+            (false, false) => const { Mode::INTEL_64.lenient() },
+            (false, true) => const { Mode::INTEL_32.lenient() },
         }
     }
 }

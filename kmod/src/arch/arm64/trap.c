@@ -82,19 +82,14 @@ static struct ftrace_ops diverted = {
 int ntrace_trap_begin(void)
 {
 	char name[] = "do_el0_brk64";
-	int error = ftrace_set_filter(&diverted, name, strlen(name), 1);
+	int error = ntrace_divert(&diverted, name);
 
-	if (!error)
-		error = register_ftrace_function(&diverted);
-	if (error) {
-		pr_err("ntrace: %s cannot be diverted: %d\n", name, error);
-		ftrace_free_filter(&diverted);
-	}
+	if (error)
+		ntrace_trap_end();
 	return error;
 }
 
 void ntrace_trap_end(void)
 {
-	unregister_ftrace_function(&diverted);
-	ftrace_free_filter(&diverted);
+	ntrace_divert_no_more(&diverted);
 }

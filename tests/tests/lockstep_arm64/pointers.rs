@@ -1,8 +1,10 @@
 //! Pointer authentication.
 
+use crossing::skip;
+
 use crate::lab::Lab;
+use crate::same_in;
 use crate::state::State;
-use crate::{same_in, skipped};
 
 /// What x1 is after `word`, from x1 as the random states have it and x2 as given.
 fn signed(lab: &Lab, word: u32, state: &State) -> State {
@@ -21,7 +23,7 @@ fn signs() -> bool {
 
 fn all(pairs: &[(u32, u32)]) {
     if !signs() {
-        skipped("arm64_lockstep::pointers", "no pointer authentication on this processor");
+        skip("lockstep_arm64::pointers", "no pointer authentication on this processor");
         return;
     }
     for (sign, word) in pairs {

@@ -71,3 +71,13 @@ fn enter(lab: &Lab, code: &Code, site: u64, slot: u64, state: &State) -> Stop {
     stop.state.pc = place.pc;
     stop
 }
+
+/// Whether the plan of `word` at `site` has a copy single-stepped that lies near.
+pub(crate) fn is_stepped(word: u32, site: u64) -> bool {
+    let copy = match plan(&decode(word).unwrap(), site) {
+        Plan::Emulate(emulate) => emulate.slot(),
+        Plan::Slot(copy) => copy,
+        Plan::Refuse(_) => return false,
+    };
+    copy.assemble(site + 0x1_0000).is_ok_and(|code| !matches!(code.exit, Exit::Jump | Exit::Trap(_)))
+}
