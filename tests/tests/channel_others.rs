@@ -7,12 +7,15 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 
 use crossing::channel::{ask, attach, open};
-use crossing::debuggee::{Program, this_program};
+use crossing::debuggee::{Program, is_system_call, this_program};
 use crossing::line::Line;
 use crossing::sites::{counts, insert};
 use crossing::uprobe::{hits, uprobe};
 use crossing::victim::Victim;
 use crossing::{in_turn, skip};
+use nix::sys::ptrace;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
 use object::{Object, ObjectSection};
 use wire::commands::{Command, Reply};
 use wire::events::Event;
@@ -38,6 +41,31 @@ extern "C" fn meeting(number: u64) -> u64 {
 /// Calls all of them so many times.
 fn calls(number: u64) -> u64 {
     (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))) ^ meeting(other(sum)))
+}
+
+/// Asks the kernel so many times.
+#[inline(never)]
+fn asks(number: u64) -> u64 {
+    let mut sum: u64 = 0;
+    for _ in 0..number {
+        let answer: u64;
+        // SAFETY: the call asks for a number, and changes nothing else.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            std::arch::asm!("syscall", inlateout("rax") libc::SYS_getpid => answer, out("rcx") _, out("r11") _);
+            #[cfg(target_arch = "aarch64")]
+            std::arch::asm!("svc #0", in("x8") libc::SYS_getpid, out("x0") answer);
+        }
+        sum = sum.wrapping_mul(3) ^ answer;
+    }
+    sum
+}
+
+/// Where a stopped process is, as procfs tells.
+fn program_counter(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/syscall")).expect("it lives");
+    let word = text.split_whitespace().next_back().and_then(|word| word.strip_prefix("0x"));
+    u64::from_str_radix(word.unwrap_or_else(|| panic!("{text:?}")), 16).expect("a number")
 }
 
 /// A uprobe in this program; nothing where there are none.
@@ -275,6 +303,34 @@ crossing::channel_tests! {
             (Some(alone), Some(beside)) => assert_eq!(beside, alone),
             _ => skip("gdb_steps_over_breakpoints", "gdb is not installed"),
         }
+    }
+
+    a_tracer_sees_the_programs_own_code_at_system_calls_with_breakpoints {
+        let mut victim = Victim::start(asks);
+        let expected = victim.ask(3);
+        let sites = this_program().function(asks as *const () as u64).instructions();
+        let call = *sites.iter().find(|site| is_system_call(**site)).expect("a system call");
+        let behind = sites[sites.iter().position(|site| *site == call).expect("it is one") + 1];
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        assert_eq!(insert(&mut file, debuggee, &[call]), Ok((1, vec![])));
+        let process = Pid::from_raw(victim.id() as i32);
+        ptrace::seize(process, ptrace::Options::PTRACE_O_TRACESYSGOOD).unwrap();
+        ptrace::interrupt(process).unwrap();
+        waitpid(process, None).unwrap();
+        victim.order(3);
+        let mut seen = Vec::new();
+        // Each call has two stops.
+        while seen.iter().filter(|pc| **pc == behind).count() < 6 {
+            ptrace::syscall(process, None).unwrap();
+            if let WaitStatus::PtraceSyscall(_) = waitpid(process, None).unwrap() {
+                seen.push(program_counter(victim.id()));
+            }
+            assert!(seen.len() < 20, "{seen:x?}, and not {behind:#x}");
+        }
+        ptrace::detach(process, None).unwrap();
+        assert_eq!(victim.answer(), expected);
+        assert_eq!(counts(&mut file, debuggee, &[call]), Ok(vec![3]));
     }
 
     a_program_of_32_bits_has_breakpoints_as_others_have {

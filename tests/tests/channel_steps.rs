@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crossing::debuggee::this_program;
+use crossing::debuggee::{is_system_call, this_program};
 use crossing::line::Line;
 use crossing::thread;
 use crossing::victim::Victim;
@@ -151,13 +151,6 @@ impl Held {
 /// The addresses of a function's instructions.
 fn instructions(function: u64) -> Vec<u64> {
     this_program().function(function).instructions()
-}
-
-/// Whether a system call is at an address of this program.
-fn is_system_call(address: u64) -> bool {
-    let bytes: &[u8] = if cfg!(target_arch = "x86_64") { &[0x0f, 0x05] } else { &[0x01, 0x00, 0x00, 0xd4] };
-    // SAFETY: an instruction of the program's code is there, and others behind it.
-    unsafe { std::slice::from_raw_parts(address as *const u8, bytes.len()) == bytes }
 }
 
 crossing::channel_tests! {

@@ -11,6 +11,8 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 }
 
 fn run(mut lab: Lab, cases: u64) {
+    // QEMU takes as many times longer.
+    let cases = if lab.is_emulated() { cases / 8 } else { cases };
     let seed = number("LOCKSTEP_SEED", 1);
     let mut generator = Generator::new(seed, lab.mode(), lab.layout());
     let mut failures = Vec::new();

@@ -10,6 +10,7 @@ use crate::vm::{self, Arch, Batch, Machine};
 
 /// What is run with the module loaded, as `cargo test` selects it: its own tests, and those of the rooms that use it.
 const CHANNEL: [&str; 4] = ["--package", "crossing", "--test", "channel*"];
+const LOCKSTEP: [&str; 2] = ["--test", "lockstep_*"];
 const UBP: [&str; 12] = [
     "--package",
     "ubp",
@@ -38,7 +39,7 @@ pub(crate) fn obstacle() -> Option<String> {
 /// Builds the module, loads it in a virtual machine of each architecture, runs the tests and unloads it.
 pub(crate) fn run(ledger: &Path) -> Result<()> {
     for arch in ARCHITECTURES {
-        let mut tests = [&CHANNEL[..], &UBP].concat();
+        let mut tests = [&CHANNEL[..], &LOCKSTEP, &UBP].concat();
         match arch {
             Arch::X86_64 => tests.extend(BATCH),
             Arch::Arm64 => {

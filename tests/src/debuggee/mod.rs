@@ -11,7 +11,7 @@ mod go;
 mod program;
 mod run;
 
-pub use functions::{Code, code_of, this_program};
+pub use functions::{Code, code_of, is_system_call, this_program};
 pub use go::build_go;
 pub use program::Program;
 pub use run::{alone, with_sites};

@@ -54,6 +54,11 @@ impl Lab {
         Ok(Lab { bits, layout, child, base, module })
     }
 
+    /// Whether QEMU emulates the processor.
+    pub fn is_emulated(&self) -> bool {
+        is_emulated()
+    }
+
     /// Addresses in the child.
     pub fn layout(&self) -> Layout {
         self.layout

@@ -2,6 +2,8 @@
 
 //! A thread's registers, as they lie on its kernel stack.
 
+use core::arch::asm;
+
 use stepping::{Fault, Memory, Outcome};
 use ubp::arch::{Emulate, Mode, Reg};
 
@@ -105,6 +107,22 @@ impl Registers {
     }
 }
 
+/// A segment register, which entering the kernel does not change.
+#[inline(never)]
+fn selector(register: Reg) -> u64 {
+    let value: u64;
+    // SAFETY: each reads a register.
+    unsafe {
+        match register {
+            Reg::DS => asm!("mov {}, ds", out(reg) value, options(nomem, nostack, preserves_flags)),
+            Reg::ES => asm!("mov {}, es", out(reg) value, options(nomem, nostack, preserves_flags)),
+            Reg::FS => asm!("mov {}, fs", out(reg) value, options(nomem, nostack, preserves_flags)),
+            _ => asm!("mov {}, gs", out(reg) value, options(nomem, nostack, preserves_flags)),
+        }
+    }
+    value
+}
+
 /// The word of a register.
 fn place(register: Reg) -> Option<usize> {
     match register {
@@ -120,6 +138,7 @@ impl stepping::x86::Registers for Registers {
             // Upper bits tell of the entry into the kernel.
             Reg::CS => self.0[CS] & 0xffff,
             Reg::SS => self.0[SS] & 0xffff,
+            Reg::DS | Reg::ES | Reg::FS | Reg::GS => selector(register),
             // SAFETY: it reads a base of the thread that runs here, whose registers these are.
             Reg::FS_BASE => unsafe { super::ntrace_base(false) as u64 },
             // SAFETY: the same.
