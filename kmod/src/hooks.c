@@ -17,6 +17,10 @@
 
 #include "shim.h"
 
+#ifdef CONFIG_PREEMPT_RT
+#error "Locks are taken where nothing may sleep, which those of PREEMPT_RT do."
+#endif
+
 static DEFINE_SPINLOCK(spaces);
 
 void ntrace_spaces_lock(void)
