@@ -320,15 +320,15 @@ crossing::channel_tests! {
         waitpid(process, None).unwrap();
         victim.order(3);
         let mut seen = Vec::new();
-        // Each call has two stops.
-        while seen.iter().filter(|pc| **pc == behind).count() < 6 {
+        // Each call has two stops; the order is read before, and the answer written behind.
+        while seen.len() < 8 {
             ptrace::syscall(process, None).unwrap();
             if let WaitStatus::PtraceSyscall(_) = waitpid(process, None).unwrap() {
                 seen.push(program_counter(victim.id()));
             }
-            assert!(seen.len() < 20, "{seen:x?}, and not {behind:#x}");
         }
         ptrace::detach(process, None).unwrap();
+        assert_eq!(seen.iter().filter(|pc| **pc == behind).count(), 6, "{seen:x?}, not {behind:#x}");
         assert_eq!(victim.answer(), expected);
         assert_eq!(counts(&mut file, debuggee, &[call]), Ok(vec![3]));
     }
