@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crossing::channel::DEVICE;
 use crossing::debuggee::{Program, build_go};
 use crossing::whole::{BUILDS, Counts, Length, Place, ntrace, record, run_silently, wanted};
 use crossing::{figure, skip};
@@ -185,7 +186,12 @@ fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
         "json",
         "-o",
     ]);
-    run_silently(command.arg(counts.path()).arg("--").args(words));
+    command.arg(counts.path());
+    // Where the module is loaded nothing else is to be tried in its place.
+    if Path::new(DEVICE).exists() {
+        command.args(["--backend", "kernel"]);
+    }
+    run_silently(command.arg("--").args(words));
     let text = std::fs::read_to_string(counts.path()).expect("the counts");
     let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let mut bases: HashMap<PathBuf, u64> = HashMap::new();
