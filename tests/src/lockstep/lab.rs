@@ -191,13 +191,12 @@ impl Lab {
         near: &Probe,
         expected: &Ending,
     ) -> Result<Option<Vec<String>>> {
+        if self.module.is_none() {
+            return Ok(Some(Vec::new()));
+        }
         let site = self.layout.site();
         self.place(program);
-        let is_set = match &mut self.module {
-            Some(module) => module.insert(site)?,
-            None => return Ok(Some(Vec::new())),
-        };
-        if !is_set {
+        if !self.module.as_mut().map_or(Ok(false), |module| module.insert(site))? {
             self.clear(program);
             return Ok(None);
         }
