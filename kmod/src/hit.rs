@@ -166,7 +166,7 @@ fn raise(space: &Space, registers: &mut Registers) -> bool {
 
 /// The registers of the thread that runs here are going to be seen, and the address of a fault: they are to show the program's own
 /// code. Gives the address in the program for one in a slot, else the same. Who has not carried the instruction out comes again, and is
-/// counted again only where it faults. It takes no lock: the kernel holds the one of the process' signals, by which interrupts may wait.
+/// counted again only where it faults. It takes no lock: the caller holds the one of the process' signals, by which interrupts may wait.
 ///
 /// # Safety
 /// As for `ntrace_hit`.
