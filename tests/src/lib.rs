@@ -7,6 +7,7 @@ pub mod line;
 #[cfg(target_arch = "x86_64")]
 pub mod lockstep;
 mod memory;
+pub mod module;
 #[cfg(target_arch = "x86_64")]
 pub mod oracle;
 pub mod programs;

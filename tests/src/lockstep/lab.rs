@@ -11,17 +11,19 @@ use stepping::x86::SLOT_SIZE;
 use super::case::{Case, Check, Placement, Via, Way};
 use super::child::Child;
 use super::compare::{Ending, Stop, differences};
-use super::module::Module;
 use super::probe::{Going, Probe, TRAP_TRACE};
 use super::program::Layout;
 use super::state::State;
 use super::sys;
-use crate::{Random, skip};
+use crate::module::Module;
+use crate::{Random, channel, skip};
 
 /// `si_code` of a debug exception with nothing in DR6 (asm-generic/siginfo.h).
 const TRAP_BRKPT: i32 = 1;
 /// Opcode of `int1`.
 const INT1: u8 = 0xf1;
+/// So often an `int1` is run again that a hypervisor has trap before it is done.
+const MOST_EARLY: u32 = 3;
 
 /// A child to run programs in.
 pub struct Lab {
@@ -51,7 +53,7 @@ impl Lab {
         let layout = Layout::new(bits);
         let child = Child::spawn(bits, layout)?;
         let base = child.save(layout)?;
-        let module = Module::attach(child.pid, layout.site())?;
+        let module = attach(&child, layout)?;
         Ok(Lab { bits, layout, child, base, module })
     }
 
@@ -196,7 +198,7 @@ impl Lab {
         }
         let site = self.layout.site();
         self.place(program);
-        if !self.module.as_mut().map_or(Ok(false), |module| module.insert(site))? {
+        if !self.module.as_mut().map_or(Ok(false), |module| module.insert(site)).map_err(Error::other)? {
             self.clear(program);
             return Ok(None);
         }
@@ -205,7 +207,7 @@ impl Lab {
         if found.state.is_none() {
             self.renew()?;
         } else {
-            let hits = self.module.as_mut().map_or(Ok(0), |module| module.remove(site))?;
+            let hits = self.module.as_mut().map_or(Ok(0), |module| module.remove(site)).map_err(Error::other)?;
             self.clear(program);
             if hits == 0 {
                 return Err(Error::other("the module's breakpoint was never hit"));
@@ -221,7 +223,7 @@ impl Lab {
     fn renew(&mut self) -> Result<()> {
         self.module = None;
         self.child = Child::spawn(self.bits, self.layout)?;
-        self.module = Module::attach(self.child.pid, self.layout.site())?;
+        self.module = attach(&self.child, self.layout)?;
         Ok(())
     }
 
@@ -240,6 +242,7 @@ impl Lab {
     /// Lets the program run to its end, and past its probed instruction as the plan says.
     fn finish(&mut self, mut probe: Option<&mut Probe>, forwarded: &[i32]) -> Result<Ending> {
         let pid = self.child.pid;
+        let mut early = 0;
         sys::cont(pid, 0)?;
         loop {
             let status = sys::wait(pid)?;
@@ -258,6 +261,11 @@ impl Lab {
                 continue;
             }
             let stop = self.stop(signal)?;
+            if early < MOST_EARLY && self.is_early(stop) {
+                early += 1;
+                sys::cont(pid, 0)?;
+                continue;
+            }
             let going = match probe.as_deref_mut() {
                 Some(probe) => probe.advance(pid, stop, &self.child)?,
                 None => Going::Stopped(stop),
@@ -279,19 +287,33 @@ impl Lab {
         // SAFETY: signals of the kernel's own, whose code is positive, have an address or are not looked at further.
         let address = if info.si_code > 0 { unsafe { info.si_addr() as u64 } } else { 0 };
         // DR6 of a busy virtual machine may be empty after a step, as it is after `int1`.
-        let is_step = number == libc::SIGTRAP && info.si_code == TRAP_BRKPT && !self.is_int1(address);
+        let is_int1 = self.is_at_int1(address) || self.is_behind_int1(address);
+        let is_step = number == libc::SIGTRAP && info.si_code == TRAP_BRKPT && !is_int1;
         let code = if is_step { TRAP_TRACE } else { info.si_code };
         Ok(Stop::Signal { number, code, address })
     }
 
-    /// Whether it was `int1` that trapped at an address: behind it, or at it, where some hypervisors leave the program counter.
-    fn is_int1(&self, address: u64) -> bool {
-        let is_behind = self.child.byte(address.wrapping_sub(1)) == Some(INT1);
-        let is_at = decode(&self.child.code(address), self.mode()).is_ok_and(|insn| {
-            insn.encoding() == Encoding::Legacy && insn.map() == Map::OneByte && insn.opcode() == INT1
-        });
-        is_behind || is_at
+    /// Whether `int1` has trapped with the program counter at it. Some hypervisors always leave it there; others where they had to get a page
+    /// for the trap, as they do at the first of each processor.
+    fn is_early(&self, stop: Stop) -> bool {
+        let Stop::Signal { number: libc::SIGTRAP, code: TRAP_BRKPT, address } = stop else { return false };
+        self.is_at_int1(address) && !self.is_behind_int1(address)
     }
+
+    fn is_behind_int1(&self, address: u64) -> bool {
+        self.child.byte(address.wrapping_sub(1)) == Some(INT1)
+    }
+
+    fn is_at_int1(&self, address: u64) -> bool {
+        decode(&self.child.code(address), self.mode()).is_ok_and(|insn| {
+            insn.encoding() == Encoding::Legacy && insn.map() == Map::OneByte && insn.opcode() == INT1
+        })
+    }
+}
+
+/// A session of the kernel module's with the child, where that is loaded.
+fn attach(child: &Child, layout: Layout) -> Result<Option<Module>> {
+    Module::attach(layout.site(), |channel| channel::attach(channel, child.pid.unsigned_abs())).map_err(Error::other)
 }
 
 /// The instruction, and `int3` behind it up to the length that the longest has.

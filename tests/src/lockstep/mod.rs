@@ -8,7 +8,6 @@ mod compare;
 mod generator;
 mod image;
 mod lab;
-mod module;
 mod probe;
 mod program;
 mod registers;
