@@ -86,7 +86,7 @@ fn find_here(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Num
 /// nothing but that number.
 pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_wait: bool) -> Hit {
     let site = registers.pc().wrapping_sub(BEHIND);
-    let mut rest = storages.iter();
+    let mut rest = storages.at_once();
     let (storage, number, entry) = loop {
         let Some(storage) = rest.next() else { return gone(registers, site) };
         if storage.contains(site) {
@@ -141,7 +141,7 @@ fn emulate(registers: &mut Registers, entry: &Entry, slot: u64, counted: usize) 
             registers.set_pc(slot);
             Hit::Passed
         }
-        Ok(Way::Emulate(emulate)) => match run(registers, &emulate, entry.site, slot, counted) {
+        Ok(Way::Emulate(emulate)) => match run(registers, &emulate, entry, slot, counted) {
             Hit::Breakpoint if arch::UPROBE == entry.bytes() => Hit::Uprobe,
             hit => hit,
         },
@@ -178,12 +178,12 @@ fn act(owner: u64, record: u64, site: u64, place: usize, may_wait: bool) -> Opti
 }
 
 /// Emulates the instruction of a site.
-pub fn run(registers: &mut Registers, emulate: &ubp::arch::Emulate, site: u64, slot: u64, counted: usize) -> Hit {
+pub fn run(registers: &mut Registers, emulate: &ubp::arch::Emulate, entry: &Entry, slot: u64, counted: usize) -> Hit {
     let mut memory = Accesses::default();
     let before = registers.pc();
-    registers.set_pc(site);
+    registers.set_pc(entry.site);
     // Whatever fails changes nothing.
-    match registers.emulate(emulate, &mut memory) {
+    match registers.emulate(emulate, entry.mark & mark::GUARDED != 0, &mut memory) {
         Ok(Outcome::SingleStep) => Hit::SingleStep,
         // Behind it, with the prefixes that it may have.
         Ok(Outcome::Breakpoint) => Hit::Breakpoint,

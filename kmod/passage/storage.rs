@@ -2,6 +2,7 @@
 
 //! Where in an address space the storage of breakpoints lies.
 
+use core::slice;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ubp::core::{Arena, Layout, Memory, Number};
@@ -20,6 +21,8 @@ pub mod mark {
     pub const SLOT: u8 = 2;
     /// It is no breakpoint's: its slot ends with a breakpoint instruction, and who gets there is held.
     pub const STEP: u8 = 4;
+    /// It lies in a guarded page, and its slot too.
+    pub const GUARDED: u8 = 8;
 }
 
 /// One arena: the layout of `ubp::core`, and behind it a record for each entry.
@@ -102,6 +105,18 @@ impl Note {
         whole: AtomicU64::new(0),
         retired: AtomicU32::new(0),
     };
+
+    #[inline(always)]
+    fn storage(&self) -> Option<Storage> {
+        let base = self.base.load(Ordering::Acquire);
+        (base != 0).then(|| Storage {
+            base,
+            layout: Layout::new(self.capacity.load(Ordering::Relaxed)),
+            owner: self.owner.load(Ordering::Relaxed),
+            table: self.table.load(Ordering::Relaxed),
+            whole: self.whole.load(Ordering::Relaxed),
+        })
+    }
 }
 
 /// All storages of an address space, read without a lock.
@@ -126,19 +141,20 @@ impl Storages {
         }
     }
 
+    /// Its storages at this moment, for a hit.
+    pub(crate) fn at_once(&self) -> impl Iterator<Item = Storage> + '_ {
+        self.used().filter_map(Note::storage)
+    }
+
     /// Its storages at this moment.
-    pub fn iter(&self) -> impl Iterator<Item = Storage> + '_ {
+    pub fn iter(&self) -> Iter<'_> {
+        Iter { notes: self.used() }
+    }
+
+    #[inline(always)]
+    fn used(&self) -> slice::Iter<'_, Note> {
         let used = self.used.load(Ordering::Acquire) as usize;
-        self.notes.get(..used).unwrap_or_default().iter().filter_map(|note| {
-            let base = note.base.load(Ordering::Acquire);
-            (base != 0).then(|| Storage {
-                base,
-                layout: Layout::new(note.capacity.load(Ordering::Relaxed)),
-                owner: note.owner.load(Ordering::Relaxed),
-                table: note.table.load(Ordering::Relaxed),
-                whole: note.whole.load(Ordering::Relaxed),
-            })
-        })
+        self.notes.get(..used).unwrap_or_default().iter()
     }
 
     fn note(&self, base: u64) -> Option<&Note> {
@@ -181,5 +197,19 @@ impl Storages {
         if let Some(note) = self.note(storage.base) {
             note.retired.store(count, Ordering::Relaxed);
         }
+    }
+}
+
+/// Storages one after the other, in little code for each use.
+pub struct Iter<'a> {
+    notes: slice::Iter<'a, Note>,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = Storage;
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Storage> {
+        self.notes.find_map(Note::storage)
     }
 }

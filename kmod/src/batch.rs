@@ -137,7 +137,7 @@ impl<'a> Batch<'a> {
         if let Some(behind) = (0..SLOT_SIZE as u8).find(is_behind) {
             let _ = slot.as_mut_slice().write(behind.into(), &BREAKPOINT);
         }
-        (entry.state, entry.mark) = (State::Inactive, entry.mark & mark::SLOT | mark::STEP);
+        (entry.state, entry.mark) = (State::Inactive, entry.mark | mark::STEP);
         entry.site = unfindable(number);
         arena.insert(&entry, &slot).map_err(|error| failure(error, &storage))?;
         entry.site = address;
@@ -185,6 +185,7 @@ impl<'a> Batch<'a> {
         }
         let mut entry = Entry::new(address, bytes.get(..length).unwrap_or(bytes));
         entry.mark = if matches!(passing, Passing::Slot(_)) { mark::SLOT } else { 0 };
+        entry.mark |= if self.maps.is_guarded(address) { mark::GUARDED } else { 0 };
         Ok(Prepared { which, number, entry, code: *code })
     }
 
@@ -211,15 +212,16 @@ impl<'a> Batch<'a> {
         Ok((first, (address - first) as usize))
     }
 
-    /// An arena of this session that reaches a site and has room for it.
+    /// An arena of this session that reaches a site and has room for it, in guarded pages where that lies in such.
     fn arena_for(&mut self, site: u64, rest: u64) -> Result<usize, Failure> {
         let debuggee = self.debuggee;
+        let guarded = self.maps.is_guarded(site);
         let mut largest = 0;
         let mut which = None;
         for (number, arena) in self.arenas.iter().enumerate() {
             let storage = arena.memory().storage;
             largest = largest.max(storage.layout.capacity());
-            if !storage.reaches(site) {
+            if !storage.reaches(site) || self.maps.is_guarded(storage.base) != guarded {
                 continue;
             }
             if !arena.is_full().map_err(|error| failure(error, &storage))? {
@@ -248,6 +250,10 @@ impl<'a> Batch<'a> {
         let arena = arena.map_err(|error| failure(error, &storage))?;
         self.arenas.push(arena, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         debuggee.space().storages.add(&storage).map_err(|_| Status::NoMemory)?;
+        if guarded {
+            // By these the next site finds it.
+            self.maps = Maps::of(debuggee)?;
+        }
         Ok(self.arenas.len() - 1)
     }
 

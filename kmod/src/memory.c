@@ -22,6 +22,12 @@
 
 #include "shim.h"
 
+/* Pages are guarded on arm64 alone. */
+#ifndef PROT_BTI
+#define PROT_BTI 0
+#define VM_ARM64_BTI 0
+#endif
+
 /* A mount of our own, of the initial namespace: it knows processes by pid_nr. */
 static struct vfsmount *proc;
 
@@ -254,7 +260,8 @@ long ntrace_memory_mappings(struct mm_struct *mm, u64 *words, unsigned long most
 			continue;
 		*words++ = vma->vm_start;
 		*words++ = vma->vm_end;
-		*words++ = vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC);
+		*words++ = (vma->vm_flags & (VM_READ | VM_WRITE | VM_EXEC)) |
+			   (vma->vm_flags & VM_ARM64_BTI ? PROT_BTI : 0);
 		*words++ = vma->vm_file ? (u64)vma->vm_pgoff << PAGE_SHIFT : 0;
 	}
 	mmap_read_unlock(mm);

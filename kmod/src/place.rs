@@ -46,14 +46,23 @@ impl Maps {
     /// The code that an address lies in.
     pub(crate) fn code_at(&mut self, address: u64) -> Option<Code> {
         if !(self.last.start..self.last.end).contains(&address) {
-            let behind = self.all().partition_point(|[start, ..]| *start <= address);
-            let [start, end, protection, _] = *self.all().get(behind.checked_sub(1)?)?;
-            if address >= end || protection & EXECUTE == 0 {
+            let [start, end, protection, _] = *self.at(address)?;
+            if protection & EXECUTE == 0 {
                 return None;
             }
             self.last = Code { start, end };
         }
         Some(self.last)
+    }
+
+    /// Whether an address lies in a guarded page.
+    pub(crate) fn is_guarded(&self, address: u64) -> bool {
+        arch::GUARDED != 0 && self.at(address).is_some_and(|[_, _, protection, _]| protection & arch::GUARDED != 0)
+    }
+
+    fn at(&self, address: u64) -> Option<&[u64; 4]> {
+        let behind = self.all().partition_point(|[start, ..]| *start <= address);
+        self.all().get(behind.checked_sub(1)?).filter(|[_, end, ..]| address < *end)
     }
 
     /// An address for `size` bytes that reach a site, as near as can be.
@@ -85,7 +94,7 @@ impl Maps {
     }
 }
 
-/// Maps an arena that reaches `site`.
+/// Maps an arena that reaches `site`, in guarded pages where that lies in such.
 pub(crate) fn map(
     debuggee: &Debuggee,
     owner: u64,
@@ -93,6 +102,7 @@ pub(crate) fn map(
     layout: Layout,
     site: u64,
 ) -> Result<Storage, Failure> {
+    let guard = if maps.is_guarded(site) { arch::GUARDED } else { 0 };
     loop {
         let size = Storage::new(0, layout, 0).size();
         let base = maps.place(debuggee, size, site).ok_or(Failure::new(Status::Memory, site))?;
@@ -100,7 +110,7 @@ pub(crate) fn map(
         let (code, records) = (storage.code_size(), storage.records_size());
         let mm = debuggee.mm();
         // SAFETY: the kernel looks after what is mapped there already.
-        let mapped = unsafe { c::ntrace_memory_map(mm, base as _, code as _, (READ | EXECUTE) as _) };
+        let mapped = unsafe { c::ntrace_memory_map(mm, base as _, code as _, (READ | EXECUTE | guard) as _) };
         if mapped == 0 {
             // SAFETY: the same.
             if unsafe { c::ntrace_memory_map(mm, (base + code) as _, records as _, (READ | WRITE) as _) } == 0 {

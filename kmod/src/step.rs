@@ -47,7 +47,7 @@ impl Step {
         let way = is_emulated.then(|| way(&self.entry, registers.mode(Modes::of_this_machine())));
         if let Some(Ok(Way::Emulate(emulate))) = way {
             for _ in 0..hit::TRIES {
-                match run(registers, &emulate, self.entry.site, slot, 0) {
+                match run(registers, &emulate, &self.entry, slot, 0) {
                     Hit::Absent { address, write, .. } if hit::bring_in(address, write) => {}
                     Hit::Passed | Hit::SingleStep => return registers.pc() != slot,
                     _ => break,

@@ -15,8 +15,9 @@ mod pointers;
 mod state;
 mod syscalls;
 
+use crossing::module::Module;
 use lab::Lab;
-use module::Module;
+use module::attach_by_another;
 use state::{State, Stop};
 
 /// Runs the words bare and through their plan at every kind of slot, and past the module's breakpoint, from some states. `prepare` makes a state fit.
@@ -25,8 +26,7 @@ fn same(words: &[u32], prepare: impl Fn(&mut State, &Lab)) {
 }
 
 fn same_in(lab: &mut Lab, words: &[u32], prepare: impl Fn(&mut State, &Lab)) {
-    // The module does not know guarded pages.
-    let mut module = if lab.guarded() { None } else { Module::attach(lab.site()) };
+    let mut module = Module::attach(lab.site(), attach_by_another).expect("a session of the module's");
     for &word in words {
         for seed in 1..4 {
             let mut state = State::random(seed, lab);
@@ -50,11 +50,11 @@ fn same_in(lab: &mut Lab, words: &[u32], prepare: impl Fn(&mut State, &Lab)) {
 fn past_module(lab: &Lab, module: Option<&mut Module>, word: u32, state: &State) -> Option<Stop> {
     let module = module?;
     lab.place(&[word]);
-    if !module.insert(lab.site()) {
+    if !module.insert(lab.site()).expect("a breakpoint") {
         assert!(passing::is_stepped(word, lab.site()), "the module refuses {word:#010x}");
         return None;
     }
     let stop = lab.run(state);
-    assert_ne!(module.remove(lab.site()), 0, "{word:#010x} was never hit");
+    assert_ne!(module.remove(lab.site()), Ok(0), "{word:#010x} was never hit");
     Some(stop)
 }

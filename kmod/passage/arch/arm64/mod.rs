@@ -16,6 +16,9 @@ pub const MACHINE: u64 = 183;
 /// What uprobes put into code (arch/arm64/include/asm/brk-imm.h).
 pub const UPROBE: [u8; 4] = 0xd420_00a0_u32.to_le_bytes();
 
+/// What an mmap(2) of guarded pages asks for (`PROT_BTI`, arch/arm64/include/uapi/asm/mman.h).
+pub const GUARDED: u64 = 0x10;
+
 /// How this machine reads code: there is one way.
 #[derive(Clone, Copy)]
 pub struct Modes;

@@ -23,14 +23,14 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Takes on what ptrace shows, `struct user_pt_regs`; of PSTATE the condition flags.
+    /// Takes on what ptrace shows, `struct user_pt_regs`; of PSTATE the condition flags and BTYPE.
     pub fn assign(&mut self, bytes: &[u8]) {
         let ([words @ .., sp, pc, pstate], []) = bytes.as_chunks() else { return };
         for (to, from) in self.general.iter_mut().zip(words) {
             *to = u64::from_ne_bytes(*from);
         }
         (self.sp, self.pc) = (u64::from_ne_bytes(*sp), u64::from_ne_bytes(*pc));
-        self.pstate = self.pstate & !NZCV | u64::from_ne_bytes(*pstate) & NZCV;
+        self.pstate = self.pstate & !(NZCV | BTYPE) | u64::from_ne_bytes(*pstate) & (NZCV | BTYPE);
     }
 
     /// The pc in what ptrace shows.
@@ -78,34 +78,45 @@ impl Registers {
         Mode
     }
 
-    /// Does what an instruction does.
-    pub fn emulate(&mut self, emulate: &Emulate, memory: &mut impl Memory) -> Result<Outcome, Fault> {
-        emulate.run(self, memory)
+    /// Does what an instruction does, in a guarded page or in another one.
+    pub fn emulate(&mut self, emulate: &Emulate, guarded: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+        emulate.run(&mut Emulated { registers: self, guarded }, memory)
     }
 }
 
-impl stepping::arm64::Registers for Registers {
+/// Registers of a thread at a site.
+struct Emulated<'a> {
+    registers: &'a mut Registers,
+    guarded: bool,
+}
+
+impl stepping::arm64::Registers for Emulated<'_> {
     fn get(&self, register: Reg) -> u64 {
         match register {
-            Reg::SP => self.sp,
-            Reg::PC => self.pc,
-            Reg::NZCV => self.pstate & NZCV,
+            Reg::SP => self.registers.sp,
+            Reg::PC => self.registers.pc,
+            Reg::NZCV => self.registers.pstate & NZCV,
             _ => {
                 let number = register.as_general().map(usize::from);
-                number.and_then(|number| self.general.get(number)).copied().unwrap_or(0)
+                number.and_then(|number| self.registers.general.get(number)).copied().unwrap_or(0)
             }
         }
     }
 
     fn set(&mut self, register: Reg, value: u64) {
-        Registers::set(self, register, value);
+        self.registers.set(register, value);
     }
 
     fn branch_type(&self) -> u8 {
-        ((self.pstate & BTYPE) >> BTYPE.trailing_zeros()) as u8
+        ((self.registers.pstate & BTYPE) >> BTYPE.trailing_zeros()) as u8
     }
 
     fn set_branch_type(&mut self, branch_type: u8) {
-        self.pstate = self.pstate & !BTYPE | u64::from(branch_type) << BTYPE.trailing_zeros() & BTYPE;
+        let others = self.registers.pstate & !BTYPE;
+        self.registers.pstate = others | u64::from(branch_type) << BTYPE.trailing_zeros() & BTYPE;
+    }
+
+    fn guarded(&self) -> bool {
+        self.guarded
     }
 }

@@ -56,6 +56,9 @@ fn is_narrow(mm: *const c_void) -> bool {
     unsafe { ntrace_memory_is_narrow(mm) }
 }
 
+/// What an mmap(2) of guarded pages asks for: there are none here.
+pub const GUARDED: u64 = 0;
+
 /// Behind the last address of a process (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
 pub fn end(mm: *const c_void) -> u64 {
     if is_narrow(mm) {

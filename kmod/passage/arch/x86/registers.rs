@@ -102,7 +102,7 @@ impl Registers {
     }
 
     /// Does what an instruction does.
-    pub fn emulate(&mut self, emulate: &Emulate, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+    pub fn emulate(&mut self, emulate: &Emulate, _: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         emulate.run(self, memory)
     }
 }
