@@ -23,4 +23,4 @@ pub use state::State;
 
 pub(crate) use compare::{Ending, POINTERS, Stop, differences, visible};
 pub(crate) use registers::field;
-pub(crate) use state::{RANDOM_COMPONENTS, component_range};
+pub(crate) use state::{RANDOM_COMPONENTS, component_element, component_range};

@@ -123,9 +123,8 @@ impl State {
         }
         rng.fill(&mut self.xstate[160..416]);
         let enabled = self.xcr0() & RANDOM_COMPONENTS;
-        for component in 2..8 {
-            if enabled >> component & 1 != 0 {
-                let range = component_range(component);
+        for component in (2..8).filter(|component| enabled >> component & 1 != 0) {
+            if let Some(range) = component_range(component) {
                 rng.fill(&mut self.xstate[range]);
             }
         }
@@ -196,15 +195,20 @@ impl State {
     }
 }
 
-/// Bytes of a component in the standard format (SDM vol. 1, 13.4.3).
-pub(crate) fn component_range(component: u32) -> Range<usize> {
+/// Bytes of a component in the standard format (SDM vol. 1, 13.4.3); none where the processor does not have it.
+pub(crate) fn component_range(component: u32) -> Option<Range<usize>> {
     // CPUID takes long under a hypervisor.
-    static RANGES: [OnceLock<Range<usize>>; 64] = [const { OnceLock::new() }; 64];
+    static RANGES: [OnceLock<Option<Range<usize>>>; 64] = [const { OnceLock::new() }; 64];
     let range = RANGES[component as usize].get_or_init(|| {
         let leaf = __cpuid_count(0xd, component);
-        leaf.ebx as usize..(leaf.ebx + leaf.eax) as usize
+        (leaf.eax != 0).then_some(leaf.ebx as usize..(leaf.ebx + leaf.eax) as usize)
     });
     range.clone()
+}
+
+/// Start and length of the `n`th of a component's elements of `size` bytes; nothing where the processor does not have it.
+pub(crate) fn component_element(component: u32, n: usize, size: usize) -> (usize, usize) {
+    component_range(component).map_or((0, 0), |range| (range.start + n * size, size))
 }
 
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {

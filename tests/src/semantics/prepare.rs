@@ -6,7 +6,9 @@ use insn::{Flow, Target};
 
 use super::extent::{base, effective, is_bit_string, is_string, is_xlat, linear, mask};
 use crate::Random;
-use crate::lockstep::{CODE_SIZE, DATA_SIZE, IMAGE_INT3, LOW_SIZE, SITE, STACK_SIZE, State, component_range};
+use crate::lockstep::{
+    CODE_SIZE, DATA_SIZE, IMAGE_INT3, LOW_SIZE, SITE, STACK_SIZE, State, component_element, component_range,
+};
 
 /// User selectors of Linux, for 64-bit code, 32-bit code and data (arch/x86/include/asm/segment.h), and null ones.
 const SELECTORS: &[u64] = &[0x33, 0x23, 0x2b, 0x2b, 0x2b, 0, 3];
@@ -91,7 +93,7 @@ fn numbers(state: &mut State, rng: &mut Random) {
         0x7fff_ffff_7fff_ffff,
         u64::MAX,
     ];
-    let vectors = (160..416).chain((2..8).filter(|component| *component != 5).flat_map(component_range));
+    let vectors = (160..416).chain((2..8).filter(|component| *component != 5).filter_map(component_range).flatten());
     let offsets: Vec<usize> = vectors.step_by(8).collect();
     for offset in offsets {
         if let Some(word) = state.xstate.get_mut(offset..offset + 8).filter(|_| rng.one_in(2)) {
@@ -182,13 +184,9 @@ fn lead(insn: &Insn, memory: &Memory, state: &mut State, rng: &mut Random) {
 fn small_indices(vector: u8, state: &mut State, rng: &mut Random) {
     let vector = usize::from(vector & 31);
     let parts: &[(usize, usize)] = if vector < 16 {
-        &[
-            (160 + 16 * vector, 16),
-            (component_range(2).start + 16 * vector, 16),
-            (component_range(6).start + 32 * vector, 32),
-        ]
+        &[(160 + 16 * vector, 16), component_element(2, vector, 16), component_element(6, vector, 32)]
     } else {
-        &[(component_range(7).start + 64 * (vector - 16), 64)]
+        &[component_element(7, vector - 16, 64)]
     };
     for (start, len) in parts {
         let Some(bytes) = state.xstate.get_mut(*start..start + len) else { continue };

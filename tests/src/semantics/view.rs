@@ -4,7 +4,7 @@ use insn::x86::{Flags, Reg};
 use libc::user_regs_struct;
 
 use crate::Random;
-use crate::lockstep::{POINTERS, RANDOM_COMPONENTS, State, component_range, field, visible};
+use crate::lockstep::{POINTERS, RANDOM_COMPONENTS, State, component_element, component_range, field, visible};
 
 /// Bytes of the widest register.
 pub(super) const WIDEST: usize = 64;
@@ -27,19 +27,19 @@ const SINGLE: [Reg; 5] = [Reg::FLAGS, Reg::MXCSR, Reg::X87, Reg::FS_BASE, Reg::G
 ///
 /// Control, status and tag words of the x87 are one; its pointers are left out, as a context switch on AMD lets go of them.
 fn parts(reg: Reg, top: usize) -> [(usize, usize); 3] {
-    let one = |start, len| [(start, len), (0, 0), (0, 0)];
+    let one = |part| [part, (0, 0), (0, 0)];
     let number = usize::from(reg.number());
     match number {
-        _ if reg == Reg::MXCSR => one(24, 4),
-        _ if reg == Reg::X87 => one(0, POINTERS.start),
+        _ if reg == Reg::MXCSR => one((24, 4)),
+        _ if reg == Reg::X87 => one((0, POINTERS.start)),
         32..48 => {
             let n = number - 32;
-            [(160 + 16 * n, 16), (component_range(2).start + 16 * n, 16), (component_range(6).start + 32 * n, 32)]
+            [(160 + 16 * n, 16), component_element(2, n, 16), component_element(6, n, 32)]
         }
-        48..64 => one(component_range(7).start + 64 * (number - 48), 64),
-        64..72 => one(component_range(5).start + 8 * (number - 64), 8),
+        48..64 => one(component_element(7, number - 48, 64)),
+        64..72 => one(component_element(5, number - 64, 8)),
         // Physical registers; the area has them from the top of the stack on.
-        72..80 => one(32 + 16 * ((number - 72).wrapping_sub(top) & 7), 10),
+        72..80 => one((32 + 16 * ((number - 72).wrapping_sub(top) & 7), 10)),
         _ => [(0, 0); 3],
     }
 }
@@ -48,7 +48,9 @@ fn parts(reg: Reg, top: usize) -> [(usize, usize); 3] {
 fn exists(state: &State, start: usize) -> bool {
     let components = state.xcr0() & RANDOM_COMPONENTS;
     start < 512
-        || (2..8).any(|component| components >> component & 1 != 0 && component_range(component).contains(&start))
+        || (2..8).any(|component| {
+            components >> component & 1 != 0 && component_range(component).is_some_and(|range| range.contains(&start))
+        })
 }
 
 impl View {
