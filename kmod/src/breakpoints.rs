@@ -185,11 +185,11 @@ impl Debuggee {
             while site.wrapping_sub(first) < address.wrapping_sub(first) + bytes.len() as u64 {
                 let place = usize::try_from(site.wrapping_sub(address)).ok();
                 let stands = place.and_then(|place| raw.get(place)).is_none_or(|byte| Some(byte) == BREAKPOINT.first());
-                for found in self
-                    .active(site)
-                    .filter(|found| stands && address.wrapping_sub(site) as i64 <= found.entry.bytes().len() as i64 - 1)
-                {
-                    over.push(found, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+                let reaches = |found: &Found| address.wrapping_sub(site) as i64 <= found.entry.bytes().len() as i64 - 1;
+                if stands {
+                    for found in self.active(site).filter(reaches) {
+                        over.push(found, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+                    }
                 }
                 site = site.wrapping_add(ALIGNMENT);
             }

@@ -48,6 +48,7 @@ extern "C" {
     pub(crate) static mut ntrace_device: Device;
     pub(crate) fn ntrace_file_private(file: *const File) -> *mut c_void;
     pub(crate) fn ntrace_file_cred(file: *const File) -> *const Cred;
+    pub(crate) fn ntrace_cred_put(cred: *const Cred);
     pub(crate) fn ntrace_file_begin(file: *mut File, session: *mut c_void);
     pub(crate) fn ntrace_file_waits(file: *const File) -> bool;
     pub(crate) fn ntrace_poll_wait(file: *mut File, queue: *mut wait_queue_head, table: *mut PollTable);

@@ -44,17 +44,20 @@ impl Opener {
     /// The one who opens `file` now.
     ///
     /// # Safety
-    /// The file stays open as long as this is used.
+    /// The file is open.
     pub(crate) unsafe fn of(file: *const File) -> Opener {
-        // SAFETY: the file is open, and holds its credentials.
+        // SAFETY: the file is open; `drop` gives both references back.
         Opener { cred: unsafe { c::ntrace_file_cred(file) }, namespace: unsafe { c::ntrace_namespace() } }
     }
 }
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        // SAFETY: `of` took a reference.
-        unsafe { c::put_pid_ns(self.namespace) };
+        // SAFETY: `of` took references.
+        unsafe {
+            c::ntrace_cred_put(self.cred);
+            c::put_pid_ns(self.namespace);
+        }
     }
 }
 
@@ -97,7 +100,7 @@ impl Debuggee {
                 let (user, owner) = (user.map_err(|_| Status::NoMemory)?, breakpoints::owner());
                 let number = number.unwrap_or_else(|| channel.next_number());
                 let watch = Watch::new(owner, number, options, channel.clone()).map_err(|_| Status::NoMemory)?;
-                user.space().add_watch(&watch).map_err(|_| Status::NoMemory)?;
+                user.space().add_watch(&watch)?;
                 channel.debuggees.fetch_add(1, Ordering::Relaxed);
                 let (known, place) = (ptr::from_ref(&*watch).cast(), watch.life());
                 let mut debuggee =
@@ -173,7 +176,8 @@ impl Debuggee {
             threads.push(thread, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
         let mut found = false;
-        for number in &threads {
+        // The kernel has numbers of 32 bits.
+        for number in threads.iter().filter(|number| i32::try_from(**number).is_ok()) {
             watch.call(*number, Why::Asked).map_err(|_| Status::NoMemory)?;
             // SAFETY: the namespace is the opener's, which has it.
             let called = unsafe { c::ntrace_thread_call(self.mm(), namespace, *number as _) };
@@ -254,6 +258,14 @@ impl Debuggee {
         self.space().mm()
     }
 
+    /// Keeps the memory no longer: of a process that has ended nothing has to be taken out.
+    fn leave_memory(&mut self) {
+        if core::mem::take(&mut self.kept) {
+            // SAFETY: it was kept by `new`.
+            unsafe { c::ntrace_memory_leave(self.mm()) };
+        }
+    }
+
     fn gone(&self) -> Failure {
         Failure::new(Status::NoProcess, self.number)
     }
@@ -266,14 +278,14 @@ impl Drop for Debuggee {
             unsafe { c::ntrace_life_end(watch.life()) };
             watch.channel.debuggees.fetch_sub(1, Ordering::Relaxed);
             self.space().forget_watch(watch.owner);
+            // Who is about to be held sees it, or is let go.
+            watch.end();
             watch.channel.release(Some(watch.owner));
+            self.leave_memory();
             // SAFETY: the callee calls `end` with this before it returns.
             unsafe { c::ntrace_memory_work(end, ptr::from_ref(self).cast_mut().cast()) };
         }
-        if self.kept {
-            // SAFETY: it was kept here.
-            unsafe { c::ntrace_memory_leave(self.mm()) };
-        }
+        self.leave_memory();
     }
 }
 

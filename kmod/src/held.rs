@@ -83,7 +83,7 @@ impl Held {
         );
         let Ok(held) = held else { return false };
         let event = Event::Held { time: time(), debuggee, thread: held.thread, reason: reason as u64, address: pc };
-        if channel.hold(&held) && channel.tell(&event).is_ok() {
+        if channel.hold(&held) && !watch.is_over() && channel.tell(&event).is_ok() {
             held.go.wait_killable(1);
         }
         channel.unhold(&held);

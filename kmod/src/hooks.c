@@ -94,10 +94,13 @@ static void way_to_user(struct pt_regs *registers)
 static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *registers = (struct pt_regs *)ftrace_regs_get_argument(fregs, 0);
+	const struct uprobe_task *utask = current->utask;
 
-	/* Uprobes wait for a trap of theirs, or for the end of a step that was not one. */
-	if (ntrace_trap_left(registers) == NTRACE_OTHERS || (current->utask && current->utask->active_uprobe))
+	/* Uprobes wait for a trap of theirs, once, or for the end of a step, which is not to be taken for ended before. */
+	if (ntrace_trap_left(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
+		ntrace_trap_leave(registers, 0);
 		return;
+	}
 	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)way_to_user);
 }
 
@@ -154,6 +157,8 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 	if (!sigisemptyset(&told))
 		why = NTRACE_SIGNAL;
 	list_for_each_entry(queued, &current->pending.list, list) {
+		if (queued->info.si_signo == SIGSYS && SI_FROMKERNEL(&queued->info))
+			address = &queued->info.si_call_addr;
 		if (!is_fault(queued->info.si_signo, &queued->info))
 			continue;
 		why = NTRACE_FAULT;
@@ -166,6 +171,9 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 		ntrace_read_unlock();
 	}
 	spin_unlock_irqrestore(&current->sighand->siglock, flags);
+	/* Who was called while uprobes looked at it has not come by. */
+	if (current->utask && test_thread_flag(TIF_NOTIFY_SIGNAL))
+		set_thread_flag(TIF_UPROBE);
 }
 
 static struct ftrace_ops watched = {
@@ -211,7 +219,6 @@ void ntrace_divert_no_more(struct ftrace_ops *ops)
 static void unhook(int count)
 {
 	ntrace_divert_no_more(&watched);
-	ntrace_divert_no_more(&diverted);
 	while (count--)
 		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
 	tracepoint_synchronize_unregister();
@@ -232,16 +239,20 @@ int ntrace_hooks_begin(void)
 	}
 	error = error ?: ntrace_divert(&diverted, way) ?: ntrace_divert(&watched, signals) ?:
 		ntrace_divert(&watched, stops) ?: ntrace_trap_begin();
-	if (error)
+	if (error) {
 		unhook(count);
+		ntrace_divert_no_more(&diverted);
+	}
 	return error;
 }
 
 /* No file is open, so that no process has breakpoints; one that was forked with some may not have run yet. */
 void ntrace_hooks_end(void)
 {
-	ntrace_trap_end();
 	unhook(ARRAY_SIZE(hooks));
+	/* Who has the flag yet comes by as ever, until nobody has. */
 	ntrace_threads_forget();
+	ntrace_trap_end();
+	ntrace_divert_no_more(&diverted);
 	synchronize_rcu_tasks();
 }

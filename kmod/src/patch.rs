@@ -3,7 +3,7 @@
 //! Exchanging breakpoint instructions and the program's own bytes, many at once.
 
 use kernel::prelude::*;
-use ubp::arch::BREAKPOINT;
+use ubp::arch::{ALIGNMENT, BREAKPOINT};
 use wire::{Failure, Status};
 
 use crate::c;
@@ -48,7 +48,11 @@ impl<'a> Patches<'a> {
         self.push(address, &BREAKPOINT, bytes)
     }
 
+    /// Addresses come from the debuggee's memory, too: what is not aligned might reach into the next page, and is no site.
     fn push(&mut self, address: u64, old: &[u8], new: &[u8]) -> Result<(), Failure> {
+        if address % ALIGNMENT != 0 {
+            return Ok(());
+        }
         let mut patch = Patch { address, old: [0; 4], new: [0; 4], done: 0 };
         for (to, from) in patch.old.iter_mut().zip(old).take(BREAKPOINT.len()) {
             *to = *from;

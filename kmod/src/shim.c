@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What only C can say: initialisers that name fields, and macros. Each function says which. */
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
@@ -36,9 +37,15 @@ void *ntrace_file_private(const struct file *file)
 	return file->private_data;
 }
 
+/* Inline: get_cred and put_cred. */
 const struct cred *ntrace_file_cred(const struct file *file)
 {
-	return file->f_cred;
+	return get_cred(file->f_cred);
+}
+
+void ntrace_cred_put(const struct cred *cred)
+{
+	put_cred(cred);
 }
 
 void ntrace_file_begin(struct file *file, void *session)

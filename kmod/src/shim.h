@@ -33,6 +33,7 @@ void ntrace_show_fdinfo(struct seq_file *out, struct file *file);
 extern struct miscdevice ntrace_device;
 void *ntrace_file_private(const struct file *file);
 const struct cred *ntrace_file_cred(const struct file *file);
+void ntrace_cred_put(const struct cred *cred);
 void ntrace_file_begin(struct file *file, void *session);
 bool ntrace_file_waits(const struct file *file);
 void ntrace_poll_wait(struct file *file, struct wait_queue_head *queue, struct poll_table_struct *table);

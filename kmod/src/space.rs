@@ -13,11 +13,15 @@ use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::{new_mutex, new_spinlock};
 use passage::Storages;
 pub(crate) use passage::{mark, Storage};
+use wire::{Failure, Status};
 
 use crate::again::Again;
 use crate::c;
 use crate::list;
 use crate::watch::{Watch, Why};
+
+/// The most sessions that trace it, or attachments of one: each thread that ends looks at all, with a lock that every end takes.
+const MOST: usize = 64;
 
 /// A reference to the kernel's description of an address space, not to the memory.
 struct Description(*mut c_void);
@@ -98,8 +102,12 @@ impl Space {
     }
 
     /// Notes a session that traces it.
-    pub(crate) fn add_watch(&self, watch: &Arc<Watch>) -> Result {
-        Ok(self.watches.lock().push(watch.clone(), GFP_ATOMIC)?)
+    pub(crate) fn add_watch(&self, watch: &Arc<Watch>) -> Result<(), Failure> {
+        let mut watches = self.watches.lock();
+        if watches.len() >= MOST {
+            return Err(Failure::new(Status::Limit, MOST as u64));
+        }
+        watches.push(watch.clone(), GFP_ATOMIC).map_err(|_| Status::NoMemory.into())
     }
 
     /// Forgets a session.

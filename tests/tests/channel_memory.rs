@@ -208,15 +208,39 @@ crossing::channel_tests! {
 
     a_session_has_so_many_debuggees_and_one_more_when_one_is_detached {
         const MOST: u64 = 4096;
-        let process = Process::cat();
+        const OF_ONE: u64 = 64;
         let mut file = open();
+        let mut processes = Vec::new();
         for number in 1..=MOST {
+            if number % OF_ONE == 1 {
+                processes.push(Process::cat());
+            }
+            let process = processes.last().unwrap();
             assert_eq!(attach(&mut file, process.id()), Ok(number));
         }
+        let process = Process::cat();
         assert_eq!(attach(&mut file, process.id()), Err(Failure::new(Status::Limit, MOST)));
         assert_eq!(ask(&mut file, Command::Detach { debuggee: 7 }, |told| told.map(drop)), Ok(()));
         assert_eq!(attach(&mut file, process.id()), Ok(MOST + 1));
         assert_eq!(attach(&mut file, process.id()), Err(Failure::new(Status::Limit, MOST)));
+    }
+
+    a_process_is_attached_so_often_by_all_sessions_and_once_more_when_one_lets_it_go {
+        const MOST: u64 = 64;
+        let process = Process::cat();
+        let mut files = [open(), open()];
+        for number in 0..MOST {
+            assert_eq!(attach(&mut files[number as usize % 2], process.id()), Ok(number / 2 + 1));
+        }
+        for file in &mut files {
+            assert_eq!(attach(file, process.id()), Err(Failure::new(Status::Limit, MOST)));
+        }
+        let [first, mut second] = files;
+        drop(first);
+        for _ in 0..MOST / 2 {
+            attach(&mut second, process.id()).unwrap();
+        }
+        assert_eq!(attach(&mut second, process.id()), Err(Failure::new(Status::Limit, MOST)));
     }
 
     a_channel_may_what_its_opener_may_whoever_writes_to_it {

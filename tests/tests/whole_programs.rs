@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crossing::debuggee::build_go;
-use crossing::whole::{Length, count_everything, hits_in_all, run, wanted};
+use crossing::whole::{Length, count_everything, hits_in_all, run, run_traced, wanted};
 use crossing::{figure, skip};
 
 /// Programs of any Debian with an output that depends on nothing but their arguments; they run a few 100,000 instructions each.
@@ -136,7 +136,7 @@ fn difference(section: &str, words: &[&str], part: Option<(&str, &str)>) -> Opti
     if let Some((_, functions)) = part {
         counting.args(["-b", functions]);
     }
-    let traced = run(counting.args(["--", program]).args(arguments));
+    let traced = run_traced(counting.args(["--", program]).args(arguments));
     if alone != traced {
         return Some(format!("{words:?}\nalone:  {alone:?}\ntraced: {traced:?}"));
     }

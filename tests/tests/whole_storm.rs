@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use crossing::debuggee::{Program, alone};
-use crossing::whole::{all, count_everything, hits_in_all, run};
+use crossing::whole::{all, count_everything, hits_in_all, run, run_traced};
 use crossing::{Random, figure};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -20,7 +20,7 @@ fn a_storm_of_signals_forks_and_execs_in_eight_threads_runs_as_if_alone() {
     let rounds = if all() { "32" } else { "3" };
     let plain = run(&mut program.command(&[rounds]));
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
-    let traced = run(count_everything(counts.path()).arg("--").arg(program.path()).arg(rounds));
+    let traced = run_traced(count_everything(counts.path()).arg("--").arg(program.path()).arg(rounds));
     assert_eq!(traced, plain);
     figure("programs", "storm", format_args!("hits={}", hits_in_all(counts.path())));
 }

@@ -42,7 +42,7 @@ const LONG: &[&str] = &[
 ];
 /// The variable that asks for long runs of programs where it is `all`.
 const ALL: &str = "NTRACE_WHOLE_PROGRAMS";
-/// How they are: they write code that another thread runs.
+/// How both are run: they write code that other threads run.
 const IN_TURN: Boot = Boot { in_turn: true, counted: false };
 /// Tests that compare files of the checkout; the host has done so.
 const OF_THE_CHECKOUT: &str = "tables_are_in_sync";
@@ -64,7 +64,7 @@ pub(crate) fn system_obstacle() -> Option<String> {
 
 /// What needs a kernel of arm64: ptrace, whole programs.
 pub(crate) fn system(ledger: &Path) -> Result<()> {
-    Batch::build(Arch::Arm64.machine(), &selection(WHOLE))?.run(Some(ledger))?;
+    Batch::build(Arch::Arm64.machine(), &selection(WHOLE))?.boot_as(IN_TURN).run(Some(ledger))?;
     if std::env::var_os(ALL).is_some_and(|value| value == "all") {
         return Batch::build(Arch::Arm64.machine(), &selection(LONG))?.boot_as(IN_TURN).run(Some(ledger));
     }

@@ -189,6 +189,8 @@ impl Insn {
                 _ => LandingPad::Both,
             }),
             Kind::PacSp | Kind::PacSpAt => Some(LandingPad::PacSp),
+            // What traps is no target of a branch that goes on (Arm ARM D8.4.6.2).
+            Kind::Brk | Kind::Hlt => Some(LandingPad::Both),
             _ => None,
         }
     }

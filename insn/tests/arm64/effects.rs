@@ -79,6 +79,34 @@ fn memory_operands_tell_address_size_and_access() {
     assert_eq!((from.base, from.access), (x1, Access::Read));
 }
 
+#[test]
+fn what_is_written_beside_operands_is_told() {
+    // mrs x0, rndr; mrs x0, rndrrs
+    for word in [0xd53b_2400, 0xd53b_2420] {
+        assert_eq!(insn(word).flags_written(), Nzcv::ALL, "{word:#010x}");
+    }
+    // ctermeq x1, x0 keeps z and c.
+    assert_eq!(insn(0x25a0_2020).flags_read(), Nzcv::C);
+    assert_eq!(insn(0x25a0_2020).flags_written(), Nzcv::N.union(Nzcv::V));
+    // zero {za} and zero {zt0}
+    assert!(insn(0xc008_00ff).writes().contains(Reg::ZA));
+    assert!(insn(0xc048_0001).writes().contains(Reg::ZT0));
+    // smstop sm; smstop; msr svcr, x0
+    for word in [0xd503_427f, 0xd503_467f, 0xd51b_4240] {
+        for reg in [Reg::vector(0), Reg::vector(31), Reg::predicate(0), Reg::predicate(15), Reg::FFR, Reg::FPSR] {
+            assert!(insn(word).writes().contains(reg), "{word:#010x} {reg}");
+        }
+        assert_eq!(insn(word).writes().contains(Reg::ZA), word != 0xd503_427f, "{word:#010x}");
+    }
+    // smstop za
+    let [za, vector] = [Reg::ZA, Reg::vector(0)].map(|reg| insn(0xd503_447f).writes().contains(reg));
+    assert_eq!((za, vector), (true, false));
+    // Addresses are signed with the pc by autiasppc, retaasppc, paciasppc, pacnbiasppc.
+    for word in [0xf380_003f, 0x5500_021f, 0xdac1_a3fe, 0xdac1_83fe] {
+        assert!(insn(word).reads().contains(Reg::PC), "{word:#010x}");
+    }
+}
+
 /// Base, index with its extension and shift, displacement, write-back; size, access.
 fn text(memory: &Memory) -> String {
     let base = match memory.base {
@@ -104,6 +132,10 @@ fn every_way_to_address_memory_is_told() {
         (0xf85f_8020, "x1 -8, 8 Read"),
         // str x2, [x1, #-8]!
         (0xf81f_8c22, "x1 -8 Pre, 8 Write"),
+        // stg x0, [x1]; st2g x0, [x1]; stz2g x0, [x1]
+        (0xd920_0820, "x1 +0, 16 Write"),
+        (0xd9a0_0820, "x1 +0, 32 Write"),
+        (0xd9e0_0820, "x1 +0, 32 Write"),
         // ldnp x2, x3, [x1, #-16]
         (0xa87f_0c22, "x1 -16, 16 Read"),
         // ldp x2, x3, [x1], #16
@@ -228,6 +260,10 @@ fn exclusives_landing_pads_and_traps_are_told() {
         assert_eq!(insn(word).landing_pad(), Some(pad), "{word:#010x}");
     }
     assert_eq!(insn(0xd503_23bf).landing_pad(), None);
+    // brk and hlt stop whatever comes, but as what they are.
+    for word in [0xd420_0000, 0xd440_0000] {
+        assert_eq!(insn(word).landing_pad(), Some(LandingPad::Both), "{word:#010x}");
+    }
     assert_eq!(insn(0xd400_0021).trap(), Some(Trap::Svc(1)));
     assert_eq!(insn(0xd420_0040).trap(), Some(Trap::Brk(2)));
     assert_eq!(insn(0xd440_0060).trap(), Some(Trap::Hlt(3)));

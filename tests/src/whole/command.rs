@@ -39,6 +39,27 @@ pub fn run(command: &mut Command) -> Outcome {
     }
 }
 
+/// Runs `ntrace` with a site on every instruction like [`run`], without what it tells by [`without_exclusives`].
+///
+/// # Panics
+/// Where it cannot be started.
+pub fn run_traced(command: &mut Command) -> Outcome {
+    let outcome = run(command);
+    Outcome { stderr: without_exclusives(&outcome.stderr), ..outcome }
+}
+
+/// Standard error without the lines by which `ntrace` tells of instructions that carry no breakpoint, where they are those of
+/// arm64's exclusive sequences: every program with a C library has some. Other refusals stay.
+pub fn without_exclusives(stderr: &str) -> String {
+    let is_other = |line: &&str| {
+        let Some(told) = line.trim_end().strip_prefix("ntrace: ") else { return true };
+        let is_head = told.ends_with("instructions carry no breakpoint:");
+        let is_tail = told.starts_with("  and ") && told.ends_with(" more");
+        !(is_head || is_tail || told.contains(": in an exclusive sequence, "))
+    };
+    stderr.split_inclusive('\n').filter(is_other).collect()
+}
+
 /// Runs `command` like [`run`], with `/dev/null` as its output too.
 ///
 /// # Panics
@@ -173,6 +194,20 @@ mod tests {
         assert_eq!(chosen("longest"), [false, false, true]);
         assert_eq!(chosen("sort,awk"), [true; 3]);
         assert_eq!(chosen("gawk"), [false; 3]);
+    }
+
+    #[test]
+    fn refusals_in_exclusive_sequences_are_left_out_and_no_others() {
+        let told = |reason| {
+            format!(
+                "one\nntrace: 2 instructions carry no breakpoint:\nntrace:   a!0x4: {reason}\nntrace:   and 1 more\ntwo\n"
+            )
+        };
+        assert_eq!(
+            without_exclusives(&told("in an exclusive sequence, whose store would fail each time")),
+            "one\ntwo\n"
+        );
+        assert_eq!(without_exclusives(&told("unmapped")), "one\nntrace:   a!0x4: unmapped\ntwo\n");
     }
 
     #[test]

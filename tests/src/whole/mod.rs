@@ -10,5 +10,8 @@ mod command;
 mod recording;
 
 pub use arch::BUILDS;
-pub use command::{Length, Outcome, all, count_everything, hits_in_all, ntrace, run, run_silently, run_within, wanted};
+pub use command::{
+    Length, Outcome, all, count_everything, hits_in_all, ntrace, run, run_silently, run_traced, run_within, wanted,
+    without_exclusives,
+};
 pub use recording::{Counts, Place, record};

@@ -11,6 +11,10 @@ fn hash(site: u64, length: u32) -> u32 {
     mixed as u32 & (length - 1)
 }
 
+/// The most words of a chain: several times what half an index of sites in any regular order has. A chain that somebody else made
+/// longer must not keep a processor.
+const LONGEST: u32 = 1024;
+
 /// Where a probe ended.
 pub(super) enum Probe {
     /// At the index word that names this entry.
@@ -45,7 +49,7 @@ impl<M: Memory> Arena<M> {
     pub(super) fn probe(&self, site: u64) -> Result<Probe, Error> {
         let length = self.layout.index_length();
         let mut at = hash(site, length);
-        for _ in 0..length {
+        for _ in 0..length.min(LONGEST) {
             match self.word(at)? {
                 None => return Ok(Probe::Empty(at)),
                 Some(number) => {
@@ -64,7 +68,7 @@ impl<M: Memory> Arena<M> {
     pub(super) fn unlink(&mut self, mut hole: u32) -> Result<(), Error> {
         let length = self.layout.index_length();
         let mut at = hole;
-        for _ in 0..length {
+        for _ in 0..length.min(LONGEST) {
             at = (at + 1) & (length - 1);
             let Some(number) = self.word(at)? else {
                 return self.set_word(hole, None);

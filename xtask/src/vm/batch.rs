@@ -12,7 +12,7 @@ use super::{cargo, loaded, module, ntrace, quote, target_folder};
 use crate::lanes::SKIPPED;
 use crate::run;
 
-/// The most seconds that one test program may take, and one of a long run.
+/// The most seconds that one test program may take, and one of a long run or of a run by hand.
 const MOST_SECONDS: u32 = 900;
 const MOST_OF_LONG: u32 = 4 * 3600;
 
@@ -28,6 +28,7 @@ pub(crate) struct Batch {
     /// ntrace.ko, where it is loaded.
     module: Option<PathBuf>,
     boot: Boot,
+    by_hand: bool,
 }
 
 /// A test program, and the folder of its package, where it is run.
@@ -59,7 +60,7 @@ impl Batch {
             None if needs_ntrace => Some(ntrace(machine.arch)?.join("ntrace")),
             None => None,
         };
-        Ok(Batch { machine, programs, ntrace, module: None, boot: Boot::default() })
+        Ok(Batch { machine, programs, ntrace, module: None, boot: Boot::default(), by_hand: false })
     }
 
     /// The same with the module loaded.
@@ -72,6 +73,11 @@ impl Batch {
         Batch { boot, ..self }
     }
 
+    /// The same, watched by somebody who ends it where it takes too long.
+    pub(crate) fn by_hand(self) -> Batch {
+        Batch { by_hand: true, ..self }
+    }
+
     /// Runs them, one after another. What they could not run is noted in the ledger.
     pub(crate) fn run(&self, ledger: Option<&Path>) -> Result<()> {
         let mut job = Job::new(self.machine)?;
@@ -79,7 +85,7 @@ impl Batch {
         fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
         job.scratch(temporary);
         job.boot_as(self.boot);
-        if is_long() {
+        if self.may_be_long() {
             job.extend(MOST_OF_LONG);
         }
         let skipped = job.folder().join("skipped");
@@ -119,7 +125,7 @@ impl Batch {
         if let Some(ntrace) = &self.ntrace {
             script += &format!("export NTRACE_COMMAND={}\n", quote(ntrace));
         }
-        let most = if is_long() { MOST_OF_LONG } else { MOST_SECONDS };
+        let most = if self.may_be_long() { MOST_OF_LONG } else { MOST_SECONDS };
         for (number, Program { path, package }) in self.programs.iter().enumerate() {
             let (path, package) = (quote(path), quote(package));
             script += &format!("echo; echo \"     Running \"{path}\ncd {package}\n");
@@ -131,11 +137,11 @@ impl Batch {
             None => script,
         }
     }
-}
 
-/// Whether long runs are asked for.
-fn is_long() -> bool {
-    LONG_RUNS.iter().any(|name| std::env::var_os(name).is_some())
+    /// Whether one of them may take hours.
+    fn may_be_long(&self) -> bool {
+        self.by_hand || LONG_RUNS.iter().any(|name| std::env::var_os(name).is_some())
+    }
 }
 
 /// The test program that a line of cargo's messages tells of.

@@ -91,7 +91,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
         Task::Run { machine, program, arguments } => one(*machine, program, arguments),
         Task::Test { machine, module, boot, selection } => {
             let selection: Vec<&str> = selection.iter().map(String::as_str).collect();
-            let batch = Batch::build(*machine, &selection)?.boot_as(*boot);
+            let batch = Batch::build(*machine, &selection)?.boot_as(*boot).by_hand();
             if *module { batch.with_module()?.run(None) } else { batch.run(None) }
         }
         Task::Cost(machine) => cost::run(*machine),

@@ -22,6 +22,9 @@ const SPECIAL: &[(&str, u32)] = &[
     ("tpidr", 91),
 ];
 
+/// Banks of registers, by their bits.
+const BANKS: &[(&str, u128)] = &[("vectors", 0xffff_ffff << 32), ("predicates", 0xffff << 64)];
+
 /// What is unpredictable, one bit each, numbered as in insn/src/arm64/unpredictable.rs.
 const UNPREDICTABLE: &[&str] = &["n=t", "n=t2", "t=t2", "s=t", "s=t2", "s=n", "mops", "sets", "always"];
 
@@ -56,9 +59,11 @@ fn position(names: &[&str], name: &str) -> Result<usize, String> {
 fn registers(text: &str) -> Result<u128, String> {
     let mut bits = 0;
     for name in text.split(',') {
+        let bank = BANKS.iter().find(|(n, _)| *n == name).map(|(_, bits)| *bits);
         let special = SPECIAL.iter().find(|(n, _)| *n == name).map(|(_, number)| *number);
         let general = name.strip_prefix('x').and_then(|n| n.parse().ok()).filter(|n| *n < 31u32);
-        bits |= 1 << special.or(general).ok_or_else(|| format!("no such register: {name}"))?;
+        let one = special.or(general).map(|number| 1 << number);
+        bits |= bank.or(one).ok_or_else(|| format!("no such register: {name}"))?;
     }
     Ok(bits)
 }

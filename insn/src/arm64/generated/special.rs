@@ -12,24 +12,24 @@ pub(crate) static STARTS: [u8; 257] = [
     59, 59, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 68, 72, 72, 72, 72, 72, 72, 72, 73, 73, 73, 73, 74,
     75, 76, 77, 78, 78, 79, 79, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 81, 81,
     81, 81, 82, 83, 84, 85, 85, 85, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 94, 98, 98, 98, 98, 98, 98,
-    98, 99, 99, 99, 99, 102, 153, 160, 162, 163, 163, 166, 166, 166, 166, 166, 166, 166, 166, 166, 166, 166, 166, 166,
-    166, 166, 166, 166, 166, 166, 166, 166, 166, 167, 167, 167, 168, 171, 174, 174, 174, 174, 174, 176, 176, 176, 176,
-    176, 176,
+    98, 99, 99, 99, 99, 102, 155, 162, 164, 165, 165, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168,
+    168, 168, 168, 168, 168, 168, 168, 168, 168, 169, 169, 169, 170, 173, 176, 176, 176, 176, 176, 178, 178, 178, 178,
+    178, 178,
 ];
 
 /// Forms by top byte, in the order in which they are tried.
-pub(crate) static LISTS: [u8; 176] = [
+pub(crate) static LISTS: [u8; 178] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 11, 12, 13, 14, 15, 16, 19, 20, 21, 22,
     8, 23, 23, 24, 24, 25, 26, 27, 28, 29, 30, 8, 31, 32, 33, 17, 34, 8, 35, 36, 37, 38, 39, 40, 41, 42, 43, 25, 26,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 56, 56, 56, 57, 17, 58, 55, 23, 23, 24, 24, 25, 26, 59, 60, 61,
     62, 63, 64, 65, 66, 67, 68, 69, 55, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89,
     90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114,
-    115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 17, 55,
-    136, 35, 36, 37, 41, 42, 43, 25, 26,
+    115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137,
+    17, 55, 138, 35, 36, 37, 41, 42, 43, 25, 26,
 ];
 
 /// Forms.
-pub(crate) static FORMS: [Form; 137] = [
+pub(crate) static FORMS: [Form; 139] = [
     Form { mask: 0xffff0000, value: 0x0, special: Special { kind: Kind::Udf, condition: 255, literal: 255 } },
     Form { mask: 0xfffffc00, value: 0x420bc00, special: Special { kind: Kind::Prefix, condition: 255, literal: 255 } },
     Form { mask: 0xff3fe000, value: 0x4102000, special: Special { kind: Kind::Prefix, condition: 255, literal: 255 } },
@@ -395,6 +395,8 @@ pub(crate) static FORMS: [Form; 137] = [
     Form { mask: 0xffffffe0, value: 0xd51b2520, special: Special { kind: Kind::Plain, condition: 255, literal: 255 } },
     Form { mask: 0xffffffe0, value: 0xd51b4220, special: Special { kind: Kind::Plain, condition: 255, literal: 255 } },
     Form { mask: 0xffffffe0, value: 0xd53b4220, special: Special { kind: Kind::Plain, condition: 255, literal: 255 } },
+    Form { mask: 0xffffffe0, value: 0xd53b2400, special: Special { kind: Kind::Mrs, condition: 255, literal: 255 } },
+    Form { mask: 0xffffffe0, value: 0xd53b2420, special: Special { kind: Kind::Mrs, condition: 255, literal: 255 } },
     Form { mask: 0xfffff000, value: 0xd5380000, special: Special { kind: Kind::Mrs, condition: 255, literal: 255 } },
     Form { mask: 0xfff70000, value: 0xd5330000, special: Special { kind: Kind::Mrs, condition: 255, literal: 255 } },
     Form { mask: 0xfff70000, value: 0xd5130000, special: Special { kind: Kind::Msr, condition: 255, literal: 255 } },
