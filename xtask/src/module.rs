@@ -11,7 +11,7 @@ use crate::vm::{self, Arch, Batch, Machine};
 /// What is run with the module loaded, as `cargo test` selects it: its own tests, and those of the rooms that use it.
 const CHANNEL: [&str; 4] = ["--package", "crossing", "--test", "channel*"];
 const LOCKSTEP: [&str; 2] = ["--test", "lockstep_*"];
-const LOCKSTEP_ARM64: [&str; 2] = ["--test", "lockstep_arm64"];
+const OF_ARM64: [&str; 4] = ["--test", "lockstep_arm64", "--test", "arm64"];
 const UBP: [&str; 12] = [
     "--package",
     "ubp",
@@ -46,7 +46,7 @@ pub(crate) fn run(ledger: &Path) -> Result<()> {
             Arch::Arm64 => {
                 let reason = "a hundred thousand hits take its emulation more than four minutes";
                 lanes::note_skipped(ledger, "batch with the module on arm64", reason)?;
-                tests.extend(LOCKSTEP_ARM64);
+                tests.extend(OF_ARM64);
             }
         }
         Batch::build(arch.machine(), &tests)?.with_module()?.run(Some(ledger))?;

@@ -10,14 +10,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 8, ROUNDS = 50 };
+enum { THREADS = 8, ROUNDS = 50, ALARMS = 500 };
 
-static atomic_int ready, handled;
+static atomic_int handled, alarms;
 static pthread_barrier_t gate;
 
+// 2 ms after the last, and only so often: where each takes long, work must end too.
+static void alarm_again(void) {
+    struct itimerval once = {{0, 0}, {0, 2000}};
+    if (atomic_fetch_add(&alarms, 1) < ALARMS)
+        setitimer(ITIMER_REAL, &once, NULL);
+}
+
 static void on_signal(int number) {
-    (void)number;
     atomic_fetch_add(&handled, 1);
+    if (number == SIGALRM)
+        alarm_again();
 }
 
 __attribute__((noinline)) unsigned step(unsigned value) {
@@ -42,8 +50,7 @@ int main(void) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGALRM, &action, NULL);
-    struct itimerval timer = {{0, 2000}, {0, 2000}};
-    setitimer(ITIMER_REAL, &timer, NULL);
+    alarm_again();
     pthread_barrier_init(&gate, NULL, THREADS);
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++)
@@ -53,8 +60,7 @@ int main(void) {
         pthread_join(threads[i], &value);
         printf("thread %d: %u\n", i, (unsigned)(size_t)value);
     }
-    memset(&timer, 0, sizeof timer);
-    setitimer(ITIMER_REAL, &timer, NULL);
+    atomic_store(&alarms, ALARMS);
     printf("signals %s\n", atomic_load(&handled) >= THREADS * ROUNDS / 10 ? "came" : "were lost");
     fflush(stdout);
     int total = 0;

@@ -33,6 +33,11 @@ pub(super) fn word(register: Reg) -> Option<u16> {
     }
 }
 
+/// Whether the loader maps libraries a second time, to guard their pages.
+pub(super) fn guards() -> bool {
+    crate::ptrace::landing_pads()
+}
+
 /// How far behind the beginning of `code`, which is the loader's, its system calls of `mmap` return to.
 pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
     /// mov x8, #222; svc #0

@@ -181,13 +181,7 @@ impl Debuggee {
         let stands = |(address, _): &(u64, _)| self.sites.get(address).is_some_and(|site| site.asked.is_some());
         let old: Vec<u64> = changes.iter().filter(|change| stands(change)).map(|change| change.0).collect();
         if !old.is_empty() {
-            let counts = self.counts(channel, &old)?;
-            self.take_out(channel, &old)?;
-            for (address, count) in old.iter().zip(counts) {
-                if let Some(site) = self.sites.get_mut(address) {
-                    (site.asked, site.before) = (None, site.before.wrapping_add(count));
-                }
-            }
+            self.lift(channel, &old)?;
         }
         let new: Vec<site::Site> = changes.iter().filter_map(|change| change.1).collect();
         let refused = self.set(channel, &new)?;
@@ -200,6 +194,18 @@ impl Debuggee {
             }
         }
         Ok(refused)
+    }
+
+    /// Takes sites out of the kernel, and keeps what it has counted.
+    fn lift(&mut self, channel: &Channel, addresses: &[u64]) -> Result<()> {
+        let counts = self.counts(channel, addresses)?;
+        self.take_out(channel, addresses)?;
+        for (address, count) in addresses.iter().zip(counts) {
+            if let Some(site) = self.sites.get_mut(address) {
+                (site.asked, site.before) = (None, site.before.wrapping_add(count));
+            }
+        }
+        Ok(())
     }
 
     /// Takes sites out of the kernel.
@@ -278,6 +284,15 @@ impl Debuggee {
         let stale: Vec<u64> = there.into_iter().filter(is_stale).collect();
         self.drop_sites(channel, stale.clone())?;
         self.take_out(channel, &stale)
+    }
+
+    /// Sets again those in whose place the same code was mapped a second time, as the loader does to guard it.
+    pub(super) fn set_again(&mut self, channel: &Channel) -> Result<()> {
+        let memory = ProcessMemory::open(self.process.pid)?;
+        let is_stale = |address: &u64| memory.read_array(*address) != Some(BREAKPOINT);
+        let stale: Vec<u64> = self.sites.keys().copied().filter(is_stale).collect();
+        self.lift(channel, &stale)?;
+        self.bring_up(channel, &stale).map(drop)
     }
 
     /// Forgets sites; their breakpoints are inactive.

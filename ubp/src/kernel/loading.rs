@@ -56,7 +56,12 @@ impl Kernel {
     /// The loader may have mapped code.
     pub(super) fn on_mapped(&mut self, pid: Pid) -> Result<bool> {
         let maps = read_maps(pid)?;
-        Ok(self.debuggee_mut(pid)?.loader.changed(&maps))
+        let Kernel { channel, debuggees, .. } = self;
+        let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(false) };
+        if arch::guards() {
+            debuggee.set_again(channel)?;
+        }
+        Ok(debuggee.loader.changed(&maps))
     }
 
     /// The loader's list of libraries is about to change, or has.

@@ -77,6 +77,11 @@ pub(super) fn word(register: Reg) -> Option<u16> {
     words
 }
 
+/// Whether the loader maps libraries a second time.
+pub(super) fn guards() -> bool {
+    false
+}
+
 /// How far behind the beginning of `code`, which is the loader's, its system calls of `mmap` return to.
 pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
     /// mov $9,%eax; syscall

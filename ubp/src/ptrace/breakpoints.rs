@@ -3,7 +3,7 @@
 use super::space::Internal;
 use super::{Tracer, arch};
 use crate::process::read_maps;
-use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, Pid, Result, Spec};
+use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Pid, Result, Spec};
 
 impl Tracer {
     pub(super) fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
@@ -91,6 +91,27 @@ impl Tracer {
         }
         let answers = self.space_of_mut(pid)?.arm(&maps, &new);
         Ok(new.into_iter().zip(answers).filter_map(|(site, answer)| Some((site, answer.err()?))).collect())
+    }
+
+    /// Sets sites anew that lie in guarded pages now, with slots in such. The loader guards a library by mapping it a second time, over
+    /// what stood there.
+    pub(super) fn follow_guards(&mut self, pid: Pid, maps: &[Mapping]) -> Result<()> {
+        let guarded = arch::guarded(pid);
+        let space = self.space_of_mut(pid)?;
+        if guarded == space.guarded {
+            return Ok(());
+        }
+        space.guarded = guarded;
+        let moved = space.misplaced();
+        let sites: Vec<u64> = moved.iter().map(|(site, _)| *site).collect();
+        space.disarm(maps, &sites);
+        self.insert_sites(pid, &sites)?;
+        let space = self.space_of_mut(pid)?;
+        for (site, info) in moved {
+            space.settle(site, info);
+        }
+        space.flush();
+        Ok(())
     }
 
     /// The epoch up to which every thread in the space was seen outside of slots.

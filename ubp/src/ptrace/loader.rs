@@ -37,6 +37,12 @@ impl Tracer {
     pub(super) fn on_mapped(&mut self, tid: Tid) -> Result<()> {
         let pid = self.thread(tid)?.pid;
         let maps = read_maps(pid)?;
+        self.thread_mut(tid)?.wanted += 1;
+        let result = self.follow_guards(pid, &maps);
+        if let Ok(thread) = self.thread_mut(tid) {
+            thread.wanted = thread.wanted.saturating_sub(1);
+        }
+        result?;
         if !self.debuggee_mut(pid)?.loader.changed(&maps) {
             return self.go_on(tid);
         }

@@ -37,6 +37,8 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
 
+#[cfg(target_arch = "aarch64")]
+pub(crate) use self::arch::landing_pads;
 use self::notify::Notify;
 use self::space::Space;
 pub(crate) use self::spawn::{end, release, start};

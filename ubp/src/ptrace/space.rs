@@ -194,6 +194,32 @@ impl Space {
         self.retired.insert(slot, self.epoch);
     }
 
+    /// Gives a site that was set anew its breakpoints back; where it could not be they are inactive.
+    pub(super) fn settle(&mut self, site: u64, before: Info) {
+        let slot = self.sites.get(&site).copied();
+        let method = slot.map(|slot| self.method(slot));
+        let mut references = 0;
+        let mut next = before.first;
+        while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {
+            references += 1;
+            next = match method {
+                Some(method) => {
+                    breakpoint.method = method;
+                    breakpoint.next
+                }
+                None => {
+                    breakpoint.active = false;
+                    breakpoint.next.take()
+                }
+            };
+        }
+        let Some(slot) = slot else { return };
+        self.change(slot, |entry| entry.references = references);
+        if let Some(info) = self.info_mut(slot) {
+            (info.first, info.internal) = (before.first, before.internal);
+        }
+    }
+
     /// Takes one site out of use whose code is gone; its breakpoints stay, inactive.
     pub(super) fn deactivate(&mut self, slot: SlotId) {
         let mut next = self.info(slot).and_then(|info| info.first);

@@ -5,6 +5,7 @@
 mod common;
 mod exclusive;
 mod far;
+mod guarded;
 mod landing;
 mod signals;
 mod writes;

@@ -1,7 +1,7 @@
 //! What the processor is.
 
 /// Whether pages can be guarded (`HWCAP2_BTI`, arch/arm64/include/uapi/asm/hwcap.h).
-pub(super) fn landing_pads() -> bool {
+pub(crate) fn landing_pads() -> bool {
     const BTI: u64 = 1 << 17;
     // SAFETY: getauxval takes a number.
     (unsafe { libc::getauxval(libc::AT_HWCAP2) }) & BTI != 0

@@ -14,6 +14,7 @@ mod text;
 mod trap;
 
 pub(super) use self::call::Call;
+pub(crate) use self::cpu::landing_pads;
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};

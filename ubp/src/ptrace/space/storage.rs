@@ -27,8 +27,17 @@ impl Space {
         self.storages.iter().position(|storage| self.suits(storage, site) && storage.arena.is_full() == Ok(false))
     }
 
+    /// Active sites with a slot in guarded pages that do not lie in such, or the other way round; sorted.
+    pub(in crate::ptrace) fn misplaced(&self) -> Vec<(u64, Info)> {
+        let misplaced = self.sites.iter().filter_map(|(&site, &slot)| {
+            let storage = self.storages.get(slot.arena)?;
+            (storage.guarded != self.is_guarded(site)).then_some((site, self.info(slot)?))
+        });
+        misplaced.collect()
+    }
+
     /// Whether a site's slot can lie in a storage.
-    fn suits(&self, storage: &Storage, site: u64) -> bool {
+    pub(super) fn suits(&self, storage: &Storage, site: u64) -> bool {
         let base = storage.arena.base();
         let end = base + storage.arena.layout().size();
         let serves = match &storage.far {

@@ -99,6 +99,7 @@ impl Space {
         if let Some((slot, entry)) = self.find(site)
             && entry.state == State::Retired
             && bytes.starts_with(entry.bytes())
+            && self.storages.get(slot.arena).is_some_and(|storage| self.suits(storage, site))
         {
             // Its slot is still right, even for threads that are in it.
             self.retired.remove(&slot);
