@@ -193,8 +193,22 @@ crossing::channel_tests! {
         let (thread, ..) = line.held();
         assert_eq!(line.done(Command::Resume { thread }), Ok(()));
         assert_eq!(victim.answer(), 77);
-        let gone = line.done(Command::Hold { debuggee, thread: 1 });
-        assert_eq!(gone, Err(Failure::new(Status::NoThread, 1)));
+        // Nobody's number, and one that the kernel would take for the thread's.
+        for nobody in [1, 1 << 32 | thread] {
+            let gone = line.done(Command::Hold { debuggee, thread: nobody });
+            assert_eq!(gone, Err(Failure::new(Status::NoThread, nobody)));
+        }
+    }
+
+    a_thread_that_is_about_to_be_held_goes_on_when_its_process_is_detached {
+        let (mut victim, mut line, mut debuggee) = start(calls);
+        for _ in 0..300 {
+            victim.order(1);
+            assert_eq!(line.done(Command::Hold { debuggee, thread: 0 }), Ok(()));
+            assert_eq!(line.done(Command::Detach { debuggee }), Ok(()));
+            assert_eq!(victim.answer(), calls(1));
+            debuggee = line.attach(victim.id(), 0).unwrap();
+        }
     }
 
     lost_events_are_counted_and_told {

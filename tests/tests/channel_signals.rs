@@ -56,6 +56,55 @@ fn calls_and_handles(number: u64) -> u64 {
     HANDLED.load(Relaxed)
 }
 
+static CALLED_AT: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn on_refusal(_: libc::c_int, info: &libc::siginfo_t, _: *const libc::c_void) {
+    // SAFETY: `si_call_addr` stands where faults have their address.
+    CALLED_AT.store(unsafe { info.si_addr() } as u64, Relaxed);
+}
+
+/// The system call that is refused.
+const REFUSED: libc::c_long = libc::SYS_getpgid;
+
+#[inline(never)]
+extern "C" fn asks() {
+    // SAFETY: the call reads and writes no memory.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("syscall", inout("rax") REFUSED => _, in("rdi") 0, out("rcx") _, out("r11") _);
+    }
+    // SAFETY: the same.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!("svc #0", in("x8") REFUSED, inout("x0") 0_i64 => _);
+    }
+}
+
+/// Asks for what a filter of its own refuses by a signal; says where the kernel says that it did.
+fn is_refused(_: u64) -> u64 {
+    let statement = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut filter = [
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, REFUSED as u32),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_TRAP),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    if CALLED_AT.load(Relaxed) == 0 {
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+        // SAFETY: all zero is a valid value, and the handler takes what it is given.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_flags = libc::SA_SIGINFO;
+            action.sa_sigaction = on_refusal as *const () as usize;
+            libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
+            assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+            assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program), 0);
+        }
+    }
+    asks();
+    CALLED_AT.load(Relaxed)
+}
+
 /// The addresses of `leaf`'s instructions.
 fn instructions() -> Vec<u64> {
     this_program().function(leaf as *const () as u64).instructions()
@@ -74,6 +123,18 @@ crossing::channel_tests! {
             calls += 1000;
         }
         assert_eq!(counts(&mut file, debuggee, &sites), Ok(vec![calls; sites.len()]));
+    }
+
+    a_call_that_a_filter_refuses_is_told_of_by_its_own_address {
+        let mut victim = Victim::start(is_refused);
+        let alone = victim.ask(0);
+        let sites = this_program().function(asks as *const () as u64).instructions();
+        assert!(sites.iter().any(|site| (site + 1..=site + 4).contains(&alone)), "{alone:#x} {sites:x?}");
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        assert_eq!(insert(&mut file, debuggee, &sites), Ok((sites.len() as u64, vec![])));
+        assert_eq!(victim.ask(0), alone);
+        assert_eq!(counts(&mut file, debuggee, &sites), Ok(vec![1; sites.len()]));
     }
 
     a_thread_that_is_signalled_while_it_is_held_is_held_once_for_a_hit {
