@@ -1,7 +1,9 @@
 //! The channel and what breakpoints do with threads: events, holding, conditions.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
 
 use crossing::line::Line;
 use crossing::victim::Victim;
@@ -41,6 +43,57 @@ fn spin(number: u64) -> u64 {
         std::hint::spin_loop();
     }
     number
+}
+
+/// Bytes of the stack on which `stalls` calls `leaf`.
+const STACK: usize = 64 << 10;
+
+/// With 0 has a thread call `leaf` on a stack that ends before a page that nobody fills, and waits until that is read; with 1 fills
+/// the page and says what `leaf` said.
+fn stalls(order: u64) -> u64 {
+    // linux/userfaultfd.h
+    const API: u64 = 0xaa;
+    const UFFDIO_API: libc::Ioctl = 0xc018_aa3f;
+    const UFFDIO_REGISTER: libc::Ioctl = 0xc020_aa00;
+    const UFFDIO_ZEROPAGE: libc::Ioctl = 0xc020_aa04;
+    static FAULTS: AtomicU64 = AtomicU64::new(0);
+    static PAGE: AtomicU64 = AtomicU64::new(0);
+    static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
+    extern "C" fn run() {
+        SHOWN.store(leaf(1), Relaxed);
+    }
+    let faults = || FAULTS.load(Relaxed) as i32;
+    // SAFETY: the words are as many as the calls' numbers say.
+    let ask = |call, words: &mut [u64]| assert_eq!(unsafe { libc::ioctl(faults(), call, words.as_mut_ptr()) }, 0);
+    if order == 1 {
+        ask(UFFDIO_ZEROPAGE, &mut [PAGE.load(Relaxed), 4096, 0, 0]);
+        THREAD.lock().unwrap().take().unwrap().join().unwrap();
+        return SHOWN.load(Relaxed);
+    }
+    // SAFETY: it takes flags.
+    FAULTS.store(unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | libc::O_NONBLOCK) } as u64, Relaxed);
+    ask(UFFDIO_API, &mut [API, 0, 0]);
+    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: it is mapped where there is room.
+    let stack = unsafe { libc::mmap(std::ptr::null_mut(), STACK + 4096, access, flags, -1, 0) } as u64;
+    PAGE.store(stack + STACK as u64, Relaxed);
+    ask(UFFDIO_REGISTER, &mut [PAGE.load(Relaxed), 4096, 1, 0]);
+    let call = move || {
+        // SAFETY: all zero is a valid value, and the stack is nobody else's.
+        unsafe {
+            let [mut here, mut there]: [libc::ucontext_t; 2] = std::mem::zeroed();
+            assert_eq!(libc::getcontext(&mut there), 0);
+            (there.uc_stack.ss_sp, there.uc_stack.ss_size) = (stack as *mut libc::c_void, STACK);
+            there.uc_link = &mut here;
+            libc::makecontext(&mut there, run, 0);
+            assert_eq!(libc::swapcontext(&mut here, &there), 0);
+        }
+    };
+    *THREAD.lock().unwrap() = Some(std::thread::spawn(call));
+    let mut fault = libc::pollfd { fd: faults(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: there is one.
+    assert_eq!((unsafe { libc::poll(&mut fault, 1, -1) }, fault.revents), (1, libc::POLLIN));
+    0
 }
 
 fn start(work: fn(u64) -> u64) -> (Victim, Line, u64) {
@@ -201,14 +254,11 @@ crossing::channel_tests! {
     }
 
     a_thread_that_is_about_to_be_held_goes_on_when_its_process_is_detached {
-        let (mut victim, mut line, mut debuggee) = start(calls);
-        for _ in 0..300 {
-            victim.order(1);
-            assert_eq!(line.done(Command::Hold { debuggee, thread: 0 }), Ok(()));
-            assert_eq!(line.done(Command::Detach { debuggee }), Ok(()));
-            assert_eq!(victim.answer(), calls(1));
-            debuggee = line.attach(victim.id(), 0).unwrap();
-        }
+        let (mut victim, mut line, debuggee) = start(stalls);
+        insert(&mut line, debuggee, Site { stack: 4096, ..site(action::RECORD | action::HOLD, None) });
+        assert_eq!(victim.ask(0), 0);
+        assert_eq!(line.done(Command::Detach { debuggee }), Ok(()));
+        assert_eq!(victim.ask(1), leaf(1));
     }
 
     lost_events_are_counted_and_told {
