@@ -217,7 +217,8 @@ commands! {
         vocabulary: blob,
     }
 
-    /// Begins to trace a process with all its threads, now and later. No system call of it is interrupted.
+    /// Begins to trace a process with all its threads, now and later. No system call of it is interrupted. A process can be traced 64
+    /// times at once, by one session or many.
     0x10 attach Attach {
         /// Its number, in the namespace of the channel's opener; not that of the process that writes the command.
         process: word,

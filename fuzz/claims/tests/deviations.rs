@@ -36,11 +36,12 @@ fn every_example_differs_as_its_row_says() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_processor_judges_as_the_list_says() {
-    use crossing::oracle::{Child, Outcome, vendor};
-    use insn::x86::Bits;
+    use crossing::oracle::{Child, Class, Explanations, Outcome, vendor};
+    use insn::x86::{Bits, decode};
 
     let test = "the_processor_judges_as_the_list_says";
-    let mut wrong = Vec::new();
+    let explanations = Explanations::read(include_str!("../../../tests/oracle-ud.txt")).expect("oracle-ud.txt");
+    let (mut wrong, mut unjudged) = (Vec::new(), 0);
     for bits in [Bits::B64, Bits::B32] {
         let Ok(mut child) = Child::start(bits) else {
             crossing::skip(test, format_args!("no traced child with {bits:?} code"));
@@ -53,16 +54,24 @@ fn the_processor_judges_as_the_list_says() {
             let bytes = padded(&row.example);
             let lengths = (1..=15).map(|n| (n, child.probe(&bytes, n).expect("the child lives")));
             let (length, outcome) = { lengths }.find(|(_, outcome)| *outcome != Outcome::TooShort).expect("an answer");
-            let ours = insn::x86::decode(&bytes, mode).map(|insn| insn.len());
+            let ours = decode(&bytes, mode);
+            if outcome == Outcome::Undefined && ours.is_ok_and(|insn| explanations.explain(&Class::of(&insn))) {
+                unjudged += 1;
+                continue;
+            }
             let holds = match row.difference {
-                Difference::Accepts => outcome == Outcome::Undefined,
+                // Some of the vendor's processors ignore what others do not.
+                Difference::Accepts => outcome == Outcome::Undefined || decode(&bytes, mode.lenient()).is_ok(),
                 Difference::Flow if outcome == Outcome::Undefined => true,
-                _ => outcome != Outcome::Undefined && ours == Ok(length),
+                _ => outcome != Outcome::Undefined && ours.is_ok_and(|insn| insn.len() == length),
             };
             if !holds {
                 wrong.push(format!("line {}: {outcome:?} after {length} bytes in {bits:?}", row.line));
             }
         }
+    }
+    if unjudged > 0 {
+        crossing::skip(test, format_args!("{unjudged} rows: this processor lacks what they are about"));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
