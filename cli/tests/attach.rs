@@ -222,14 +222,11 @@ fn the_first_ctrl_c_is_the_programs_and_the_second_ends_ntrace_and_the_program_r
 
 #[test]
 fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
-    let waits = Waits::start();
+    let mut waits = Waits::start();
     let mut ntrace = ntrace();
-    ntrace.args(["count", "-b", "libc!strlen", "memcpy", "-p", &waits.pid()]);
+    ntrace.args(["count", "-b", "libc!strlen", "memcpy", "beat", "-p", &waits.pid()]);
     let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
-    until("the attachment", || {
-        let status = fs::read_to_string(format!("/proc/{}/status", waits.pid())).unwrap();
-        !status.contains("TracerPid:\t0\n")
-    });
+    waits.beats_with_a_breakpoint();
     send(child.id(), Signal::SIGINT);
     let output = child.wait_with_output().unwrap();
     let text = stderr(&output);

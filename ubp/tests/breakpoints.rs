@@ -119,11 +119,14 @@ fn bytes_written_under_a_site_are_executed_and_the_breakpoint_stays() {
 
 #[test]
 fn a_function_called_in_a_held_thread_returns_its_value_and_disturbs_nothing() {
-    let (mut session, pid, work) = at_work_by_ptrace(&["20"]);
-    session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
+    let (mut session, pid, work) = at_work(&["20"]);
+    let id = session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
     session.resume(pid.leader()).unwrap();
-    let mut results = Vec::new();
+    let (mut results, mut hits) = (Vec::new(), 0);
     let outcome = run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            hits = session.breakpoint(pid, id).unwrap().hits();
+        }
         if let EventKind::Hit(_) = event.kind {
             let before = session.registers(event.tid).unwrap();
             results.push(session.call(event.tid, work, &[6]).unwrap());
@@ -133,7 +136,7 @@ fn a_function_called_in_a_held_thread_returns_its_value_and_disturbs_nothing() {
         }
     });
     // 6 * (0 + 1 + … + 5)
-    assert_eq!(results, [90; 20]);
+    assert_eq!((results, hits), (vec![90; 20], 20));
     let plain = undisturbed(&build("loop", &[]), &["20"]);
     assert_eq!(outcome.output, plain.stdout);
 }
@@ -198,7 +201,7 @@ fn a_stop_of_the_job_that_comes_in_a_call_comes_after_it() {
 
 #[test]
 fn what_needs_a_held_thread_is_refused_of_a_running_one() {
-    let (mut session, pid, work) = at_work_by_ptrace(&["3"]);
+    let (mut session, pid, work) = at_work(&["3"]);
     let registers = session.registers(pid.leader()).unwrap();
     session.resume(pid.leader()).unwrap();
     let tid = pid.leader();

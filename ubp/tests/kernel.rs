@@ -5,7 +5,7 @@ mod common;
 use std::io::{Read, Write};
 
 use common::*;
-use ubp::{Error, EventKind, Mechanism, Options, Pid, Session, Signal, Spec};
+use ubp::{Address, Error, EventKind, Mechanism, Options, Pid, Session, Signal, Spec};
 
 const DEVICE: &str = "/dev/ntrace";
 
@@ -36,12 +36,64 @@ fn what_the_module_cannot_do_or_its_absence_is_an_error_that_says_so() {
         assert!(matches!(&session, Err(Error::File { path, .. }) if path.to_str() == Some(DEVICE)), "{session:?}");
         return;
     }
-    let (mut session, pid, work) = at_work(&["3"]);
+    let (mut session, pid, _) = at_work(&["3"]);
     let tid = pid.leader();
-    assert!(matches!(session.call(tid, work, &[1]), Err(Error::Unsupported { .. })));
     assert!(matches!(session.resume_with(tid, Some(Signal(1))), Err(Error::Unsupported { .. })));
     session.resume(tid).unwrap();
     run(&mut session, pid, |_, _| {});
+}
+
+#[test]
+fn a_function_called_at_each_instruction_of_another_disturbs_nothing_and_no_hit_is_counted_twice() {
+    const NAME: &str = "a_function_called_at_each_instruction_of_another_disturbs_nothing_and_no_hit_is_counted_twice";
+    if !is_loaded() {
+        return skip(NAME, "no /dev/ntrace");
+    }
+    let counted = |calls: bool| {
+        let (mut session, pid, work) = at_work(&["4"]);
+        let base = load_address(&session, pid);
+        let all = instructions(&build("loop", &[]), "work");
+        let specs: Vec<Spec> = all.iter().map(|at| Spec::event(Address(base + at))).collect();
+        let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+        session.resume(pid.leader()).unwrap();
+        let mut hits = Vec::new();
+        let outcome = run(&mut session, pid, |session, event| match event.kind {
+            EventKind::Hit(_) if calls => assert_eq!(session.call(event.tid, work, &[6]).unwrap(), 90),
+            EventKind::Exited(_) => {
+                hits = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).collect();
+            }
+            _ => {}
+        });
+        (hits, outcome.text().to_string())
+    };
+    let plain = counted(false);
+    assert!(plain.0.iter().all(|hits| *hits >= 4), "{plain:?}");
+    assert_eq!(counted(true), plain);
+}
+
+#[test]
+fn a_call_over_the_module_keeps_red_zone_vectors_flags_and_signals() {
+    if !is_loaded() {
+        return skip("a_call_over_the_module_keeps_red_zone_vectors_flags_and_signals", "no /dev/ntrace");
+    }
+    let program = build("calls", &[]);
+    let plain = undisturbed(&program, &[]);
+    let mut session = Session::open(Mechanism::Kernel, quiet()).unwrap();
+    let pid = session.spawn(piped(&program, &[])).unwrap();
+    let [busy, nine] = ["at_busy", "nine"].map(|name| symbol(&session, pid, name));
+    let ids = session.insert(pid, &[Spec::event(busy), Spec::count(nine)]).unwrap();
+    session.resume(pid.leader()).unwrap();
+    let (mut results, mut hits) = (Vec::new(), 0);
+    let outcome = run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Hit(_) => {
+            let values = [10, 20, 30, 40, 50, 60, 70, 80, 90];
+            results.push(session.call(event.tid, nine, &values).unwrap());
+        }
+        EventKind::Exited(_) => hits = session.breakpoint(pid, *ids[0].as_ref().unwrap()).unwrap().hits(),
+        _ => {}
+    });
+    assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
+    assert_eq!((results, hits), (vec![2850; 6], 6));
 }
 
 #[test]
@@ -74,10 +126,14 @@ fn a_thread_that_waits_in_a_system_call_is_held_and_the_call_goes_on_as_if_nothi
     for _ in 0..10 {
         let mut session = Session::open(Mechanism::Kernel, quiet()).unwrap();
         session.attach(pid).unwrap();
+        let seven = symbol(&session, pid, "seven");
         session.interrupt(pid).unwrap();
         for _ in 0..12 {
             let event = session.wait().unwrap().unwrap();
             assert_eq!(event.kind, EventKind::Interrupted);
+            let before = format!("{:?}", session.registers(event.tid).unwrap());
+            assert_eq!(session.call(event.tid, seven, &[]).unwrap(), 7);
+            assert_eq!(format!("{:?}", session.registers(event.tid).unwrap()), before);
             session.registers(event.tid).unwrap();
             session.resume(event.tid).unwrap();
         }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spec, Tid};
 
 use super::plan::{Planned, Wanted, function_parts};
+use super::start::Running;
 use crate::failure::tell;
 use crate::location::{self, Place};
 use crate::native;
@@ -40,12 +41,24 @@ impl Planter {
         Planter { wanted, images: Images::default(), report, refused: BTreeMap::new() }
     }
 
-    /// Reads what is mapped anew and plants in what was not there before. `started`: the code was there before ntrace, relocated.
-    pub(crate) fn update(&mut self, session: &mut Session, space: &mut Space, started: Option<Tid>) -> ubp::Result<()> {
+    /// Reads what is mapped anew and plants in what was not there before. `running`: the code was there before ntrace, relocated, so
+    /// that a resolver can be asked for its answer at once.
+    pub(crate) fn update(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        running: Option<&mut Running>,
+    ) -> ubp::Result<()> {
         let fresh = space.update(session, &mut self.images)?;
-        for module in &fresh {
-            let places = self.wanted.places(module);
-            let places = self.resolve_now(session, places, started);
+        let mut found: Vec<Vec<Planned>> = fresh.iter().map(|module| self.wanted.places(module)).collect();
+        // Before there are breakpoints of which something is to be told.
+        if let Some(running) = running
+            && found.iter().flatten().any(|place| place.indirect)
+        {
+            let tid = running.held(session)?;
+            found.iter_mut().flatten().filter(|place| place.indirect).for_each(|place| resolve(session, tid, place));
+        }
+        for (module, places) in fresh.iter().zip(found) {
             self.warn_of_middles(module, &places);
             self.plant(session, space, places)?;
             if self.wanted.is_whole_program() {
@@ -55,22 +68,6 @@ impl Planter {
         }
         let numbers = self.absolute(session, space);
         self.plant(session, space, numbers)
-    }
-
-    /// Where the program runs already, a resolver can be asked for its answer at once.
-    fn resolve_now(&self, session: &mut Session, places: Vec<Planned>, held: Option<Tid>) -> Vec<Planned> {
-        let Some(tid) = held else { return places };
-        let resolve = |mut place: Planned| {
-            if place.indirect
-                && let Ok(address) = session.call(tid, Address(place.address), &[0, 0])
-                && address != 0
-            {
-                place.address = address;
-                place.indirect = false;
-            }
-            place
-        };
-        places.into_iter().map(resolve).collect()
     }
 
     /// Locations that are addresses in the process.
@@ -278,6 +275,16 @@ impl Planter {
         if count > LISTED {
             tell(format_args!("  and {} more", count - LISTED));
         }
+    }
+}
+
+/// Asks a resolver for its answer.
+fn resolve(session: &mut Session, tid: Tid, place: &mut Planned) {
+    if let Ok(address) = session.call(tid, Address(place.address), &[0, 0])
+        && address != 0
+    {
+        place.address = address;
+        place.indirect = false;
     }
 }
 

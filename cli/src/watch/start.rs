@@ -14,13 +14,13 @@ use ubp::{Error, Mechanism, Options, Pid, Report, Session, Tid};
 use super::plan::Wanted;
 use super::plant::Planter;
 use super::{Control, Watch, control, interrupted, trace_failure};
-use crate::args::{Backend, Target};
+use crate::args::Target;
 use crate::code::Mode;
 use crate::cpu;
 use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
 use crate::location::Location;
 use crate::native;
-use crate::process::{Role, Space};
+use crate::process::Space;
 use crate::symbols::{Image, ImageError};
 
 /// What the program inherits as if ntrace were not between it and the shell.
@@ -46,27 +46,15 @@ pub(crate) fn start(target: &Target, report: Report, control: Control, heritage:
     options.follow_forks = !target.no_follow;
     options.signals = false;
     options.threads = false;
-    let begin = |mechanism: Mechanism, control: Control| -> Result<Watch> {
-        let session = Session::open(mechanism, options).map_err(open_failure)?;
-        let planter = Planter::new(Wanted::new(locations.clone(), target.every_instruction, mode_of), report);
-        let (spaces, first, spawned) = (HashMap::new(), Pid(0), target.pid.is_none());
-        Ok(Watch { session, planter, spaces, first, end: None, spawned, interrupted: false, control })
-    };
-    let mut watch = begin(target.backend.into(), control)?;
+    let session = Session::open(target.backend.into(), options).map_err(open_failure)?;
+    let planter = Planter::new(Wanted::new(locations, target.every_instruction, mode_of), report);
+    let (spaces, first, spawned) = (HashMap::new(), Pid(0), target.pid.is_none());
+    let mut watch = Watch { session, planter, spaces, first, end: None, spawned, interrupted: false, control };
     let Some(pid) = target.pid.map(Pid) else {
         watch.spawn(&target.program, heritage)?;
         return Ok(watch);
     };
     watch.attach(pid)?;
-    if target.backend == Backend::Auto && watch.unresolved().next().is_some() {
-        let Watch { session, control, .. } = watch;
-        drop(session);
-        watch = begin(Mechanism::Ptrace, control)?;
-        watch.attach(pid)?;
-    }
-    for name in watch.unresolved() {
-        tell(format_args!("'{name}' was chosen when the program began; --backend ptrace can ask what it is"));
-    }
     for what in watch.planter.missing() {
         tell(format_args!("{what}; waiting for libraries that are loaded later"));
     }
@@ -111,38 +99,44 @@ impl Watch {
     fn attach(&mut self, pid: Pid) -> Result<()> {
         self.session.attach(pid).map_err(attach_failure)?;
         self.first = pid;
-        // The kernel calls no functions for us, and needs no thread held.
-        let held = if self.session.mechanism() == Mechanism::Kernel { None } else { Some(self.stop(pid)?) };
+        let mut running = Running { pid, held: None };
+        if self.session.mechanism() == Mechanism::Ptrace {
+            // Whoever plants by ptrace stops threads anyway.
+            running.held(&mut self.session).map_err(attach_failure)?;
+        }
         let mut space = Space::new(pid);
-        let updated = self.planter.update(&mut self.session, &mut space, held);
+        let updated = self.planter.update(&mut self.session, &mut space, Some(&mut running));
         self.spaces.insert(pid, space);
-        updated.and_then(|()| held.map_or(Ok(()), |tid| self.session.resume(tid))).map_err(trace_failure)
+        updated.map_err(attach_failure)?;
+        running.held.map_or(Ok(()), |tid| self.session.resume(tid)).map_err(trace_failure)
     }
+}
 
-    /// Functions that were chosen at run time (`STT_GNU_IFUNC`) before anybody could see which, and that the kernel cannot ask for.
-    fn unresolved(&self) -> impl Iterator<Item = &str> {
-        let by_kernel = self.session.mechanism() == Mechanism::Kernel;
-        let resolvers = self.spaces.values().flat_map(|space| space.roles.values());
-        resolvers.filter_map(move |role| match role {
-            Role::Resolver { names } if by_kernel => names.first().map(String::as_str),
-            _ => None,
-        })
-    }
+/// A process that ran before ntrace came.
+pub(super) struct Running {
+    pid: Pid,
+    held: Option<Tid>,
+}
 
-    /// Stops a process and returns a thread that is held. Other threads follow as events.
-    fn stop(&mut self, pid: Pid) -> Result<Tid> {
-        self.session.interrupt(pid).map_err(trace_failure)?;
-        while let Some(event) = self.session.wait().map_err(trace_failure)? {
+impl Running {
+    /// A held thread of it, for which it is stopped at the first time. Its other threads follow as events.
+    pub(super) fn held(&mut self, session: &mut Session) -> ubp::Result<Tid> {
+        if let Some(tid) = self.held {
+            return Ok(tid);
+        }
+        session.interrupt(self.pid)?;
+        while let Some(event) = session.wait()? {
             if let Some(tid) = interrupted(&event) {
+                self.held = Some(tid);
                 return Ok(tid);
             }
             if event.is_held() {
-                self.session.resume(event.tid).map_err(trace_failure)?;
-            } else if self.session.process(pid).is_none() {
+                session.resume(event.tid)?;
+            } else if session.process(self.pid).is_none() {
                 break;
             }
         }
-        Err(Failure::new(NOT_FOUND, format!("process {pid} has ended")))
+        Err(Error::NoSuchProcess(self.pid))
     }
 }
 

@@ -71,7 +71,7 @@ impl Backend for Kernel {
     fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
         Kernel::write_memory(self, pid, address, bytes)
     }
-    fn call(&mut self, _: Tid, _: Address, _: &[u64]) -> Result<u64> {
-        Err(cannot("call functions"))
+    fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
+        Kernel::call(self, tid, function, args)
     }
 }

@@ -19,6 +19,8 @@ use crate::{Error, Result};
 const DEVICE: &str = "/dev/ntrace";
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
+/// Milliseconds between two looks at what nobody may tell of: a debugger can block SIGCHLD.
+const MOMENT: libc::c_int = 20;
 
 /// An event, as it is kept until somebody asks.
 #[derive(Clone, Copy, Debug)]
@@ -168,16 +170,34 @@ impl Channel {
         }
     }
 
+    /// Has events told again that were taken; they come before others.
+    pub(super) fn put_back(&self, mut told: VecDeque<Told>) {
+        let mut state = self.state.borrow_mut();
+        told.append(&mut state.told);
+        state.told = told;
+        self.wake.set(!state.told.is_empty());
+    }
+
+    /// Waits until there is something to read here or at another descriptor, or for a moment.
+    pub(super) fn wait_beside(&self, other: BorrowedFd<'_>) -> Result<()> {
+        poll([(self.file.as_fd(), libc::POLLIN), (other, libc::POLLIN)], MOMENT)
+    }
+
     fn block(&self, events: libc::c_short) -> Result<()> {
-        let mut wanted = libc::pollfd { fd: self.file.as_raw_fd(), events, revents: 0 };
-        // SAFETY: one live structure.
-        if unsafe { libc::poll(&mut wanted, 1, -1) } >= 0 {
-            return Ok(());
-        }
-        match io::Error::last_os_error() {
-            error if error.kind() == ErrorKind::Interrupted => Ok(()),
-            error => Err(broken(error)),
-        }
+        poll([(self.file.as_fd(), events)], -1)
+    }
+}
+
+/// Waits until one of these is ready, at most so many milliseconds where they are not negative.
+fn poll<const COUNT: usize>(wanted: [(BorrowedFd<'_>, libc::c_short); COUNT], most: libc::c_int) -> Result<()> {
+    let mut wanted = wanted.map(|(file, events)| libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 });
+    // SAFETY: so many live structures.
+    if unsafe { libc::poll(wanted.as_mut_ptr(), COUNT as libc::nfds_t, most) } >= 0 {
+        return Ok(());
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == ErrorKind::Interrupted => Ok(()),
+        error => Err(broken(error)),
     }
 }
 

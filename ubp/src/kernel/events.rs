@@ -90,6 +90,7 @@ impl Kernel {
             }
             reason::BEGUN => self.on_begun(pid, tid, time),
             _ => {
+                self.passing.remove(&tid);
                 self.hold_silently(pid, tid);
                 self.resume(tid)
             }
@@ -112,7 +113,7 @@ impl Kernel {
 
     /// Tells that a process made another, which is held and has so much to be told of itself. The kernel does not hold the one that made it.
     fn tell_forked(&mut self, parent: Pid, child: Pid, pending: VecDeque<EventKind>, time: Duration) {
-        self.held.insert(child.leader(), Held { pid: child, pending });
+        self.held.insert(child.leader(), Held::new(child, pending));
         *self.free.entry(parent.leader()).or_default() += 1;
         self.emit(parent, parent.leader(), EventKind::Forked { child }, time);
     }
@@ -126,6 +127,7 @@ impl Kernel {
     fn on_thread_ended(&mut self, debuggee: u64, tid: Tid, time: Duration) {
         let Some(pid) = self.named(debuggee) else { return };
         self.held.remove(&tid);
+        self.passing.remove(&tid);
         let debuggee = self.debuggees.get_mut(&pid);
         let was_there = debuggee.is_some_and(|debuggee| debuggee.process.threads.remove(&tid));
         if was_there && self.options.threads {

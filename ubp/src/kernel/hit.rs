@@ -7,12 +7,16 @@ use wire::commands::Command;
 
 use super::site::Internal;
 use super::{Held, Kernel};
-use crate::{Condition, Error, Event, EventKind, Operand, Pid, Registers, Report, Result, Tid};
+use crate::{Address, Condition, Error, Event, EventKind, Operand, Pid, Registers, Report, Result, Tid};
 
 impl Kernel {
     /// A thread is held at a site.
     pub(super) fn on_site(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
-        self.held.insert(tid, Held { pid, pending: VecDeque::new() });
+        let passed = self.passing.remove(&tid) == Some(address);
+        self.held.insert(tid, Held { site: Some(address), ..Held::new(pid, VecDeque::new()) });
+        if passed {
+            return self.resume(tid);
+        }
         let Some(site) = self.debuggee(pid)?.sites.get(&address).cloned() else {
             // Removed meanwhile.
             return self.resume(tid);
@@ -46,7 +50,9 @@ impl Kernel {
     /// Tells of a held thread, or lets it run where there is nothing to tell.
     fn report(&mut self, pid: Pid, tid: Tid, mut reports: VecDeque<EventKind>, time: Duration) -> Result<()> {
         let Some(first) = reports.pop_front() else { return self.resume(tid) };
-        self.held.insert(tid, Held { pid, pending: reports });
+        if let Some(held) = self.held.get_mut(&tid) {
+            held.pending = reports;
+        }
         self.emit(pid, tid, first, time);
         Ok(())
     }
@@ -87,7 +93,7 @@ impl Kernel {
 
     /// A thread is held before it runs something, not at a site of its own.
     pub(super) fn hold(&mut self, pid: Pid, tid: Tid, kind: EventKind, time: Duration) {
-        self.held.insert(tid, Held { pid, pending: VecDeque::new() });
+        self.held.insert(tid, Held::new(pid, VecDeque::new()));
         self.emit(pid, tid, kind, time);
     }
 
@@ -109,6 +115,17 @@ impl Kernel {
         if let Some(kind) = next {
             self.emit(pid, tid, kind, now());
             return Ok(());
+        }
+        let site = self.held.get(&tid).and_then(|held| held.site.filter(|_| held.came_back));
+        if let Some(site) = site
+            && self.registers(tid).is_ok_and(|registers| registers.pc() == Address(site))
+        {
+            self.passing.insert(tid, site);
+            self.held.remove(&tid);
+            let stepped = self.channel.ask(Command::Step { thread: tid.0 as u64 }, |told| told.map(drop))?;
+            if stepped.is_ok() {
+                return Ok(());
+            }
         }
         self.held.remove(&tid);
         // One that was killed meanwhile needs no answer.

@@ -164,6 +164,6 @@ impl Kernel {
 
     /// Notes that a thread is held of which nothing is told.
     pub(super) fn hold_silently(&mut self, pid: Pid, tid: Tid) {
-        self.held.insert(tid, Held { pid, pending: VecDeque::new() });
+        self.held.insert(tid, Held::new(pid, VecDeque::new()));
     }
 }

@@ -9,7 +9,7 @@ use crate::{Address, Error, Pid, Registers, Result, Tid};
 const CHUNK: usize = 1 << 20;
 
 impl Kernel {
-    pub(super) fn registers(&mut self, tid: Tid) -> Result<Registers> {
+    pub(super) fn registers(&self, tid: Tid) -> Result<Registers> {
         let pid = self.pid_of_held(tid)?;
         let told = self.channel.ask(Command::Registers { thread: tid.0 as u64 }, |told| {
             told.map(|reply| match reply {
@@ -21,7 +21,7 @@ impl Kernel {
         raw.map(|raw| Registers { raw }).ok_or(cannot("show registers of such a program"))
     }
 
-    pub(super) fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
+    pub(super) fn set_registers(&self, tid: Tid, registers: &Registers) -> Result<()> {
         let pid = self.pid_of_held(tid)?;
         let bytes = arch::bytes(&registers.raw);
         let set = Command::SetRegisters { thread: tid.0 as u64, registers: &bytes };

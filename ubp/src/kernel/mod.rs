@@ -12,6 +12,7 @@ mod arch;
 mod arch;
 mod backend;
 mod breakpoints;
+mod call;
 mod channel;
 mod code;
 mod events;
@@ -56,6 +57,17 @@ struct Held {
     pid: Pid,
     /// What else it is to be told of before it runs.
     pending: VecDeque<EventKind>,
+    /// The breakpoint that it is held at.
+    site: Option<u64>,
+    /// It ran something else meanwhile, so that the kernel does not know of its being at a breakpoint.
+    came_back: bool,
+}
+
+impl Held {
+    /// A thread of which so much is to be told.
+    fn new(pid: Pid, pending: VecDeque<EventKind>) -> Held {
+        Held { pid, pending, site: None, came_back: false }
+    }
 }
 
 #[derive(Debug)]
@@ -64,6 +76,8 @@ pub(crate) struct Kernel {
     channel: Channel,
     debuggees: BTreeMap<Pid, Debuggee>,
     held: HashMap<Tid, Held>,
+    /// Threads that go on from a breakpoint which has told of them, and of which the kernel does not know that.
+    passing: HashMap<Tid, u64>,
     /// Threads that are told of as held and run: those of processes that made another.
     free: HashMap<Tid, u32>,
     /// The first threads of processes that have not begun, and the processes that made them.
@@ -86,6 +100,7 @@ impl Kernel {
             channel: Channel::open()?,
             debuggees: BTreeMap::new(),
             held: HashMap::new(),
+            passing: HashMap::new(),
             free: HashMap::new(),
             born: HashMap::new(),
             events: VecDeque::new(),

@@ -10,6 +10,11 @@ use crate::{Address, Error, Result, Tid};
 /// Signals that the called function itself raises by its instructions: they are not blocked.
 const FAULTS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
+/// What a thread that runs a function lets through.
+pub(super) fn unblocked() -> u64 {
+    FAULTS.iter().fold(0, |set, &signal| set | crate::Signal(signal).bit())
+}
+
 impl Tracer {
     pub(super) fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         let thread = self.thread(tid)?;
@@ -62,8 +67,7 @@ impl Tracer {
             return Err(fail);
         }
         called.prepare(tid, &self.space_of(pid)?.memory)?;
-        let unblocked = FAULTS.iter().fold(0, |set, &signal| set | crate::Signal(signal).bit());
-        sys::set_signal_mask(tid, !unblocked)?;
+        sys::set_signal_mask(tid, !unblocked())?;
         arch::write(tid, &called.registers)?;
         let stepping = self.thread_mut(tid)?.step.take();
         let scratch = self.thread_mut(tid)?.scratch.take();

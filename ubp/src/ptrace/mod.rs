@@ -9,6 +9,7 @@ mod arch;
 mod arch;
 mod attach;
 mod backend;
+mod borrowed;
 mod breakpoints;
 mod call;
 mod children;
@@ -39,6 +40,7 @@ use std::os::fd::BorrowedFd;
 
 #[cfg(target_arch = "aarch64")]
 pub(crate) use self::arch::landing_pads;
+pub(crate) use self::borrowed::Borrowed;
 use self::notify::Notify;
 use self::space::Space;
 pub(crate) use self::spawn::{end, release, start};

@@ -20,6 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+// Is called while the threads wait.
+long seven(void) { return 7; }
+
 static atomic_int interrupted, unexpected, finished;
 static int ends[2], sockets[2], futex_word, semaphores, messages;
 static atomic_int stop;

@@ -1,0 +1,80 @@
+//! Running a function of the debuggee. The kernel shows no vector registers and masks no signals: the thread is handed over to ptrace
+//! while it runs the function.
+
+use std::collections::VecDeque;
+
+use wire::commands::Command;
+
+use super::channel::Told;
+use super::{Kernel, failed};
+use crate::ptrace::Borrowed;
+use crate::{Address, Error, Pid, Result, Tid};
+
+impl Kernel {
+    pub(super) fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
+        let pid = self.pid_of_held(tid)?;
+        let mut kept = VecDeque::new();
+        let result = self.call_by_ptrace(pid, tid, function, args, &mut kept);
+        self.channel.put_back(kept);
+        if matches!(result, Err(Error::NoSuchThread(_))) {
+            self.held.remove(&tid);
+        }
+        result
+    }
+
+    fn call_by_ptrace(
+        &mut self,
+        pid: Pid,
+        tid: Tid,
+        function: Address,
+        args: &[u64],
+        kept: &mut VecDeque<Told>,
+    ) -> Result<u64> {
+        let mut registers = self.registers(tid)?;
+        let pc = crate::arch::pc(&registers.raw);
+        let mut borrowed = Borrowed::seize(pid, tid)?;
+        // Away from its breakpoint, whose instruction would be carried out.
+        crate::arch::set_pc(&mut registers.raw, function.0);
+        self.set_registers(tid, &registers)?;
+        let (channel, thread) = (&self.channel, tid.0 as u64);
+        channel.post(Command::Resume { thread })?;
+        let result = borrowed.call(pc, function, args, &mut |child| {
+            while let Some(told) = channel.next(false)? {
+                match told {
+                    // At a breakpoint that the function runs into.
+                    Told::Held { thread: held, .. } if held == thread => {
+                        channel.post(Command::Resume { thread }).map(drop)?
+                    }
+                    told => kept.push_back(told),
+                }
+            }
+            channel.wait_beside(child)
+        });
+        if matches!(result, Err(Error::NoSuchThread(_))) {
+            return result;
+        }
+        let debuggee = self.debuggee(pid)?.number;
+        let hold = Command::Hold { debuggee, thread };
+        let told = channel.ask(hold, |told| told.map(drop))?;
+        borrowed.release()?;
+        told.map_err(|failure| failed(pid, "hold", failure))?;
+        loop {
+            let told = channel.next(true)?;
+            let is_over = match told {
+                Some(Told::Held { thread: held, .. }) if held == thread => break,
+                Some(Told::ThreadEnded { thread: ended, .. }) => ended == thread,
+                Some(Told::Ended { debuggee: ended, .. }) => ended == debuggee,
+                _ => false,
+            };
+            kept.extend(told);
+            if is_over {
+                return Err(Error::NoSuchThread(tid));
+            }
+        }
+        if let Some(held) = self.held.get_mut(&tid) {
+            held.came_back = true;
+        }
+        borrowed.stop_the_job()?;
+        result
+    }
+}
