@@ -261,10 +261,11 @@ impl Session {
     }
 
     /// Runs a function in a held thread, by the C calling convention, and puts everything back. Breakpoints it runs into are
-    /// passed silently.
+    /// passed silently; over the kernel module those count that do nothing else. There the thread is traced by ptrace meanwhile.
     ///
     /// # Errors
-    /// The thread is not held; [`Error::Call`](crate::Error::Call) where the function faults.
+    /// The thread is not held; [`Error::Call`](crate::Error::Call) where the function faults; over the kernel module
+    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced) where another process traces the thread by ptrace.
     pub fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         self.backend.call(tid, function, args)
     }

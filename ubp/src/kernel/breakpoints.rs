@@ -113,6 +113,13 @@ impl Kernel {
         all.unwrap_or_default().into_iter()
     }
 
+    /// An arrival that the kernel has counted at a site was none of the program's.
+    pub(super) fn uncount(&mut self, pid: Pid, address: u64) {
+        if let Some(site) = self.debuggees.get_mut(&pid).and_then(|debuggee| debuggee.sites.get_mut(&address)) {
+            site.before = site.before.wrapping_sub(1);
+        }
+    }
+
     /// A process, though it ended.
     fn any(&self, pid: Pid) -> Option<&Debuggee> {
         self.debuggees.get(&pid).or_else(|| self.ended.get(&pid))

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use wire::commands::Command;
 
 use super::channel::Told;
+use super::events::reason;
 use super::{Kernel, failed};
 use crate::ptrace::Borrowed;
 use crate::{Address, Error, Pid, Result, Tid};
@@ -14,8 +15,10 @@ impl Kernel {
     pub(super) fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         let pid = self.pid_of_held(tid)?;
         let mut kept = VecDeque::new();
-        let result = self.call_by_ptrace(pid, tid, function, args, &mut kept);
+        let mut passed = Vec::new();
+        let result = self.call_by_ptrace(pid, tid, function, args, &mut kept, &mut passed);
         self.channel.put_back(kept);
+        passed.into_iter().for_each(|address| self.uncount(pid, address));
         if matches!(result, Err(Error::NoSuchThread(_))) {
             self.held.remove(&tid);
         }
@@ -29,20 +32,22 @@ impl Kernel {
         function: Address,
         args: &[u64],
         kept: &mut VecDeque<Told>,
+        passed: &mut Vec<u64>,
     ) -> Result<u64> {
         let mut registers = self.registers(tid)?;
         let pc = crate::arch::pc(&registers.raw);
         let mut borrowed = Borrowed::seize(pid, tid)?;
-        // Away from its breakpoint, whose instruction would be carried out.
-        crate::arch::set_pc(&mut registers.raw, function.0);
+        // Away from its breakpoint, whose instruction would be carried out, to where no function begins.
+        crate::arch::set_pc(&mut registers.raw, 0);
         self.set_registers(tid, &registers)?;
         let (channel, thread) = (&self.channel, tid.0 as u64);
         channel.post(Command::Resume { thread })?;
         let result = borrowed.call(pc, function, args, &mut |child| {
             while let Some(told) = channel.next(false)? {
                 match told {
-                    // At a breakpoint that the function runs into.
-                    Told::Held { thread: held, .. } if held == thread => {
+                    Told::Held { thread: held, reason, address, .. } if held == thread => {
+                        // At a breakpoint that the function runs into.
+                        passed.extend((reason == reason::BREAKPOINT).then_some(address));
                         channel.post(Command::Resume { thread }).map(drop)?
                     }
                     told => kept.push_back(told),

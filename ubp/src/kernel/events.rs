@@ -10,8 +10,8 @@ use super::{Held, Kernel};
 use crate::{Error, Event, EventKind, Pid, Result, Signal, Tid};
 
 /// Why a thread is held (docs/ntrace.4, `held`).
-mod reason {
-    pub(super) const BREAKPOINT: u64 = 1;
+pub(super) mod reason {
+    pub(in crate::kernel) const BREAKPOINT: u64 = 1;
     pub(super) const ASKED: u64 = 3;
     pub(super) const EXECUTED: u64 = 4;
     pub(super) const BEGUN: u64 = 5;

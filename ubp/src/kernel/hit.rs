@@ -15,6 +15,7 @@ impl Kernel {
         let passed = self.passing.remove(&tid) == Some(address);
         self.held.insert(tid, Held { site: Some(address), ..Held::new(pid, VecDeque::new()) });
         if passed {
+            self.uncount(pid, address);
             return self.resume(tid);
         }
         let Some(site) = self.debuggee(pid)?.sites.get(&address).cloned() else {
