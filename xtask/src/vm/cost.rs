@@ -1,4 +1,4 @@
-//! `cargo xtask vm cost`: what a hit costs, in instructions of the machine, by the module and by others, and how hits of two
+//! `cargo xtask vm cost`: what a hit costs, in instructions of the machine and in time, by the module and by others, and how hits of two
 //! processors scale.
 
 use anyhow::{Result, bail};
@@ -11,12 +11,12 @@ use crate::run;
 /// The program of the package `crossing` that measures.
 const PROGRAM: &str = "cost";
 
-/// Measures, and prints a table.
+/// Measures, and prints tables.
 pub(crate) fn run(machine: Machine) -> Result<()> {
     run::run(&mut cargo(machine.arch, &["build", "--release", "--package", "crossing", "--bin", PROGRAM])?)?;
     let program = target_folder(machine.arch).join("release").join(PROGRAM);
     let module = module::build(machine)?;
-    for what in ["", "scaling"] {
+    for what in ["", "nanoseconds", "scaling"] {
         let mut job = Job::new(machine)?;
         job.boot_as(Boot { counted: what.is_empty(), ..Boot::default() });
         let script = format!("{} {what}\nstatus=$?\n", quote(&program));

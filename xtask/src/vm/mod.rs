@@ -53,7 +53,7 @@ pub(crate) enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         selection: Vec<String>,
     },
-    /// Measure what a hit of a breakpoint costs, in instructions of the machine
+    /// Measure what a hit of a breakpoint costs, in instructions of the machine and in time
     Cost(Machine),
     /// Write streams of commands, right and wrong, to the module, and trace processes that do their worst
     Fuzz {

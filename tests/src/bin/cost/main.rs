@@ -1,5 +1,5 @@
-//! What a hit of a breakpoint costs the program that comes to it: by the module, a uprobe, and ptrace, in the same run; with the
-//! argument `scaling`, how hits of two processors at once scale.
+//! What a hit of a breakpoint costs the program that comes to it: by the module, a uprobe, and ptrace, in the same run, in
+//! instructions or, with the argument `nanoseconds`, in time; with `scaling`, how hits of two processors at once scale.
 
 /// What `code` measures: names of instructions, and of the loops that begin with them.
 macro_rules! loops {
@@ -54,8 +54,10 @@ fn uprobed(victim: &Victim, site: u64) -> Option<OwnedFd> {
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        None => hit::table(),
+        // Counted, each run is as the other.
+        None => hit::table("instructions of a hit of", 1),
+        Some("nanoseconds") => hit::table("nanoseconds of a hit of", 9),
         Some("scaling") => scaling::table(),
-        Some(other) => panic!("{other}: neither nothing nor scaling"),
+        Some(other) => panic!("{other}: neither nothing nor nanoseconds nor scaling"),
     }
 }
