@@ -261,7 +261,8 @@ impl Session {
     }
 
     /// Runs a function in a held thread, by the C calling convention, and puts everything back. Breakpoints it runs into are
-    /// passed silently; over the kernel module those count that do nothing else. There the thread is traced by ptrace meanwhile.
+    /// passed silently; over the kernel module those count that do nothing else. There the thread is traced by ptrace meanwhile, and where a signal
+    /// came for it, it is held at the beginning of the handler afterwards.
     ///
     /// # Errors
     /// The thread is not held; [`Error::Call`](crate::Error::Call) where the function faults; over the kernel module

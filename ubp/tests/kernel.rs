@@ -97,6 +97,42 @@ fn a_call_over_the_module_keeps_red_zone_vectors_flags_and_signals() {
 }
 
 #[test]
+fn calls_in_a_storm_of_signals_lose_none_and_tell_of_each_hit_once() {
+    if !is_loaded() {
+        return skip("calls_in_a_storm_of_signals_lose_none_and_tell_of_each_hit_once", "no /dev/ntrace");
+    }
+    const CALLS: u64 = 100;
+    let program = build("calls", &[]);
+    let (mut child, mut out) = start(&program, &["storm"]);
+    assert_eq!(line(&mut out), "ready\n");
+    let pid = Pid(child.id() as i32);
+    let mut session = Session::open(Mechanism::Kernel, quiet()).unwrap();
+    session.attach(pid).unwrap();
+    let [busy, nine, handler] = ["at_busy", "nine", "on_number"].map(|name| symbol(&session, pid, name));
+    let id = session.insert(pid, &[Spec::event(busy)]).unwrap()[0].unwrap();
+    let (mut told, mut interrupted) = (0, 0);
+    while told < CALLS || interrupted == 0 {
+        let event = session.wait().unwrap().unwrap();
+        if let EventKind::Hit(_) = event.kind {
+            told += 1;
+            assert_eq!(session.call(event.tid, nine, &[10, 20, 30, 40, 50, 60, 70, 80, 90]).unwrap(), 2850);
+            let pc = session.registers(event.tid).unwrap().pc();
+            assert!(pc == busy || pc == handler, "{pc:?}");
+            interrupted += u64::from(pc == handler);
+            // One that is told twice is one too many.
+            assert_eq!(session.breakpoint(pid, id).unwrap().hits(), told);
+        }
+        session.resume(event.tid).unwrap();
+    }
+    session.detach(pid).unwrap();
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "1231 received 0 sum 0 wrong 0 blocked 0\n");
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+}
+
+#[test]
 fn two_sessions_of_one_thread_each_have_their_debuggee() {
     if !is_loaded() {
         return skip("two_sessions_of_one_thread_each_have_their_debuggee", "no /dev/ntrace");

@@ -76,10 +76,15 @@ impl Kernel {
                 return Err(Error::NoSuchThread(tid));
             }
         }
-        if let Some(held) = self.held.get_mut(&tid) {
-            held.came_back = true;
-        }
         borrowed.stop_the_job()?;
+        let is_where_it_was = crate::arch::pc(&self.registers(tid)?.raw) == pc;
+        if let Some(held) = self.held.get_mut(&tid) {
+            held.came_back = is_where_it_was;
+            // In a signal's handler, from which it comes back there.
+            if !is_where_it_was && let Some(site) = held.site.take() {
+                self.passing.insert(tid, site);
+            }
+        }
         result
     }
 }
