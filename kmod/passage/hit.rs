@@ -111,7 +111,8 @@ pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_w
         }
     }
     let slot = storage.arena(Part(storage.base)).slot(number);
-    if entry.mark() & mark::SLOT == 0 {
+    // A slot may do by several instructions what the program is to be trapped behind once.
+    if entry.mark() & mark::SLOT == 0 || registers.is_stepping() {
         return emulate(registers, &entry.entry(), slot, place);
     }
     registers.set_pc(slot);

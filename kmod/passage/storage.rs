@@ -17,7 +17,7 @@ pub(crate) const MOST: usize = 64;
 pub mod mark {
     /// Its record says what is to be done at a hit.
     pub const ACTS: u8 = 1;
-    /// The slot does all that the instruction does.
+    /// The slot does all that the instruction does, whether it could be emulated or not.
     pub const SLOT: u8 = 2;
     /// It is no breakpoint's: its slot ends with a breakpoint instruction, and who gets there is held.
     pub const STEP: u8 = 4;

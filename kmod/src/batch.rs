@@ -45,12 +45,12 @@ pub(crate) struct Batch<'a> {
     chunk_at: u64,
 }
 
-/// What is to be entered: the number of its arena, its own in that, and what is to be in its slot.
+/// What is to be entered: the number of its arena, its own in that, and how its instruction is passed.
 struct Prepared {
     which: usize,
     number: Number,
     entry: Entry,
-    code: ubp::arch::Code,
+    passing: Passing,
 }
 
 /// Records of entries that follow each other are written together.
@@ -109,8 +109,9 @@ impl<'a> Batch<'a> {
                 return Err(Failure::new(Status::Exists, address));
             }
         }
-        let Prepared { which, number, mut entry, code } = self.prepare(address, rest)?;
+        let Prepared { which, number, mut entry, passing } = self.prepare(address, rest)?;
         entry.mark |= if site.actions != 0 { mark::ACTS } else { 0 };
+        entry.mark |= if passing.is_boosted() { mark::SLOT } else { 0 };
         let mut record = site.bytes();
         if let Some(hits) = record.first_chunk_mut() {
             *hits = there.unwrap_or(0).to_ne_bytes();
@@ -118,7 +119,7 @@ impl<'a> Batch<'a> {
         let arena = self.arenas.get_mut(which).ok_or(Status::NoMemory)?;
         let storage = arena.memory().storage;
         self.records.put(storage.record(number), &record)?;
-        arena.insert(&entry, &code.bytes).map_err(|error| failure(error, &storage))?;
+        arena.insert(&entry, &passing.code().bytes).map_err(|error| failure(error, &storage))?;
         if there.is_none() && !self.debuggee.is_others(self.owner, address) {
             self.patches.set(address, entry.bytes())?;
             self.patched.push((place, which, number), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
@@ -129,7 +130,8 @@ impl<'a> Batch<'a> {
     /// Enters a slot in which a thread carries out the instruction at `address`, and then runs into a breakpoint instruction. No hit
     /// finds it.
     pub(crate) fn step(&mut self, address: u64) -> Result<Step, Failure> {
-        let Prepared { which, number, mut entry, code } = self.prepare(address, 1)?;
+        let Prepared { which, number, mut entry, passing } = self.prepare(address, 1)?;
+        let code = passing.code();
         let arena = self.arenas.get_mut(which).ok_or(Status::NoMemory)?;
         let storage = arena.memory().storage;
         let is_behind = |at: &u8| code.original(*at).is_some_and(|at| at.progress == Progress::After);
@@ -186,7 +188,7 @@ impl<'a> Batch<'a> {
         let mut entry = Entry::new(address, bytes.get(..length).unwrap_or(bytes));
         entry.mark = if matches!(passing, Passing::Slot(_)) { mark::SLOT } else { 0 };
         entry.mark |= if self.maps.is_guarded(address) { mark::GUARDED } else { 0 };
-        Ok(Prepared { which, number, entry, code: *code })
+        Ok(Prepared { which, number, entry, passing })
     }
 
     /// Sees to it that the code around `address` is in the chunk. Gives where what is looked at begins, and how far in the

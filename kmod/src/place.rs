@@ -72,7 +72,6 @@ impl Maps {
         unsafe { c::ntrace_memory_growth(debuggee.mm(), &mut heap, &mut brk, &mut stack) };
         // The heap is there before its first page is mapped.
         let middle = self.all().partition_point(|[start, ..]| *start < heap);
-        let (low, high) = self.all().split_at_checked(middle).unwrap_or_default();
         let taken = |&[start, end, ..]: &[u64; 4]| {
             let usage = match () {
                 () if (start..end).contains(&stack) => Use::Stack,
@@ -82,7 +81,11 @@ impl Maps {
             Area { start, end, usage }
         };
         let heap = Area { start: heap, end: brk.max(heap), usage: Use::Heap };
-        let areas = low.iter().map(taken).chain((heap.start != 0).then_some(heap)).chain(high.iter().map(taken));
+        let areas = (0..self.all().len() + 1).filter_map(|number| match number.checked_sub(middle) {
+            Some(0) => (heap.start != 0).then_some(heap),
+            Some(_) => self.all().get(number - 1).map(taken),
+            None => self.all().get(number).map(taken),
+        });
         let mut best = None;
         for start in places(areas, arch::end(debuggee.mm()), arch::PAGE, size, site, site) {
             let is_nearer = best.is_none_or(|best: u64| start.abs_diff(site) < best.abs_diff(site));

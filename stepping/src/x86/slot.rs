@@ -25,14 +25,15 @@ impl Slot {
     /// # Errors
     /// [`Refusal::NoScratchRegister`]; none where the slot lies within reach.
     pub fn assemble(&self, at: u64) -> Result<Code, Refusal> {
-        assemble::assemble(&self.insn, self.pc, at, assemble::spare)
+        assemble::assemble(&self.insn, self.pc, at, Some(assemble::spare))
     }
 
-    /// The same without scratch registers, for which all that instructions read and write has to be known: less is linked.
+    /// The same without scratch registers, for which all that instructions read and write has to be known: less is linked. Of a near branch
+    /// that is within reach it is code that does all the branch does, but for shadow stacks.
     ///
     /// # Errors
     /// [`Refusal::NoScratchRegister`] where a rip-relative operand is out of reach.
     pub fn assemble_near(&self, at: u64) -> Result<Code, Refusal> {
-        assemble::assemble(&self.insn, self.pc, at, assemble::no_spare)
+        assemble::assemble(&self.insn, self.pc, at, None)
     }
 }

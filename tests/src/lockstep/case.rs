@@ -34,6 +34,8 @@ pub struct Via {
     pub placement: Placement,
     /// Whether a slot that leads back by itself is single-stepped all the same, as when a signal waits for the thread.
     pub step: bool,
+    /// What could be emulated goes through a slot that does all of it, where there is one.
+    pub alone: bool,
 }
 
 /// A program with one probed instruction.

@@ -11,7 +11,7 @@ use stepping::x86::SLOT_SIZE;
 use super::case::{Case, Check, Placement, Via, Way};
 use super::child::Child;
 use super::compare::{Ending, Stop, differences};
-use super::probe::{Going, Probe, TRAP_TRACE};
+use super::probe::{Going, Probe, TRAP_FLAG, TRAP_TRACE};
 use super::program::Layout;
 use super::state::State;
 use super::sys;
@@ -120,6 +120,16 @@ impl Lab {
                 check.ways.push((placement, probe.way.ok_or("the site was never hit")?));
                 near = Some(probe);
             }
+            let mut alone = Probe::new(&insn, site, self.layout.slot(Placement::Near));
+            alone.alone = true;
+            if !check.is_emulated && state.regs.eflags & TRAP_FLAG == 0 && alone.whole().is_some() {
+                let found = self.run(&program, &state, Some(&mut alone), &case.forwarded);
+                let differences = differences(&expected, &found.map_err(|error| error.to_string())?);
+                if !differences.is_empty() {
+                    let rip = expected.state.as_ref().map_or(0, |state| state.regs.rip);
+                    return Err(report(&insn, seed, Placement::Near, &alone, rip, &differences));
+                }
+            }
             check.signal = if let Stop::Signal { number, .. } = expected.stop { number } else { 0 };
             let Some(near) = near.filter(|near| !near.is_excused(&state, &expected)) else { continue };
             let past = self.past_module(&program, &state, &case.forwarded, &near, &expected);
@@ -149,11 +159,16 @@ impl Lab {
         self.run(&[(self.layout.site(), padded(insn).to_vec())], state, None, &[])
     }
 
+    /// Whether a near slot does all of what could be emulated.
+    pub(crate) fn has_whole_slot(&self, insn: &Insn) -> bool {
+        Probe::new(insn, self.layout.site(), self.layout.slot(Placement::Near)).whole().is_some()
+    }
+
     /// How one instruction at the site ends through its plan, and what way it went.
     pub(crate) fn through_plan(&mut self, insn: &Insn, state: &State, via: Via) -> Result<(Ending, Way)> {
         let site = self.layout.site();
         let mut probe = Probe::new(insn, site, self.layout.slot(via.placement));
-        probe.step = via.step;
+        (probe.step, probe.alone) = (via.step, via.alone);
         let ending = self.run(&[(site, padded(insn).to_vec())], state, Some(&mut probe), &[])?;
         Ok((ending, probe.way.ok_or_else(|| Error::other("the site was never hit"))?))
     }

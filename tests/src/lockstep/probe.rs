@@ -26,6 +26,8 @@ pub(super) struct Probe {
     modrm: Option<u8>,
     /// Single-step a slot that leads back by itself.
     pub(super) step: bool,
+    /// Do by a slot alone what could be emulated, where that can be.
+    pub(super) alone: bool,
 }
 
 /// What became of a stop.
@@ -37,14 +39,32 @@ pub(super) enum Going {
 const SI_KERNEL: i32 = 0x80;
 pub(super) const TRAP_TRACE: i32 = 2;
 /// TF in rflags.
-const TRAP_FLAG: u64 = 1 << 8;
+pub(super) const TRAP_FLAG: u64 = 1 << 8;
 
 impl Probe {
     /// The plan of `insn` at `site`, with a slot at `at`.
     pub(super) fn new(insn: &Insn, site: u64, at: u64) -> Probe {
         let next = site + insn.len() as u64;
         let modrm = insn.modrm();
-        Probe { plan: plan(insn, site), site, next, at, code: None, scratch: None, way: None, modrm, step: false }
+        Probe {
+            plan: plan(insn, site),
+            site,
+            next,
+            at,
+            code: None,
+            scratch: None,
+            way: None,
+            modrm,
+            step: false,
+            alone: false,
+        }
+    }
+
+    /// A slot that does all that an emulated instruction does.
+    pub(super) fn whole(&self) -> Option<Code> {
+        let Plan::Emulate(emulate) = self.plan else { return None };
+        let code = emulate.slot().assemble_near(self.at).ok().filter(Code::boosted);
+        code.filter(|_| !emulate.is_breakpoint())
     }
 
     /// Handles a stop as a back end would.
@@ -56,6 +76,10 @@ impl Probe {
             regs.rip = self.site;
             sys::set_regs(pid, &regs)?;
             return match self.plan {
+                Plan::Emulate(_) if self.alone => {
+                    let code = self.whole().expect("a slot that does all");
+                    self.enter_by(pid, code, child)
+                }
                 Plan::Emulate(emulate) => self.emulate(pid, &emulate, child),
                 Plan::Slot(slot) => self.enter(pid, &slot, child),
                 ref other => panic!("no way to pass: {other:?}"),
@@ -127,6 +151,10 @@ impl Probe {
 
     fn enter(&mut self, pid: i32, slot: &Slot, child: &Child) -> Result<Going> {
         let code = slot.assemble(self.at).unwrap_or_else(|reason| panic!("no slot: {reason}"));
+        self.enter_by(pid, code, child)
+    }
+
+    fn enter_by(&mut self, pid: i32, code: Code, child: &Child) -> Result<Going> {
         child.write(self.at, &code.bytes);
         let mut regs = sys::regs(pid)?;
         regs.rip = self.at;

@@ -164,9 +164,9 @@ impl Walk {
             return Ok(());
         }
         let undefined = matches!(end.stop, Stop::Signal { number: libc::SIGILL, .. });
-        let mut vias = vec![Via { placement: Placement::Near, step: false }];
+        let mut vias = vec![Via { placement: Placement::Near, step: false, alone: false }];
         if !undefined {
-            vias.push(Via { placement: Placement::Far, step: false });
+            vias.push(Via { placement: Placement::Far, step: false, alone: false });
         }
         // `ubp` steps neither system calls, which let the trap go by, nor `iret`, of which the kernel takes the trap flag
         // for the program's own.
@@ -177,7 +177,11 @@ impl Walk {
             && !traps
             && !matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Far)
         {
-            vias.push(Via { placement: self.rng.one_of(&[Placement::Near, Placement::Far]), step: true });
+            let placement = self.rng.one_of(&[Placement::Near, Placement::Far]);
+            vias.push(Via { placement, step: true, alone: false });
+        }
+        if !undefined && !traps && self.lab.has_whole_slot(insn) {
+            vias.push(Via { placement: Placement::Near, step: false, alone: true });
         }
         for via in vias {
             let (found, way) = self.lab.through_plan(insn, state, via)?;

@@ -31,6 +31,14 @@ impl Passing {
             Passing::Emulate(_, code) | Passing::Slot(code) => code,
         }
     }
+
+    /// Whether the code in the slot does all that the instruction does, and leads back.
+    pub fn is_boosted(&self) -> bool {
+        match self {
+            Passing::Emulate(emulate, code) => code.boosted() && !emulate.is_breakpoint(),
+            Passing::Slot(code) => code.boosted(),
+        }
+    }
 }
 
 /// How to pass the instruction `bytes` at `site` with a slot at the address `slot`.

@@ -73,6 +73,11 @@ impl Registers {
         }
     }
 
+    /// Whether the program steps itself, which it cannot.
+    pub fn is_stepping(&self) -> bool {
+        false
+    }
+
     /// How the thread's code is read.
     pub fn mode(&self, _: Modes) -> Mode {
         Mode

@@ -32,6 +32,9 @@ const NARROW: [u8; 17] = [5, 11, 12, 13, 14, 4, 10, 99, 99, 99, 99, 15, 16, 17, 
 /// Which of them is the pc.
 const NARROW_IP: usize = 12;
 
+/// The trap flag.
+const TF: u64 = 1 << 8;
+
 /// Flags that a program may have (arch/x86/kernel/ptrace.c, FLAG_MASK).
 const SETTABLE: u64 = 0x5_4dd5;
 
@@ -94,6 +97,11 @@ impl Registers {
         if let Some(place) = place(register).and_then(|place| self.0.get_mut(place)) {
             *place = value;
         }
+    }
+
+    /// Whether the program steps itself.
+    pub fn is_stepping(&self) -> bool {
+        self.0[FLAGS] & TF != 0
     }
 
     /// How the thread's code is read.

@@ -130,6 +130,11 @@ impl Emulate {
         Ok(Outcome::Done)
     }
 
+    /// Whether it is the program's own breakpoint instruction.
+    pub fn is_breakpoint(&self) -> bool {
+        class(&self.insn) == Class::Breakpoint
+    }
+
     /// A copy to make the processor raise the fault that [`Emulate::run`] met. A call's may only be single-stepped (its
     /// [`Code::exit`](super::Code::exit) says so), that of any other instruction is complete.
     pub fn slot(&self) -> Slot {

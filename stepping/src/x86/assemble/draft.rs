@@ -20,16 +20,25 @@ pub(super) struct Draft {
     len: u8,
     places: [Option<(u8, Place)>; MAX_PLACES],
     held_off: Option<u8>,
-    /// The number of a register for what is out of reach.
-    pub(super) spare: Spare,
+    spare: Option<Spare>,
 }
 
 /// Finds a general register that an instruction leaves alone. A function of its own, so that who never needs one does not link it.
 pub(super) type Spare = fn(&Insn) -> Option<u8>;
 
 impl Draft {
-    pub(super) fn new(bits: Bits, at: u64, spare: Spare) -> Draft {
+    pub(super) fn new(bits: Bits, at: u64, spare: Option<Spare>) -> Draft {
         Draft { bits, at, bytes: [INT3; SLOT_SIZE], len: 0, places: [None; MAX_PLACES], held_off: None, spare }
+    }
+
+    /// The number of a register for what is out of reach, if one is to serve.
+    pub(super) fn spare(&self, insn: &Insn) -> Option<u8> {
+        self.spare.and_then(|spare| spare(insn))
+    }
+
+    /// Whether no scratch register is to serve.
+    pub(super) fn is_alone(&self) -> bool {
+        self.spare.is_none()
     }
 
     /// Bytes written.
@@ -43,6 +52,7 @@ impl Draft {
     }
 
     /// Appends `bytes`. Callers keep to [`Draft::room`]; what is too much is cut off.
+    #[inline(never)]
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let rest = self.bytes.iter_mut().take(SLOT_SIZE - 1).skip(usize::from(self.len));
         let mut written = 0;
@@ -66,6 +76,7 @@ impl Draft {
     }
 
     /// Says what an offset means.
+    #[inline(never)]
     pub(super) fn mark_at(&mut self, offset: u8, place: Place) {
         if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
             *free = Some((offset, place));
@@ -78,6 +89,7 @@ impl Draft {
     }
 
     /// Distance from `offset` in the slot to `to`, where 32 bits hold it. i386 addresses wrap, so there they always do.
+    #[inline(never)]
     pub(super) fn distance(&self, offset: u8, to: u64) -> Option<i32> {
         match self.bits {
             Bits::B64 => i32::try_from(to.wrapping_sub(self.at.wrapping_add(u64::from(offset))) as i64).ok(),
@@ -109,6 +121,7 @@ impl Draft {
     }
 
     /// Appends a jump to `to`, relative where that reaches. Callers ask [`Draft::fits`] before.
+    #[inline(never)]
     pub(super) fn jump(&mut self, to: u64) {
         match self.distance(self.len.saturating_add(NEAR_JUMP), to) {
             Some(distance) => {
@@ -121,6 +134,7 @@ impl Draft {
 
     /// Appends `ff` with the given modrm byte, its operand the next eight bytes that are aligned: `jmp` (25) or `call` (15)
     /// to `to`.
+    #[inline(never)]
     pub(super) fn indirect(&mut self, modrm: u8, to: u64) {
         let padding = self.padding();
         self.push(&[0xff, modrm, padding as u8, 0, 0, 0]);
@@ -134,6 +148,7 @@ impl Draft {
         (end.wrapping_neg() & 7) as usize
     }
 
+    #[inline(never)]
     pub(super) fn finish(self, exit: Exit, scratch: Option<Scratch>) -> Code {
         Code {
             bytes: self.bytes,

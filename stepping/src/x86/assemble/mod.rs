@@ -1,5 +1,6 @@
 //! The code of a slot: the copy, what corrects it, and the way back.
 
+mod branch;
 mod draft;
 mod rip_relative;
 mod syscall;
@@ -10,16 +11,12 @@ use insn::x86::{Bits, Insn, Vendor};
 use super::Refusal;
 use super::class::{Class, Destination, branch_size, class, next, wrap};
 use super::{Code, Exit, Place, Progress, Scratch};
-use draft::{Draft, NOP};
+use draft::{Draft, NOP, Spare};
 
 pub(super) use rip_relative::spare;
 
-/// For what is out of reach where there is to be no scratch register.
-pub(super) fn no_spare(_: &Insn) -> Option<u8> {
-    None
-}
-
-pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: draft::Spare) -> Result<Code, Refusal> {
+/// Where no scratch register is to serve what is out of reach, branches too are passed by code that does all they do, if it can.
+pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: Option<Spare>) -> Result<Code, Refusal> {
     let mut draft = Draft::new(insn.mode().bits, at, spare);
     draft.mark(pc, Progress::Before, None);
     match class(insn) {
@@ -27,11 +24,17 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: draft::Spare) -> Re
         Class::Syscall => Ok(syscall::assemble(draft, insn, pc)),
         Class::Transaction(distance) => Ok(transaction::assemble(draft, insn, pc, distance)),
         Class::FarCall(size) => single_step(draft, insn, pc, Exit::StepThenReturnAddress(size)),
-        Class::Leave => {
-            let scratch = rip_relative::copy(&mut draft, insn, pc)?;
-            let exit = if scratch.is_some() { Exit::Step } else { Exit::Jump };
-            Ok(draft.finish(exit, scratch))
+        Class::Return(_) | Class::Jump(Destination::Register(_) | Destination::Memory(_)) if draft.is_alone() => {
+            copy(draft, insn, pc)
         }
+        Class::Jump(Destination::Relative(distance))
+        | Class::ConditionalJump(_, Destination::Relative(distance))
+        | Class::Call(Destination::Relative(distance))
+            if draft.is_alone() && branch::reaches(&draft, insn, pc, distance) =>
+        {
+            Ok(branch::whole(draft, insn, pc, distance))
+        }
+        Class::Leave => copy(draft, insn, pc),
         Class::Call(to) => near_branch(draft, insn, pc, to, Exit::StepThenReturnAddress(branch_size(insn))),
         Class::Jump(to) | Class::ConditionalJump(_, to) | Class::Loop(_, to) => {
             near_branch(draft, insn, pc, to, Exit::Step)
@@ -55,6 +58,13 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: draft::Spare) -> Re
         }
         Class::Nop | Class::Breakpoint | Class::PushFlags | Class::Copy => boost(draft, insn, pc),
     }
+}
+
+/// A copy from which control never comes back.
+fn copy(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
+    let scratch = rip_relative::copy(&mut draft, insn, pc)?;
+    let exit = if scratch.is_some() { Exit::Step } else { Exit::Jump };
+    Ok(draft.finish(exit, scratch))
 }
 
 /// The copy, then a jump back; a trap instead where the copy needs a scratch register, or is too long for a far jump.

@@ -40,7 +40,7 @@ pub(super) fn copy(draft: &mut Draft, insn: &Insn, pc: u64) -> Result<Option<Scr
     };
     let mut scratch = None;
     if reach.is_none() {
-        let number = (draft.spare)(insn).ok_or(Refusal::NoScratchRegister)?;
+        let number = draft.spare(insn).ok_or(Refusal::NoScratchRegister)?;
         if let Some(modrm) = bytes.get_mut(modrm_offset) {
             *modrm = 0x80 | *modrm & 0x38 | number;
         }

@@ -123,6 +123,11 @@ impl Emulate {
         Ok(if traced { Outcome::SingleStep } else { Outcome::Done })
     }
 
+    /// Whether it is the program's own breakpoint instruction.
+    pub fn is_breakpoint(&self) -> bool {
+        matches!(self.class, Class::Breakpoint)
+    }
+
     /// A copy to make the processor raise the fault that [`Emulate::run`] met. A branch's may only be single-stepped (its
     /// [`Code::exit`](super::Code::exit) says so), that of any other instruction is complete.
     pub fn slot(&self) -> Slot {

@@ -1,4 +1,5 @@
 mod boosted;
+mod branch;
 mod independent;
 mod rip_relative;
 mod syscall;
