@@ -82,7 +82,7 @@ impl Kernel {
             held.came_back = is_where_it_was;
             // In a signal's handler, from which it comes back there.
             if !is_where_it_was && let Some(site) = held.site.take() {
-                self.passing.insert(tid, site);
+                self.passing.insert(tid, (pid, site));
             }
         }
         result

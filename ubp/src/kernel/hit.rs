@@ -12,7 +12,7 @@ use crate::{Address, Condition, Error, Event, EventKind, Operand, Pid, Registers
 impl Kernel {
     /// A thread is held at a site.
     pub(super) fn on_site(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
-        let passed = self.passing.remove(&tid) == Some(address);
+        let passed = self.passing.remove(&tid) == Some((pid, address));
         self.held.insert(tid, Held { site: Some(address), ..Held::new(pid, VecDeque::new()) });
         if passed {
             self.uncount(pid, address);
@@ -121,7 +121,7 @@ impl Kernel {
         if let Some(site) = site
             && self.registers(tid).is_ok_and(|registers| registers.pc() == Address(site))
         {
-            self.passing.insert(tid, site);
+            self.passing.insert(tid, (pid, site));
             self.held.remove(&tid);
             let stepped = self.channel.ask(Command::Step { thread: tid.0 as u64 }, |told| told.map(drop))?;
             if stepped.is_ok() {

@@ -158,6 +158,7 @@ impl Kernel {
     /// No thread of a process is held any more, and none will be told of as such.
     pub(super) fn nobody_is_held(&mut self, pid: Pid) {
         self.held.retain(|_, held| held.pid != pid);
+        self.passing.retain(|_, (other, _)| *other != pid);
         self.free.remove(&pid.leader());
         self.events.retain(|event| event.pid != pid || !event.is_held());
     }

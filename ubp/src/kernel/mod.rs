@@ -77,7 +77,7 @@ pub(crate) struct Kernel {
     debuggees: BTreeMap<Pid, Debuggee>,
     held: HashMap<Tid, Held>,
     /// Threads that go on from a breakpoint which has told of them, and of which the kernel does not know that.
-    passing: HashMap<Tid, u64>,
+    passing: HashMap<Tid, (Pid, u64)>,
     /// Threads that are told of as held and run: those of processes that made another.
     free: HashMap<Tid, u32>,
     /// The first threads of processes that have not begun, and the processes that made them.
