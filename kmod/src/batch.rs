@@ -11,7 +11,7 @@ use wire::site::Site;
 use wire::{Failure, Status};
 
 use crate::arch;
-use crate::breakpoints::failure;
+use crate::breakpoints::{failure, overlay};
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::leave;
@@ -206,9 +206,7 @@ impl<'a> Batch<'a> {
             self.chunk_at = start;
             self.debuggee.clean(start, &mut self.chunk);
             if let Some((address, bytes)) = self.over {
-                let rest = bytes.get(start.saturating_sub(address) as usize..).unwrap_or_default();
-                let room = self.chunk.get_mut(address.saturating_sub(start) as usize..).unwrap_or_default();
-                room.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+                overlay(&mut self.chunk, start, bytes, address);
             }
         }
         Ok((first, (address - first) as usize))

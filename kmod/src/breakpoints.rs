@@ -5,17 +5,18 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use kernel::prelude::*;
-use ubp::arch::{ALIGNMENT, BREAKPOINT, MAX_LEN};
+use ubp::arch::{ALIGNMENT, BEHIND, BREAKPOINT, MAX_LEN};
 use ubp::core::{Arena, Entry, Error as TableError, Number, State};
 use wire::site::Site;
 use wire::{Failure, Status};
 
 use crate::batch::Batch;
+use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::patch::Patches;
 use crate::server::zeroes;
-use crate::space::Storage;
+use crate::space::{wait_for_hits, Storage};
 
 /// The number of the next session that sets a breakpoint.
 static OWNERS: AtomicU64 = AtomicU64::new(1);
@@ -33,6 +34,16 @@ pub(crate) fn failure(error: TableError, storage: &Storage) -> Failure {
         _ => 0,
     };
     Failure::new(Status::Memory, storage.base.wrapping_add(offset))
+}
+
+/// Puts what stands at `at` over what of it lies in `bytes`, which stand at `address`.
+#[inline(never)]
+pub(crate) fn overlay(bytes: &mut [u8], address: u64, with: &[u8], at: u64) {
+    for (byte, at) in with.iter().zip(at..) {
+        if let Some(place) = bytes.get_mut(at.wrapping_sub(address) as usize) {
+            *place = *byte;
+        }
+    }
 }
 
 /// An entry that was found.
@@ -75,12 +86,7 @@ impl Debuggee {
             });
             let found = if stands { self.active(site).next() } else { None };
             if let Some(found) = found {
-                for (byte, at) in found.entry.bytes().iter().take(BREAKPOINT.len()).zip(site..) {
-                    let place = usize::try_from(at.wrapping_sub(address)).ok();
-                    if let Some(place) = place.and_then(|place| bytes.get_mut(place)) {
-                        *place = *byte;
-                    }
-                }
+                overlay(bytes, address, found.entry.bytes().get(..BREAKPOINT.len()).unwrap_or_default(), site);
             }
             site = site.wrapping_add(ALIGNMENT);
         }
@@ -171,8 +177,9 @@ impl Debuggee {
     }
 
     /// Writes all `bytes`, or none of them where one cannot be written: breakpoints stay, of whatever session, and what they stand on
-    /// is changed. Those that cannot stand on what is there then are gone.
-    pub(crate) fn overwrite(&self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
+    /// is changed. Those that cannot stand on what is there then are gone. Where uprobes have written they may have written over
+    /// breakpoint instructions, and where no breakpoint is nothing is left to write.
+    pub(crate) fn overwrite(&self, address: u64, bytes: &[u8], by_uprobes: bool) -> Result<(), Failure> {
         let changes = self.space().changes.lock();
         let (mut data, mut raw, mut over) = (KVVec::new(), KVVec::new(), KVec::new());
         data.extend_from_slice(bytes, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
@@ -186,7 +193,7 @@ impl Debuggee {
                 let place = usize::try_from(site.wrapping_sub(address)).ok();
                 let stands = place.and_then(|place| raw.get(place)).is_none_or(|byte| Some(byte) == BREAKPOINT.first());
                 let reaches = |found: &Found| address.wrapping_sub(site) as i64 <= found.entry.bytes().len() as i64 - 1;
-                if stands {
+                if stands || by_uprobes {
                     for found in self.active(site).filter(reaches) {
                         over.push(found, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
                     }
@@ -194,15 +201,18 @@ impl Debuggee {
                 site = site.wrapping_add(ALIGNMENT);
             }
         }
+        if by_uprobes {
+            if over.is_empty() {
+                return Ok(());
+            }
+            wait_for_hits();
+            // SAFETY: no thread that is waited for needs what is locked.
+            unsafe { c::ntrace_uprobes_leave(self.mm(), address.wrapping_add(BEHIND) as _) };
+        }
         let mut batches: KVec<Batch<'_>> = KVec::new();
         for found in &over {
             if self.exchange(found, (address, bytes), &mut batches)? {
-                for (byte, at) in BREAKPOINT.iter().zip(found.entry.site..) {
-                    let place = usize::try_from(at.wrapping_sub(address)).ok();
-                    if let Some(place) = place.and_then(|place| data.get_mut(place)) {
-                        *place = *byte;
-                    }
-                }
+                overlay(&mut data, address, &BREAKPOINT, found.entry.site);
             }
         }
         match self.write(address, &data)? {

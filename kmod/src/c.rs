@@ -113,6 +113,8 @@ extern "C" {
         data: *mut c_void,
     );
 
+    pub(crate) fn ntrace_uprobes_leave(mm: *mut c_void, at: c_ulong);
+
     pub(crate) fn ntrace_user_copy(to: *mut c_void, from: c_ulong, size: c_ulong) -> c_ulong;
 
     pub(crate) fn ntrace_spaces_lock();

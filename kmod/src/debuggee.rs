@@ -123,8 +123,8 @@ impl Debuggee {
         }
     }
 
-    /// The process that runs here, which was forked with the breakpoints of all sessions.
-    pub(crate) fn forked(user: User) -> Debuggee {
+    /// One with the breakpoints of all sessions, which is no session's.
+    pub(crate) fn of_nobody(user: User) -> Debuggee {
         Debuggee { number: 0, owner: 0, user, watch: None, kept: false, steps: KVec::new() }
     }
 

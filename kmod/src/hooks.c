@@ -65,9 +65,13 @@ void ntrace_raise(const struct pt_regs *registers, int code)
 /* As uprobe_pre_sstep_notifier does, which is not exported. What is no uprobe either raises the signal there. */
 bool ntrace_hand_over(struct pt_regs *registers)
 {
-	if (!test_bit(MMF_HAS_UPROBES, &current->mm->flags))
-		return false;
 	ntrace_trap_leave(registers, NTRACE_OTHERS);
+	/* Who leaves uprobes has waited for those that are marked, and is seen by those that are not yet. */
+	smp_mb();
+	if (ntrace_uprobes_change())
+		ntrace_trap_leave(registers, NTRACE_AGAIN);
+	else if (!test_bit(MMF_HAS_UPROBES, &current->mm->flags))
+		return false;
 	set_thread_flag(TIF_UPROBE);
 	return true;
 }
@@ -79,6 +83,7 @@ static void way_to_user(struct pt_regs *registers)
 	__module_get(THIS_MODULE);
 	clear_thread_flag(TIF_UPROBE);
 	ntrace_trap_leave(registers, 0);
+	ntrace_uprobes_wait();
 	ntrace_begun(registers, current->mm);
 	if (left >= NTRACE_LATER) {
 		left = ntrace_hit_waiting(registers, current->mm, left - NTRACE_LATER);
@@ -98,7 +103,7 @@ static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace
 
 	/* Uprobes wait for a trap of theirs, once, or for the end of a step, which is not to be taken for ended before. */
 	if (ntrace_trap_left(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
-		ntrace_trap_leave(registers, 0);
+		ntrace_trap_leave(registers, NTRACE_UPROBE);
 		return;
 	}
 	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)way_to_user);
@@ -151,6 +156,8 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 
 	if (!current->mm || (current->flags & PF_USER_WORKER))
 		return;
+	if (ntrace_trap_left(registers) == NTRACE_UPROBE)
+		ntrace_trap_leave(registers, 0);
 	spin_lock_irqsave(&current->sighand->siglock, flags);
 	sigorsets(&told, &current->pending.signal, &current->signal->shared_pending.signal);
 	sigandnsets(&told, &told, &current->blocked);
@@ -238,8 +245,9 @@ int ntrace_hooks_begin(void)
 			pr_err("ntrace: no %s: %d\n", hooks[count].name, error);
 	}
 	error = error ?: ntrace_divert(&diverted, way) ?: ntrace_divert(&watched, signals) ?:
-		ntrace_divert(&watched, stops) ?: ntrace_trap_begin();
+		ntrace_divert(&watched, stops) ?: ntrace_uprobes_begin() ?: ntrace_trap_begin();
 	if (error) {
+		ntrace_uprobes_end();
 		unhook(count);
 		ntrace_divert_no_more(&diverted);
 	}
@@ -249,6 +257,7 @@ int ntrace_hooks_begin(void)
 /* No file is open, so that no process has breakpoints; one that was forked with some may not have run yet. */
 void ntrace_hooks_end(void)
 {
+	ntrace_uprobes_end();
 	unhook(ARRAY_SIZE(hooks));
 	/* Who has the flag yet comes by as ever, until nobody has. */
 	ntrace_threads_forget();

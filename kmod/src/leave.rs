@@ -23,12 +23,14 @@ pub(crate) struct Entries {
     layout: Layout,
 }
 
-/// Where entries are read without waiting for a page.
+/// Where entries are read.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// In the memory of the process that runs here, at this address.
+    /// In the memory of the process that runs here, at this address, without waiting for a page.
     Here(u64),
     Copy(&'a Entries),
+    /// In the memory of a process, at this address, where one may wait.
+    There(&'a Debuggee, u64),
 }
 
 impl Memory for Source<'_> {
@@ -39,6 +41,10 @@ impl Memory for Source<'_> {
                 let offset = offset.checked_sub(entries.layout.entries()).ok_or(Inaccessible { offset })?;
                 entries.bytes.as_slice().read(offset, buffer)
             }
+            Source::There(debuggee, base) => match debuggee.read(base.wrapping_add(offset), buffer) {
+                Ok(count) if count == buffer.len() => Ok(()),
+                _ => Err(Inaccessible { offset }),
+            },
         }
     }
 
@@ -183,7 +189,8 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
     let copies = copies(debuggee, owned());
     match &copies {
         Ok(all) => all.iter().for_each(|(storage, entries)| restore(debuggee, &entries.arena(storage))),
-        Err(_) => owned().for_each(|storage| restore(debuggee, &debuggee.arena(&storage))),
+        Err(_) => owned()
+            .for_each(|storage| restore(debuggee, &storage.arena(Source::There(debuggee, storage.base)))),
     }
     // Who came to a breakpoint before passes it yet; what was forked before finds what to take out.
     wait_for_hits();
@@ -212,7 +219,8 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
 
 /// Puts the program's bytes back at all sites of an arena where a breakpoint instruction stands, but those where another session
 /// has a breakpoint.
-fn restore<M: Memory>(debuggee: &Debuggee, arena: &Arena<M>) {
+#[inline(never)]
+fn restore(debuggee: &Debuggee, arena: &Arena<Source<'_>>) {
     let mut patches = Patches::new(debuggee);
     for number in (0..arena.layout().capacity()).map(Number) {
         match arena.entry(number) {

@@ -20,6 +20,7 @@ mod list;
 mod lives;
 mod patch;
 mod place;
+mod probed;
 mod queue;
 mod ring;
 mod server;

@@ -201,6 +201,8 @@ static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned l
 			set_page_dirty_lock(page);
 		}
 		place = kmap_local_page(page) + offset_in_page(patches->address);
+		if (patches->restores && ntrace_uprobes_change())
+			ntrace_uprobes_last(mm, patches->address, patches->new);
 		if (!memcmp(place, patches->done ? patches->new : patches->old, size)) {
 			ntrace_page_write(vma, page, patches->address, place, patches->new, size);
 			patches->done = 1;

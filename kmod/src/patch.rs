@@ -20,7 +20,9 @@ pub(crate) struct Patch {
     old: [u8; 4],
     new: [u8; 4],
     /// Whether it was made: not where something else stood there.
-    done: u64,
+    done: u32,
+    /// Whether what is to stand there is what would without breakpoints.
+    restores: u32,
 }
 
 /// Patches that are made in their order.
@@ -37,7 +39,7 @@ impl<'a> Patches<'a> {
 
     /// A breakpoint instruction in place of the program's bytes, which `bytes` begin with.
     pub(crate) fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
-        self.push(address, bytes, &BREAKPOINT)
+        self.push(address, bytes, &BREAKPOINT, false)
     }
 
     /// The program's bytes in place of a breakpoint instruction. Where there are many they are made.
@@ -45,15 +47,15 @@ impl<'a> Patches<'a> {
         if self.all.len() >= MOST {
             self.make(|_, _| ())?;
         }
-        self.push(address, &BREAKPOINT, bytes)
+        self.push(address, &BREAKPOINT, bytes, true)
     }
 
     /// Addresses come from the debuggee's memory, too: what is not aligned might reach into the next page, and is no site.
-    fn push(&mut self, address: u64, old: &[u8], new: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, address: u64, old: &[u8], new: &[u8], restores: bool) -> Result<(), Failure> {
         if address % ALIGNMENT != 0 {
             return Ok(());
         }
-        let mut patch = Patch { address, old: [0; 4], new: [0; 4], done: 0 };
+        let mut patch = Patch { address, old: [0; 4], new: [0; 4], done: 0, restores: restores.into() };
         for (to, from) in patch.old.iter_mut().zip(old).take(BREAKPOINT.len()) {
             *to = *from;
         }

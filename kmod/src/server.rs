@@ -191,7 +191,7 @@ impl Serve for Server {
     }
 
     fn write_memory(&mut self, debuggee: u64, address: u64, bytes: &[u8]) -> Result<(), Failure> {
-        find(&self.debuggees, debuggee)?.overwrite(address, bytes)
+        find(&self.debuggees, debuggee)?.overwrite(address, bytes, false)
     }
 
     fn mappings(&mut self, debuggee: u64) -> Result<(&[u8],), Failure> {

@@ -57,7 +57,8 @@ struct ntrace_patch {
 	u64 address;
 	u8 old[4];
 	u8 new[4];
-	u64 done;
+	u32 done;
+	u32 restores;
 };
 long ntrace_memory_patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size);
 void ntrace_memory_work(void (*function)(void *data), void *data);
@@ -99,6 +100,19 @@ int ntrace_born(struct mm_struct *mm, struct task_struct *thread);
 int ntrace_forked(struct mm_struct *parent, struct mm_struct *child);
 void ntrace_begun(struct pt_regs *registers, struct mm_struct *mm);
 
+/* In uprobes.c. */
+int ntrace_uprobes_begin(void);
+void ntrace_uprobes_end(void);
+/* Whether some have come or gone of which breakpoints are not told yet, and waits for that. */
+bool ntrace_uprobes_change(void);
+void ntrace_uprobes_wait(void);
+void ntrace_uprobes_last(struct mm_struct *mm, unsigned long at, u8 *bytes);
+void ntrace_uprobes_leave(struct mm_struct *mm, unsigned long at);
+
+/* In probed.rs. */
+bool ntrace_is_traced(struct mm_struct *mm);
+void ntrace_probed(struct mm_struct *mm, unsigned long at, const u8 *bytes);
+
 /* In user.c. */
 int ntrace_user_count(unsigned long at, u64 *value);
 bool ntrace_user_get(void *to, unsigned long from, size_t size);
@@ -117,10 +131,10 @@ void ntrace_read_lock(void);
 void ntrace_read_unlock(void);
 
 /*
- * In hit.rs. What a hit was; from NTRACE_LATER on it has to wait, and so many breakpoints have counted it. The last is somebody
- * else's trap, which waits for the same way to user mode.
+ * In hit.rs. What a hit was; from NTRACE_LATER on it has to wait, and so many breakpoints have counted it: with NTRACE_AGAIN all. The
+ * last is somebody else's trap, which waits for the same way to user mode; while uprobes have it NTRACE_UPROBE is left of it.
  */
-enum { NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_OTHERS = 1000 };
+enum { NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_AGAIN = 999, NTRACE_OTHERS };
 int ntrace_hit(struct pt_regs *registers, struct mm_struct *mm);
 int ntrace_hit_waiting(struct pt_regs *registers, struct mm_struct *mm, int counted);
 /* Why the registers are going to be seen. */

@@ -57,7 +57,7 @@ static int first(struct notifier_block *self, unsigned long event, void *data)
 	pagefault_disable();
 	hit = ntrace_hit(registers, current->mm);
 	pagefault_enable();
-	if (hit == NTRACE_PASSED)
+	if (hit == NTRACE_PASSED || (hit == NTRACE_UPROBE && ntrace_hand_over(registers)))
 		return NOTIFY_STOP;
 	if (hit != NTRACE_FOREIGN && hit != NTRACE_UPROBE) {
 		ntrace_trap_leave(registers, hit);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Uprobes that come and go where breakpoints are.
+
+use kernel::ffi::{c_ulong, c_void};
+use ubp::arch::BREAKPOINT;
+
+use crate::debuggee::Debuggee;
+use crate::hit::Read;
+use crate::spaces::{self, User};
+
+/// Whether some session traces who has this memory.
+///
+/// # Safety
+/// There is a reference to the description.
+#[no_mangle]
+unsafe extern "C" fn ntrace_is_traced(mm: *mut c_void) -> bool {
+    // SAFETY: nothing sleeps in it.
+    let _read = unsafe { Read::new() };
+    // SAFETY: a read-side section began.
+    unsafe { spaces::find(mm) }.is_some()
+}
+
+/// Uprobes have set or taken out one of theirs, so that `bytes` stand there without breakpoints.
+///
+/// # Safety
+/// As for `ntrace_is_traced`, and `bytes` are as many as a breakpoint instruction's.
+#[no_mangle]
+unsafe extern "C" fn ntrace_probed(mm: *mut c_void, at: c_ulong, bytes: *const [u8; BREAKPOINT.len()]) {
+    if let Some(user) = User::find(mm) {
+        // Where it cannot be, the breakpoint or the uprobe goes on without the other.
+        // SAFETY: the caller's promise.
+        let _ = Debuggee::of_nobody(user).overwrite(at as u64, unsafe { &*bytes }, true);
+    }
+}

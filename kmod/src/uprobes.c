@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Uprobes that come and go in traced processes, some of them where breakpoints are. In C for ftrace and structures of uprobes.
+ *
+ * A breakpoint knows what stands at its place without it, which uprobes change: by set_swbp and set_orig_insn, which are called where
+ * nothing may wait for breakpoints. It is told by work that is done later, and until then its hits wait, as does who changes the uprobe.
+ */
+#include <linux/ftrace.h>
+#include <linux/list.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/uprobes.h>
+#include <linux/workqueue.h>
+
+#include "shim.h"
+
+struct change {
+	struct list_head node;
+	struct mm_struct *mm;
+	unsigned long at;
+	/* What stands there then. */
+	uprobe_opcode_t bytes;
+};
+
+static LIST_HEAD(changes);
+static DEFINE_SPINLOCK(lock);
+/* Those that are noted and not done. */
+static atomic_t count;
+
+bool ntrace_uprobes_change(void)
+{
+	return atomic_read(&count);
+}
+
+static void work(struct work_struct *work)
+{
+	struct change *change;
+
+	for (;;) {
+		spin_lock(&lock);
+		change = list_first_entry_or_null(&changes, struct change, node);
+		spin_unlock(&lock);
+		if (!change)
+			return;
+		ntrace_probed(change->mm, change->at, (const u8 *)&change->bytes);
+		spin_lock(&lock);
+		list_del(&change->node);
+		spin_unlock(&lock);
+		mmdrop(change->mm);
+		kfree(change);
+		atomic_dec(&count);
+	}
+}
+
+static DECLARE_WORK(worker, work);
+
+void ntrace_uprobes_wait(void)
+{
+	if (ntrace_uprobes_change())
+		flush_work(&worker);
+}
+
+/* What stands at a place without a breakpoint, where it was changed; called with the lock of mappings held. */
+void ntrace_uprobes_last(struct mm_struct *mm, unsigned long at, u8 *bytes)
+{
+	struct change *change;
+
+	spin_lock(&lock);
+	list_for_each_entry(change, &changes, node)
+		if (change->mm == mm && change->at == at)
+			memcpy(bytes, &change->bytes, sizeof(change->bytes));
+	spin_unlock(&lock);
+}
+
+static void note(struct mm_struct *mm, unsigned long at, const void *bytes)
+{
+	struct change *change = kmalloc(sizeof(*change), GFP_ATOMIC);
+
+	if (!change)
+		return;
+	mmgrab(mm);
+	change->mm = mm;
+	change->at = at;
+	memcpy(&change->bytes, bytes, sizeof(change->bytes));
+	atomic_inc(&count);
+	spin_lock(&lock);
+	list_add_tail(&change->node, &changes);
+	spin_unlock(&lock);
+	queue_work(system_unbound_wq, &worker);
+	if (!(current->flags & PF_KTHREAD))
+		set_thread_flag(TIF_UPROBE);
+}
+
+static void notrace changed(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs);
+
+static struct ftrace_ops set = {
+	.func = changed,
+	.flags = FTRACE_OPS_FL_PERMANENT,
+};
+
+static struct ftrace_ops restored = {
+	.func = changed,
+	.flags = FTRACE_OPS_FL_PERMANENT,
+};
+
+/* Called with the lock of the memory's mappings held. */
+static void notrace changed(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	const struct arch_uprobe *uprobe = (void *)ftrace_regs_get_argument(fregs, 0);
+	struct mm_struct *mm = (void *)ftrace_regs_get_argument(fregs, 1);
+	uprobe_opcode_t opcode = UPROBE_SWBP_INSN;
+
+	if (ntrace_is_traced(mm))
+		note(mm, ftrace_regs_get_argument(fregs, 2), ops == &set ? &opcode : (const void *)&uprobe->insn);
+}
+
+int ntrace_uprobes_begin(void)
+{
+	char comes[] = "set_swbp", goes[] = "set_orig_insn";
+
+	return ntrace_divert(&set, comes) ?: ntrace_divert(&restored, goes);
+}
+
+void ntrace_uprobes_end(void)
+{
+	ntrace_divert_no_more(&set);
+	ntrace_divert_no_more(&restored);
+	flush_work(&worker);
+}
+
+struct handed {
+	unsigned long at;
+	bool found;
+};
+
+static void look(struct pt_regs *registers, void *data)
+{
+	struct handed *handed = data;
+	int left = ntrace_trap_left(registers);
+
+	if ((left == NTRACE_OTHERS || left == NTRACE_UPROBE) && instruction_pointer(registers) == handed->at)
+		handed->found = true;
+}
+
+/* Returns when no thread that came by a place, and stands at `at` by that, is on its way to uprobes or there: what they do not know they
+ * take for the program's own. */
+void ntrace_uprobes_leave(struct mm_struct *mm, unsigned long at)
+{
+	struct handed handed = { .at = at };
+
+	do {
+		handed.found = false;
+		ntrace_threads_visit(mm, look, &handed);
+	} while (handed.found && !schedule_timeout_uninterruptible(1));
+}
