@@ -143,8 +143,10 @@ static void look(struct pt_regs *registers, void *data)
 		handed->found = true;
 }
 
-/* Returns when no thread that came by a place, and stands at `at` by that, is on its way to uprobes or there: what they do not know they
- * take for the program's own. */
+/*
+ * Returns when no thread that came by a place, and stands at `at` by that, is on its way to uprobes or with them: what they do not know
+ * they take for the program's own.
+ */
 void ntrace_uprobes_leave(struct mm_struct *mm, unsigned long at)
 {
 	struct handed handed = { .at = at };
