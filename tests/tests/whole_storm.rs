@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use crossing::debuggee::{Program, alone};
-use crossing::whole::{all, count_everything, hits_in_all, run, run_traced};
+use crossing::whole::{LONG_STORMS, all, count_everything, hits_in_all, run, run_traced};
 use crossing::{Random, figure};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -17,8 +17,8 @@ use ubp::{Address, BreakpointId, EventKind, InsertError, InsertReason, Mapping, 
 #[test]
 fn a_storm_of_signals_forks_and_execs_in_eight_threads_runs_as_if_alone() {
     let program = Program::build("storm.c", &[]).expect("gcc builds for this machine");
-    let rounds = if all() { "32" } else { "3" };
-    let plain = run(&mut program.command(&[rounds]));
+    let rounds = if all() { LONG_STORMS[0] } else { 3 }.to_string();
+    let plain = run(&mut program.command(&[rounds.as_str()]));
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
     let traced = run_traced(count_everything(counts.path()).arg("--").arg(program.path()).arg(rounds));
     assert_eq!(traced, plain);
@@ -32,7 +32,7 @@ const BATCH: usize = 300;
 #[test]
 fn sites_that_come_and_go_all_over_a_storm_change_nothing_and_leave_nothing_behind() {
     let program = Program::build("storm.c", &[]).expect("gcc builds for this machine");
-    let rounds = if all() { 3000 } else { 300 };
+    let rounds = if all() { LONG_STORMS[1] } else { 300 };
     let number = rounds.to_string();
     let arguments = [number.as_str(), "wait"];
     let (plain, plain_end) = alone(&mut program.command(&arguments));

@@ -9,7 +9,7 @@ mod arch;
 mod command;
 mod recording;
 
-pub use arch::BUILDS;
+pub use arch::{BUILDS, LONG_STORMS};
 pub use command::{
     Length, Outcome, all, count_everything, hits_in_all, ntrace, run, run_silently, run_traced, run_within, wanted,
     without_exclusives,
