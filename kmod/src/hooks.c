@@ -68,10 +68,12 @@ bool ntrace_hand_over(struct pt_regs *registers)
 	ntrace_trap_leave(registers, NTRACE_OTHERS);
 	/* Who leaves uprobes has waited for those that are marked, and is seen by those that are not yet. */
 	smp_mb();
-	if (ntrace_uprobes_change())
+	if (ntrace_uprobes_change()) {
 		ntrace_trap_leave(registers, NTRACE_AGAIN);
-	else if (!test_bit(MMF_HAS_UPROBES, &current->mm->flags))
+	} else if (!test_bit(MMF_HAS_UPROBES, &current->mm->flags)) {
+		ntrace_trap_leave(registers, 0);
 		return false;
+	}
 	set_thread_flag(TIF_UPROBE);
 	return true;
 }
@@ -79,6 +81,7 @@ bool ntrace_hand_over(struct pt_regs *registers)
 static void way_to_user(struct pt_regs *registers)
 {
 	int left = ntrace_trap_left(registers);
+	bool handed = false;
 
 	__module_get(THIS_MODULE);
 	clear_thread_flag(TIF_UPROBE);
@@ -87,12 +90,17 @@ static void way_to_user(struct pt_regs *registers)
 	ntrace_begun(registers, current->mm);
 	if (left >= NTRACE_LATER) {
 		left = ntrace_hit_waiting(registers, current->mm, left - NTRACE_LATER);
-		if ((left == NTRACE_FOREIGN || left == NTRACE_UPROBE) && !ntrace_hand_over(registers))
-			force_sig(SIGTRAP);
+		if (left == NTRACE_FOREIGN || left == NTRACE_UPROBE) {
+			handed = ntrace_hand_over(registers);
+			if (!handed)
+				force_sig(SIGTRAP);
+		}
 	}
 	if (left == NTRACE_SINGLE_STEP)
 		ntrace_raise(registers, TRAP_TRACE);
-	ntrace_called(registers, current->mm);
+	/* Uprobes are to have it first: it stands behind its breakpoint instruction, and is waited for. */
+	if (!handed)
+		ntrace_called(registers, current->mm);
 	module_put(THIS_MODULE);
 }
 

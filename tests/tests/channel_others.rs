@@ -347,6 +347,30 @@ crossing::channel_tests! {
         assert!(told.iter().all(|told| *told == (expected, 50)), "{told:?}");
     }
 
+    uprobes_come_and_go_where_a_thread_is_held_that_runs_into_them {
+        let mut victim = Victim::start(calls);
+        let expected = victim.ask(200_000);
+        let site = meeting as *const () as u64;
+        let mut line = Line::open();
+        let debuggee = line.attach(victim.id(), 0).unwrap();
+        let count = Site { address: site, actions: 0, stack: 0, condition: None }.bytes();
+        line.ask(Command::Insert { debuggee, sites: &count }, |told| assert!(told.is_ok(), "{told:?}"));
+        victim.order(200_000);
+        let thread = u64::from(victim.id());
+        for _ in 0..20 {
+            let Some(probe) = probe(&victim, site) else { return skip("uprobes_come_and_go_where_a_thread", "no uprobes") };
+            if line.done(Command::Hold { debuggee, thread }).is_err() {
+                break;
+            }
+            let (_, _, address) = line.held();
+            assert_ne!(address, site + 1, "it has not come by the uprobe");
+            drop(probe);
+            line.ask(Command::Counts { debuggee, addresses: &site.to_ne_bytes() }, |told| assert!(told.is_ok()));
+            assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+        }
+        assert_eq!(victim.answer(), expected);
+    }
+
     uprobes_come_and_go_where_threads_run_into_breakpoints{
         let mut victim = Victim::start(storm);
         let expected = victim.ask(50);
