@@ -98,8 +98,8 @@ static void way_to_user(struct pt_regs *registers)
 	}
 	if (left == NTRACE_SINGLE_STEP)
 		ntrace_raise(registers, TRAP_TRACE);
-	/* Uprobes are to have it first: it stands behind its breakpoint instruction, and is waited for. */
-	if (!handed)
+	/* Uprobes are to have it first: it stands behind its breakpoint instruction and is waited for, or in a place of theirs. */
+	if (!handed && !(current->utask && current->utask->active_uprobe))
 		ntrace_called(registers, current->mm);
 	module_put(THIS_MODULE);
 }
@@ -112,6 +112,9 @@ static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace
 	/* Uprobes wait for a trap of theirs, once, or for the end of a step, which is not to be taken for ended before. */
 	if (ntrace_trap_left(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
 		ntrace_trap_leave(registers, NTRACE_UPROBE);
+		/* Whom somebody asks for meanwhile comes by behind it. */
+		if (ntrace_is_traced(current->mm))
+			set_thread_flag(TIF_NOTIFY_SIGNAL);
 		return;
 	}
 	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)way_to_user);
