@@ -264,13 +264,13 @@ impl<'a> Batch<'a> {
             arena.memory_mut().flush()?;
         }
         let mut failed = KVVec::new();
-        let (patched, mut all) = (&self.patched, Ok(()));
+        let (debuggee, patched, mut all) = (self.debuggee, &self.patched, Ok(()));
         self.patches.make(|number, address| {
             if let Some((place, which, entry)) = patched.get(number) {
                 all = all.and(failed.push((*place, address), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory));
                 if let Some(arena) = self.arenas.get_mut(*which) {
-                    // Nobody is in a slot to which no breakpoint leads.
-                    let _ = arena.release(*entry);
+                    // A thread may have come by what stands there instead.
+                    let _ = debuggee.put_aside(arena, *entry);
                 }
             }
         })?;

@@ -95,7 +95,7 @@ impl Debuggee {
     /// Sets breakpoints; tells of each that is not set. Says how many are.
     pub(crate) fn insert(&self, blob: &[u8], failures: &mut KVVec<u64>) -> Result<u64, Failure> {
         let sites = wire::site::sites(blob).ok_or(Failure::new(Status::Value, 1))?;
-        let changes = self.space().changes.lock();
+        let _change = self.space().change();
         let mut batch = Batch::new(self, self.owner, None)?;
         let mut tell = |place: usize, Failure { status, detail }: Failure| {
             failures
@@ -115,7 +115,6 @@ impl Debuggee {
             tell(*place, Failure::new(Status::Memory, *address))?;
             inserted -= 1;
         }
-        drop(changes);
         Ok(inserted)
     }
 
@@ -142,7 +141,7 @@ impl Debuggee {
     /// Takes breakpoints of this session out; says how many there were.
     pub(crate) fn remove(&self, addresses: &[u8]) -> Result<u64, Failure> {
         let (addresses, []) = addresses.as_chunks() else { return Err(Failure::new(Status::Value, 1)) };
-        let changes = self.space().changes.lock();
+        let _change = self.space().change();
         let mut arenas = self.arenas(self.owner)?;
         let mut patches = Patches::new(self);
         let mut removed = 0;
@@ -153,7 +152,7 @@ impl Debuggee {
                     if !self.is_others(self.owner, site) {
                         patches.restore(site, entry.bytes())?;
                     }
-                    self.put_aside(arena, number, entry)?;
+                    self.put_aside(arena, number)?;
                     removed += 1;
                 }
             }
@@ -163,15 +162,18 @@ impl Debuggee {
         // What was begun is ended, whatever came between: the program's bytes first, as a hit needs its entry.
         patches.make(|_, _| ())?;
         arenas.iter_mut().try_for_each(|arena| arena.memory_mut().flush())?;
-        drop(changes);
         all.map(|()| removed)
     }
 
     /// No hit finds an entry any more, once what was changed is written.
-    fn put_aside(&self, arena: &mut Arena<Cache<'_>>, number: Number, mut entry: Entry) -> Result<(), Failure> {
-        entry.state = State::Retired;
+    #[inline(never)]
+    pub(crate) fn put_aside(&self, arena: &mut Arena<Cache<'_>>, number: Number) -> Result<(), Failure> {
         let storage = arena.memory().storage;
-        arena.set_entry(number, &entry).map_err(|error| failure(error, &storage))?;
+        let set = arena.entry(number).and_then(|mut entry| {
+            entry.state = State::Retired;
+            arena.set_entry(number, &entry)
+        });
+        set.map_err(|error| failure(error, &storage))?;
         self.space().storages.set_retired(&storage, self.space().storages.retired(&storage).saturating_add(1));
         Ok(())
     }
@@ -180,7 +182,7 @@ impl Debuggee {
     /// is changed. Those that cannot stand on what is there then are gone. Where uprobes have written they may have written over
     /// breakpoint instructions, and where no breakpoint is nothing is left to write.
     pub(crate) fn overwrite(&self, address: u64, bytes: &[u8], by_uprobes: bool) -> Result<(), Failure> {
-        let changes = self.space().changes.lock();
+        let _change = self.space().change();
         let (mut data, mut raw, mut over) = (KVVec::new(), KVVec::new(), KVec::new());
         data.extend_from_slice(bytes, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         if self.space().storages.iter().next().is_some() {
@@ -226,10 +228,9 @@ impl Debuggee {
         }
         for found in &over {
             let mut arena = self.arena(&found.storage);
-            self.put_aside(&mut arena, found.number, found.entry)?;
+            self.put_aside(&mut arena, found.number)?;
             arena.memory_mut().flush()?;
         }
-        drop(changes);
         Ok(())
     }
 
@@ -267,7 +268,7 @@ impl Debuggee {
     /// Hits of each breakpoint; all bits where there is none.
     pub(crate) fn counts(&self, addresses: &[u8], counts: &mut KVVec<u8>) -> Result<(), Failure> {
         let (addresses, []) = addresses.as_chunks() else { return Err(Failure::new(Status::Value, 1)) };
-        let changes = self.space().changes.lock();
+        let _change = self.space().change();
         for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
             let mut count = [0xff; 8];
             if let Some(found) = self.own(address) {
@@ -275,7 +276,6 @@ impl Debuggee {
             }
             counts.extend_from_slice(&count, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
-        drop(changes);
         Ok(())
     }
 }

@@ -44,10 +44,11 @@ impl<'a> Cache<'a> {
         Ok(bytes)
     }
 
-    /// Writes what was changed.
+    /// Writes what was changed, the last page first: slots before the index by which hits come to them. They lie in other pages; who finds
+    /// half of an entry finds nothing, and comes again.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         let pages = core::mem::replace(&mut self.pages, KVVec::new());
-        for (page, bytes) in pages.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
+        for (page, bytes) in pages.iter().enumerate().rev().filter(|(_, bytes)| !bytes.is_empty()) {
             let address = self.storage.base + (page * PAGE) as u64;
             if self.debuggee.write(address, bytes)? < PAGE {
                 return Err(Failure::new(Status::Memory, address));

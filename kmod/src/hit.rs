@@ -77,12 +77,24 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *mut c_void) -> c
     let registers = unsafe { &mut *registers };
     let is_again = space.again.take(registers, registers.pc().wrapping_sub(BEHIND));
     let before = if is_again { ALL } else { 0 };
-    match hit(space, registers, before, false) {
-        Hit::Foreign | Hit::Breakpoint | Hit::InSlot(_) => FOREIGN,
-        Hit::Passed | Hit::Stepped { .. } => PASSED,
-        Hit::SingleStep => SINGLE_STEP,
-        Hit::Uprobe => UPROBE,
-        Hit::Absent { counted, .. } | Hit::Acts { counted, .. } => LATER + counted.max(before) as c_int,
+    let mut seen = None;
+    loop {
+        return match hit(space, registers, before, false) {
+            Hit::Foreign => match (seen, space.sequence()) {
+                // It may have been there, and not been found.
+                (_, now) if now % 2 != 0 => LATER + before as c_int,
+                (Some(seen), now) if seen == now => FOREIGN,
+                (_, now) => {
+                    seen = Some(now);
+                    continue;
+                }
+            },
+            Hit::Breakpoint | Hit::InSlot(_) => FOREIGN,
+            Hit::Passed | Hit::Stepped { .. } => PASSED,
+            Hit::SingleStep => SINGLE_STEP,
+            Hit::Uprobe => UPROBE,
+            Hit::Absent { counted, .. } | Hit::Acts { counted, .. } => LATER + counted.max(before) as c_int,
+        };
     }
 }
 
@@ -95,13 +107,17 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
     // SAFETY: the caller's promise.
     let registers = unsafe { &mut *registers };
     let site = registers.pc().wrapping_sub(BEHIND);
-    let (mut counted, mut tries) = (counted as usize, 0);
+    let (mut counted, mut tries, mut is_settled) = (counted as usize, 0, false);
     while let Some(user) = User::find(mm) {
+        let change = is_settled.then(|| user.space().change());
         // SAFETY: nothing sleeps until it ends.
         let read = unsafe { Read::new() };
         let hit = hit(user.space(), registers, counted, true);
         drop(read);
+        drop(change);
         match hit {
+            // What is not found while others change it is looked for again while nobody does.
+            Hit::Foreign if !is_settled => is_settled = true,
             Hit::Foreign | Hit::Breakpoint | Hit::InSlot(_) => return FOREIGN,
             Hit::Passed => return PASSED,
             Hit::SingleStep => return SINGLE_STEP,

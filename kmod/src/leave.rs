@@ -185,7 +185,7 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
     if owned().next().is_none() {
         return;
     }
-    let changes = space.changes.lock();
+    let _change = space.change();
     let copies = copies(debuggee, owned());
     match &copies {
         Ok(all) => all.iter().for_each(|(storage, entries)| restore(debuggee, &entries.arena(storage))),
@@ -214,7 +214,6 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
             unsafe { c::ntrace_memory_unmap(debuggee.mm(), storage.base as _, storage.size() as _) };
         }
     }
-    drop(changes);
 }
 
 /// Puts the program's bytes back at all sites of an arena where a breakpoint instruction stands, but those where another session
@@ -242,7 +241,7 @@ fn restore(debuggee: &Debuggee, arena: &Arena<Source<'_>>) {
 /// may lack its breakpoint instruction.
 pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
     let space = debuggee.space();
-    let changes = space.changes.lock();
+    let _change = space.change();
     for storage in space.storages.iter().filter(|storage| storage.owner == from) {
         if debuggee.high_water(&storage).is_err() {
             // It was mapped after the copy was made, and is nobody's here.
@@ -271,7 +270,6 @@ pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
         patches.make(|_, _| ())?;
         space.storages.give(&storage, debuggee.owner);
     }
-    drop(changes);
     Ok(())
 }
 

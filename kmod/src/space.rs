@@ -2,11 +2,12 @@
 
 //! An address space with breakpoints, and where in it their storage lies.
 
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{fence, AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use kernel::bindings;
 use kernel::ffi::c_void;
 use kernel::prelude::*;
+use kernel::sync::lock::mutex::MutexBackend;
 use kernel::sync::lock::spinlock::SpinLockBackend;
 use kernel::sync::lock::Guard;
 use kernel::sync::{Arc, Mutex, SpinLock};
@@ -49,7 +50,9 @@ pub(crate) struct Space {
     pub(crate) again: Again,
     /// Held while breakpoints are set or taken out.
     #[pin]
-    pub(crate) changes: Mutex<()>,
+    changes: Mutex<()>,
+    /// Odd while that is held.
+    sequence: AtomicU32,
     /// Sessions that trace it.
     #[pin]
     watches: SpinLock<KVec<Arc<Watch>>>,
@@ -79,11 +82,26 @@ impl Space {
                 storages: Storages::NONE,
                 again: Again::NOBODY,
                 changes <- new_mutex!((), "ntrace breakpoints"),
+                sequence: AtomicU32::new(0),
                 watches <- new_spinlock!(KVec::new(), "ntrace watches"),
                 heirs <- new_spinlock!(KVec::new(), "ntrace heirs"),
             }),
             flags,
         )
+    }
+
+    /// Breakpoints are going to be set or taken out: nobody else does until the answer is dropped.
+    #[inline(never)]
+    pub(crate) fn change(&self) -> Change<'_> {
+        let change = Change { space: self, _locked: self.changes.lock() };
+        change.count();
+        change
+    }
+
+    /// How often changes have begun and ended until now, with all that was read before: odd while there is one.
+    pub(crate) fn sequence(&self) -> u32 {
+        fence(Ordering::Acquire);
+        self.sequence.load(Ordering::Relaxed)
     }
 
     /// The kernel's description of it.
@@ -153,17 +171,38 @@ impl Space {
 
     /// What was copied by a fork and is no session's now belongs to nobody.
     pub(crate) fn disown(&self) {
-        let changes = self.changes.lock();
+        let _change = self.change();
         for storage in self.storages.iter().filter(|storage| self.watch(storage.owner).is_none()) {
             self.storages.give(&storage, 0);
         }
-        drop(changes);
     }
 
     /// Forgets storages; returns when no hit uses them. Called with `changes` held.
     pub(crate) fn forget(&self, owner: u64) {
         self.storages.forget(owner);
         wait_for_hits();
+    }
+}
+
+/// While this is there breakpoints are being changed, and who finds none may find one later.
+pub(crate) struct Change<'a> {
+    space: &'a Space,
+    _locked: Guard<'a, (), MutexBackend>,
+}
+
+impl Change<'_> {
+    #[inline(never)]
+    fn count(&self) {
+        fence(Ordering::SeqCst);
+        self.space.sequence.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl Drop for Change<'_> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        self.count();
     }
 }
 

@@ -69,7 +69,7 @@ impl Debuggee {
     }
 
     fn exchange_step(&self, steps: &mut KVec<(u64, Step)>, thread: u64, address: u64) -> Result<Step, Failure> {
-        let changes = self.space().changes.lock();
+        let _change = self.space().change();
         // It has left the slot of its last step.
         if let Some((_, Step { storage, number, mut entry })) = list::take(steps, |(other, _)| *other == thread) {
             let mut arena = storage.arena(Cache::new(self, &storage));
@@ -81,7 +81,6 @@ impl Debuggee {
         let mut batch = Batch::new(self, self.owner, None)?;
         let step = batch.step(address)?;
         batch.finish()?;
-        drop(changes);
         steps.push((thread, step), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         Ok(step)
     }

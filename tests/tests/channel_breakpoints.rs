@@ -347,6 +347,25 @@ crossing::channel_tests! {
         assert_eq!(victim.ask(20), expected);
     }
 
+    what_is_written_over_breakpoints_disturbs_no_thread_that_runs_into_them {
+        let mut victim = Victim::start(threads);
+        let expected = victim.ask(20_000);
+        let sites = this_program().function(leaf as *const () as u64).instructions();
+        let bytes = memory(victim.id(), sites[0], (sites[sites.len() - 1] - sites[0]) as usize);
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        assert_eq!(insert(&mut file, debuggee, &sites), Ok((sites.len() as u64, vec![])));
+        victim.order(20_000);
+        for _ in 0..200 {
+            write(&mut file, debuggee, sites[0], &bytes);
+        }
+        assert_eq!(victim.answer(), expected);
+        let before = counts(&mut file, debuggee, &sites[..1]).unwrap();
+        victim.ask(5);
+        let after = counts(&mut file, debuggee, &sites[..1]).unwrap();
+        assert!(after > before);
+    }
+
     threads_lose_no_hit {
         let mut victim = Victim::start(threads);
         let expected = victim.ask(20_000);
