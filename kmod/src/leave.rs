@@ -189,8 +189,7 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
     let copies = copies(debuggee, owned());
     match &copies {
         Ok(all) => all.iter().for_each(|(storage, entries)| restore(debuggee, &entries.arena(storage))),
-        Err(_) => owned()
-            .for_each(|storage| restore(debuggee, &storage.arena(Source::There(debuggee, storage.base)))),
+        Err(_) => owned().for_each(|storage| restore(debuggee, &storage.arena(Source::There(debuggee, storage.base)))),
     }
     // Who came to a breakpoint before passes it yet; what was forked before finds what to take out.
     wait_for_hits();
