@@ -5,6 +5,7 @@
  * A breakpoint knows what stands at its place without it, which uprobes change: by set_swbp and set_orig_insn, which are called where
  * nothing may wait for breakpoints. It is told by work that is done later, and until then its hits wait, as does who changes the uprobe.
  */
+#include <linux/build_bug.h>
 #include <linux/ftrace.h>
 #include <linux/list.h>
 #include <linux/sched/mm.h>
@@ -103,6 +104,10 @@ static struct ftrace_ops restored = {
 	.func = changed,
 	.flags = FTRACE_OPS_FL_PERMANENT,
 };
+
+/* What ftrace gives has no types: kernels whose functions take a mapping for a memory are not built for. */
+static_assert(__same_type(set_swbp, int(struct arch_uprobe *, struct mm_struct *, unsigned long)));
+static_assert(__same_type(set_orig_insn, set_swbp));
 
 /* Called with the lock of the memory's mappings held. */
 static void notrace changed(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
