@@ -111,7 +111,8 @@ static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace
 
 	/* Uprobes wait for a trap of theirs, once, or for the end of a step, which is not to be taken for ended before. */
 	if (ntrace_trap_left(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
-		ntrace_trap_leave(registers, NTRACE_UPROBE);
+		/* On arm64 what uprobes do not know is run again, and a mark would be taken for a system call. */
+		ntrace_trap_leave(registers, IS_ENABLED(CONFIG_X86) ? NTRACE_UPROBE : 0);
 		/* Whom somebody asks for meanwhile comes by behind it. */
 		if (ntrace_is_traced(current->mm))
 			set_thread_flag(TIF_NOTIFY_SIGNAL);

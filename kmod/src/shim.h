@@ -132,7 +132,7 @@ void ntrace_read_unlock(void);
 
 /*
  * In hit.rs. What a hit was; from NTRACE_LATER on it has to wait, and so many breakpoints have counted it: with NTRACE_AGAIN all. The
- * last is somebody else's trap, which waits for the same way to user mode; while uprobes have it NTRACE_UPROBE is left of it.
+ * last is somebody else's trap, which waits for the same way to user mode; while uprobes have it NTRACE_UPROBE is left of it on x86.
  */
 enum { NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_AGAIN = 999, NTRACE_OTHERS };
 int ntrace_hit(struct pt_regs *registers, struct mm_struct *mm);

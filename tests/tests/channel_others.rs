@@ -44,6 +44,12 @@ fn calls(number: u64) -> u64 {
     (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))) ^ meeting(other(sum)))
 }
 
+/// Calls `meeting` with what a system call answers that is to be begun anew (include/linux/errno.h), where it lies in such a register.
+fn begins_anew(number: u64) -> u64 {
+    let answers = [512i64, 513, 514, 516].into_iter().cycle().take(number as usize);
+    answers.fold(7, |sum, answer| sum.wrapping_add(meeting(std::hint::black_box(-answer as u64))))
+}
+
 /// How many threads a storm has.
 const THREADS: u64 = 4;
 
@@ -355,6 +361,18 @@ crossing::channel_tests! {
             stop.store(true, Ordering::Relaxed);
         });
         assert!(told.iter().all(|told| *told == (expected, 50)), "{told:?}");
+    }
+
+    who_comes_by_a_uprobe_is_not_taken_for_a_system_call {
+        let mut victim = Victim::start(begins_anew);
+        let expected = victim.ask(40);
+        let site = meeting as *const () as u64;
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        let Some(probe) = probe(&victim, site) else { return skip("who_comes_by_a_uprobe", "no uprobes") };
+        assert_eq!((victim.ask(40), hits(&probe)), (expected, 40));
+        assert_eq!(insert(&mut file, debuggee, &[site]), Ok((1, vec![])));
+        assert_eq!((victim.ask(40), hits(&probe)), (expected, 80));
     }
 
     uprobes_come_and_go_where_a_thread_is_held_that_runs_into_them {
