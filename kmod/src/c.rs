@@ -128,6 +128,8 @@ extern "C" {
     // mm/gup.c
     pub(crate) fn fault_in_readable(at: *const c_void, size: usize) -> usize;
     pub(crate) fn fault_in_safe_writeable(at: *const c_void, size: usize) -> usize;
+    // kernel/signal.c
+    pub(crate) fn force_sig(signal: c_int);
     // kernel/pid_namespace.c
     pub(crate) fn put_pid_ns(namespace: *mut Namespace);
     // mm/vmalloc.c

@@ -27,6 +27,8 @@ const UPROBE: c_int = 3;
 /// It has to wait; the number of breakpoints that have counted it is added.
 const LATER: c_int = 4;
 
+const SIGTRAP: c_int = 5;
+
 /// Why registers are going to be seen, of a thread that gets no signal, and of one whose instruction faulted: shim.h has the same.
 const STOP: c_int = 0;
 const FAULT: c_int = 2;
@@ -146,7 +148,11 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
                     let read = unsafe { Read::new() };
                     let raised = raise(user.space(), registers);
                     drop(read);
-                    return if raised { PASSED } else { FOREIGN };
+                    if !raised {
+                        // SAFETY: it is the thread that runs here that gets it.
+                        unsafe { c::force_sig(SIGTRAP) };
+                    }
+                    return PASSED;
                 }
             }
         }
@@ -155,6 +161,21 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
     match gone(registers, registers.pc().wrapping_sub(BEHIND)) {
         Hit::Passed => PASSED,
         _ => FOREIGN,
+    }
+}
+
+/// A thread on its way to user mode, whose hit had to wait, is to run into the breakpoint instruction once more; where it was counted it
+/// is not then.
+///
+/// # Safety
+/// Called with the registers of the thread that runs here.
+#[no_mangle]
+unsafe extern "C" fn ntrace_come_again(registers: *mut Registers, mm: *mut c_void, counted: bool) {
+    // SAFETY: the caller's promise.
+    let registers = unsafe { &mut *registers };
+    registers.set_pc(registers.pc().wrapping_sub(BEHIND));
+    if let Some(user) = User::find(mm).filter(|_| counted) {
+        user.space().again.note(registers);
     }
 }
 

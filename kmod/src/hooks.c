@@ -81,7 +81,6 @@ bool ntrace_hand_over(struct pt_regs *registers)
 static void way_to_user(struct pt_regs *registers)
 {
 	int left = ntrace_trap_left(registers);
-	bool handed = false;
 
 	__module_get(THIS_MODULE);
 	clear_thread_flag(TIF_UPROBE);
@@ -90,16 +89,14 @@ static void way_to_user(struct pt_regs *registers)
 	ntrace_begun(registers, current->mm);
 	if (left >= NTRACE_LATER) {
 		left = ntrace_hit_waiting(registers, current->mm, left - NTRACE_LATER);
-		if (left == NTRACE_FOREIGN || left == NTRACE_UPROBE) {
-			handed = ntrace_hand_over(registers);
-			if (!handed)
-				force_sig(SIGTRAP);
-		}
+		/* Signals come before uprobes now: whose trap it is gets it when the thread runs into it once more. */
+		if (left == NTRACE_FOREIGN || left == NTRACE_UPROBE)
+			ntrace_come_again(registers, current->mm, left == NTRACE_UPROBE);
 	}
 	if (left == NTRACE_SINGLE_STEP)
 		ntrace_raise(registers, TRAP_TRACE);
-	/* Uprobes are to have it first: it stands behind its breakpoint instruction and is waited for, or in a place of theirs. */
-	if (!handed && !(current->utask && current->utask->active_uprobe))
+	/* Uprobes are to have it first that is in a place of theirs. */
+	if (!(current->utask && current->utask->active_uprobe))
 		ntrace_called(registers, current->mm);
 	module_put(THIS_MODULE);
 }

@@ -61,6 +61,27 @@ fn storm(number: u64) -> u64 {
     })
 }
 
+extern "C" fn on_signal(_: i32) {}
+
+/// Calls all of them so many times, while another thread sends signals as fast as it can.
+fn signalled(number: u64) -> u64 {
+    // SAFETY: the handler does nothing.
+    unsafe { nix::sys::signal::signal(nix::sys::signal::SIGUSR1, nix::sys::signal::SigHandler::Handler(on_signal)) }
+        .expect("a handler");
+    let (thread, is_over) = (nix::unistd::gettid(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                // SAFETY: it sends a signal to a thread of this process.
+                unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread.as_raw(), libc::SIGUSR1) };
+            }
+        });
+        let sum = calls(number);
+        is_over.store(true, Ordering::Relaxed);
+        sum
+    })
+}
+
 /// Asks the kernel so many times.
 #[inline(never)]
 fn asks(number: u64) -> u64 {
@@ -90,6 +111,12 @@ fn program_counter(process: u32) -> u64 {
 fn probe(victim: &Victim, address: u64) -> Option<OwnedFd> {
     let program = std::env::current_exe().expect("procfs");
     uprobe(victim.id(), &program, address - this_program().base()).ok()
+}
+
+/// A breakpoint that has something to do at no hit: each one is looked at on the way to user mode, where threads are held too.
+fn held_never(address: u64) -> [u8; Site::BYTES] {
+    let never = Condition { subject: Subject::Hits, relation: Relation::Equal, value: u64::MAX };
+    Site { address, actions: action::HOLD, stack: 0, condition: Some(never) }.bytes()
 }
 
 /// Whether an address lies where uprobes have threads carry out instructions.
@@ -375,16 +402,29 @@ crossing::channel_tests! {
         assert_eq!((victim.ask(40), hits(&probe)), (expected, 80));
     }
 
+    signals_come_to_a_thread_whose_hit_waits_and_is_then_a_uprobes {
+        let mut victim = Victim::start(signalled);
+        let expected = victim.ask(2_000);
+        let site = meeting as *const () as u64;
+        let mut line = Line::open();
+        let debuggee = line.attach(victim.id(), 0).unwrap();
+        let Some(probe) = probe(&victim, site) else { return skip("signals_come_to_a_thread", "no uprobes") };
+        line.ask(Command::Insert { debuggee, sites: &held_never(site) }, |told| assert!(told.is_ok(), "{told:?}"));
+        assert_eq!((victim.ask(2_000), hits(&probe)), (expected, 2_000));
+        let counted = line.ask(Command::Counts { debuggee, addresses: &site.to_ne_bytes() }, |told| match told {
+            Ok(Reply::Counts { counts }) => counts.to_vec(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(counted, 2_000u64.to_ne_bytes());
+    }
+
     uprobes_come_and_go_where_a_thread_is_held_that_runs_into_them {
         let mut victim = Victim::start(calls);
         let expected = victim.ask(20_000);
         let site = meeting as *const () as u64;
         let mut line = Line::open();
         let debuggee = line.attach(victim.id(), 0).unwrap();
-        // What is to be done at no hit is looked at at every one on the way to user mode, where threads are held too.
-        let never = Condition { subject: Subject::Hits, relation: Relation::Equal, value: u64::MAX };
-        let acts = Site { address: site, actions: action::HOLD, stack: 0, condition: Some(never) }.bytes();
-        line.ask(Command::Insert { debuggee, sites: &acts }, |told| assert!(told.is_ok(), "{told:?}"));
+        line.ask(Command::Insert { debuggee, sites: &held_never(site) }, |told| assert!(told.is_ok(), "{told:?}"));
         let thread = u64::from(victim.id());
         for _ in 0..30 {
             let Some(probe) = probe(&victim, site) else { return skip("uprobes_come_and_go_where_a_thread", "no uprobes") };

@@ -30,6 +30,9 @@ fn a_hundred_thousand_sites_are_each_hit_once_and_leave_nothing_behind() {
             // Order is no matter.
             specs.reverse();
             ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+            // The code is of five instructions, again and again.
+            let methods: Vec<_> = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().method()).collect();
+            assert!(methods.iter().eq(methods.iter().take(5).cycle().take(methods.len())));
             let mut shown = vec![0; before.len()];
             session.read_memory(pid, code, &mut shown).unwrap();
             assert!(shown == before, "our bytes are shown");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ubp::{Address, EventKind, InsertReason, Session, Spec};
+use ubp::{Address, EventKind, InsertReason, Method, Session, Spec};
 
 /// Runs one case of code.c; when it calls `made(code, size)`, `at_made` inserts what it wants.
 fn case(name: &str, mut at_made: impl FnMut(&mut Session, ubp::Pid, Address), expected_hits: u64) {
@@ -85,6 +85,16 @@ fn code_in_shared_memory_is_counted() {
 #[test]
 fn anonymous_read_only_code_is_counted() {
     case("read_only", both, 2);
+}
+
+#[test]
+fn it_is_told_how_code_is_passed_before_which_nothing_is_mapped() {
+    let insert = |session: &mut Session, pid, code: Address| {
+        both(session, pid, code);
+        let first = session.breakpoints(pid).find(|breakpoint| breakpoint.address() == code).unwrap();
+        assert_eq!(first.method(), Method::Boosted);
+    };
+    case("alone", insert, 2);
 }
 
 #[test]

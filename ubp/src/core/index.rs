@@ -4,11 +4,11 @@ use super::entry::Stored;
 use super::memory::Memory;
 use super::table::{Arena, Error, Number};
 
-/// Fibonacci hashing: the high bits of the product are the well-mixed ones.
+/// Fibonacci hashing: the highest bits of the product are the well-mixed ones.
 #[inline]
 fn hash(site: u64, length: u32) -> u32 {
     let mixed = site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    mixed as u32 & (length - 1)
+    ((mixed * u64::from(length)) >> 32) as u32
 }
 
 /// The most words of a chain: several times what half an index of sites in any regular order has. A chain that somebody else made

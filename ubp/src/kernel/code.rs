@@ -9,6 +9,8 @@ use crate::{InsertReason, Method};
 
 /// Bytes that are read at once.
 const CHUNK: u64 = 64 << 10;
+/// Mappings begin at multiples of the smallest page of all kernels.
+const PAGE: u64 = 4096;
 
 /// Code that is read in the order of addresses.
 pub(super) struct Code<'a> {
@@ -16,13 +18,15 @@ pub(super) struct Code<'a> {
     number: u64,
     mode: Mode,
     start: u64,
+    /// Nothing stands before it.
+    is_first: bool,
     bytes: Vec<u8>,
 }
 
 impl<'a> Code<'a> {
     /// That of a process.
     pub(super) fn new(channel: &'a Channel, number: u64, mode: Mode) -> Code<'a> {
-        Code { channel, number, mode, start: 0, bytes: Vec::new() }
+        Code { channel, number, mode, start: 0, is_first: false, bytes: Vec::new() }
     }
 
     /// How threads pass a site whose slot is near, or why it cannot stand.
@@ -37,7 +41,7 @@ impl<'a> Code<'a> {
         if let Some(refusal) = arch::refusal(code, offset, site) {
             return Err(InsertReason::Refused(refusal));
         }
-        let near = site & !(arch::PAGE - 1);
+        let near = site & !(PAGE - 1);
         match prepare_near(bytes.get(..MAX_LEN).unwrap_or(bytes), site, near, self.mode) {
             Ok((passing, _)) => Ok(Method::of(&passing)),
             Err(Problem::NotAnInstruction(error)) => Err(InsertReason::NotAnInstruction(error)),
@@ -51,19 +55,18 @@ impl<'a> Code<'a> {
         let end = self.start + self.bytes.len() as u64;
         // What was read short ends where the mapping does.
         let is_short = (self.bytes.len() as u64) < CHUNK && site < end;
-        if self.start <= first && (last <= end || is_short) {
+        let from = if self.is_first { site } else { first };
+        if self.start <= from && (last <= end || is_short) {
             return;
         }
-        self.start = first & !(arch::PAGE - 1);
         self.bytes.clear();
-        // Before a mapping there is nothing to be looked at.
-        for start in [self.start, site & !(arch::PAGE - 1)] {
+        for (start, is_first) in [(first, false), (site & !(PAGE - 1), true)] {
             let read = Command::ReadMemory { debuggee: self.number, address: start, length: CHUNK };
             let bytes = self.channel.ask(read, |told| match told {
                 Ok(Reply::ReadMemory { bytes }) => bytes.to_vec(),
                 _ => Vec::new(),
             });
-            self.start = start;
+            (self.start, self.is_first) = (start, is_first);
             self.bytes = bytes.unwrap_or_default();
             if site < start + self.bytes.len() as u64 {
                 return;

@@ -72,6 +72,20 @@ static void read_only_case(void) {
     done();
 }
 
+// A page before which nothing is mapped, and where none that is larger begins.
+static void alone_case(void) {
+    unsigned long size = 256 << 10, large = 64 << 10;
+    unsigned char *area = mmap(0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *code = (unsigned char *)(((uintptr_t)area + large - 1) / large * large + large + 4096);
+    munmap(area, size);
+    if (mmap(code, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != code)
+        abort();
+    put(code, add5, sizeof add5);
+    made(code, sizeof add5);
+    printf("alone %d\n", ((function)code)(1));
+    done();
+}
+
 static void vdso_case(void) {
     struct timespec time;
     made((void *)getauxval(AT_SYSINFO_EHDR), 0);
@@ -117,6 +131,7 @@ int main(int argc, char **argv) {
     if (!strcmp(name, "jit")) jit_case();
     if (!strcmp(name, "shared")) shared_case();
     if (!strcmp(name, "read_only")) read_only_case();
+    if (!strcmp(name, "alone")) alone_case();
     if (!strcmp(name, "vdso")) vdso_case();
     if (!strcmp(name, "many")) many_case();
     if (!strcmp(name, "load")) load_case(argv[2]);
