@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The memory of the process that runs here. In C for inline functions: arch_futex_atomic_op_inuser. */
+/*
+ * The memory of the process that runs here. In C for inline functions (arch_futex_atomic_op_inuser, uaccess_enable_privileged) and the
+ * table of exceptions.
+ */
 #include <linux/mutex.h>
 #include <linux/futex.h>
 #include <linux/uaccess.h>
@@ -18,6 +21,31 @@ static int add(u32 __user *word, u32 *before)
 	return error;
 }
 
+#ifdef CONFIG_ARM64_LSE_ATOMICS
+/* By one instruction: exclusives of processors that count in one place hold each other up. */
+static int add_at_once(u64 __user *place, u64 *value)
+{
+	u64 __user *masked = __uaccess_mask_ptr(place);
+	u64 before = 0;
+	int error = -EFAULT;
+
+	if (!access_ok(place, sizeof(*place)))
+		return error;
+	uaccess_enable_privileged();
+	asm volatile(__LSE_PREAMBLE
+		     "1:	ldadd	%[one], %[before], %[place]\n"
+		     "	mov	%w[error], wzr\n"
+		     "2:\n" _ASM_EXTABLE_UACCESS(1b, 2b)
+		     : [error] "+r"(error), [before] "+r"(before), [place] "+Q"(*masked)
+		     : [one] "r"(1UL)
+		     : "memory");
+	uaccess_disable_privileged();
+	if (value)
+		*value = before + 1;
+	return error;
+}
+#endif
+
 /* A number of two words: the carry is added by the one who made it. Page faults are disabled by the caller. */
 int ntrace_user_count(unsigned long at, u64 *value)
 {
@@ -25,6 +53,10 @@ int ntrace_user_count(unsigned long at, u64 *value)
 	u32 low, high = 0;
 	int error;
 
+#ifdef CONFIG_ARM64_LSE_ATOMICS
+	if (alternative_has_cap_likely(ARM64_HAS_LSE_ATOMICS))
+		return add_at_once((u64 __user *)at, value);
+#endif
 	error = add(word, &low);
 	if (!error && low == U32_MAX)
 		error = add(word + 1, &high);

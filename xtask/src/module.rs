@@ -12,9 +12,11 @@ use crate::vm::{self, Arch, Batch, Machine};
 const CHANNEL: [&str; 4] = ["--package", "crossing", "--test", "channel*"];
 const LOCKSTEP: [&str; 2] = ["--test", "lockstep_*"];
 const OF_ARM64: [&str; 4] = ["--test", "lockstep_arm64", "--test", "arm64"];
-const UBP: [&str; 12] = [
+const UBP: [&str; 14] = [
     "--package",
     "ubp",
+    "--test",
+    "batch",
     "--test",
     "breakpoints",
     "--test",
@@ -26,7 +28,6 @@ const UBP: [&str; 12] = [
     "--test",
     "spawn",
 ];
-const BATCH: [&str; 2] = ["--test", "batch"];
 const COMMAND: [&str; 8] = ["--package", "ntrace", "--test", "attach", "--test", "backends", "--test", "count"];
 /// The variable that has debug kernels built where it is `build`.
 const DEBUG_KERNEL: &str = "NTRACE_DEBUG_KERNEL";
@@ -42,12 +43,8 @@ pub(crate) fn run(ledger: &Path) -> Result<()> {
     for arch in ARCHITECTURES {
         let mut tests = [&CHANNEL[..], &UBP].concat();
         match arch {
-            Arch::X86_64 => tests.extend([BATCH, LOCKSTEP].concat()),
-            Arch::Arm64 => {
-                let reason = "to set a hundred thousand takes its emulation more than six minutes";
-                lanes::note_skipped(ledger, "batch with the module on arm64", reason)?;
-                tests.extend(OF_ARM64);
-            }
+            Arch::X86_64 => tests.extend(LOCKSTEP),
+            Arch::Arm64 => tests.extend(OF_ARM64),
         }
         Batch::build(arch.machine(), &tests)?.with_module()?.run(Some(ledger))?;
         // By themselves: cargo takes the names for those of all packages.

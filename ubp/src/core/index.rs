@@ -45,8 +45,14 @@ impl<M: Memory> Arena<M> {
     }
 
     /// Looks for `site`. The chain ends at an empty word, of which half of the index consists unless somebody else wrote to it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn probe(&self, site: u64) -> Result<Probe, Error> {
+        self.probe_here(site)
+    }
+
+    /// The same for who is in haste.
+    #[inline(always)]
+    pub(super) fn probe_here(&self, site: u64) -> Result<Probe, Error> {
         let length = self.layout.index_length();
         let mut at = hash(site, length);
         for _ in 0..length.min(LONGEST) {

@@ -161,16 +161,19 @@ impl<M: Memory> Arena<M> {
     /// # Errors
     /// The memory cannot be read, or is corrupt.
     pub fn find(&self, site: u64) -> Result<Option<(Number, Entry)>, Error> {
-        Ok(self.find_stored(site)?.map(|(number, stored)| (number, stored.entry())))
+        match self.probe(site)? {
+            Probe::Empty(_) => Ok(None),
+            Probe::Found(_, number, stored) => Ok(Some((number, stored.entry()))),
+        }
     }
 
     /// The same, as it lies there: [`Arena::find`] for who is in haste.
     ///
     /// # Errors
     /// Those of [`Arena::find`].
-    #[inline]
+    #[inline(always)]
     pub fn find_stored(&self, site: u64) -> Result<Option<(Number, Stored)>, Error> {
-        match self.probe(site)? {
+        match self.probe_here(site)? {
             Probe::Empty(_) => Ok(None),
             Probe::Found(_, number, stored) => Ok(Some((number, stored))),
         }

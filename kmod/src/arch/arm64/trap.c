@@ -50,17 +50,19 @@ static void trapped(unsigned long esr, struct pt_regs *registers)
 {
 	int hit;
 
-	__module_get(THIS_MODULE);
 	ntrace_read_lock();
 	hit = ntrace_hit(registers, current->mm);
 	ntrace_read_unlock();
-	if (hit >= NTRACE_LATER)
+	if (hit >= NTRACE_LATER) {
+		/* Only who sleeps is not waited for by synchronize_rcu_tasks; all processors would count in this place. */
+		__module_get(THIS_MODULE);
 		hit = ntrace_hit_waiting(registers, current->mm, hit - NTRACE_LATER);
+		module_put(THIS_MODULE);
+	}
 	if (hit == NTRACE_UPROBE && !ntrace_hand_over(registers))
 		hit = NTRACE_FOREIGN;
 	if (hit == NTRACE_SINGLE_STEP || (hit == NTRACE_FOREIGN && !is_gone(registers)))
 		ntrace_raise(registers, hit == NTRACE_FOREIGN ? TRAP_BRKPT : TRAP_TRACE);
-	module_put(THIS_MODULE);
 }
 
 static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
