@@ -164,17 +164,16 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
     }
 }
 
-/// A thread on its way to user mode, whose hit had to wait, is to run into the breakpoint instruction once more; where it was counted it
-/// is not then.
+/// A thread on its way to user mode, whose hit had to wait, is to run into the breakpoint instruction once more; it is not counted then.
 ///
 /// # Safety
 /// Called with the registers of the thread that runs here.
 #[no_mangle]
-unsafe extern "C" fn ntrace_come_again(registers: *mut Registers, mm: *mut c_void, counted: bool) {
+unsafe extern "C" fn ntrace_come_again(registers: *mut Registers, mm: *mut c_void) {
     // SAFETY: the caller's promise.
     let registers = unsafe { &mut *registers };
     registers.set_pc(registers.pc().wrapping_sub(BEHIND));
-    if let Some(user) = User::find(mm).filter(|_| counted) {
+    if let Some(user) = User::find(mm) {
         user.space().again.note(registers);
     }
 }

@@ -91,7 +91,7 @@ static void way_to_user(struct pt_regs *registers)
 		left = ntrace_hit_waiting(registers, current->mm, left - NTRACE_LATER);
 		/* Signals come before uprobes now: whose trap it is gets it when the thread runs into it once more. */
 		if (left == NTRACE_FOREIGN || left == NTRACE_UPROBE)
-			ntrace_come_again(registers, current->mm, left == NTRACE_UPROBE);
+			ntrace_come_again(registers, current->mm);
 	}
 	if (left == NTRACE_SINGLE_STEP)
 		ntrace_raise(registers, TRAP_TRACE);

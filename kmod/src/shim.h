@@ -137,7 +137,7 @@ void ntrace_read_unlock(void);
 enum { NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_AGAIN = 999, NTRACE_OTHERS };
 int ntrace_hit(struct pt_regs *registers, struct mm_struct *mm);
 int ntrace_hit_waiting(struct pt_regs *registers, struct mm_struct *mm, int counted);
-void ntrace_come_again(struct pt_regs *registers, struct mm_struct *mm, bool counted);
+void ntrace_come_again(struct pt_regs *registers, struct mm_struct *mm);
 /* Why the registers are going to be seen. */
 enum { NTRACE_STOP, NTRACE_SIGNAL, NTRACE_FAULT };
 void __user *ntrace_seen(struct pt_regs *registers, struct mm_struct *mm, void __user *address, int why);

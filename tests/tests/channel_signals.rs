@@ -3,14 +3,14 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crossing::channel::{attach, open};
+use crossing::channel::{ask, attach, open};
 use crossing::debuggee::this_program;
 use crossing::line::Line;
 use crossing::sites::{counts, insert};
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
 use wire::events::Event;
-use wire::site::{Site, action};
+use wire::site::{Condition, Relation, Site, Subject, action};
 
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
@@ -105,6 +105,39 @@ fn is_refused(_: u64) -> u64 {
     CALLED_AT.load(Relaxed)
 }
 
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(".type traps, @function", "traps: int3", "ret");
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(".type traps, %function", "traps: brk #1", "ret");
+
+unsafe extern "C" {
+    /// Begins with a breakpoint instruction of the program's own.
+    safe fn traps();
+}
+
+extern "C" fn on_trap(signal: libc::c_int, _: &libc::siginfo_t, context: *mut libc::ucontext_t) {
+    handler(signal);
+    let _ = context;
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: it is the context of the signal.
+    unsafe {
+        (*context).uc_mcontext.pc += 4;
+    }
+}
+
+/// Runs into its own breakpoint instruction so many times; says how many signals came.
+fn traps_and_handles(number: u64) -> u64 {
+    // SAFETY: all zero is a valid value, and the handler takes what it is given.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_flags = libc::SA_SIGINFO;
+        action.sa_sigaction = on_trap as *const () as usize;
+        libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut());
+    }
+    (0..number).for_each(|_| traps());
+    HANDLED.swap(0, Relaxed)
+}
+
 /// The addresses of `leaf`'s instructions.
 fn instructions() -> Vec<u64> {
     this_program().function(leaf as *const () as u64).instructions()
@@ -123,6 +156,20 @@ crossing::channel_tests! {
             calls += 1000;
         }
         assert_eq!(counts(&mut file, debuggee, &sites), Ok(vec![calls; sites.len()]));
+    }
+
+    a_hit_that_waits_at_the_programs_own_breakpoint_instruction_is_counted_once {
+        let mut victim = Victim::start(traps_and_handles);
+        assert_eq!(victim.ask(10), 10);
+        let address = traps as *const () as u64;
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        // To compare its hits it waits on the way to user mode.
+        let never = Condition { subject: Subject::Hits, relation: Relation::Equal, value: u64::MAX };
+        let sites = Site { address, actions: action::HOLD, stack: 0, condition: Some(never) }.bytes();
+        ask(&mut file, Command::Insert { debuggee, sites: &sites }, |told| assert!(told.is_ok(), "{told:?}"));
+        assert_eq!(victim.ask(100), 100);
+        assert_eq!(counts(&mut file, debuggee, &[address]), Ok(vec![100]));
     }
 
     a_call_that_a_filter_refuses_is_told_of_by_its_own_address {
