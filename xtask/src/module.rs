@@ -41,16 +41,20 @@ pub(crate) fn obstacle() -> Option<String> {
 /// Builds the module, loads it in a virtual machine of each architecture, runs the tests and unloads it.
 pub(crate) fn run(ledger: &Path) -> Result<()> {
     for arch in ARCHITECTURES {
-        let mut tests = [&CHANNEL[..], &UBP].concat();
-        match arch {
-            Arch::X86_64 => tests.extend(LOCKSTEP),
-            Arch::Arm64 => tests.extend(OF_ARM64),
-        }
-        Batch::build(arch.machine(), &tests)?.with_module()?.run(Some(ledger))?;
-        // By themselves: cargo takes the names for those of all packages.
-        Batch::build(arch.machine(), &COMMAND)?.with_module()?.run(Some(ledger))?;
+        run_on(arch.machine(), ledger)?;
     }
     Ok(())
+}
+
+fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
+    let of_arch = match machine.arch {
+        Arch::X86_64 => &LOCKSTEP[..],
+        Arch::Arm64 => &OF_ARM64,
+    };
+    let tests = [&CHANNEL[..], &UBP, of_arch].concat();
+    Batch::build(machine, &tests)?.with_module()?.run(Some(ledger))?;
+    // By themselves: cargo takes the names for those of all packages.
+    Batch::build(machine, &COMMAND)?.with_module()?.run(Some(ledger))
 }
 
 /// Why the module cannot be tried with a debug kernel of any architecture.
@@ -59,12 +63,12 @@ pub(crate) fn debug_obstacle() -> Option<String> {
     obstacle().or_else(|| (reasons.len() == ARCHITECTURES.len()).then(|| reasons.join("; ")))
 }
 
-/// The module's own tests with those debug kernels that are there, or are asked for.
+/// The same with those debug kernels that are there, or are asked for.
 pub(crate) fn run_debug(ledger: &Path) -> Result<()> {
     for arch in ARCHITECTURES {
         match why_not(arch) {
             Some(reason) => lanes::note_skipped(ledger, &format!("debug kernel on {}", arch.name()), &reason)?,
-            None => Batch::build(debug(arch), &CHANNEL)?.with_module()?.run(Some(ledger))?,
+            None => run_on(debug(arch), ledger)?,
         }
     }
     Ok(())
