@@ -70,7 +70,7 @@ pub fn find(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Numb
 
 #[inline(always)]
 fn find_here(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Number, Stored)>, Hit> {
-    if !storage.reaches(site) {
+    if !storage.serves(site) {
         return Ok(None);
     }
     match storage.arena(Part(storage.base)).find_stored(site) {

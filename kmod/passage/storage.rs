@@ -37,22 +37,28 @@ pub struct Storage {
     pub layout: Layout,
     /// The session, by its number.
     pub owner: u64,
-    /// Bytes of the layout, and of the whole: what every hit asks for is worked out once.
-    table: u64,
+    /// Bytes of what is mapped to be executed, and of the whole: what every hit asks for is worked out once.
+    code: u64,
     whole: u64,
+    /// The first address that may be a site of it, and how far behind that the last one may lie.
+    first: u64,
+    span: u64,
 }
 
 impl Storage {
-    /// One of an owner, at an address.
-    pub fn new(base: u64, layout: Layout, owner: u64) -> Storage {
-        let mut storage = Storage { base, layout, owner, table: layout.size(), whole: 0 };
-        storage.whole = storage.code_size() + storage.records_size();
+    /// One of an owner, at an address, for sites within reach of its slots, or for all.
+    pub fn new(base: u64, layout: Layout, owner: u64, far: bool) -> Storage {
+        let code = layout.size().next_multiple_of(arch::PAGE);
+        let first = base.saturating_add(code).saturating_sub(arch::REACH);
+        let (first, span) = if far { (0, u64::MAX) } else { (first, base.saturating_add(arch::REACH) - first) };
+        let mut storage = Storage { base, layout, owner, code, whole: 0, first, span };
+        storage.whole = code + storage.records_size();
         storage
     }
 
     /// Bytes of what is mapped to be executed.
     pub fn code_size(&self) -> u64 {
-        self.table.next_multiple_of(arch::PAGE)
+        self.code
     }
 
     /// Bytes of what is mapped to be written, behind that.
@@ -67,12 +73,17 @@ impl Storage {
 
     /// The address of an entry's record.
     pub fn record(&self, number: Number) -> u64 {
-        self.base + self.code_size() + u64::from(number.0) * Site::BYTES as u64
+        self.base + self.code + u64::from(number.0) * Site::BYTES as u64
     }
 
-    /// Whether a slot in it reaches `site`.
-    pub fn reaches(&self, site: u64) -> bool {
-        arch::reaches(self.base, self.base + self.table, site, site)
+    /// Whether `site` may be one of it.
+    pub fn serves(&self, site: u64) -> bool {
+        site.wrapping_sub(self.first) <= self.span
+    }
+
+    /// Whether slots in it may be out of reach of their sites: a copy has a trap behind it then in place of the branch.
+    pub fn is_far(&self) -> bool {
+        self.span == u64::MAX
     }
 
     /// Whether `address` lies in it.
@@ -91,8 +102,10 @@ struct Note {
     base: AtomicU64,
     capacity: AtomicU32,
     owner: AtomicU64,
-    table: AtomicU64,
+    code: AtomicU64,
     whole: AtomicU64,
+    first: AtomicU64,
+    span: AtomicU64,
     retired: AtomicU32,
 }
 
@@ -101,8 +114,10 @@ impl Note {
         base: AtomicU64::new(0),
         capacity: AtomicU32::new(0),
         owner: AtomicU64::new(0),
-        table: AtomicU64::new(0),
+        code: AtomicU64::new(0),
         whole: AtomicU64::new(0),
+        first: AtomicU64::new(0),
+        span: AtomicU64::new(0),
         retired: AtomicU32::new(0),
     };
 
@@ -113,8 +128,10 @@ impl Note {
             base,
             layout: Layout::new(self.capacity.load(Ordering::Relaxed)),
             owner: self.owner.load(Ordering::Relaxed),
-            table: self.table.load(Ordering::Relaxed),
+            code: self.code.load(Ordering::Relaxed),
             whole: self.whole.load(Ordering::Relaxed),
+            first: self.first.load(Ordering::Relaxed),
+            span: self.span.load(Ordering::Relaxed),
         })
     }
 }
@@ -172,8 +189,10 @@ impl Storages {
         let note = self.notes.get(place).ok_or(Full)?;
         note.capacity.store(storage.layout.capacity(), Ordering::Relaxed);
         note.owner.store(storage.owner, Ordering::Relaxed);
-        note.table.store(storage.table, Ordering::Relaxed);
+        note.code.store(storage.code, Ordering::Relaxed);
         note.whole.store(storage.whole, Ordering::Relaxed);
+        note.first.store(storage.first, Ordering::Relaxed);
+        note.span.store(storage.span, Ordering::Relaxed);
         note.retired.store(0, Ordering::Relaxed);
         note.base.store(storage.base, Ordering::Release);
         self.used.fetch_max(place as u32 + 1, Ordering::Release);

@@ -18,7 +18,7 @@ use crate::leave;
 use crate::patch::Patches;
 use crate::place::{self, Code, Maps};
 use crate::server::zeroes;
-use crate::space::{mark, Storage};
+use crate::space::mark;
 use crate::step::{unfindable, Step};
 
 /// Entries of the first arena of a session.
@@ -181,8 +181,11 @@ impl<'a> Batch<'a> {
                 _ => Failure::new(Status::Refused, 0),
             })?;
         let code = passing.code();
-        let alone = matches!(passing, Passing::Emulate(..)) || matches!(code.exit, Exit::Jump | Exit::Trap(_));
-        if !alone || code.scratch.is_some() {
+        let alone = match code.exit {
+            Exit::Jump | Exit::Trap(_) => code.scratch.is_none(),
+            _ => matches!(passing, Passing::Emulate(..)),
+        };
+        if !alone {
             return Err(Status::Unsupported.into());
         }
         let mut entry = Entry::new(address, bytes.get(..length).unwrap_or(bytes));
@@ -212,22 +215,24 @@ impl<'a> Batch<'a> {
         Ok((first, (address - first) as usize))
     }
 
-    /// An arena of this session that reaches a site and has room for it, in guarded pages where that lies in such.
+    /// An arena of this session that has room for a site and reaches it, if it can be, in guarded pages where that lies in such.
     fn arena_for(&mut self, site: u64, rest: u64) -> Result<usize, Failure> {
         let debuggee = self.debuggee;
         let guarded = self.maps.is_guarded(site);
         let mut largest = 0;
-        let mut which = None;
+        let (mut which, mut far) = (None, None);
         for (number, arena) in self.arenas.iter().enumerate() {
             let storage = arena.memory().storage;
             largest = largest.max(storage.layout.capacity());
-            if !storage.reaches(site) || self.maps.is_guarded(storage.base) != guarded {
+            if !storage.serves(site) || self.maps.is_guarded(storage.base) != guarded {
                 continue;
             }
             if !arena.is_full().map_err(|error| failure(error, &storage))? {
-                return Ok(number);
-            }
-            if debuggee.space().storages.retired(&storage) > storage.layout.capacity() / 4 {
+                if !storage.is_far() {
+                    return Ok(number);
+                }
+                far = Some(number);
+            } else if debuggee.space().storages.retired(&storage) > storage.layout.capacity() / 4 {
                 which = Some((number, storage));
             }
         }
@@ -241,11 +246,15 @@ impl<'a> Batch<'a> {
             return Ok(number);
         }
         if !debuggee.space().storages.has_room() {
-            return Err(Failure::new(Status::Limit, 0));
+            return far.ok_or(Failure::new(Status::Limit, 0));
         }
         let wanted = u32::try_from(rest).unwrap_or(u32::MAX).max(largest.saturating_mul(2)).max(LEAST);
         let layout = Layout::new(wanted.min(Layout::MAX_CAPACITY / 8));
-        let storage: Storage = place::map(debuggee, self.owner, &mut self.maps, layout, site)?;
+        let mapped = place::map(debuggee, self.owner, &mut self.maps, layout, site, far.is_some());
+        if let (Err(_), Some(number)) = (&mapped, far) {
+            return Ok(number);
+        }
+        let storage = mapped?;
         let arena = Arena::create(Cache::new(debuggee, &storage), storage.base, layout, arch::MACHINE as u32, [0; 8]);
         let arena = arena.map_err(|error| failure(error, &storage))?;
         self.arenas.push(arena, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;

@@ -193,7 +193,7 @@ pub(crate) fn bring_in(address: u64, write: bool) -> bool {
 /// Sends a thread to the copy of its instruction, for the processor to raise the fault.
 fn raise(space: &Space, registers: &mut Registers) -> bool {
     let site = registers.pc().wrapping_sub(BEHIND);
-    let near = space.storages.iter().filter(|storage| storage.reaches(site));
+    let near = space.storages.iter().filter(|storage| storage.serves(site));
     let found = near.filter_map(|storage| Some((storage, find(&storage, site, 0).ok()??.0))).next();
     let Some((storage, number)) = found else { return false };
     registers.set_pc(here(&storage).slot(number));

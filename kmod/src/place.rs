@@ -65,8 +65,8 @@ impl Maps {
         self.all().get(behind.checked_sub(1)?).filter(|[_, end, ..]| address < *end)
     }
 
-    /// An address for `size` bytes that reach a site, as near as can be.
-    fn place(&self, debuggee: &Debuggee, size: u64, site: u64) -> Option<u64> {
+    /// Whether no address for `size` bytes reaches a site, and the nearest.
+    fn place(&self, debuggee: &Debuggee, size: u64, site: u64) -> Option<(bool, u64)> {
         let (mut heap, mut brk, mut stack) = (0, 0, 0);
         // SAFETY: the places are this function's.
         unsafe { c::ntrace_memory_growth(debuggee.mm(), &mut heap, &mut brk, &mut stack) };
@@ -86,30 +86,32 @@ impl Maps {
             Some(_) => self.all().get(number - 1).map(taken),
             None => self.all().get(number).map(taken),
         });
-        let mut best = None;
+        let mut best: Option<(bool, u64)> = None;
         for start in places(areas, arch::end(debuggee.mm()), arch::PAGE, size, site, site) {
-            let is_nearer = best.is_none_or(|best: u64| start.abs_diff(site) < best.abs_diff(site));
-            if is_nearer && arch::reaches(start, start + size, site, site) {
-                best = Some(start);
+            let far = !arch::reaches(start, start + size, site, site);
+            if best.is_none_or(|best| (far, start.abs_diff(site)) < (best.0, best.1.abs_diff(site))) {
+                best = Some((far, start));
             }
         }
         best
     }
 }
 
-/// Maps an arena that reaches `site`, in guarded pages where that lies in such.
+/// Maps an arena that reaches `site`, if it can be or is to be `near`, in guarded pages where that lies in such.
 pub(crate) fn map(
     debuggee: &Debuggee,
     owner: u64,
     maps: &mut Maps,
     layout: Layout,
     site: u64,
+    near: bool,
 ) -> Result<Storage, Failure> {
     let guard = if maps.is_guarded(site) { arch::GUARDED } else { 0 };
     loop {
-        let size = Storage::new(0, layout, 0).size();
-        let base = maps.place(debuggee, size, site).ok_or(Failure::new(Status::Memory, site))?;
-        let storage = Storage::new(base, layout, owner);
+        let size = Storage::new(0, layout, 0, false).size();
+        let found = maps.place(debuggee, size, site).filter(|(far, _)| !(near && *far));
+        let (far, base) = found.ok_or(Failure::new(Status::NoMemory, site))?;
+        let storage = Storage::new(base, layout, owner, far);
         let (code, records) = (storage.code_size(), storage.records_size());
         let mm = debuggee.mm();
         // SAFETY: the kernel looks after what is mapped there already.
@@ -125,7 +127,7 @@ pub(crate) fn map(
         let before = maps.words.len();
         *maps = Maps::of(debuggee)?;
         if mapped != EEXIST.to_errno() as _ || maps.words.len() == before {
-            return Err(Failure::new(Status::Memory, site));
+            return Err(Failure::new(Status::NoMemory, site));
         }
     }
 }

@@ -97,6 +97,25 @@ fn it_is_told_how_code_is_passed_before_which_nothing_is_mapped() {
     case("alone", insert, 2);
 }
 
+/// On x86 ptrace has slots within reach alone.
+#[test]
+fn code_that_no_storage_reaches_is_counted_or_refused_by_name() {
+    let is_refused = cfg!(target_arch = "x86_64") && !std::path::Path::new("/dev/ntrace").exists();
+    let insert = |session: &mut Session, pid, code: Address| {
+        if !is_refused {
+            both(session, pid, code);
+            let first = session.breakpoints(pid).find(|breakpoint| breakpoint.address() == code).unwrap();
+            // There is room for a jump to an address on x86.
+            let expected = if cfg!(target_arch = "x86_64") { Method::Boosted } else { Method::Trapped };
+            return assert_eq!(first.method(), expected);
+        }
+        for answer in session.insert(pid, &[Spec::count(code), Spec::count(code + machine::ADD.1)]).unwrap() {
+            assert_eq!(answer.unwrap_err().reason, InsertReason::NoRoom);
+        }
+    };
+    case("far", insert, if is_refused { 0 } else { 2 });
+}
+
 #[test]
 fn calls_of_a_function_of_the_vdso_are_counted() {
     let insert = |session: &mut Session, pid, base: Address| {

@@ -67,7 +67,8 @@ statuses! {
     Refused = 11 "no breakpoint can be set on that instruction",
     /// Something is there already.
     Exists = 12 "it is there already",
-    /// The kernel has no memory for it.
+    /// The kernel has no memory for it, or the process no addresses for what is to be mapped there; then the detail is an address near
+    /// which that was to be.
     NoMemory = 13 "out of memory",
     /// More than a session, a debuggee or a message may have. The detail is the limit.
     Limit = 14 "more than there may be",

@@ -30,7 +30,7 @@
 //!
 //! - Where slots lie in unguarded pages a copy is no missing landing pad, and authenticated branches out of a slot are as those out of
 //!   an unguarded page.
-//! - A literal that is read through a scratch register is checked for its memory's tag (MTE), where a literal is not.
+//! - A literal that is read through a register is checked for its memory's tag (MTE), where a literal is not.
 //! - Hardware that records addresses (BRBE, SPE, trace units) sees slots.
 //! - A thread in a slot is not in its restartable sequence (rseq(2)).
 

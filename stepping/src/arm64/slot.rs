@@ -28,14 +28,15 @@ impl Slot {
     /// # Errors
     /// [`Refusal::ExclusiveOutOfReach`]; none where the slot lies within reach.
     pub fn assemble(&self, at: u64) -> Result<Code, Refusal> {
-        assemble::assemble(&self.insn, self.pc, at)
+        assemble::assemble(&self.insn, self.pc, at, false)
     }
 
-    /// The same: what reads and writes which register need not be known here.
+    /// The same with no scratch register for a literal that a general register is loaded from. Where such a load faults, out of reach
+    /// of the literal (1 MiB), that register has the literal's address.
     ///
     /// # Errors
     /// Those of [`Slot::assemble`].
     pub fn assemble_near(&self, at: u64) -> Result<Code, Refusal> {
-        self.assemble(at)
+        assemble::assemble(&self.insn, self.pc, at, true)
     }
 }

@@ -47,7 +47,8 @@ impl Kernel {
             debuggee.breakpoints.push(Some(Own { breakpoint, since }));
         }
         let refused = debuggee.bring_up(channel, &addresses)?;
-        let mut code = Code::new(channel, debuggee.number, debuggee.mode);
+        debuggee.process.hidden = hidden::storage(channel, debuggee.number, pid)?;
+        let mut code = Code::new(channel, debuggee.number, debuggee.mode, &debuggee.process.hidden);
         let methods: Vec<Method> =
             addresses.iter().map(|address| code.method(*address).unwrap_or(Method::Emulated)).collect();
         let answer = |(number, spec): (usize, &Spec)| {
@@ -66,9 +67,7 @@ impl Kernel {
             }
             Ok(BreakpointId(number as u32))
         };
-        let answers = (first..).zip(specs).map(answer).collect();
-        debuggee.process.hidden = hidden::storage(channel, debuggee.number, pid)?;
-        Ok(answers)
+        Ok((first..).zip(specs).map(answer).collect())
     }
 
     pub(super) fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
@@ -247,7 +246,8 @@ impl Debuggee {
                 continue;
             }
             let maps = read_maps(self.process.pid)?;
-            let mut code = Code::new(channel, self.number, self.mode);
+            let storage = hidden::storage(channel, self.number, self.process.pid)?;
+            let mut code = Code::new(channel, self.number, self.mode, &storage);
             for (at, status, _) in failures {
                 if let Some(site) = some.get(at as usize) {
                     refused.push((site.address, reason(site.address, status, &maps, &mut code)));

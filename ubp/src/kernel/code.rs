@@ -17,6 +17,8 @@ pub(super) struct Code<'a> {
     channel: &'a Channel,
     number: u64,
     mode: Mode,
+    /// Where slots lie.
+    storage: &'a [(u64, u64)],
     start: u64,
     /// Nothing stands before it.
     is_first: bool,
@@ -24,12 +26,12 @@ pub(super) struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// That of a process.
-    pub(super) fn new(channel: &'a Channel, number: u64, mode: Mode) -> Code<'a> {
-        Code { channel, number, mode, start: 0, is_first: false, bytes: Vec::new() }
+    /// That of a process whose breakpoints have `storage`.
+    pub(super) fn new(channel: &'a Channel, number: u64, mode: Mode, storage: &'a [(u64, u64)]) -> Code<'a> {
+        Code { channel, number, mode, storage, start: 0, is_first: false, bytes: Vec::new() }
     }
 
-    /// How threads pass a site whose slot is near, or why it cannot stand.
+    /// How threads pass a site, or why it cannot stand.
     pub(super) fn method(&mut self, site: u64) -> Result<Method, InsertReason> {
         if !site.is_multiple_of(arch::ALIGNMENT) {
             return Err(InsertReason::Misaligned);
@@ -41,12 +43,18 @@ impl<'a> Code<'a> {
         if let Some(refusal) = arch::refusal(code, offset, site) {
             return Err(InsertReason::Refused(refusal));
         }
-        let near = site & !(PAGE - 1);
-        match prepare_near(bytes.get(..MAX_LEN).unwrap_or(bytes), site, near, self.mode) {
+        match prepare_near(bytes.get(..MAX_LEN).unwrap_or(bytes), site, self.slot(site), self.mode) {
             Ok((passing, _)) => Ok(Method::of(&passing)),
             Err(Problem::NotAnInstruction(error)) => Err(InsertReason::NotAnInstruction(error)),
             Err(Problem::Refused(refusal)) => Err(InsertReason::Refused(refusal)),
         }
+    }
+
+    /// Where the slot of a site may lie.
+    fn slot(&self, site: u64) -> u64 {
+        let reaches = |&&(start, end): &&(u64, u64)| arch::reaches(start, end, site, site);
+        let storage = self.storage.iter().find(reaches).or(self.storage.first());
+        storage.map_or(site & !(PAGE - 1), |(start, _)| *start)
     }
 
     /// Sees to it that what decides of a site was read.

@@ -5,6 +5,7 @@ use wire::commands::{Command, Reply};
 use super::channel::Channel;
 use crate::Pid;
 use crate::Result;
+use crate::arch::PAGE;
 use crate::core::{Layout, MAGIC};
 use crate::process::read_maps;
 
@@ -12,7 +13,6 @@ use crate::process::read_maps;
 const CAPACITY: usize = 16;
 /// Bytes of a header that are looked at.
 const HEADER: u64 = 20;
-const PAGE: u64 = 4096;
 
 /// The ranges that hold tables, slots and records of breakpoints.
 pub(super) fn storage(channel: &Channel, number: u64, pid: Pid) -> Result<Vec<(u64, u64)>> {

@@ -86,6 +86,18 @@ static void alone_case(void) {
     done();
 }
 
+// A page in the middle of so much reserved memory that nothing free is within reach of a branch.
+static void far_case(void) {
+    size_t half = (size_t)5 << 29;
+    char *all = mmap(0, 2 * half, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED || mprotect(all + half, 4096, PROT_READ | PROT_WRITE | PROT_EXEC)) abort();
+    unsigned char *code = (unsigned char *)all + half;
+    put(code, add5, sizeof add5);
+    made(code, sizeof add5);
+    printf("far %d\n", ((function)code)(1));
+    done();
+}
+
 static void vdso_case(void) {
     struct timespec time;
     made((void *)getauxval(AT_SYSINFO_EHDR), 0);
@@ -132,6 +144,7 @@ int main(int argc, char **argv) {
     if (!strcmp(name, "shared")) shared_case();
     if (!strcmp(name, "read_only")) read_only_case();
     if (!strcmp(name, "alone")) alone_case();
+    if (!strcmp(name, "far")) far_case();
     if (!strcmp(name, "vdso")) vdso_case();
     if (!strcmp(name, "many")) many_case();
     if (!strcmp(name, "load")) load_case(argv[2]);

@@ -6,7 +6,7 @@ mod registers;
 
 use core::ffi::c_void;
 use ubp::arch::Mode;
-pub use ubp::arch::{reaches, PAGE};
+pub use ubp::arch::{reaches, PAGE, REACH};
 
 pub use self::registers::Registers;
 

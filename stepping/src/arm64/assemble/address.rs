@@ -3,22 +3,27 @@
 use insn::arm64::{Insn, Reg};
 
 use super::draft::Draft;
-use crate::arm64::class::{field, next};
-use crate::arm64::{Code, Exit, Scratch};
+use crate::arm64::class::{NOP, field, next};
+use crate::arm64::{Code, Exit, Progress, Scratch};
 
 /// Loads from a register's address in place of a literal, by bits 31, 30 and 26 of the literal's: `ldr`, `ldrsw` and `prfm` with an
 /// unsigned offset of 0.
 const BY_REGISTER: [u32; 8] =
     [0xb940_0000, 0xbd40_0000, 0xf940_0000, 0xfd40_0000, 0xb980_0000, 0x3dc0_0000, 0xf980_0000, 0xf980_0000];
+/// In these numbers, what is set where a vector is loaded, and the first of those that load nothing.
+const VECTOR: u32 = 1;
+const PREFETCH: u32 = 6;
 /// `ldr xN, .+8`
 const LOAD_BEHIND: u32 = 0x5800_0040;
+/// `ldr xN, .+16`
+const LOAD_FURTHER: u32 = 0x5800_0080;
 /// `autiasppcr xN`, with the key in bit 10.
 const AUTHENTICATE: u32 = 0xdac1_901e;
 /// `retaasppcr xM`, with the key in bit 10.
 const AUTHENTICATE_AND_RETURN: u32 = 0xd65f_0be0;
 
-/// A literal's load or prefetch: from the literal within reach, else through a scratch register.
-pub(super) fn load(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
+/// A literal's load or prefetch: from the literal within reach, else through a scratch register, or `alone` through its own.
+pub(super) fn load(mut draft: Draft, insn: &Insn, pc: u64, alone: bool) -> Code {
     let word = insn.word();
     let literal = insn.pc_relative().map_or(pc, |literal| literal.address(pc));
     let distance = literal.wrapping_sub(draft.here()) as i64;
@@ -29,9 +34,26 @@ pub(super) fn load(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
         return draft.finish(exit, None);
     }
     let kind = field(word, 30, 2) << 1 | field(word, 26, 1);
-    let scratch = scratch(word, literal);
     let load = BY_REGISTER.get(kind as usize).copied().unwrap_or_default();
-    draft.push(load | field(word, 0, 5) | u32::from(scratch.register.number()) << 5);
+    let register = field(word, 0, 5);
+    if alone && kind >= PREFETCH {
+        draft.push(NOP);
+        draft.go(next(pc));
+        let exit = draft.exit();
+        return draft.finish(exit, None);
+    }
+    if alone && kind & VECTOR == 0 && register != 31 {
+        draft.push(LOAD_FURTHER | register);
+        draft.mark(pc, Progress::Before);
+        draft.push(load | register | register << 5);
+        draft.go(next(pc));
+        let exit = draft.exit();
+        draft.push(NOP);
+        push_address(&mut draft, literal);
+        return draft.finish(exit, None);
+    }
+    let scratch = scratch(word, literal);
+    draft.push(load | register | u32::from(scratch.register.number()) << 5);
     trap(draft, pc, scratch)
 }
 
@@ -52,6 +74,10 @@ pub(super) fn constant(draft: &mut Draft, insn: &Insn, register: Reg, pc: u64) {
     let value = insn.pc_relative().map_or(pc, |meant| meant.address(pc));
     draft.push(LOAD_BEHIND | u32::from(register.number()) & 31);
     draft.go(next(pc));
+    push_address(draft, value);
+}
+
+fn push_address(draft: &mut Draft, value: u64) {
     draft.push(value as u32);
     draft.push((value >> 32) as u32);
 }

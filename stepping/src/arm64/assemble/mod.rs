@@ -15,7 +15,8 @@ const ADDRESS: u8 = 8;
 /// `blr x0`
 const CALL_X0: u32 = 0xd63f_0000;
 
-pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
+/// Where no scratch register is to serve (`alone`), a literal out of reach is read by the register that it is loaded into, if it can be.
+pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, alone: bool) -> Result<Code, Refusal> {
     let mut draft = Draft::new(at);
     let class = class(insn);
     if !matches!(class, Class::MemoryMain | Class::MemoryEpilogue) {
@@ -24,7 +25,7 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64) -> Result<Code, Refusal> {
     match class {
         Class::Refused(reason) => return Err(reason),
         Class::Nop if insn.pc_relative().is_none() => boost(&mut draft, insn, pc),
-        Class::Nop | Class::Literal(_) | Class::VectorLiteral => return Ok(address::load(draft, insn, pc)),
+        Class::Nop | Class::Literal(_) | Class::VectorLiteral => return Ok(address::load(draft, insn, pc, alone)),
         Class::Address(register) => address::constant(&mut draft, insn, register, pc),
         Class::Jump(Test::Always, distance) => jump(&mut draft, pc.wrapping_add_signed(distance)),
         Class::Jump(_, distance) => {

@@ -1,7 +1,7 @@
 //! Copies of what uses its own address.
 
 use insn::arm64::Reg;
-use stepping::arm64::{Exit, Scratch};
+use stepping::arm64::{Exit, Progress, Scratch};
 
 use crate::{code, emulate, words};
 
@@ -41,6 +41,34 @@ fn a_literal_out_of_reach_is_read_through_a_scratch_register() {
         assert_eq!(code.scratch, Some(Scratch { register, value: FAR + 8 }), "{form:#010x}");
         assert_eq!(code.exit, Exit::Trap(4));
         assert_eq!(code.original(4).unwrap().pc, FAR + 4);
+    }
+}
+
+#[test]
+fn without_scratch_registers_a_literal_out_of_reach_is_read_by_the_register_that_it_is_loaded_into() {
+    // ldr w3, ldr x3, ldrsw x3: of [x3]; x3 is loaded by ldr x3, .+16
+    for (form, loaded) in [(0x1800_0043, 0xb940_0063), (0x5800_0043, 0xf940_0063), (0x9800_0043, 0xb980_0063)] {
+        let slot = emulate(form, FAR).slot();
+        let code = slot.assemble_near(0x1000).unwrap();
+        let back = 0x1400_0000 | (FAR + 4 - 0x1008) as u32 >> 2;
+        assert_eq!(words(&code), [0x5800_0083, loaded, back, 0xd503_201f, FAR as u32 + 8, 0], "{form:#010x}");
+        assert_eq!((code.exit, code.scratch), (Exit::Jump, None));
+        for offset in [0, 4] {
+            let place = code.original(offset).unwrap();
+            assert_eq!((place.pc, place.progress), (FAR, Progress::Before), "{form:#010x} {offset}");
+        }
+        assert_eq!(code.original(8).unwrap().pc, FAR + 4);
+        let near = FAR + 0x1000;
+        assert_eq!(slot.assemble_near(near).unwrap().bytes, slot.assemble(near).unwrap().bytes);
+        let code = slot.assemble_near(FAR + (1 << 30)).unwrap();
+        assert_eq!((code.exit, code.scratch), (Exit::Trap(8), None));
+    }
+    // prfm pldl1keep
+    let code = emulate(0xd800_0040, FAR).slot().assemble_near(0x1000).unwrap();
+    assert_eq!((words(&code)[0], code.exit, code.scratch), (0xd503_201f, Exit::Jump, None));
+    // ldr xzr, ldr q3
+    for slot in [emulate(0x5800_005f, FAR).slot(), crate::slot(0x9c00_0043, FAR)] {
+        assert_eq!(slot.assemble_near(0x1000).unwrap(), slot.assemble(0x1000).unwrap());
     }
 }
 

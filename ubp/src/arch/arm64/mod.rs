@@ -15,6 +15,6 @@ pub use self::code::{
 };
 #[cfg(feature = "std")]
 pub(crate) use self::cpu::mode;
-pub use self::reach::{PAGE, reaches};
+pub use self::reach::{PAGE, REACH, reaches};
 #[cfg(feature = "std")]
 pub(crate) use self::registers::{MACHINES, SHOWN, arch, get, pc, set, set_pc, sp};

@@ -1,7 +1,7 @@
 //! How far slots reach.
 
 /// How far `b` reaches, less what a slot and its site take.
-const REACH: u64 = (128 << 20) - (1 << 20);
+pub const REACH: u64 = (128 << 20) - (1 << 20);
 /// The largest page that the kernel can be built with: what mappings begin at multiples of.
 pub const PAGE: u64 = 64 << 10;
 

@@ -1,7 +1,7 @@
 //! How far slots reach.
 
 /// How far a 32-bit displacement reaches, less what a slot and its site take.
-const REACH: u64 = (1 << 31) - (1 << 20);
+pub const REACH: u64 = (1 << 31) - (1 << 20);
 /// What mappings begin at multiples of.
 pub const PAGE: u64 = 4096;
 
