@@ -1,6 +1,7 @@
 //! What tests of the kernel module run beside themselves, in processes of their own: those that are traced, those that
 //! trace, and the fuzzer of the channel.
 
+mod arena;
 mod debuggee;
 mod debugger;
 mod fuzz;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 const USAGE: &str = "channel debuggee | debugger PROCESS ADDRESS LENGTH SEED | writer DEBUGGEE ADDRESS
-        | hostile SEED | worker SECONDS SEED | fuzz SECONDS SEED";
+        | hostile SEED | arena SEED | worker SECONDS SEED | fuzz SECONDS SEED";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         }
         ["writer", debuggee, address] => debugger::write(number(debuggee), number(address)),
         ["hostile", seed] => hostile::run(number(seed)),
+        ["arena", seed] => arena::run(number(seed)),
         ["worker", seconds, seed] => worker::run(number(seconds), number(seed)),
         ["fuzz", seconds, seed] => return fuzz::run(number(seconds), number(seed)),
         _ => {

@@ -16,6 +16,8 @@ pub(crate) struct Known {
     pub(crate) debuggees: Vec<u64>,
     /// Where something is, or happens.
     pub(crate) addresses: Vec<u64>,
+    /// These are instructions that threads come by: most of what is written is right.
+    pub(crate) are_sites: bool,
 }
 
 /// Numbers at which arithmetic goes wrong.
@@ -56,7 +58,7 @@ pub(crate) fn stream(random: &mut Random, known: &Known) -> Vec<u8> {
         command(random, known, &mut bytes);
     }
     let mut bytes = bytes.0;
-    if random.chance(50) {
+    if random.chance(if known.are_sites { 4 } else { 50 }) {
         for _ in 0..=random.below(3) {
             mutate(random, &mut bytes);
         }
@@ -112,7 +114,7 @@ fn word(random: &mut Random, known: &Known, name: &str) -> u64 {
 
 /// `lret` and `iret`, which have no place in what is written over code: QEMU before 9.1 reads a program's stack for them as the kernel
 /// would, and where nothing is there the kernel ends, with or without the module.
-const FAR_RETURNS: [u8; 3] = [0xca, 0xcb, 0xcf];
+pub(crate) const FAR_RETURNS: [u8; 3] = [0xca, 0xcb, 0xcf];
 
 fn blob(random: &mut Random, known: &Known, name: &str) -> Vec<u8> {
     let length = if random.one_in(8) { random.below(BLOB) } else { random.below(200) };
@@ -138,11 +140,16 @@ fn site(random: &mut Random, known: &Known) -> Site {
     };
     let relation = random.one_of(&Relation::ALL);
     let condition = random.chance(30).then(|| Condition { subject, relation, value: any(random) });
-    let actions = random.next() as u32 & action::ALL;
+    // Who is held comes by no more sites.
+    let actions =
+        random.next() as u32 & action::ALL & if known.are_sites && random.chance(99) { !action::HOLD } else { !0 };
     Site { address: address(random, known), actions, stack: random.below(5000) as u32, condition }
 }
 
 fn address(random: &mut Random, known: &Known) -> u64 {
+    if known.are_sites && random.chance(95) {
+        return one_of(random, &known.addresses);
+    }
     let near = random.below(70 << 12);
     match random.below(4) {
         0 => one_of(random, &known.addresses).wrapping_sub(near),

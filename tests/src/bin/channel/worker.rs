@@ -16,6 +16,8 @@ use wire::{Header, Split, split};
 use crate::pointers::Torn;
 use crate::streams::{self, Known};
 
+/// So many pieces are read at once: breakpoints may be hit faster than is read.
+const READS: usize = 256;
 /// Who is no one.
 const NOBODY: u32 = 65534;
 
@@ -35,11 +37,11 @@ pub(crate) fn run(seconds: u64, seed: u64) {
     std::thread::spawn(look_on);
     let mut numbers = BTreeMap::new();
     while Instant::now() < end {
-        let hostile = Hostile::start(&mut random);
-        *numbers.entry("debuggees".to_owned()).or_default() += 1;
+        let mut hostile = Hostile::start(&mut random);
+        *numbers.entry(format!("debuggees: {}", hostile.name)).or_default() += 1;
         let mut session = Session::new(&mut numbers, hostile.known(roots.0.id()));
         for _ in 0..random.below(400) {
-            if Instant::now() >= end {
+            if Instant::now() >= end || hostile.has_ended() {
                 break;
             }
             session.turn(&mut random);
@@ -74,20 +76,26 @@ impl Drop for Sleeper {
 
 /// A process that does its worst. It ends with this.
 struct Hostile {
+    name: &'static str,
     child: Child,
     addresses: Vec<u64>,
 }
 
 impl Hostile {
     fn start(random: &mut Random) -> Hostile {
+        let name = random.one_of(&["hostile", "arena"]);
         let mut program = Command::new("/proc/self/exe");
-        program.arg("hostile").arg(random.next().to_string());
+        program.arg(name).arg(random.next().to_string());
         let mut child = program.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let mut line = String::new();
         let read = BufReader::new(child.stdout.as_mut().expect("a pipe")).read_line(&mut line);
         read.expect("a line");
         let addresses = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        Hostile { child, addresses }
+        Hostile { name, child, addresses }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|ended| ended.is_some())
     }
 
     fn known(&self, roots: u32) -> Known {
@@ -96,6 +104,7 @@ impl Hostile {
         Known {
             processes: vec![id, id, id, id + 4, roots.into()],
             addresses: self.addresses.clone(),
+            are_sites: self.name == "arena",
             ..Known::default()
         }
     }
@@ -192,17 +201,27 @@ impl Session<'_> {
         }
     }
 
-    /// Reads all there is: replies to all that was asked, in order, and events.
+    /// Reads all there is, or a part where more comes all the time: replies to all that was asked, in order, and events.
     fn read(&mut self, random: &mut Random) {
         let mut piece = vec![0; 1 + random.below(1 << 16) as usize];
-        loop {
+        for _ in 0..READS {
             match self.file.read(&mut piece) {
                 Ok(0) => panic!("a channel has no end"),
                 Ok(count) => self.told.extend(&piece[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.parse();
+                    assert_eq!(self.told, b"", "half a reply");
+                    assert!(self.asked.is_empty(), "{:?} was not answered", self.asked.front());
+                    return;
+                }
                 Err(error) => panic!("{error}"),
             }
         }
+        self.parse();
+    }
+
+    /// Takes the whole messages from what was read.
+    fn parse(&mut self) {
         let told = std::mem::take(&mut self.told);
         let mut rest = &told[..];
         while let Split::Message(message, behind) = split(rest).expect("the kernel writes messages") {
@@ -227,8 +246,7 @@ impl Session<'_> {
                 Err(failure) => self.count(&format!("replies: {:?}", failure.status), 1),
             }
         }
-        assert_eq!(rest, b"", "half a reply");
-        assert!(self.asked.is_empty(), "{:?} was not answered", self.asked.front());
+        self.told = rest.to_vec();
     }
 
     fn reopen(&mut self, why: &str) {
