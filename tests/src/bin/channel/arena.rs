@@ -13,6 +13,8 @@ use crate::streams::FAR_RETURNS;
 
 const PAGE: usize = 4096;
 const THREADS: usize = 3;
+/// The most bytes of its addresses.
+const MEMORY: libc::rlim_t = 1 << 30;
 /// Instructions that breakpoints can be set on.
 const SITES: usize = 300;
 /// Where a header has the number of entries.
@@ -83,6 +85,10 @@ thread_local! {
 /// Tells its sites in one line, and does its worst until it is ended, by itself too.
 pub(crate) fn run(seed: u64) {
     let mut random = Random::new(seed);
+    // A thread that went wrong may ask for anything.
+    let limit = libc::rlimit { rlim_cur: MEMORY, rlim_max: MEMORY };
+    // SAFETY: it reads the limit.
+    unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) };
     let sites = make_code();
     let told: Vec<String> = sites.iter().map(usize::to_string).collect();
     println!("{}", told.join(" "));
