@@ -37,9 +37,22 @@ pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
     Ok(module)
 }
 
+/// Builds the module of `tests/vm/floor`, and gives its path.
+pub(crate) fn floor(machine: Machine) -> Result<PathBuf> {
+    let kernel = Kernel::of(machine)?;
+    let folder = run::root().join("target/floor").join(kernel.name());
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for file in ["Kbuild", "floor.c"] {
+        copy(&run::root().join("tests/vm/floor").join(file), &folder.join(file))?;
+    }
+    run::run(kernel.make()?.arg("--silent").arg(set("M", &folder)).arg("modules"))?;
+    Ok(folder.join("floor.ko"))
+}
+
 /// What is written in C is as the kernel wants it.
 fn check_style(kernel: &Kernel) -> Result<()> {
-    let files = run::output(Command::new("git").args(["ls-files", "kmod/*.[ch]"]).current_dir(run::root()))?;
+    let files =
+        run::output(Command::new("git").args(["ls-files", "kmod/*.[ch]", "tests/vm/*.c"]).current_dir(run::root()))?;
     let mut command = kernel.checkpatch();
     let output = command.args(files.lines()).current_dir(run::root()).output().context("cannot start checkpatch.pl")?;
     if !output.status.success() {

@@ -52,6 +52,17 @@ fn traced(victim: &mut Victim, site: u64) -> u64 {
     })
 }
 
+/// The least that a trap costs, where the kernel has a thread go on behind it and does nothing else.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn trap() {
+    let time = |work| {
+        let mut victim = Victim::start(work);
+        victim.ask(HITS);
+        victim.ask(HITS) as f64
+    };
+    println!("{:<24} {:>9.0}", "a trap alone", (time(crate::code::TRAP) - time(LOOPS[0].1)) / HITS as f64);
+}
+
 /// Measures, each so often, and prints.
 pub(crate) fn table(title: &str, times: usize) {
     println!("{title:<24} {:>9} {:>9} {:>9} {:>10}", "module", "uprobe", "ptrace", "of uprobe");

@@ -1,5 +1,6 @@
 //! What a hit of a breakpoint costs the program that comes to it: by the module, a uprobe, and ptrace, in the same run, in
-//! instructions or, with the argument `nanoseconds`, in time; with `scaling`, how hits of two processors at once scale.
+//! instructions or, with the argument `nanoseconds`, in time; with `scaling`, how hits of two processors at once scale; with `trap`, what
+//! is the least that can be, on x86 with the module of `tests/vm/floor`.
 
 /// What `code` measures: names of instructions, and of the loops that begin with them.
 macro_rules! loops {
@@ -58,6 +59,8 @@ fn main() {
         None => hit::table("instructions of a hit of", 1),
         Some("nanoseconds") => hit::table("nanoseconds of a hit of", 9),
         Some("scaling") => scaling::table(),
-        Some(other) => panic!("{other}: neither nothing nor nanoseconds nor scaling"),
+        #[cfg(target_arch = "x86_64")]
+        Some("trap") => hit::trap(),
+        Some(other) => panic!("{other}: no such measurement"),
     }
 }

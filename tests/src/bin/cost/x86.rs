@@ -35,8 +35,21 @@ global_asm!(
     "dec rdi",
     "jnz cost_call",
     "2: ret",
+    ".globl cost_trap",
+    ".type cost_trap, @function",
+    "cost_trap: int3",
+    "dec rdi",
+    "jnz cost_trap",
+    "ret",
     ".popsection",
 );
+
+unsafe extern "C" {
+    fn cost_trap(hits: u64);
+}
+
+/// A breakpoint instruction of the program itself, in place of the first loop's.
+pub(crate) const TRAP: fn(u64) -> u64 = |order| super::scaling::time(cost_trap, order);
 
 loops! {
     "nop" cost_nop,
