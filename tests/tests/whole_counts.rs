@@ -108,7 +108,7 @@ fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
     let functions = ["main", "work", "compare"].map(|name| storm.instructions(name)).concat();
     assert!(functions.len() > 100, "{functions:?}");
     // A machine that has the module is emulated.
-    let rounds = if Path::new(DEVICE).exists() { "1" } else { "3" };
+    let rounds = if Path::new(DEVICE).exists() { "2" } else { "3" };
     compare(("traced", "storm, its work"), &[path(&storm), rounds], |(file, at)| {
         file == storm.path() && functions.contains(at)
     });
