@@ -30,8 +30,8 @@ pub struct Mode {
     /// Accept reserved bits that the vendor's processors are known to ignore. On a Zen 4 these are: EVEX.b with registers
     /// where memory would be broadcast and there is neither rounding nor SAE; EVEX.z of instructions that do not mask; W of
     /// VEX `vpermq` and `vpermpd`; the fourth bit of VEX mask registers; EVEX.V' outside 64-bit mode; LOCK before `verw`.
-    /// On a Zen 3 they are the prefixes of `rdpkru` and `wrpkru`, and that `rmpupdate` is of 64-bit mode. Intel's Sapphire
-    /// Rapids ignores none.
+    /// On a Zen 5 it is W of VEX `vpermq` and `vpermpd` alone. On a Zen 3 they are the prefixes of `rdpkru` and `wrpkru`, and
+    /// that `rmpupdate` is of 64-bit mode. Intel's Sapphire Rapids ignores none.
     pub lenient: bool,
 }
 

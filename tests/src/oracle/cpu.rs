@@ -121,3 +121,10 @@ pub fn vendor() -> Vendor {
     let name = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
     if name == *b"AuthenticAMD" || name == *b"HygonGenuine" { Vendor::Amd } else { Vendor::Intel }
 }
+
+/// The processor's family, as CPUID has it (APM vol. 3, Fn0000_0001_EAX).
+pub(super) fn family() -> u32 {
+    let leaf = __cpuid_count(1, 0).eax;
+    let base = leaf >> 8 & 0xf;
+    if base == 0xf { base + (leaf >> 20 & 0xff) } else { base }
+}

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use insn::x86::{Encoding, Insn, Prefixes, Reg};
+use insn::x86::{Encoding, Insn, Mode, Prefixes, Reg, decode};
 
-use super::cpu::has_feature;
+use super::cpu::{family, has_feature};
 
 /// What distinguishes instructions for the list: how the opcode is introduced, its map, the prefix that selects, the opcode, and the modrm byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,8 @@ pub struct Class {
     apx: bool,
     /// EVEX asks for zeroing without a mask.
     z: bool,
+    /// The strict modes refuse it.
+    lax: bool,
 }
 
 impl Class {
@@ -46,6 +48,7 @@ impl Class {
             rm: modrm.map_or(8, |modrm| if modrm >= 0xc0 { modrm & 7 } else { 8 }),
             apx: uses_apx(insn),
             z: zeroes_without_mask(insn),
+            lax: decode(insn.bytes(), Mode { lenient: false, ..insn.mode() }).is_err(),
         }
     }
 }
@@ -68,7 +71,8 @@ impl fmt::Display for Class {
         let w = u8::from(self.w);
         let apx = if self.apx { " apx" } else { "" };
         let z = if self.z { " z" } else { "" };
-        write!(f, "{} {} {} {:02x} w{w}{apx}{z}", self.space, self.map, self.selector, self.opcode)?;
+        let lax = if self.lax { " lax" } else { "" };
+        write!(f, "{} {} {} {:02x} w{w}{apx}{z}{lax}", self.space, self.map, self.selector, self.opcode)?;
         match (self.reg, self.rm) {
             (8, _) => Ok(()),
             (reg, 8) => write!(f, " /{reg} m"),
@@ -119,6 +123,7 @@ enum Condition {
     Memory,
     Apx,
     Z,
+    Lax,
 }
 
 /// The checked-in list, read for this processor.
@@ -161,6 +166,7 @@ impl Row {
                 Condition::Memory => class.reg < 8 && class.rm == 8,
                 Condition::Apx => class.apx,
                 Condition::Z => class.z,
+                Condition::Lax => class.lax,
             })
     }
 }
@@ -186,12 +192,17 @@ fn row(line: &str) -> Result<Row, String> {
     Ok(Row { space, map, selector, opcodes, conditions, holds: is_refused(feature.trim())? })
 }
 
-/// `NAME`: the processor lacks it; `always`: no processor in this mode and vendor has it in user mode; `amd`, `intel`: that vendor refuses it.
+/// The family of AMD's Zen 5.
+const ZEN5: u32 = 0x1a;
+
+/// `NAME`: the processor lacks it; `always`: no processor in this mode and vendor has it in user mode; `amd`, `intel`: that vendor refuses it;
+/// `zen5`: that and AMD's later ones do.
 fn is_refused(feature: &str) -> Result<bool, String> {
     match feature {
         "always" => Ok(true),
         "amd" => Ok(super::vendor() == insn::x86::Vendor::Amd),
         "intel" => Ok(super::vendor() == insn::x86::Vendor::Intel),
+        "zen5" => Ok(super::vendor() == insn::x86::Vendor::Amd && family() >= ZEN5),
         name => has_feature(name).map(|has| !has).ok_or(format!("no feature is called {name}")),
     }
 }
@@ -204,6 +215,7 @@ fn condition(word: &str) -> Result<Condition, String> {
         "m" => Ok(Condition::Memory),
         "apx" => Ok(Condition::Apx),
         "z" => Ok(Condition::Z),
+        "lax" => Ok(Condition::Lax),
         _ => match (word.strip_prefix('/').map(str::parse), word.strip_prefix('r').map(str::parse)) {
             (Some(Ok(reg)), _) => Ok(Condition::Reg(reg)),
             (_, Some(Ok(rm))) => Ok(Condition::Rm(rm)),
