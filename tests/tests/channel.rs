@@ -1,7 +1,7 @@
 //! The channel of the kernel module: what is written to /dev/ntrace is answered, in whatever pieces, and a session ends with its file.
 
 use std::fs::{File, OpenOptions, read_to_string};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -33,6 +33,16 @@ crossing::channel_tests! {
         let machine = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
         let expected = Reply::Hello { version: wire::VERSION, machine, page: 4096 };
         assert_eq!(replies(&mut file, 1), [(0, format!("{:?}", Ok::<_, Failure>(expected)))]);
+    }
+
+    the_module_stays_while_a_session_is_open {
+        let mut file = open();
+        // SAFETY: the name ends with a zero byte.
+        let unloaded = unsafe { libc::syscall(libc::SYS_delete_module, c"ntrace".as_ptr(), libc::O_NONBLOCK) };
+        let error = Error::last_os_error();
+        assert_eq!((unloaded, error.raw_os_error()), (-1, Some(libc::EWOULDBLOCK)), "{error}");
+        file.write_all(&stream(&[(Command::Hello {}, 0)])).unwrap();
+        assert_eq!(replies(&mut file, 1).len(), 1);
     }
 
     describe_lists_what_wire_declares {
