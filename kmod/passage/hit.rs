@@ -166,15 +166,13 @@ fn count(storage: &Storage, number: Number, entry: &Stored, place: usize, may_wa
 #[inline(never)]
 fn act(owner: u64, record: u64, site: u64, place: usize, may_wait: bool) -> Option<Hit> {
     let absent = |write| Some(Hit::Absent { address: record, write, counted: place });
-    let mut words = [[0; 8]; Site::WORDS];
-    if !may_wait || !user::read(record, words.as_flattened_mut()) {
+    let mut bytes = [0; Site::BYTES];
+    if !may_wait || !user::read(record, &mut bytes) {
         return absent(false);
     }
     let Some(count) = user::count(record) else { return absent(true) };
-    let mut words = words.map(u64::from_ne_bytes);
-    words[0] = site;
     // Nonsense, which somebody else wrote, does nothing.
-    let site = Site::from_words(&words).ok()?;
+    let site = Site { address: site, ..Site::from_bytes(&bytes).ok()? };
     Some(Hit::Acts { act: Act { owner, site, count }, counted: place + 1 })
 }
 

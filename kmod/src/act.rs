@@ -5,7 +5,7 @@
 use kernel::prelude::*;
 use passage::{Act, Registers};
 use wire::events::Event;
-use wire::site::{action, Condition, Subject};
+use wire::site::{action, Base, Condition, Subject};
 
 use crate::held::{self, Held, Reason, GENERAL};
 use crate::space::Space;
@@ -43,9 +43,16 @@ pub(crate) fn act(space: &Space, act: &Act, registers: &mut Registers) {
     if actions & action::RECORD != 0 {
         let mut general = [0; GENERAL];
         let length = if actions & action::REGISTERS != 0 { held::current(&mut general) } else { 0 };
-        let mut stack = KVVec::new();
+        let base = match act.site.memory.base {
+            Base::Stack => Some(registers.sp()),
+            Base::Zero => Some(0),
+            Base::Register(number) => word(usize::from(number)),
+        };
+        let mut memory = KVVec::new();
         // What cannot be had is left out.
-        let _ = user::copy(registers.sp(), act.site.stack as usize, &mut stack);
+        if let Some(base) = base {
+            let _ = user::copy(base.wrapping_add(act.site.memory.offset), usize::from(act.site.memory.size), &mut memory);
+        }
         let event = Event::Hit {
             time: held::time(),
             debuggee: watch.debuggee,
@@ -53,7 +60,7 @@ pub(crate) fn act(space: &Space, act: &Act, registers: &mut Registers) {
             address,
             count: act.count,
             registers: general.get(..length).unwrap_or_default(),
-            stack: &stack,
+            memory: &memory,
         };
         // A loss is counted and told.
         let _ = watch.channel.tell(&event);

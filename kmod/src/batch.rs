@@ -99,10 +99,16 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Enters a site, which is number `place` of those that are to be set, of which `rest` are left; in place of one that is there where
-    /// its hits are given.
-    pub(crate) fn enter(&mut self, place: usize, site: &Site, rest: u64, there: Option<u64>) -> Result<(), Failure> {
-        let address = site.address;
+    /// Enters a site by its record, which is number `place` of those that are to be set, of which `rest` are left; in place of one that
+    /// is there where its hits are given.
+    pub(crate) fn enter(
+        &mut self,
+        place: usize,
+        record: &[u8; Site::BYTES],
+        rest: u64,
+        there: Option<u64>,
+    ) -> Result<(), Failure> {
+        let Site { address, actions, .. } = Site::from_bytes(record)?;
         for arena in self.arenas.iter() {
             let found = arena.find(address).map_err(|error| failure(error, &arena.memory().storage))?;
             if there.is_none() && found.is_some_and(|(_, entry)| entry.state == State::Active) {
@@ -110,9 +116,9 @@ impl<'a> Batch<'a> {
             }
         }
         let Prepared { which, number, mut entry, passing } = self.prepare(address, rest)?;
-        entry.mark |= if site.actions != 0 { mark::ACTS } else { 0 };
+        entry.mark |= if actions != 0 { mark::ACTS } else { 0 };
         entry.mark |= if passing.is_boosted() { mark::SLOT } else { 0 };
-        let mut record = site.bytes();
+        let mut record = *record;
         if let Some(hits) = record.first_chunk_mut() {
             *hits = there.unwrap_or(0).to_ne_bytes();
         }

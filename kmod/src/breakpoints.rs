@@ -94,7 +94,7 @@ impl Debuggee {
 
     /// Sets breakpoints; tells of each that is not set. Says how many are.
     pub(crate) fn insert(&self, blob: &[u8], failures: &mut KVVec<u64>) -> Result<u64, Failure> {
-        let sites = wire::site::sites(blob).ok_or(Failure::new(Status::Value, 1))?;
+        let records = wire::site::records(blob).ok_or(Failure::new(Status::Value, 1))?;
         let _change = self.space().change();
         let mut batch = Batch::new(self, self.owner, None)?;
         let mut tell = |place: usize, Failure { status, detail }: Failure| {
@@ -102,10 +102,10 @@ impl Debuggee {
                 .extend_from_slice(&[place as u64, status as u64, detail], GFP_KERNEL_ACCOUNT)
                 .map_err(|_| Status::NoMemory)
         };
-        let mut rest = sites.len() as u64;
+        let mut rest = records.len() as u64;
         let mut inserted = 0;
-        for (place, site) in sites.enumerate() {
-            match site.and_then(|site| batch.enter(place, &site, rest, None)) {
+        for (place, record) in records.iter().enumerate() {
+            match batch.enter(place, record, rest, None) {
                 Ok(()) => inserted += 1,
                 Err(failure) => tell(place, failure)?,
             }
@@ -245,16 +245,17 @@ impl Debuggee {
         if !batches.iter().any(|batch| batch.owner == owner) {
             batches.push(Batch::new(self, owner, Some(over))?, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
-        let mut words = [[0; 8]; Site::WORDS];
-        self.read(found.storage.record(found.number), words.as_flattened_mut())?;
-        let mut words = words.map(u64::from_ne_bytes);
-        let hits = core::mem::replace(&mut words[0], found.entry.site);
-        // Nonsense, which somebody else wrote, is gone.
-        let Ok(site) = Site::from_words(&words) else { return Ok(false) };
+        let mut record = [0; Site::BYTES];
+        self.read(found.storage.record(found.number), &mut record)?;
+        let mut hits = 0;
+        if let Some(first) = record.first_chunk_mut() {
+            hits = u64::from_ne_bytes(core::mem::replace(first, found.entry.site.to_ne_bytes()));
+        }
         let Some(batch) = batches.iter_mut().find(|batch| batch.owner == owner) else { return Ok(false) };
-        match batch.enter(0, &site, 1, Some(hits)) {
+        match batch.enter(0, &record, 1, Some(hits)) {
             Ok(()) => Ok(true),
             Err(Failure { status: Status::NoMemory, .. }) => Err(Status::NoMemory.into()),
+            // Nonsense, which somebody else wrote, is gone, too.
             Err(_) => Ok(false),
         }
     }

@@ -67,10 +67,10 @@ int ntrace_user_count(unsigned long at, u64 *value)
 	return error;
 }
 
-/* Inline: copy_from_user. Gives what is left. */
+/* Inline: copy_from_user, untagged_addr. Gives what is left. Registers of the program have tags that the processor ignores. */
 unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 {
-	return copy_from_user(to, (const void __user *)from, size);
+	return copy_from_user(to, untagged_addr((const void __user *)from), size);
 }
 
 /*

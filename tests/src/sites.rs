@@ -4,7 +4,7 @@ use std::fs::File;
 
 use wire::Failure;
 use wire::commands::{Command, Reply};
-use wire::site::Site;
+use wire::site::{Memory, Site};
 
 use crate::channel::ask;
 
@@ -13,7 +13,7 @@ use crate::channel::ask;
 /// # Errors
 /// The kernel's.
 pub fn insert(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<(u64, Vec<[u64; 3]>), Failure> {
-    let site = |address: &u64| Site { address: *address, actions: 0, stack: 0, condition: None }.bytes();
+    let site = |address: &u64| Site { address: *address, actions: 0, memory: Memory::NONE, condition: None }.bytes();
     let sites: Vec<u8> = addresses.iter().flat_map(site).collect();
     ask(file, Command::Insert { debuggee, sites: &sites }, |told| match told? {
         Reply::Insert { inserted, failures } => Ok((inserted, words(failures).as_chunks().0.to_vec())),

@@ -8,7 +8,7 @@ use crossing::line::Line;
 use crossing::thread::FLAGS;
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
-use wire::site::Site;
+use wire::site::{Memory, Site};
 
 /// A system call's instruction, and how far apart instructions may begin.
 #[cfg(target_arch = "x86_64")]
@@ -96,7 +96,7 @@ crossing::channel_tests! {
         assert!(!sites.is_empty());
         sites.push(leaf as *const () as u64);
         let addresses: Vec<u8> = sites.iter().flat_map(|site| site.to_ne_bytes()).collect();
-        let site = |address: &u64| Site { address: *address, actions: 0, stack: 0, condition: None }.bytes();
+        let site = |address: &u64| Site { address: *address, actions: 0, memory: Memory::NONE, condition: None }.bytes();
         let sites: Vec<u8> = sites.iter().flat_map(site).collect();
         // While one is traced the other is not.
         let mut victims = [Victim::start(makes), Victim::start(makes)];

@@ -9,7 +9,7 @@ use crossing::line::Line;
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
 use wire::events::Event;
-use wire::site::{Condition, Relation, Site, Subject, action};
+use wire::site::{Base, Condition, Memory, Relation, Site, Subject, action};
 use wire::{Failure, Status};
 
 /// Words of a machine's general registers, and where the first argument, the stack pointer and the pc stand.
@@ -29,6 +29,28 @@ extern "C" fn leaf(number: u64) -> u64 {
 /// Calls `leaf` with 1, 2, 3 and so on.
 fn calls(number: u64) -> u64 {
     (1..=number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))))
+}
+
+#[inline(never)]
+extern "C" fn reads(place: *const u64) -> u64 {
+    // SAFETY: `points` gives one, and the processor ignores its tag.
+    unsafe { place.read_volatile() }
+}
+
+/// What the processor ignores of a pointer.
+const TAG: usize = if cfg!(target_arch = "aarch64") { 0x5a << 56 } else { 0 };
+
+/// Points `reads` to the last but one word before a page that is not there, of words that begin with the number.
+fn points(number: u64) -> u64 {
+    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: it is mapped where there is room, and what is taken away and written is of that.
+    let place = unsafe {
+        let words = libc::mmap(std::ptr::null_mut(), 2 * 4096, access, flags, -1, 0).cast::<u64>();
+        assert_eq!(libc::munmap(words.add(512).cast(), 4096), 0);
+        (0..3).for_each(|step| words.add(509 + step as usize).write(number + step));
+        words.add(510)
+    };
+    reads((place as usize | TAG) as *const u64)
 }
 
 fn threads(number: u64) -> u64 {
@@ -103,8 +125,8 @@ fn start(work: fn(u64) -> u64) -> (Victim, Line, u64) {
     (victim, line, debuggee)
 }
 
-fn site(actions: u32, condition: Option<Condition>) -> Site {
-    Site { address: leaf as *const () as u64, actions, stack: 0, condition }
+fn site(actions: u16, condition: Option<Condition>) -> Site {
+    Site { address: leaf as *const () as u64, actions, memory: Memory::NONE, condition }
 }
 
 fn insert(line: &mut Line, debuggee: u64, site: Site) {
@@ -127,14 +149,14 @@ fn registers(line: &mut Line, thread: u64) -> Vec<u64> {
 crossing::channel_tests! {
     each_hit_is_an_event_with_registers_and_stack {
         let (mut victim, mut line, debuggee) = start(calls);
-        insert(&mut line, debuggee, Site { stack: 64, ..site(action::RECORD | action::REGISTERS, None) });
+        insert(&mut line, debuggee, Site { memory: Memory::stack(64), ..site(action::RECORD | action::REGISTERS, None) });
         let (plain, work) = (calls(20), victim.ask(20));
         assert_eq!(work, plain);
         let mut before = 0;
         for number in 1..=20 {
             let id = u64::from(victim.id());
             line.event(|event| {
-                let Event::Hit { time, debuggee: of, thread, address, count, registers, stack } = event else {
+                let Event::Hit { time, debuggee: of, thread, address, count, registers, memory } = event else {
                     panic!("{event:?}")
                 };
                 assert_eq!((of, thread, address, count), (debuggee, id, leaf as *const () as u64, number));
@@ -143,8 +165,53 @@ crossing::channel_tests! {
                 let general = words(registers);
                 let [length, argument, sp, pc] = GENERAL;
                 assert_eq!((general.len(), general[argument], general[pc]), (length, number, address));
-                assert_eq!((stack.len(), general[sp] % 8), (64, 0));
+                assert_eq!((memory.len(), general[sp] % 8), (64, 0));
             });
+        }
+    }
+
+    each_hit_is_an_event_with_the_memory_that_its_site_says {
+        let (argument, sp) = (Base::Register(GENERAL[1] as u16), GENERAL[2]);
+        static KNOWN: u64 = 0x1234_5678_9abc_def0;
+        let (shown, below) = (&raw const KNOWN as u64, -8i64 as u64);
+        for (base, offset, size, expected) in [
+            (argument, 0, 8, vec![41]),
+            (argument, below, 16, vec![40, 41]),
+            // As many of them as are there.
+            (argument, 0, 4096, vec![41, 42]),
+            (argument, 16, 8, vec![]),
+            (Base::Zero, shown, 8, vec![KNOWN]),
+            (Base::Zero, 8, 8, vec![]),
+            // No such register.
+            (Base::Register(GENERAL[0] as u16), shown, 8, vec![]),
+        ] {
+            let (mut victim, mut line, debuggee) = start(points);
+            let (address, memory) = (reads as *const () as u64, Memory { base, offset, size });
+            insert(&mut line, debuggee, Site { address, memory, ..site(action::RECORD, None) });
+            assert_eq!(victim.ask(40), 41);
+            line.event(|event| match event {
+                Event::Hit { memory, registers: [], .. } => assert_eq!(words(memory), expected, "{base:?} {offset:#x}"),
+                other => panic!("{other:?}"),
+            });
+        }
+        for (base, offset) in [(Base::Stack, 0), (Base::Stack, 24), (Base::Register(sp as u16), below)] {
+            let (mut victim, mut line, debuggee) = start(calls);
+            let memory = Memory { base, offset, size: 64 };
+            insert(&mut line, debuggee, Site { memory, ..site(action::RECORD | action::HOLD, None) });
+            victim.order(1);
+            let told = line.event(|event| match event {
+                Event::Hit { memory, .. } => words(memory),
+                other => panic!("{other:?}"),
+            });
+            let (thread, ..) = line.held();
+            let address = registers(&mut line, thread)[sp].wrapping_add(offset);
+            let there = line.ask(Command::ReadMemory { debuggee, address, length: 64 }, |told| match told {
+                Ok(Reply::ReadMemory { bytes }) => words(bytes),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!((told.len(), &told), (8, &there), "{base:?} {offset:#x}");
+            assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+            assert_eq!(victim.answer(), calls(1));
         }
     }
 
@@ -255,7 +322,7 @@ crossing::channel_tests! {
 
     a_thread_that_is_about_to_be_held_goes_on_when_its_process_is_detached {
         let (mut victim, mut line, debuggee) = start(stalls);
-        insert(&mut line, debuggee, Site { stack: 4096, ..site(action::RECORD | action::HOLD, None) });
+        insert(&mut line, debuggee, Site { memory: Memory::stack(4096), ..site(action::RECORD | action::HOLD, None) });
         assert_eq!(victim.ask(0), 0);
         assert_eq!(line.done(Command::Detach { debuggee }), Ok(()));
         assert_eq!(victim.ask(1), leaf(1));
@@ -263,7 +330,7 @@ crossing::channel_tests! {
 
     lost_events_are_counted_and_told {
         let (mut victim, mut line, debuggee) = start(calls);
-        insert(&mut line, debuggee, Site { stack: 4096, ..site(action::RECORD, None) });
+        insert(&mut line, debuggee, Site { memory: Memory::stack(4096), ..site(action::RECORD, None) });
         const CALLS: u64 = 1000;
         assert_eq!(victim.ask(CALLS), calls(CALLS));
         let count = |line: &mut Line| line.event(|event| match event {

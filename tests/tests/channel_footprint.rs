@@ -8,7 +8,7 @@ use crossing::uprobe::uprobe;
 use crossing::victim::Victim;
 use crossing::{channel, figure, kernel_memory};
 use wire::commands::{Command, Reply};
-use wire::site::Site;
+use wire::site::{Memory, Site};
 
 /// Breakpoints of one write.
 const MANY: usize = 100_000;
@@ -30,7 +30,7 @@ fn kept() -> i64 {
 }
 
 fn insert(file: &mut File, debuggee: u64, sites: &[u64]) {
-    let site = |address: &u64| Site { address: *address, actions: 0, stack: 0, condition: None }.bytes();
+    let site = |address: &u64| Site { address: *address, actions: 0, memory: Memory::NONE, condition: None }.bytes();
     let bytes: Vec<u8> = sites.iter().flat_map(site).collect();
     ask(file, Command::Insert { debuggee, sites: &bytes }, |told| match told {
         Ok(Reply::Insert { inserted, failures }) => {

@@ -14,7 +14,7 @@ use crossing::line::Line;
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply, option};
 use wire::events::Event;
-use wire::site::{Condition, Relation, Site, Subject, action};
+use wire::site::{Condition, Memory, Relation, Site, Subject, action};
 use wire::{Failure, Status};
 
 #[inline(never)]
@@ -112,8 +112,8 @@ fn start(work: fn(u64) -> u64, options: u64) -> (Victim, Line, u64) {
     (victim, line, debuggee)
 }
 
-fn insert(line: &mut Line, debuggee: u64, address: u64, actions: u32, condition: Option<Condition>) {
-    let site = Site { address, actions, stack: 0, condition };
+fn insert(line: &mut Line, debuggee: u64, address: u64, actions: u16, condition: Option<Condition>) {
+    let site = Site { address, actions, memory: Memory::NONE, condition };
     line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| {
         assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
     });

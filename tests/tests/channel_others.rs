@@ -21,7 +21,7 @@ use object::{Object, ObjectSection};
 use wire::Status;
 use wire::commands::{Command, Reply};
 use wire::events::Event;
-use wire::site::{Condition, Relation, Site, Subject, action};
+use wire::site::{Condition, Memory, Relation, Site, Subject, action};
 
 #[inline(never)]
 extern "C" fn leaf(number: u64) -> u64 {
@@ -116,7 +116,7 @@ fn probe(victim: &Victim, address: u64) -> Option<OwnedFd> {
 /// A breakpoint that has something to do at no hit: each one is looked at on the way to user mode, where threads are held too.
 fn held_never(address: u64) -> [u8; Site::BYTES] {
     let never = Condition { subject: Subject::Hits, relation: Relation::Equal, value: u64::MAX };
-    Site { address, actions: action::HOLD, stack: 0, condition: Some(never) }.bytes()
+    Site { address, actions: action::HOLD, memory: Memory::NONE, condition: Some(never) }.bytes()
 }
 
 /// Whether an address lies where uprobes have threads carry out instructions.
@@ -292,7 +292,7 @@ crossing::channel_tests! {
         assert_eq!(victim.ask(50), expected);
         assert_eq!((counts(&mut file, debuggee, &[site]), hits(&probe)), (Ok(vec![50]), 50));
         // One that has something to do first.
-        let acts = Site { address: site, actions: action::RECORD, stack: 0, condition: None }.bytes();
+        let acts = Site { address: site, actions: action::RECORD, memory: Memory::NONE, condition: None }.bytes();
         ask(&mut file, Command::Remove { debuggee, addresses: &site.to_ne_bytes() }, |told| assert!(told.is_ok()));
         ask(&mut file, Command::Insert { debuggee, sites: &acts }, |told| assert!(told.is_ok()));
         assert_eq!((victim.ask(50), hits(&probe)), (expected, 100));
@@ -317,6 +317,31 @@ crossing::channel_tests! {
         }
         drop(file);
         assert_eq!(victim.ask(50), expected);
+    }
+
+    uprobes_of_other_processes_come_and_go_and_no_hit_is_lost {
+        let [mut victim, mut other] = [(); 2].map(|()| Victim::start(calls));
+        let expected = victim.ask(50);
+        let site = meeting as *const () as u64;
+        let mut file = open();
+        let debuggee = attach(&mut file, victim.id()).unwrap();
+        // It had one itself.
+        drop(probe(&victim, site));
+        assert_eq!(insert(&mut file, debuggee, &[site]), Ok((1, vec![])));
+        let mut asked = 0;
+        std::thread::scope(|scope| {
+            let rounds = scope.spawn(|| {
+                for _ in 0..30 {
+                    let Some(probe) = probe(&other, site) else { return skip("uprobes_of_other_processes", "no uprobes") };
+                    assert_eq!((other.ask(50), hits(&probe)), (expected, 50));
+                }
+            });
+            while !rounds.is_finished() {
+                asked += 50;
+                assert_eq!((victim.ask(50), counts(&mut file, debuggee, &[site])), (expected, Ok(vec![asked])));
+            }
+        });
+        eprintln!("ASKED {asked}");
     }
 
     a_uprobe_stays_when_the_breakpoint_goes_that_was_there_before_it{
@@ -557,7 +582,7 @@ crossing::channel_tests! {
         };
         let mut line = Line::open();
         let debuggee = line.attach(narrow.child.id(), 0).unwrap();
-        let site = Site { address: leaf, actions: action::HOLD, stack: 0, condition: None };
+        let site = Site { address: leaf, actions: action::HOLD, memory: Memory::NONE, condition: None };
         line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| assert!(told.is_ok(), "{told:?}"));
         narrow.send(2);
         let thread = narrow.child.id().into();

@@ -10,7 +10,7 @@ use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
 use wire::events::Event;
 use wire::ring::{HEAD, MOST, SIZE, START, TAIL};
-use wire::site::{Site, action};
+use wire::site::{Memory, Site, action};
 
 #[inline(never)]
 extern "C" fn leaf(number: u64) -> u64 {
@@ -27,11 +27,11 @@ fn thread(number: u64) -> u64 {
 }
 
 /// A traced process with a breakpoint at `leaf`.
-fn start(work: fn(u64) -> u64, actions: u32, stack: u32) -> (Victim, Line) {
+fn start(work: fn(u64) -> u64, actions: u16, stack: u16) -> (Victim, Line) {
     let victim = Victim::start(work);
     let mut line = Line::open();
     let debuggee = line.attach(victim.id(), 0).unwrap();
-    let site = Site { address: leaf as *const () as u64, actions, stack, condition: None };
+    let site = Site { address: leaf as *const () as u64, actions, memory: Memory::stack(stack), condition: None };
     line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| {
         assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
     });

@@ -10,7 +10,7 @@ use crossing::sites::{counts, insert};
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
 use wire::events::Event;
-use wire::site::{Condition, Relation, Site, Subject, action};
+use wire::site::{Condition, Memory, Relation, Site, Subject, action};
 
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
@@ -166,7 +166,7 @@ crossing::channel_tests! {
         let debuggee = attach(&mut file, victim.id()).unwrap();
         // To compare its hits it waits on the way to user mode.
         let never = Condition { subject: Subject::Hits, relation: Relation::Equal, value: u64::MAX };
-        let sites = Site { address, actions: action::HOLD, stack: 0, condition: Some(never) }.bytes();
+        let sites = Site { address, actions: action::HOLD, memory: Memory::NONE, condition: Some(never) }.bytes();
         ask(&mut file, Command::Insert { debuggee, sites: &sites }, |told| assert!(told.is_ok(), "{told:?}"));
         assert_eq!(victim.ask(100), 100);
         assert_eq!(counts(&mut file, debuggee, &[address]), Ok(vec![100]));
@@ -189,7 +189,7 @@ crossing::channel_tests! {
         let mut line = Line::open();
         let debuggee = line.attach(victim.id(), 0).unwrap();
         let addresses = instructions();
-        let site = |address: &u64| Site { address: *address, actions: action::HOLD, stack: 0, condition: None }.bytes();
+        let site = |address: &u64| Site { address: *address, actions: action::HOLD, memory: Memory::NONE, condition: None }.bytes();
         let sites: Vec<u8> = addresses.iter().flat_map(site).collect();
         line.ask(Command::Insert { debuggee, sites: &sites }, |told| {
             assert_eq!(told, Ok(Reply::Insert { inserted: addresses.len() as u64, failures: &[] }));

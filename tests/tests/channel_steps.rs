@@ -8,7 +8,7 @@ use crossing::line::Line;
 use crossing::thread;
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
-use wire::site::{Site, action};
+use wire::site::{Memory, Site, action};
 use wire::{Failure, Status};
 
 /// Reasons to be held.
@@ -114,7 +114,7 @@ impl Held {
         let mut victim = Victim::start(work);
         let mut line = Line::open();
         let debuggee = line.attach(victim.id(), 0).unwrap();
-        let site = Site { address: function, actions: action::HOLD, stack: 0, condition: None };
+        let site = Site { address: function, actions: action::HOLD, memory: Memory::NONE, condition: None };
         line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| {
             assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
         });
@@ -232,7 +232,7 @@ crossing::channel_tests! {
 
     a_thread_that_ends_in_its_step_leaves_nothing_to_one_that_has_its_number {
         let mut held = Held::start(is_followed, 0, ends as *const () as u64);
-        let site = Site { address: leaf as *const () as u64, actions: action::HOLD, stack: 0, condition: None };
+        let site = Site { address: leaf as *const () as u64, actions: action::HOLD, memory: Memory::NONE, condition: None };
         held.line.ask(Command::Insert { debuggee: held.debuggee, sites: &site.bytes() }, |told| {
             assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
         });

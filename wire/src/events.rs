@@ -92,8 +92,8 @@ events! {
         count: word,
         /// As `registers` gives them; empty unless asked for.
         registers: blob,
-        /// From the stack pointer on; empty unless asked for.
-        stack: blob,
+        /// As the breakpoint says; empty unless asked for.
+        memory: blob,
     }
 
     /// A thread is held, and runs when it is told to.

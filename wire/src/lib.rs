@@ -52,5 +52,5 @@ pub use field::{Field, Kind};
 pub use message::{Header, MOST_WORDS, Message, Sink, Split, encode, split};
 pub use status::{Failure, Status};
 
-/// What `hello` tells of this vocabulary: grows with each code that is added.
-pub const VERSION: u64 = 2;
+/// What `hello` tells of this vocabulary: grows with each code, and each meaning of words within one, that is added.
+pub const VERSION: u64 = 3;

@@ -5,13 +5,13 @@ use crate::{Failure, Status};
 /// What happens to a thread at a breakpoint; all else passes it.
 pub mod action {
     /// An event is written.
-    pub const RECORD: u32 = 1;
+    pub const RECORD: u16 = 1;
     /// The thread is held, and an event tells of it.
-    pub const HOLD: u32 = 2;
+    pub const HOLD: u16 = 2;
     /// With [`RECORD`]: the event has the registers.
-    pub const REGISTERS: u32 = 4;
+    pub const REGISTERS: u16 = 4;
     /// All bits that mean something.
-    pub const ALL: u32 = RECORD | HOLD | REGISTERS;
+    pub const ALL: u16 = RECORD | HOLD | REGISTERS;
 }
 
 /// How two numbers compare, both without a sign.
@@ -76,24 +76,58 @@ pub struct Condition {
     pub value: u64,
 }
 
+/// What an address of memory is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The stack pointer.
+    Stack,
+    /// 0.
+    Zero,
+    /// A register, by its word in what `registers` gives; memory at one that is not there is left out.
+    Register(u16),
+}
+
+/// Memory that an event has: as many of its bytes as can be read, up to the first that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What its address is counted from.
+    pub base: Base,
+    /// What is added to that, wrapping.
+    pub offset: u64,
+    /// Bytes, at most [`Memory::MOST`].
+    pub size: u16,
+}
+
+impl Memory {
+    /// None.
+    pub const NONE: Memory = Memory::stack(0);
+    /// The most bytes.
+    pub const MOST: u16 = 4096;
+
+    /// So many bytes from the stack pointer on.
+    pub const fn stack(size: u16) -> Memory {
+        Memory { base: Base::Stack, offset: 0, size }
+    }
+}
+
 /// A breakpoint: six words in the blob of `insert`.
 ///
 /// | word | what |
 /// |---|---|
 /// | 0 | its address |
-/// | 1 | bits 0 to 31: [`action`]s; bits 32 to 63: bytes of the stack that an event has, at most 4096 |
+/// | 1 | bits 0 to 15: [`action`]s; 16 to 31: the register that memory is counted from, else 0; 32 to 47: bytes of memory that an event has, at most 4096; 48 to 63: they are counted from the stack pointer (0), 0 (1), the register (2) |
 /// | 2 | bits 0 to 15: no condition (0), or one on a register (1), memory (2), the hits (3); 16 to 31: the relation; 32 to 47: the register, or the size |
 /// | 3 | the address of memory, else 0 |
 /// | 4 | the value to compare with |
-/// | 5 | 0 |
+/// | 5 | what is added to what memory is counted from |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// Where.
     pub address: u64,
     /// Bits of [`action`].
-    pub actions: u32,
-    /// Bytes of the stack that an event has.
-    pub stack: u32,
+    pub actions: u16,
+    /// Memory that an event has.
+    pub memory: Memory,
     /// When it acts; it counts always.
     pub condition: Option<Condition>,
 }
@@ -103,8 +137,6 @@ impl Site {
     pub const WORDS: usize = 6;
     /// Bytes of a record.
     pub const BYTES: usize = 8 * Site::WORDS;
-    /// The most bytes of the stack that an event has.
-    pub const MOST_STACK: u32 = 4096;
 
     /// The record.
     pub fn words(&self) -> [u64; Site::WORDS] {
@@ -116,7 +148,14 @@ impl Site {
             };
             (kind | (condition.relation as u64) << 16 | u64::from(extra) << 32, at, condition.value)
         });
-        [self.address, u64::from(self.actions) | u64::from(self.stack) << 32, condition, at, value, 0]
+        let Memory { base, offset, size } = self.memory;
+        let (base, number) = match base {
+            Base::Stack => (0, 0),
+            Base::Zero => (1, 0),
+            Base::Register(number) => (2, number),
+        };
+        let what = u64::from(self.actions) | u64::from(number) << 16 | u64::from(size) << 32 | base << 48;
+        [self.address, what, condition, at, value, offset]
     }
 
     /// The bytes of the record.
@@ -128,15 +167,33 @@ impl Site {
         bytes
     }
 
+    /// The site of a record's bytes.
+    ///
+    /// # Errors
+    /// As [`Site::from_words`].
+    pub fn from_bytes(record: &[u8; Site::BYTES]) -> Result<Site, Failure> {
+        let mut words = [0; Site::WORDS];
+        for (word, bytes) in words.iter_mut().zip(record.as_chunks().0) {
+            *word = u64::from_ne_bytes(*bytes);
+        }
+        Site::from_words(&words)
+    }
+
     /// The site of a record.
     ///
     /// # Errors
     /// [`Status::Value`] with the number of the first word that has no such value.
     pub fn from_words(words: &[u64; Site::WORDS]) -> Result<Site, Failure> {
-        let [address, what, condition, at, value, rest] = *words;
+        let [address, what, condition, at, value, offset] = *words;
         let wrong = |word| Failure::new(Status::Value, word);
-        let (actions, stack) = (what as u32, (what >> 32) as u32);
-        if actions & !action::ALL != 0 || stack > Site::MOST_STACK {
+        let (actions, number, size) = (what as u16, (what >> 16) as u16, (what >> 32) as u16);
+        let base = match (what >> 48, number) {
+            (0, 0) => Base::Stack,
+            (1, 0) => Base::Zero,
+            (2, number) => Base::Register(number),
+            _ => return Err(wrong(1)),
+        };
+        if actions & !action::ALL != 0 || size > Memory::MOST {
             return Err(wrong(1));
         }
         let condition = if condition == 0 { None } else { Some(test(condition, at, value).ok_or(wrong(2))?) };
@@ -147,10 +204,7 @@ impl Site {
         if value != 0 && condition.is_none() {
             return Err(wrong(4));
         }
-        if rest != 0 {
-            return Err(wrong(5));
-        }
-        Ok(Site { address, actions, stack, condition })
+        Ok(Site { address, actions, memory: Memory { base, offset, size }, condition })
     }
 }
 
@@ -166,14 +220,8 @@ fn test(word: u64, address: u64, value: u64) -> Option<Condition> {
     Some(Condition { subject, relation, value })
 }
 
-/// The sites of a blob, each with what is wrong with it; nothing where the blob is no whole number of records.
-pub fn sites(blob: &[u8]) -> Option<impl ExactSizeIterator<Item = Result<Site, Failure>> + '_> {
-    let (records, []) = blob.as_chunks::<{ Site::BYTES }>() else { return None };
-    Some(records.iter().map(|record| {
-        let mut words = [0; Site::WORDS];
-        for (word, bytes) in words.iter_mut().zip(record.as_chunks().0) {
-            *word = u64::from_ne_bytes(*bytes);
-        }
-        Site::from_words(&words)
-    }))
+/// The records of a blob; nothing where it is no whole number of them.
+pub fn records(blob: &[u8]) -> Option<&[[u8; Site::BYTES]]> {
+    let (records, []) = blob.as_chunks() else { return None };
+    Some(records)
 }

@@ -155,7 +155,7 @@ fn every_command_and_every_event_is_read_as_it_was_written() {
     }
     let events = [
         Event::Lost { count: 3 },
-        Event::Hit { time: 1, debuggee: 2, thread: 3, address: 4, count: 5, registers: b"regs", stack: b"stack" },
+        Event::Hit { time: 1, debuggee: 2, thread: 3, address: 4, count: 5, registers: b"regs", memory: b"bytes" },
         Event::Ended { time: 1, debuggee: 2, status: 0x100 },
     ];
     for event in events {

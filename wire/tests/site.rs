@@ -1,6 +1,6 @@
 //! Records of breakpoints.
 
-use wire::site::{Condition, Relation, Site, Subject, action, sites};
+use wire::site::{Base, Condition, Memory, Relation, Site, Subject, action, records};
 use wire::{Failure, Status};
 
 fn all() -> Vec<Site> {
@@ -8,16 +8,20 @@ fn all() -> Vec<Site> {
     let conditions = subjects.into_iter().flat_map(|subject| {
         Relation::ALL.map(|relation| Some(Condition { subject, relation, value: 0x1234_5678_9abc_def0 }))
     });
-    let conditions = conditions.chain([None]);
-    conditions.map(|condition| Site { address: 0x40_0000, actions: action::ALL, stack: 4096, condition }).collect()
+    let bases = [Base::Stack, Base::Zero, Base::Register(0), Base::Register(65535)];
+    let memories = bases.into_iter().zip([0, 8, -8i64 as u64, u64::MAX >> 1]);
+    let memories = memories.map(|(base, offset)| Memory { base, offset, size: Memory::MOST }).cycle();
+    let all = conditions.chain([None]).zip(memories);
+    all.map(|(condition, memory)| Site { address: 0x40_0000, actions: action::ALL, memory, condition }).collect()
 }
 
 #[test]
 fn every_site_is_read_as_it_was_written() {
     let bytes: Vec<u8> = all().iter().flat_map(Site::bytes).collect();
-    let read: Vec<Site> = sites(&bytes).expect("whole records").map(|site| site.expect("a site")).collect();
+    let records_of = records(&bytes).expect("whole records").iter();
+    let read: Vec<Site> = records_of.map(|record| Site::from_bytes(record).expect("a site")).collect();
     assert_eq!(read, all());
-    assert!(sites(&bytes[1..]).is_none());
+    assert!(records(&bytes[1..]).is_none());
 }
 
 #[test]
@@ -37,16 +41,17 @@ fn every_other_bit_of_a_record_is_refused_with_its_word() {
         }
     }
     let wrong = |at: usize, value| {
-        let mut words = Site { address: 1, actions: 0, stack: 0, condition: None }.words();
+        let mut words = Site { address: 1, actions: 0, memory: Memory::NONE, condition: None }.words();
         words[at] = value;
         Site::from_words(&words).map_err(|failure| failure.detail)
     };
     assert_eq!(wrong(1, 1 << 31), Err(1));
     assert_eq!(wrong(1, 4097 << 32), Err(1));
+    assert_eq!((wrong(1, 1 << 16), wrong(1, 3 << 48), wrong(1, 1 << 48 | 1 << 16)), (Err(1), Err(1), Err(1)));
     assert_eq!(wrong(2, 4), Err(2));
     assert_eq!(wrong(2, 3 | 6 << 16), Err(2));
     assert_eq!(wrong(2, 2 | 3 << 32), Err(2));
-    assert_eq!((wrong(3, 1), wrong(4, 1), wrong(5, 1)), (Err(3), Err(4), Err(5)));
+    assert_eq!((wrong(3, 1), wrong(4, 1)), (Err(3), Err(4)));
 }
 
 #[test]

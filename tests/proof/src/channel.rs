@@ -5,7 +5,7 @@ use core::hint::black_box;
 
 use wire::commands::{Command, Reply, Sequence, Serve};
 use wire::events::Event;
-use wire::site::{Site, sites};
+use wire::site::{Site, records};
 use wire::{Failure, Sink, Split, manual, split};
 
 use crate::{get_register, set_register, write_memory};
@@ -60,8 +60,8 @@ impl Serve for Server {
         self.done()
     }
     fn insert(&mut self, _: u64, blob: &[u8]) -> Result<(u64, &[u8]), Failure> {
-        let found = sites(blob).map_or(0, |sites| sites.filter_map(|site: Result<Site, _>| site.ok()).count());
-        Ok((found as u64, &self.0))
+        let found = records(blob).unwrap_or_default().iter().filter_map(|record| Site::from_bytes(record).ok());
+        Ok((found.map(|site| u64::from(site.bytes()[0])).sum(), &self.0))
     }
     fn remove(&mut self, _: u64, _: &[u8]) -> Result<(u64,), Failure> {
         self.word()

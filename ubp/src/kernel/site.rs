@@ -1,6 +1,6 @@
 //! What stands at an address: one site of the channel for all breakpoints of ours there.
 
-use wire::site::{self, action};
+use wire::site::{self, Memory, action};
 
 use super::filter;
 use crate::{Breakpoint, BreakpointId, Report};
@@ -55,13 +55,13 @@ impl Site {
         let specs = || self.ids.iter().filter_map(|id| Some(breakpoints.get(id.0 as usize)?.as_ref()?.breakpoint.spec));
         let counts = specs().all(|spec| spec.report == Report::Count && spec.condition.is_none());
         if self.internal.is_none() && counts {
-            return Some(site::Site { address, actions: 0, stack: 0, condition: None });
+            return Some(site::Site { address, actions: 0, memory: Memory::NONE, condition: None });
         }
         let condition = match (self.internal, self.ids.as_slice(), specs().next()) {
             (None, [_], Some(spec)) => spec.condition.and_then(|condition| filter::of(&condition, narrow)),
             _ => None,
         };
-        Some(site::Site { address, actions: action::HOLD, stack: 0, condition })
+        Some(site::Site { address, actions: action::HOLD, memory: Memory::NONE, condition })
     }
 
     /// Whether the kernel holds only threads for which the condition of the one breakpoint there holds.

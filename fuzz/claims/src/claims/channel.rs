@@ -2,7 +2,7 @@ use std::convert::Infallible;
 
 use wire::commands::{Command, Reply, Sequence, Serve};
 use wire::events::Event;
-use wire::site::sites;
+use wire::site::{Site, records};
 use wire::{Error, Failure, Sink, Split, Status, split};
 
 use super::generate;
@@ -32,13 +32,10 @@ impl Serve for Server {
     }
 
     fn insert(&mut self, _: u64, blob: &[u8]) -> Result<(u64, &[u8]), Failure> {
-        let sites = sites(blob).ok_or(Status::Malformed)?;
-        for site in sites.flatten() {
-            assert_eq!(
-                wire::site::Site::from_words(&site.words()),
-                Ok(site),
-                "a record that was accepted is its site's"
-            );
+        for record in records(blob).ok_or(Status::Malformed)? {
+            if let Ok(site) = Site::from_bytes(record) {
+                assert_eq!(site.bytes(), *record, "a record that was accepted is its site's");
+            }
         }
         Ok((0, &[]))
     }

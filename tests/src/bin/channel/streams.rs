@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use crossing::Random;
 use wire::commands::{DECLARATIONS, option};
-use wire::site::{Condition, Relation, Site, Subject, action};
+use wire::site::{Base, Condition, Memory, Relation, Site, Subject, action};
 use wire::{Field, Header, Kind, Sink, encode, flag};
 
 /// What words of a command may mean.
@@ -142,8 +142,15 @@ fn site(random: &mut Random, known: &Known) -> Site {
     let condition = random.chance(30).then(|| Condition { subject, relation, value: any(random) });
     // Who is held comes by no more sites.
     let actions =
-        random.next() as u32 & action::ALL & if known.are_sites && random.chance(99) { !action::HOLD } else { !0 };
-    Site { address: address(random, known), actions, stack: random.below(5000) as u32, condition }
+        random.next() as u16 & action::ALL & if known.are_sites && random.chance(99) { !action::HOLD } else { !0 };
+    let base = match random.below(3) {
+        0 => Base::Stack,
+        1 => Base::Zero,
+        _ => Base::Register(random.below(40) as u16),
+    };
+    let offset = if random.one_in(2) { random.below(100) } else { address(random, known) };
+    let memory = Memory { base, offset, size: random.below(5000) as u16 };
+    Site { address: address(random, known), actions, memory, condition }
 }
 
 fn address(random: &mut Random, known: &Known) -> u64 {

@@ -31,7 +31,7 @@ use crossing::debuggee::this_program;
 use crossing::uprobe::uprobe;
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
-use wire::site::Site;
+use wire::site::{Memory, Site};
 
 /// Name, what runs the loop, and where the instruction stands.
 type Loop = (&'static str, fn(u64) -> u64, fn() -> *const ());
@@ -40,7 +40,7 @@ type Loop = (&'static str, fn(u64) -> u64, fn() -> *const ());
 fn probed(victim: &Victim, site: u64) -> Channel {
     let mut file = open();
     let debuggee = attach(&mut file, victim.id()).expect("it may be traced");
-    let bytes = Site { address: site, actions: 0, stack: 0, condition: None }.bytes();
+    let bytes = Site { address: site, actions: 0, memory: Memory::NONE, condition: None }.bytes();
     ask(&mut file, Command::Insert { debuggee, sites: &bytes }, |told| {
         assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
     });
