@@ -51,7 +51,8 @@ pub(crate) fn act(space: &Space, act: &Act, registers: &mut Registers) {
         let mut memory = KVVec::new();
         // What cannot be had is left out.
         if let Some(base) = base {
-            let _ = user::copy(base.wrapping_add(act.site.memory.offset), usize::from(act.site.memory.size), &mut memory);
+            let _ =
+                user::copy(base.wrapping_add(act.site.memory.offset), usize::from(act.site.memory.size), &mut memory);
         }
         let event = Event::Hit {
             time: held::time(),

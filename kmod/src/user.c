@@ -3,6 +3,8 @@
  * The memory of the process that runs here. In C for inline functions (arch_futex_atomic_op_inuser, uaccess_enable_privileged) and the
  * table of exceptions.
  */
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/futex.h>
 #include <linux/uaccess.h>
@@ -67,10 +69,23 @@ int ntrace_user_count(unsigned long at, u64 *value)
 	return error;
 }
 
-/* Inline: copy_from_user, untagged_addr. Gives what is left. Registers of the program have tags that the processor ignores. */
+/*
+ * Inline: copy_from_user, untagged_addr. Gives what is left. Page by page, as a copy that ends in a fault is not precise. Registers of the
+ * program have tags that the processor ignores.
+ */
 unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 {
-	return copy_from_user(to, untagged_addr((const void __user *)from), size);
+	from = untagged_addr(from);
+	while (size) {
+		unsigned long part = min(size, PAGE_SIZE - offset_in_page(from));
+
+		if (copy_from_user(to, (const void __user *)from, part))
+			break;
+		to += part;
+		from += part;
+		size -= part;
+	}
+	return size;
 }
 
 /*
