@@ -56,6 +56,7 @@ pub(crate) struct Found {
 
 impl Debuggee {
     /// The entries of a site, of whatever session, at which a breakpoint instruction stands.
+    #[inline(never)]
     pub(crate) fn active(&self, site: u64) -> impl Iterator<Item = Found> + '_ {
         let near = self.space().storages.iter().filter(move |storage| storage.serves(site));
         near.filter_map(move |storage| match self.arena(&storage).find(site) {

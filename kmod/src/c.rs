@@ -71,7 +71,13 @@ extern "C" {
     pub(crate) fn ntrace_memory_end();
     pub(crate) fn ntrace_namespace() -> *mut Namespace;
     pub(crate) fn ntrace_memory_open(cred: *const Cred, namespace: *mut Namespace, process: c_int) -> *mut File;
-    pub(crate) fn ntrace_memory_read(mm: *mut c_void, at: c_ulong, bytes: *mut c_void, size: c_ulong) -> c_long;
+    pub(crate) fn ntrace_memory_read(
+        mm: *mut c_void,
+        at: c_ulong,
+        bytes: *mut c_void,
+        size: c_ulong,
+        locked: bool,
+    ) -> c_long;
     pub(crate) fn ntrace_memory_write(mm: *mut c_void, at: c_ulong, bytes: *const c_void, size: c_ulong) -> c_long;
     pub(crate) fn ntrace_memory_mappings(mm: *mut c_void, words: *mut u64, most: c_ulong) -> c_long;
 

@@ -72,6 +72,8 @@ pub(crate) struct Debuggee {
     watch: Option<Arc<Watch>>,
     /// Its memory stays though it ends.
     kept: bool,
+    /// Who reads its memory has the lock of its mappings.
+    locked: bool,
     /// The last steps of threads.
     pub(crate) steps: KVec<(u64, Step)>,
 }
@@ -103,8 +105,9 @@ impl Debuggee {
                 user.space().add_watch(&watch)?;
                 channel.debuggees.fetch_add(1, Ordering::Relaxed);
                 let (known, place) = (ptr::from_ref(&*watch).cast(), watch.life());
+                let watch = Some(watch);
                 let mut debuggee =
-                    Debuggee { number, owner, user, watch: Some(watch), kept: false, steps: KVec::new() };
+                    Debuggee { number, owner, user, watch, kept: false, locked: false, steps: KVec::new() };
                 if options & option::KEEP != 0 {
                     // SAFETY: there is a reference to the description.
                     debuggee.kept = unsafe { c::ntrace_memory_keep(debuggee.mm()) };
@@ -123,9 +126,9 @@ impl Debuggee {
         }
     }
 
-    /// One with the breakpoints of all sessions, which is no session's.
-    pub(crate) fn of_nobody(user: User) -> Debuggee {
-        Debuggee { number: 0, owner: 0, user, watch: None, kept: false, steps: KVec::new() }
+    /// One with the breakpoints of all sessions, which is no session's; `locked` for who has the lock of its mappings and only reads.
+    pub(crate) fn of_nobody(user: User, locked: bool) -> Debuggee {
+        Debuggee { number: 0, owner: 0, user, watch: None, kept: false, locked, steps: KVec::new() }
     }
 
     /// A session's interest in it.
@@ -211,9 +214,9 @@ impl Debuggee {
 
     /// Fills `bytes` up to the first that cannot be read; says how many were.
     pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<usize, Failure> {
-        // SAFETY: there is room for as many bytes.
-        let read =
-            unsafe { c::ntrace_memory_read(self.mm(), address as _, bytes.as_mut_ptr().cast(), bytes.len() as _) };
+        let (to, size) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: there is room for as many bytes, and who made this knows of the lock.
+        let read = unsafe { c::ntrace_memory_read(self.mm(), address as _, to, size as _, self.locked) };
         self.count(read)
     }
 

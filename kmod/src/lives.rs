@@ -121,7 +121,7 @@ fn forked(user: User, registers: &mut Registers) {
         let _ = child.map(|(child, _)| children.push((heir.owner, child), GFP_KERNEL_ACCOUNT));
     }
     user.space().disown();
-    leave::end(&Debuggee::of_nobody(user), Threads::This(registers));
+    leave::end(&Debuggee::of_nobody(user, false), Threads::This(registers));
     let child_of = |heir: &Watch| children.iter().find(|(owner, _)| *owner == heir.owner).map(|(_, child)| child);
     for heir in &heirs {
         tell_forked(heir, child_of(heir).map_or(0, |child| child.debuggee));

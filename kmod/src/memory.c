@@ -99,17 +99,10 @@ static struct page *page_at(struct mm_struct *mm, unsigned long at, int flags, s
 	return vma_lookup(mm, at) ? get_user_page_vma_remote(mm, at, flags | FOLL_FORCE, vma) : ERR_PTR(-EFAULT);
 }
 
-/* Bytes read, up to the first that cannot be. */
-long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size)
+static unsigned long read_pages(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size)
 {
 	unsigned long done = 0;
 
-	if (!mmget_not_zero(mm))
-		return -ESRCH;
-	if (mmap_read_lock_killable(mm)) {
-		mmput(mm);
-		return -EINTR;
-	}
 	while (done < size) {
 		unsigned long offset = offset_in_page(at + done);
 		unsigned long count = min(size - done, PAGE_SIZE - offset);
@@ -126,7 +119,22 @@ long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, uns
 		put_page(page);
 		done += count;
 	}
-	mmap_read_unlock(mm);
+	return done;
+}
+
+/* Bytes read, up to the first that cannot be. Who has the lock of mappings has the memory, too. */
+long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size, bool locked)
+{
+	long done = -EINTR;
+
+	if (locked)
+		return read_pages(mm, at, bytes, size);
+	if (!mmget_not_zero(mm))
+		return -ESRCH;
+	if (!mmap_read_lock_killable(mm)) {
+		done = read_pages(mm, at, bytes, size);
+		mmap_read_unlock(mm);
+	}
 	mmput(mm);
 	return done;
 }

@@ -3,6 +3,7 @@
 //! Uprobes that come and go where breakpoints are.
 
 use kernel::ffi::{c_ulong, c_void};
+use passage::arch::UPROBE;
 use ubp::arch::BREAKPOINT;
 
 use crate::debuggee::Debuggee;
@@ -21,6 +22,18 @@ unsafe extern "C" fn ntrace_is_traced(mm: *mut c_void) -> bool {
     unsafe { spaces::find(mm) }.is_some()
 }
 
+/// Whether a breakpoint stands at a place, and no uprobe.
+///
+/// # Safety
+/// There is a reference to the memory, and the lock of its mappings is held.
+#[no_mangle]
+unsafe extern "C" fn ntrace_is_alone(mm: *mut c_void, at: c_ulong) -> bool {
+    let Some(user) = User::find(mm) else { return false };
+    let debuggee = Debuggee::of_nobody(user, true);
+    let found = debuggee.active(at as u64).next();
+    found.is_some_and(|found| UPROBE != found.entry.bytes())
+}
+
 /// Uprobes have set or taken out one of theirs, so that `bytes` stand there without breakpoints.
 ///
 /// # Safety
@@ -30,6 +43,6 @@ unsafe extern "C" fn ntrace_probed(mm: *mut c_void, at: c_ulong, bytes: *const [
     if let Some(user) = User::find(mm) {
         // Where it cannot be, the breakpoint or the uprobe goes on without the other.
         // SAFETY: the caller's promise.
-        let _ = Debuggee::of_nobody(user).overwrite(at as u64, unsafe { &*bytes }, true);
+        let _ = Debuggee::of_nobody(user, false).overwrite(at as u64, unsafe { &*bytes }, true);
     }
 }

@@ -49,7 +49,7 @@ int ntrace_memory_begin(void);
 void ntrace_memory_end(void);
 struct pid_namespace *ntrace_namespace(void);
 struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *namespace, int process);
-long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size);
+long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size, bool locked);
 long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *bytes, unsigned long size);
 long ntrace_memory_mappings(struct mm_struct *mm, u64 *words, unsigned long most);
 
@@ -111,6 +111,7 @@ void ntrace_uprobes_leave(struct mm_struct *mm, unsigned long at);
 
 /* In probed.rs. */
 bool ntrace_is_traced(struct mm_struct *mm);
+bool ntrace_is_alone(struct mm_struct *mm, unsigned long at);
 void ntrace_probed(struct mm_struct *mm, unsigned long at, const u8 *bytes);
 
 /* In user.c. */

@@ -4,10 +4,12 @@
  *
  * A breakpoint knows what stands at its place without it, which uprobes change: by set_swbp and set_orig_insn, which are called where
  * nothing may wait for breakpoints. It is told by work that is done later, and until then its hits wait, as does who changes the uprobe.
+ * With a uprobe of another process uprobes take the breakpoint instruction out of each that ever had one: ours stays.
  */
 #include <linux/build_bug.h>
 #include <linux/ftrace.h>
 #include <linux/list.h>
+#include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -93,44 +95,88 @@ static void note(struct mm_struct *mm, unsigned long at, const void *bytes)
 		set_thread_flag(TIF_UPROBE);
 }
 
-static void notrace changed(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs);
-
-static struct ftrace_ops set = {
-	.func = changed,
-	.flags = FTRACE_OPS_FL_PERMANENT,
-};
-
-static struct ftrace_ops restored = {
-	.func = changed,
-	.flags = FTRACE_OPS_FL_PERMANENT,
-};
-
 /* What ftrace gives has no types: kernels whose functions take a mapping for a memory are not built for. */
 static_assert(__same_type(set_swbp, int(struct arch_uprobe *, struct mm_struct *, unsigned long)));
 static_assert(__same_type(set_orig_insn, set_swbp));
 
+static const uprobe_opcode_t theirs = UPROBE_SWBP_INSN;
+
 /* Called with the lock of the memory's mappings held. */
-static void notrace changed(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static void notrace comes(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	const struct arch_uprobe *uprobe = (void *)ftrace_regs_get_argument(fregs, 0);
 	struct mm_struct *mm = (void *)ftrace_regs_get_argument(fregs, 1);
-	uprobe_opcode_t opcode = UPROBE_SWBP_INSN;
 
 	if (ntrace_is_traced(mm))
-		note(mm, ftrace_regs_get_argument(fregs, 2), ops == &set ? &opcode : (const void *)&uprobe->insn);
+		note(mm, ftrace_regs_get_argument(fregs, 2), &theirs);
 }
+
+/* Behind the first instruction of set_orig_insn, by which it was diverted. */
+static unsigned long body;
+
+/* Goes on there. */
+static noinline __attribute__((noipa)) int
+ntrace_restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned long at)
+{
+	return 0;
+}
+
+/* In place of set_orig_insn, in a traced process; may sleep. */
+static int restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned long at)
+{
+	uprobe_opcode_t last = 0;
+	int error = 0;
+
+	ntrace_uprobes_last(mm, at, (u8 *)&last);
+	if (last == theirs || !ntrace_is_alone(mm, at)) {
+		note(mm, at, &uprobe->insn);
+		error = ntrace_restore(uprobe, mm, at);
+	}
+	module_put(THIS_MODULE);
+	return error;
+}
+
+static void notrace goes(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	if (!ntrace_is_traced((void *)ftrace_regs_get_argument(fregs, 1)))
+		return;
+	/* There is a session yet. */
+	__module_get(THIS_MODULE);
+	WRITE_ONCE(body, ip + MCOUNT_INSN_SIZE);
+	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)restore);
+}
+
+static void notrace go_on(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	ftrace_regs_set_instruction_pointer(fregs, READ_ONCE(body));
+}
+
+static struct ftrace_ops coming = {
+	.func = comes,
+	.flags = FTRACE_OPS_FL_PERMANENT,
+};
+
+static struct ftrace_ops going = {
+	.func = goes,
+	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
+
+static struct ftrace_ops going_on = {
+	.func = go_on,
+	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
 
 int ntrace_uprobes_begin(void)
 {
-	char comes[] = "set_swbp", goes[] = "set_orig_insn";
+	char set_swbp[] = "set_swbp", set_orig_insn[] = "set_orig_insn", restore[] = "ntrace_restore";
 
-	return ntrace_divert(&set, comes) ?: ntrace_divert(&restored, goes);
+	return ntrace_divert(&coming, set_swbp) ?: ntrace_divert(&going_on, restore) ?: ntrace_divert(&going, set_orig_insn);
 }
 
 void ntrace_uprobes_end(void)
 {
-	ntrace_divert_no_more(&set);
-	ntrace_divert_no_more(&restored);
+	ntrace_divert_no_more(&coming);
+	ntrace_divert_no_more(&going);
+	ntrace_divert_no_more(&going_on);
 	flush_work(&worker);
 }
 

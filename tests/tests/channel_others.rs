@@ -341,7 +341,6 @@ crossing::channel_tests! {
                 assert_eq!((victim.ask(50), counts(&mut file, debuggee, &[site])), (expected, Ok(vec![asked])));
             }
         });
-        eprintln!("ASKED {asked}");
     }
 
     a_uprobe_stays_when_the_breakpoint_goes_that_was_there_before_it{
