@@ -241,7 +241,7 @@ commands! {
     0x20 insert Insert {
         /// The process.
         debuggee: word,
-        /// A record of six words for each: see `site`.
+        /// A record of six words for each: `site::Site`, or `BREAKPOINTS` in the manual page, says which.
         sites: blob,
     } -> {
         /// How many were set.

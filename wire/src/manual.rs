@@ -74,6 +74,32 @@ An event for which there is no room is lost, and \fBlost\fR tells of it; \fBheld
 Ends of threads and processes are put by the next event, \fBpoll\fR or \fBread\fR.
 A mapping keeps the session open as a descriptor does; a forked process does not have it.
 A second mapping of the same length is another view of the same ring; one of another length fails with \fBEINVAL\fR.
+.SH BREAKPOINTS
+A breakpoint is a record of six words.
+What has no meaning is 0.
+.TP
+word 0
+Its address.
+.TP
+word 1
+Bits 0 to 15: what happens at a hit beside that it is counted: an event (1), with registers (4), and the thread is held (2).
+Bits 16 to 31: the register that memory is counted from, by its word in what \fBregisters\fR gives.
+Bits 32 to 47: bytes of memory that the event has, at most 4096; as many as can be read, up to the first that cannot be.
+Bits 48 to 63: what their address is counted from: the stack pointer (0), 0 (1), the register (2).
+.TP
+word 2
+A condition without which nothing happens: none (0), or bits 0 to 15 what it looks at: a register (1), memory (2), the hits so far, this one included (3).
+Bits 16 to 31: what that is to the value, without a sign: equal (0), not equal (1), below (2), not below (3), has all bits of it (4), has some bit of it (5).
+Bits 32 to 47: the register, or 1, 2, 4 or 8 bytes of memory.
+.TP
+word 3
+The address of that memory; where it cannot be read the condition does not hold.
+.TP
+word 4
+The value.
+.TP
+word 5
+What is added to what the event's memory is counted from.
 "#;
 
 /// A manual page on the channel, its commands, events and statuses, in the language of `man`.
