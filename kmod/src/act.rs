@@ -12,6 +12,7 @@ use crate::space::Space;
 use crate::user;
 
 /// Whether a condition holds for a thread at its site. One on memory that cannot be read does not.
+#[inline(never)]
 fn holds(condition: &Condition, count: u64) -> bool {
     let value = match condition.subject {
         Subject::Hits => Some(count),
@@ -34,6 +35,7 @@ fn word(number: usize) -> Option<u64> {
 }
 
 /// Does it with the thread that runs here and stands at the site.
+#[inline(never)]
 pub(crate) fn act(space: &Space, act: &Act, registers: &mut Registers) {
     if act.site.condition.is_some_and(|condition| !holds(&condition, act.count)) {
         return;

@@ -222,6 +222,7 @@ impl<'a> Batch<'a> {
     }
 
     /// An arena of this session that has room for a site and reaches it, if it can be, in guarded pages where that lies in such.
+    #[inline(never)]
     fn arena_for(&mut self, site: u64, rest: u64) -> Result<usize, Failure> {
         let debuggee = self.debuggee;
         let guarded = self.maps.is_guarded(site);

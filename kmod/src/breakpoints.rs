@@ -27,6 +27,7 @@ pub(crate) fn owner() -> u64 {
 }
 
 /// What went wrong with a table that the debuggee can write to.
+#[inline(never)]
 pub(crate) fn failure(error: TableError, storage: &Storage) -> Failure {
     let offset = match error {
         TableError::Inaccessible(at) => at.offset,
@@ -135,6 +136,7 @@ impl Debuggee {
     }
 
     /// The arena of a storage.
+    #[inline(never)]
     pub(crate) fn arena(&self, storage: &Storage) -> Arena<Cache<'_>> {
         storage.arena(Cache::new(self, storage))
     }

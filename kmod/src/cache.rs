@@ -22,6 +22,7 @@ pub(crate) struct Cache<'a> {
 
 impl<'a> Cache<'a> {
     /// One with no page.
+    #[inline(never)]
     pub(crate) fn new(debuggee: &'a Debuggee, storage: &Storage) -> Cache<'a> {
         Cache { debuggee, storage: *storage, pages: KVVec::new() }
     }

@@ -127,6 +127,7 @@ impl Debuggee {
     }
 
     /// One with the breakpoints of all sessions, which is no session's; `locked` for who has the lock of its mappings and only reads.
+    #[inline(never)]
     pub(crate) fn of_nobody(user: User, locked: bool) -> Debuggee {
         Debuggee { number: 0, owner: 0, user, watch: None, kept: false, locked, steps: KVec::new() }
     }

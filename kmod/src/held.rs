@@ -65,6 +65,7 @@ impl Held {
     }
 
     /// The same; says whether it has carried out one instruction and is to be held again.
+    #[inline(never)]
     fn hold_once(watch: &Watch, reason: Reason, registers: &mut Registers) -> bool {
         let (channel, debuggee) = (&watch.channel, watch.debuggee);
         // Its step is over.

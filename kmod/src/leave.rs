@@ -54,6 +54,7 @@ impl Memory for Source<'_> {
 }
 
 /// The arena of a storage of the process that runs here.
+#[inline(never)]
 pub(crate) fn here(storage: &Storage) -> Arena<Source<'static>> {
     storage.arena(Source::Here(storage.base))
 }
@@ -153,6 +154,7 @@ fn sweep(debuggee: &Debuggee, storages: &[(Storage, Entries)], only_retired: boo
 }
 
 /// Frees the retired entries of a storage. Called with the space's changes locked.
+#[inline(never)]
 pub(crate) fn reclaim(debuggee: &Debuggee, storage: &Storage) -> Result<(), Failure> {
     let all = [(*storage, Entries::of(debuggee, storage)?)];
     wait_for_hits();
@@ -238,6 +240,7 @@ fn restore(debuggee: &Debuggee, arena: &Arena<Source<'_>>) {
 
 /// Makes breakpoints that a fork copied from another session's debuggee those of this one. A site that was changed while the copy was made
 /// may lack its breakpoint instruction.
+#[inline(never)]
 pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
     let space = debuggee.space();
     let _change = space.change();

@@ -66,6 +66,7 @@ impl<'a> Patches<'a> {
     }
 
     /// Makes them, and tells of each, by its place and address, that could not be made.
+    #[inline(never)]
     pub(crate) fn make(&mut self, mut failed: impl FnMut(usize, u64)) -> Result<(), Failure> {
         let count = self.all.len();
         // SAFETY: so many are there.

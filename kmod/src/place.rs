@@ -66,6 +66,7 @@ impl Maps {
     }
 
     /// Whether no address for `size` bytes reaches a site, and the nearest.
+    #[inline(never)]
     fn place(&self, debuggee: &Debuggee, size: u64, site: u64) -> Option<(bool, u64)> {
         let (mut heap, mut brk, mut stack) = (0, 0, 0);
         // SAFETY: the places are this function's.

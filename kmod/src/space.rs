@@ -144,6 +144,7 @@ impl Space {
     }
 
     /// All sessions that trace it, locked.
+    #[inline(never)]
     pub(crate) fn watches(&self) -> Guard<'_, KVec<Arc<Watch>>, SpinLockBackend> {
         self.watches.lock()
     }

@@ -113,12 +113,13 @@ static void notrace comes(unsigned long ip, unsigned long parent, struct ftrace_
 /* Behind the first instruction of set_orig_insn, by which it was diverted. */
 static unsigned long body;
 
-/* Goes on there. */
-static noinline __attribute__((noipa)) int
-ntrace_restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned long at)
+/* Goes on there: called by a pointer, as the compiler is not to know what it does. */
+static int ntrace_restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned long at)
 {
 	return 0;
 }
+
+static typeof(&ntrace_restore) stand_in = ntrace_restore;
 
 /* In place of set_orig_insn, in a traced process; may sleep. */
 static int restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned long at)
@@ -129,7 +130,7 @@ static int restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned lo
 	ntrace_uprobes_last(mm, at, (u8 *)&last);
 	if (last == theirs || !ntrace_is_alone(mm, at)) {
 		note(mm, at, &uprobe->insn);
-		error = ntrace_restore(uprobe, mm, at);
+		error = READ_ONCE(stand_in)(uprobe, mm, at);
 	}
 	module_put(THIS_MODULE);
 	return error;
