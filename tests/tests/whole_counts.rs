@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crossing::channel::DEVICE;
 use crossing::debuggee::{Program, build_go};
-use crossing::whole::{BUILDS, Counts, Length, Place, ntrace, record, run_silently, wanted};
+use crossing::whole::{BUILDS, Counts, Length, Place, ntrace, record, retried, run_silently, wanted};
 use crossing::{figure, skip};
 use object::{Object, ObjectSegment};
 use serde_json::Value;
@@ -143,8 +143,8 @@ fn is_wanted(name: &str, length: Length) -> bool {
 
 /// Compares what happens at the places that are `chosen`; `noted` is the figure's section and name.
 ///
-/// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile. So is what carries no breakpoint, of arm64's
-/// exclusive sequences, which would go round for ever.
+/// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile. So are arm64's exclusive sequences: what carries
+/// no breakpoint, as they would go round for ever, and the rest of what goes round once more where an interrupt comes between.
 fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool) {
     let (program, arguments) = words.split_first().expect("a program");
     let (mut recorded, (mut hits, exclusive)) = std::thread::scope(|scope| {
@@ -176,8 +176,8 @@ fn path(program: &Program) -> &str {
     program.path().to_str().expect("a path of text")
 }
 
-/// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them; and what it tells to have no
-/// breakpoint for an exclusive sequence's sake.
+/// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them; and the places of exclusive
+/// sequences: those that it tells to have no breakpoint for their sake, and what is retried with them.
 fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
     let mut command = Command::new("setarch");
@@ -196,18 +196,39 @@ fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
     run_silently(command.arg("--").args(words));
     let text = std::fs::read_to_string(counts.path()).expect("the counts");
     let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let mut bases: HashMap<PathBuf, u64> = HashMap::new();
-    let mut place = |row: &Value| {
-        let module = PathBuf::from(row["module"].as_str().expect("a module"));
-        let base = *bases.entry(module.clone()).or_insert_with(|| lowest_address(&module));
+    let at = |row: &Value| {
         let address = row["address"].as_str().expect("an address").trim_start_matches("0x");
         let address = u64::from_str_radix(address, 16).expect("hexadecimal");
-        (module, address - base)
+        (PathBuf::from(row["module"].as_str().expect("a module")), address)
     };
     let rows = |key: &str| json[key].as_array().expect("rows").clone();
-    let hits = rows("counts").iter().map(|row| (place(row), row["hits"].as_u64().expect("hits"))).collect();
-    let exclusive = |row: &&Value| row["reason"].as_str().expect("a reason").contains("exclusive");
-    (hits, rows("refused").iter().filter(exclusive).map(place).collect())
+    let mut exclusive: HashMap<PathBuf, Vec<u64>> = HashMap::new();
+    for row in rows("refused").iter().filter(|row| row["reason"].as_str().expect("a reason").contains("exclusive")) {
+        let (module, address) = at(row);
+        exclusive.entry(module).or_default().push(address);
+    }
+    for (module, addresses) in &mut exclusive {
+        addresses.extend(retried(addresses, words_of(module)));
+    }
+    let exclusive =
+        exclusive.into_iter().flat_map(|(module, addresses)| addresses.into_iter().map(move |at| (module.clone(), at)));
+    let mut bases: HashMap<PathBuf, u64> = HashMap::new();
+    let mut place = |(module, address): (PathBuf, u64)| {
+        let base = *bases.entry(module.clone()).or_insert_with(|| lowest_address(&module));
+        (module, address - base)
+    };
+    let hits = rows("counts").iter().map(|row| (place(at(row)), row["hits"].as_u64().expect("hits"))).collect();
+    (hits, exclusive.map(place).collect())
+}
+
+/// The words of a file's code by their addresses; none of what is no file, the kernel's vdso.
+fn words_of(module: &Path) -> impl Fn(u64) -> Option<u32> {
+    let bytes = std::fs::read(module).unwrap_or_default();
+    move |address| {
+        let file = object::File::parse(&*bytes).ok()?;
+        let word = file.segments().find_map(|segment| segment.data_range(address, 4).ok()?)?;
+        Some(u32::from_le_bytes(word.try_into().ok()?))
+    }
 }
 
 /// The lowest address that a file's headers number: 0 where it is loaded anywhere. The kernel's vdso is such a one.

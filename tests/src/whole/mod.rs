@@ -8,6 +8,7 @@ mod arch;
 mod arch;
 mod command;
 mod recording;
+mod retry;
 
 pub use arch::{BUILDS, LONG_STORMS};
 pub use command::{
@@ -15,3 +16,4 @@ pub use command::{
     without_exclusives,
 };
 pub use recording::{Counts, Place, record};
+pub use retry::retried;
