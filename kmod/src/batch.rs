@@ -15,6 +15,7 @@ use crate::breakpoints::{failure, overlay};
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::leave;
+use crate::list::Keep;
 use crate::patch::Patches;
 use crate::place::{self, Code, Maps};
 use crate::server::zeroes;
@@ -72,8 +73,7 @@ impl Records<'_> {
     fn flush(&mut self) -> Result<(), Failure> {
         let written = self.debuggee.write(self.address, &self.bytes)?;
         let is_all = written == self.bytes.len();
-        // SAFETY: fewer than there were.
-        unsafe { self.bytes.set_len(0) };
+        self.bytes.keep(0);
         if is_all {
             Ok(())
         } else {
@@ -210,8 +210,7 @@ impl<'a> Batch<'a> {
             let start = (first & !(CHUNK / 2 - 1)).max(code.start);
             zeroes(&mut self.chunk, (code.end - start).min(CHUNK) as usize)?;
             let there = self.debuggee.read(start, &mut self.chunk)?;
-            // SAFETY: fewer than there were.
-            unsafe { self.chunk.set_len(there) };
+            self.chunk.keep(there);
             self.chunk_at = start;
             self.debuggee.clean(start, &mut self.chunk);
             if let Some((address, bytes)) = self.over {

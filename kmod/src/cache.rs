@@ -7,6 +7,7 @@ use ubp::core::{Inaccessible, Memory};
 use wire::{Failure, Status};
 
 use crate::debuggee::Debuggee;
+use crate::list::Keep;
 use crate::server::zeroes;
 use crate::space::Storage;
 
@@ -37,8 +38,7 @@ impl<'a> Cache<'a> {
             zeroes(bytes, PAGE).map_err(|_| ENOMEM)?;
             let there = self.debuggee.read(self.storage.base + (page * PAGE) as u64, bytes);
             if there.map_err(|_| EFAULT)? < PAGE {
-                // SAFETY: fewer than there were.
-                unsafe { bytes.set_len(0) };
+                bytes.keep(0);
                 return Err(EFAULT);
             }
         }

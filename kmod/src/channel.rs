@@ -14,7 +14,7 @@ use wire::events::Event;
 use crate::c::{self, Mapping};
 use crate::debuggee::{Debuggee, Opener};
 use crate::held::Held;
-use crate::list;
+use crate::list::{self, Keep};
 use crate::queue::Queue;
 use crate::ring::Ring;
 use crate::waiters::Waiters;
@@ -153,8 +153,7 @@ impl Channel {
 
     /// Copies the first bytes for a reader, at most `most`; says whether there are any.
     pub(crate) fn next(&self, piece: &mut KVVec<u8>, most: usize) -> Result<bool> {
-        // SAFETY: fewer than there were.
-        unsafe { piece.set_len(0) };
+        piece.keep(0);
         let mut messages = self.messages.lock();
         if self.settle(&mut messages) {
             self.update(&messages);

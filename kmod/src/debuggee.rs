@@ -16,6 +16,7 @@ use crate::breakpoints;
 use crate::c::{self, Cred, File, Namespace};
 use crate::channel::Channel;
 use crate::leave::{self, Threads};
+use crate::list::{set_length, Keep};
 use crate::space::Space;
 use crate::spaces::User;
 use crate::step::Step;
@@ -206,7 +207,7 @@ impl Debuggee {
             let count = unsafe { c::ntrace_threads_list(self.mm(), namespace, room.cast(), most as _) } as usize;
             if count <= most {
                 // SAFETY: so many were written.
-                unsafe { numbers.set_len(count) };
+                unsafe { set_length(numbers, count) };
                 return Ok(());
             }
             most = count;
@@ -241,8 +242,7 @@ impl Debuggee {
     pub(crate) fn mappings(&self, words: &mut KVVec<u64>) -> Result<(), Failure> {
         let mut most = 0;
         loop {
-            // SAFETY: fewer than there were.
-            unsafe { words.set_len(0) };
+            words.keep(0);
             words.reserve(most * 4, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
             let room = words.spare_capacity_mut().as_mut_ptr();
             // SAFETY: there is room for so many.
@@ -250,7 +250,7 @@ impl Debuggee {
             let count = usize::try_from(count).map_err(|_| self.gone())?;
             if count <= most {
                 // SAFETY: so many were written.
-                unsafe { words.set_len(count * 4) };
+                unsafe { set_length(words, count * 4) };
                 return Ok(());
             }
             most = count;

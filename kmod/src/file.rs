@@ -7,7 +7,7 @@ use core::fmt::{self, Write};
 use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
 use kernel::types::ForeignOwnable;
-use kernel::uaccess::UserSlice;
+use kernel::uaccess::{UserPtr, UserSlice};
 
 use crate::c::{self, File, Inode, Mapping, PollTable, SeqFile};
 use crate::debuggee::Opener;
@@ -30,7 +30,7 @@ extern "C" fn ntrace_open(_: *mut Inode, file: *mut File) -> c_int {
     match Session::new(unsafe { Opener::of(file) }) {
         Ok(session) => {
             // SAFETY: the kernel gives the file that it opens.
-            unsafe { c::ntrace_file_begin(file, session.into_foreign().cast_mut()) };
+            unsafe { c::ntrace_file_begin(file, session.into_foreign() as *mut c_void) };
             0
         }
         Err(error) => error.to_errno(),
@@ -52,7 +52,7 @@ unsafe extern "C" fn ntrace_release(_: *mut Inode, file: *mut File) -> c_int {
 unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open.
     let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
-    answer(session.read(UserSlice::new(to as usize, size).writer(), waits))
+    answer(session.read(buffer(to, size).writer(), waits))
 }
 
 /// # Safety
@@ -61,7 +61,7 @@ unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, 
 unsafe extern "C" fn ntrace_write(file: *mut File, from: *const c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open.
     let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
-    answer(session.write(UserSlice::new(from as usize, size).reader(), waits))
+    answer(session.write(buffer(from.cast_mut(), size).reader(), waits))
 }
 
 /// # Safety
@@ -105,6 +105,12 @@ impl Write for Info {
             _ => Err(fmt::Error),
         }
     }
+}
+
+/// A user's buffer: its address is a number until Linux 6.15, since then a type that is a pointer.
+fn buffer(start: *mut c_void, size: usize) -> UserSlice {
+    // SAFETY: both say an address in as many bits, and any may be said.
+    UserSlice::new(unsafe { core::mem::transmute::<*mut c_void, UserPtr>(start) }, size)
 }
 
 fn answer(result: Result<usize>) -> isize {

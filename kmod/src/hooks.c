@@ -70,7 +70,7 @@ bool ntrace_hand_over(struct pt_regs *registers)
 	smp_mb();
 	if (ntrace_uprobes_change()) {
 		ntrace_trap_leave(registers, NTRACE_AGAIN);
-	} else if (!test_bit(MMF_HAS_UPROBES, &current->mm->flags)) {
+	} else if (!test_bit(MMF_HAS_UPROBES, (unsigned long *)&current->mm->flags)) {
 		ntrace_trap_leave(registers, 0);
 		return false;
 	}
@@ -197,6 +197,21 @@ static struct ftrace_ops watched = {
 	.flags = FTRACE_OPS_FL_PERMANENT,
 };
 
+/*
+ * What a thread gives up right after its memory, on its way to its end: the tracepoint for that came behind the memory until Linux 6.15,
+ * and comes before it since then.
+ */
+static void notrace ends(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	if (current->flags & PF_EXITING && (void *)ftrace_regs_get_argument(fregs, 0) == current)
+		ntrace_exited();
+}
+
+static struct ftrace_ops ending = {
+	.func = ends,
+	.flags = FTRACE_OPS_FL_PERMANENT,
+};
+
 static struct hook {
 	const char *name;
 	void *function;
@@ -204,7 +219,6 @@ static struct hook {
 } hooks[] = {
 	{ .name = "sched_process_fork", .function = forked },
 	{ .name = "sched_process_exec", .function = ntrace_executed },
-	{ .name = "sched_process_exit", .function = ntrace_exited },
 };
 
 static void find(struct tracepoint *point, void *data)
@@ -235,6 +249,7 @@ void ntrace_divert_no_more(struct ftrace_ops *ops)
 static void unhook(int count)
 {
 	ntrace_divert_no_more(&watched);
+	ntrace_divert_no_more(&ending);
 	while (count--)
 		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
 	tracepoint_synchronize_unregister();
@@ -242,7 +257,7 @@ static void unhook(int count)
 
 int ntrace_hooks_begin(void)
 {
-	char way[] = "uprobe_notify_resume", signals[] = "get_signal", stops[] = "ptrace_notify";
+	char way[] = "uprobe_notify_resume", signals[] = "get_signal", stops[] = "ptrace_notify", files[] = "exit_files";
 	int error = 0, count = 0;
 
 	for_each_kernel_tracepoint(find, NULL);
@@ -254,7 +269,7 @@ int ntrace_hooks_begin(void)
 			pr_err("ntrace: no %s: %d\n", hooks[count].name, error);
 	}
 	error = error ?: ntrace_divert(&diverted, way) ?: ntrace_divert(&watched, signals) ?:
-		ntrace_divert(&watched, stops) ?: ntrace_uprobes_begin() ?: ntrace_trap_begin();
+		ntrace_divert(&watched, stops) ?: ntrace_divert(&ending, files) ?: ntrace_uprobes_begin() ?: ntrace_trap_begin();
 	if (error) {
 		ntrace_uprobes_end();
 		unhook(count);

@@ -14,6 +14,7 @@ use crate::again::Again;
 use crate::arch::PAGE;
 use crate::c;
 use crate::debuggee::Debuggee;
+use crate::list::Keep;
 use crate::patch::Patches;
 use crate::space::wait_for_hits;
 
@@ -68,8 +69,7 @@ impl Entries {
         let mut bytes = KVVec::new();
         crate::server::zeroes(&mut bytes, length as usize)?;
         let there = debuggee.read(storage.base + layout.entries(), &mut bytes)?;
-        // SAFETY: fewer than there were.
-        unsafe { bytes.set_len(there) };
+        bytes.keep(there);
         Ok(Entries { bytes, layout })
     }
 

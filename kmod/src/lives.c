@@ -192,11 +192,11 @@ void ntrace_executed(void *data, struct task_struct *task, pid_t before, struct 
 	spin_unlock(&lock);
 }
 
-/* A thread ends: it has no memory any more, and its status stands there. */
-void ntrace_exited(void *data, struct task_struct *task)
+/* The thread that runs here ends: it has no memory any more, and its status stands there. */
+void ntrace_exited(void)
 {
-	struct signal_struct *signal = task->signal;
-	struct pid *process = task_tgid(task);
+	struct signal_struct *signal = current->signal;
+	struct pid *process = task_tgid(current);
 	struct ntrace_life *life;
 	struct hlist_node *next;
 	bool over;
@@ -208,8 +208,8 @@ void ntrace_exited(void *data, struct task_struct *task)
 			continue;
 		ntrace_thread_ended(life->watch);
 		rcu_read_lock();
-		over = is_over(task);
-		status = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : task->group_leader->exit_code;
+		over = is_over(current);
+		status = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : current->group_leader->exit_code;
 		rcu_read_unlock();
 		if (over && life->is_guest) {
 			end(life);

@@ -38,7 +38,6 @@ use kernel::prelude::*;
 module! {
     type: Ntrace,
     name: "ntrace",
-    author: "The ntrace authors",
     description: "Tracing sessions and user breakpoints",
     license: "GPL v2",
 }

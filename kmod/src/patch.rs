@@ -8,6 +8,7 @@ use wire::{Failure, Status};
 
 use crate::c;
 use crate::debuggee::Debuggee;
+use crate::list::Keep;
 
 /// The most that are kept before they are made.
 const MOST: usize = 4096;
@@ -76,8 +77,7 @@ impl<'a> Patches<'a> {
         for (place, patch) in self.all.iter().enumerate().filter(|(_, patch)| patch.done == 0) {
             failed(place, patch.address);
         }
-        // SAFETY: fewer than there were.
-        unsafe { self.all.set_len(0) };
+        self.all.keep(0);
         if made < 0 {
             Err(Failure::new(Status::NoProcess, self.debuggee.number))
         } else {

@@ -8,6 +8,8 @@ use kernel::prelude::*;
 use kernel::uaccess::UserSliceReader;
 use wire::Sink;
 
+use crate::list::{set_length, Keep};
+
 /// Bytes in the order in which they were put.
 pub(crate) struct Queue {
     bytes: KVVec<u8>,
@@ -41,7 +43,7 @@ impl Queue {
         from.read_raw(room)?;
         let length = self.bytes.len() + size;
         // SAFETY: `read_raw` has filled as many behind the others.
-        unsafe { self.bytes.set_len(length) };
+        unsafe { set_length(&mut self.bytes, length) };
         Ok(())
     }
 
@@ -57,10 +59,7 @@ impl Queue {
 
     /// Forgets what stands behind `end`.
     pub(crate) fn cut(&mut self, end: usize) {
-        if end <= self.bytes.len() {
-            // SAFETY: no more than there are, and bytes need not be dropped.
-            unsafe { self.bytes.set_len(end) };
-        }
+        self.bytes.keep(end);
     }
 
     /// Moves what is not taken to the beginning.
@@ -71,7 +70,7 @@ impl Queue {
             unsafe {
                 let start = self.bytes.as_mut_ptr();
                 ptr::copy(start.add(self.taken), start, there);
-                self.bytes.set_len(there);
+                set_length(&mut self.bytes, there);
             }
             self.taken = 0;
         }

@@ -12,7 +12,7 @@ use wire::{Failure, Status, MOST_WORDS};
 use crate::channel::{Adoptee, Channel};
 use crate::debuggee::Debuggee;
 use crate::held::Held;
-use crate::list;
+use crate::list::{self, set_length, Keep};
 
 /// The most bytes of a blob in a reply: that of a message less all that may stand before it.
 const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
@@ -75,15 +75,14 @@ fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
 
 /// Makes of a blob so many zeroes.
 pub(crate) fn zeroes(blob: &mut KVVec<u8>, length: usize) -> Result<(), Failure> {
-    // SAFETY: fewer than there were.
-    unsafe { blob.set_len(0) };
+    blob.keep(0);
     blob.reserve(length, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
     let room = blob.spare_capacity_mut().get_mut(..length).ok_or(Status::NoMemory)?;
     room.iter_mut().for_each(|byte| {
         byte.write(0);
     });
     // SAFETY: so many were written.
-    unsafe { blob.set_len(length) };
+    unsafe { set_length(blob, length) };
     Ok(())
 }
 
@@ -109,8 +108,7 @@ impl Serve for Server {
     }
 
     fn describe(&mut self) -> Result<(&[u8],), Failure> {
-        // SAFETY: fewer than there were.
-        unsafe { self.blob.set_len(0) };
+        self.blob.keep(0);
         wire::manual::listing(&mut Text(&mut self.blob)).map_err(|_| Status::NoMemory)?;
         Ok((&self.blob,))
     }
@@ -131,8 +129,7 @@ impl Serve for Server {
     }
 
     fn insert(&mut self, debuggee: u64, sites: &[u8]) -> Result<(u64, &[u8]), Failure> {
-        // SAFETY: fewer than there were.
-        unsafe { self.words.set_len(0) };
+        self.words.keep(0);
         let inserted = find(&self.debuggees, debuggee)?.insert(sites, &mut self.words)?;
         Ok((inserted, bytes(&self.words)))
     }
@@ -142,8 +139,7 @@ impl Serve for Server {
     }
 
     fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
-        // SAFETY: fewer than there were.
-        unsafe { self.blob.set_len(0) };
+        self.blob.keep(0);
         find(&self.debuggees, debuggee)?.counts(addresses, &mut self.blob)?;
         Ok((&self.blob,))
     }
@@ -166,8 +162,7 @@ impl Serve for Server {
 
     fn registers(&mut self, thread: u64) -> Result<(&[u8],), Failure> {
         let held = self.held(thread)?;
-        // SAFETY: fewer than there were.
-        unsafe { self.blob.set_len(0) };
+        self.blob.keep(0);
         held.registers(&mut self.blob)?;
         Ok((&self.blob,))
     }

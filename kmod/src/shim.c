@@ -12,6 +12,9 @@
 
 #include "shim.h"
 
+/* module! has another word for it in each kernel. */
+MODULE_AUTHOR("The ntrace authors");
+
 static const struct file_operations ntrace_operations = {
 	.owner = THIS_MODULE,
 	.open = ntrace_open,

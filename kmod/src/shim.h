@@ -90,7 +90,7 @@ void ntrace_life_join(struct ntrace_life **place);
 void ntrace_life_kill(struct ntrace_life **place);
 void *ntrace_life_due(bool *is_guest);
 void ntrace_executed(void *data, struct task_struct *task, pid_t before, struct linux_binprm *program);
-void ntrace_exited(void *data, struct task_struct *task);
+void ntrace_exited(void);
 
 /* In lives.rs. */
 void ntrace_watch_hold(void *watch);

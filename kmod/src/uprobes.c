@@ -95,16 +95,23 @@ static void note(struct mm_struct *mm, unsigned long at, const void *bytes)
 		set_thread_flag(TIF_UPROBE);
 }
 
-/* What ftrace gives has no types: kernels whose functions take a mapping for a memory are not built for. */
-static_assert(__same_type(set_swbp, int(struct arch_uprobe *, struct mm_struct *, unsigned long)));
+/* What ftrace gives has no types. Until Linux 6.15 both functions take a memory, then one of its mappings. */
+typedef int takes_mapping(struct arch_uprobe *, struct vm_area_struct *, unsigned long);
+typedef int takes_memory(struct arch_uprobe *, struct mm_struct *, unsigned long);
+static_assert(__same_type(set_swbp, takes_mapping) || __same_type(set_swbp, takes_memory));
 static_assert(__same_type(set_orig_insn, set_swbp));
+
+static __always_inline struct mm_struct *memory_of(void *argument)
+{
+	return __same_type(set_swbp, takes_mapping) ? ((struct vm_area_struct *)argument)->vm_mm : argument;
+}
 
 static const uprobe_opcode_t theirs = UPROBE_SWBP_INSN;
 
 /* Called with the lock of the memory's mappings held. */
 static void notrace comes(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct mm_struct *mm = (void *)ftrace_regs_get_argument(fregs, 1);
+	struct mm_struct *mm = memory_of((void *)ftrace_regs_get_argument(fregs, 1));
 
 	if (ntrace_is_traced(mm))
 		note(mm, ftrace_regs_get_argument(fregs, 2), &theirs);
@@ -114,7 +121,7 @@ static void notrace comes(unsigned long ip, unsigned long parent, struct ftrace_
 static unsigned long body;
 
 /* Goes on there: called by a pointer, as the compiler is not to know what it does. */
-static int ntrace_restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned long at)
+static int ntrace_restore(struct arch_uprobe *uprobe, void *memory, unsigned long at)
 {
 	return 0;
 }
@@ -122,15 +129,16 @@ static int ntrace_restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsi
 static typeof(&ntrace_restore) stand_in = ntrace_restore;
 
 /* In place of set_orig_insn, in a traced process; may sleep. */
-static int restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned long at)
+static int restore(struct arch_uprobe *uprobe, void *memory, unsigned long at)
 {
+	struct mm_struct *mm = memory_of(memory);
 	uprobe_opcode_t last = 0;
 	int error = 0;
 
 	ntrace_uprobes_last(mm, at, (u8 *)&last);
 	if (last == theirs || !ntrace_is_alone(mm, at)) {
 		note(mm, at, &uprobe->insn);
-		error = READ_ONCE(stand_in)(uprobe, mm, at);
+		error = READ_ONCE(stand_in)(uprobe, memory, at);
 	}
 	module_put(THIS_MODULE);
 	return error;
@@ -138,7 +146,7 @@ static int restore(struct arch_uprobe *uprobe, struct mm_struct *mm, unsigned lo
 
 static void notrace goes(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	if (!ntrace_is_traced((void *)ftrace_regs_get_argument(fregs, 1)))
+	if (!ntrace_is_traced(memory_of((void *)ftrace_regs_get_argument(fregs, 1))))
 		return;
 	/* There is a session yet. */
 	__module_get(THIS_MODULE);

@@ -5,6 +5,7 @@
 use kernel::prelude::*;
 
 use crate::c;
+use crate::list::set_length;
 
 /// Copies up to `most` bytes from `address` on, up to the first that cannot be read; pages are waited for.
 pub(crate) fn copy(address: u64, most: usize, to: &mut KVVec<u8>) -> Result {
@@ -13,7 +14,7 @@ pub(crate) fn copy(address: u64, most: usize, to: &mut KVVec<u8>) -> Result {
         // SAFETY: there is room for so many bytes; the address is the user's, which the callee looks after.
         let left = unsafe { c::ntrace_user_copy(to.as_mut_ptr().cast(), address as _, most as _) };
         // SAFETY: as many were written.
-        unsafe { to.set_len(most.saturating_sub(left as usize)) };
+        unsafe { set_length(to, most.saturating_sub(left as usize)) };
     }
     Ok(())
 }

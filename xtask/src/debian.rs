@@ -10,6 +10,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::run;
 
+/// The keys of all of Debian's suites.
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
 /// Whether packages of that architecture (Debian's name) can be found.
 pub(crate) fn knows(architecture: &str) -> bool {
     let policy = run::output(Command::new("apt-cache").arg("policy").arg(format!("libc6:{architecture}")));
@@ -58,6 +61,48 @@ pub(crate) fn unpack_with_dependencies(architecture: &str, packages: &[&str], ro
     }
     unpack_all(&downloads.join("archives"), root)?;
     remove(&downloads)
+}
+
+/// Unpacks the package of highest version among those whose names begin with `prefix`, a number behind it, of another suite of Debian
+/// into `folder`: from the mirrors of this system, whose own sources stay as they are.
+pub(crate) fn unpack_newest(suite: &str, prefix: &str, folder: &Path) -> Result<()> {
+    let apart = fresh(&folder.with_extension("apt"))?;
+    let (sources, lists) = (apart.join("sources.list"), apart.join("lists"));
+    fs::create_dir_all(lists.join("partial"))?;
+    let mirrors =
+        run::output(Command::new("apt-get").args(["indextargets", "--format=$(REPO_URI)", "Origin: Debian"]))?;
+    let mirror = mirrors.lines().find(|mirror| !mirror.contains("security")).context("no source of apt is Debian's")?;
+    fs::write(&sources, format!("deb [signed-by={KEYS}] {mirror} {suite} main\n"))?;
+    let settings = [
+        format!("Dir::Etc::SourceList={}", sources.display()),
+        "Dir::Etc::SourceParts=/dev/null".into(),
+        format!("Dir::State::Lists={}", lists.display()),
+        format!("Dir::Cache={}", apart.display()),
+        "Acquire::Languages=none".into(),
+        "APT::Sandbox::User=root".into(),
+    ];
+    let apt = |program: &str| {
+        let mut command = Command::new(program);
+        command.args(settings.iter().flat_map(|setting| ["-o", setting]));
+        command
+    };
+    run::run(apt("apt-get").args(["-q", "update"]))?;
+    let names = run::output(apt("apt-cache").args(["pkgnames", prefix]))?;
+    let newest = newest(&names, prefix).with_context(|| format!("no package {prefix}* in {suite}"))?;
+    let downloads = fresh(&folder.with_extension("downloads"))?;
+    let package = format!("{newest}/{suite}");
+    run::run(apt("apt-get").args(["-q", "download", &package]).current_dir(&downloads))?;
+    unpack_all(&downloads, folder)?;
+    remove(&downloads)?;
+    remove(&apart)
+}
+
+/// Of names, a line each, the one with the greatest version behind `prefix`.
+fn newest<'a>(names: &'a str, prefix: &str) -> Option<&'a str> {
+    let version = |name: &&str| -> Option<Vec<u32>> {
+        name.strip_prefix(prefix)?.split('.').map(|number| number.parse().ok()).collect()
+    };
+    names.lines().filter(|name| version(name).is_some()).max_by_key(version)
 }
 
 /// `apt-get` with a cache of its own.
@@ -109,4 +154,16 @@ fn fresh(folder: &Path) -> Result<PathBuf> {
 
 fn remove(folder: &Path) -> Result<()> {
     fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_package_has_the_greatest_number_behind_its_name() {
+        let names = "linux-source-7.2\nlinux-source\nlinux-source-6.12\nlinux-source-7.10\nlinux-source-rt\n";
+        assert_eq!(newest(names, "linux-source-"), Some("linux-source-7.10"));
+        assert_eq!(newest(names, "linux-image-"), None);
+    }
 }

@@ -93,5 +93,5 @@ fn why_not(arch: Arch) -> Option<String> {
 }
 
 fn debug(arch: Arch) -> Machine {
-    Machine { arch, debug_kernel: true }
+    Machine { debug_kernel: true, ..arch.machine() }
 }

@@ -8,12 +8,11 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use super::machine::Machine;
+use super::source::Source;
 use crate::cache::{self, Entry};
 use crate::cross::{self, DEBIANS_RUSTC};
 use crate::run;
 
-/// The source; Debian gives new versions of it the same name.
-const SOURCE: &str = "linux-source-6.12";
 /// What makes Rust of the kernel's C headers; Debian's is too old.
 const BINDGEN: &str = "0.71.1";
 /// What builds debug kernels, for any architecture.
@@ -24,7 +23,8 @@ const TOOLS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 /// A kernel's source and its build.
 pub(crate) struct Kernel {
     machine: Machine,
-    source: Entry,
+    source: Source,
+    tree: Entry,
     build: Entry,
     configuration: String,
 }
@@ -32,10 +32,8 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// The one that this checkout asks for, built or not.
     pub(crate) fn of(machine: Machine) -> Result<Kernel> {
-        let archive = archive();
-        let size = fs::metadata(&archive).map(|file| file.len());
-        let size = size.with_context(|| format!("no {}", archive.display()))?;
-        let Machine { arch, debug_kernel } = machine;
+        let source = Source::of(machine)?;
+        let Machine { arch, debug_kernel, .. } = machine;
         let name = arch.facts().name;
         let mut configuration = [fragment("common")?, fragment(name)?].concat();
         let (mut compiler, mut flavour) = (arch.facts().gcc, "");
@@ -47,12 +45,15 @@ impl Kernel {
             run::output(Command::new(DEBIANS_RUSTC).arg("-V"))?,
             run::output(Command::new(compiler).arg("--version").env("PATH", tools()))?,
         ];
-        let key = cache::key(&[SOURCE, &size.to_string(), &configuration, &tools.concat(), BINDGEN]);
+        let configuration = source.translate(&configuration);
+        let Source { name: source_name, size, .. } = &source;
+        let key = cache::key(&[source_name, &size.to_string(), &configuration, &tools.concat(), BINDGEN]);
         Ok(Kernel {
             machine,
-            source: Entry::of(format!("kernel/{SOURCE}-{size}")),
+            tree: Entry::of(format!("kernel/{source_name}-{size}")),
             build: Entry::of(format!("kernel/{name}-{flavour}{key}")),
             configuration,
+            source,
         })
     }
 
@@ -82,7 +83,7 @@ impl Kernel {
             return Ok(());
         }
         prepare()?;
-        self.source.make(unpack)?;
+        self.tree.make(|folder| self.source.unpack(folder))?;
         let start = Instant::now();
         self.build.make(|folder| {
             let fragment = folder.join("fragment.config");
@@ -97,7 +98,7 @@ impl Kernel {
 
     /// The kernel's own check of how C is written.
     pub(crate) fn checkpatch(&self) -> Command {
-        let mut command = Command::new(self.source.folder().join("scripts/checkpatch.pl"));
+        let mut command = Command::new(self.tree.folder().join("scripts/checkpatch.pl"));
         command.args(["--no-tree", "--quiet", "--terse", "--show-types", "--file"]);
         command
     }
@@ -106,7 +107,7 @@ impl Kernel {
     pub(crate) fn make(&self) -> Result<Command> {
         let facts = self.machine.arch.facts();
         let mut command = Command::new("make");
-        command.env("PATH", tools()).arg("-C").arg(self.source.folder()).arg(set("O", self.build.folder()));
+        command.env("PATH", tools()).arg("-C").arg(self.tree.folder()).arg(set("O", self.build.folder()));
         command.arg(format!("ARCH={}", facts.name));
         command.arg(match self.machine.debug_kernel {
             true => "LLVM=1".into(),
@@ -114,6 +115,9 @@ impl Kernel {
         });
         command.arg(set("BINDGEN", &bindgen().folder().join("bin/bindgen")));
         command.arg(set("RUST_LIB_SRC", &library()?));
+        if let Some(folder) = self.source.libclang() {
+            command.env("LIBCLANG_PATH", &folder).env("LD_LIBRARY_PATH", &folder);
+        }
         // What the caller's cargo sets is not for this compiler.
         for variable in ["RUSTC", "RUSTDOC", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "MAKEFLAGS", "MFLAGS"] {
             command.env_remove(variable);
@@ -157,19 +161,8 @@ fn bindgen() -> Entry {
     Entry::of(format!("tools/bindgen-{BINDGEN}"))
 }
 
-fn archive() -> PathBuf {
-    Path::new("/usr/src").join(SOURCE).with_added_extension("tar.xz")
-}
-
 fn tools() -> String {
     format!("{TOOLS}:{}", cross::gcc_folder().display())
-}
-
-fn unpack(folder: &Path) -> Result<()> {
-    let mut tar = Command::new("tar");
-    tar.arg("--extract").arg("--file").arg(archive()).arg("--directory").arg(folder).arg("--strip-components=1");
-    // A third of the source describes the registers of one vendor's graphics.
-    run::run(tar.arg("--exclude=*/drivers/gpu/drm/amd/include/asic_reg"))
 }
 
 /// The sources of the standard library that belong to Debian's compiler.

@@ -84,7 +84,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("log"), "ntrace: loading out-of-tree module taints kernel.\n").unwrap();
         fs::write(folder.join("leaks"), "").unwrap();
-        let debug = Machine { arch: Arch::X86_64, debug_kernel: true };
+        let debug = Machine { debug_kernel: true, ..Arch::X86_64.machine() };
         assert!(verdict(debug, &folder).is_ok());
         fs::write(folder.join("leaks"), "unreferenced object 0xffff888101a3e000 (size 512):\n  backtrace\n").unwrap();
         let told = verdict(debug, &folder).unwrap_err().to_string();

@@ -25,6 +25,9 @@ pub(crate) struct Machine {
     /// With a kernel that watches memory (KASAN, kmemleak) and locks (lockdep)
     #[arg(long)]
     pub(crate) debug_kernel: bool,
+    /// With the newest kernel that Debian has for its stable release, in place of the oldest that the module is made for
+    #[arg(long)]
+    pub(crate) newest_kernel: bool,
 }
 
 /// What one boot of a machine is like.
@@ -119,7 +122,7 @@ impl Arch {
 
     /// Its machine with an ordinary kernel.
     pub(crate) fn machine(self) -> Machine {
-        Machine { arch: self, debug_kernel: false }
+        Machine { arch: self, debug_kernel: false, newest_kernel: false }
     }
 }
 

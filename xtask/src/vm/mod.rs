@@ -10,6 +10,7 @@ mod loaded;
 mod machine;
 mod module;
 mod root;
+mod source;
 
 pub(crate) use batch::Batch;
 pub(crate) use machine::{Arch, Boot, Machine};
@@ -81,6 +82,9 @@ impl Task {
 pub(crate) fn run(task: &Task) -> Result<()> {
     if task.machine().debug_kernel {
         setup::install(setup::FOR_DEBUG_KERNELS)?;
+    }
+    if task.machine().newest_kernel {
+        source::bring_newest()?;
     }
     if let Some(reason) = obstacle(task.machine()) {
         bail!(reason);

@@ -120,8 +120,5 @@ unsigned long ntrace_cpu_address_bits(void)
 /* Bases of the thread that runs here; gs is swapped in the kernel. */
 unsigned long ntrace_base(bool gs)
 {
-	unsigned long base;
-
-	rdmsrl(gs ? MSR_KERNEL_GS_BASE : MSR_FS_BASE, base);
-	return base;
+	return native_read_msr(gs ? MSR_KERNEL_GS_BASE : MSR_FS_BASE);
 }
