@@ -19,6 +19,13 @@ const NEWEST: &str = "linux-source-";
 /// Bindings for new kernels need a newer libclang than the system's own.
 const LIBCLANG: [&str; 2] = ["libclang1-19", "libllvm19"];
 
+/// Settings of older kernels, and what newer ones call them: nothing where it is always so.
+const NEWER_WORDS: &[(&str, &str)] = &[
+    ("CONFIG_PROC_SYSCTL=y\n", "CONFIG_SYSCTL=y\n"),
+    ("CONFIG_ARM64_PAN=y\n", ""),
+    ("CONFIG_ARM64_USE_LSE_ATOMICS=y\n", ""),
+];
+
 /// The source of a kernel.
 pub(crate) struct Source {
     /// The package's name.
@@ -55,12 +62,8 @@ impl Source {
 
     /// A configuration in this kernel's words.
     pub(crate) fn translate(&self, configuration: &str) -> String {
-        // Both were there until Linux 6.16.
-        if self.is_newest {
-            configuration.replace("CONFIG_PROC_SYSCTL=", "CONFIG_SYSCTL=")
-        } else {
-            configuration.into()
-        }
+        let words = if self.is_newest { NEWER_WORDS } else { &[] };
+        words.iter().fold(configuration.into(), |text: String, (older, newer)| text.replace(older, newer))
     }
 
     /// The folder of the libclang that makes its bindings, where that is not the system's.
