@@ -12,6 +12,8 @@ use wire::{Failure, Status};
 
 use crate::arch;
 use crate::breakpoints::{failure, overlay};
+#[cfg(uprobes_call)]
+use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
 use crate::leave;
@@ -116,6 +118,11 @@ impl<'a> Batch<'a> {
             }
         }
         let Prepared { which, number, mut entry, passing } = self.prepare(address, rest)?;
+        #[cfg(uprobes_call)]
+        // SAFETY: the instruction is as long as that.
+        if unsafe { c::ntrace_uprobes_call(self.debuggee.mm(), entry.bytes().as_ptr(), entry.bytes().len()) } {
+            return Err(Status::Unsupported.into());
+        }
         entry.mark |= if actions != 0 { mark::ACTS } else { 0 };
         entry.mark |= if passing.is_boosted() { mark::SLOT } else { 0 };
         let mut record = *record;

@@ -119,6 +119,8 @@ extern "C" {
         data: *mut c_void,
     );
 
+    #[cfg(uprobes_call)]
+    pub(crate) fn ntrace_uprobes_call(mm: *mut c_void, instruction: *const u8, length: usize) -> bool;
     pub(crate) fn ntrace_uprobes_leave(mm: *mut c_void, at: c_ulong);
 
     pub(crate) fn ntrace_user_copy(to: *mut c_void, from: c_ulong, size: c_ulong) -> c_ulong;

@@ -107,7 +107,7 @@ impl Write for Info {
     }
 }
 
-/// A user's buffer: its address is a number until Linux 6.15, since then a type that is a pointer.
+/// A user's buffer: its address is a number in Linux 6.12, and a type around a pointer in newer kernels.
 fn buffer(start: *mut c_void, size: usize) -> UserSlice {
     // SAFETY: both say an address in as many bits, and any may be said.
     UserSlice::new(unsafe { core::mem::transmute::<*mut c_void, UserPtr>(start) }, size)

@@ -70,7 +70,7 @@ bool ntrace_hand_over(struct pt_regs *registers)
 	smp_mb();
 	if (ntrace_uprobes_change()) {
 		ntrace_trap_leave(registers, NTRACE_AGAIN);
-	} else if (!test_bit(MMF_HAS_UPROBES, (unsigned long *)&current->mm->flags)) {
+	} else if (!ntrace_uprobes_are_in(current->mm)) {
 		ntrace_trap_leave(registers, 0);
 		return false;
 	}
@@ -198,8 +198,8 @@ static struct ftrace_ops watched = {
 };
 
 /*
- * What a thread gives up right after its memory, on its way to its end: the tracepoint for that came behind the memory until Linux 6.15,
- * and comes before it since then.
+ * What a thread gives up right after its memory, on its way to its end: the tracepoint for it comes behind the memory in Linux 6.12, and
+ * before it in newer kernels.
  */
 static void notrace ends(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {

@@ -21,7 +21,7 @@ impl<T: Copy, A: Allocator> Keep for Vec<T, A> {
     }
 }
 
-/// What a list is made of, with another length: the kernel's own function is not public since Linux 6.16.
+/// What a list is made of, with another length: the kernel's own function is not public in newer kernels.
 ///
 /// # Safety
 /// There is room for `length`, and as many were written.

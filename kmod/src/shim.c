@@ -12,7 +12,7 @@
 
 #include "shim.h"
 
-/* module! has another word for it in each kernel. */
+/* module! has other words for it in newer kernels. */
 MODULE_AUTHOR("The ntrace authors");
 
 static const struct file_operations ntrace_operations = {

@@ -31,6 +31,12 @@ static DEFINE_SPINLOCK(lock);
 /* Those that are noted and not done. */
 static atomic_t count;
 
+/* Flags are a number in Linux 6.12, and a bitmap in a structure in newer kernels. */
+bool ntrace_uprobes_are_in(struct mm_struct *mm)
+{
+	return test_bit(MMF_HAS_UPROBES, (unsigned long *)&mm->flags);
+}
+
 bool ntrace_uprobes_change(void)
 {
 	return atomic_read(&count);
@@ -95,7 +101,7 @@ static void note(struct mm_struct *mm, unsigned long at, const void *bytes)
 		set_thread_flag(TIF_UPROBE);
 }
 
-/* What ftrace gives has no types. Until Linux 6.15 both functions take a memory, then one of its mappings. */
+/* What ftrace gives has no types. Both functions take a memory in Linux 6.12, and one of its mappings in newer kernels. */
 typedef int takes_mapping(struct arch_uprobe *, struct vm_area_struct *, unsigned long);
 typedef int takes_memory(struct arch_uprobe *, struct mm_struct *, unsigned long);
 static_assert(__same_type(set_swbp, takes_mapping) || __same_type(set_swbp, takes_memory));
@@ -174,15 +180,68 @@ static struct ftrace_ops going_on = {
 	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
 
+#ifdef UPROBES_CALL
+/*
+ * After its first hit newer kernels of x86-64 make two instructions of a uprobe whose own is a no-operation of ten bytes, the second one
+ * a call. In a traced process none becomes so, as it would be written over a breakpoint; where it is so, there is none.
+ */
+static void as_it_is(void)
+{
+}
+
+static void notrace becomes_call(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	if (ntrace_is_traced(current->mm))
+		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)as_it_is);
+}
+
+static struct ftrace_ops becoming_call = {
+	.func = becomes_call,
+	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
+};
+
+static int calls_begin(void)
+{
+	char optimize[] = "arch_uprobe_optimize";
+
+	return ntrace_divert(&becoming_call, optimize);
+}
+
+static void calls_end(void)
+{
+	ntrace_divert_no_more(&becoming_call);
+}
+
+/* Whether an instruction is the first of the two. */
+bool ntrace_uprobes_call(struct mm_struct *mm, const u8 *instruction, unsigned long length)
+{
+	/* lea -0x80(%rsp),%rsp */
+	static const u8 first[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 };
+
+	return length == sizeof(first) && !memcmp(instruction, first, sizeof(first)) && ntrace_uprobes_are_in(mm);
+}
+#else
+static int calls_begin(void)
+{
+	return 0;
+}
+
+static void calls_end(void)
+{
+}
+#endif
+
 int ntrace_uprobes_begin(void)
 {
 	char set_swbp[] = "set_swbp", set_orig_insn[] = "set_orig_insn", restore[] = "ntrace_restore";
 
-	return ntrace_divert(&coming, set_swbp) ?: ntrace_divert(&going_on, restore) ?: ntrace_divert(&going, set_orig_insn);
+	return ntrace_divert(&coming, set_swbp) ?: ntrace_divert(&going_on, restore) ?:
+		ntrace_divert(&going, set_orig_insn) ?: calls_begin();
 }
 
 void ntrace_uprobes_end(void)
 {
+	calls_end();
 	ntrace_divert_no_more(&coming);
 	ntrace_divert_no_more(&going);
 	ntrace_divert_no_more(&going_on);

@@ -44,6 +44,27 @@ fn calls(number: u64) -> u64 {
     (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))) ^ meeting(other(sum)))
 }
 
+// A no-operation of ten bytes, which newer kernels' uprobes make a call of after their first hit; then as `meeting`.
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    "padded:",
+    ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0",
+    "jmp {meeting}",
+    meeting = sym meeting,
+);
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" {
+    fn padded(number: u64) -> u64;
+}
+
+/// Calls `padded` so many times.
+#[cfg(target_arch = "x86_64")]
+fn padded_calls(number: u64) -> u64 {
+    // SAFETY: it computes with a number.
+    (0..number).fold(7, |sum, step| sum.wrapping_add(unsafe { padded(std::hint::black_box(step)) }))
+}
+
 /// Calls `meeting` with what a system call answers that is to be begun anew (include/linux/errno.h), where it lies in such a register.
 fn begins_anew(number: u64) -> u64 {
     let answers = [512i64, 513, 514, 516].into_iter().cycle().take(number as usize);
@@ -341,6 +362,57 @@ crossing::channel_tests! {
                 assert_eq!((victim.ask(50), counts(&mut file, debuggee, &[site])), (expected, Ok(vec![asked])));
             }
         });
+    }
+
+    a_breakpoint_stays_where_uprobes_would_make_a_call_of_the_instruction {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut victim = Victim::start(padded_calls);
+            let expected = victim.ask(50);
+            let site = padded as *const () as u64;
+            let mut file = open();
+            let debuggee = attach(&mut file, victim.id()).unwrap();
+            assert_eq!(insert(&mut file, debuggee, &[site]), Ok((1, vec![])));
+            for round in 1..=3 {
+                let Some(probe) = probe(&victim, site) else { return skip("a_breakpoint_stays_where", "no uprobes") };
+                assert_eq!((victim.ask(50), hits(&probe)), (expected, 50));
+                drop(probe);
+                assert_eq!(victim.ask(50), expected);
+                assert_eq!(counts(&mut file, debuggee, &[site]), Ok(vec![round * 100]));
+            }
+            drop(file);
+            assert_eq!(victim.ask(50), expected);
+        }
+    }
+
+    where_a_uprobe_is_a_call_a_breakpoint_is_refused_or_counts {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut victim = Victim::start(padded_calls);
+            let expected = victim.ask(50);
+            let site = padded as *const () as u64;
+            let Some(probe) = probe(&victim, site) else { return skip("where_a_uprobe_is_a_call", "no uprobes") };
+            assert_eq!((victim.ask(50), hits(&probe)), (expected, 50));
+            let mut file = open();
+            let debuggee = attach(&mut file, victim.id()).unwrap();
+            let (inserted, failures) = insert(&mut file, debuggee, &[site]).unwrap();
+            assert_eq!(inserted, u64::from(failures.is_empty()));
+            assert!(failures.iter().all(|[_, status, _]| *status == Status::Unsupported as u64), "{failures:?}");
+            assert_eq!((victim.ask(50), hits(&probe)), (expected, 100));
+            drop(probe);
+            assert_eq!(victim.ask(50), expected);
+            if inserted == 0 {
+                assert_eq!(insert(&mut file, debuggee, &[site]), Ok((1, vec![])));
+            }
+            assert_eq!(victim.ask(50), expected);
+            assert_eq!(counts(&mut file, debuggee, &[site]), Ok(vec![50 + 100 * inserted]));
+            drop(file);
+            assert_eq!(victim.ask(50), expected);
+            let mut there = [0; 5];
+            let file = std::fs::File::open(format!("/proc/{}/mem", victim.id())).expect("procfs");
+            std::os::unix::fs::FileExt::read_exact_at(&file, &mut there, site).expect("it is mapped");
+            assert_eq!(there, [0x66, 0x2e, 0x0f, 0x1f, 0x84]);
+        }
     }
 
     a_uprobe_stays_when_the_breakpoint_goes_that_was_there_before_it{

@@ -31,8 +31,6 @@ const UBP: [&str; 14] = [
     "spawn",
 ];
 const COMMAND: [&str; 8] = ["--package", "ntrace", "--test", "attach", "--test", "backends", "--test", "count"];
-/// The variable that has debug kernels built where it is `build`.
-const DEBUG_KERNEL: &str = "NTRACE_DEBUG_KERNEL";
 const ARCHITECTURES: [Arch; 2] = [Arch::X86_64, Arch::Arm64];
 
 /// Why the module cannot be tried here.
@@ -60,38 +58,78 @@ fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
     Batch::build(machine, &COMMAND)?.with_module()?.run(Some(ledger))
 }
 
+/// Kernels other than the ordinary one: building one takes as long as all else, so that they are tried where they are built, or asked for.
+struct Others {
+    name: &'static str,
+    /// The variable that has them built where it is `build`, and the option of `cargo xtask vm` that does.
+    variable: &'static str,
+    option: &'static str,
+    machine: fn(Arch) -> Machine,
+}
+
+const DEBUG: Others = Others {
+    name: "debug kernel",
+    variable: "NTRACE_DEBUG_KERNEL",
+    option: "--debug-kernel",
+    machine: |arch| Machine { debug_kernel: true, ..arch.machine() },
+};
+const NEWEST: Others = Others {
+    name: "newest kernel",
+    variable: "NTRACE_NEWEST_KERNEL",
+    option: "--newest-kernel",
+    machine: |arch| Machine { newest_kernel: true, ..arch.machine() },
+};
+
 /// Why the module cannot be tried with a debug kernel of any architecture.
 pub(crate) fn debug_obstacle() -> Option<String> {
-    let reasons: Vec<String> = ARCHITECTURES.into_iter().filter_map(why_not).collect();
-    obstacle().or_else(|| (reasons.len() == ARCHITECTURES.len()).then(|| reasons.join("; ")))
+    DEBUG.obstacle()
 }
 
 /// The same with those debug kernels that are there, or are asked for.
 pub(crate) fn run_debug(ledger: &Path) -> Result<()> {
-    for arch in ARCHITECTURES {
-        match why_not(arch) {
-            Some(reason) => lanes::note_skipped(ledger, &format!("debug kernel on {}", arch.name()), &reason)?,
-            None => {
-                run_on(debug(arch), ledger)?;
-                lanes::note_skipped(
-                    ledger,
-                    &format!("whole_counts on a debug kernel, {}", arch.name()),
-                    "it is slow there",
-                )?;
+    DEBUG.run(ledger)
+}
+
+/// Why the module cannot be tried with the newest kernel of any architecture.
+pub(crate) fn newest_obstacle() -> Option<String> {
+    NEWEST.obstacle()
+}
+
+/// The same with the newest kernels.
+pub(crate) fn run_newest(ledger: &Path) -> Result<()> {
+    NEWEST.run(ledger)
+}
+
+impl Others {
+    fn obstacle(&self) -> Option<String> {
+        let reasons: Vec<String> = ARCHITECTURES.into_iter().filter_map(|arch| self.why_not(arch)).collect();
+        obstacle().or_else(|| (reasons.len() == ARCHITECTURES.len()).then(|| reasons.join("; ")))
+    }
+
+    fn run(&self, ledger: &Path) -> Result<()> {
+        for arch in ARCHITECTURES {
+            let machine = (self.machine)(arch);
+            if let Some(reason) = self.why_not(arch) {
+                lanes::note_skipped(ledger, &format!("{} on {}", self.name, arch.name()), &reason)?;
+                continue;
+            }
+            vm::bring(machine)?;
+            run_on(machine, ledger)?;
+            if machine.debug_kernel {
+                let name = format!("whole_counts on a {}, {}", self.name, arch.name());
+                lanes::note_skipped(ledger, &name, "it is slow there")?;
             }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Why no debug kernel is booted: building one takes as long as all else.
-fn why_not(arch: Arch) -> Option<String> {
-    let asked = std::env::var_os(DEBUG_KERNEL).is_some_and(|value| value == "build");
-    let reason = format!("not built, and {DEBUG_KERNEL} is not build: cargo xtask vm build --debug-kernel --arch ");
-    let is_there = vm::has_kernel(debug(arch)) || asked && vm::obstacle(debug(arch)).is_none();
-    (!is_there).then(|| reason + arch.name())
-}
-
-fn debug(arch: Arch) -> Machine {
-    Machine { debug_kernel: true, ..arch.machine() }
+    /// Why no such kernel is booted.
+    fn why_not(&self, arch: Arch) -> Option<String> {
+        let Others { variable, option, .. } = self;
+        let is_there =
+            vm::has_kernel((self.machine)(arch)) || std::env::var_os(variable).is_some_and(|value| value == "build");
+        (!is_there).then(|| {
+            format!("not built, and {variable} is not build: cargo xtask vm build {option} --arch {}", arch.name())
+        })
+    }
 }

@@ -22,6 +22,11 @@ pub(crate) fn lanes() -> Vec<Lane> {
             obstacle: module::debug_obstacle,
             step: module::run_debug,
         },
+        Lane {
+            name: "module on the newest kernel (qemu-system)",
+            obstacle: module::newest_obstacle,
+            step: module::run_newest,
+        },
         Lane { name: "documentation tests", obstacle: no_obstacle, step: documentation },
     ]
 }

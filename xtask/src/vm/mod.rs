@@ -80,12 +80,7 @@ impl Task {
 
 /// Does it.
 pub(crate) fn run(task: &Task) -> Result<()> {
-    if task.machine().debug_kernel {
-        setup::install(setup::FOR_DEBUG_KERNELS)?;
-    }
-    if task.machine().newest_kernel {
-        source::bring_newest()?;
-    }
+    bring(task.machine())?;
     if let Some(reason) = obstacle(task.machine()) {
         bail!(reason);
     }
@@ -108,6 +103,17 @@ pub(crate) fn prepare() -> Result<()> {
     kernel::prepare()?;
     root::folder(Arch::Arm64)?;
     root::folder(Arch::X86_64).map(drop)
+}
+
+/// Brings what a kernel is built of that not every test needs.
+pub(crate) fn bring(machine: Machine) -> Result<()> {
+    if machine.debug_kernel {
+        setup::install(setup::FOR_DEBUG_KERNELS)?;
+    }
+    if machine.newest_kernel {
+        source::bring_newest()?;
+    }
+    Ok(())
 }
 
 /// Why there can be no such machine here.
