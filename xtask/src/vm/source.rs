@@ -96,3 +96,16 @@ fn entry() -> Entry {
 fn libclang() -> Entry {
     Entry::of("tools/libclang-19")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_has_the_words_of_its_kernel() {
+        let source = |is_newest| Source { name: String::new(), size: 0, archive: PathBuf::new(), is_newest };
+        let common = "CONFIG_PROC_FS=y\nCONFIG_PROC_SYSCTL=y\nCONFIG_ARM64_PAN=y\n";
+        assert_eq!(source(false).translate(common), common);
+        assert_eq!(source(true).translate(common), "CONFIG_PROC_FS=y\nCONFIG_SYSCTL=y\n");
+    }
+}
