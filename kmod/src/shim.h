@@ -103,9 +103,9 @@ void ntrace_begun(struct pt_regs *registers, struct mm_struct *mm);
 /* In uprobes.c. */
 int ntrace_uprobes_begin(void);
 void ntrace_uprobes_end(void);
-/* Whether some have come or gone of which breakpoints are not told yet, and waits for that. */
 bool ntrace_uprobes_are_in(struct mm_struct *mm);
 bool ntrace_uprobes_call(struct mm_struct *mm, const u8 *instruction, unsigned long length);
+/* Whether some have come or gone of which breakpoints are not told yet, and waits for that. */
 bool ntrace_uprobes_change(void);
 void ntrace_uprobes_wait(void);
 void ntrace_uprobes_last(struct mm_struct *mm, unsigned long at, u8 *bytes);
