@@ -2,7 +2,7 @@
 
 use super::decode_padded;
 use insn::x86::ErrorKind::{self, Lock, Mvex, Opcode, Operand, Prefix, Reserved, SameRegister, TooLong};
-use insn::x86::{Bits, Mode, Vendor, decode};
+use insn::x86::{Bits, Mode, Reg, Vendor, decode};
 
 fn check(mode: Mode, table: &[(&str, ErrorKind, u8)]) {
     for (text, kind, offset) in table {
@@ -317,12 +317,19 @@ fn knights_corner_is_refused_by_name() {
 }
 
 #[test]
-fn lenient_modes_accept_what_zen_4_ignores() {
+fn lenient_modes_accept_what_zen_3_and_4_ignore() {
     // W of vpermq, mask registers above k7, a broadcast bit with registers, reserved aaa.
     for text in ["c4e37d00 c100", "c4e19541c1", "62f215d90cc1", "c57d4ac5", "62411ef87bda", "c57990c1"] {
         assert!(decode_padded(text, Mode::AMD_64).is_err(), "{text}");
         assert!(decode_padded(text, Mode::AMD_64.lenient()).is_ok(), "{text}");
         assert!(decode_padded(text, Mode::INTEL_64.lenient()).is_err(), "{text}: Intel's ignore nothing");
+    }
+    // Prefixes of rdpkru and wrpkru, by a Zen 3.
+    for text in ["660f01ee", "f20f01ee", "f30f01ee", "660f01ef", "f20f01ef", "f30f01ef"] {
+        assert!(decode_padded(text, Mode::AMD_64).is_err(), "{text}");
+        let insn = decode_padded(text, Mode::AMD_64.lenient()).unwrap();
+        let side = if text.ends_with('e') { insn.reads() } else { insn.writes() };
+        assert!(side.contains(Reg::PKRU), "{text}");
     }
     // The broadcast bit is not ignored where memory would not be broadcast.
     assert!(decode_padded("62f17c5828c0", Mode::AMD_64.lenient()).is_err());
