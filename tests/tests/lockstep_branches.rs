@@ -200,13 +200,15 @@ fn branches_that_fault_fault_as_in_place() {
 #[test]
 fn alignment_is_checked_where_the_program_asks_for_it() {
     let mut lab = Lab::x86_64();
-    for text in ["e8 @code+8100", "ff20", "c3", "9c", "9d", "8b00"] {
-        let case = Case::new(text, text).with(|s| {
-            s.regs.eflags |= 1 << 18;
-            s.regs.rsp |= 1;
-            s.regs.rax = s.layout.data + 1;
-        });
-        lab.check(&case).ended(libc::SIGBUS);
+    for text in ["e8 @code+8100", "ff20", "c3", "9c", "9d", "488b00"] {
+        for odd in [1, 2, 4] {
+            let case = Case::new(text, text).with(move |s| {
+                s.regs.eflags |= 1 << 18;
+                s.regs.rsp = s.regs.rsp & !7 | odd;
+                s.regs.rax = s.layout.data + odd;
+            });
+            lab.check(&case).ended(libc::SIGBUS);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::x86::class::{Class, branch_size, class, next, wrap};
 use crate::x86::{Code, Exit, Place, Progress};
 
 /// As many bytes as the longest code has.
-const LONGEST: i32 = 26;
+const LONGEST: i32 = 27;
 /// Bytes of `jcc rel32`.
 const JCC: u8 = 6;
 
@@ -44,12 +44,13 @@ pub(super) fn whole(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Co
 fn push(draft: &mut Draft, insn: &Insn, pc: u64) {
     let [a, b, c, d, e, f, g, h] = next(insn, pc).to_le_bytes();
     if insn.mode().bits == Bits::B64 {
-        // movl $abcd, -8(%rsp); movl $efgh, -4(%rsp); lea -8(%rsp), %rsp
+        // movq $abcd, -8(%rsp); movl $efgh, -4(%rsp); lea -8(%rsp), %rsp: the first is checked as the push is, all its bytes
+        // and their alignment.
         draft.push(&[
-            0xc7, 0x44, 0x24, 0xf8, a, b, c, d, 0xc7, 0x44, 0x24, 0xfc, e, f, g, h, 0x48, 0x8d, 0x64, 0x24, 0xf8,
+            0x48, 0xc7, 0x44, 0x24, 0xf8, a, b, c, d, 0xc7, 0x44, 0x24, 0xfc, e, f, g, h, 0x48, 0x8d, 0x64, 0x24, 0xf8,
         ]);
-        draft.mark_at(8, Place { pc, progress: Progress::Before, register: None });
-        draft.mark_at(16, Place { pc, progress: Progress::Before, register: None });
+        draft.mark_at(9, Place { pc, progress: Progress::Before, register: None });
+        draft.mark_at(17, Place { pc, progress: Progress::Before, register: None });
     } else {
         // push $abcd
         draft.push(&[0x68, a, b, c, d]);

@@ -43,16 +43,16 @@ fn a_conditional_jump_goes_to_its_target_or_behind_itself() {
 }
 
 #[test]
-fn a_call_stores_its_return_address_and_moves_the_stack_pointer_last() {
+fn a_call_stores_its_return_address_by_a_word_and_moves_the_stack_pointer_last() {
     let code = alone("e800010000", Mode::INTEL_64);
     let (back, target) = ((SITE + 5).to_le_bytes(), SITE + 0x105);
-    assert_eq!(code.bytes[..8], [&[0xc7, 0x44, 0x24, 0xf8], &back[..4]].concat());
-    assert_eq!(code.bytes[8..16], [&[0xc7, 0x44, 0x24, 0xfc], &back[4..]].concat());
-    assert_eq!(code.bytes[16..21], [0x48, 0x8d, 0x64, 0x24, 0xf8]);
-    assert_eq!((code.bytes[21], &code.bytes[22..26], code.exit), (0xe9, &distance(22, target)[..], Exit::Jump));
+    assert_eq!(code.bytes[..9], [&[0x48, 0xc7, 0x44, 0x24, 0xf8], &back[..4]].concat());
+    assert_eq!(code.bytes[9..17], [&[0xc7, 0x44, 0x24, 0xfc], &back[4..]].concat());
+    assert_eq!(code.bytes[17..22], [0x48, 0x8d, 0x64, 0x24, 0xf8]);
+    assert_eq!((code.bytes[22], &code.bytes[23..27], code.exit), (0xe9, &distance(23, target)[..], Exit::Jump));
     // Until the stack pointer has moved all of it can be done again.
     let expected = [(SITE, Before), (SITE, Before), (SITE, Before), (target, After)];
-    assert_eq!(meanings(&code, &[0, 8, 16, 21]), expected);
+    assert_eq!(meanings(&code, &[0, 9, 17, 22]), expected);
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn a_jump_of_such_code_arrives_wherever_the_slot_lies() {
         for slot in edge - 64..edge + 64 {
             let code = call.assemble_near(slot).unwrap();
             if code.exit == Exit::Jump {
-                let to = i32::from_le_bytes(code.bytes[22..26].try_into().unwrap());
-                assert_eq!((slot + 26).wrapping_add_signed(to.into()), target, "{slot:#x}");
+                let to = i32::from_le_bytes(code.bytes[23..27].try_into().unwrap());
+                assert_eq!((slot + 27).wrapping_add_signed(to.into()), target, "{slot:#x}");
                 whole += 1;
             }
         }
