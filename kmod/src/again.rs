@@ -7,8 +7,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use passage::Registers;
 
-/// Those of a process that are remembered, each in a place by its number: what the kernel keeps of a process does not grow. Where
-/// two have the same place the earlier one is counted twice.
+/// Those of a process that are remembered: what the kernel keeps of a process does not grow. One more is remembered in place of
+/// another, which is counted twice.
 const MOST: usize = 64;
 
 /// Who comes again. A thread is known by its registers, which are the same then, the stack pointer among them: a handler that is
@@ -25,10 +25,13 @@ impl Again {
     /// A thread was taken back to the instruction where it stands now.
     pub(crate) fn note(&self, registers: &Registers) {
         let number = number(registers, registers.pc());
-        if let Some(place) = self.place(number) {
-            if place.swap(number, Ordering::AcqRel) == 0 {
-                self.count.fetch_add(1, Ordering::AcqRel);
-            }
+        // Who did not come again may have left its number, of a loop that has the same registers each time.
+        if self.replace(number, number) {
+            return;
+        }
+        let anywhere = || self.threads.get(number as usize % MOST).map(|place| place.swap(number, Ordering::AcqRel));
+        if self.replace(0, number) || anywhere() == Some(0) {
+            self.count.fetch_add(1, Ordering::AcqRel);
         }
     }
 
@@ -40,17 +43,20 @@ impl Again {
 
     #[inline(never)]
     fn take_noted(&self, number: u64) -> bool {
-        let taken = self
-            .place(number)
-            .is_some_and(|place| place.compare_exchange(number, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok());
+        let taken = self.replace(number, 0);
         if taken {
             self.count.fetch_sub(1, Ordering::AcqRel);
         }
         taken
     }
 
-    fn place(&self, number: u64) -> Option<&AtomicU64> {
-        self.threads.get(number as usize % MOST)
+    /// Puts a number in a place of another; says whether there was one.
+    #[inline(never)]
+    fn replace(&self, old: u64, new: u64) -> bool {
+        self.threads.iter().any(|place| {
+            place.load(Ordering::Relaxed) == old
+                && place.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        })
     }
 }
 

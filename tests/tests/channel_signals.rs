@@ -106,9 +106,9 @@ fn is_refused(_: u64) -> u64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-std::arch::global_asm!(".type traps, @function", "traps: int3", "ret");
+std::arch::global_asm!(".globl traps", ".type traps, @function", "traps: int3", "ret");
 #[cfg(target_arch = "aarch64")]
-std::arch::global_asm!(".type traps, %function", "traps: brk #1", "ret");
+std::arch::global_asm!(".globl traps", ".type traps, %function", "traps: brk #1", "ret");
 
 unsafe extern "C" {
     /// Begins with a breakpoint instruction of the program's own.
@@ -136,6 +136,47 @@ fn traps_and_handles(number: u64) -> u64 {
     }
     (0..number).for_each(|_| traps());
     HANDLED.swap(0, Relaxed)
+}
+
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(".globl triples", ".type triples, @function", "triples: imul rax, rdi, 3", "ret");
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(".globl triples", ".type triples, %function", "triples: mul x0, x0, x0", "ret");
+
+unsafe extern "C" {
+    /// Begins with an instruction that is carried out in a slot.
+    safe fn triples(number: u64) -> u64;
+}
+
+/// So many are remembered of a process.
+const TOGETHER: u64 = 64;
+
+static INTERRUPTED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn on_all(signal: libc::c_int, _: &libc::siginfo_t, context: &libc::ucontext_t) {
+    #[cfg(target_arch = "x86_64")]
+    let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
+    #[cfg(target_arch = "aarch64")]
+    let pc = context.uc_mcontext.pc;
+    INTERRUPTED.fetch_add(u64::from(pc == triples as *const () as u64), Relaxed);
+    handler(signal);
+    while HANDLED.load(Relaxed) < TOGETHER {
+        std::thread::yield_now();
+    }
+}
+
+/// Has `TOGETHER` threads call `triples` once each; says how many of them a signal interrupted there. No handler returns before all
+/// have begun.
+fn are_interrupted_together(_: u64) -> u64 {
+    // SAFETY: all zero is a valid value, and the handler takes what it is given.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_flags = libc::SA_SIGINFO;
+        action.sa_sigaction = on_all as *const () as usize;
+        libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut());
+    }
+    std::thread::scope(|scope| (0..TOGETHER).for_each(|number| drop(scope.spawn(move || triples(number)))));
+    INTERRUPTED.load(Relaxed)
 }
 
 /// The addresses of `leaf`'s instructions.
@@ -170,6 +211,29 @@ crossing::channel_tests! {
         ask(&mut file, Command::Insert { debuggee, sites: &sites }, |told| assert!(told.is_ok(), "{told:?}"));
         assert_eq!(victim.ask(100), 100);
         assert_eq!(counts(&mut file, debuggee, &[address]), Ok(vec![100]));
+    }
+
+    as_many_hits_as_are_remembered_are_interrupted_together_and_counted_once {
+        let mut victim = Victim::start(are_interrupted_together);
+        let mut line = Line::open();
+        let debuggee = line.attach(victim.id(), 0).unwrap();
+        let address = triples as *const () as u64;
+        // Who were counted a second time would not be held a second time.
+        let first = Condition { subject: Subject::Hits, relation: Relation::Below, value: TOGETHER + 1 };
+        let sites = Site { address, actions: action::HOLD, memory: Memory::NONE, condition: Some(first) }.bytes();
+        line.ask(Command::Insert { debuggee, sites: &sites }, |told| {
+            assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
+        });
+        victim.order(0);
+        for thread in (0..TOGETHER).map(|_| line.held().0).collect::<Vec<_>>() {
+            // SAFETY: it lives, and has a handler.
+            unsafe { libc::syscall(libc::SYS_tgkill, victim.id(), thread, libc::SIGUSR1) };
+            assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+        }
+        assert_eq!(victim.answer(), TOGETHER);
+        line.ask(Command::Counts { debuggee, addresses: &address.to_ne_bytes() }, |told| {
+            assert_eq!(told, Ok(Reply::Counts { counts: &TOGETHER.to_ne_bytes() }));
+        });
     }
 
     a_call_that_a_filter_refuses_is_told_of_by_its_own_address {
