@@ -23,6 +23,9 @@
 // Is called while the threads wait.
 long seven(void) { return 7; }
 
+// Seconds that no machine takes for a test, however slow it is.
+enum { BEHIND_THE_END = 1000000 };
+
 static atomic_int interrupted, unexpected, finished;
 static int ends[2], sockets[2], futex_word, semaphores, messages;
 static atomic_int stop;
@@ -56,7 +59,7 @@ static void *in_futex(void *a) {
     return a;
 }
 static void *in_futex_timeout(void *a) {
-    struct timespec time = {100, 0};
+    struct timespec time = {BEHIND_THE_END, 0};
     note("futex with timeout", syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, &time, 0, 0), 0);
     return a;
 }
@@ -70,7 +73,7 @@ static void *in_nanosleep(void *a) {
     return a;
 }
 static void *in_recv(void *a) {
-    struct timeval time = {100, 0};
+    struct timeval time = {BEHIND_THE_END, 0};
     char byte;
     setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
     note("recv with timeout", recv(sockets[0], &byte, 1, 0), 1);
