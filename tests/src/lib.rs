@@ -17,6 +17,7 @@ pub mod ring;
 pub mod selftests;
 #[cfg(target_arch = "x86_64")]
 pub mod semantics;
+pub mod signal;
 pub mod sites;
 mod skip;
 pub mod thread;

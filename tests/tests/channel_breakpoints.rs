@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crossing::channel::{ask, attach, open};
 use crossing::debuggee::this_program;
+use crossing::signal;
 use crossing::sites::{counts, insert, remove};
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
@@ -24,20 +25,6 @@ fn memory(process: u32, address: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-mod machine {
-    /// Where a thread was.
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn pc(context: &libc::ucontext_t) -> u64 {
-        context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64
-    }
-
-    /// Where a thread was.
-    #[cfg(target_arch = "aarch64")]
-    pub(super) fn pc(context: &libc::ucontext_t) -> u64 {
-        context.uc_mcontext.pc
-    }
-}
-
 #[inline(never)]
 extern "C" fn leaf(number: u64) -> u64 {
     std::hint::black_box(number).wrapping_mul(3) ^ 5
@@ -46,10 +33,10 @@ extern "C" fn leaf(number: u64) -> u64 {
 /// What a handler saw: the place in the code, and the address that was accessed.
 static SEEN: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel gives both to a handler that asked for them.
-    let (address, context) = unsafe { ((*info).si_addr() as u64, &*context.cast::<libc::ucontext_t>()) };
-    SEEN[0].store(machine::pc(context), Relaxed);
+extern "C" fn on_fault(_: libc::c_int, info: &libc::siginfo_t, context: &mut libc::ucontext_t) {
+    // SAFETY: a fault has its address.
+    let address = unsafe { info.si_addr() } as u64;
+    SEEN[0].store(signal::pc(context), Relaxed);
     SEEN[1].store(address, Relaxed);
     // SAFETY: the page is this program's.
     unsafe { libc::mprotect((address & !4095) as *mut libc::c_void, 4096, libc::PROT_READ | libc::PROT_WRITE) };
@@ -66,14 +53,11 @@ extern "C" fn store(to: *mut u64, value: u64) -> u64 {
 
 /// Stores to a page that can be written only after a signal was handled; tells what its handler saw.
 fn faults(number: u64) -> u64 {
-    // SAFETY: a page of its own, and a handler that may run at any time.
+    signal::handle(libc::SIGSEGV, 0, on_fault);
+    // SAFETY: a page of its own.
     unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let page = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_NONE, flags, -1, 0);
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_fault as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO;
-        libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut());
         let stored = store(page.cast::<u64>().add(3), number);
         let place = SEEN[0].load(Relaxed).wrapping_sub(store as *const () as u64);
         let address = SEEN[1].load(Relaxed).wrapping_sub(page as u64);

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crossing::channel::{ask, attach, open};
 use crossing::debuggee::this_program;
 use crossing::line::Line;
+use crossing::signal;
 use crossing::sites::{counts, insert};
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply};
@@ -58,7 +59,7 @@ fn calls_and_handles(number: u64) -> u64 {
 
 static CALLED_AT: AtomicU64 = AtomicU64::new(0);
 
-extern "C" fn on_refusal(_: libc::c_int, info: &libc::siginfo_t, _: *const libc::c_void) {
+extern "C" fn on_refusal(_: libc::c_int, info: &libc::siginfo_t, _: &mut libc::ucontext_t) {
     // SAFETY: `si_call_addr` stands where faults have their address.
     CALLED_AT.store(unsafe { info.si_addr() } as u64, Relaxed);
 }
@@ -91,12 +92,9 @@ fn is_refused(_: u64) -> u64 {
     ];
     if CALLED_AT.load(Relaxed) == 0 {
         let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-        // SAFETY: all zero is a valid value, and the handler takes what it is given.
+        signal::handle(libc::SIGSYS, 0, on_refusal);
+        // SAFETY: the filter lives as long as the calls, which copy it.
         unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_flags = libc::SA_SIGINFO;
-            action.sa_sigaction = on_refusal as *const () as usize;
-            libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
             assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
             assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program), 0);
         }
@@ -115,25 +113,18 @@ unsafe extern "C" {
     safe fn traps();
 }
 
-extern "C" fn on_trap(signal: libc::c_int, _: &libc::siginfo_t, context: *mut libc::ucontext_t) {
+extern "C" fn on_trap(signal: libc::c_int, _: &libc::siginfo_t, context: &mut libc::ucontext_t) {
     handler(signal);
-    let _ = context;
+    let _ = &context;
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: it is the context of the signal.
-    unsafe {
-        (*context).uc_mcontext.pc += 4;
+    {
+        context.uc_mcontext.pc += 4;
     }
 }
 
 /// Runs into its own breakpoint instruction so many times; says how many signals came.
 fn traps_and_handles(number: u64) -> u64 {
-    // SAFETY: all zero is a valid value, and the handler takes what it is given.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_flags = libc::SA_SIGINFO;
-        action.sa_sigaction = on_trap as *const () as usize;
-        libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut());
-    }
+    signal::handle(libc::SIGTRAP, 0, on_trap);
     (0..number).for_each(|_| traps());
     HANDLED.swap(0, Relaxed)
 }
@@ -153,12 +144,8 @@ const TOGETHER: u64 = 64;
 
 static INTERRUPTED: AtomicU64 = AtomicU64::new(0);
 
-extern "C" fn on_all(signal: libc::c_int, _: &libc::siginfo_t, context: &libc::ucontext_t) {
-    #[cfg(target_arch = "x86_64")]
-    let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
-    #[cfg(target_arch = "aarch64")]
-    let pc = context.uc_mcontext.pc;
-    INTERRUPTED.fetch_add(u64::from(pc == triples as *const () as u64), Relaxed);
+extern "C" fn on_all(signal: libc::c_int, _: &libc::siginfo_t, context: &mut libc::ucontext_t) {
+    INTERRUPTED.fetch_add(u64::from(signal::pc(context) == triples as *const () as u64), Relaxed);
     handler(signal);
     while HANDLED.load(Relaxed) < TOGETHER {
         std::thread::yield_now();
@@ -168,13 +155,7 @@ extern "C" fn on_all(signal: libc::c_int, _: &libc::siginfo_t, context: &libc::u
 /// Has `TOGETHER` threads call `triples` once each; says how many of them a signal interrupted there. No handler returns before all
 /// have begun.
 fn are_interrupted_together(_: u64) -> u64 {
-    // SAFETY: all zero is a valid value, and the handler takes what it is given.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_flags = libc::SA_SIGINFO;
-        action.sa_sigaction = on_all as *const () as usize;
-        libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut());
-    }
+    signal::handle(libc::SIGUSR1, 0, on_all);
     std::thread::scope(|scope| (0..TOGETHER).for_each(|number| drop(scope.spawn(move || triples(number)))));
     INTERRUPTED.load(Relaxed)
 }

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
+use crossing::signal;
 use stepping::arm64::{BREAKPOINT, SLOT_SIZE};
 
 use crate::state::{State, Stop};
@@ -70,13 +71,7 @@ impl Lab {
         assert_eq!(unsafe { libc::sigaltstack(&alternative, null_mut()) }, 0);
         HANDLERS.call_once(|| {
             for signal in SIGNALS {
-                // SAFETY: all-zero bytes are a valid value of this plain C struct; the handler has the type that SA_SIGINFO asks for.
-                unsafe {
-                    let mut action: libc::sigaction = std::mem::zeroed();
-                    action.sa_sigaction = on_signal as *const () as usize;
-                    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-                    assert_eq!(libc::sigaction(signal, &action, null_mut()), 0);
-                }
+                signal::handle(signal, libc::SA_ONSTACK, on_signal);
             }
         });
         let lab = Lab { guarded, stack, _one: one };
@@ -168,8 +163,7 @@ fn map(at: u64, protection: i32) {
     assert_eq!(mapped as u64, at, "{}", std::io::Error::last_os_error());
 }
 
-extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let context = context.cast::<libc::ucontext_t>();
+extern "C" fn on_signal(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) {
     match STEP.take() {
         // SAFETY: pointers into the frame of the thread that the signal interrupted, which waits.
         Some(Step::Enter(state, own)) => unsafe {
@@ -181,8 +175,8 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut l
         // SAFETY: the same.
         Some(Step::Leave(own, stop)) => unsafe {
             load(context, &mut (*stop).state);
-            ((*stop).signal, (*stop).code) = (signal, (*info).si_code);
-            (*stop).address = (*info).si_addr() as u64;
+            ((*stop).signal, (*stop).code) = (signal, info.si_code);
+            (*stop).address = info.si_addr() as u64;
             store(context, &(*own).state);
         },
         // SAFETY: a signal that is none of the lab's ends the test.

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crossing::Random;
+use crossing::{Random, signal};
 use ubp::core::{Layout, MAGIC};
 
 use crate::streams::FAR_RETURNS;
@@ -94,14 +94,7 @@ pub(crate) fn run(seed: u64) {
     println!("{}", told.join(" "));
     let _ = std::io::stdout().flush();
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS] {
-        // SAFETY: an action of which all is set that is looked at.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction =
-                (on_fault as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t)) as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-            assert_eq!(libc::sigaction(signal, &raw const action, std::ptr::null_mut()), 0);
-        }
+        signal::handle(signal, libc::SA_ONSTACK | libc::SA_NODEFER, on_fault);
     }
     for _ in 0..THREADS {
         std::thread::spawn(|| {
@@ -160,14 +153,13 @@ fn call() {
 }
 
 /// A thread that went wrong begins anew; another one ends the process.
-extern "C" fn on_fault(_: i32, _: *mut libc::siginfo_t, context: *mut libc::ucontext_t) {
+extern "C" fn on_fault(_: i32, _: &libc::siginfo_t, context: &mut libc::ucontext_t) {
     let stack = STACK.get();
     if stack == 0 {
         // SAFETY: it does not come back.
         unsafe { libc::_exit(1) };
     }
-    // SAFETY: the kernel hands it to a handler with SA_SIGINFO.
-    machine::enter(unsafe { &mut *context }, work as extern "C" fn() -> ! as usize, stack);
+    machine::enter(context, work as extern "C" fn() -> ! as usize, stack);
 }
 
 /// Where code lies that begins as an arena does.
