@@ -3,7 +3,9 @@
 //! What is called of C and not among the kernel's bindings: shim.c, and exported functions.
 
 use kernel::bindings::wait_queue_head;
+use kernel::error::from_err_ptr;
 use kernel::ffi::{c_int, c_long, c_ulong, c_void};
+use kernel::prelude::*;
 
 use passage::Registers;
 
@@ -43,6 +45,12 @@ pub(crate) struct SeqFile([u8; 0]);
 /// `struct miscdevice`, seen by its address only.
 #[repr(C)]
 pub(crate) struct Device([u8; 0]);
+
+/// What a function of C answers, 0 or a negative error number. The kernel's own `to_result` is no generic function: its name depends on
+/// the compiler that built the kernel.
+pub(crate) fn result(answer: c_int) -> Result {
+    from_err_ptr(answer as isize as *mut c_void).map(drop)
+}
 
 extern "C" {
     pub(crate) static mut ntrace_device: Device;
@@ -123,6 +131,7 @@ extern "C" {
     pub(crate) fn ntrace_uprobes_call(mm: *mut c_void, instruction: *const u8, length: usize) -> bool;
     pub(crate) fn ntrace_uprobes_leave(mm: *mut c_void, at: c_ulong);
 
+    pub(crate) fn ntrace_user_write(to: c_ulong, from: *const c_void, size: c_ulong) -> c_ulong;
     pub(crate) fn ntrace_user_copy(to: *mut c_void, from: c_ulong, size: c_ulong) -> c_ulong;
 
     pub(crate) fn ntrace_spaces_lock();

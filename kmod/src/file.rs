@@ -2,16 +2,15 @@
 
 //! The operations of the device's files, as shim.c names them.
 
-use core::fmt::{self, Write};
-
 use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
 use kernel::types::ForeignOwnable;
-use kernel::uaccess::{UserPtr, UserSlice};
+use wire::text::Text;
 
 use crate::c::{self, File, Inode, Mapping, PollTable, SeqFile};
 use crate::debuggee::Opener;
 use crate::session::Session;
+use crate::user::Buffer;
 
 type Owned = Pin<KBox<Session>>;
 
@@ -52,7 +51,7 @@ unsafe extern "C" fn ntrace_release(_: *mut Inode, file: *mut File) -> c_int {
 unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open.
     let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
-    answer(session.read(buffer(to, size).writer(), waits))
+    answer(session.read(Buffer::new(to, size), waits))
 }
 
 /// # Safety
@@ -61,7 +60,7 @@ unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, 
 unsafe extern "C" fn ntrace_write(file: *mut File, from: *const c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open.
     let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
-    answer(session.write(buffer(from.cast_mut(), size).reader(), waits))
+    answer(session.write(Buffer::new(from.cast_mut(), size), waits))
 }
 
 /// # Safety
@@ -92,25 +91,20 @@ unsafe extern "C" fn ntrace_mmap(file: *mut File, vma: *mut Mapping) -> c_int {
 #[no_mangle]
 unsafe extern "C" fn ntrace_show_fdinfo(out: *mut SeqFile, file: *mut File) {
     // SAFETY: the file is open.
-    unsafe { session(file) }.describe(&mut Info(out));
+    let session = unsafe { session(file) };
+    // seq_file asks again with more room where a piece did not fit.
+    let _ = session.describe(&mut Info(out));
 }
 
 struct Info(*mut SeqFile);
 
-impl Write for Info {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        // SAFETY: the file is one that the kernel has open to be written; so many bytes are there.
-        match unsafe { c::seq_write(self.0, text.as_ptr().cast(), text.len()) } {
-            0 => Ok(()),
-            _ => Err(fmt::Error),
-        }
-    }
-}
+impl Text for Info {
+    type Error = Error;
 
-/// A user's buffer: its address is a number in Linux 6.12, and a type around a pointer in newer kernels.
-fn buffer(start: *mut c_void, size: usize) -> UserSlice {
-    // SAFETY: both say an address in as many bits, and any may be said.
-    UserSlice::new(unsafe { core::mem::transmute::<*mut c_void, UserPtr>(start) }, size)
+    fn put(&mut self, piece: &str) -> Result {
+        // SAFETY: the kernel opened the file for writing; the piece has that many bytes.
+        c::result(unsafe { c::seq_write(self.0, piece.as_ptr().cast(), piece.len()) })
+    }
 }
 
 fn answer(result: Result<usize>) -> isize {

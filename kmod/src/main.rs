@@ -32,7 +32,6 @@ mod user;
 mod waiters;
 mod watch;
 
-use kernel::error::to_result;
 use kernel::prelude::*;
 
 module! {
@@ -47,14 +46,14 @@ struct Ntrace;
 impl kernel::Module for Ntrace {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         // SAFETY: done once, before there is a file.
-        to_result(unsafe { c::ntrace_memory_begin() })?;
+        c::result(unsafe { c::ntrace_memory_begin() })?;
         // SAFETY: the same.
-        to_result(unsafe { c::ntrace_hooks_begin() }).inspect_err(|_| {
+        c::result(unsafe { c::ntrace_hooks_begin() }).inspect_err(|_| {
             // SAFETY: nothing uses it.
             unsafe { c::ntrace_memory_end() };
         })?;
         // SAFETY: the device is static, and is registered once.
-        to_result(unsafe { c::misc_register(&raw mut c::ntrace_device) }).inspect_err(|_| {
+        c::result(unsafe { c::misc_register(&raw mut c::ntrace_device) }).inspect_err(|_| {
             // SAFETY: no file was ever opened.
             unsafe {
                 c::ntrace_hooks_end();

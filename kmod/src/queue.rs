@@ -5,10 +5,10 @@
 use core::ptr;
 
 use kernel::prelude::*;
-use kernel::uaccess::UserSliceReader;
 use wire::Sink;
 
 use crate::list::{set_length, Keep};
+use crate::user::Buffer;
 
 /// Bytes in the order in which they were put.
 pub(crate) struct Queue {
@@ -35,16 +35,10 @@ impl Queue {
         }
     }
 
-    /// Puts so many of a user's bytes.
-    pub(crate) fn fill(&mut self, from: &mut UserSliceReader, size: usize) -> Result {
+    /// Puts the first `size` bytes of a user's buffer, or nothing where one of them cannot be read.
+    pub(crate) fn fill(&mut self, from: &Buffer, size: usize) -> Result {
         self.compact();
-        self.bytes.reserve(size, GFP_KERNEL_ACCOUNT)?;
-        let room = self.bytes.spare_capacity_mut().get_mut(..size).ok_or(ENOMEM)?;
-        from.read_raw(room)?;
-        let length = self.bytes.len() + size;
-        // SAFETY: `read_raw` has filled as many behind the others.
-        unsafe { set_length(&mut self.bytes, length) };
-        Ok(())
+        from.read(size, &mut self.bytes)
     }
 
     /// Where the next byte will stand; see [`Queue::cut`].

@@ -53,7 +53,7 @@ impl Ring {
             if c::ntrace_ring_size(vma) as u64 != self.size + PAGE_SIZE as u64 {
                 return Err(EINVAL);
             }
-            kernel::error::to_result(c::ntrace_ring_map(vma, self.base))
+            c::result(c::ntrace_ring_map(vma, self.base))
         }
     }
 

@@ -2,8 +2,7 @@
 
 //! What commands do: a function for each.
 
-use core::fmt::Write;
-
+use kernel::alloc::AllocError;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use wire::commands::{option, Serve};
@@ -96,9 +95,11 @@ fn bytes(words: &[u64]) -> &[u8] {
 /// Collects text.
 struct Text<'a>(&'a mut KVVec<u8>);
 
-impl Write for Text<'_> {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        self.0.extend_from_slice(text.as_bytes(), GFP_KERNEL_ACCOUNT).map_err(|_| core::fmt::Error)
+impl wire::text::Text for Text<'_> {
+    type Error = AllocError;
+
+    fn put(&mut self, piece: &str) -> Result<(), AllocError> {
+        self.0.extend_from_slice(piece.as_bytes(), GFP_KERNEL_ACCOUNT)
     }
 }
 

@@ -2,13 +2,11 @@
 
 //! A session: what one open file of the device is.
 
-use core::fmt::Write;
-
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex};
-use kernel::uaccess::{UserSliceReader, UserSliceWriter};
 use wire::commands::Sequence;
+use wire::text::Text;
 use wire::{Field, Header, Split, Status};
 
 use crate::c::{self, Mapping};
@@ -16,6 +14,7 @@ use crate::channel::Channel;
 use crate::debuggee::Opener;
 use crate::queue::Queue;
 use crate::server::Server;
+use crate::user::Buffer;
 use crate::waiters::Waiters;
 
 /// Bytes that go through the kernel's memory at once.
@@ -88,7 +87,7 @@ impl Session {
     }
 
     /// Carries out what a user writes; says how many bytes of it were taken.
-    pub(crate) fn write(&self, mut from: UserSliceReader, waits: bool) -> Result<usize> {
+    pub(crate) fn write(&self, mut from: Buffer, waits: bool) -> Result<usize> {
         let length = from.len();
         loop {
             // Never with a lock: who waits for a lock cannot be interrupted.
@@ -104,12 +103,12 @@ impl Session {
             }
             while !from.is_empty() && self.is_writable() {
                 let size = from.len().min(PIECE);
-                if let Err(error) = commands.kept.fill(&mut from.clone_reader(), size) {
+                if let Err(error) = commands.kept.fill(&from, size) {
                     // What was taken before is carried out already.
                     return if from.len() < length { Ok(length - from.len()) } else { Err(error) };
                 }
                 let left = self.carry_out(&mut commands)?;
-                from.skip(size - left)?;
+                from.skip(size - left);
             }
             if from.is_empty() || from.len() < length {
                 return Ok(length - from.len());
@@ -166,7 +165,7 @@ impl Session {
     }
 
     /// Gives a reader what there is; waits for something where it wants to.
-    pub(crate) fn read(&self, mut to: UserSliceWriter, waits: bool) -> Result<usize> {
+    pub(crate) fn read(&self, mut to: Buffer, waits: bool) -> Result<usize> {
         let length = to.len();
         loop {
             if self.unread().get() == 0 && length > 0 {
@@ -177,7 +176,7 @@ impl Session {
             }
             let mut piece = self.piece.lock();
             while self.channel.next(&mut piece, to.len().min(PIECE))? {
-                if let Err(error) = to.write_slice(&piece) {
+                if let Err(error) = to.write(&piece) {
                     return if to.len() < length { Ok(length - to.len()) } else { Err(error) };
                 }
                 self.channel.take(piece.len());
@@ -189,8 +188,13 @@ impl Session {
     }
 
     /// A few lines for /proc/PID/fdinfo.
-    pub(crate) fn describe(&self, out: &mut dyn Write) {
-        let _ = writeln!(out, "ntrace-version:\t{}", wire::VERSION);
-        let _ = writeln!(out, "ntrace-unread:\t{}", self.unread().get());
+    pub(crate) fn describe<T: Text>(&self, out: &mut T) -> Result<(), T::Error> {
+        for (name, value) in [("ntrace-version", wire::VERSION), ("ntrace-unread", self.unread().get() as u64)] {
+            out.put(name)?;
+            out.put(":\t")?;
+            out.put_decimal(value)?;
+            out.put("\n")?;
+        }
+        Ok(())
     }
 }

@@ -119,6 +119,7 @@ void ntrace_probed(struct mm_struct *mm, unsigned long at, const u8 *bytes);
 /* In user.c. */
 int ntrace_user_count(unsigned long at, u64 *value);
 bool ntrace_user_get(void *to, unsigned long from, size_t size);
+unsigned long ntrace_user_write(unsigned long to, const void *from, unsigned long size);
 unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size);
 
 /* In hooks.c. */

@@ -88,6 +88,12 @@ unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 	return size;
 }
 
+/* Inline: copy_to_user. Gives what is left. */
+unsigned long ntrace_user_write(unsigned long to, const void *from, unsigned long size)
+{
+	return copy_to_user((void __user *)to, from, size);
+}
+
 /*
  * Inline: user_access_begin and its like. Whole words at once; page faults are disabled by the caller. Every hit reads a word of the
  * index and an entry: they are told apart where the compiler sees how long they are.

@@ -50,7 +50,7 @@ impl Waiters {
         // SAFETY: both belong to this, which outlives the call; the number is read as a whole.
         let waited =
             unsafe { c::ntrace_wait(self.queue.get(), self.count.as_ptr().cast(), range.start as _, range.end as _) };
-        kernel::error::to_result(waited)
+        c::result(waited)
     }
 
     /// Sleeps until the number is at least `least`, or the thread is killed.

@@ -14,17 +14,21 @@ const X86: &[&str] = &[
     "/usr/bin/git",
     "/usr/bin/perf",
     "/usr/bin/python3.11",
+    "/usr/bin/python3.13",
 ];
 /// The variable that names a folder of Debian's packages for arm64, unpacked; xtask's tasks set it.
 const ARM64_ROOT: &str = "NTRACE_ARM64_ROOT";
-/// Below that folder.
+/// Below that folder, where Debian 12 or 13 has them.
 const ARM64: &[&str] = &[
     "lib/aarch64-linux-gnu/libc.so.6",
+    "usr/lib/aarch64-linux-gnu/libc.so.6",
     "usr/lib/aarch64-linux-gnu/libcrypto.so.3",
     "usr/lib/aarch64-linux-gnu/libstdc++.so.6",
     "bin/bash",
+    "usr/bin/bash",
     "usr/bin/git",
     "usr/bin/python3.11",
+    "usr/bin/python3.13",
 ];
 
 /// Those of x86-64 that are installed.

@@ -45,6 +45,7 @@ mod message;
 pub mod ring;
 pub mod site;
 mod status;
+pub mod text;
 
 pub use declare::{Declaration, Documentation, Parameter};
 pub use error::Error;

@@ -2,29 +2,35 @@
 
 use core::fmt::{self, Write};
 
+use crate::text::Text;
 use crate::{Declaration, Documentation, Parameter, Status, commands, events};
 
-/// A line for each command and event: what `describe` answers.
+/// A line for each command and event: what `describe` answers. It does without `core::fmt`, which a kernel module cannot link.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn listing(out: &mut dyn Write) -> fmt::Result {
+pub fn listing<T: Text>(out: &mut T) -> Result<(), T::Error> {
     for (what, list) in [("command", commands::DECLARATIONS), ("event", events::DECLARATIONS)] {
         for one in list {
-            write!(out, "{what} {:#06x} {}", one.code, one.name)?;
+            out.put(what)?;
+            out.put(" 0x")?;
+            out.put_hexadecimal(one.code)?;
+            out.put(" ")?;
+            out.put(one.name)?;
             fields(out, one.fields)?;
             if what == "command" {
-                out.write_str(" ->")?;
+                out.put(" ->")?;
                 fields(out, one.reply)?;
             }
-            out.write_str("\n")?;
+            out.put("\n")?;
         }
     }
     Ok(())
 }
 
-fn fields(out: &mut dyn Write, list: &[Parameter]) -> fmt::Result {
-    list.iter().try_for_each(|field| write!(out, " {}:{}", field.name, field.kind.name()))
+fn fields<T: Text>(out: &mut T, list: &[Parameter]) -> Result<(), T::Error> {
+    list.iter()
+        .try_for_each(|field| [" ", field.name, ":", field.kind.name()].iter().try_for_each(|piece| out.put(piece)))
 }
 
 /// What stands before the vocabulary.

@@ -4,41 +4,41 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::lanes::{self, SKIPPED};
-use crate::vm::{self, Arch, Batch, Boot};
-use crate::{cross, run};
+use crate::suite::{Setting, Suite};
+use crate::vm::{self, Arch, Batch, Boot, Kind};
+use crate::{cross, lanes};
 
-/// The rooms whose tests need nothing of a debuggee, and run by qemu-user; and the test of all rooms that does, too.
-const PURE: &[&str] = &["insn", "stepping"];
-const LOCKSTEP: &[&str] = &["--package", "crossing", "--test", "lockstep_arm64"];
-/// The rooms of which tests run in a virtual machine, and these tests.
-const ROOMS: &[&str] = &["insn", "record", "ubp", "ntrace", "crossing"];
-const WHOLE: &[&str] = &[
-    "arm64",
-    "breakpoints",
-    "code",
-    "count",
-    "forks",
-    "guard_page",
-    "kinds",
-    "messages",
-    "spawn",
-    "survey",
-    "threads",
+/// Tests that need no debuggee: qemu-user runs them.
+const PURE: &[&str] = &["insn/*", "stepping/*", "tests/tests/lockstep_arm64/main.rs"];
+/// Tests that need a kernel: ptrace, or memory that is mapped as on hardware.
+const SYSTEM: &[&str] = &[
+    "cli/tests/arm64/*",
+    "cli/tests/count.rs",
+    "cli/tests/messages.rs",
+    "cli/tests/survey.rs",
+    "insn/tests/arm64/*",
+    "insn/tests/guard_page.rs",
+    "record/tests/arm64.rs",
+    "ubp/tests/arm64/*",
+    "ubp/tests/breakpoints.rs",
+    "ubp/tests/code.rs",
+    "ubp/tests/forks.rs",
+    "ubp/tests/kinds.rs",
+    "ubp/tests/spawn.rs",
+    "ubp/tests/threads.rs",
 ];
 /// Those that take minutes more there: run where [`ALL`] says so.
 const LONG: &[&str] = &[
-    "attach",
-    "batch",
-    "locations",
-    "record",
-    "recorder",
-    "signals",
-    "trace",
-    "whole_counts",
-    "whole_program",
-    "whole_programs",
-    "whole_storm",
+    "cli/tests/attach.rs",
+    "cli/tests/locations.rs",
+    "cli/tests/record.rs",
+    "cli/tests/trace.rs",
+    "cli/tests/whole_program.rs",
+    "record/tests/recorder.rs",
+    "tests/tests/whole_*",
+    "ubp/tests/attach.rs",
+    "ubp/tests/batch.rs",
+    "ubp/tests/signals.rs",
 ];
 /// The variable that asks for long runs of programs where it is `all`.
 const ALL: &str = "NTRACE_WHOLE_PROGRAMS";
@@ -47,35 +47,36 @@ const IN_TURN: Boot = Boot { in_turn: true, counted: false };
 /// Tests that compare files of the checkout; the host has done so.
 const OF_THE_CHECKOUT: &str = "tables_are_in_sync";
 
-/// The tests of [`PURE`] rooms, and [`LOCKSTEP`], by qemu-user.
+/// Every test program of the checkout, built for arm64: one build serves all lanes.
+pub(crate) fn suite() -> Result<Suite> {
+    let arguments =
+        ["test", "--workspace", "--exclude", "bench", "--exclude", "claims", "--exclude", "xtask", "--all-targets"];
+    Suite::build(&mut cross::cargo(&arguments)?)
+}
+
+/// The tests of [`PURE`], by qemu-user.
 pub(crate) fn user(ledger: &Path) -> Result<()> {
-    let mut command = cross::cargo(&["test", "--all-targets", "--no-fail-fast"])?;
-    for room in PURE {
-        command.args(["--package", room]);
-    }
-    run::run(command.args(["--", "--skip", OF_THE_CHECKOUT]).env(SKIPPED, ledger))?;
-    run::run(cross::cargo(&["test"])?.args(LOCKSTEP).env(SKIPPED, ledger))
+    let runner = cross::runner();
+    let setting = Setting { runner: &runner, arguments: &["--skip", OF_THE_CHECKOUT], ..Setting::default() };
+    suite()?.select(PURE)?.run(ledger, &setting)
 }
 
 /// Why nothing runs in a virtual machine of arm64 here.
 pub(crate) fn system_obstacle() -> Option<String> {
-    cross::obstacle().or_else(|| vm::obstacle(Arch::Arm64.machine()))
+    cross::obstacle().or_else(|| vm::obstacle(Arch::Arm64.machine(Kind::Debian)))
 }
 
-/// What needs a kernel of arm64: ptrace, whole programs.
+/// The tests of [`SYSTEM`] in the virtual machine, and those of [`LONG`].
 pub(crate) fn system(ledger: &Path) -> Result<()> {
-    Batch::build(Arch::Arm64.machine(), &selection(WHOLE))?.boot_as(IN_TURN).run(Some(ledger))?;
+    let run = |patterns| {
+        Batch::of(Arch::Arm64.machine(Kind::Debian), suite()?.select(patterns)?).boot_as(IN_TURN).run(Some(ledger))
+    };
+    run(SYSTEM)?;
     if std::env::var_os(ALL).is_some_and(|value| value == "all") {
-        return Batch::build(Arch::Arm64.machine(), &selection(LONG))?.boot_as(IN_TURN).run(Some(ledger));
+        return run(LONG);
     }
     for test in LONG {
         lanes::note_skipped(ledger, &format!("{test} on arm64"), &format!("{ALL} is not all"))?;
     }
     Ok(())
-}
-
-/// These tests of all rooms that have some.
-fn selection(tests: &[&'static str]) -> Vec<&'static str> {
-    let rooms = ROOMS.iter().flat_map(|room| ["--package", room]);
-    rooms.chain(tests.iter().flat_map(|test| ["--test", test])).collect()
 }

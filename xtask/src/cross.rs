@@ -13,9 +13,9 @@ use crate::{debian, run};
 pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// C compiler and linker.
 pub(crate) const GCC: &str = "aarch64-linux-gnu-gcc";
-/// The C compiler's packages, which are unpacked and not installed: they conflict with the 32-bit one's, gcc-multilib.
-const GCC_PACKAGES: &[&str] =
-    &["gcc-aarch64-linux-gnu", "gcc-12-aarch64-linux-gnu", "cpp-12-aarch64-linux-gnu", "libgcc-12-dev-arm64-cross"];
+/// The C compiler's package, which depends on that of one version. Both are unpacked and not installed: they conflict with the 32-bit
+/// one's, gcc-multilib.
+const GCC_PACKAGE: &str = "gcc-aarch64-linux-gnu";
 /// Runs one program, but none that traces another: it has no ptrace.
 const QEMU_USER: &str = "qemu-aarch64-static";
 /// Where C library and assembler for arm64 lie.
@@ -50,7 +50,8 @@ pub(crate) fn user_obstacle() -> Option<String> {
 pub(crate) fn prepare() -> Result<()> {
     if !run::is_installed(GCC) {
         gcc().make(|folder| {
-            debian::unpack_alone(GCC_PACKAGES, folder)?;
+            let packages = gcc_packages();
+            debian::unpack_alone(&packages.iter().map(String::as_str).collect::<Vec<_>>(), folder)?;
             // The compiler looks for assembler and C library beside itself.
             symlink(LIBRARIES, folder.join(&LIBRARIES[1..])).context("cannot link the C library")
         })?;
@@ -71,12 +72,17 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
     let folders = std::env::split_paths(&path).chain([gcc_folder()]);
     command.env("PATH", std::env::join_paths(folders).context("PATH")?);
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", GCC);
-    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{QEMU_USER} -L {LIBRARIES}"));
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", runner().join(" "));
     if let Toolchain::Debian(library) = toolchain()? {
         command.env("RUSTC", DEBIANS_RUSTC).env("RUSTDOC", DEBIANS_RUSTDOC).env_remove("RUSTFLAGS");
         command.env("CARGO_ENCODED_RUSTFLAGS", format!("--sysroot\u{1f}{}", library.join("usr").display()));
     }
     Ok(command)
+}
+
+/// What runs a program of arm64 that traces no other.
+pub(crate) fn runner() -> [&'static str; 3] {
+    [QEMU_USER, "-L", LIBRARIES]
 }
 
 /// Where that cargo builds.
@@ -90,7 +96,17 @@ pub(crate) fn gcc_folder() -> PathBuf {
 }
 
 fn gcc() -> Entry {
-    Entry::of(format!("tools/gcc-arm64-{}", cache::key(GCC_PACKAGES)))
+    Entry::of(format!("tools/gcc-arm64-{}", cache::key(&[GCC_PACKAGE])))
+}
+
+/// [`GCC_PACKAGE`], and compiler, preprocessor and library of the version that it stands for.
+fn gcc_packages() -> Vec<String> {
+    let version = debian::dependencies(GCC_PACKAGE)
+        .iter()
+        .find_map(|name| Some(name.strip_prefix("gcc-")?.strip_suffix("-aarch64-linux-gnu")?.to_owned()));
+    let version = version.unwrap_or_default();
+    let parts = ["gcc-V-aarch64-linux-gnu", "cpp-V-aarch64-linux-gnu", "libgcc-V-dev-arm64-cross"];
+    [GCC_PACKAGE.to_owned()].into_iter().chain(parts.map(|part| part.replace('V', &version))).collect()
 }
 
 fn toolchain() -> Result<Toolchain> {

@@ -15,8 +15,25 @@ const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Whether packages of that architecture (Debian's name) can be found.
 pub(crate) fn knows(architecture: &str) -> bool {
-    let policy = run::output(Command::new("apt-cache").arg("policy").arg(format!("libc6:{architecture}")));
+    can_be_found(&format!("libc6:{architecture}"))
+}
+
+/// The first of some packages that can be found, or the last.
+pub(crate) fn known_of<'a>(packages: &[&'a str]) -> &'a str {
+    let known = packages.iter().find(|package| can_be_found(package));
+    known.or(packages.last()).copied().unwrap_or_default()
+}
+
+/// Whether a source of this machine has a package.
+fn can_be_found(package: &str) -> bool {
+    let policy = run::output(Command::new("apt-cache").args(["policy", package]));
     policy.is_ok_and(|text| text.contains("Candidate:") && !text.contains("Candidate: (none)"))
+}
+
+/// The packages that another one depends on, by this machine's sources; none where there is no such package.
+pub(crate) fn dependencies(package: &str) -> Vec<String> {
+    let told = run::output(Command::new("apt-cache").args(["depends", package])).unwrap_or_default();
+    told.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned).collect()
 }
 
 /// The version of an installed package.
@@ -39,7 +56,7 @@ pub(crate) fn version_to_return_to(package: &str) -> Option<String> {
 pub(crate) fn unpack_alone(packages: &[&str], folder: &Path) -> Result<()> {
     let downloads = fresh(&folder.with_extension("downloads"))?;
     run::run(apt_get(&downloads).arg("download").args(packages).current_dir(&downloads))?;
-    unpack_all(&downloads, folder)?;
+    unpack_all(&downloads, folder, &[])?;
     remove(&downloads)
 }
 
@@ -59,50 +76,73 @@ pub(crate) fn unpack_with_dependencies(architecture: &str, packages: &[&str], ro
             symlink(Path::new("usr").join(name), root.join(name))?;
         }
     }
-    unpack_all(&downloads.join("archives"), root)?;
+    unpack_all(&downloads.join("archives"), root, &[])?;
     remove(&downloads)
 }
 
-/// Unpacks the package of highest version among those whose names begin with `prefix`, a number behind it, of another suite of Debian
-/// into `folder`: from the mirrors of this system, whose own sources stay as they are.
-pub(crate) fn unpack_newest(suite: &str, prefix: &str, folder: &Path) -> Result<()> {
-    let apart = fresh(&folder.with_extension("apt"))?;
-    let (sources, lists) = (apart.join("sources.list"), apart.join("lists"));
-    fs::create_dir_all(lists.join("partial"))?;
-    let mirrors =
-        run::output(Command::new("apt-get").args(["indextargets", "--format=$(REPO_URI)", "Origin: Debian"]))?;
-    let mirror = mirrors.lines().find(|mirror| !mirror.contains("security")).context("no source of apt is Debian's")?;
-    fs::write(&sources, format!("deb [signed-by={KEYS}] {mirror} {suite} main\n"))?;
-    let settings = [
-        format!("Dir::Etc::SourceList={}", sources.display()),
-        "Dir::Etc::SourceParts=/dev/null".into(),
-        format!("Dir::State::Lists={}", lists.display()),
-        format!("Dir::Cache={}", apart.display()),
-        "Acquire::Languages=none".into(),
-        "APT::Sandbox::User=root".into(),
-    ];
-    let apt = |program: &str| {
-        let mut command = Command::new(program);
-        command.args(settings.iter().flat_map(|setting| ["-o", setting]));
-        command
-    };
-    run::run(apt("apt-get").args(["-q", "update"]))?;
-    let names = run::output(apt("apt-cache").args(["pkgnames", prefix]))?;
-    let newest = newest(&names, prefix).with_context(|| format!("no package {prefix}* in {suite}"))?;
-    let downloads = fresh(&folder.with_extension("downloads"))?;
-    let package = format!("{newest}/{suite}");
-    run::run(apt("apt-get").args(["-q", "download", &package]).current_dir(&downloads))?;
-    unpack_all(&downloads, folder)?;
-    remove(&downloads)?;
-    remove(&apart)
+/// Another suite of Debian than this system's, from the same mirror. This system's own sources stay as they are.
+pub(crate) struct Suite {
+    name: String,
+    settings: Vec<String>,
+    /// Lists and downloads; gone with the value.
+    folder: PathBuf,
 }
 
-/// Of names, a line each, the one with the greatest version behind `prefix`.
-fn newest<'a>(names: &'a str, prefix: &str) -> Option<&'a str> {
-    let version = |name: &&str| -> Option<Vec<u32>> {
-        name.strip_prefix(prefix)?.split('.').map(|number| number.parse().ok()).collect()
-    };
-    names.lines().filter(|name| version(name).is_some()).max_by_key(version)
+impl Suite {
+    /// Reads the lists of a suite for some architectures (Debian's names). `folder` holds them meanwhile.
+    pub(crate) fn open(name: &str, architectures: &[&str], folder: &Path) -> Result<Suite> {
+        let folder = fresh(folder)?;
+        let (sources, lists) = (folder.join("sources.list"), folder.join("lists"));
+        fs::create_dir_all(lists.join("partial"))?;
+        let mirrors =
+            run::output(Command::new("apt-get").args(["indextargets", "--format=$(REPO_URI)", "Origin: Debian"]))?;
+        let mirror = mirrors.lines().find(|mirror| !mirror.contains("security"));
+        let mirror = mirror.context("no source of apt is Debian's; `apt-get update` reads them")?;
+        let architectures = architectures.join(",");
+        fs::write(&sources, format!("deb [arch={architectures} signed-by={KEYS}] {mirror} {name} main\n"))?;
+        let settings = vec![
+            format!("Dir::Etc::SourceList={}", sources.display()),
+            "Dir::Etc::SourceParts=/dev/null".into(),
+            format!("Dir::State::Lists={}", lists.display()),
+            format!("Dir::Cache={}", folder.display()),
+            "Acquire::Languages=none".into(),
+            "APT::Sandbox::User=root".into(),
+        ];
+        let suite = Suite { name: name.to_owned(), settings, folder };
+        run::run(suite.apt("apt-get").args(["-q", "update"]))?;
+        Ok(suite)
+    }
+
+    /// The first package that another one depends on and whose name begins with `prefix`: the rest of the name, without its architecture.
+    pub(crate) fn dependency(&self, package: &str, prefix: &str) -> Result<String> {
+        let told = run::output(self.apt("apt-cache").args(["depends", package]))?;
+        let mut depends = told.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")?.strip_prefix(prefix));
+        let rest = depends.find_map(|rest| rest.split(':').next()).map(str::to_owned);
+        rest.with_context(|| format!("{package} of {} depends on no {prefix}*", self.name))
+    }
+
+    /// Unpacks packages (`NAME`, `NAME:ARCHITECTURE`) into `folder`, without those that they depend on: of each the files that match a
+    /// pattern of tar, or all where there is none.
+    pub(crate) fn unpack(&self, packages: &[String], patterns: &[&str], folder: &Path) -> Result<()> {
+        let downloads = fresh(&self.folder.join("downloads"))?;
+        let packages: Vec<String> = packages.iter().map(|package| format!("{package}/{}", self.name)).collect();
+        run::run(self.apt("apt-get").args(["-q", "download"]).args(packages).current_dir(&downloads))?;
+        unpack_all(&downloads, folder, patterns)?;
+        remove(&downloads)
+    }
+
+    fn apt(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.args(self.settings.iter().flat_map(|setting| ["-o", setting]));
+        command
+    }
+}
+
+impl Drop for Suite {
+    fn drop(&mut self) {
+        // What is left behind lies in the cache.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
 }
 
 /// `apt-get` with a cache of its own.
@@ -113,7 +153,7 @@ fn apt_get(downloads: &Path) -> Command {
     command
 }
 
-fn unpack_all(downloads: &Path, folder: &Path) -> Result<()> {
+fn unpack_all(downloads: &Path, folder: &Path, patterns: &[&str]) -> Result<()> {
     let entries = fs::read_dir(downloads).with_context(|| format!("cannot read {}", downloads.display()))?;
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension() == Some(OsStr::new("deb")));
@@ -122,17 +162,19 @@ fn unpack_all(downloads: &Path, folder: &Path) -> Result<()> {
         bail!("apt-get downloaded nothing");
     }
     for file in files {
-        unpack(&file, folder)?;
+        unpack(&file, folder, patterns)?;
     }
     Ok(())
 }
 
-/// What `dpkg --extract` does, but for links to folders, which stay links.
-fn unpack(package: &Path, folder: &Path) -> Result<()> {
+/// What `dpkg --extract` does, but for links to folders, which stay links, and for files that match none of the patterns.
+fn unpack(package: &Path, folder: &Path, patterns: &[&str]) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut contents = Command::new("dpkg-deb");
     let mut contents = contents.arg("--fsys-tarfile").arg(package).stdout(Stdio::piped()).spawn()?;
     let mut tar = Command::new("tar");
     tar.args(["--extract", "--keep-directory-symlink", "--directory"]).arg(folder);
+    tar.arg("--wildcards").args(patterns);
     if let Some(pipe) = contents.stdout.take() {
         tar.stdin(pipe);
     }
@@ -154,16 +196,4 @@ fn fresh(folder: &Path) -> Result<PathBuf> {
 
 fn remove(folder: &Path) -> Result<()> {
     fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_package_has_the_greatest_number_behind_its_name() {
-        let names = "linux-source-7.2\nlinux-source\nlinux-source-6.12\nlinux-source-7.10\nlinux-source-rt\n";
-        assert_eq!(newest(names, "linux-source-"), Some("linux-source-7.10"));
-        assert_eq!(newest(names, "linux-image-"), None);
-    }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::lanes::{self, Lane, no_obstacle};
+use crate::lanes::{self, Lane, Length, Place, no_obstacle};
 use crate::{run, truth};
 
 /// The most lines that a source file may have.
@@ -16,31 +16,33 @@ const GENERATED: &str = "Written by `cargo xtask gen`";
 
 /// The lanes.
 pub(crate) fn lanes() -> Vec<Lane> {
+    let lane = |name, obstacle, step| Lane { name, place: Place::Host, obstacle, step };
     vec![
-        Lane {
-            name: "format",
-            obstacle: no_obstacle,
-            step: |_| {
-                run::run(&mut run::cargo(&["fmt", "--all", "--check"]))?;
-                // Of the edition of the kernel's own code, and no package of cargo's.
-                let mut module = Command::new("rustfmt");
-                run::run(
-                    module
-                        .args(["--edition", "2021", "--check", "kmod/src/main.rs", "kmod/passage/lib.rs"])
-                        .current_dir(run::root()),
-                )
-            },
-        },
-        Lane { name: "file sizes", obstacle: no_obstacle, step: |_| file_sizes(&run::root()) },
-        Lane { name: "clippy", obstacle: no_obstacle, step: clippy },
-        Lane { name: "documentation", obstacle: no_obstacle, step: documentation },
-        Lane { name: "page of figures", obstacle: no_obstacle, step: |_| truth::check() },
+        lane("format", || component("rustfmt"), format),
+        lane("file sizes", no_obstacle, |_| file_sizes(&run::root())),
+        lane("page of figures", no_obstacle, |_| truth::check()),
+        lane("clippy", || component("cargo-clippy"), clippy),
+        lane("documentation", no_obstacle, documentation),
     ]
 }
 
 /// Runs every lane.
 pub(crate) fn run() -> Result<()> {
-    lanes::run_all(lanes())
+    lanes::run_all(&lanes(), Length::Ordinary)
+}
+
+/// Why a component of the Rust toolchain cannot be used.
+fn component(program: &str) -> Option<String> {
+    let answer = run::output(Command::new(program).arg("--version").current_dir(run::root()));
+    answer.err().map(|_| format!("the Rust toolchain has no {program}"))
+}
+
+fn format(_: &Path) -> Result<()> {
+    run::run(&mut run::cargo(&["fmt", "--all", "--check"]))?;
+    // Of the edition of the kernel's own code, and no package of cargo's.
+    let mut module = Command::new("rustfmt");
+    module.args(["--edition", "2021", "--check", "kmod/src/main.rs", "kmod/passage/lib.rs"]);
+    run::run(module.current_dir(run::root()))
 }
 
 fn clippy(_: &Path) -> Result<()> {

@@ -9,6 +9,7 @@ mod cross;
 mod debian;
 mod fuzz;
 mod generate;
+mod host;
 mod lanes;
 mod ledger;
 mod libfuzzer;
@@ -19,6 +20,7 @@ mod programs;
 mod run;
 mod setup;
 mod stamp;
+mod suite;
 mod test;
 mod truth;
 mod vm;
@@ -38,11 +40,8 @@ struct Arguments {
 enum Task {
     /// Install the system packages that tests need, where they are missing (Debian, by apt-get)
     Setup,
-    /// Run every test lane; what could not run is named at the end
-    Test {
-        /// Only the lanes whose names contain this
-        lane: Option<String>,
-    },
+    /// Install what tests need and is missing, and run every lane; what could not run is named at the end
+    Test(test::Options),
     /// Formatting, clippy, documentation, file sizes
     Lint,
     /// Regenerate the tables of insn from its data file
@@ -64,14 +63,15 @@ enum Task {
     /// A virtual machine with a kernel of this checkout's configuration
     #[command(subcommand)]
     Vm(vm::Task),
-    /// What continuous integration runs: setup, lint, test
-    Ci,
+    /// Run one lane of `test`, and leave a report for the process that runs several
+    #[command(hide = true)]
+    Lane { name: String },
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Setup => setup::run(),
-        Task::Test { lane } => test::run(lane.as_deref().unwrap_or_default()),
+        Task::Test(options) => test::run(&options),
         Task::Lint => lint::run(),
         Task::Gen { check } => generate::run(check),
         Task::Bench(options) => bench::run(&options),
@@ -80,9 +80,7 @@ fn main() -> ExitCode {
         Task::Truth(options) => truth::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Vm(task) => vm::run(&task),
-        Task::Ci => {
-            setup::run().and_then(|()| lanes::run_all(lint::lanes().into_iter().chain(test::lanes()).collect()))
-        }
+        Task::Lane { name } => test::run_for_parent(&name),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,132 +4,109 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::arm64;
-use crate::lanes;
-use crate::vm::{self, Arch, Batch, Machine};
+use crate::vm::{self, Arch, Batch, Kind, Machine};
+use crate::{arm64, host, lanes};
 
-/// What is run with the module loaded, as `cargo test` selects it: its own tests, and those of the rooms that use it.
-const CHANNEL: [&str; 4] = ["--package", "crossing", "--test", "channel*"];
-/// Every-instruction programs, which take longer on debug kernels than a test may.
-const WHOLE: [&str; 2] = ["--test", "whole_counts"];
-const LOCKSTEP: [&str; 2] = ["--test", "lockstep_*"];
-const OF_ARM64: [&str; 4] = ["--test", "lockstep_arm64", "--test", "arm64"];
-const UBP: [&str; 14] = [
-    "--package",
-    "ubp",
-    "--test",
-    "batch",
-    "--test",
-    "breakpoints",
-    "--test",
-    "code",
-    "--test",
-    "forks",
-    "--test",
-    "kernel",
-    "--test",
-    "spawn",
+/// What is run with the module loaded: its own tests, and those of the rooms that use it.
+const BOTH: &[&str] = &[
+    "cli/tests/attach.rs",
+    "cli/tests/backends.rs",
+    "cli/tests/count.rs",
+    "tests/tests/channel*",
+    "ubp/tests/batch.rs",
+    "ubp/tests/breakpoints.rs",
+    "ubp/tests/code.rs",
+    "ubp/tests/forks.rs",
+    "ubp/tests/kernel.rs",
+    "ubp/tests/spawn.rs",
 ];
-const COMMAND: [&str; 8] = ["--package", "ntrace", "--test", "attach", "--test", "backends", "--test", "count"];
+/// Every-instruction programs, which take longer on debug kernels than a test may.
+const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];
+const OF_X86: &[&str] = &["tests/tests/lockstep_*.rs"];
+const OF_ARM64: &[&str] = &["tests/tests/lockstep_arm64/main.rs", "ubp/tests/arm64/*"];
 const ARCHITECTURES: [Arch; 2] = [Arch::X86_64, Arch::Arm64];
 
-/// Why the module cannot be tried here.
-pub(crate) fn obstacle() -> Option<String> {
-    vm::obstacle(Arch::X86_64.machine()).or_else(arm64::system_obstacle)
+/// Why the module cannot be tried on x86-64 here.
+pub(crate) fn x86_obstacle() -> Option<String> {
+    vm::obstacle(Arch::X86_64.machine(Kind::Debian))
 }
 
-/// Builds the module, loads it in a virtual machine of each architecture, runs the tests and unloads it.
-pub(crate) fn run(ledger: &Path) -> Result<()> {
-    for arch in ARCHITECTURES {
-        run_on(arch.machine(), ledger)?;
+/// Why the module cannot be tried on arm64 here.
+pub(crate) fn arm64_obstacle() -> Option<String> {
+    arm64::system_obstacle()
+}
+
+/// Builds the module for Debian's kernel, loads it in a virtual machine of x86-64, runs the tests and unloads it.
+pub(crate) fn on_x86(ledger: &Path) -> Result<()> {
+    run_on(Arch::X86_64.machine(Kind::Debian), ledger)
+}
+
+/// The same on arm64.
+pub(crate) fn on_arm64(ledger: &Path) -> Result<()> {
+    run_on(Arch::Arm64.machine(Kind::Debian), ledger)
+}
+
+/// Why the module cannot be tried with a kernel that is built here, of any architecture.
+pub(crate) fn oldest_obstacle() -> Option<String> {
+    built_obstacle(Kind::Oldest)
+}
+
+/// The same with those of the oldest version that are there, or all in a long run.
+pub(crate) fn on_oldest(ledger: &Path) -> Result<()> {
+    on_built(Kind::Oldest, ledger)
+}
+
+/// Why the module cannot be tried with a debug kernel of any architecture.
+pub(crate) fn debug_obstacle() -> Option<String> {
+    built_obstacle(Kind::Debug)
+}
+
+/// The same with those debug kernels that are there, or all in a long run.
+pub(crate) fn on_debug(ledger: &Path) -> Result<()> {
+    on_built(Kind::Debug, ledger)
+}
+
+fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
+    let (suite, of_arch) = match machine.arch {
+        Arch::X86_64 => (host::suite()?, OF_X86),
+        Arch::Arm64 => (arm64::suite()?, OF_ARM64),
+    };
+    let whole = if machine.kernel == Kind::Debug { &[][..] } else { WHOLE };
+    Batch::of(machine, suite.select(&[BOTH, whole, of_arch].concat())?).with_module()?.run(Some(ledger))
+}
+
+fn built_obstacle(kernel: Kind) -> Option<String> {
+    let reasons: Vec<String> = ARCHITECTURES.iter().filter_map(|arch| why_not(arch.machine(kernel))).collect();
+    (reasons.len() == ARCHITECTURES.len()).then(|| reasons.join("; "))
+}
+
+fn on_built(kernel: Kind, ledger: &Path) -> Result<()> {
+    for machine in ARCHITECTURES.map(|arch| arch.machine(kernel)) {
+        let name = format!("{} kernel on {}", kernel.name(), machine.arch.name());
+        if let Some(reason) = why_not(machine) {
+            lanes::note_skipped(ledger, &name, &reason)?;
+            continue;
+        }
+        vm::bring(machine)?;
+        if let Some(reason) = vm::obstacle(machine) {
+            lanes::note_skipped(ledger, &name, &reason)?;
+            continue;
+        }
+        run_on(machine, ledger)?;
+        if kernel == Kind::Debug {
+            lanes::note_skipped(ledger, &format!("whole_counts with the {name}"), "it is slow there")?;
+        }
     }
     Ok(())
 }
 
-fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
-    let of_arch = match machine.arch {
-        Arch::X86_64 => &LOCKSTEP[..],
-        Arch::Arm64 => &OF_ARM64,
-    };
-    let whole = if machine.debug_kernel { &[][..] } else { &WHOLE };
-    let tests = [&CHANNEL[..], whole, &UBP, of_arch].concat();
-    Batch::build(machine, &tests)?.with_module()?.run(Some(ledger))?;
-    // By themselves: cargo takes the names for those of all packages.
-    Batch::build(machine, &COMMAND)?.with_module()?.run(Some(ledger))
-}
-
-/// Kernels other than the ordinary one: building one takes as long as all else, so that they are tried where they are built, or asked for.
-struct Others {
-    name: &'static str,
-    /// The variable that has them built where it is `build`, and the option of `cargo xtask vm` that does.
-    variable: &'static str,
-    option: &'static str,
-    machine: fn(Arch) -> Machine,
-}
-
-const DEBUG: Others = Others {
-    name: "debug kernel",
-    variable: "NTRACE_DEBUG_KERNEL",
-    option: "--debug-kernel",
-    machine: |arch| Machine { debug_kernel: true, ..arch.machine() },
-};
-const NEWEST: Others = Others {
-    name: "newest kernel",
-    variable: "NTRACE_NEWEST_KERNEL",
-    option: "--newest-kernel",
-    machine: |arch| Machine { newest_kernel: true, ..arch.machine() },
-};
-
-/// Why the module cannot be tried with a debug kernel of any architecture.
-pub(crate) fn debug_obstacle() -> Option<String> {
-    DEBUG.obstacle()
-}
-
-/// The same with those debug kernels that are there, or are asked for.
-pub(crate) fn run_debug(ledger: &Path) -> Result<()> {
-    DEBUG.run(ledger)
-}
-
-/// Why the module cannot be tried with the newest kernel of any architecture.
-pub(crate) fn newest_obstacle() -> Option<String> {
-    NEWEST.obstacle()
-}
-
-/// The same with the newest kernels.
-pub(crate) fn run_newest(ledger: &Path) -> Result<()> {
-    NEWEST.run(ledger)
-}
-
-impl Others {
-    fn obstacle(&self) -> Option<String> {
-        let reasons: Vec<String> = ARCHITECTURES.into_iter().filter_map(|arch| self.why_not(arch)).collect();
-        obstacle().or_else(|| (reasons.len() == ARCHITECTURES.len()).then(|| reasons.join("; ")))
-    }
-
-    fn run(&self, ledger: &Path) -> Result<()> {
-        for arch in ARCHITECTURES {
-            let machine = (self.machine)(arch);
-            if let Some(reason) = self.why_not(arch) {
-                lanes::note_skipped(ledger, &format!("{} on {}", self.name, arch.name()), &reason)?;
-                continue;
-            }
-            vm::bring(machine)?;
-            run_on(machine, ledger)?;
-            if machine.debug_kernel {
-                let name = format!("whole_counts on a {}, {}", self.name, arch.name());
-                lanes::note_skipped(ledger, &name, "it is slow there")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Why no such kernel is booted.
-    fn why_not(&self, arch: Arch) -> Option<String> {
-        let Others { variable, option, .. } = self;
-        let is_there =
-            vm::has_kernel((self.machine)(arch)) || std::env::var_os(variable).is_some_and(|value| value == "build");
-        (!is_there).then(|| {
-            format!("not built, and {variable} is not build: cargo xtask vm build {option} --arch {}", arch.name())
-        })
-    }
+/// Why no kernel is built for an ordinary run: that takes as long as all other lanes.
+fn why_not(machine: Machine) -> Option<String> {
+    let name = machine.kernel.name();
+    (!vm::has_kernel(machine) && !lanes::is_long()).then(|| {
+        format!(
+            "not built: cargo xtask vm build --kernel {name} --arch {}, or cargo xtask test --long",
+            machine.arch.name()
+        )
+    })
 }

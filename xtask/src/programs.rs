@@ -8,9 +8,15 @@ use anyhow::Result;
 use crate::cache::{self, Entry};
 use crate::{debian, setup};
 
-/// What tests/src/programs.rs looks for is in these.
-const PACKAGES: &[&str] =
-    &["bash:arm64", "git:arm64", "libc6:arm64", "libssl3:arm64", "libstdc++6:arm64", "python3.11-minimal:arm64"];
+/// What tests/src/programs.rs looks for is in these, which have other names in Debian 12 and 13.
+const PACKAGES: [&[&str]; 6] = [
+    &["bash:arm64"],
+    &["git:arm64"],
+    &["libc6:arm64"],
+    &["libssl3t64:arm64", "libssl3:arm64"],
+    &["libstdc++6:arm64"],
+    &["python3.13-minimal:arm64", "python3.11-minimal:arm64"],
+];
 /// The variable that names their folder.
 const ROOT: &str = "NTRACE_ARM64_ROOT";
 
@@ -18,16 +24,18 @@ const ROOT: &str = "NTRACE_ARM64_ROOT";
 pub(crate) fn prepare() -> Result<()> {
     entry().make(|folder| {
         setup::add_architecture("arm64")?;
-        debian::unpack_alone(PACKAGES, folder)
+        debian::unpack_alone(&PACKAGES.map(debian::known_of), folder)
     })
 }
 
 /// Tells a command where they are, if they are there and the caller's environment names no others.
 pub(crate) fn name_to(command: &mut Command) -> &mut Command {
-    match folder() {
-        Some(folder) if std::env::var_os(ROOT).is_none() => command.env(ROOT, folder),
-        _ => command,
-    }
+    command.envs(variable())
+}
+
+/// The variable that says where they are, if they are there and the caller's environment names no others.
+pub(crate) fn variable() -> Option<(&'static str, PathBuf)> {
+    folder().filter(|_| std::env::var_os(ROOT).is_none()).map(|folder| (ROOT, folder))
 }
 
 fn folder() -> Option<PathBuf> {
@@ -36,5 +44,5 @@ fn folder() -> Option<PathBuf> {
 }
 
 fn entry() -> Entry {
-    Entry::of(format!("programs/arm64-{}", cache::key(PACKAGES)))
+    Entry::of(format!("programs/arm64-{}", cache::key(&PACKAGES.concat())))
 }

@@ -52,7 +52,6 @@ const FOR_ARM64: &[Package] = &[
 const FOR_VM: &[Package] = &[
     Package { name: "qemu-system-arm", sign: "qemu-system-aarch64", why: "virtual machines of arm64" },
     Package { name: "qemu-system-x86", sign: "qemu-system-x86_64", why: "virtual machines of x86-64" },
-    Package { name: "linux-source-6.12", sign: "/usr/share/doc/linux-source-6.12", why: "kernels" },
     Package { name: "rust-web-src", sign: "/usr/share/doc/rust-web-src", why: "kernels with modules in Rust" },
     Package { name: "libclang-dev", sign: "/usr/share/doc/libclang-dev", why: "kernels with modules in Rust" },
     Package { name: "make", sign: "make", why: "kernels" },
@@ -84,6 +83,10 @@ pub(crate) fn has_libclang() -> bool {
     is_present(LIBCLANG.sign)
 }
 
+/// What kernels of the oldest version need beside.
+pub(crate) const FOR_OLDEST_KERNELS: &[Package] =
+    &[Package { name: "linux-source-6.12", sign: "/usr/share/doc/linux-source-6.12", why: "the oldest kernel" }];
+
 /// What debug kernels need beside.
 pub(crate) const FOR_DEBUG_KERNELS: &[Package] = &[
     Package { name: "clang", sign: "clang", why: "debug kernels" },
@@ -96,18 +99,33 @@ pub(crate) const FOR_COVERAGE: &[Package] =
     &[Package { name: "llvm-22", sign: "llvm-cov-22", why: "reading the profiles of an instrumented program" }];
 
 /// The names of those that are missing, with what needs them.
-pub(crate) fn missing(packages: &[Package]) -> Vec<(&'static str, &'static str)> {
+fn missing(packages: &[Package]) -> Vec<(&'static str, &'static str)> {
     packages.iter().filter(|package| !is_present(package.sign)).map(|package| (package.name, package.why)).collect()
 }
 
-/// Those of the tests' packages that are missing.
-pub(crate) fn missing_for_tests() -> Vec<(&'static str, &'static str)> {
-    missing(&for_tests())
+/// The same as [`run`] before tests. Who may not install packages learns which are missing; lanes that need them are skipped.
+pub(crate) fn run_for_tests() -> Result<()> {
+    if may_install() {
+        return run();
+    }
+    let missing: Vec<&str> = missing(&for_tests()).into_iter().map(|(name, _)| name).collect();
+    if !missing.is_empty() {
+        eprintln!("setup: you are not root and cannot use sudo; have these packages installed: {}", missing.join(" "));
+    }
+    if let Err(error) = bring() {
+        eprintln!("setup: what the cache keeps is not complete: {error:#}");
+    }
+    Ok(())
 }
 
 /// Installs what the tests need and is missing, and brings what is not installed but kept in the cache.
 pub(crate) fn run() -> Result<()> {
     install(&for_tests())?;
+    bring()
+}
+
+/// Brings what is not installed but kept in the cache.
+fn bring() -> Result<()> {
     if !is_host() || !run::is_installed("apt-get") {
         return Ok(());
     }
@@ -170,9 +188,17 @@ pub(crate) fn install_tool(name: &str) -> Result<()> {
     run::run(&mut run::cargo(&["install", "--locked", name]))
 }
 
+/// Whether packages can be installed without asking the user for a password.
+fn may_install() -> bool {
+    is_root() || run::output(Command::new("sudo").args(["--non-interactive", "true"])).is_ok()
+}
+
+fn is_root() -> bool {
+    run::output(Command::new("id").arg("-u")).is_ok_and(|number| number.trim() == "0")
+}
+
 fn as_root(program: &str) -> Result<Command> {
-    let is_root = run::output(Command::new("id").arg("-u"))?.trim() == "0";
-    let mut command = if is_root {
+    let mut command = if is_root() {
         Command::new(program)
     } else if run::is_installed("sudo") {
         let mut sudo = Command::new("sudo");

@@ -1,41 +1,54 @@
 //! `cargo xtask test`: every lane.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
+use clap::Args;
 
-use crate::lanes::{self, Lane, SKIPPED, no_obstacle};
-use crate::{arm64, cross, fuzz, generate, module, programs, run, setup};
+use crate::lanes::{self, Lane, Length, Place, no_obstacle};
+use crate::{arm64, cross, fuzz, generate, host, lint, module, setup};
 
-/// The lanes, quickest to tell first.
+/// The lanes. Of those of one place the earlier ones run first; of places those that take longest stand first.
 pub(crate) fn lanes() -> Vec<Lane> {
-    vec![
-        Lane { name: "generated tables", obstacle: no_obstacle, step: |_| generate::run(true) },
-        Lane { name: "tests", obstacle: no_obstacle, step: tests },
-        Lane { name: "claims", obstacle: no_obstacle, step: claims },
-        Lane { name: "fuzz", obstacle: fuzz::obstacle, step: fuzz::short },
-        Lane { name: "arm64 (qemu-user)", obstacle: cross::user_obstacle, step: arm64::user },
-        Lane { name: "arm64 (qemu-system)", obstacle: arm64::system_obstacle, step: arm64::system },
-        Lane { name: "module (qemu-system)", obstacle: module::obstacle, step: module::run },
-        Lane {
-            name: "module under KASAN, lockdep and kmemleak (qemu-system)",
-            obstacle: module::debug_obstacle,
-            step: module::run_debug,
-        },
-        Lane {
-            name: "module on the newest kernel (qemu-system)",
-            obstacle: module::newest_obstacle,
-            step: module::run_newest,
-        },
-        Lane { name: "documentation tests", obstacle: no_obstacle, step: documentation },
-    ]
+    let lane = |name, place, obstacle, step| Lane { name, place, obstacle, step };
+    let mut lanes = vec![lane("generated tables", Place::Host, no_obstacle, |_| generate::run(true))];
+    lanes.extend(lint::lanes());
+    lanes.extend([
+        lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
+        lane("tests", Place::Host, no_obstacle, host::tests),
+        lane("documentation tests", Place::Host, no_obstacle, host::documentation),
+        lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
+        lane("module on x86-64 (qemu-system)", Place::ModuleOnX86, module::x86_obstacle, module::on_x86),
+        lane("module on arm64 (qemu-system)", Place::ModuleOnArm64, module::arm64_obstacle, module::on_arm64),
+        lane("fuzz", Place::Fuzzer, fuzz::obstacle, fuzz::short),
+        lane(
+            "module under KASAN, lockdep and kmemleak (qemu-system)",
+            Place::ModuleOnX86,
+            module::debug_obstacle,
+            module::on_debug,
+        ),
+        lane(
+            "module on the oldest kernel (qemu-system)",
+            Place::ModuleOnArm64,
+            module::oldest_obstacle,
+            module::on_oldest,
+        ),
+    ]);
+    lanes
 }
 
-/// Runs every lane whose name contains `part`.
-pub(crate) fn run(part: &str) -> Result<()> {
-    for (name, why) in setup::missing_for_tests() {
-        eprintln!("xtask: {name} is missing ({why}); `cargo xtask setup` installs it");
-    }
+/// Which lanes, and how much of them.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only the lanes whose names contain this
+    #[arg(default_value = "")]
+    lane: String,
+    /// Everything, for hours: all kernels are built, all programs run, all soak tests take their time
+    #[arg(long)]
+    long: bool,
+}
+
+/// Installs what is missing and runs the lanes.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let part = &*options.lane;
     let chosen: Vec<Lane> = lanes().into_iter().filter(|lane| lane.name.contains(part)).collect();
     if chosen.is_empty() {
         bail!(
@@ -43,33 +56,14 @@ pub(crate) fn run(part: &str) -> Result<()> {
             lanes().iter().map(|lane| lane.name).collect::<Vec<_>>().join(", ")
         );
     }
-    lanes::run_all(chosen)
+    setup::run_for_tests()?;
+    lanes::run_all(&chosen, if options.long { Length::Long } else { Length::Ordinary })
 }
 
-/// Unit and integration tests, examples; the benchmarks with their peers are not built.
-fn tests(ledger: &Path) -> Result<()> {
-    let arguments =
-        ["test", "--workspace", "--exclude", "bench", "--exclude", "claims", "--all-targets", "--no-fail-fast"];
-    run::run(run::cargo(&arguments).env(SKIPPED, ledger))
-}
-
-/// What the fuzzer checks, over the checked-in corpus and some random inputs; beside all peers that can be built.
-fn claims(ledger: &Path) -> Result<()> {
-    let mut arguments = vec!["test", "--package", "claims", "--all-targets", "--no-fail-fast"];
-    if run::is_installed("cmake") {
-        arguments.extend(["--features", "zydis"]);
-    } else {
-        lanes::note_skipped(ledger, "claims beside Zydis", "no cmake to build it")?;
+/// Runs the lane of that name for another process of this program.
+pub(crate) fn run_for_parent(name: &str) -> Result<()> {
+    match lanes().iter().find(|lane| lane.name == name) {
+        Some(lane) => lanes::run_for_parent(lane),
+        None => bail!("no lane is called {name}"),
     }
-    if setup::has_libclang() {
-        arguments.extend(["--features", "bad64"]);
-    } else {
-        lanes::note_skipped(ledger, "claims beside bad64", "no libclang to build it")?;
-    }
-    run::run(programs::name_to(run::cargo(&arguments).env(SKIPPED, ledger)))
-}
-
-fn documentation(ledger: &Path) -> Result<()> {
-    let arguments = ["test", "--workspace", "--exclude", "bench", "--doc", "--no-fail-fast"];
-    run::run(run::cargo(&arguments).env(SKIPPED, ledger))
 }

@@ -125,6 +125,10 @@ impl Job {
         let list = fs::read_to_string(source.join("initramfs"))?
             .replace("@BUSYBOX@", &path(root::busybox(root)))
             .replace("@INIT@", &path(source.join("init")));
+        let modules = kernel.modules().into_iter().enumerate();
+        // The first process loads them in the order of their names.
+        let modules = modules.map(|(number, module)| format!("file /modules/{number}.ko {} 644 0 0\n", path(module)));
+        let list = list + &modules.collect::<String>();
         let description = self.folder.join("initramfs.list");
         fs::write(&description, list)?;
         let packed = run::bytes(Command::new(kernel.packer()).arg(&description))?;

@@ -1,14 +1,16 @@
-//! Kernels of Debian's source, built from the fragments in tests/vm/kernel, and kept in the cache.
+//! Kernels: Debian's own, of which only what modules need is built, and those built of Debian's source with the fragments in
+//! tests/vm/kernel. Both are kept in the cache.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use super::machine::Machine;
-use super::source::Source;
+use super::machine::{Kind, Machine};
+use super::source::{self, Distributed, MODULES, Source};
 use crate::cache::{self, Entry};
 use crate::cross::{self, DEBIANS_RUSTC};
 use crate::run;
@@ -20,39 +22,54 @@ const CLANG: &str = "clang";
 /// Where the tools are that a kernel is built with: Debian's, whatever the user has before them.
 const TOOLS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The version of pahole that Kconfig is told of. None runs: it makes type information, which a module can be without.
+const PAHOLE: &str = "#!/bin/sh\necho v1.30\n";
+
 /// A kernel's source and its build.
 pub(crate) struct Kernel {
     machine: Machine,
     source: Source,
     tree: Entry,
     build: Entry,
-    configuration: String,
+    origin: Origin,
+}
+
+/// Where the kernel that is booted comes from.
+enum Origin {
+    /// It is built here with this configuration.
+    Built(String),
+    /// Debian built it. Of its source only what modules need is built.
+    Distributed(Distributed),
 }
 
 impl Kernel {
     /// The one that this checkout asks for, built or not.
     pub(crate) fn of(machine: Machine) -> Result<Kernel> {
         let source = Source::of(machine)?;
-        let Machine { arch, debug_kernel, .. } = machine;
-        let name = arch.facts().name;
-        let mut configuration = [fragment("common")?, fragment(name)?].concat();
-        let (mut compiler, mut flavour) = (arch.facts().gcc, "");
-        if debug_kernel {
-            configuration += &fragment("debug")?;
-            (compiler, flavour) = (CLANG, "debug-");
-        }
+        let name = machine.arch.facts().name;
+        let gcc = machine.arch.facts().gcc;
+        let (origin, compiler, flavour) = match machine.kernel {
+            Kind::Debian => (Origin::Distributed(Distributed::of(machine.arch)?), gcc, "debian-"),
+            Kind::Oldest => (Origin::Built([fragment("common")?, fragment(name)?].concat()), gcc, ""),
+            Kind::Debug => {
+                (Origin::Built([fragment("common")?, fragment(name)?, fragment("debug")?].concat()), CLANG, "debug-")
+            }
+        };
         let tools = [
             run::output(Command::new(DEBIANS_RUSTC).arg("-V"))?,
             run::output(Command::new(compiler).arg("--version").env("PATH", tools()))?,
         ];
-        let configuration = source.translate(&configuration);
         let Source { name: source_name, size, .. } = &source;
-        let key = cache::key(&[source_name, &size.to_string(), &configuration, &tools.concat(), BINDGEN]);
+        let configuration = match &origin {
+            Origin::Built(configuration) => configuration,
+            Origin::Distributed(distributed) => &distributed.release,
+        };
+        let key = cache::key(&[source_name, &size.to_string(), configuration, &tools.concat(), BINDGEN]);
         Ok(Kernel {
             machine,
             tree: Entry::of(format!("kernel/{source_name}-{size}")),
             build: Entry::of(format!("kernel/{name}-{flavour}{key}")),
-            configuration,
+            origin,
             source,
         })
     }
@@ -69,7 +86,10 @@ impl Kernel {
 
     /// The bootable image.
     pub(crate) fn image(&self) -> PathBuf {
-        self.build.folder().join(self.machine.arch.facts().image_file)
+        match &self.origin {
+            Origin::Built(_) => self.build.folder().join(self.machine.arch.facts().image_file),
+            Origin::Distributed(distributed) => distributed.image(),
+        }
     }
 
     /// The program of its build that packs a first file system.
@@ -77,7 +97,20 @@ impl Kernel {
         self.build.folder().join("usr/gen_init_cpio")
     }
 
-    /// Builds it, unless that was done before.
+    /// Modules that the first process loads before all else, in this order.
+    pub(crate) fn modules(&self) -> Vec<PathBuf> {
+        match &self.origin {
+            Origin::Built(_) => Vec::new(),
+            Origin::Distributed(_) => MODULES.map(|name| self.loadable(name)).into(),
+        }
+    }
+
+    /// Where one of [`MODULES`] lies as the kernel can load it.
+    fn loadable(&self, name: &str) -> PathBuf {
+        self.build.folder().join("loadable").join(name.replace('/', "-")).with_added_extension("ko")
+    }
+
+    /// Builds it, or what modules need of it, unless that was done before.
     pub(crate) fn build(&self) -> Result<()> {
         if self.build.is_complete() {
             return Ok(());
@@ -85,15 +118,48 @@ impl Kernel {
         prepare()?;
         self.tree.make(|folder| self.source.unpack(folder))?;
         let start = Instant::now();
-        self.build.make(|folder| {
-            let fragment = folder.join("fragment.config");
-            fs::write(&fragment, &self.configuration)?;
-            run::run(self.make()?.arg("--silent").arg(set("KCONFIG_ALLCONFIG", &fragment)).arg("allnoconfig"))?;
-            self.check_configuration()?;
-            run::run(self.make()?.args(["--silent", self.machine.arch.facts().image, "modules"]))
+        self.build.make(|folder| match &self.origin {
+            Origin::Built(configuration) => {
+                let fragment = folder.join("fragment.config");
+                fs::write(&fragment, configuration)?;
+                run::run(self.make()?.arg("--silent").arg(set("KCONFIG_ALLCONFIG", &fragment)).arg("allnoconfig"))?;
+                self.check_configuration(configuration)?;
+                run::run(self.make()?.args(["--silent", self.machine.arch.facts().image, "modules"]))
+            }
+            Origin::Distributed(distributed) => self.prepare_distributed(distributed, folder),
         })?;
-        eprintln!("vm: built in {:.0} s: {}", start.elapsed().as_secs_f64(), self.image().display());
+        eprintln!("vm: built in {:.0} s: {}", start.elapsed().as_secs_f64(), self.build.folder().display());
         Ok(())
+    }
+
+    /// Builds what modules of Debian's kernel need: the headers and Rust's crates that it is made of, by the compilers that are here.
+    fn prepare_distributed(&self, distributed: &Distributed, folder: &Path) -> Result<()> {
+        for file in [".config", "Module.symvers"] {
+            let from = distributed.headers().join(file);
+            fs::copy(&from, folder.join(file)).with_context(|| format!("cannot copy {}", from.display()))?;
+        }
+        let pahole = self.pahole();
+        fs::write(&pahole, PAHOLE).with_context(|| format!("cannot write {}", pahole.display()))?;
+        fs::set_permissions(&pahole, fs::Permissions::from_mode(0o755))?;
+        run::run(self.make()?.args(["--silent", "olddefconfig"]))?;
+        self.check_configuration("CONFIG_RUST=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\n")?;
+        run::run(self.make()?.args(["--silent", "prepare", "modules_prepare"]))?;
+        // Only the build of a whole kernel makes the packer.
+        let packer = self.packer();
+        fs::create_dir_all(packer.parent().unwrap_or(folder))?;
+        let source = self.tree.folder().join("usr/gen_init_cpio.c");
+        run::run(Command::new("gcc").args(["-O2", "-o"]).arg(packer).arg(source))?;
+        fs::create_dir_all(folder.join("loadable"))?;
+        for name in MODULES {
+            let module =
+                run::bytes(Command::new("xz").args(["--decompress", "--stdout"]).arg(distributed.module(name)))?;
+            fs::write(self.loadable(name), module)?;
+        }
+        Ok(())
+    }
+
+    fn pahole(&self) -> PathBuf {
+        self.build.folder().join("pahole")
     }
 
     /// The kernel's own check of how C is written.
@@ -109,14 +175,16 @@ impl Kernel {
         let mut command = Command::new("make");
         command.env("PATH", tools()).arg("-C").arg(self.tree.folder()).arg(set("O", self.build.folder()));
         command.arg(format!("ARCH={}", facts.name));
-        command.arg(match self.machine.debug_kernel {
-            true => "LLVM=1".into(),
-            false => format!("CROSS_COMPILE={}", facts.cross_compile),
+        command.arg(match self.machine.kernel {
+            Kind::Debug => "LLVM=1".into(),
+            Kind::Debian | Kind::Oldest => format!("CROSS_COMPILE={}", facts.cross_compile),
         });
         command.arg(set("BINDGEN", &bindgen().folder().join("bin/bindgen")));
         command.arg(set("RUST_LIB_SRC", &library()?));
-        if let Some(folder) = self.source.libclang() {
+        if let Origin::Distributed(Distributed { release, .. }) = &self.origin {
+            let folder = source::libclang_folder();
             command.env("LIBCLANG_PATH", &folder).env("LD_LIBRARY_PATH", &folder);
+            command.arg(set("PAHOLE", &self.pahole())).arg(format!("KERNELRELEASE={release}"));
         }
         // What the caller's cargo sets is not for this compiler.
         for variable in ["RUSTC", "RUSTDOC", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "MAKEFLAGS", "MFLAGS"] {
@@ -128,10 +196,10 @@ impl Kernel {
     }
 
     /// Kconfig leaves out in silence what lacks something that it depends on: Rust, where a tool is missing or too old.
-    fn check_configuration(&self) -> Result<()> {
+    fn check_configuration(&self, wanted: &str) -> Result<()> {
         let path = self.build.folder().join(".config");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let missing = missing(&self.configuration, &text);
+        let missing = missing(wanted, &text);
         if missing.contains(&"CONFIG_RUST=y") {
             let reason = run::output(self.make()?.args(["--silent", "rustavailable"]));
             let reason = reason.map_or_else(|error| error.to_string(), |_| "the configuration forbids it".into());

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use super::job::HERE;
-use super::machine::Machine;
+use super::machine::{Kind, Machine};
 use super::quote;
 
 /// What a kernel says when something in it is wrong: oopses, KASAN, lockdep, kmemleak, threads that hang.
@@ -35,7 +35,7 @@ kmemleak=/sys/kernel/debug/kmemleak
 pub(crate) fn around(machine: Machine, module: &Path, script: &str) -> String {
     let insmod = format!("insmod {} || exit 1\n", quote(module));
     let log = format!("dmesg >{HERE}/log\n");
-    if !machine.debug_kernel {
+    if machine.kernel != Kind::Debug {
         return format!("{insmod}{script}rmmod ntrace && {log}");
     }
     // What the kernel lost while it began is its own. While the module is there the leaks' traces have its names.
@@ -47,7 +47,7 @@ pub(crate) fn around(machine: Machine, module: &Path, script: &str) -> String {
 pub(crate) fn verdict(machine: Machine, folder: &Path) -> Result<()> {
     let log = fs::read_to_string(folder.join("log")).context("the module could not be unloaded")?;
     let mut wrong = splats(&log);
-    let leaks = if machine.debug_kernel { fs::read_to_string(folder.join("leaks"))? } else { String::new() };
+    let leaks = if machine.kernel == Kind::Debug { fs::read_to_string(folder.join("leaks"))? } else { String::new() };
     if leaks.contains("unreferenced object") {
         wrong.extend(leaks.lines());
     }
@@ -84,12 +84,12 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("log"), "ntrace: loading out-of-tree module taints kernel.\n").unwrap();
         fs::write(folder.join("leaks"), "").unwrap();
-        let debug = Machine { debug_kernel: true, ..Arch::X86_64.machine() };
+        let debug = Arch::X86_64.machine(Kind::Debug);
         assert!(verdict(debug, &folder).is_ok());
         fs::write(folder.join("leaks"), "unreferenced object 0xffff888101a3e000 (size 512):\n  backtrace\n").unwrap();
         let told = verdict(debug, &folder).unwrap_err().to_string();
         assert!(told.ends_with("(size 512):\n  backtrace"), "{told}");
-        assert!(verdict(Arch::X86_64.machine(), &folder).is_ok());
+        assert!(verdict(Arch::X86_64.machine(Kind::Oldest), &folder).is_ok());
         fs::remove_dir_all(&folder).unwrap();
     }
 

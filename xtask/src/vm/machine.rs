@@ -22,12 +22,20 @@ pub(crate) struct Machine {
     /// The architecture
     #[arg(long, value_enum, default_value_t = Arch::Arm64)]
     pub(crate) arch: Arch,
-    /// With a kernel that watches memory (KASAN, kmemleak) and locks (lockdep)
-    #[arg(long)]
-    pub(crate) debug_kernel: bool,
-    /// With the newest kernel that Debian has for its stable release, in place of the oldest that the module is made for
-    #[arg(long)]
-    pub(crate) newest_kernel: bool,
+    /// The kernel
+    #[arg(long, value_enum, default_value_t = Kind::Debian)]
+    pub(crate) kernel: Kind,
+}
+
+/// Which kernel a machine has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// The newest that Debian has for its stable release, as it is distributed
+    Debian,
+    /// The oldest that the module is made for, built here
+    Oldest,
+    /// The oldest, built to watch memory (KASAN, kmemleak) and locks (lockdep)
+    Debug,
 }
 
 /// What one boot of a machine is like.
@@ -57,7 +65,7 @@ pub(crate) struct Facts {
     machine: &'static [&'static str],
     /// The one for a debug kernel.
     debug_machine: &'static [&'static str],
-    /// The device by which a folder of the host is shared.
+    /// The device by which a folder of the host is shared, with a kernel that is built here.
     share: &'static str,
     console: &'static str,
 }
@@ -100,11 +108,25 @@ const ORDINARY: &str = "loglevel=4 oops=panic";
 /// A debug kernel lives on, so that its log tells of all that was found.
 const DEBUG: &str = "loglevel=5";
 
+/// The device by which a folder is shared with a kernel of Debian's, which has drivers of PCI built in.
+const SHARE: &str = "virtio-9p-pci";
+
 /// A folder of the host in the machine.
 pub(crate) struct Share<'a> {
     pub(crate) tag: &'a str,
     pub(crate) folder: &'a Path,
     pub(crate) writable: bool,
+}
+
+impl Kind {
+    /// What the option is called that asks for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Debian => "debian",
+            Kind::Oldest => "oldest",
+            Kind::Debug => "debug",
+        }
+    }
 }
 
 impl Arch {
@@ -120,9 +142,9 @@ impl Arch {
         self.facts().name
     }
 
-    /// Its machine with an ordinary kernel.
-    pub(crate) fn machine(self) -> Machine {
-        Machine { arch: self, debug_kernel: false, newest_kernel: false }
+    /// Its machine with a kernel.
+    pub(crate) fn machine(self, kernel: Kind) -> Machine {
+        Machine { arch: self, kernel }
     }
 }
 
@@ -132,7 +154,8 @@ impl Machine {
     pub(crate) fn qemu(self, kernel: &Path, initramfs: &Path, shares: &[Share], boot: Boot) -> Command {
         let facts = self.arch.facts();
         let mut command = Command::new(facts.qemu);
-        let model = if self.debug_kernel { facts.debug_machine } else { facts.machine };
+        let is_debug = self.kernel == Kind::Debug;
+        let model = if is_debug { facts.debug_machine } else { facts.machine };
         command.args(model).args(["-cpu", "max", "-m", "2G"]).args(match (boot.counted, boot.in_turn) {
             (true, _) => &["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off"][..],
             (false, true) => &["-accel", "tcg,thread=single", "-smp", "2"],
@@ -140,16 +163,17 @@ impl Machine {
         });
         command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
         command.args(["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
-        let log = if self.debug_kernel { DEBUG } else { ORDINARY };
+        let log = if is_debug { DEBUG } else { ORDINARY };
         command.arg("-kernel").arg(kernel).arg("-initrd").arg(initramfs);
         command.arg("-append").arg(format!("console={} {ARGUMENTS} {log}", facts.console));
+        let device = if self.kernel == Kind::Debian { SHARE } else { facts.share };
         for Share { tag, folder, writable } in shares {
             // A comma in a path is doubled.
             let path = folder.display().to_string().replace(',', ",,");
             let mode = if *writable { "off" } else { "on" };
             let share = format!("local,id={tag},path={path},security_model=none,multidevs=remap,readonly={mode}");
             command.arg("-fsdev").arg(share);
-            command.arg("-device").arg(format!("{},fsdev={tag},mount_tag={tag}", facts.share));
+            command.arg("-device").arg(format!("{device},fsdev={tag},mount_tag={tag}"));
         }
         command
     }

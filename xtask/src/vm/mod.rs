@@ -13,7 +13,7 @@ mod root;
 mod source;
 
 pub(crate) use batch::Batch;
-pub(crate) use machine::{Arch, Boot, Machine};
+pub(crate) use machine::{Arch, Boot, Kind, Machine};
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,6 +23,7 @@ use clap::Subcommand;
 use job::Job;
 use kernel::Kernel;
 
+use crate::suite::Suite;
 use crate::{cross, run, setup};
 
 /// What is done with a virtual machine.
@@ -89,8 +90,12 @@ pub(crate) fn run(task: &Task) -> Result<()> {
         Task::Shell(machine) => shell(*machine),
         Task::Run { machine, program, arguments } => one(*machine, program, arguments),
         Task::Test { machine, module, boot, selection } => {
-            let selection: Vec<&str> = selection.iter().map(String::as_str).collect();
-            let batch = Batch::build(*machine, &selection)?.boot_as(*boot).by_hand();
+            let mut command = cargo(machine.arch, &["test"])?;
+            let mut suite = Suite::build(command.args(selection))?;
+            if suite.ntrace.is_none() {
+                suite.ntrace = Some(ntrace(machine.arch)?.join("ntrace"));
+            }
+            let batch = Batch::of(*machine, suite).boot_as(*boot).by_hand();
             if *module { batch.with_module()?.run(None) } else { batch.run(None) }
         }
         Task::Cost(machine) => cost::run(*machine),
@@ -101,19 +106,18 @@ pub(crate) fn run(task: &Task) -> Result<()> {
 /// Brings what the network is needed for: the rest can be built without it.
 pub(crate) fn prepare() -> Result<()> {
     kernel::prepare()?;
+    source::bring()?;
     root::folder(Arch::Arm64)?;
     root::folder(Arch::X86_64).map(drop)
 }
 
-/// Brings what a kernel is built of that not every test needs.
+/// Brings what a kernel is built of.
 pub(crate) fn bring(machine: Machine) -> Result<()> {
-    if machine.debug_kernel {
-        setup::install(setup::FOR_DEBUG_KERNELS)?;
+    match machine.kernel {
+        Kind::Debian => source::bring(),
+        Kind::Oldest => setup::install(setup::FOR_OLDEST_KERNELS),
+        Kind::Debug => setup::install(&[setup::FOR_OLDEST_KERNELS, setup::FOR_DEBUG_KERNELS].concat()),
     }
-    if machine.newest_kernel {
-        source::bring_newest()?;
-    }
-    Ok(())
 }
 
 /// Why there can be no such machine here.
@@ -198,19 +202,17 @@ fn ntrace(arch: Arch) -> Result<PathBuf> {
 fn cargo(arch: Arch, arguments: &[&str]) -> Result<Command> {
     match arch {
         Arch::Arm64 => cross::cargo(arguments),
-        // Linked statically: the machine's C library may be another one than the host's.
-        Arch::X86_64 => {
-            let mut command = run::cargo(arguments);
-            command.args(["--target", arch.facts().rust, "--target-dir", "target/x86_64"]);
-            command.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static");
-            Ok(command)
-        }
+        // The machine's C library is of the host's release of Debian, or newer.
+        Arch::X86_64 => Ok(run::cargo(arguments)),
     }
 }
 
 /// Where that cargo builds.
 fn target_folder(arch: Arch) -> PathBuf {
-    run::root().join("target").join(arch.facts().name).join(arch.facts().rust)
+    match arch {
+        Arch::Arm64 => cross::target_folder().join(arch.facts().rust),
+        Arch::X86_64 => run::root().join("target"),
+    }
 }
 
 /// A path as a word of a script.

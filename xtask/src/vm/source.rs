@@ -1,5 +1,5 @@
-//! Sources of kernels: the oldest that the module is made for, a package of this system, and the newest that Debian builds for its stable
-//! release, which comes from another suite.
+//! What kernels are made of: the source of the oldest that the module is made for is a package of this system. The newest that Debian has
+//! for its stable release comes from another suite, with its configuration, its image and some of its modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,19 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::machine::Machine;
-use crate::cache::Entry;
-use crate::{debian, run};
+use super::machine::{Arch, Kind, Machine};
+use crate::cache::{self, Entry};
+use crate::debian::{self, Suite};
+use crate::run;
 
 /// The oldest; Debian gives new versions of it the same name.
 const OLDEST: &str = "linux-source-6.12";
-/// Where Debian has newer kernels, and how their packages are called.
+/// Where Debian has newer kernels.
 const SUITE: &str = "trixie-backports";
-const NEWEST: &str = "linux-source-";
-/// Bindings for new kernels need a newer libclang than the system's own.
+/// Bindings for new kernels need a newer libclang than that of Debian 12.
 const LIBCLANG: [&str; 2] = ["libclang1-19", "libllvm19"];
-
-/// Settings of older kernels, and what newer ones call them: nothing where it is always so.
-const NEWER_WORDS: &[(&str, &str)] = &[
-    ("CONFIG_PROC_SYSCTL=y\n", "CONFIG_SYSCTL=y\n"),
-    ("CONFIG_ARM64_PAN=y\n", ""),
-    ("CONFIG_ARM64_USE_LSE_ATOMICS=y\n", ""),
-];
+/// The modules by which Debian's kernel gets at folders of the host, in the order in which they are loaded.
+pub(super) const MODULES: [&str; 4] = ["fs/netfs/netfs", "net/9p/9pnet", "fs/9p/9p", "net/9p/9pnet_virtio"];
 
 /// The source of a kernel.
 pub(crate) struct Source {
@@ -33,18 +28,18 @@ pub(crate) struct Source {
     /// The archive's bytes, which tell two versions of a package apart.
     pub(crate) size: u64,
     archive: PathBuf,
-    is_newest: bool,
 }
 
 impl Source {
     /// The one for a machine's kernel.
     pub(crate) fn of(machine: Machine) -> Result<Source> {
-        let is_newest = machine.newest_kernel;
-        let archive =
-            if is_newest { newest()? } else { Path::new("/usr/src").join(OLDEST).with_added_extension("tar.xz") };
+        let archive = match machine.kernel {
+            Kind::Debian => only_file(&distributed().folder().join("usr/src"), "xz")?,
+            Kind::Oldest | Kind::Debug => Path::new("/usr/src").join(OLDEST).with_added_extension("tar.xz"),
+        };
         let size = fs::metadata(&archive).with_context(|| format!("no {}", archive.display()))?.len();
         let file = archive.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Source { name: file.trim_end_matches(".tar.xz").to_owned(), size, archive, is_newest })
+        Ok(Source { name: file.trim_end_matches(".tar.xz").to_owned(), size, archive })
     }
 
     /// Unpacks it.
@@ -59,53 +54,85 @@ impl Source {
         // A third of the source describes the registers of one vendor's graphics.
         run::run(tar.arg("--exclude=*/drivers/gpu/drm/amd/include/asic_reg"))
     }
+}
 
-    /// A configuration in this kernel's words.
-    pub(crate) fn translate(&self, configuration: &str) -> String {
-        let words = if self.is_newest { NEWER_WORDS } else { &[] };
-        words.iter().fold(configuration.into(), |text: String, (older, newer)| text.replace(older, newer))
+/// A kernel of Debian's, as it is distributed.
+pub(crate) struct Distributed {
+    /// What `uname -r` says there.
+    pub(crate) release: String,
+    folder: PathBuf,
+}
+
+impl Distributed {
+    /// The one of an architecture, which [`bring`] has brought.
+    pub(crate) fn of(arch: Arch) -> Result<Distributed> {
+        let folder = distributed().folder().join(arch.facts().debian);
+        let modules = folder.join("usr/lib/modules");
+        let entries = fs::read_dir(&modules).with_context(|| format!("no {}", modules.display()))?;
+        let release = entries.flatten().next().with_context(|| format!("nothing in {}", modules.display()))?;
+        Ok(Distributed { release: release.file_name().to_string_lossy().into_owned(), folder })
     }
 
-    /// The folder of the libclang that makes its bindings, where that is not the system's.
-    pub(crate) fn libclang(&self) -> Option<PathBuf> {
-        self.is_newest.then(|| libclang().folder().join("usr/lib/x86_64-linux-gnu"))
+    /// The bootable image.
+    pub(crate) fn image(&self) -> PathBuf {
+        self.modules().join("vmlinuz")
+    }
+
+    /// Its configuration, and the symbols that it exports.
+    pub(crate) fn headers(&self) -> PathBuf {
+        self.folder.join("usr/src").join(format!("linux-headers-{}", self.release))
+    }
+
+    /// One of [`MODULES`], compressed.
+    pub(crate) fn module(&self, name: &str) -> PathBuf {
+        self.modules().join("kernel").join(name).with_added_extension("ko.xz")
+    }
+
+    fn modules(&self) -> PathBuf {
+        self.folder.join("usr/lib/modules").join(&self.release)
     }
 }
 
-/// Brings the newest source, and what makes its bindings, unless one was brought before.
-pub(crate) fn bring_newest() -> Result<()> {
+/// Brings Debian's newest kernel for both architectures, and what makes bindings of its headers, unless some were brought before.
+pub(crate) fn bring() -> Result<()> {
     libclang().make(|folder| debian::unpack_alone(&LIBCLANG, folder))?;
-    entry().make(|folder| debian::unpack_newest(SUITE, NEWEST, folder))
+    distributed().make(|folder| {
+        let architectures = [Arch::X86_64, Arch::Arm64];
+        let names = architectures.map(|arch| arch.facts().debian);
+        let suite = Suite::open(SUITE, &names, &folder.with_extension("apt"))?;
+        let mut version = String::new();
+        for debian in names {
+            let release = suite.dependency(&format!("linux-image-{debian}:{debian}"), "linux-image-")?;
+            let package = |part: &str| format!("linux-{part}-{release}:{debian}");
+            let to = folder.join(debian);
+            suite.unpack(&[package("headers"), package("binary")], &[], &to)?;
+            let patterns = MODULES.map(|name| format!("*/kernel/{name}.ko.xz"));
+            suite.unpack(&[package("modules")], &patterns.each_ref().map(String::as_str), &to)?;
+            version = release.split('.').take(2).collect::<Vec<_>>().join(".");
+        }
+        suite.unpack(&[format!("linux-source-{version}")], &[], folder)
+    })
 }
 
-fn newest() -> Result<PathBuf> {
-    let folder = entry().folder().join("usr/src");
-    let files = fs::read_dir(&folder).with_context(|| format!("no {}", folder.display()))?;
-    let mut archives =
-        files.flatten().map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "xz"));
-    match archives.next() {
-        Some(archive) => Ok(archive),
-        None => bail!("no archive in {}", folder.display()),
+/// The folder of the libclang that makes bindings of Debian's newest kernel.
+pub(crate) fn libclang_folder() -> PathBuf {
+    libclang().folder().join("usr/lib/x86_64-linux-gnu")
+}
+
+/// The only file of that extension in a folder.
+fn only_file(folder: &Path, extension: &str) -> Result<PathBuf> {
+    let entries = fs::read_dir(folder).with_context(|| format!("no {}", folder.display()))?;
+    let mut files = entries.flatten().map(|entry| entry.path());
+    match files.find(|path| path.extension().is_some_and(|end| end == extension)) {
+        Some(file) => Ok(file),
+        None => bail!("no file of {extension} in {}", folder.display()),
     }
 }
 
-fn entry() -> Entry {
-    Entry::of("kernel/newest")
+fn distributed() -> Entry {
+    Entry::of(format!("kernel/debian-{}", cache::key(&[&[SUITE], &MODULES[..]].concat())))
 }
 
 fn libclang() -> Entry {
     Entry::of("tools/libclang-19")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_configuration_has_the_words_of_its_kernel() {
-        let source = |is_newest| Source { name: String::new(), size: 0, archive: PathBuf::new(), is_newest };
-        let common = "CONFIG_PROC_FS=y\nCONFIG_PROC_SYSCTL=y\nCONFIG_ARM64_PAN=y\n";
-        assert_eq!(source(false).translate(common), common);
-        assert_eq!(source(true).translate(common), "CONFIG_PROC_FS=y\nCONFIG_SYSCTL=y\n");
-    }
 }

@@ -1,0 +1,50 @@
+//! The lanes that run the tests on this machine.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::lanes::{self, SKIPPED};
+use crate::suite::{NTRACE, Setting, Suite};
+use crate::{programs, run, setup};
+
+/// Unit tests, integration tests and examples of all rooms but the benchmarks. The claims are compared with those peers that can be built.
+pub(crate) fn tests(ledger: &Path) -> Result<()> {
+    for (peer, why_not) in peers() {
+        if let Some(reason) = why_not {
+            lanes::note_skipped(ledger, &format!("claims beside {peer}"), reason)?;
+        }
+    }
+    let suite = suite()?;
+    let mut variables = Vec::from_iter(programs::variable());
+    variables.extend(suite.ntrace.clone().map(|path| (NTRACE, path)));
+    suite.run(ledger, &Setting { variables, ..Setting::default() })
+}
+
+/// The examples in the documentation.
+pub(crate) fn documentation(ledger: &Path) -> Result<()> {
+    run::run(cargo_test().args(["--doc", "--no-fail-fast"]).env(SKIPPED, ledger))
+}
+
+/// Every test program of the checkout, built for this machine: one build serves all lanes.
+pub(crate) fn suite() -> Result<Suite> {
+    Suite::build(cargo_test().arg("--all-targets"))
+}
+
+/// `cargo test` of all packages that have tests, with the same features for whatever is built.
+fn cargo_test() -> Command {
+    let mut command = run::cargo(&["test", "--workspace", "--exclude", "bench"]);
+    for (peer, _) in peers().into_iter().filter(|(_, why_not)| why_not.is_none()) {
+        command.args(["--features", &format!("claims/{peer}")]);
+    }
+    command
+}
+
+/// The decoders in C that claims are compared with, and why one cannot be built.
+fn peers() -> [(&'static str, Option<&'static str>); 2] {
+    [
+        ("zydis", (!run::is_installed("cmake")).then_some("no cmake to build it")),
+        ("bad64", (!setup::has_libclang()).then_some("no libclang to build it")),
+    ]
+}

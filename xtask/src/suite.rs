@@ -1,0 +1,281 @@
+//! Test programs that cargo has built, run side by side.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::lanes::SKIPPED;
+use crate::run;
+
+/// A line of a test program's documentation begins so where no other program may run beside it; the reason follows.
+const ALONE: &str = "//! Runs alone:";
+/// The most seconds that a test program may take. A slow machine needs a third of it for the longest.
+const MOST_SECONDS: u32 = 1800;
+/// The variable that names the `ntrace` command to tests that would build it.
+pub(crate) const NTRACE: &str = "NTRACE_COMMAND";
+/// Test programs that take less are not named in the list of long ones.
+const LONG: Duration = Duration::from_secs(5);
+
+/// Test programs, built.
+pub(crate) struct Suite {
+    pub(crate) programs: Vec<Program>,
+    /// The `ntrace` command, where the tests of its package are among them: those have it built.
+    pub(crate) ntrace: Option<PathBuf>,
+}
+
+/// A test program.
+#[derive(PartialEq, Debug)]
+pub(crate) struct Program {
+    /// Its main source file in the checkout, such as `ubp/tests/attach.rs`.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// The folder of its package, where it is run.
+    pub(crate) package: PathBuf,
+}
+
+/// What a run of test programs needs beside them.
+#[derive(Default)]
+pub(crate) struct Setting<'a> {
+    /// The program, with its first arguments, that runs those of another architecture.
+    pub(crate) runner: &'a [&'a str],
+    /// Arguments of each test program.
+    pub(crate) arguments: &'a [&'a str],
+    pub(crate) variables: Vec<(&'static str, PathBuf)>,
+}
+
+/// How a run of a program ended.
+struct End<'a> {
+    name: &'a str,
+    time: Duration,
+    /// Why it counts as failed.
+    failure: Option<String>,
+}
+
+impl Suite {
+    /// Builds the tests that the arguments of `cargo test` in `command` select.
+    pub(crate) fn build(command: &mut Command) -> Result<Suite> {
+        command.args(["--no-run", "--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
+        let messages = run::output(command)?;
+        let messages = || messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let programs = messages().filter_map(|message| program(&run::root(), &message)).collect();
+        Ok(Suite { programs, ntrace: messages().find_map(|message| command_of(&message)) })
+    }
+
+    /// Only those programs whose names match one of the patterns, each of which must match one.
+    pub(crate) fn select(self, patterns: &[&str]) -> Result<Suite> {
+        let matched = |pattern: &&str| self.programs.iter().any(|program| matches(&program.name, pattern));
+        if let Some(pattern) = patterns.iter().find(|pattern| !matched(pattern)) {
+            bail!("no test program is called {pattern}");
+        }
+        let is_wanted = |program: &Program| patterns.iter().any(|pattern| matches(&program.name, pattern));
+        Ok(Suite { programs: self.programs.into_iter().filter(is_wanted).collect(), ..self })
+    }
+
+    /// Runs the programs, as many at once as there are processors, those that run alone at the end. Fails where a program fails, after
+    /// all of them have run.
+    pub(crate) fn run(&self, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
+        let folder = run::root().join("target/lanes").join(format!("suite.{}", std::process::id()));
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let mut seconds = Seconds::read();
+        let mut programs: Vec<&Program> = self.programs.iter().collect();
+        programs.sort_by_key(|program| std::cmp::Reverse(seconds.of(&program.name)));
+        let (alone, beside): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.runs_alone());
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut ends = run_by(workers, &beside, ledger, setting, &folder);
+        ends.extend(run_by(1, &alone, ledger, setting, &folder));
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        for End { name, time, .. } in &ends {
+            seconds.note(name, *time);
+        }
+        seconds.write()?;
+        ends.sort_by_key(|end| std::cmp::Reverse(end.time));
+        for End { name, time, .. } in ends.iter().filter(|end| end.time >= LONG) {
+            eprintln!("{:8.1} s  {name}", time.as_secs_f64());
+        }
+        let failed: Vec<String> =
+            ends.iter().filter_map(|end| Some(format!("{}: {}", end.name, end.failure.as_ref()?))).collect();
+        if !failed.is_empty() {
+            bail!("{} of {} test programs failed: {}", failed.len(), ends.len(), failed.join(", "));
+        }
+        Ok(())
+    }
+}
+
+impl Program {
+    /// Whether its documentation says that nothing may run beside it.
+    pub(crate) fn runs_alone(&self) -> bool {
+        let text = fs::read_to_string(run::root().join(&self.name)).unwrap_or_default();
+        text.lines().take_while(|line| line.starts_with("//!")).any(|line| line.starts_with(ALONE))
+    }
+
+    /// Runs it to its end, which `timeout` brings about where it takes too long, and shows what it wrote.
+    fn run(&self, ledger: &Path, setting: &Setting<'_>, log: &Path) -> End<'_> {
+        let start = Instant::now();
+        let failure = match self.outcome(ledger, setting, log) {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(status.to_string()),
+            Err(error) => Some(format!("{error:#}")),
+        };
+        let end = End { name: &self.name, time: start.elapsed(), failure };
+        let output = fs::read(log).unwrap_or_default();
+        // In one piece, as others are shown by other threads.
+        let shown = format!("     Running {}\n{}", self.name, String::from_utf8_lossy(&output));
+        let _ = std::io::stderr().lock().write_all(shown.as_bytes());
+        end
+    }
+
+    fn outcome(&self, ledger: &Path, setting: &Setting<'_>, log: &Path) -> Result<ExitStatus> {
+        let output = File::create(log).with_context(|| format!("cannot make {}", log.display()))?;
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "--signal", "KILL", &MOST_SECONDS.to_string()]);
+        command.args(setting.runner).arg(&self.path).args(setting.arguments);
+        command.current_dir(&self.package).env("CARGO_MANIFEST_DIR", &self.package).env(SKIPPED, ledger);
+        command.envs(setting.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        command.status().with_context(|| format!("cannot start {}", self.path.display()))
+    }
+}
+
+/// Runs programs by so many threads, each of which takes the next one when it is done.
+fn run_by<'a>(
+    workers: usize,
+    programs: &[&'a Program],
+    ledger: &Path,
+    setting: &Setting<'_>,
+    folder: &Path,
+) -> Vec<End<'a>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut ends = Vec::new();
+        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let name = program.path.file_name().unwrap_or_default();
+            ends.push(program.run(ledger, setting, &folder.join(name)));
+        }
+        ends
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
+/// How long test programs took the last time, by their names: those that take longest begin first.
+struct Seconds(BTreeMap<String, f64>);
+
+impl Seconds {
+    fn path() -> PathBuf {
+        run::root().join("target/lanes/seconds.json")
+    }
+
+    /// What was noted, nothing where that cannot be read.
+    fn read() -> Seconds {
+        let text = fs::read_to_string(Seconds::path()).unwrap_or_default();
+        Seconds(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// Milliseconds that a program took; one that never ran counts as the longest.
+    fn of(&self, name: &str) -> u64 {
+        self.0.get(name).map_or(u64::MAX, |seconds| (seconds * 1000.0) as u64)
+    }
+
+    fn note(&mut self, name: &str, time: Duration) {
+        self.0.insert(name.to_owned(), time.as_secs_f64());
+    }
+
+    fn write(&self) -> Result<()> {
+        let path = Seconds::path();
+        let text = serde_json::to_string_pretty(&self.0).context("a table of numbers")?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// The test program that a message of cargo tells of, in the checkout `root`.
+fn program(root: &Path, message: &Value) -> Option<Program> {
+    if !message["profile"]["test"].as_bool()? {
+        return None;
+    }
+    let path = PathBuf::from(message["executable"].as_str()?);
+    let package = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
+    let name = Path::new(message["target"]["src_path"].as_str()?).strip_prefix(root).ok()?;
+    Some(Program { name: name.to_str()?.to_owned(), path, package })
+}
+
+/// Whether a name is what a pattern says, in which `*` stands for anything.
+pub(crate) fn matches(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().and_then(|part| name.strip_prefix(part));
+    let rest = first.and_then(|rest| parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1)));
+    rest.is_some_and(|rest| rest.is_empty() || pattern.ends_with('*'))
+}
+
+/// The path of the `ntrace` command in a message of cargo.
+fn command_of(message: &Value) -> Option<PathBuf> {
+    let is_command = message["target"]["name"] == "ntrace" && message["profile"]["test"] == false;
+    message["executable"].as_str().filter(|_| is_command).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_test_program_is_called_as_its_source() {
+        let message = |test: bool| {
+            json!({ "manifest_path": "/here/a/Cargo.toml", "profile": { "test": test }, "executable": "/t/x",
+                "target": { "src_path": "/here/a/tests/x.rs" } })
+        };
+        let expected = Program { name: "a/tests/x.rs".into(), path: "/t/x".into(), package: "/here/a".into() };
+        assert_eq!(program("/here".as_ref(), &message(true)), Some(expected));
+        assert_eq!(program("/here".as_ref(), &message(false)), None);
+        assert_eq!(program("/here".as_ref(), &json!({ "reason": "build-finished" })), None);
+    }
+
+    #[test]
+    fn a_pattern_that_matches_no_program_is_an_error() {
+        let suite = || Suite {
+            programs: ["a/tests/x.rs", "a/tests/y.rs", "b/src/lib.rs"]
+                .map(|name| Program { name: name.into(), path: PathBuf::new(), package: PathBuf::new() })
+                .into(),
+            ntrace: None,
+        };
+        let selected = suite().select(&["a/tests/*", "b/src/lib.rs"]).unwrap();
+        assert_eq!(selected.programs.len(), 3);
+        assert_eq!(suite().select(&["*/y.rs"]).unwrap().programs.len(), 1);
+        assert!(suite().select(&["a/tests/*", "a/tests/z.rs"]).is_err());
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        assert!(matches("tests/channel_ring.rs", "tests/channel*"));
+        assert!(matches("tests/channel.rs", "tests/*.rs"));
+        assert!(!matches("tests/channel.rs", "tests/chan"));
+        assert!(!matches("ubp/tests/channel.rs", "tests/*"));
+    }
+
+    #[test]
+    fn the_command_is_taken_from_messages_where_its_own_tests_are_built() {
+        let message = |name: &str, test: bool| json!({ "target": { "name": name }, "profile": { "test": test }, "executable": format!("/t/{name}") });
+        assert_eq!(command_of(&message("ntrace", false)), Some("/t/ntrace".into()));
+        assert_eq!(command_of(&message("ntrace", true)), None);
+        assert_eq!(command_of(&message("ubp", false)), None);
+    }
+
+    #[test]
+    fn programs_that_took_longest_begin_first_and_those_that_never_ran_before_them() {
+        let mut seconds = Seconds(BTreeMap::new());
+        seconds.note("short", Duration::from_millis(3));
+        seconds.note("long", Duration::from_secs(3));
+        let mut names = ["short", "new", "long"];
+        names.sort_by_key(|name| std::cmp::Reverse(seconds.of(name)));
+        assert_eq!(names, ["new", "long", "short"]);
+    }
+}
