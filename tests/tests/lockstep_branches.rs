@@ -1,4 +1,5 @@
 //! Near branches, through their emulation and undisturbed.
+#![cfg(target_arch = "x86_64")]
 
 use crossing::lockstep::{Case, Lab, Way};
 

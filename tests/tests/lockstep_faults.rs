@@ -1,4 +1,5 @@
 //! Faults in a slot are the original's: the same signal, the same code, the same address, the original rip.
+#![cfg(target_arch = "x86_64")]
 
 use crossing::lockstep::{Case, DATA_SIZE, Lab, Placement, State, Way};
 use crossing::skip;

@@ -1,6 +1,7 @@
 //! Random valid instructions, through their plans and undisturbed.
 //!
 //! `LOCKSTEP_CASES` says how many per mode, `LOCKSTEP_SEED` where to start.
+#![cfg(target_arch = "x86_64")]
 
 use crossing::lockstep::{Case, Generator, Lab};
 use crossing::skip;

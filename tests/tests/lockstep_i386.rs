@@ -1,4 +1,5 @@
 //! 32-bit programs through their plans and undisturbed.
+#![cfg(target_arch = "x86_64")]
 
 use crossing::lockstep::{Case, Lab, State, Way};
 use crossing::oracle::vendor;

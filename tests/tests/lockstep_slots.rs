@@ -1,4 +1,5 @@
 //! Copies out of line and undisturbed: rip-relative operands, scratch registers, lookalikes of branches, wide state.
+#![cfg(target_arch = "x86_64")]
 
 use crossing::lockstep::{Case, Lab, Placement, State, Way};
 use crossing::skip;

@@ -1,4 +1,5 @@
 //! Flags on the stack, frames, selectors and far transfers, through their plans and undisturbed.
+#![cfg(target_arch = "x86_64")]
 
 use crossing::lockstep::{Case, IMAGE_INT3, Lab, Placement, State, Way};
 

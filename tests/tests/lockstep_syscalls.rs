@@ -1,4 +1,5 @@
 //! System calls through their slots and undisturbed: rcx, r11, children, signals, restarts, exec.
+#![cfg(target_arch = "x86_64")]
 
 use crossing::lockstep::{Case, Lab, State, Way};
 

@@ -103,7 +103,7 @@ fn missing(packages: &[Package]) -> Vec<(&'static str, &'static str)> {
     packages.iter().filter(|package| !is_present(package.sign)).map(|package| (package.name, package.why)).collect()
 }
 
-/// The same as [`run`] before tests. Who may not install packages learns which are missing; lanes that need them are skipped.
+/// The same as [`run()`] before tests. Who may not install packages learns which are missing; lanes that need them are skipped.
 pub(crate) fn run_for_tests() -> Result<()> {
     if may_install() {
         return run();
