@@ -23,9 +23,10 @@ fn record(options: Options) -> Vec<Item> {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut trace = Vec::new();
-    let mut recorder = Recorder::spawn(command, options, &mut trace).unwrap();
-    recorder.run().unwrap();
-    drop(recorder);
+    crossing::on_one_processor(|| {
+        let mut recorder = Recorder::spawn(command, options, &mut trace).unwrap();
+        recorder.run().unwrap();
+    });
     assert_eq!(check(&trace).0, [""; 0]);
     items(&trace)
 }

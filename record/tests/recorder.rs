@@ -20,9 +20,10 @@ fn record(program: &Path, options: Options) -> (Vec<u8>, String, Option<Ended>) 
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(end);
     let mut trace = Vec::new();
-    let mut recorder = Recorder::spawn(command, options, &mut trace).unwrap();
-    let ended = recorder.run().unwrap();
-    drop(recorder);
+    let ended = crossing::on_one_processor(|| {
+        let mut recorder = Recorder::spawn(command, options, &mut trace).unwrap();
+        recorder.run().unwrap()
+    });
     let mut text = String::new();
     output.read_to_string(&mut text).unwrap();
     (trace, text, ended)

@@ -10,6 +10,7 @@ mod memory;
 pub mod module;
 #[cfg(target_arch = "x86_64")]
 pub mod oracle;
+mod processor;
 pub mod programs;
 mod random;
 pub mod ring;
@@ -28,6 +29,7 @@ pub mod whole;
 
 pub use figures::figure;
 pub use memory::kernel_memory;
+pub use processor::on_one_processor;
 pub use random::Random;
 pub use skip::skip;
 pub use turn::in_turn;

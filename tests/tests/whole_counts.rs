@@ -61,7 +61,9 @@ fn hits_equal_the_executions_that_a_hardware_trace_has() {
     let mut others = Vec::new();
     for Run { length, library, words } in RUNS {
         let name = words[0].rsplit('/').next().unwrap_or_default();
-        if !wanted(name, *length) {
+        // A machine that has the module is emulated: there one program of some 100,000 instructions is enough for an ordinary run.
+        let length = if Path::new(DEVICE).exists() && name != "echo" { Length::Long.max(*length) } else { *length };
+        if !wanted(name, length) {
             others.push(name);
             continue;
         }
@@ -69,7 +71,7 @@ fn hits_equal_the_executions_that_a_hardware_trace_has() {
             skip("whole_counts", format_args!("{} is not installed", words[0]));
             continue;
         }
-        let section = if *length == Length::Longest { "traced-longest" } else { "traced" };
+        let section = if length == Length::Longest { "traced-longest" } else { "traced" };
         match library {
             Some(source) => {
                 let library = Program::build(source, &["-shared", "-fPIC"]).expect("gcc builds for this machine");

@@ -109,7 +109,7 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
 const VARIABLE: &str = "NTRACE_WHOLE_PROGRAMS";
 
 /// How long a program takes with a site on every instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Length {
     /// Some seconds: always wanted.
     Short,

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use record::{Item, Mapping, Next, Options, Recorder, read};
 
 use super::command::ENVIRONMENT;
+use crate::on_one_processor;
 
 /// A file, and an address in it as its ELF headers number it from the load base on.
 pub type Place = (PathBuf, u64);
@@ -37,9 +38,10 @@ pub fn record(program: &str, arguments: &[&str]) -> Counts {
     }
     let options = Options { follow_forks: true, ..Options::default() };
     let mut trace = Vec::new();
-    let mut recorder = Recorder::spawn(command, options, &mut trace).expect("a program to record");
-    recorder.run().expect("a recording to the program's end");
-    drop(recorder);
+    on_one_processor(|| {
+        let mut recorder = Recorder::spawn(command, options, &mut trace).expect("a program to record");
+        recorder.run().expect("a recording to the program's end");
+    });
     count(&trace)
 }
 

@@ -12,7 +12,7 @@ use crate::lanes::SKIPPED;
 use crate::suite::{NTRACE, Program, Suite};
 
 /// The most seconds that one test program may take, and one of a long run or of a run by hand.
-const MOST_SECONDS: u32 = 900;
+const MOST_SECONDS: u32 = 1800;
 const MOST_OF_LONG: u32 = 4 * 3600;
 
 /// The variables that ask for long runs, there as here.

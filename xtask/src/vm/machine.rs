@@ -62,6 +62,8 @@ pub(crate) struct Facts {
     pub(crate) image: &'static str,
     pub(crate) image_file: &'static str,
     qemu: &'static str,
+    /// Pointers are signed by an algorithm of QEMU's own: the architecture's takes most of the time of a kernel whose functions all sign.
+    cpu: &'static str,
     machine: &'static [&'static str],
     /// The one for a debug kernel.
     debug_machine: &'static [&'static str],
@@ -79,6 +81,7 @@ const ARM64: Facts = Facts {
     image: "Image",
     image_file: "arch/arm64/boot/Image",
     qemu: "qemu-system-aarch64",
+    cpu: "max,pauth-impdef=on",
     machine: &["-M", "virt,mte=on"],
     debug_machine: &["-M", "virt,mte=on"],
     share: "virtio-9p-device",
@@ -94,6 +97,7 @@ const X86_64: Facts = Facts {
     image: "bzImage",
     image_file: "arch/x86/boot/bzImage",
     qemu: "qemu-system-x86_64",
+    cpu: "max",
     machine: &["-M", "pc"],
     // What ACPI tells of pc's interrupts is a program, for which such a kernel takes longer than it waits (AE_AML_LOOP_TIMEOUT).
     debug_machine: &["-M", "q35"],
@@ -156,7 +160,7 @@ impl Machine {
         let mut command = Command::new(facts.qemu);
         let is_debug = self.kernel == Kind::Debug;
         let model = if is_debug { facts.debug_machine } else { facts.machine };
-        command.args(model).args(["-cpu", "max", "-m", "2G"]).args(match (boot.counted, boot.in_turn) {
+        command.args(model).args(["-cpu", facts.cpu, "-m", "2G"]).args(match (boot.counted, boot.in_turn) {
             (true, _) => &["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off"][..],
             (false, true) => &["-accel", "tcg,thread=single", "-smp", "2"],
             (false, false) => &["-accel", "tcg,thread=multi", "-smp", "2"],
