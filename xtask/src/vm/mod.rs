@@ -115,8 +115,8 @@ pub(crate) fn prepare() -> Result<()> {
 pub(crate) fn bring(machine: Machine) -> Result<()> {
     match machine.kernel {
         Kind::Debian => source::bring(),
-        Kind::Oldest => setup::install(setup::FOR_OLDEST_KERNELS),
-        Kind::Debug => setup::install(&[setup::FOR_OLDEST_KERNELS, setup::FOR_DEBUG_KERNELS].concat()),
+        Kind::Oldest => Ok(()),
+        Kind::Debug => setup::install(setup::FOR_DEBUG_KERNELS),
     }
 }
 
