@@ -37,8 +37,6 @@ pub(crate) struct Lane {
 /// What a lane occupies while it runs: lanes of one place follow each other, lanes of different places run side by side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// The machine: nothing else runs meanwhile.
-    Everything,
     /// The host's target folder.
     Host,
     /// The fuzzer's target folder.
@@ -66,8 +64,8 @@ struct Report {
     time: Duration,
     /// Processor time of the lane's processes in seconds, where it was measured.
     processor: Option<f64>,
-    /// Number of tests that passed, by the test programs' own lines.
-    tests: u64,
+    /// Number of tests that passed, by the test programs' own lines, where the lane has a log.
+    tests: Option<u64>,
     /// The lane's ledger.
     notes: String,
 }
@@ -149,7 +147,7 @@ fn inline(lane: &Lane) -> Result<Report> {
     let notes = fs::read_to_string(&ledger).with_context(|| format!("cannot read {}", ledger.display()))?;
     fs::remove_file(&ledger).with_context(|| format!("cannot remove {}", ledger.display()))?;
     let (time, processor) = (start.elapsed(), processor_seconds());
-    Ok(Report { name: lane.name, outcome, time, processor, tests: 0, notes })
+    Ok(Report { name: lane.name, outcome, time, processor, tests: None, notes })
 }
 
 /// Runs as many lanes at once as there are processors, the earlier ones first. Gives the reports in the order of the lanes.
@@ -162,16 +160,16 @@ fn side_by_side(lanes: &[Lane], length: Length) -> Result<Vec<Report>> {
     let start = Instant::now();
     std::thread::scope(|scope| {
         loop {
-            let places: Vec<Place> = running.iter().map(|number| lanes[*number].place).collect();
-            let next = waiting.iter().position(|number| may_start(lanes[*number].place, &places));
-            if let Some(next) = next.filter(|_| running.len() < slots) {
+            let next = next_to_start(lanes, &waiting, &running).filter(|_| running.len() < slots);
+            if let Some(next) = next {
                 let number = waiting.remove(next);
                 running.push(number);
                 eprintln!("[{:5.0} s] {} begins", start.elapsed().as_secs_f64(), lanes[number].name);
                 let sender = sender.clone();
                 scope.spawn(move || {
                     let lane = &lanes[number];
-                    sender.send((number, apart(lane, length, Some(&file(lane, "log")))))
+                    // Nobody waits for a report after an error of another lane's.
+                    let _ = sender.send((number, apart(lane, length, Some(&file(lane, "log")))));
                 });
                 continue;
             }
@@ -191,12 +189,10 @@ fn side_by_side(lanes: &[Lane], length: Length) -> Result<Vec<Report>> {
     Ok(reports.into_iter().flatten().collect())
 }
 
-/// Whether a lane of that place may start beside others.
-fn may_start(place: Place, running: &[Place]) -> bool {
-    match place {
-        Place::Everything => running.is_empty(),
-        place => !running.contains(&place) && !running.contains(&Place::Everything),
-    }
+/// Which of the waiting lanes may start beside those that run: the first whose place is free.
+fn next_to_start(lanes: &[Lane], waiting: &[usize], running: &[usize]) -> Option<usize> {
+    let is_free = |number: &usize| !running.iter().any(|other| lanes[*other].place == lanes[*number].place);
+    waiting.iter().position(is_free)
 }
 
 /// Runs one lane in a process of its own, which writes to `log` or where this process does.
@@ -221,7 +217,7 @@ fn apart(lane: &Lane, length: Length, log: Option<&Path>) -> Result<Report> {
     let Some(told) = told else {
         let outcome = Outcome::Failed(format!("its process ended without a report: {status}"));
         let (time, notes) = (start.elapsed(), String::new());
-        return Ok(Report { name: lane.name, outcome, time, processor: None, tests: 0, notes });
+        return Ok(Report { name: lane.name, outcome, time, processor: None, tests: None, notes });
     };
     let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
     let outcome = match &*text("outcome") {
@@ -229,8 +225,8 @@ fn apart(lane: &Lane, length: Length, log: Option<&Path>) -> Result<Report> {
         "skipped" => Outcome::Skipped(text("reason")),
         _ => Outcome::Failed(text("reason")),
     };
-    let log = log.and_then(|path| fs::read(path).ok()).unwrap_or_default();
-    let tests = passed_tests(&String::from_utf8_lossy(&log));
+    let log = log.and_then(|path| fs::read(path).ok());
+    let tests = log.map(|log| passed_tests(&String::from_utf8_lossy(&log)));
     let processor = told["processor"].as_f64();
     Ok(Report { name: lane.name, outcome, time: start.elapsed(), processor, tests, notes: text("notes") })
 }
@@ -282,8 +278,9 @@ fn summary(reports: &[Report]) -> String {
     for Report { name, outcome, time, processor, tests, notes } in reports {
         let processor = processor.map_or(String::new(), |seconds| format!("{seconds:.1}"));
         let skipped = notes.lines().filter(|line| line.starts_with("SKIPPED")).count();
+        let tests = tests.map_or(String::new(), |number| number.to_string());
         let (word, time) = (word(outcome), time.as_secs_f64());
-        text += &format!("{word:8}{time:8.1}{processor:>11}{tests:7}{skipped:9}  {name}\n");
+        text += &format!("{word:8}{time:8.1}{processor:>11}{tests:>7}{skipped:9}  {name}\n");
     }
     for Report { name, outcome, .. } in reports {
         if let Outcome::Failed(reason) = outcome {
@@ -310,7 +307,7 @@ mod tests {
     use super::*;
 
     fn report(name: &'static str, outcome: Outcome, notes: &str) -> Report {
-        Report { name, outcome, time: Duration::ZERO, processor: Some(1.5), tests: 7, notes: notes.into() }
+        Report { name, outcome, time: Duration::ZERO, processor: Some(1.5), tests: Some(7), notes: notes.into() }
     }
 
     #[test]
@@ -335,13 +332,13 @@ mod tests {
     }
 
     #[test]
-    fn lanes_of_one_place_follow_each_other_and_a_lane_that_needs_everything_runs_alone() {
-        use Place::{Arm64, Everything, Fuzzer, Host};
-        assert!(may_start(Host, &[Fuzzer, Arm64]));
-        assert!(!may_start(Host, &[Fuzzer, Host]));
-        assert!(!may_start(Host, &[Everything]));
-        assert!(may_start(Everything, &[]));
-        assert!(!may_start(Everything, &[Fuzzer]));
+    fn lanes_of_one_place_follow_each_other_and_others_run_beside_them() {
+        let lane = |place| Lane { name: "", place, obstacle: no_obstacle, step: |_| Ok(()) };
+        let lanes = [Place::Host, Place::Host, Place::Arm64].map(lane);
+        assert_eq!(next_to_start(&lanes, &[0, 1, 2], &[]), Some(0));
+        assert_eq!(next_to_start(&lanes, &[1, 2], &[0]), Some(1));
+        assert_eq!(next_to_start(&lanes, &[1], &[0, 2]), None);
+        assert_eq!(next_to_start(&lanes, &[1], &[2]), Some(0));
     }
 
     #[test]
