@@ -24,11 +24,6 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "libc6-dev-i386", sign: "/usr/lib32/crt1.o", why: "test programs for i386" },
     Package { name: "g++", sign: "g++", why: "test programs in C++" },
     Package { name: "binutils", sign: "objdump", why: "looking into linked objects" },
-    Package {
-        name: "linux-source-6.12",
-        sign: "/usr/share/doc/linux-source-6.12",
-        why: "the kernel's selftests of x86, the oldest kernel",
-    },
     Package { name: "sqlite3", sign: "sqlite3", why: "whole programs with sites everywhere" },
     Package { name: "luajit", sign: "luajit", why: "whole programs with sites everywhere: code made while it runs" },
     Package { name: "golang-go", sign: "go", why: "whole programs with sites everywhere: goroutines" },

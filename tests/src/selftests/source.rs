@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
@@ -19,7 +19,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Unpacks `/usr/src/linux-source-VERSION.tar.xz`, which Debian's package `linux-source` brings, unless that was done before.
+    /// Unpacks the source of the oldest kernel that the module is made for, which `cargo xtask setup` keeps in the user's cache directory
+    /// as Debian packed it, unless that was done before.
     ///
     /// # Errors
     /// There is no such file.
@@ -27,7 +28,7 @@ impl Source {
     /// # Panics
     /// Where the archive is not what it should be, or the cache cannot be written.
     pub fn find() -> Result<Source, String> {
-        let archive = newest_archive().ok_or("the package linux-source is not installed")?;
+        let archive = archive().ok_or("the kernel's source is not there; `cargo xtask setup` brings it")?;
         let stem = archive.file_name().unwrap_or_default().to_string_lossy().trim_end_matches(".tar.xz").to_owned();
         let size = fs::metadata(&archive).map_or(0, |metadata| metadata.len());
         let cache = cache().join("selftests");
@@ -87,19 +88,10 @@ impl Source {
     }
 }
 
-fn newest_archive() -> Option<PathBuf> {
-    let entries = fs::read_dir("/usr/src").ok()?;
-    let archives = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("linux-source-") && name.ends_with(".tar.xz")
-    });
-    archives.max_by_key(|path| version(path))
-}
-
-/// The numbers of a file's name.
-fn version(path: &Path) -> Vec<u32> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.split(|letter: char| !letter.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+/// The archive in the folder that xtask/src/vm/source.rs unpacks Debian's package to.
+fn archive() -> Option<PathBuf> {
+    let entries = fs::read_dir(cache().join("kernel/source-of-oldest/usr/src")).ok()?;
+    entries.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "xz"))
 }
 
 fn cache() -> PathBuf {

@@ -107,6 +107,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
 pub(crate) fn prepare() -> Result<()> {
     kernel::prepare()?;
     source::bring()?;
+    source::bring_oldest()?;
     root::folder(Arch::Arm64)?;
     root::folder(Arch::X86_64).map(drop)
 }
@@ -115,8 +116,11 @@ pub(crate) fn prepare() -> Result<()> {
 pub(crate) fn bring(machine: Machine) -> Result<()> {
     match machine.kernel {
         Kind::Debian => source::bring(),
-        Kind::Oldest => Ok(()),
-        Kind::Debug => setup::install(setup::FOR_DEBUG_KERNELS),
+        Kind::Oldest => source::bring_oldest(),
+        Kind::Debug => {
+            setup::install(setup::FOR_DEBUG_KERNELS)?;
+            source::bring_oldest()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! What kernels are made of: the source of the oldest that the module is made for is a package of this system. The newest that Debian has
-//! for its stable release comes from another suite, with its configuration, its image and some of its modules.
+//! What kernels are made of: packages of Debian's that are unpacked in the cache and not installed. They come from one suite each, whatever
+//! this system is, so that it need not be offered them. Of the oldest kernel that the module is made for the source is enough; the newest
+//! for Debian's stable release comes with its configuration, its image and some of its modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,10 @@ use crate::cache::{self, Entry};
 use crate::debian::{self, Suite};
 use crate::run;
 
-/// The oldest; Debian gives new versions of it the same name.
+/// The source of the oldest; Debian gives new versions of it the same name.
 const OLDEST: &str = "linux-source-6.12";
+/// Where Debian has the oldest.
+const SUITE_OF_OLDEST: &str = "trixie";
 /// Where Debian has newer kernels.
 const SUITE: &str = "trixie-backports";
 /// Bindings for new kernels need a newer libclang than that of Debian 12.
@@ -33,10 +36,11 @@ pub(crate) struct Source {
 impl Source {
     /// The one for a machine's kernel.
     pub(crate) fn of(machine: Machine) -> Result<Source> {
-        let archive = match machine.kernel {
-            Kind::Debian => only_file(&distributed().folder().join("usr/src"), "xz")?,
-            Kind::Oldest | Kind::Debug => Path::new("/usr/src").join(OLDEST).with_added_extension("tar.xz"),
+        let brought = match machine.kernel {
+            Kind::Debian => distributed(),
+            Kind::Oldest | Kind::Debug => oldest(),
         };
+        let archive = only_file(&brought.folder().join("usr/src"), "xz")?;
         let size = fs::metadata(&archive).with_context(|| format!("no {}", archive.display()))?.len();
         let file = archive.file_name().unwrap_or_default().to_string_lossy();
         Ok(Source { name: file.trim_end_matches(".tar.xz").to_owned(), size, archive })
@@ -93,6 +97,14 @@ impl Distributed {
     }
 }
 
+/// Brings the source of the oldest kernel, unless it was brought before.
+pub(crate) fn bring_oldest() -> Result<()> {
+    oldest().make(|folder| {
+        let suite = Suite::open(SUITE_OF_OLDEST, &["amd64"], &folder.with_extension("apt"))?;
+        suite.unpack(&[OLDEST.to_owned()], &[], folder)
+    })
+}
+
 /// Brings Debian's newest kernel for both architectures, and what makes bindings of its headers, unless some were brought before.
 pub(crate) fn bring() -> Result<()> {
     libclang().make(|folder| debian::unpack_alone(&LIBCLANG, folder))?;
@@ -131,6 +143,11 @@ fn only_file(folder: &Path, extension: &str) -> Result<PathBuf> {
 
 fn distributed() -> Entry {
     Entry::of(format!("kernel/debian-{}", cache::key(&[&[SUITE], &MODULES[..]].concat())))
+}
+
+/// The tests look for the kernel's selftests in this folder, by the same name (tests/src/selftests/source.rs).
+fn oldest() -> Entry {
+    Entry::of("kernel/source-of-oldest")
 }
 
 fn libclang() -> Entry {
