@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::cache::{self, Entry};
 use crate::{debian, run};
@@ -115,9 +115,26 @@ fn toolchain() -> Result<Toolchain> {
     }
     let version = debian::version("rustc-web").filter(|_| Path::new(DEBIANS_RUSTC).exists());
     let version = version.context("no Rust compiler for arm64; `cargo xtask setup` installs one")?;
+    is_new_enough(&version)?;
     let library = library(&version);
     let is_there = library.is_complete().then(|| library.folder().to_path_buf());
     is_there.map(Toolchain::Debian).context("no standard library for arm64; `cargo xtask setup` brings it")
+}
+
+/// Refuses a version of Debian's compiler that is older than what the workspace asks for.
+pub(crate) fn is_new_enough(debians: &str) -> Result<()> {
+    let wanted = env!("CARGO_PKG_RUST_VERSION");
+    if numbers(debians) < numbers(wanted) {
+        bail!(
+            "Debian's rustc-web is {debians} and {wanted} is needed: let apt read this release's security suite, and upgrade"
+        );
+    }
+    Ok(())
+}
+
+/// The major and the minor number of a version.
+fn numbers(version: &str) -> Vec<u32> {
+    version.split(['.', '+', '-', '~']).take(2).map_while(|number| number.parse().ok()).collect()
 }
 
 fn rustup_has_target() -> bool {
@@ -127,4 +144,17 @@ fn rustup_has_target() -> bool {
 
 fn library(version: &str) -> Entry {
     Entry::of(format!("rust/arm64-{version}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_is_too_old_is_refused_by_its_version() {
+        assert!(is_new_enough("1.85.0+dfsg3-1~deb12u3").unwrap_err().to_string().contains("1.85.0"));
+        for version in [env!("CARGO_PKG_RUST_VERSION"), "1.100.0+dfsg1-1", "2.0.0-1"] {
+            assert!(is_new_enough(version).is_ok(), "{version}");
+        }
+    }
 }

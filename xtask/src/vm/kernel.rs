@@ -55,10 +55,9 @@ impl Kernel {
                 (Origin::Built([fragment("common")?, fragment(name)?, fragment("debug")?].concat()), CLANG, "debug-")
             }
         };
-        let tools = [
-            run::output(Command::new(DEBIANS_RUSTC).arg("-V"))?,
-            run::output(Command::new(compiler).arg("--version").env("PATH", tools()))?,
-        ];
+        let rustc = run::output(Command::new(DEBIANS_RUSTC).arg("-V"))?;
+        cross::is_new_enough(rustc.split_whitespace().nth(1).unwrap_or_default())?;
+        let tools = [rustc, run::output(Command::new(compiler).arg("--version").env("PATH", tools()))?];
         let Source { name: source_name, size, .. } = &source;
         let configuration = match &origin {
             Origin::Built(configuration) => configuration,
