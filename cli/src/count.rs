@@ -10,9 +10,10 @@ use ubp::{Event, Pid, Report, Session};
 
 use crate::args::{CountArgs, Format};
 use crate::failure::Result;
+use crate::heritage::Heritage;
 use crate::output::Output;
 use crate::process::{Module, Place, Space};
-use crate::watch::{self, Control, End, Heritage, Refused, Sink};
+use crate::watch::{self, Control, End, Refused, Sink};
 
 /// How often the display is brought up to date.
 const TICK: Duration = Duration::from_millis(200);

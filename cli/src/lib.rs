@@ -8,6 +8,7 @@ mod disassembly;
 mod examine;
 mod explain;
 mod failure;
+mod heritage;
 mod instructions;
 mod location;
 #[cfg(target_arch = "aarch64")]
@@ -30,6 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use crate::examine::examine;
+pub use crate::heritage::note as note_heritage;
 
 use crate::args::{Cli, Command};
 use crate::failure::tell;

@@ -12,11 +12,12 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, raise, signal, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, Pid, fork, getpgrp, pipe2, setpgid};
+use nix::unistd::{ForkResult, Pid, fork, pipe2, setpgid};
 use std::os::fd::AsFd;
 
 use crate::failure::{Failure, OWN, Result, tell};
-use crate::watch::{Control, End, Heritage};
+use crate::heritage::{self, Heritage};
+use crate::watch::{Control, End};
 
 /// Signals to ntrace that are passed on.
 const RELAYED: [Signal; 6] =
@@ -36,7 +37,8 @@ pub(crate) fn run(work: impl FnOnce(Control, Heritage) -> Result<End>) -> Result
     let relayed: SigSet = RELAYED.into_iter().collect();
     let mut mask = SigSet::empty();
     sigprocmask(SigmaskHow::SIG_BLOCK, Some(&relayed), Some(&mut mask)).map_err(fail("sigprocmask"))?;
-    let heritage = Heritage { group: getpgrp().as_raw(), mask };
+    let heritage = Heritage::of_front(mask);
+    heritage::hear_of_children();
     // SAFETY: this process has a single thread, so the child may go on as any process does.
     match unsafe { fork() }.map_err(fail("fork"))? {
         ForkResult::Child => {

@@ -11,7 +11,8 @@ use super::is_dash;
 use super::progress::{Progress, TICK};
 use crate::args::RecordArgs;
 use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
-use crate::watch::{Control, End, Heritage, Notice, command, permission_failure, send, start_failure};
+use crate::heritage::Heritage;
+use crate::watch::{Control, End, Notice, command, permission_failure, send, start_failure};
 
 /// Runs the command, in the worker.
 pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Result<End> {

@@ -12,10 +12,11 @@ use ubp::{Event, Pid, Report, Session};
 use self::record::{Argument, Frame, Record};
 use crate::args::{Format, TimeStyle, TraceArgs};
 use crate::failure::{Failure, Result};
+use crate::heritage::Heritage;
 use crate::native;
 use crate::output::Output;
 use crate::process::Space;
-use crate::watch::{self, Control, End, Heritage, Sink};
+use crate::watch::{self, Control, End, Sink};
 
 /// Writes a line, or several with the stack, for each hit.
 struct Trace<'a> {
