@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::thread;
@@ -37,14 +38,15 @@ impl<W: Write> Recorder<W> {
         // waits for it in a thread of its own.
         let (mut from_child, to_parent) = io::pipe().map_err(RecordError::Spawn)?;
         let (from_parent, mut to_child) = io::pipe().map_err(RecordError::Spawn)?;
-        let starting = thread::spawn(move || start(command, from_parent, to_parent));
+        let others = to_child.as_raw_fd();
+        let starting = thread::spawn(move || start(command, from_parent, to_parent, others));
         let mut number = [0; 4];
         let told = from_child.read_exact(&mut number);
         let tid = u32::from_ne_bytes(number);
-        let seized = told.and_then(|()| {
-            sys::seize(tid, wanted(&self.options) | libc::PTRACE_O_EXITKILL)?;
-            to_child.write_all(&[1])?;
-            wait_for_exec(tid)
+        let options = wanted(&self.options) | libc::PTRACE_O_EXITKILL;
+        let seized = told.map_err(RecordError::Spawn).and_then(|()| {
+            sys::seize(tid, options).map_err(|error| refused(tid, error))?;
+            to_child.write_all(&[1]).and_then(|()| wait_for_exec(tid)).map_err(RecordError::Spawn)
         });
         drop(to_child);
         let child = starting.join().unwrap_or_else(|_| Err(io::Error::other("the starting thread failed")));
@@ -54,7 +56,11 @@ impl<W: Write> Recorder<W> {
                 // It could not be seized, and must not run.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(RecordError::Spawn(error));
+                return Err(error);
+            }
+            // Its end of the pipe closed, and so it gave up.
+            (Err(_), Err(error @ (RecordError::Permission(_) | RecordError::AlreadyTraced { .. }))) => {
+                return Err(error);
             }
             (Err(error), _) => return Err(RecordError::Spawn(error)),
         }
@@ -132,6 +138,15 @@ impl<W: Write> Recorder<W> {
     }
 }
 
+/// Why a child may not be traced.
+fn refused(tid: u32, error: io::Error) -> RecordError {
+    match process::status(tid) {
+        Some((_, tracer)) if tracer != 0 => RecordError::AlreadyTraced { pid: tid, tracer },
+        Some(_) if error.raw_os_error() == Some(libc::EPERM) => RecordError::Permission(tid),
+        _ => RecordError::Spawn(error),
+    }
+}
+
 /// Waits until the child has executed its program.
 fn wait_for_exec(tid: u32) -> io::Result<()> {
     loop {
@@ -153,13 +168,22 @@ fn wait_for_exec(tid: u32) -> io::Result<()> {
     }
 }
 
-fn start(mut command: Command, mut from_parent: io::PipeReader, mut to_parent: io::PipeWriter) -> io::Result<Child> {
+fn start(
+    mut command: Command,
+    mut from_parent: io::PipeReader,
+    mut to_parent: io::PipeWriter,
+    others: RawFd,
+) -> io::Result<Child> {
     let wait = move || {
+        // The child's own copy of the end that its parent writes to: with it the pipe would never end.
+        // SAFETY: close takes a number, and nothing in the child owns that descriptor.
+        unsafe { libc::close(others) };
         to_parent.write_all(&std::process::id().to_ne_bytes())?;
         let mut go = [0];
         from_parent.read_exact(&mut go)
     };
-    // SAFETY: between fork and exec only getpid, write and read are called, on descriptors that the closure owns.
+    // SAFETY: between fork and exec only close, getpid, write and read are called: the first on the child's copy of a descriptor that only
+    // its parent uses, the others on descriptors that the closure owns.
     unsafe { command.pre_exec(wait) };
     command.spawn()
 }
