@@ -233,3 +233,27 @@ fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
     assert!(text.contains("!strlen") || text.contains("(strlen)"), "{text}");
     waits.ends_clean();
 }
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_process_that_waits_in_vfork() {
+    let mut target = Command::new(build("vforks.c", &[])).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(target.stdout.take().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        line
+    };
+    assert_eq!(line(), "child\n");
+    let mut ntrace = ntrace();
+    ntrace.args(["count", "-b", "beat", "-p", &target.id().to_string()]).stderr(Stdio::null()).stdout(Stdio::null());
+    let mut child = ntrace.spawn().unwrap();
+    until("the attachment", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", target.id())).unwrap();
+        !status.contains("TracerPid:\t0\n") || Path::new("/dev/ntrace").exists()
+    });
+    send(child.id(), Signal::SIGINT);
+    until("the end of ntrace", || child.try_wait().unwrap().is_some());
+    target.stdin.take().unwrap().write_all(b"x").unwrap();
+    assert_eq!(line(), "done 5\n");
+    assert_eq!(target.wait().unwrap().code(), Some(0));
+}

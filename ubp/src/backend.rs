@@ -19,6 +19,8 @@ pub(crate) trait Backend: fmt::Debug {
     fn take_stdio(&mut self, pid: Pid) -> Stdio;
     fn attach(&mut self, pid: Pid) -> Result<Pid>;
     fn detach(&mut self, pid: Pid) -> Result<()>;
+    /// Lets all processes go; the calling thread ends now.
+    fn leave(&mut self) {}
 
     /// The next event in the order in which things happened to each thread; waits for one where `block`. Hits that are only
     /// counted may be served meanwhile; their counts are right when the event that follows them is returned.

@@ -30,6 +30,22 @@ pub enum Error {
         /// Its tracer.
         tracer: Pid,
     },
+    /// The process is the tracer itself, which cannot stop itself and go on.
+    Tracer(Pid),
+    /// Another process runs in the same memory, where a breakpoint is one for both, and cannot be traced.
+    SharedMemory {
+        /// The process asked for.
+        pid: Pid,
+        /// The one that shares its memory.
+        other: Pid,
+        /// Why it cannot be traced.
+        source: Box<Error>,
+    },
+    /// The process is under seccomp(2), which may kill it for a system call that is not its own; that can be suspended with
+    /// `CAP_SYS_ADMIN` only (`PTRACE_O_SUSPEND_SECCOMP`).
+    Confined(Pid),
+    /// The thread waits in the kernel, and no signal ends that wait (state D of proc_pid_stat(5)).
+    Uninterruptible(Tid),
     /// The process is of an architecture that is not supported (ELF machine number).
     Architecture {
         /// The process.
@@ -104,6 +120,18 @@ impl fmt::Display for Error {
             Error::Spawn(source) => write!(f, "cannot start the program: {source}"),
             Error::Permission(pid) => write!(f, "not permitted to trace process {pid}"),
             Error::AlreadyTraced { pid, tracer } => write!(f, "process {pid} is already traced by process {tracer}"),
+            Error::Tracer(pid) => write!(f, "process {pid} is the tracer itself: choose another process"),
+            Error::SharedMemory { pid, other, source } => {
+                write!(f, "process {other} runs in the memory of process {pid} and cannot be traced: {source}")
+            }
+            Error::Confined(pid) => write!(
+                f,
+                "process {pid} is under seccomp, which may kill it for mapping breakpoint storage: CAP_SYS_ADMIN is needed to \
+                 suspend that"
+            ),
+            Error::Uninterruptible(tid) => {
+                write!(f, "thread {tid} waits in the kernel for something that no signal ends, and cannot be stopped")
+            }
             Error::Architecture { pid, machine } => {
                 write!(f, "process {pid} runs a program of an unsupported architecture (ELF machine {machine})")
             }
@@ -125,6 +153,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Spawn(source) | Error::File { source, .. } | Error::System { source, .. } => Some(source),
+            Error::SharedMemory { source, .. } => Some(source.as_ref()),
             _ => None,
         }
     }
@@ -157,6 +186,8 @@ pub enum InsertReason {
     Refused(Refusal),
     /// No storage could be mapped within reach.
     NoRoom,
+    /// Storage is needed, and the process is under seccomp(2), which may kill it for a system call that is not its own.
+    Confined,
     /// The session's mechanism has no way to let threads pass the instruction; another has.
     Unsupported,
 }
@@ -172,6 +203,9 @@ impl fmt::Display for InsertError {
             InsertReason::NotAnInstruction(error) => write!(f, "not an instruction: {error}"),
             InsertReason::Refused(refusal) => fmt::Display::fmt(&refusal, f),
             InsertReason::NoRoom => f.write_str("no storage can be mapped within reach"),
+            InsertReason::Confined => f.write_str(
+                "the process is under seccomp, which may kill it for mapping storage: CAP_SYS_ADMIN is needed to suspend that",
+            ),
             InsertReason::Unsupported => f.write_str("the back end cannot pass the instruction"),
         }
     }

@@ -69,7 +69,7 @@ pub struct Stdio {
 /// A tracer and its debuggees.
 ///
 /// It belongs to the thread that made it, as the kernel's ptrace does. Dropped, it detaches from every process: original bytes
-/// back, every thread where it would be without breakpoints.
+/// back, every thread where it would be without breakpoints. For threads that cannot be stopped it waits then (see [`Session::leave`]).
 #[derive(Debug)]
 pub struct Session {
     backend: Box<dyn Backend>,
@@ -130,21 +130,33 @@ impl Session {
         self.backend.take_stdio(pid)
     }
 
-    /// Takes hold of all threads of a running process, without stopping it. Returns when one of them waits no longer
-    /// uninterruptibly (state D of proc_pid_stat(5)), if they all do.
+    /// Takes hold of all threads of a running process, and of all processes that share its memory, without stopping them.
     ///
     /// # Errors
-    /// No such process, no permission, or traced by another already.
+    /// No such process, no permission, or traced by another already; a process shares its memory and cannot be traced
+    /// ([`Error::SharedMemory`](crate::Error::SharedMemory)); no thread can be stopped within a second
+    /// ([`Error::Uninterruptible`](crate::Error::Uninterruptible)). The process runs on as it was.
     pub fn attach(&mut self, pid: Pid) -> Result<Pid> {
         self.backend.attach(pid)
     }
 
-    /// Lets a process go: original bytes back, threads out of the slots, storage unmapped, held threads run.
+    /// Lets a process go: original bytes back, threads out of the slots, storage unmapped, held threads run. Processes that share its
+    /// memory are let go with it; where the user knows one of them, this one is traced in silence until that is let go as well.
+    ///
+    /// A thread that waits in the kernel for something that no signal ends, mostly in `vfork` for its child, cannot be stopped. It is
+    /// waited for no longer than a second. Then it is let go when that wait ends: by the next call that asks for events, or when the
+    /// session or the calling thread ends.
     ///
     /// # Errors
     /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) where the process is not of this session.
     pub fn detach(&mut self, pid: Pid) -> Result<()> {
         self.backend.detach(pid)
+    }
+
+    /// Ends the session of a thread that ends now. Processes are let go as [`Session::detach`] does it, but threads that wait in `vfork`
+    /// are left to the kernel, which lets them go when the calling thread ends; where the session is dropped instead, it waits for them.
+    pub fn leave(mut self) {
+        self.backend.leave();
     }
 
     /// Waits for the next event. `None`: no debuggee is left. It waits for ever where all threads are held.

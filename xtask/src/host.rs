@@ -9,6 +9,9 @@ use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
 use crate::{programs, run, setup};
 
+/// Rounds of each storm in a long run.
+const ROUNDS: &str = "2000";
+
 /// Unit tests, integration tests and examples of all rooms but the benchmarks. The claims are compared with those peers that can be built.
 pub(crate) fn tests(ledger: &Path) -> Result<()> {
     for (peer, why_not) in peers() {
@@ -18,6 +21,9 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
     }
     let suite = suite()?;
     let mut variables = Vec::from_iter(programs::variable());
+    if lanes::is_long() {
+        variables.push(("NTRACE_STORM", ROUNDS.into()));
+    }
     variables.extend(suite.ntrace.clone().map(|path| (NTRACE, path)));
     suite.run(ledger, &Setting { variables, ..Setting::default() })
 }

@@ -13,7 +13,7 @@ use ubp::{Event, EventKind, Pid, Session, Tid};
 pub(crate) use self::control::{Control, Notice, send};
 use self::plant::Planter;
 pub(crate) use self::plant::Refused;
-pub(crate) use self::start::{Heritage, command, permission_failure, start, start_failure};
+pub(crate) use self::start::{command, permission_failure, start, start_failure};
 use crate::failure::{Failure, Result, tell};
 use crate::process::Space;
 
@@ -57,6 +57,8 @@ pub(crate) struct Watch {
     spawned: bool,
     /// Ctrl-C was pressed.
     interrupted: bool,
+    /// It was told to stop before it began.
+    called_off: bool,
     control: Control,
 }
 
@@ -88,7 +90,7 @@ impl Watch {
     }
 
     fn follow(&mut self, sink: &mut impl Sink) -> Result<()> {
-        loop {
+        while !self.called_off {
             for _ in 0..BATCH {
                 let Some(event) = self.session.poll().map_err(trace_failure)? else { break };
                 self.handle(&event, sink)?;
@@ -102,6 +104,7 @@ impl Watch {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     /// Whether to stop.
@@ -195,7 +198,7 @@ impl Watch {
     /// After a failure: waits for the program that ntrace started and let go, as a shell would.
     pub(crate) fn finish(self, end: Result<End>) -> Result<End> {
         let child = (self.spawned && self.end.is_none()).then_some(self.first);
-        drop(self);
+        self.session.leave();
         if let (Err(failure), Some(pid)) = (&end, child) {
             tell(format_args!("{failure}; the program runs on without breakpoints"));
             let _ = nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(pid.0), None);

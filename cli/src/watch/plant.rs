@@ -47,7 +47,7 @@ impl Planter {
         &mut self,
         session: &mut Session,
         space: &mut Space,
-        running: Option<&mut Running>,
+        running: Option<&mut Running<'_>>,
     ) -> ubp::Result<()> {
         let fresh = space.update(session, &mut self.images)?;
         let mut found: Vec<Vec<Planned>> = fresh.iter().map(|module| self.wanted.places(module)).collect();
@@ -55,7 +55,7 @@ impl Planter {
         if let Some(running) = running
             && found.iter().flatten().any(|place| place.indirect)
         {
-            let tid = running.held(session)?;
+            let Some(tid) = running.held(session)? else { return Ok(()) };
             found.iter_mut().flatten().filter(|place| place.indirect).for_each(|place| resolve(session, tid, place));
         }
         for (module, places) in fresh.iter().zip(found) {

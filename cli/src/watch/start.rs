@@ -4,11 +4,9 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use ubp::{Error, Mechanism, Options, Pid, Report, Session, Tid};
 
 use super::plan::Wanted;
@@ -18,19 +16,11 @@ use crate::args::Target;
 use crate::code::Mode;
 use crate::cpu;
 use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
+use crate::heritage::Heritage;
 use crate::location::Location;
 use crate::native;
 use crate::process::Space;
 use crate::symbols::{Image, ImageError};
-
-/// What the program inherits as if ntrace were not between it and the shell.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Heritage {
-    /// The process group of the front: the terminal's foreground one.
-    pub(crate) group: i32,
-    /// The signals that were blocked.
-    pub(crate) mask: SigSet,
-}
 
 /// Brings the program to the point where all breakpoints that can stand do.
 ///
@@ -49,7 +39,8 @@ pub(crate) fn start(target: &Target, report: Report, control: Control, heritage:
     let session = Session::open(target.backend.into(), options).map_err(open_failure)?;
     let planter = Planter::new(Wanted::new(locations, target.every_instruction, mode_of), report);
     let (spaces, first, spawned) = (HashMap::new(), Pid(0), target.pid.is_none());
-    let mut watch = Watch { session, planter, spaces, first, end: None, spawned, interrupted: false, control };
+    let (interrupted, called_off) = (false, false);
+    let mut watch = Watch { session, planter, spaces, first, end: None, spawned, interrupted, called_off, control };
     let Some(pid) = target.pid.map(Pid) else {
         watch.spawn(&target.program, heritage)?;
         return Ok(watch);
@@ -99,44 +90,60 @@ impl Watch {
     fn attach(&mut self, pid: Pid) -> Result<()> {
         self.session.attach(pid).map_err(attach_failure)?;
         self.first = pid;
-        let mut running = Running { pid, held: None };
+        let mut running = Running { pid, held: None, control: &mut self.control, called_off: false };
         if self.session.mechanism() == Mechanism::Ptrace {
             // Whoever plants by ptrace stops threads anyway.
             running.held(&mut self.session).map_err(attach_failure)?;
         }
         let mut space = Space::new(pid);
-        let updated = self.planter.update(&mut self.session, &mut space, Some(&mut running));
+        let updated = match running.called_off {
+            false => self.planter.update(&mut self.session, &mut space, Some(&mut running)),
+            true => Ok(()),
+        };
+        self.called_off = running.called_off;
+        let held = running.held;
         self.spaces.insert(pid, space);
         updated.map_err(attach_failure)?;
-        running.held.map_or(Ok(()), |tid| self.session.resume(tid)).map_err(trace_failure)
+        held.map_or(Ok(()), |tid| self.session.resume(tid)).map_err(trace_failure)
     }
 }
 
 /// A process that ran before ntrace came.
-pub(super) struct Running {
+pub(super) struct Running<'a> {
     pid: Pid,
     held: Option<Tid>,
+    control: &'a mut Control,
+    /// The front told to stop.
+    called_off: bool,
 }
 
-impl Running {
-    /// A held thread of it, for which it is stopped at the first time. Its other threads follow as events.
-    pub(super) fn held(&mut self, session: &mut Session) -> ubp::Result<Tid> {
-        if let Some(tid) = self.held {
-            return Ok(tid);
+impl Running<'_> {
+    /// A held thread of it, for which it is stopped at the first time. Its other threads follow as events. `None`: the front told to
+    /// stop meanwhile, which ends the wait for a thread that nothing else brings out of the kernel.
+    pub(super) fn held(&mut self, session: &mut Session) -> ubp::Result<Option<Tid>> {
+        if self.held.is_some() || self.called_off {
+            return Ok(self.held);
         }
         session.interrupt(self.pid)?;
-        while let Some(event) = session.wait()? {
-            if let Some(tid) = interrupted(&event) {
-                self.held = Some(tid);
-                return Ok(tid);
+        loop {
+            while let Some(event) = session.poll()? {
+                if let Some(tid) = interrupted(&event) {
+                    self.held = Some(tid);
+                    return Ok(self.held);
+                }
+                if event.is_held() {
+                    session.resume(event.tid)?;
+                }
             }
-            if event.is_held() {
-                session.resume(event.tid)?;
-            } else if session.process(self.pid).is_none() {
-                break;
+            if session.process(self.pid).is_none() {
+                return Err(Error::NoSuchProcess(self.pid));
+            }
+            // A failure of the pipe is the front's end.
+            if !matches!(self.control.wait(session, None), Ok(None)) {
+                self.called_off = true;
+                return Ok(None);
             }
         }
-        Err(Error::NoSuchProcess(self.pid))
     }
 }
 
@@ -150,10 +157,8 @@ pub(crate) fn command(program: &[OsString], heritage: Heritage) -> Result<Comman
         check(&path)?;
     }
     let mut command = Command::new(name);
-    command.args(arguments).process_group(heritage.group);
-    let restore = move || sigprocmask(SigmaskHow::SIG_SETMASK, Some(&heritage.mask), None).map_err(io::Error::from);
-    // SAFETY: sigprocmask is async-signal-safe, and the closure owns what it uses.
-    unsafe { command.pre_exec(restore) };
+    command.args(arguments);
+    heritage.leave_to(&mut command);
     Ok(command)
 }
 
@@ -192,7 +197,10 @@ fn spawn_failure(name: &OsStr, error: Error) -> Failure {
     let shown = name.to_string_lossy();
     match error {
         Error::Spawn(source) => start_failure(name, &source),
-        Error::Architecture { .. } => Failure::new(CANNOT_RUN, format!("{shown}: {error}")),
+        Error::Architecture { .. } | Error::AlreadyTraced { .. } => {
+            Failure::new(CANNOT_RUN, format!("{shown}: {error}"))
+        }
+        Error::Permission(_) => permission_failure(&format_args!("{shown}: {error}")),
         Error::NoSuchProcess(_) | Error::NoSuchThread(_) => {
             start_failure(name, &io::Error::from_raw_os_error(nix::libc::ESRCH))
         }
@@ -236,7 +244,12 @@ fn attach_failure(error: Error) -> Failure {
     match &error {
         Error::NoSuchProcess(_) => Failure::new(NOT_FOUND, error.to_string()),
         Error::Permission(_) => permission_failure(&error),
-        Error::Architecture { .. } | Error::AlreadyTraced { .. } => Failure::new(CANNOT_RUN, error.to_string()),
+        Error::Architecture { .. }
+        | Error::AlreadyTraced { .. }
+        | Error::Tracer(_)
+        | Error::SharedMemory { .. }
+        | Error::Confined(_)
+        | Error::Uninterruptible(_) => Failure::new(CANNOT_RUN, error.to_string()),
         _ => Failure::own(error.to_string()),
     }
 }

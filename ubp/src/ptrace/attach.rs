@@ -1,9 +1,11 @@
 //! Taking hold of running processes.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use libc::c_int;
 
+use super::inject::PATIENCE;
 use super::space::Space;
 use super::status::Status;
 use super::sys;
@@ -21,6 +23,9 @@ pub(super) const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC;
 pub(super) const EXIT_KILL: c_int = libc::PTRACE_O_EXITKILL;
 
+/// Between two looks at a thread that is about to stop.
+const PAUSE: Duration = Duration::from_micros(100);
+
 impl Tracer {
     pub(super) fn attach(&mut self, pid: Pid) -> Result<Pid> {
         let process = read_process(pid)?;
@@ -31,29 +36,31 @@ impl Tracer {
         if status.process != pid.0 {
             return Err(Error::NoSuchProcess(pid));
         }
-        if status.tracer != 0 {
+        if status.process == sys::own_pid() {
+            return Err(Error::Tracer(pid));
+        }
+        if status.tracer != 0 && !self.is_leaving(pid) {
             return Err(Error::AlreadyTraced { pid, tracer: Pid(status.tracer) });
         }
+        let space = Space::new(pid, process.arch)?;
         let seized = self.seize_all(pid);
         let tids = match seized {
             Ok(tids) => tids,
             Err((error, tids)) => {
-                for tid in tids {
-                    release(tid);
-                }
+                tids.into_iter().for_each(|tid| self.release(tid));
                 return Err(error);
             }
         };
-        let space = Space::new(pid, process.arch)?;
         let space = self.add_space(space);
-        let debuggee = Debuggee { process, space, loader: Default::default(), stdio: Stdio::default(), silent: false };
-        self.debuggees.insert(pid, debuggee);
+        let (loader, stdio) = (Default::default(), Stdio::default());
+        self.debuggees.insert(pid, Debuggee { process, space, loader, stdio, kill: false, silent: false });
         for tid in tids {
+            self.stay(tid);
             self.add_thread(Thread::new(tid, pid));
         }
-        match self.watch_loader(pid) {
-            // Without room for storage nothing can be inserted either, and that will tell.
-            Ok(()) | Err(Error::NoRoom { .. }) => Ok(pid),
+        match self.seize_sharers(pid).and_then(|()| self.watch_loader(pid)) {
+            // Where no storage can be mapped nothing can be inserted either, and that will tell.
+            Ok(()) | Err(Error::NoRoom { .. } | Error::Confined(_)) => Ok(pid),
             Err(error) => {
                 self.detach(pid)?;
                 Err(error)
@@ -62,7 +69,7 @@ impl Tracer {
     }
 
     /// Seizes all threads; new ones are made while it looks, until none is left that is not traced.
-    fn seize_all(&self, pid: Pid) -> Result<BTreeSet<Tid>, (Error, BTreeSet<Tid>)> {
+    pub(super) fn seize_all(&self, pid: Pid) -> Result<BTreeSet<Tid>, (Error, BTreeSet<Tid>)> {
         let mut seized = BTreeSet::new();
         loop {
             let before = seized.len();
@@ -96,11 +103,23 @@ impl Tracer {
         }
         if seized.is_empty() { Err((Error::NoSuchProcess(pid), seized)) } else { Ok(seized) }
     }
-}
 
-/// Lets a thread go that was seized by an attempt that failed.
-fn release(tid: Tid) {
-    if sys::interrupt(tid).is_ok() && matches!(sys::wait_for(tid, true), Ok(Some(sys::Report::Stopped { .. }))) {
-        let _ = sys::detach(tid, 0);
+    /// Lets a thread go that was seized by an attempt that failed.
+    pub(super) fn release(&mut self, tid: Tid) {
+        if sys::interrupt(tid).is_err() {
+            return;
+        }
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match sys::wait_for(tid, false) {
+                Ok(Some(sys::Report::Stopped { signal, event })) => {
+                    let _ = sys::detach(tid, if event == 0 && signal & 0x80 == 0 { signal } else { 0 });
+                    return;
+                }
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+                Ok(None) => return self.leave_unseen(tid),
+                _ => return,
+            }
+        }
     }
 }

@@ -24,7 +24,11 @@ impl Backend for Tracer {
         Tracer::attach(self, pid)
     }
     fn detach(&mut self, pid: Pid) -> Result<()> {
+        self.shown(pid)?;
         Tracer::detach(self, pid)
+    }
+    fn leave(&mut self) {
+        Tracer::leave(self);
     }
     fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
         Tracer::next_event(self, block)

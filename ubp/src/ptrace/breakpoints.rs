@@ -8,6 +8,7 @@ use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping,
 impl Tracer {
     pub(super) fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         self.shown(pid)?;
+        self.seize_sharers(pid)?;
         let mut sites: Vec<u64> = specs.iter().map(|spec| spec.address.0).collect();
         sites.sort_unstable();
         sites.dedup();
@@ -46,8 +47,8 @@ impl Tracer {
         Ok(answers)
     }
 
-    /// A process that is not followed takes no breakpoints.
-    fn shown(&self, pid: Pid) -> Result<()> {
+    /// Of a process that is traced in silence the user knows nothing.
+    pub(super) fn shown(&self, pid: Pid) -> Result<()> {
         self.process(pid).map(drop).ok_or(Error::NoSuchProcess(pid))
     }
 
@@ -76,11 +77,12 @@ impl Tracer {
             .copied()
             .filter(|&site| super::space::mapping_at(&maps, site).is_some_and(|mapping| mapping.execute))
             .collect();
-        let mut result = Ok(());
+        let (mut result, mut confined) = (Ok(()), false);
         for (low, high, count) in space.missing(&mapped) {
             match self.map_arena(pid, low, high, count) {
                 // The sites will be refused one by one.
                 Err(Error::NoRoom { .. }) => {}
+                Err(Error::Confined(_)) => confined = true,
                 other => result = result.and(other),
             }
         }
@@ -90,7 +92,11 @@ impl Tracer {
             return Ok(new.into_iter().map(|site| (site, InsertReason::NotMapped)).collect());
         }
         let answers = self.space_of_mut(pid)?.arm(&maps, &new);
-        Ok(new.into_iter().zip(answers).filter_map(|(site, answer)| Some((site, answer.err()?))).collect())
+        let reason = |reason| match reason {
+            InsertReason::NoRoom if confined => InsertReason::Confined,
+            other => other,
+        };
+        Ok(new.into_iter().zip(answers).filter_map(|(site, answer)| Some((site, reason(answer.err()?)))).collect())
     }
 
     /// Sets sites anew that lie in guarded pages now, with slots in such. The loader guards a library by mapping it a second time, over

@@ -27,6 +27,9 @@ impl Tracer {
         let child_pid = Pid(child.0);
         self.add_child(tid, child_pid, shares, shares && !follow)?;
         self.await_first_stop(child)?;
+        if !shares && follow {
+            self.complete_storage(child_pid)?;
+        }
         if !follow {
             if shares {
                 self.give_back(child, false)?;
@@ -72,8 +75,8 @@ impl Tracer {
         };
         let old = self.debuggee(pid)?;
         let process = Process { pid: child, threads: Default::default(), ..old.process.clone() };
-        let loader: Loader = old.loader.clone();
-        self.debuggees.insert(child, Debuggee { process, space, loader, stdio: Stdio::default(), silent });
+        let (loader, kill): (Loader, bool) = (old.loader.clone(), old.kill);
+        self.debuggees.insert(child, Debuggee { process, space, loader, stdio: Stdio::default(), kill, silent });
         self.add_thread(Thread {
             seen: 0,
             loading,

@@ -1,93 +1,128 @@
 //! Letting processes go.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::inject::PATIENCE;
 use super::sys;
 use super::thread::Stop;
 use super::{Tracer, arch, is_gone};
 use crate::process::read_maps;
-use crate::{Pid, Result, Tid};
+use crate::{Error, Pid, Result, Tid};
 
 impl Tracer {
     pub(super) fn detach(&mut self, pid: Pid) -> Result<()> {
-        let space = self.debuggee(pid)?.space;
         self.finish_vforks(pid)?;
-        if self.debuggees.get(&pid).map(|debuggee| debuggee.space) != Some(space) {
-            // It executed another program meanwhile, or ended.
-            return if self.debuggees.contains_key(&pid) { self.detach(pid) } else { Ok(()) };
+        let asked = self.stop_leavers(pid)?;
+        let Ok(debuggee) = self.debuggee(pid) else { return Ok(()) };
+        let space = debuggee.space;
+        if !debuggee.silent && self.owners(space) > 1 {
+            return self.fall_silent(pid, &asked);
         }
-        self.stop_all(pid)?;
+        let pids: Vec<Pid> =
+            self.debuggees.iter().filter(|(_, debuggee)| debuggee.space == space).map(|(pid, _)| *pid).collect();
         // Whatever goes wrong with one thread, none stays stopped; the first error is told.
         let mut outcome = Ok(());
-        for tid in self.threads_of(pid) {
+        let (stopped, stuck): (Vec<Tid>, Vec<Tid>) = self
+            .threads_in(space)
+            .into_iter()
+            .partition(|tid| self.threads.get(tid).is_some_and(|thread| thread.stop().is_some()));
+        for &tid in &stopped {
             outcome = outcome.and(unless_gone(self.put_right(tid)));
         }
-        // Not the one from before: it may have executed another program until it was stopped.
-        let alone = self.space_of(pid).is_ok_and(|space| space.users == 1);
-        if alone {
-            outcome = outcome.and(unless_gone(self.restore_code(pid)));
-            // A thread that could not be brought out of a slot needs it still.
-            if outcome.is_ok() {
-                outcome = unless_gone(self.unmap_storage(pid));
-            }
+        outcome = outcome.and(unless_gone(self.restore_code(pid)));
+        // A thread that could not be brought out of a slot needs the storage still.
+        if outcome.is_ok() && stuck.is_empty() {
+            outcome = unless_gone(self.unmap_storage(pid));
         }
-        for tid in self.threads_of(pid) {
+        for tid in stopped {
             outcome = outcome.and(unless_gone(self.let_go(tid)));
         }
-        self.events.retain(|event| event.pid != pid);
-        self.reports.retain(|(tid, _)| self.threads.get(tid).is_none_or(|thread| thread.pid != pid));
-        self.forget(pid);
+        stuck.into_iter().for_each(|tid| self.leave_later(tid));
+        for pid in pids {
+            self.events.retain(|event| event.pid != pid);
+            self.reports.retain(|(tid, _)| self.threads.get(tid).is_none_or(|thread| thread.pid != pid));
+            self.forget(pid);
+        }
         outcome
     }
 
+    /// A process of which the user wants to know nothing any more, in memory that another one needs its breakpoints in.
+    fn fall_silent(&mut self, pid: Pid, asked: &BTreeSet<Tid>) -> Result<()> {
+        self.debuggee_mut(pid)?.silent = true;
+        self.events.retain(|event| event.pid != pid);
+        for tid in self.threads_of(pid) {
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.wanted = thread.wanted.saturating_sub(u32::from(asked.contains(&tid)));
+                thread.held = false;
+                thread.pending.clear();
+            }
+            unless_gone(self.go_on(tid))?;
+        }
+        Ok(())
+    }
+
     /// A thread that waits in `vfork` cannot be stopped, and its memory is in use by the child: lets the child come to an end of
-    /// that, which is by nature near.
+    /// that, which is by nature near. Where it is not, the thread is let go later ([`Tracer::leave_later`]).
     fn finish_vforks(&mut self, pid: Pid) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
         loop {
+            let Ok(space) = self.debuggee(pid).map(|debuggee| debuggee.space) else { return Ok(()) };
             let waiting = |tid: &Tid| self.threads.get(tid).is_some_and(|thread| thread.vforking);
-            if !self.threads_of(pid).iter().any(waiting) {
+            let threads = self.threads_in(space);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || !threads.iter().any(waiting) {
                 return Ok(());
             }
-            let Ok(space) = self.debuggee(pid).map(|debuggee| debuggee.space) else { return Ok(()) };
-            let held: Vec<Tid> = self
-                .threads
-                .values()
-                .filter(|thread| thread.held && self.debuggees.get(&thread.pid).is_some_and(|d| d.space == space))
-                .map(|thread| thread.tid)
-                .collect();
-            for tid in held {
+            let held = threads.into_iter().filter(|tid| self.threads.get(tid).is_some_and(|thread| thread.held));
+            for tid in held.collect::<Vec<Tid>>() {
                 self.events.retain(|event| event.tid != tid);
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.pending.clear();
                 }
                 self.resume(tid)?;
             }
-            match self.next_report_blocking()? {
-                Some((tid, report)) => self.handle(tid, report)?,
-                None => return Ok(()),
+            if let Some((tid, report)) = self.next_report_within(left)? {
+                self.handle(tid, report)?;
             }
         }
     }
 
-    /// Stops all threads. Those that end on the way are forgotten, the process with them.
-    fn stop_all(&mut self, pid: Pid) -> Result<()> {
-        let tids = self.threads_of(pid);
-        for &tid in &tids {
-            if let Some(thread) = self.threads.get_mut(&tid) {
-                thread.wanted += 1;
-                if thread.stop().is_none() {
-                    thread.call = arch::Call::of(tid);
-                    let _ = sys::interrupt(tid);
+    /// Stops all threads that go when the process does: its own, and those of others in its memory where no other owner is left there.
+    /// Returns those that were not stopped before.
+    fn stop_leavers(&mut self, pid: Pid) -> Result<BTreeSet<Tid>> {
+        let mut asked = BTreeSet::new();
+        let mut stuck = BTreeSet::new();
+        let mut patience = PATIENCE;
+        loop {
+            let Ok(space) = self.debuggee(pid).map(|debuggee| debuggee.space) else { return Ok(asked) };
+            let alone = self.owners(space) <= 1;
+            let mut tids = if alone { self.threads_in(space) } else { self.threads_of(pid) };
+            tids.retain(|tid| !stuck.contains(tid) && self.threads.get(tid).is_some_and(|t| t.stop().is_none()));
+            // Threads are made while others are stopped, and a program that is executed has memory of its own.
+            if tids.is_empty() {
+                return Ok(asked);
+            }
+            for tid in &tids {
+                if let Some(thread) = self.threads.get_mut(tid) {
+                    thread.wanted += 1;
+                    thread.call = arch::Call::of(*tid);
+                    asked.insert(*tid);
+                    let _ = sys::interrupt(*tid);
+                }
+            }
+            for tid in tids {
+                match self.await_stop_for(tid, patience) {
+                    Err(Error::Uninterruptible(_)) => {
+                        asked.remove(&tid);
+                        stuck.insert(tid);
+                        patience = Duration::ZERO;
+                    }
+                    Err(error) if !is_gone(&error) => return Err(error),
+                    _ => {}
                 }
             }
         }
-        for tid in tids {
-            match self.await_stop(tid) {
-                Err(error) if !is_gone(&error) => return Err(error),
-                _ => {}
-            }
-        }
-        // Threads made while the others were stopped.
-        let running = |tid: &Tid| self.threads.get(tid).is_some_and(|thread| thread.stop().is_none());
-        if self.threads_of(pid).iter().any(running) { self.stop_all(pid) } else { Ok(()) }
     }
 
     /// Puts a stopped thread where it would be without breakpoints.
@@ -117,10 +152,14 @@ impl Tracer {
 
     /// Takes the storage of breakpoints out of the process' memory, by system calls of its own.
     fn unmap_storage(&mut self, pid: Pid) -> Result<()> {
-        let space = self.space_of_mut(pid)?;
-        let munmap = arch::calls(space.arch).munmap;
-        let storage = space.hidden();
-        let mut threads: Vec<Tid> = self.threads_of(pid);
+        let space = self.space_of(pid)?;
+        let (munmap, gate) = (arch::calls(space.arch).munmap, arch::gate(space.arch));
+        // Only what is there: a child's memory may have been copied before some was mapped.
+        let is_there = |at: u64| space.memory.read_array(at) == Some(gate);
+        let gates = space.storages.iter().map(|storage| storage.arena.gate());
+        let storage: Vec<(u64, u64)> =
+            space.hidden().into_iter().zip(gates).filter(|(_, gate)| is_there(*gate)).map(|(range, _)| range).collect();
+        let mut threads: Vec<Tid> = self.threads_in(self.debuggee(pid)?.space);
         // Not by a thread with a signal on its way, if there is another.
         threads.sort_by_key(|tid| match self.threads.get(tid).and_then(|thread| thread.stop()) {
             Some(Stop::Event | Stop::Trap | Stop::Syscall) => 0,
@@ -132,6 +171,8 @@ impl Tracer {
             for &tid in &threads {
                 match self.inject(tid, munmap, [start, end - start, 0, 0, 0, 0]) {
                     Err(error) if is_gone(&error) => continue,
+                    // It stays mapped, and nothing leads there.
+                    Err(Error::Confined(_)) => continue,
                     Err(error) => return Err(error),
                     Ok(_) => break,
                 }

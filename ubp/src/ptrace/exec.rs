@@ -11,12 +11,15 @@ impl Tracer {
     /// instruction. All others are gone, and so is the old address space.
     pub(super) fn on_exec(&mut self, tid: Tid) -> Result<()> {
         let pid = Pid(tid.0);
-        let silent = self.debuggee(pid)?.silent;
+        let debuggee = self.debuggee(pid)?;
+        let (silent, old) = (debuggee.silent, debuggee.space);
         self.begin_program(pid)?;
         if silent {
             self.forget(pid);
-            return sys::detach(tid, 0);
+            sys::detach(tid, 0)?;
+            return self.release_orphans(old);
         }
+        self.release_orphans(old)?;
         self.leave_call(tid)?;
         self.watch_loading(tid)?;
         self.hold(tid, EventKind::Exec)
@@ -46,8 +49,10 @@ impl Tracer {
 impl Tracer {
     /// The breakpoints of the program that was: none stands, their counts can be read, their numbers are not used again.
     fn breakpoints_of_old_program(&mut self, pid: Pid) -> Result<Vec<Option<Breakpoint>>> {
+        let space = self.debuggee(pid)?.space;
+        let is_shared = self.owners(space) > 1;
         let old = self.space_of_mut(pid)?;
-        if old.users > 1 {
+        if is_shared {
             return Ok(vec![None; old.breakpoints.len()]);
         }
         let mut breakpoints = std::mem::take(&mut old.breakpoints);

@@ -20,10 +20,12 @@ impl Tracer {
     /// The address of an instruction that enters the kernel.
     pub(super) fn gate_of(&self, pid: Pid) -> Result<u64> {
         let space = self.space_of(pid)?;
-        if let Some(storage) = space.storages.first() {
-            return Ok(storage.arena.gate());
-        }
         let gate = arch::gate(space.arch);
+        // A child whose memory was copied before an arena was mapped does not have it yet.
+        let is_there = |&at: &u64| space.memory.read_array(at) == Some(gate);
+        if let Some(at) = space.storages.iter().map(|storage| storage.arena.gate()).find(is_there) {
+            return Ok(at);
+        }
         let entering = gate.get(..arch::ENTERS as usize).unwrap_or(&gate);
         let mut maps = read_maps(pid)?;
         maps.retain(|mapping| mapping.execute && mapping.read);

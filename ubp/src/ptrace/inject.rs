@@ -1,8 +1,10 @@
 //! System calls made in a debuggee on our behalf.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use super::space::{Space, mapping_at};
+use super::status::Status;
 use super::sys::{self, PTRACE_EVENT_STOP, Report, SigInfo};
 use super::thread::{State, Stop};
 use super::{Tracer, arch, is_gone, place, status};
@@ -10,6 +12,10 @@ use crate::core::{Arena, Layout};
 use crate::process::read_maps;
 use crate::{Address, Arch, Error, Pid, Result, Tid};
 
+/// So long a thread may wait uninterruptibly before what it was to be stopped for is given up.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+/// How long its report is waited for between two looks at what it does.
+const GLANCE: Duration = Duration::from_millis(50);
 /// So many places are tried for one arena.
 const PLACES: usize = 24;
 /// `MAP_FIXED_NOREPLACE` (asm-generic/mman-common.h); kernels before 4.17 take the address as a hint.
@@ -30,11 +36,25 @@ impl Tracer {
         Ok(false)
     }
 
-    /// Sees to a thread's reports until it is stopped.
+    /// Sees to a thread's reports until it is stopped, or until it has waited uninterruptibly for [`PATIENCE`].
     pub(super) fn await_stop(&mut self, tid: Tid) -> Result<()> {
+        self.await_stop_for(tid, PATIENCE)
+    }
+
+    /// The same with another patience. A thread that is given up is not held when it stops.
+    pub(super) fn await_stop_for(&mut self, tid: Tid, patience: Duration) -> Result<()> {
+        let mut stuck = None;
         while self.thread(tid)?.stop().is_none() {
-            let report = self.report_of(tid)?;
-            self.handle(tid, report)?;
+            match self.report_within(tid, GLANCE)? {
+                Some(report) => self.handle(tid, report)?,
+                None if !self.is_stuck(tid) => stuck = None,
+                None if stuck.get_or_insert_with(Instant::now).elapsed() < patience => {}
+                None => {
+                    let thread = self.thread_mut(tid)?;
+                    thread.wanted = thread.wanted.saturating_sub(1);
+                    return Err(Error::Uninterruptible(tid));
+                }
+            }
         }
         Ok(())
     }
@@ -68,19 +88,22 @@ impl Tracer {
         });
         // An uninterruptible wait, for a page or for a child of vfork, may last: any other thread is better.
         let waits = |thread: &&super::Thread| {
-            let state = || super::status::Status::read(thread.tid).map_or(0, |status| status.state);
+            let state = || Status::read(thread.tid).map_or(0, |status| status.state);
             thread.stop().is_none() && state() == b'D'
         };
         let (waiting, others): (Vec<&super::Thread>, Vec<_>) = candidates.into_iter().partition(waits);
-        let tids: Vec<Tid> = others.iter().chain(&waiting).map(|thread| thread.tid).collect();
+        // What one of them waits for the others may wait for as well.
+        let tids: Vec<Tid> = others.iter().chain(waiting.first()).map(|thread| thread.tid).collect();
+        let mut outcome = Error::NoSuchProcess(pid);
         for tid in tids {
             match self.stop_thread(tid) {
                 Ok(was_stopped) => return Ok((tid, was_stopped)),
                 Err(error) if is_gone(&error) => {}
+                Err(error @ Error::Uninterruptible(_)) => outcome = error,
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::NoSuchProcess(pid))
+        Err(outcome)
     }
 
     /// Brings a stopped thread out of the system call that it is in, to a stop from which it can be sent anywhere.
@@ -99,9 +122,26 @@ impl Tracer {
         result
     }
 
-    /// Makes a system call in a stopped thread and puts everything back. Answers as the kernel does: errors are negative.
+    /// Makes a system call in a stopped thread and puts everything back, whatever seccomp(2) thinks of it. Answers as the kernel does:
+    /// errors are negative.
     pub(super) fn inject(&mut self, tid: Tid, number: u64, arguments: [u64; 6]) -> Result<i64> {
         self.leave_call(tid)?;
+        let pid = self.thread(tid)?.pid;
+        if !Status::read(tid)?.confined {
+            return self.inject_call(tid, number, arguments);
+        }
+        sys::set_options(tid, self.wishes(pid) | libc::PTRACE_O_SUSPEND_SECCOMP).map_err(|error| match error {
+            Error::NoSuchThread(_) => error,
+            _ => Error::Confined(pid),
+        })?;
+        let answer = self.inject_call(tid, number, arguments);
+        match sys::set_options(tid, self.wishes(pid)) {
+            Err(error) if !is_gone(&error) => answer.and(Err(error)),
+            _ => answer,
+        }
+    }
+
+    fn inject_call(&mut self, tid: Tid, number: u64, arguments: [u64; 6]) -> Result<i64> {
         let thread = self.thread(tid)?;
         let (pid, stop) = (thread.pid, thread.stop());
         let gate = self.gate_of(pid)?;
@@ -172,7 +212,7 @@ impl Tracer {
 
     fn map_arena_by(&mut self, tid: Tid, pid: Pid, low: u64, high: u64, count: u32) -> Result<()> {
         let space = self.space_of(pid)?;
-        let (kind, calls) = (space.arch, arch::calls(space.arch));
+        let kind = space.arch;
         let layout = Layout::new(space.capacity_for(count));
         let size = layout.size().next_multiple_of(arch::PAGE);
         let maps = read_maps(pid)?;
@@ -187,21 +227,50 @@ impl Tracer {
             candidates.extend(place::anywhere(&maps, heap, kind, size, low, high).into_iter().take(PLACES));
         }
         let guarded = space.is_guarded(low);
-        let guard = if guarded { arch::GUARDED } else { 0 };
-        let protection = (libc::PROT_READ | libc::PROT_EXEC | guard) as u64;
-        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64 | NO_REPLACE;
         for start in candidates {
-            let answer = self.inject(tid, calls.mmap, [start, size, protection, flags, u64::MAX, 0])?;
-            let answer = if kind == Arch::I386 { i64::from(answer as u32) } else { answer };
-            if answer as u64 == start {
+            if self.map_at(tid, start, size, guarded)? {
                 let is_far = !arch::reaches(kind, start, start + size, low, high);
                 return self.add_arena(pid, start, layout, guarded, is_far.then_some(low..high + 1));
             }
-            if answer > 0 && (answer as u64) < u64::MAX - 4095 && answer % 4096 == 0 {
-                self.inject(tid, calls.munmap, [answer as u64, size, 0, 0, 0, 0])?;
-            }
         }
         Err(Error::NoRoom { pid, near: Address(low) })
+    }
+
+    /// Maps storage at an address by a stopped thread, and says whether it could be.
+    fn map_at(&mut self, tid: Tid, start: u64, size: u64, guarded: bool) -> Result<bool> {
+        let kind = self.space_of(self.thread(tid)?.pid)?.arch;
+        let calls = arch::calls(kind);
+        let guard = if guarded { arch::GUARDED } else { 0 };
+        let protection = (libc::PROT_READ | libc::PROT_EXEC | guard) as u64;
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64 | NO_REPLACE;
+        let answer = self.inject(tid, calls.mmap, [start, size, protection, flags, u64::MAX, 0])?;
+        let answer = if kind == Arch::I386 { i64::from(answer as u32) } else { answer };
+        let is_mapped = answer as u64 == start;
+        if !is_mapped && answer > 0 && (answer as u64) < u64::MAX - 4095 && answer % 4096 == 0 {
+            self.inject(tid, calls.munmap, [answer as u64, size, 0, 0, 0, 0])?;
+        }
+        Ok(is_mapped)
+    }
+
+    /// Maps what a forked child lacks of its parent's storage: it was mapped while the memory was copied. The child is stopped and has
+    /// not run yet. Where something else lies there, the child has no breakpoints.
+    pub(super) fn complete_storage(&mut self, child: Pid) -> Result<()> {
+        let maps = read_maps(child)?;
+        let space = self.space_of(child)?;
+        let all = space.hidden().into_iter().zip(space.storages.iter().map(|storage| storage.guarded));
+        let lacking: Vec<((u64, u64), bool)> =
+            all.filter(|((start, _), _)| mapping_at(&maps, *start).is_none()).collect();
+        let mut is_complete = true;
+        for &((start, end), guarded) in &lacking {
+            is_complete &= self.map_at(child.leader(), start, end - start, guarded)?;
+        }
+        let space = self.space_of_mut(child)?;
+        if !is_complete {
+            space.abandon(&maps);
+        } else if !lacking.is_empty() {
+            space.rearm();
+        }
+        Ok(())
     }
 
     fn add_arena(&mut self, pid: Pid, base: u64, layout: Layout, guarded: bool, far: Option<Range<u64>>) -> Result<()> {

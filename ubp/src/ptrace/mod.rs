@@ -9,6 +9,7 @@ mod arch;
 mod arch;
 mod attach;
 mod backend;
+mod blocked;
 mod borrowed;
 mod breakpoints;
 mod call;
@@ -18,12 +19,14 @@ mod exec;
 mod gate;
 mod hit;
 mod inject;
+mod leaving;
 mod loader;
 mod mirror;
 mod notify;
 mod place;
 mod requeue;
 mod resume;
+mod sharers;
 mod signal;
 mod slot;
 mod space;
@@ -41,6 +44,7 @@ use std::os::fd::BorrowedFd;
 #[cfg(target_arch = "aarch64")]
 pub(crate) use self::arch::landing_pads;
 pub(crate) use self::borrowed::Borrowed;
+use self::leaving::Leaving;
 use self::notify::Notify;
 use self::space::Space;
 pub(crate) use self::spawn::{end, release, start};
@@ -64,7 +68,10 @@ struct Debuggee {
     space: SpaceId,
     loader: Loader,
     stdio: Stdio,
-    /// Not followed, but it shares its parent's memory: traced in silence until it executes a program or ends.
+    /// The kernel kills it when the tracer is gone.
+    kill: bool,
+    /// The user does not know of it, but it shares the memory of one that he knows: traced in silence until it executes a program or
+    /// ends, or nobody is left that he knows.
     silent: bool,
 }
 
@@ -74,6 +81,7 @@ pub(crate) struct Tracer {
     notify: Notify,
     debuggees: BTreeMap<Pid, Debuggee>,
     threads: HashMap<Tid, Thread>,
+    leaving: HashMap<Tid, Leaving>,
     spaces: HashMap<SpaceId, Space>,
     next_space: u64,
     events: VecDeque<Event>,
@@ -98,6 +106,7 @@ impl Tracer {
             notify,
             debuggees: BTreeMap::new(),
             threads: HashMap::new(),
+            leaving: HashMap::new(),
             spaces: HashMap::new(),
             next_space: 0,
             events: VecDeque::new(),
@@ -166,6 +175,12 @@ impl Tracer {
         }
     }
 
+    /// What the kernel is asked to report of a process' threads (`PTRACE_O_…`).
+    fn wishes(&self, pid: Pid) -> libc::c_int {
+        let kill = self.debuggees.get(&pid).is_some_and(|debuggee| debuggee.kill);
+        attach::OPTIONS | if kill { attach::EXIT_KILL } else { 0 }
+    }
+
     fn threads_of(&self, pid: Pid) -> Vec<Tid> {
         self.debuggees.get(&pid).map(|debuggee| debuggee.process.threads.iter().copied().collect()).unwrap_or_default()
     }
@@ -206,13 +221,30 @@ fn is_gone(error: &Error) -> bool {
     matches!(error, Error::NoSuchThread(_) | Error::NoSuchProcess(_))
 }
 
+impl Tracer {
+    fn detach_all(&mut self) {
+        // Others may be made while one is let go.
+        while let Some(&pid) = self.debuggees.keys().next() {
+            // What cannot be detached any more is gone.
+            if self.detach(pid).is_err() {
+                self.forget(pid);
+            }
+        }
+    }
+
+    /// Lets all processes go; the calling thread ends now.
+    fn leave(&mut self) {
+        self.detach_all();
+        let _ = self.await_leaving_slots();
+        self.leaving.clear();
+    }
+}
+
 impl Drop for Tracer {
     fn drop(&mut self) {
-        let pids: Vec<Pid> = self.debuggees.keys().copied().collect();
-        for pid in pids {
-            // What cannot be detached any more is gone.
-            let _ = self.detach(pid);
-        }
+        self.detach_all();
+        // What they wait for comes to an end, and without a tracer that listens they would stop then for ever.
+        let _ = self.await_leaving();
         HAS_SESSION.set(false);
     }
 }

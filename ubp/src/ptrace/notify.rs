@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::{Error, Result};
 
@@ -96,11 +97,12 @@ impl Notify {
         unsafe { libc::read(self.descriptor.as_raw_fd(), (&raw mut count).cast(), 8) };
     }
 
-    /// Waits until it is readable.
-    pub(super) fn block(&self) {
+    /// Waits until it is readable, or for that time.
+    pub(super) fn block(&self, limit: Option<Duration>) {
         let mut wanted = libc::pollfd { fd: self.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let limit = limit.map_or(-1, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1));
         // SAFETY: one live structure.
-        unsafe { libc::poll(&mut wanted, 1, -1) };
+        unsafe { libc::poll(&mut wanted, 1, limit) };
     }
 }
 

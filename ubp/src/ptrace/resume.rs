@@ -35,7 +35,7 @@ impl Tracer {
         self.debuggee(pid)?;
         for tid in self.threads_of(pid) {
             let thread = self.thread_mut(tid)?;
-            if thread.stop().is_none() && !thread.vforking {
+            if thread.stop().is_none() {
                 thread.interrupted = true;
                 thread.call = arch::Call::of(tid);
                 match sys::interrupt(tid) {

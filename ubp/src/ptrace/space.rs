@@ -45,7 +45,7 @@ pub(super) struct Storage {
     pub(super) arena: Arena<Mirror>,
     info: Vec<Info>,
     /// It lies in guarded pages, and its slots are those of sites in such.
-    guarded: bool,
+    pub(super) guarded: bool,
     /// It is out of reach of the sites for which it was made, which lie here.
     far: Option<Range<u64>>,
 }

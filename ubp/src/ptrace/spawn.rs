@@ -1,6 +1,7 @@
 //! Starting programs.
 
 use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::thread;
@@ -8,9 +9,10 @@ use std::time::Duration;
 
 use super::attach::{EXIT_KILL, OPTIONS};
 use super::space::Space;
+use super::status::Status;
 use super::sys::{self, Report};
 use super::thread::Thread;
-use super::{Debuggee, Tracer};
+use super::{Debuggee, Tracer, is_gone};
 use crate::process::read_process;
 use crate::{Error, Pid, Result, Stdio, Tid};
 
@@ -33,7 +35,8 @@ impl Tracer {
         };
         let space = Space::new(pid, process.arch)?;
         let space = self.add_space(space);
-        let debuggee = Debuggee { process, space, loader: Default::default(), stdio, silent: false };
+        let kill = self.options.exit_kill;
+        let debuggee = Debuggee { process, space, loader: Default::default(), stdio, kill, silent: false };
         self.debuggees.insert(pid, debuggee);
         self.add_thread(Thread::new(tid, pid));
         self.set_stop(tid, super::thread::Stop::InSyscall)?;
@@ -50,7 +53,8 @@ pub(crate) fn start(command: Command, exit_kill: bool) -> Result<(Pid, Stdio)> {
     // for it in a thread of its own.
     let (mut from_child, to_parent) = std::io::pipe().map_err(Error::Spawn)?;
     let (from_parent, mut to_child) = std::io::pipe().map_err(Error::Spawn)?;
-    let starting = thread::spawn(move || execute(command, from_parent, to_parent));
+    let others = to_child.as_raw_fd();
+    let starting = thread::spawn(move || execute(command, from_parent, to_parent, others));
     let mut number = [0; 4];
     let read = from_child.read_exact(&mut number);
     let started = match read {
@@ -69,6 +73,8 @@ pub(crate) fn start(command: Command, exit_kill: bool) -> Result<(Pid, Stdio)> {
             let _ = child.wait();
             Err(error)
         }
+        // Its end of the pipe closed, and so it gave up.
+        (Err(_), Err(error @ (Error::Permission(_) | Error::AlreadyTraced { .. }))) => Err(error),
         (Err(error), _) => Err(Error::Spawn(error)),
     }
 }
@@ -88,7 +94,7 @@ pub(crate) fn release(tid: Tid) -> Result<()> {
 /// Seizes the child, which waits, and lets it execute the program.
 fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut std::io::PipeWriter) -> Result<Pid> {
     let options = OPTIONS | if exit_kill { EXIT_KILL } else { 0 };
-    sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT)?;
+    sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT).map_err(|error| refused(tid, error))?;
     to_child.write_all(&[1]).map_err(Error::Spawn)?;
     let mut unreported = false;
     loop {
@@ -120,6 +126,16 @@ fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut std::io::PipeWriter) -
     }
 }
 
+/// Why a child may not be traced.
+fn refused(tid: Tid, error: Error) -> Error {
+    let pid = Pid(tid.0);
+    match Status::read(tid) {
+        Ok(status) if status.tracer != 0 => Error::AlreadyTraced { pid, tracer: Pid(status.tracer) },
+        Ok(_) if !is_gone(&error) => Error::Permission(pid),
+        _ => error,
+    }
+}
+
 /// Between two looks at a child that is about to execute its program.
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -133,13 +149,18 @@ fn execute(
     mut command: Command,
     mut from_parent: std::io::PipeReader,
     mut to_parent: std::io::PipeWriter,
+    others: RawFd,
 ) -> std::io::Result<Child> {
     let wait = move || {
+        // The child's own copy of the end that its parent writes to: with it the pipe would never end.
+        // SAFETY: close takes a number, and nothing in the child owns that descriptor.
+        unsafe { libc::close(others) };
         to_parent.write_all(&sys::own_pid().to_ne_bytes())?;
         let mut go = [0];
         from_parent.read_exact(&mut go)
     };
-    // SAFETY: between fork and exec only write and read are called, on descriptors that the closure owns.
+    // SAFETY: between fork and exec only close, write and read are called: the first on the child's copy of a descriptor that only its
+    // parent uses, the others on descriptors that the closure owns.
     unsafe { command.pre_exec(wait) };
     command.spawn()
 }

@@ -16,8 +16,11 @@ pub(super) enum Disposition {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Status {
     pub(super) process: i32,
+    pub(super) parent: i32,
     pub(super) tracer: i32,
     pub(super) state: u8,
+    /// Under seccomp(2), strictly or by a filter.
+    pub(super) confined: bool,
     /// Pending for the thread alone.
     own_pending: u64,
     pending: u64,
@@ -36,8 +39,10 @@ impl Status {
             let set = || u64::from_str_radix(value, 16).unwrap_or(0);
             match name {
                 "Tgid" => status.process = value.parse().unwrap_or(0),
+                "PPid" => status.parent = value.parse().unwrap_or(0),
                 "TracerPid" => status.tracer = value.parse().unwrap_or(0),
                 "State" => status.state = value.bytes().next().unwrap_or(0),
+                "Seccomp" => status.confined = value != "0",
                 "SigPnd" => {
                     status.own_pending = set();
                     status.pending |= status.own_pending;
@@ -82,13 +87,27 @@ impl Status {
     }
 }
 
-/// Where the heap of a process begins (`start_brk`, proc_pid_stat(5)); 0 where that is hidden.
-pub(super) fn heap_start(pid: Pid) -> Result<u64> {
-    /// Fields that stand between the command's closing parenthesis and `start_brk`, the 47th.
-    const BEFORE: usize = 44;
+/// Fields of /proc/PID/stat by their numbers in proc_pid_stat(5); those before the fourth cannot be asked for.
+fn stat(pid: Pid) -> Result<impl Fn(usize) -> Option<u64>> {
+    /// The first field behind the command's closing parenthesis.
+    const FIRST: usize = 3;
     let text = read_proc(pid, "stat")?;
     // The command may hold anything, parentheses and spaces too.
     let behind = text.iter().rposition(|&byte| byte == b')').map_or(0, |at| at + 1);
     let fields = String::from_utf8_lossy(text.get(behind..).unwrap_or_default()).into_owned();
-    Ok(fields.split_ascii_whitespace().nth(BEFORE).and_then(|field| field.parse().ok()).unwrap_or(0))
+    Ok(move |number: usize| fields.split_ascii_whitespace().nth(number.checked_sub(FIRST)?)?.parse().ok())
+}
+
+/// Where the heap of a process begins (`start_brk`); 0 where that is hidden.
+pub(super) fn heap_start(pid: Pid) -> Result<u64> {
+    const START_BRK: usize = 47;
+    Ok(stat(pid)?(START_BRK).unwrap_or(0))
+}
+
+/// Where a process has its code, stack, data, heap, arguments and environment; nothing where that is hidden.
+pub(super) fn layout(pid: Pid) -> Option<[u64; 10]> {
+    const FIELDS: [usize; 10] = [26, 27, 28, 45, 46, 47, 48, 49, 50, 51];
+    let stat = stat(pid).ok()?;
+    let layout = FIELDS.map(|number| stat(number).unwrap_or(0));
+    layout.iter().any(|&address| address > 1).then_some(layout)
 }

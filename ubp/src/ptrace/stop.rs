@@ -63,11 +63,16 @@ impl Tracer {
     fn on_end(&mut self, tid: Tid, kind: EventKind) -> Result<()> {
         let Some(thread) = self.threads.remove(&tid) else { return Ok(()) };
         let pid = thread.pid;
-        let silent = self.debuggee(pid)?.silent;
+        let debuggee = self.debuggee(pid)?;
+        let (silent, space) = (debuggee.silent, debuggee.space);
         if tid == pid.leader() {
-            if !silent && let Ok(space) = self.space_of_mut(pid) {
-                // Of a space that others share the breakpoints are not only this process'.
-                let last = if space.users == 1 { std::mem::take(&mut space.breakpoints) } else { Vec::new() };
+            if !silent {
+                // Of a space that the user knows others in the breakpoints are not only this process'.
+                let last = if self.owners(space) == 1 {
+                    std::mem::take(&mut self.space_of_mut(pid)?.breakpoints)
+                } else {
+                    Vec::new()
+                };
                 self.ended.insert(pid, last);
             }
             self.forget(pid);
@@ -82,12 +87,13 @@ impl Tracer {
             _ if self.options.threads => self.emit(pid, tid, EventKind::ThreadExited),
             _ => {}
         }
-        Ok(())
+        self.release_orphans(space)
     }
 
     /// An interruption, a job control stop or its end, or the first stop of a new thread.
     fn on_interruption(&mut self, tid: Tid, signal: i32) -> Result<()> {
         self.set_stop(tid, if signal == libc::SIGTRAP { Stop::Event } else { Stop::Group })?;
+        self.thread_mut(tid)?.vforking = false;
         if self.trap_first(tid)? {
             return Ok(());
         }

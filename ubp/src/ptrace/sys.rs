@@ -5,7 +5,7 @@ use std::mem::size_of;
 
 use libc::{c_int, c_long, c_uint, c_void};
 
-use crate::{Error, Result, Tid};
+use crate::{Error, Pid, Result, Tid};
 
 /// Requests and constants of ptrace(2) that the libc crate lacks for this target.
 const PTRACE_GETSIGMASK: c_uint = 0x420a;
@@ -233,6 +233,13 @@ pub(super) fn send(pid: i32, tid: Tid, signal: i32) -> Result<()> {
     // SAFETY: tgkill takes numbers.
     let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid.0, signal) };
     if result == -1 { Err(error("tgkill", tid)) } else { Ok(()) }
+}
+
+/// Compares a resource of two processes (kcmp(2)): 0 where it is one. An error is that of the kernel.
+pub(super) fn kcmp(pid: Pid, other: Pid, kind: c_int) -> Result<c_long, i32> {
+    // SAFETY: kcmp takes numbers.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, pid.0, other.0, kind, 0, 0) };
+    if order == -1 { Err(io::Error::last_os_error().raw_os_error().unwrap_or(0)) } else { Ok(order) }
 }
 
 pub(super) fn own_tid() -> i32 {

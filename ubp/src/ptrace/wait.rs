@@ -1,5 +1,7 @@
 //! Taking reports from the kernel, fairly, and without those of children that are not ours.
 
+use std::time::Duration;
+
 use super::status::Status;
 use super::sys::{self, Report};
 use super::{Tracer, is_gone};
@@ -25,6 +27,11 @@ impl Tracer {
                 return Ok(Some(event));
             }
             if self.debuggees.is_empty() {
+                if block {
+                    self.await_leaving()?;
+                } else {
+                    self.collect_each()?;
+                }
                 return Ok(None);
             }
             match self.next_report(block)? {
@@ -42,8 +49,12 @@ impl Tracer {
         }
     }
 
-    pub(super) fn next_report_blocking(&mut self) -> Result<Option<(Tid, Report)>> {
-        self.next_report(true)
+    /// The next report of any thread, if it comes within that time.
+    pub(super) fn next_report_within(&mut self, limit: Duration) -> Result<Option<(Tid, Report)>> {
+        if self.reports.is_empty() {
+            self.fill_within(limit)?;
+        }
+        Ok(self.reports.pop_front())
     }
 
     fn next_report(&mut self, block: bool) -> Result<Option<(Tid, Report)>> {
@@ -59,24 +70,37 @@ impl Tracer {
     }
 
     /// Takes what the kernel has to report; where `block`, waits until that is something. Says whether there may be more.
-    fn fill(&mut self, block: bool) -> Result<bool> {
+    pub(super) fn fill(&mut self, block: bool) -> Result<bool> {
         let before = self.reports.len();
         let foreign = self.collect(block)?;
         if !foreign || !block {
-            return Ok(block && !self.threads.is_empty());
+            return Ok(block && !(self.threads.is_empty() && self.leaving.is_empty()));
         }
         // A child that is not ours stands first in the kernel's list: look at ours one by one, and sleep until SIGCHLD.
         self.notify.clear();
         self.collect_each()?;
         if self.reports.len() == before {
-            self.notify.block();
+            self.notify.block(None);
         }
         Ok(true)
+    }
+
+    /// Takes what the kernel has to report, and waits for that so long where there is nothing.
+    fn fill_within(&mut self, limit: Duration) -> Result<()> {
+        self.notify.clear();
+        let before = self.reports.len() + self.early.len();
+        self.collect(false)?;
+        if self.reports.len() + self.early.len() == before {
+            self.notify.block(Some(limit));
+            self.collect(false)?;
+        }
+        Ok(())
     }
 
     /// Takes what is there, blocking for the first. Says whether a child that is not ours is in the way.
     fn collect(&mut self, block: bool) -> Result<bool> {
         if self.threads.len() == 1
+            && self.leaving.is_empty()
             && let Some(&tid) = self.threads.keys().next()
         {
             // Nobody else can have anything to report before it does.
@@ -88,7 +112,7 @@ impl Tracer {
         let mut block = block;
         for _ in 0..BATCH {
             let Some(tid) = sys::peek_any(block)? else { return Ok(false) };
-            if !self.threads.contains_key(&tid) && !self.is_ours(tid) {
+            if !self.threads.contains_key(&tid) && !self.leaving.contains_key(&tid) && !self.is_ours(tid) {
                 if !block {
                     self.collect_each()?;
                 }
@@ -103,7 +127,7 @@ impl Tracer {
     }
 
     fn collect_each(&mut self) -> Result<()> {
-        let tids: Vec<Tid> = self.threads.keys().copied().collect();
+        let tids: Vec<Tid> = self.threads.keys().chain(self.leaving.keys()).copied().collect();
         for tid in tids {
             match sys::wait_for(tid, false) {
                 Ok(Some(report)) => self.take(tid, report),
@@ -116,7 +140,9 @@ impl Tracer {
     }
 
     fn take(&mut self, tid: Tid, report: Report) {
-        if self.threads.contains_key(&tid) {
+        if self.leaving.contains_key(&tid) {
+            self.on_leaving(tid, report);
+        } else if self.threads.contains_key(&tid) {
             self.reports.push_back((tid, report));
         } else {
             self.early.insert(tid, report);
@@ -132,18 +158,31 @@ impl Tracer {
     /// thread is only told when those of all others were taken.
     pub(super) fn report_of(&mut self, tid: Tid) -> Result<Report> {
         loop {
-            if let Some(report) = self.early.remove(&tid) {
-                return Ok(report);
-            }
-            if let Some(at) = self.reports.iter().position(|report| report.0 == tid)
-                && let Some((_, report)) = self.reports.remove(at)
-            {
-                return Ok(report);
-            }
-            if let Some(report) = sys::wait_for(tid, false)? {
+            if let Some(report) = self.report_now(tid)? {
                 return Ok(report);
             }
             self.fill(true)?;
         }
+    }
+
+    /// The same, if it comes within that time.
+    pub(super) fn report_within(&mut self, tid: Tid, limit: Duration) -> Result<Option<Report>> {
+        if let Some(report) = self.report_now(tid)? {
+            return Ok(Some(report));
+        }
+        self.fill_within(limit)?;
+        self.report_now(tid)
+    }
+
+    fn report_now(&mut self, tid: Tid) -> Result<Option<Report>> {
+        if let Some(report) = self.early.remove(&tid) {
+            return Ok(Some(report));
+        }
+        if let Some(at) = self.reports.iter().position(|report| report.0 == tid)
+            && let Some((_, report)) = self.reports.remove(at)
+        {
+            return Ok(Some(report));
+        }
+        sys::wait_for(tid, false)
     }
 }

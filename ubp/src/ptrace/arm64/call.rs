@@ -6,6 +6,7 @@ use libc::user_regs_struct;
 
 use super::syscalls::ENTERS;
 use crate::Tid;
+use crate::ptrace::blocked::Blocked;
 
 /// Numbers of system calls (asm-generic/unistd.h).
 const FUTEX: u64 = 98;
@@ -15,43 +16,37 @@ const RESTART_SYSCALL: u64 = 128;
 /// The part of futex(2)'s second argument that says what is done; 0 is to wait for a time that is relative.
 const FUTEX_COMMAND: u64 = 127;
 
-/// A system call as it was made (proc_pid_syscall(5)).
+/// A system call as it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ptrace) struct Call {
-    number: u64,
-    arguments: [u64; 6],
-    sp: u64,
-    /// Behind the instruction.
-    pc: u64,
-}
+pub(in crate::ptrace) struct Call(Blocked);
 
 impl Call {
     /// The one in which a thread blocks now, if it does.
     pub(in crate::ptrace) fn of(tid: Tid) -> Option<Call> {
-        parse(&std::fs::read_to_string(format!("/proc/{tid}/syscall")).ok()?)
+        Blocked::of(tid).map(Call)
     }
 
     /// The first argument, if the thread has just come out of this call with a result in its place.
     pub(super) fn first_argument(&self, registers: &user_regs_struct) -> Option<u64> {
-        let [first, ..] = self.arguments;
-        (self.is_of(registers) && registers.pc == self.pc).then_some(first)
+        let [first, ..] = self.0.arguments;
+        (self.is_of(registers) && registers.pc == self.0.pc).then_some(first)
     }
 
     /// Whether the kernel put the thread back to make this call again.
     fn goes_back(&self, registers: &user_regs_struct) -> bool {
-        let [first, ..] = self.arguments;
-        self.is_of(registers) && registers.pc == self.pc.wrapping_sub(ENTERS) && registers.regs[0] == first
+        let [first, ..] = self.0.arguments;
+        self.is_of(registers) && registers.pc == self.0.pc.wrapping_sub(ENTERS) && registers.regs[0] == first
     }
 
     fn is_of(&self, registers: &user_regs_struct) -> bool {
-        let number = registers.regs[8] == self.number;
-        number && registers.sp == self.sp && registers.regs.get(1..6) == self.arguments.get(1..)
+        let number = registers.regs[8] == self.0.number;
+        number && registers.sp == self.0.sp && registers.regs.get(1..6) == self.0.arguments.get(1..)
     }
 
     /// Whether the kernel keeps for how long it is still to wait.
     fn has_rest(&self) -> bool {
-        let [_, second, _, fourth, ..] = self.arguments;
-        match self.number {
+        let [_, second, _, fourth, ..] = self.0.arguments;
+        match self.0.number {
             NANOSLEEP => true,
             CLOCK_NANOSLEEP => second & libc::TIMER_ABSTIME as u64 == 0,
             FUTEX => second & FUTEX_COMMAND == libc::FUTEX_WAIT as u64 && fourth != 0,
@@ -70,17 +65,6 @@ impl Call {
     }
 }
 
-fn parse(line: &str) -> Option<Call> {
-    let mut fields = line.split_ascii_whitespace();
-    let number = fields.next()?.parse().ok()?;
-    let mut next = || u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok();
-    let mut arguments = [0; 6];
-    for argument in &mut arguments {
-        *argument = next()?;
-    }
-    Some(Call { number, arguments, sp: next()?, pc: next()? })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,19 +72,15 @@ mod tests {
     /// nanosleep(0x5, 1, …), made at 0x7ffc.
     const SLEEP: &str = "101 0x5 0x1 0x2 0x3 0x4 0x6 0x7ff0 0x8000\n";
 
+    fn parse(line: &str) -> Option<Call> {
+        Blocked::parse(line).map(Call)
+    }
+
     fn registers(pc: u64, x0: u64) -> user_regs_struct {
         let mut regs = [0; 31];
         regs[..6].copy_from_slice(&[x0, 1, 2, 3, 4, 6]);
         regs[8] = NANOSLEEP;
         user_regs_struct { regs, sp: 0x7ff0, pc, pstate: 0 }
-    }
-
-    #[test]
-    fn a_thread_that_runs_or_waits_for_memory_is_in_no_call() {
-        assert!(parse(SLEEP).is_some());
-        for none in ["running\n", "-1 0x7ff0 0x8000\n", "", "101 0x5\n"] {
-            assert_eq!(parse(none), None, "{none}");
-        }
     }
 
     #[test]

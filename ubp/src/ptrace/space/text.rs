@@ -221,6 +221,18 @@ impl Space {
         self.flush();
     }
 
+    /// Takes all sites out of use, and all storage, which lies where the process has something else; breakpoints stay, inactive.
+    pub(in crate::ptrace) fn abandon(&mut self, maps: &[Mapping]) {
+        let sites: Vec<(u64, SlotId)> = self.sites.iter().map(|(&site, &slot)| (site, slot)).collect();
+        let addresses: Vec<u64> = sites.iter().map(|(site, _)| *site).collect();
+        for run in self.restoring_runs(maps, &addresses) {
+            let _ = self.write_run(run);
+        }
+        sites.into_iter().for_each(|(_, slot)| self.deactivate(slot));
+        self.storages.clear();
+        self.retired.clear();
+    }
+
     /// Makes the memory of a forked child agree with the table: the parent's sites may have changed while it was copied.
     pub(in crate::ptrace) fn rearm(&mut self) {
         for storage in &mut self.storages {
