@@ -81,7 +81,9 @@ fn mappings(pid: u32, text: &[u8]) -> Vec<(Mapping, bool)> {
 
 /// A thread's process and tracer (proc_pid_status(5)); `None` where it is gone.
 pub(super) fn status(tid: u32) -> Option<(u32, u32)> {
-    let text = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let text = fs::read(format!("/proc/{tid}/status")).ok()?;
+    // The name of a thread may be any bytes.
+    let text = String::from_utf8_lossy(&text);
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
     Some((field("Tgid:")?, field("TracerPid:")?))
 }

@@ -141,8 +141,9 @@ const PAUSE: Duration = Duration::from_micros(100);
 
 /// Whether the kernel holds the thread in a stop of ptrace's (proc_pid_stat(5), the field after the name).
 fn is_stopped(tid: Tid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
+    let stat = std::fs::read(format!("/proc/{tid}/stat")).unwrap_or_default();
+    // The name may be any bytes.
+    String::from_utf8_lossy(&stat).rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
 }
 
 fn execute(
