@@ -181,6 +181,10 @@ pub(crate) struct TraceArgs {
 pub(crate) struct CountArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+
+    /// Show nothing on the terminal before the counts
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// `ntrace record`.
@@ -202,16 +206,20 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) follow_forks: bool,
 
+    /// Show nothing on the terminal meanwhile
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
     /// Record this running process
     #[arg(short, long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
 
     /// Compare a trace with what the decoder says of its bytes
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "registers", "follow_forks", "pid", "program"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "registers", "follow_forks", "quiet", "pid", "program"])]
     pub(crate) check: Option<PathBuf>,
 
     /// Print a trace
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "output", "registers", "follow_forks", "pid", "program"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "output", "registers", "follow_forks", "quiet", "pid", "program"])]
     pub(crate) print: Option<PathBuf>,
 
     /// How to print

@@ -1,38 +1,41 @@
 //! `ntrace count`.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-use ubp::{Event, Pid, Report, Session};
+use ubp::{Breakpoint, BreakpointId, Event, Pid, Report, Session};
 
 use crate::args::{CountArgs, Format};
 use crate::failure::Result;
 use crate::heritage::Heritage;
-use crate::output::Output;
+use crate::output::{Live, Output, TICK};
 use crate::process::{Module, Place, Space};
 use crate::watch::{self, Control, End, Refused, Sink};
-
-/// How often the display is brought up to date.
-const TICK: Duration = Duration::from_millis(200);
 
 /// Hits by module and address in it.
 #[derive(Default)]
 struct Count {
     tally: HashMap<(Option<String>, u64), (Place, u64)>,
-    /// Breakpoints of code that is gone, whose hits are in the tally.
-    done: HashMap<Pid, HashSet<ubp::BreakpointId>>,
+    done: HashMap<Pid, Done>,
     /// Shows places without hits, too.
     all: bool,
-    display: Option<Display>,
+    live: Option<Live>,
 }
 
-/// What a terminal shows meanwhile.
-struct Display {
-    bar: ProgressBar,
-    shown: Instant,
+/// Breakpoints of code that is gone, whose hits are in the tally.
+#[derive(Clone, Default)]
+struct Done {
+    /// All up to this one: those of programs that others took the place of.
+    through: Option<BreakpointId>,
+    /// Those of modules that were unmapped.
+    unloaded: HashSet<BreakpointId>,
+}
+
+impl Done {
+    fn contains(&self, id: BreakpointId) -> bool {
+        Some(id) <= self.through || self.unloaded.contains(&id)
+    }
 }
 
 /// One place; the names are the keys of the JSON form.
@@ -60,18 +63,16 @@ struct Table {
 /// Runs the command, in the worker.
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
     let mut output = Output::open(args.target.output.as_deref())?;
-    let display = io::stderr().is_terminal().then(Display::new);
-    let mut count = Count { all: !args.target.every_instruction, display, ..Count::default() };
+    let live = if args.quiet { None } else { Live::new(heritage.group()) };
+    let mut count = Count { all: !args.target.every_instruction, live, ..Count::default() };
     let mut watch = watch::start(&args.target, Report::Count, control, heritage)?;
     let end = watch.run(&mut count);
-    if let Some(display) = count.display.take() {
-        display.bar.finish_and_clear();
-    }
+    count.live = None;
     let table = count.table(watch.refused());
-    let written = output.write(|out| match args.target.format {
-        Format::Text => write_text(&table, out),
-        Format::Json => write_json(&table, out),
-    });
+    let written = match args.target.format {
+        Format::Text => write_text(&table, &mut output),
+        Format::Json => output.json(&table),
+    };
     let end = written.and_then(|()| output.flush()).and(end);
     watch.finish(end)
 }
@@ -85,15 +86,24 @@ impl Count {
     /// Takes the hits of the breakpoints in `module`, or of all.
     fn take(&mut self, session: &Session, space: &Space, module: Option<&Module>) {
         let mut done = self.done.remove(&space.pid).unwrap_or_default();
+        let mut last = None;
         for breakpoint in session.breakpoints(space.pid) {
             let (id, address, hits) = (breakpoint.id(), breakpoint.address().0, breakpoint.hits());
-            let wanted = module.is_none_or(|module| module.contains(address)) && (hits > 0 || self.all);
-            if !wanted || space.roles.contains_key(&id) || done.contains(&id) {
+            last = last.max(Some(id));
+            let is_there = module.is_none_or(|module| module.contains(address));
+            if !is_there || space.roles.contains_key(&id) || done.contains(id) {
                 continue;
             }
+            if module.is_some() {
+                done.unloaded.insert(id);
+            }
             let module = module.or_else(|| space.module(address));
-            self.add(space.describe(module, address, address), hits);
-            done.insert(id);
+            if hits > 0 || self.all {
+                self.add(space.describe(module, address, address), hits);
+            }
+        }
+        if module.is_none() {
+            done = Done { through: last, unloaded: HashSet::new() };
         }
         self.done.insert(space.pid, done);
     }
@@ -123,13 +133,19 @@ impl Sink for Count {
     }
 
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()> {
-        let Some(display) = self.display.as_mut().filter(|display| display.shown.elapsed() >= TICK) else {
-            return Ok(());
-        };
-        let before: u64 = self.tally.values().map(|(_, hits)| hits).sum();
-        let (mut total, mut most): (u64, Option<(u64, &Space, u64)>) = (before, None);
+        // Processes that ended have lost their breakpoints.
+        if self.done.len() > spaces.len() {
+            self.done.retain(|pid, _| spaces.contains_key(pid));
+        }
+        let Some(live) = self.live.as_mut().filter(|live| live.is_due()) else { return Ok(()) };
+        let mut total: u64 = self.tally.values().map(|(_, hits)| hits).sum();
+        let mut most: Option<(u64, &Space, u64)> = None;
         for space in spaces.values() {
-            for breakpoint in session.breakpoints(space.pid).filter(|b| !space.roles.contains_key(&b.id())) {
+            // Those of code that is gone are in the tally.
+            let done = self.done.get(&space.pid);
+            let is_counted = |b: &Breakpoint| done.is_none_or(|done| !done.contains(b.id()));
+            let own = session.breakpoints(space.pid).filter(|b| !space.roles.contains_key(&b.id()));
+            for breakpoint in own.filter(is_counted) {
                 total += breakpoint.hits();
                 if most.is_none_or(|(hits, ..)| hits < breakpoint.hits()) {
                     most = Some((breakpoint.hits(), space, breakpoint.address().0));
@@ -139,7 +155,7 @@ impl Sink for Count {
         let most = most.filter(|(hits, ..)| *hits > 0).map(|(hits, space, address)| {
             format!(", most at {} ({hits})", space.describe(space.module(address), address, address).location)
         });
-        display.show(total, &most.unwrap_or_default());
+        live.show(format_args!("{total} hits{}", most.unwrap_or_default()));
         Ok(())
     }
 
@@ -154,28 +170,12 @@ impl Sink for Count {
     }
 
     fn tick(&self) -> Option<Duration> {
-        self.display.as_ref().map(|_| TICK)
+        self.live.as_ref().map(|_| TICK)
     }
 }
 
-impl Display {
-    fn new() -> Display {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
-            bar.set_style(style);
-        }
-        Display { bar, shown: Instant::now() }
-    }
-
-    fn show(&mut self, total: u64, most: &str) {
-        self.shown = Instant::now();
-        self.bar.set_message(format!("{total} hits{most}"));
-        self.bar.tick();
-    }
-}
-
-fn write_text(table: &Table, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{:>12}  location", "hits")?;
+fn write_text(table: &Table, out: &mut Output<'_>) -> Result<()> {
+    out.line(format_args!("{:>12}  location", "hits"))?;
     for row in &table.counts {
         let source = match (&row.file, row.line) {
             (Some(file), Some(line)) => format!(" at {}:{line}", file.rsplit('/').next().unwrap_or(file)),
@@ -183,9 +183,9 @@ fn write_text(table: &Table, out: &mut dyn Write) -> io::Result<()> {
         };
         let other: Vec<&str> = row.names.iter().map(String::as_str).filter(|name| is_other(name, row)).collect();
         let other = if other.is_empty() { String::new() } else { format!(" ({})", other.join(", ")) };
-        writeln!(out, "{:>12}  {}{other}{source}", row.hits, row.location)?;
+        out.line(format_args!("{:>12}  {}{other}{source}", row.hits, row.location))?;
     }
-    writeln!(out, "{:>12}  in all", table.total)
+    out.line(format_args!("{:>12}  in all", table.total))
 }
 
 /// Whether a name says more than the location does.
@@ -193,9 +193,4 @@ fn is_other(name: &str, row: &Row) -> bool {
     let demangled = crate::symbols::demangle(name);
     let shown = demangled.as_deref().unwrap_or(name);
     !row.location.ends_with(shown) && !shown.contains(['!', ':']) && !shown.starts_with("0x")
-}
-
-fn write_json(table: &Table, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, table)?;
-    out.write_all(b"\n")
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use insn::x86::Vendor;
 
+use crate::output::Output;
 use crate::survey;
 use crate::symbols::{Image, LineSearch, forms};
 
@@ -29,5 +30,6 @@ pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     if let Some(lines) = image.lines() {
         lines.find("main.c", 1, &mut LineSearch::default());
     }
-    survey::write(&image, mode(&image), out).map_err(|error| error.to_string())
+    let mut out = Output::new("survey".into(), out);
+    survey::write(&image, mode(&image), &mut out).and_then(|()| out.flush()).map_err(|error| error.to_string())
 }

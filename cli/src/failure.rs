@@ -11,7 +11,7 @@ pub(crate) const CANNOT_RUN: u8 = 126;
 /// The program or process was not found.
 pub(crate) const NOT_FOUND: u8 = 127;
 
-/// A message for standard error and the exit status that goes with it.
+/// A message for standard error, one line, and the exit status that goes with it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The exit status.
@@ -43,10 +43,4 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
-}
-
-/// Says something on standard error; where that is closed, nobody listens.
-pub(crate) fn tell(message: impl fmt::Display) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "ntrace: {message}");
 }

@@ -55,6 +55,11 @@ impl Heritage {
         Heritage { group: getpgrp().as_raw(), mask, ignored, closed }
     }
 
+    /// The process group of the front, and of the program that it starts.
+    pub(crate) fn group(&self) -> i32 {
+        self.group
+    }
+
     /// Makes a command give it to the program.
     pub(crate) fn leave_to(self, command: &mut Command) {
         command.process_group(self.group);

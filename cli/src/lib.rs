@@ -34,11 +34,15 @@ pub use crate::examine::examine;
 pub use crate::heritage::note as note_heritage;
 
 use crate::args::{Cli, Command};
-use crate::failure::tell;
+use crate::failure::USAGE;
+use crate::output::{Output, tell};
 
 /// Does what the command line asks; the answer is the exit status.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return wrong_usage(&error),
+    };
     let done = match &cli.command {
         Command::Record(args) => recording::run(args),
         Command::Explain(args) => explain::run(args),
@@ -50,4 +54,17 @@ pub fn run() -> ExitCode {
         tell(&failure);
         ExitCode::from(failure.status)
     })
+}
+
+/// Says what is wrong with the command line, or what was asked for instead: help, the version.
+fn wrong_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    // The words of a command line may be names of files.
+    if let Ok(mut out) = Output::open(None) {
+        let text = error.render().to_string();
+        let _ = text.lines().try_for_each(|line| out.line(line)).and_then(|()| out.flush());
+    }
+    ExitCode::from(USAGE)
 }

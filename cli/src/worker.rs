@@ -15,8 +15,9 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2, setpgid};
 use std::os::fd::AsFd;
 
-use crate::failure::{Failure, OWN, Result, tell};
+use crate::failure::{Failure, OWN, Result};
 use crate::heritage::{self, Heritage};
+use crate::output::tell;
 use crate::watch::{Control, End};
 
 /// Signals to ntrace that are passed on.

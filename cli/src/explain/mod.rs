@@ -6,7 +6,7 @@ mod fields;
 pub(crate) mod hex;
 mod text;
 
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufRead};
 use std::process::ExitCode;
 
 use insn::x86::{Bits, Mode, decode};
@@ -17,6 +17,7 @@ use crate::args::{Arch, ExplainArgs};
 use crate::cpu;
 use crate::disassembly::Disassembler;
 use crate::failure::{Failure, Result};
+use crate::output::{Output, utf8};
 
 /// How answers are asked for and written.
 struct Explainer {
@@ -36,18 +37,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode> {
     let mode = Mode::new(bits, cpu::vendor(args.vendor));
     let mode = if args.lenient { mode.lenient() } else { mode };
     let mut explainer = Explainer { mode, at: args.at, json: args.json, disassembler: Disassembler::new() };
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Output::stdout();
     let status = match args.hex.as_slice() {
         [dash] if dash == "-" => explainer.lines(&mut io::stdin().lock(), &mut out)?,
         words => explainer.bytes(&words.join(" "), &mut out)?,
     };
-    out.flush().map_err(output_failure)?;
+    out.flush()?;
     Ok(status)
 }
 
 impl Explainer {
     /// Explains the instructions of one argument, one after another.
-    fn bytes(&mut self, text: &str, out: &mut impl Write) -> Result<ExitCode> {
+    fn bytes(&mut self, text: &str, out: &mut Output<'_>) -> Result<ExitCode> {
         let bytes = hex::parse(text).map_err(Failure::usage)?;
         if bytes.is_empty() {
             return Err(Failure::usage("HEX holds no bytes"));
@@ -59,8 +60,7 @@ impl Explainer {
                 Ok(insn) => Answer::of(&insn, hex::plain(insn.bytes()), pc, &mut self.disassembler),
                 Err(error) => Answer::undecodable(rest, pc, error),
             };
-            if self.json { write_json(&answer, out) } else { text::write_long(&answer, out) }
-                .map_err(output_failure)?;
+            if self.json { out.json(&answer) } else { text::write_long(&answer, out) }?;
             let Some(length) = answer.length else { return Ok(ExitCode::from(1)) };
             rest = rest.get(length..).unwrap_or_default();
             pc = pc.wrapping_add(length as u64);
@@ -69,7 +69,7 @@ impl Explainer {
     }
 
     /// Explains one instruction of each line.
-    fn lines(&mut self, input: &mut impl BufRead, out: &mut impl Write) -> Result<ExitCode> {
+    fn lines(&mut self, input: &mut impl BufRead, out: &mut Output<'_>) -> Result<ExitCode> {
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -77,9 +77,8 @@ impl Explainer {
             if read.map_err(|error| Failure::own(format!("standard input: {error}")))? == 0 {
                 return Ok(ExitCode::SUCCESS);
             }
-            let answer = self.line(String::from_utf8_lossy(&line).trim());
-            if self.json { write_json(&answer, out) } else { text::write_short(&answer, out) }
-                .map_err(output_failure)?;
+            let answer = self.line(utf8(&line).trim());
+            if self.json { out.json(&answer) } else { text::write_short(&answer, out) }?;
         }
     }
 
@@ -94,13 +93,4 @@ impl Explainer {
             Err(error) => Answer::undecodable(&bytes, self.at, error),
         }
     }
-}
-
-fn write_json(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, answer)?;
-    out.write_all(b"\n")
-}
-
-fn output_failure(error: io::Error) -> Failure {
-    Failure::own(format!("standard output: {error}"))
 }

@@ -1,16 +1,17 @@
 //! An answer for people.
 
-use std::io::{self, Write};
-
 use super::answer::{Answer, MemoryAnswer, data};
 use super::hex;
+use crate::failure::Result;
+use crate::output::Output;
 
 /// Writes all of it, over several lines.
-pub(crate) fn write_long(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_long(answer: &Answer, out: &mut Output<'_>) -> Result<()> {
     if let Some(error) = &answer.error {
-        return writeln!(out, "{:#x}: {}\n  invalid      {error}", answer.at, hex::spaced(&answer.bytes));
+        out.line(format_args!("{:#x}: {}", answer.at, hex::spaced(&answer.bytes)))?;
+        return row(out, "invalid", error);
     }
-    writeln!(out, "{:#x}: {:<30} {}", answer.at, hex::spaced(&answer.bytes), title(answer))?;
+    out.line(format_args!("{:#x}: {:<30} {}", answer.at, hex::spaced(&answer.bytes), title(answer)))?;
     row(out, "length", &answer.length.unwrap_or_default().to_string())?;
     row(out, "fields", &fields(answer))?;
     row(out, "flow", &flow(answer))?;
@@ -34,15 +35,16 @@ pub(crate) fn write_long(answer: &Answer, out: &mut impl Write) -> io::Result<()
 }
 
 /// Writes one line.
-pub(crate) fn write_short(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_short(answer: &Answer, out: &mut Output<'_>) -> Result<()> {
     if let Some(error) = &answer.error {
-        return writeln!(out, "{}  invalid: {error}", answer.hex);
+        return out.line(format_args!("{}  invalid: {error}", answer.hex));
     }
-    writeln!(out, "{:<30} {:<40} {}; {}", hex::spaced(&answer.bytes), title(answer), flow(answer), plan(answer))
+    let bytes = hex::spaced(&answer.bytes);
+    out.line(format_args!("{bytes:<30} {:<40} {}; {}", title(answer), flow(answer), plan(answer)))
 }
 
-fn row(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "  {name:<12} {value}")
+fn row(out: &mut Output<'_>, name: &str, value: &str) -> Result<()> {
+    out.line(format_args!("  {name:<12} {value}"))
 }
 
 fn title(answer: &Answer) -> String {

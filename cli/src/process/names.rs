@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::space::{Module, Space};
+use crate::output::shown;
 use crate::symbols::demangle;
 
 /// An address in words; the names are the keys of the JSON form.
@@ -61,7 +62,7 @@ impl Space {
         let Some(module) = module else { return place };
         let image = &module.image;
         let (own, own_inside) = (module.address(address), module.address(inside));
-        place.module = Some(image.path().display().to_string());
+        place.module = Some(shown(image.path()));
         place.in_file = own;
         match image.symbols().holding(own_inside) {
             Some(symbol) => {

@@ -1,7 +1,6 @@
 //! `ntrace record --check`.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,21 +8,22 @@ use record::{Checker, Machine, Mismatch};
 
 use super::{code, failure, open};
 use crate::disassembly::Disassembler;
-use crate::failure::{Failure, Result, tell};
+use crate::failure::Result;
+use crate::output::{Output, shown, tell};
 
 /// Compares a trace with what insn says of it.
 pub(super) fn run(file: &Path) -> Result<ExitCode> {
     let mut trace = open(file)?;
     let machine = trace.header().machine;
     let mut checker = Checker::new(trace.header());
-    let mut out = io::stdout().lock();
+    let mut out = Output::stdout();
     // What goes wrong goes wrong each time that it is executed: each case is told once, and counted.
     let mut wrong: HashMap<Mismatch, u64> = HashMap::new();
     for item in trace.by_ref() {
         let item = match item {
             Ok(item) => item,
             Err(error) if error.is_cut() => {
-                tell(format_args!("{}: {error}; checked so far", file.display()));
+                tell(format_args!("{}: {error}; checked so far", shown(file)));
                 break;
             }
             Err(error) => return Err(failure(file, &error)),
@@ -32,17 +32,18 @@ pub(super) fn run(file: &Path) -> Result<ExitCode> {
         let times = wrong.entry(mismatch).or_insert(0);
         *times += 1;
         if *times == 1 {
-            writeln!(out, "{mismatch}{}", text(&mismatch, machine)).map_err(output_failure)?;
+            out.line(format_args!("{mismatch}{}", text(&mismatch, machine)))?;
+            out.flush()?;
         }
     }
     let times: u64 = wrong.values().sum();
-    let name = file.display();
-    writeln!(out, "{name}: {} instructions compared, {times} wrong, at {} places", checker.checked(), wrong.len())
-        .map_err(output_failure)?;
+    let name = shown(file);
+    let (checked, places) = (checker.checked(), wrong.len());
+    out.line(format_args!("{name}: {checked} instructions compared, {times} wrong, at {places} places"))?;
     if checker.unreadable() > 0 {
-        writeln!(out, "{name}: {} instructions whose bytes could not be read", checker.unreadable())
-            .map_err(output_failure)?;
+        out.line(format_args!("{name}: {} instructions whose bytes could not be read", checker.unreadable()))?;
     }
+    out.flush()?;
     Ok(ExitCode::from(u8::from(times > 0)))
 }
 
@@ -50,8 +51,4 @@ pub(super) fn run(file: &Path) -> Result<ExitCode> {
 fn text(mismatch: &Mismatch, machine: Machine) -> String {
     let found = code::read(&mut Disassembler::new(), machine, mismatch.bits, mismatch.code.bytes(), mismatch.pc);
     found.and_then(|(_, text)| text).map_or_else(String::new, |text| format!(" ({text})"))
-}
-
-fn output_failure(error: io::Error) -> Failure {
-    Failure::own(format!("standard output: {error}"))
 }

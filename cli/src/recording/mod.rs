@@ -3,7 +3,6 @@
 mod check;
 mod code;
 mod print;
-mod progress;
 mod session;
 
 use std::fs::File;
@@ -15,6 +14,7 @@ use record::Reader;
 
 use crate::args::RecordArgs;
 use crate::failure::{Failure, Result};
+use crate::output::shown;
 use crate::worker;
 
 /// Runs the command.
@@ -34,7 +34,7 @@ fn open(file: &Path) -> Result<Trace> {
     let inner: Box<dyn Read> = if is_dash(file) {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(file).map_err(|error| Failure::own(format!("{}: {error}", file.display())))?)
+        Box::new(File::open(file).map_err(|error| Failure::own(format!("{}: {error}", shown(file))))?)
     };
     Reader::new(BufReader::with_capacity(1 << 16, inner)).map_err(|error| failure(file, &error))
 }
@@ -44,5 +44,5 @@ fn is_dash(file: &Path) -> bool {
 }
 
 fn failure(file: &Path, error: &record::Error) -> Failure {
-    Failure::own(format!("{}: {error}", file.display()))
+    Failure::own(format!("{}: {error}", shown(file)))
 }

@@ -1,6 +1,6 @@
 //! `ntrace record --print`.
 
-use std::io::{self, BufWriter, Write};
+use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,19 +12,20 @@ use super::{code, failure, open};
 use crate::args::Format;
 use crate::disassembly::Disassembler;
 use crate::explain::hex;
-use crate::failure::{Failure, Result, tell};
+use crate::failure::Result;
+use crate::output::{Output, tell, utf8};
 
 /// Prints a trace.
 pub(super) fn run(file: &Path, format: Format) -> Result<ExitCode> {
     let mut trace = open(file)?;
     let mut printer =
         Printer { machine: trace.header().machine, disassembler: Disassembler::new(), mappings: Vec::new() };
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Output::stdout();
     for item in trace.by_ref() {
         let item = match item {
             Ok(item) => item,
             Err(error) => {
-                out.flush().map_err(output_failure)?;
+                out.flush()?;
                 let failure = failure(file, &error);
                 if !error.is_cut() {
                     return Err(failure);
@@ -36,10 +37,9 @@ pub(super) fn run(file: &Path, format: Format) -> Result<ExitCode> {
         match format {
             Format::Text => printer.text(&item, &mut out),
             Format::Json => printer.json(&item, &mut out),
-        }
-        .map_err(output_failure)?;
+        }?;
     }
-    out.flush().map_err(output_failure)?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -50,54 +50,46 @@ struct Printer {
 }
 
 impl Printer {
-    fn text(&mut self, item: &Item, out: &mut impl Write) -> io::Result<()> {
+    fn text(&mut self, item: &Item, out: &mut Output<'_>) -> Result<()> {
         match item {
             Item::Step(step) => {
                 let (bytes, text, length) = self.instruction(step);
-                let place = self.place(step).map(|(module, offset)| format!("{module}+{offset:#x}"));
-                write!(out, "{:>7} {:#014x} {:30} ", step.tid, step.pc, place.unwrap_or_default())?;
-                write!(out, "{:32} {text}", hex::spaced(bytes))?;
-                match step.next {
-                    Next::At(next) if length.is_some_and(|length| next == step.pc.wrapping_add(length)) => {}
-                    Next::At(next) => write!(out, "  -> {next:#x}")?,
-                    Next::Unseen(_) => write!(out, "  (in one step with the next)")?,
-                    Next::Unfinished => write!(out, "  (not completed)")?,
-                }
-                if let Some(registers) = &step.registers {
-                    for (name, value) in self.named(registers) {
-                        write!(out, " {name}={value:#x}")?;
-                    }
-                }
-                writeln!(out)
+                out.line(fmt::from_fn(|f| self.write_step(f, step, bytes, &text, length)))
             }
-            Item::Event(event) => {
-                write!(out, "{:>7} -- ", event.tid)?;
-                match event.kind {
-                    EventKind::Started { by: 0 } => writeln!(out, "thread of process {}", event.pid),
-                    EventKind::Started { by } => writeln!(out, "thread of process {}, made by {by}", event.pid),
-                    EventKind::Bits(None) => writeln!(out, "code segment of its own"),
-                    EventKind::Bits(Some(bits)) => writeln!(out, "{}-bit code", width(bits)),
-                    EventKind::Syscall(number) => writeln!(out, "system call {number}"),
-                    EventKind::Signal { number, fault: true } => writeln!(out, "signal {number}, by its instruction"),
-                    EventKind::Signal { number, fault: false } => writeln!(out, "signal {number}"),
-                    EventKind::Exec => writeln!(out, "runs another program"),
-                    EventKind::Exited(status) => writeln!(out, "exited with status {status}"),
-                    EventKind::Killed(signal) => writeln!(out, "killed by signal {signal}"),
-                    EventKind::Released => writeln!(out, "let go"),
-                    EventKind::Moved => writeln!(out, "moved by the kernel"),
-                    kind => writeln!(out, "{kind:?}"),
-                }
-            }
+            Item::Event(event) => out.line(format_args!("{:>7} -- {}", event.tid, event_text(event))),
             Item::Mapping(mapping) => {
                 self.learn(mapping);
                 let (pid, start, end) = (mapping.pid, mapping.start, mapping.end);
-                writeln!(out, "{pid:>7} -- {start:#x} to {end:#x} is {}", String::from_utf8_lossy(&mapping.path))
+                out.line(format_args!("{pid:>7} -- {start:#x} to {end:#x} is {}", utf8(&mapping.path)))
             }
-            item => writeln!(out, "{item:?}"),
+            item => out.line(format_args!("{item:?}")),
         }
     }
 
-    fn json(&mut self, item: &Item, out: &mut impl Write) -> io::Result<()> {
+    fn write_step(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        step: &Step,
+        bytes: &[u8],
+        text: &str,
+        length: Option<u64>,
+    ) -> fmt::Result {
+        let place = self.place(step).map(|(module, offset)| format!("{module}+{offset:#x}"));
+        write!(f, "{:>7} {:#014x} {:30} ", step.tid, step.pc, place.unwrap_or_default())?;
+        write!(f, "{:32} {text}", hex::spaced(bytes))?;
+        match step.next {
+            Next::At(next) if length.is_some_and(|length| next == step.pc.wrapping_add(length)) => {}
+            Next::At(next) => write!(f, "  -> {next:#x}")?,
+            Next::Unseen(_) => f.write_str("  (in one step with the next)")?,
+            Next::Unfinished => f.write_str("  (not completed)")?,
+        }
+        for (name, value) in step.registers.iter().flat_map(|registers| self.named(registers)) {
+            write!(f, " {name}={value:#x}")?;
+        }
+        Ok(())
+    }
+
+    fn json(&mut self, item: &Item, out: &mut Output<'_>) -> Result<()> {
         let value = match item {
             Item::Step(step) => {
                 let (bytes, text, _) = self.instruction(step);
@@ -125,13 +117,12 @@ impl Printer {
                 self.learn(mapping);
                 json!({
                     "event": "mapping", "pid": mapping.pid, "start": address(mapping.start), "end": address(mapping.end),
-                    "base": address(mapping.base), "path": String::from_utf8_lossy(&mapping.path),
+                    "base": address(mapping.base), "path": utf8(&mapping.path),
                 })
             }
             _ => return Ok(()),
         };
-        serde_json::to_writer(&mut *out, &value)?;
-        out.write_all(b"\n")
+        out.json(&value)
     }
 
     /// An instruction's bytes, text and length; of what is none, all bytes that are there.
@@ -157,8 +148,26 @@ impl Printer {
     fn place(&self, step: &Step) -> Option<(String, u64)> {
         let mut here = self.mappings.iter().filter(|mapping| mapping.pid == step.pid);
         let mapping = here.find(|mapping| (mapping.start..mapping.end).contains(&step.pc))?;
-        let path = String::from_utf8_lossy(&mapping.path);
+        let path = utf8(&mapping.path);
         Some((path.rsplit('/').next().unwrap_or(&path).to_string(), step.pc.wrapping_sub(mapping.base)))
+    }
+}
+
+fn event_text(event: &Event) -> String {
+    match event.kind {
+        EventKind::Started { by: 0 } => format!("thread of process {}", event.pid),
+        EventKind::Started { by } => format!("thread of process {}, made by {by}", event.pid),
+        EventKind::Bits(None) => "code segment of its own".into(),
+        EventKind::Bits(Some(bits)) => format!("{}-bit code", width(bits)),
+        EventKind::Syscall(number) => format!("system call {number}"),
+        EventKind::Signal { number, fault: true } => format!("signal {number}, by its instruction"),
+        EventKind::Signal { number, fault: false } => format!("signal {number}"),
+        EventKind::Exec => "runs another program".into(),
+        EventKind::Exited(status) => format!("exited with status {status}"),
+        EventKind::Killed(signal) => format!("killed by signal {signal}"),
+        EventKind::Released => "let go".into(),
+        EventKind::Moved => "moved by the kernel".into(),
+        kind => format!("{kind:?}"),
     }
 }
 
@@ -195,8 +204,4 @@ fn width(bits: Bits) -> u64 {
 
 fn address(value: u64) -> String {
     format!("{value:#x}")
-}
-
-fn output_failure(error: io::Error) -> Failure {
-    Failure::own(format!("standard output: {error}"))
 }

@@ -3,15 +3,17 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::time::Instant;
 
+use indicatif::{HumanBytes, HumanCount};
 use record::{Ended, Options, RecordError, Recorder};
 use ubp::Pid;
 
 use super::is_dash;
-use super::progress::{Progress, TICK};
 use crate::args::RecordArgs;
-use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
+use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result};
 use crate::heritage::Heritage;
+use crate::output::{Live, TICK, shown, tell};
 use crate::watch::{Control, End, Notice, command, permission_failure, send, start_failure};
 
 /// Runs the command, in the worker.
@@ -33,15 +35,21 @@ pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Re
             })?
         }
     };
-    let progress = io::stderr().is_terminal().then(Progress::new);
-    Session { recorder, control, progress, spawned: args.pid.is_none(), interrupted: false }.run(path)
+    let live = if args.quiet { None } else { Live::new(heritage.group()) };
+    let begin = Instant::now();
+    Session { recorder, control, live, begin, spawned: args.pid.is_none(), interrupted: false }.run(path)
 }
 
 fn open(path: &Path) -> Result<Box<dyn Write>> {
     if is_dash(path) {
-        return Ok(Box::new(io::stdout()));
+        #[expect(clippy::disallowed_methods, reason = "a recording is no text")]
+        let stdout = io::stdout();
+        if stdout.is_terminal() {
+            return Err(Failure::usage("a recording is no text for a terminal: give -o FILE, or a pipe"));
+        }
+        return Ok(Box::new(stdout));
     }
-    let file = File::create(path).map_err(|error| Failure::own(format!("{}: {error}", path.display())))?;
+    let file = File::create(path).map_err(|error| Failure::own(format!("{}: {error}", shown(path))))?;
     Ok(Box::new(file))
 }
 
@@ -49,7 +57,8 @@ fn open(path: &Path) -> Result<Box<dyn Write>> {
 struct Session {
     recorder: Recorder<BufWriter<Box<dyn Write>>>,
     control: Control,
-    progress: Option<Progress>,
+    live: Option<Live>,
+    begin: Instant,
     /// It was started by ntrace.
     spawned: bool,
     /// Ctrl-C was pressed.
@@ -59,9 +68,7 @@ struct Session {
 impl Session {
     fn run(mut self, path: &Path) -> Result<End> {
         let done = self.follow();
-        if let Some(progress) = self.progress.take() {
-            progress.clear();
-        }
+        self.live = None;
         let finished = self.recorder.finish();
         let Err(error) = done.and(finished) else {
             return Ok(match self.recorder.ended() {
@@ -82,8 +89,8 @@ impl Session {
 
     fn follow(&mut self) -> Result<(), RecordError> {
         while self.recorder.advance(TICK, Some(self.control.as_fd()))? {
-            if let Some(progress) = &mut self.progress {
-                progress.show(self.recorder.steps(), self.recorder.bytes(), self.recorder.threads());
+            if let Some(live) = self.live.as_mut().filter(|live| live.is_due()) {
+                live.show(progress(&self.recorder, self.begin));
             }
             if self.control.take().is_some_and(|notice| self.obey(notice)) {
                 break;
@@ -108,12 +115,21 @@ impl Session {
     }
 }
 
+/// What has been recorded so far, in words.
+fn progress(recorder: &Recorder<impl Write>, begin: Instant) -> String {
+    let steps = recorder.steps();
+    let rate = steps as f64 / begin.elapsed().as_secs_f64().max(0.001);
+    let (steps, rate) = (HumanCount(steps), HumanCount(rate as u64));
+    let (bytes, threads) = (HumanBytes(recorder.bytes()), recorder.threads());
+    format!("{steps} instructions ({rate}/s), {bytes}, {threads} threads")
+}
+
 fn failure(path: &Path, error: RecordError) -> Failure {
     match &error {
         RecordError::NoSuchProcess(_) => Failure::new(NOT_FOUND, error.to_string()),
         RecordError::Permission(_) => permission_failure(&error),
         RecordError::AlreadyTraced { .. } => Failure::new(CANNOT_RUN, error.to_string()),
-        RecordError::Output(source) => Failure::own(format!("{}: {source}", path.display())),
+        RecordError::Output(source) => Failure::own(format!("{}: {source}", shown(path))),
         _ => Failure::own(error.to_string()),
     }
 }

@@ -5,7 +5,6 @@ mod sweep;
 mod x86;
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -18,6 +17,7 @@ use crate::code::Mode;
 use crate::cpu;
 use crate::explain::hex;
 use crate::failure::{Failure, Result};
+use crate::output::{Output, shown};
 use crate::symbols::{Image, text_sections};
 
 /// What was found; the names are the keys of the JSON form.
@@ -82,29 +82,29 @@ impl Way {
 
 /// Runs the command.
 pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
-    let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", args.file.display())))?;
+    let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", shown(&args.file))))?;
     let survey = survey(&image, image.arch().mode(cpu::vendor(args.vendor)));
     if survey.code_bytes == 0 {
-        return Err(Failure::own(format!("{}: no code in it", args.file.display())));
+        return Err(Failure::own(format!("{}: no code in it", shown(&args.file))));
     }
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = if args.json { write_json(&survey, &mut out) } else { write_text(&survey, &mut out) };
-    written.and_then(|()| out.flush()).map_err(|error| Failure::own(format!("standard output: {error}")))?;
+    let mut out = Output::stdout();
+    if args.json { out.pretty_json(&survey) } else { write_text(&survey, &mut out) }?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Surveys an image and writes both forms.
-pub(crate) fn write(image: &Image, mode: Mode, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write(image: &Image, mode: Mode, out: &mut Output<'_>) -> Result<()> {
     let survey = survey(image, mode);
     write_text(&survey, out)?;
-    write_json(&survey, out)
+    out.pretty_json(&survey)
 }
 
 fn survey(image: &Image, mode: Mode) -> Survey {
     let functions = image.code();
     let sections = if functions.is_empty() { text_sections(image) } else { Vec::new() };
     let mut survey = Survey {
-        file: image.path().display().to_string(),
+        file: shown(image.path()),
         arch: image.arch().name(),
         ranges: if functions.is_empty() { "sections" } else { "functions" },
         ..Survey::default()
@@ -161,20 +161,16 @@ impl Survey {
     }
 }
 
-fn write_json(survey: &Survey, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, survey)?;
-    out.write_all(b"\n")
-}
-
-fn write_text(survey: &Survey, out: &mut impl Write) -> io::Result<()> {
+fn write_text(survey: &Survey, out: &mut Output<'_>) -> Result<()> {
     let from = match survey.ranges {
         "functions" => "functions by unwind information and symbols",
         _ => "whole code sections; the file does not tell where functions lie",
     };
-    writeln!(out, "{}: {}, {} bytes of code ({from})\n", survey.file, survey.arch, survey.code_bytes)?;
+    out.line(format_args!("{}: {}, {} bytes of code ({from})", survey.file, survey.arch, survey.code_bytes))?;
+    out.line("")?;
     let percent = |count: u64| 100.0 * count as f64 / survey.instructions.max(1) as f64;
     let mut row = |name: &str, count: u64, what: &str| {
-        writeln!(out, "  {name:<12} {count:>10}  {:>7.3} %  {what}", percent(count))
+        out.line(format_args!("  {name:<12} {count:>10}  {:>7.3} %  {what}", percent(count)))
     };
     row("instructions", survey.instructions, "")?;
     row("emulated", survey.emulated, "done on the thread's registers and memory, no copy")?;
@@ -184,11 +180,14 @@ fn write_text(survey: &Survey, out: &mut impl Write) -> io::Result<()> {
     row("refused", survey.refused, "no breakpoint possible")?;
     for refused in &survey.refusals {
         let text = refused.text.as_deref().unwrap_or_default();
-        writeln!(out, "    {:>12}  {:<30} {text}: {}", refused.address, refused.hex, refused.reason)?;
+        out.line(format_args!("    {:>12}  {:<30} {text}: {}", refused.address, refused.hex, refused.reason))?;
     }
-    writeln!(out, "\n  {} bytes are no instructions", survey.undecodable_bytes)?;
+    out.line("")?;
+    out.line(format_args!("  {} bytes are no instructions", survey.undecodable_bytes))?;
     for run in &survey.undecodable {
-        writeln!(out, "    {:>12}  {}: {}", run.address, run.hex, run.error)?;
+        out.line(format_args!("    {:>12}  {}: {}", run.address, run.hex, run.error))?;
     }
-    writeln!(out, "\n  decoded {:.1} million instructions a second", survey.instructions_per_second as f64 / 1e6)
+    out.line("")?;
+    let million = survey.instructions_per_second as f64 / 1e6;
+    out.line(format_args!("  decoded {million:.1} million instructions a second"))
 }

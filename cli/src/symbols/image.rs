@@ -1,7 +1,6 @@
 //! One ELF file with code, and what is known of it.
 
 use std::cell::OnceCell;
-use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use super::table::SymbolTable;
 use super::{debug_files, ranges};
 use crate::code::Mode;
 use crate::instructions::instructions;
+use crate::output::shown;
 
 /// What the code of a file is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Image {
             return Err(ImageError::Corrupt(format!("{} bytes of {end} that its headers tell of", data.len())));
         }
         let fixed = file.kind() == object::ObjectKind::Executable;
-        let name = path.file_name().map_or_else(|| path.to_string_lossy(), OsStr::to_string_lossy).into_owned();
+        let name = shown(path.file_name().unwrap_or(path.as_os_str()));
         drop(file);
         Ok(Image {
             path,

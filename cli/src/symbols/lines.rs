@@ -10,6 +10,7 @@ use object::{Object, ObjectSection};
 use super::contents::contents;
 use super::debug_files;
 use super::image::Image;
+use crate::output::utf8;
 
 type Reader = EndianArcSlice<LittleEndian>;
 
@@ -114,9 +115,8 @@ impl Lines {
         header: &gimli::LineProgramHeader<Reader>,
         entry: &gimli::FileEntry<Reader>,
     ) -> gimli::Result<String> {
-        let text = |value| -> gimli::Result<String> {
-            Ok(String::from_utf8_lossy(self.dwarf.attr_string(unit, value)?.bytes()).into_owned())
-        };
+        let text =
+            |value| -> gimli::Result<String> { Ok(utf8(self.dwarf.attr_string(unit, value)?.bytes()).into_owned()) };
         let name = text(entry.path_name())?;
         if name.starts_with('/') {
             return Ok(name);
@@ -126,7 +126,7 @@ impl Lines {
             None => String::new(),
         };
         let base = match &unit.comp_dir {
-            Some(base) if !folder.starts_with('/') => String::from_utf8_lossy(base.bytes()).into_owned(),
+            Some(base) if !folder.starts_with('/') => utf8(base.bytes()).into_owned(),
             _ => String::new(),
         };
         Ok(Path::new(&base).join(folder).join(name).to_string_lossy().into_owned())

@@ -6,6 +6,7 @@ use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
 use super::image::Image;
 use super::{debug_files, names, plt};
+use crate::output::utf8;
 
 /// What a symbol stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,11 +157,11 @@ fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, boo
         elf::STT_OBJECT | elf::STT_TLS | elf::STT_COMMON => Kind::Data,
         _ => return None,
     };
-    let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+    let name = symbol.name_bytes().ok().filter(|name| !name.is_empty()).map(utf8)?;
     // Static tables write the version into the name.
     let (name, version) = match name.split_once('@') {
         Some((name, text)) => (name, Some((text.trim_start_matches('@').into(), text.starts_with('@')))),
-        None => (name, version),
+        None => (&*name, version),
     };
     let global = symbol.is_global() || symbol.is_weak();
     Some(Symbol { address: symbol.address(), size: symbol.size(), kind, global, name: name.into(), version })

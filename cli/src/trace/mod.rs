@@ -21,7 +21,7 @@ use crate::watch::{self, Control, End, Sink};
 /// Writes a line, or several with the stack, for each hit.
 struct Trace<'a> {
     args: &'a TraceArgs,
-    output: Output,
+    output: Output<'static>,
     /// Subtracted from the time of events.
     origin: Duration,
     /// Added to the time of events.
@@ -84,11 +84,10 @@ impl Sink for Trace<'_> {
             // The thread was killed at the site; that it came there is all that is known.
             Err(_) => return Ok(()),
         };
-        let format = self.args.target.format;
-        self.output.write(|out| match format {
-            Format::Text => record.write_text(out),
-            Format::Json => record.write_json(out),
-        })
+        match self.args.target.format {
+            Format::Text => record.write_text(&mut self.output),
+            Format::Json => self.output.json(&record),
+        }
     }
 
     fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {

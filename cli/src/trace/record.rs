@@ -1,11 +1,12 @@
 //! One hit, as it is written.
 
-use std::io::{self, Write};
+use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use crate::output::Output;
 use crate::process::{Place, source};
 
 /// One hit; the names are the keys of the JSON form.
@@ -38,32 +39,33 @@ pub(super) struct Argument {
 pub(super) struct Frame(pub(super) Place);
 
 impl Record {
-    pub(super) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")
+    /// Writes a line, and one for each caller.
+    pub(super) fn write_text(&self, out: &mut Output<'_>) -> crate::failure::Result<()> {
+        out.line(fmt::from_fn(|f| self.write_hit(f)))?;
+        for (number, Frame(place)) in self.stack.iter().flatten().enumerate() {
+            let number = format!("#{}", number + 1);
+            out.line(format_args!("{number:>24} {}{}", place.location, source(place)))?;
+        }
+        Ok(())
     }
 
-    pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_hit(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(time) = self.time {
-            write!(out, "{:>5}.{:06} ", time.as_secs(), time.subsec_micros())?;
+            write!(f, "{:>5}.{:06} ", time.as_secs(), time.subsec_micros())?;
         }
-        write!(out, "{:>7}  {}", self.tid, self.place.location)?;
+        write!(f, "{:>7}  {}", self.tid, self.place.location)?;
         if let Some(args) = &self.args {
-            write!(out, "(")?;
+            write!(f, "(")?;
             for (number, argument) in args.iter().enumerate() {
                 let comma = if number == 0 { "" } else { ", " };
                 match &argument.string {
-                    Some(text) => write!(out, "{comma}{text:?}")?,
-                    None => write!(out, "{comma}{:#x}", argument.value)?,
+                    Some(text) => write!(f, "{comma}{text:?}")?,
+                    None => write!(f, "{comma}{:#x}", argument.value)?,
                 }
             }
-            write!(out, ")")?;
+            write!(f, ")")?;
         }
-        writeln!(out, "{}", source(&self.place))?;
-        for (number, Frame(place)) in self.stack.iter().flatten().enumerate() {
-            writeln!(out, "{:>24} {}{}", format!("#{}", number + 1), place.location, source(place))?;
-        }
-        Ok(())
+        write!(f, "{}", source(&self.place))
     }
 }
 

@@ -14,7 +14,8 @@ pub(crate) use self::control::{Control, Notice, send};
 use self::plant::Planter;
 pub(crate) use self::plant::Refused;
 pub(crate) use self::start::{command, permission_failure, start, start_failure};
-use crate::failure::{Failure, Result, tell};
+use crate::failure::{Failure, Result};
+use crate::output::tell;
 use crate::process::Space;
 
 /// Events that are handled before orders are looked for.

@@ -8,9 +8,9 @@ use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spe
 
 use super::plan::{Planned, Wanted, function_parts};
 use super::start::Running;
-use crate::failure::tell;
 use crate::location::{self, Place};
 use crate::native;
+use crate::output::tell;
 use crate::process::{Images, Module, Role, Space};
 
 /// Refusals that are listed one by one.

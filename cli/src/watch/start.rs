@@ -15,10 +15,11 @@ use super::{Control, Watch, control, interrupted, trace_failure};
 use crate::args::Target;
 use crate::code::Mode;
 use crate::cpu;
-use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result, tell};
+use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result};
 use crate::heritage::Heritage;
 use crate::location::Location;
 use crate::native;
+use crate::output::{shown, tell};
 use crate::process::Space;
 use crate::symbols::{Image, ImageError};
 
@@ -82,7 +83,10 @@ impl Watch {
         let is_static = space.modules.iter().all(|module| !module.image.is_dynamic()) && !space.modules.is_empty();
         let missing = wanted.missing().count();
         if is_static && missing > 0 && missing == wanted.locations.len() {
-            return Err(Failure::own(format!("{} (statically linked)", self.planter.missing().join("\nntrace: "))));
+            let mut missing = self.planter.missing();
+            let last = missing.pop().unwrap_or_default();
+            missing.iter().for_each(|what| tell(format_args!("{what} (statically linked)")));
+            return Err(Failure::own(format!("{last} (statically linked)")));
         }
         Ok(())
     }
@@ -174,7 +178,7 @@ fn which(name: &OsStr) -> Option<PathBuf> {
 
 /// Refuses what cannot be traced before it is started; what is only odd is left to the kernel.
 fn check(path: &Path) -> Result<()> {
-    let fail = |what: String| Err(Failure::new(CANNOT_RUN, format!("{}: {what}", path.display())));
+    let fail = |what: String| Err(Failure::new(CANNOT_RUN, format!("{}: {what}", shown(path))));
     match Image::open(path) {
         Err(error @ ImageError::Foreign(_)) => fail(error.to_string()),
         Ok(image) if !native::runs(image.arch()) => {
@@ -194,17 +198,17 @@ fn is_binary(path: &Path) -> bool {
 }
 
 fn spawn_failure(name: &OsStr, error: Error) -> Failure {
-    let shown = name.to_string_lossy();
+    let name_shown = shown(name);
     match error {
         Error::Spawn(source) => start_failure(name, &source),
         Error::Architecture { .. } | Error::AlreadyTraced { .. } => {
-            Failure::new(CANNOT_RUN, format!("{shown}: {error}"))
+            Failure::new(CANNOT_RUN, format!("{name_shown}: {error}"))
         }
-        Error::Permission(_) => permission_failure(&format_args!("{shown}: {error}")),
+        Error::Permission(_) => permission_failure(&format_args!("{name_shown}: {error}")),
         Error::NoSuchProcess(_) | Error::NoSuchThread(_) => {
             start_failure(name, &io::Error::from_raw_os_error(nix::libc::ESRCH))
         }
-        error => Failure::own(format!("{shown}: {error}")),
+        error => Failure::own(format!("{name_shown}: {error}")),
     }
 }
 
@@ -215,7 +219,7 @@ pub(crate) fn start_failure(name: &OsStr, source: &io::Error) -> Failure {
         Err(error @ (ImageError::Corrupt(_) | ImageError::NotElf)) if !path.is_dir() => Some(error.to_string()),
         _ => None,
     });
-    let name = name.to_string_lossy();
+    let name = shown(name);
     let cannot = |why: String| Failure::new(CANNOT_RUN, format!("{name}: {why}"));
     match source.raw_os_error() {
         Some(nix::libc::ENOENT) if path.as_deref().is_some_and(Path::exists) => {
@@ -234,7 +238,7 @@ pub(crate) fn start_failure(name: &OsStr, source: &io::Error) -> Failure {
 fn open_failure(error: Error) -> Failure {
     match error {
         Error::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
-            Failure::own(format!("{}: the kernel module is not loaded; --backend ptrace needs none", path.display()))
+            Failure::own(format!("{}: the kernel module is not loaded; --backend ptrace needs none", shown(path)))
         }
         error => trace_failure(error),
     }

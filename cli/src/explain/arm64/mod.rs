@@ -2,17 +2,18 @@
 
 mod plan;
 
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufRead};
 use std::process::ExitCode;
 
 use insn::arm64::{Address, Extend, Insn, Memory, Nzcv, RegSet, Writeback, decode};
 use insn::{Access, Target};
 use serde::Serialize;
 
-use super::{hex, output_failure, slot_address};
+use super::{hex, slot_address};
 use crate::args::ExplainArgs;
 use crate::disassembly::arm64_text;
 use crate::failure::{Failure, Result};
+use crate::output::{Output, utf8};
 
 /// One answer; the names are the keys of the JSON form.
 #[derive(Debug, Default, Serialize)]
@@ -41,17 +42,18 @@ struct Answer {
 
 /// Runs the command.
 pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Output::stdout();
     let mut status = ExitCode::SUCCESS;
     if matches!(args.hex.as_slice(), [dash] if dash == "-") {
-        for line in io::stdin().lock().lines() {
+        for line in io::stdin().lock().split(b'\n') {
             let line = line.map_err(|error| Failure::own(format!("standard input: {error}")))?;
+            let line = utf8(line.strip_suffix(b"\r").unwrap_or(&line));
             let answer = match words(line.trim()).as_deref() {
-                Ok([]) => Answer { hex: line.clone(), error: Some("no bytes".into()), ..Answer::default() },
+                Ok([]) => Answer { hex: line.to_string(), error: Some("no bytes".into()), ..Answer::default() },
                 Ok([word, ..]) => Answer::of(&[*word], 0, args.at),
-                Err(error) => Answer { hex: line.clone(), error: Some(error.clone()), ..Answer::default() },
+                Err(error) => Answer { hex: line.to_string(), error: Some(error.clone()), ..Answer::default() },
             };
-            write(&answer, args.json, Answer::write_short, &mut out).map_err(output_failure)?;
+            if args.json { out.json(&answer) } else { answer.write_short(&mut out) }?;
         }
     } else {
         let words = words(&args.hex.join(" ")).map_err(Failure::usage)?;
@@ -60,28 +62,15 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode> {
         }
         for (index, at) in (0..words.len()).zip((args.at..).step_by(insn::arm64::LEN)) {
             let answer = Answer::of(&words, index, at);
-            write(&answer, args.json, Answer::write_long, &mut out).map_err(output_failure)?;
+            if args.json { out.json(&answer) } else { answer.write_long(&mut out) }?;
             if !answer.valid {
                 status = ExitCode::from(1);
                 break;
             }
         }
     }
-    out.flush().map_err(output_failure)?;
+    out.flush()?;
     Ok(status)
-}
-
-fn write<W: Write>(
-    answer: &Answer,
-    json: bool,
-    text: impl Fn(&Answer, &mut W) -> io::Result<()>,
-    out: &mut W,
-) -> io::Result<()> {
-    if !json {
-        return text(answer, out);
-    }
-    serde_json::to_writer(&mut *out, answer)?;
-    out.write_all(b"\n")
 }
 
 /// The words of a text: eight digits are a word, as listings have it; else bytes as they lie in memory.
@@ -215,14 +204,15 @@ impl Answer {
         }
     }
     /// Writes all of it, over several lines.
-    fn write_long(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_long(&self, out: &mut Output<'_>) -> Result<()> {
         if let Some(error) = &self.error {
-            return writeln!(out, "{:#x}: {}\n  invalid      {error}", self.at, self.hex);
+            out.line(format_args!("{:#x}: {}", self.at, self.hex))?;
+            return out.line(format_args!("  invalid      {error}"));
         }
-        writeln!(out, "{:#x}: {:<30} {}", self.at, self.hex, self.title())?;
+        out.line(format_args!("{:#x}: {:<30} {}", self.at, self.hex, self.title()))?;
         let mut row = |name: &str, value: &str| match value {
             "" => Ok(()),
-            value => writeln!(out, "  {name:<12} {value}"),
+            value => out.line(format_args!("  {name:<12} {value}")),
         };
         let names = |names: &Option<Vec<String>>| names.iter().flatten().cloned().collect::<Vec<_>>().join(" ");
         let flags = |names: &Option<Vec<&str>>| match names.iter().flatten().copied().collect::<Vec<_>>().join(" ") {
@@ -246,10 +236,10 @@ impl Answer {
         self.plan.rows().try_for_each(|(name, value)| row(name, value))
     }
     /// Writes one line.
-    fn write_short(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_short(&self, out: &mut Output<'_>) -> Result<()> {
         match &self.error {
-            Some(error) => writeln!(out, "{}  invalid: {error}", self.hex),
-            None => writeln!(out, "{} {:<50} {}; {}", self.hex, self.title(), self.way(), self.plan.way()),
+            Some(error) => out.line(format_args!("{}  invalid: {error}", self.hex)),
+            None => out.line(format_args!("{} {:<50} {}; {}", self.hex, self.title(), self.way(), self.plan.way())),
         }
     }
 }

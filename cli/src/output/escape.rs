@@ -1,0 +1,131 @@
+//! Text without the characters that a terminal obeys.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display, Write};
+use std::ops::RangeInclusive;
+
+/// Characters beside the control characters that change how others are shown: Unicode's `Bidi_Control` (UAX #9), and the separators of lines
+/// and paragraphs.
+const DISPLACING: [RangeInclusive<char>; 4] =
+    ['\u{61c}'..='\u{61c}', '\u{200e}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
+
+/// How a character is written that must not be written raw.
+#[derive(Clone, Copy)]
+enum Form {
+    /// As a string of Rust has it: `\n`, `\x1b`, `\u{202e}`.
+    Text,
+    /// As a string of JSON has it: `\u202e`. Raw newlines stand between values, and stay.
+    Json,
+}
+
+/// Appends what `value` displays as one line of text: newlines, too, are escaped.
+pub(super) fn push_text(line: &mut String, value: impl Display) -> fmt::Result {
+    write!(Escaper { out: line, form: Form::Text }, "{value}")
+}
+
+/// Appends a JSON text with the same value, of which any terminal shows every character.
+pub(super) fn push_json(out: &mut String, json: &str) -> fmt::Result {
+    Escaper { out, form: Form::Json }.write_str(json)
+}
+
+/// The text of `bytes`, of which those that are no UTF-8 are escaped (`\xff`). Control characters stay as they are.
+pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.into();
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text.into()
+}
+
+struct Escaper<'a> {
+    out: &'a mut String,
+    form: Form,
+}
+
+impl Write for Escaper<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| self.is_escaped(*c)) {
+            self.out.push_str(&rest[..at]);
+            self.escape(c)?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        self.out.push_str(rest);
+        Ok(())
+    }
+}
+
+impl Escaper<'_> {
+    fn is_escaped(&self, c: char) -> bool {
+        match self.form {
+            Form::Json if c == '\n' => false,
+            _ => c.is_control() || DISPLACING.iter().any(|range| range.contains(&c)),
+        }
+    }
+
+    fn escape(&mut self, c: char) -> fmt::Result {
+        match (self.form, c) {
+            (Form::Json, _) => write!(self.out, "\\u{:04x}", u32::from(c)),
+            (Form::Text, '\n') => self.out.write_str("\\n"),
+            (Form::Text, '\r') => self.out.write_str("\\r"),
+            (Form::Text, '\t') => self.out.write_str("\\t"),
+            (Form::Text, '\0'..='\x7f') => write!(self.out, "\\x{:02x}", u32::from(c)),
+            (Form::Text, _) => write!(self.out, "\\u{{{:x}}}", u32::from(c)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &str) -> String {
+        let mut line = String::new();
+        push_text(&mut line, value).unwrap();
+        line
+    }
+
+    #[test]
+    fn no_control_character_stays_in_a_line() {
+        let all: String = (0..=0xffff).filter_map(char::from_u32).collect();
+        let line = text(&all);
+        assert!(!line.contains(char::is_control), "{line:?}");
+        assert_eq!(text("a\x1b[31mb\x07\x7f"), "a\\x1b[31mb\\x07\\x7f");
+        assert_eq!(text("a\nb\r\tc"), "a\\nb\\r\\tc");
+        assert_eq!(text("\u{9b}2J"), "\\u{9b}2J");
+    }
+
+    #[test]
+    fn characters_that_turn_the_direction_of_others_are_escaped() {
+        assert_eq!(
+            text("a\u{202e}b\u{2066}c\u{61c}d\u{200f}\u{2028}"),
+            "a\\u{202e}b\\u{2066}c\\u{61c}d\\u{200f}\\u{2028}"
+        );
+    }
+
+    #[test]
+    fn other_text_stays_as_it_is() {
+        for plain in ["", "malloc", "ns::größe<T>", "λ → 関数", "C:\\x1b"] {
+            assert_eq!(text(plain), plain);
+        }
+    }
+
+    #[test]
+    fn escaped_json_has_the_same_value() {
+        let value = serde_json::json!({"name": "a\u{9b}\u{202e}\x7f\x1b\nb"});
+        let mut out = String::new();
+        push_json(&mut out, &serde_json::to_string_pretty(&value).unwrap()).unwrap();
+        assert!(out.chars().all(|c| c == '\n' || (c.is_ascii() && !c.is_control())), "{out:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap(), value);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_apart() {
+        assert_eq!(utf8(b"a\xffb\xc3"), "a\\xffb\\xc3");
+        assert_eq!(utf8("grün".as_bytes()), "grün");
+    }
+}
