@@ -71,7 +71,8 @@ fn count_help() -> String {
            ntrace count -b 'libc!malloc' -- ls -l /usr/lib\n  \
            ntrace count -b 'pthread_*' -p 1234        (Ctrl-C prints the counts)\n  \
            ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n\n\
-         JSON: one object; total, counts (hits, location, names, module, symbol, offset, address),\n\
+         JSON: one object; total, counts (hits, location, names, module, symbol, offset, address; locations without hits, too,\n\
+         of --every-instruction with --all only),\n\
          refused (location, module, address, reason: instructions that --every-instruction left without a breakpoint).\n\n{STATUS}"
     )
 }
@@ -181,6 +182,10 @@ pub(crate) struct TraceArgs {
 pub(crate) struct CountArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+
+    /// List locations without hits, too, rather than sum them in one line
+    #[arg(long)]
+    pub(crate) all: bool,
 
     /// Show nothing on the terminal before the counts
     #[arg(short, long)]

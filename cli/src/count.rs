@@ -1,6 +1,7 @@
 //! `ntrace count`.
 
 use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use ubp::{Breakpoint, BreakpointId, Event, Pid, Report, Session};
 use crate::args::{CountArgs, Format};
 use crate::failure::Result;
 use crate::heritage::Heritage;
-use crate::output::{Live, Output, TICK};
+use crate::output::{Live, Output, TICK, shown};
 use crate::process::{Module, Place, Space};
 use crate::watch::{self, Control, End, Refused, Sink};
 
@@ -18,7 +19,9 @@ use crate::watch::{self, Control, End, Refused, Sink};
 struct Count {
     tally: HashMap<(Option<String>, u64), (Place, u64)>,
     done: HashMap<Pid, Done>,
-    /// Shows places without hits, too.
+    /// Addresses without hits, by path of their modules; some may have hits in another process.
+    silent: HashMap<PathBuf, HashSet<u64>>,
+    /// Describes those, too.
     all: bool,
     live: Option<Live>,
 }
@@ -58,13 +61,18 @@ struct Table {
     total: u64,
     counts: Vec<Row>,
     refused: Vec<Refused>,
+    /// Locations without hits that are not among `counts`.
+    #[serde(skip)]
+    silent: usize,
 }
 
 /// Runs the command, in the worker.
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
     let mut output = Output::open(args.target.output.as_deref())?;
     let live = if args.quiet { None } else { Live::new(heritage.group()) };
-    let mut count = Count { all: !args.target.every_instruction, live, ..Count::default() };
+    // JSON has all locations that were asked for one by one.
+    let all = args.all || (args.target.format == Format::Json && !args.target.every_instruction);
+    let mut count = Count { all, live, ..Count::default() };
     let mut watch = watch::start(&args.target, Report::Count, control, heritage)?;
     let end = watch.run(&mut count);
     count.live = None;
@@ -83,6 +91,28 @@ impl Count {
         self.tally.entry(key).or_insert((place, 0)).1 += hits;
     }
 
+    fn add_silent(&mut self, module: Option<&Module>, address: u64) {
+        let path = module.map_or(Path::new(""), |module| module.image.path());
+        let address = module.map_or(address, |module| module.address(address));
+        match self.silent.get_mut(path) {
+            Some(addresses) => drop(addresses.insert(address)),
+            None => drop(self.silent.insert(path.into(), HashSet::from([address]))),
+        }
+    }
+
+    /// How many locations had no hit anywhere, of those that were not described.
+    fn count_silent(&self) -> usize {
+        let count = |(path, addresses): (&PathBuf, &HashSet<u64>)| {
+            let mut key = (Some(shown(path)).filter(|path| !path.is_empty()), 0);
+            let is_silent = |address: &&u64| {
+                key.1 = **address;
+                !self.tally.contains_key(&key)
+            };
+            addresses.iter().filter(is_silent).count()
+        };
+        self.silent.iter().map(count).sum()
+    }
+
     /// Takes the hits of the breakpoints in `module`, or of all.
     fn take(&mut self, session: &Session, space: &Space, module: Option<&Module>) {
         let mut done = self.done.remove(&space.pid).unwrap_or_default();
@@ -98,7 +128,9 @@ impl Count {
                 done.unloaded.insert(id);
             }
             let module = module.or_else(|| space.module(address));
-            if hits > 0 || self.all {
+            if hits == 0 && !self.all {
+                self.add_silent(module, address);
+            } else {
                 self.add(space.describe(module, address, address), hits);
             }
         }
@@ -109,6 +141,7 @@ impl Count {
     }
 
     fn table(self, refused: Vec<Refused>) -> Table {
+        let silent = self.count_silent();
         let row = |(place, hits): (Place, u64)| Row {
             hits,
             location: place.location,
@@ -122,7 +155,7 @@ impl Count {
         };
         let mut counts: Vec<Row> = self.tally.into_values().map(row).collect();
         counts.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.location.cmp(&b.location)));
-        Table { total: counts.iter().map(|row| row.hits).sum(), counts, refused }
+        Table { total: counts.iter().map(|row| row.hits).sum(), counts, refused, silent }
     }
 }
 
@@ -165,6 +198,11 @@ impl Sink for Count {
         }
     }
 
+    fn forked(&mut self, parent: Pid, child: Pid) {
+        let done = self.done.get(&parent).cloned().unwrap_or_default();
+        self.done.insert(child, done);
+    }
+
     fn ended(&mut self, session: &Session, space: &mut Space) {
         self.take(session, space, None);
     }
@@ -184,6 +222,12 @@ fn write_text(table: &Table, out: &mut Output<'_>) -> Result<()> {
         let other: Vec<&str> = row.names.iter().map(String::as_str).filter(|name| is_other(name, row)).collect();
         let other = if other.is_empty() { String::new() } else { format!(" ({})", other.join(", ")) };
         out.line(format_args!("{:>12}  {}{other}{source}", row.hits, row.location))?;
+    }
+    let other = if table.counts.is_empty() { "" } else { "other " };
+    match table.silent {
+        0 => {}
+        1 => out.line(format_args!("{:>12}  at 1 {other}location", 0))?,
+        count => out.line(format_args!("{:>12}  at {count} {other}locations (--all lists them)", 0))?,
     }
     out.line(format_args!("{:>12}  in all", table.total))
 }

@@ -224,7 +224,7 @@ fn the_first_ctrl_c_is_the_programs_and_the_second_ends_ntrace_and_the_program_r
 fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
     let mut waits = Waits::start();
     let mut ntrace = ntrace();
-    ntrace.args(["count", "-b", "libc!strlen", "memcpy", "beat", "-p", &waits.pid()]);
+    ntrace.args(["count", "--all", "-b", "libc!strlen", "memcpy", "beat", "-p", &waits.pid()]);
     let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
     waits.beats_with_a_breakpoint();
     send(child.id(), Signal::SIGINT);

@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::process::Command;
 
-use common::{build, build_narrow, c_library, count, machine, ntrace, run, stderr, stdout};
+use common::{build, build_narrow, c_library, count, machine, ntrace, run, scratch, stderr, stdout};
 
 #[test]
 fn a_function_is_counted_as_often_as_the_program_calls_it() {
@@ -66,6 +66,50 @@ fn counts_are_sorted_and_named_in_text() {
     let main = lines.iter().position(|line| line.first() == Some(&"1")).expect("a line for main");
     assert!(work < main, "{text}");
     assert_eq!(stdout(&output), stdout(&Command::new(&program).arg("9").output().unwrap()));
+}
+
+#[test]
+fn locations_without_hits_are_summed_in_one_line_and_listed_on_request() {
+    let program = build("calls.c", &[]);
+    let zeros = |flags: &[&str]| {
+        let file = scratch("counts");
+        let mut ntrace = ntrace();
+        ntrace.args(["count", "-b", "work", "libc!wcs*", "-o"]).arg(&file).args(flags).arg("--").arg(&program).arg("3");
+        assert!(ntrace.output().unwrap().status.code() == Some(7));
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.lines().any(|line| line.trim_start().starts_with("3  ") && line.contains("!work")), "{text}");
+        let zeros = text.lines().filter(|line| line.trim_start().starts_with("0  "));
+        zeros.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let listed = zeros(&["--all"]);
+    assert!(listed.len() > 10 && listed.iter().all(|line| line.contains("!wcs")), "{listed:?}");
+    let sum = format!("{:>12}  at {} other locations (--all lists them)", 0, listed.len());
+    assert_eq!(zeros(&[]), [sum]);
+    let json = count(&["work", "libc!wcs*"], &[], &program, &["3"]);
+    assert_eq!(json.rows.iter().filter(|row| row["hits"] == 0).count(), listed.len());
+}
+
+#[test]
+fn a_location_with_hits_in_one_process_only_is_not_among_those_without() {
+    let program = build("calls.c", &[]);
+    // The shell's copy of the function has no hits, nor has the program's first.
+    let script = format!("{0} 2 >/dev/null 2>&1; exec {0} 2 >/dev/null 2>&1", program.display());
+    let output = run(&["count", "--quiet", "-b", "work", "libc!write", "--", "sh", "-c", &script]);
+    let json = count(&["work", "libc!write"], &[], Path::new("sh"), &["-c", &script]);
+    let silent = json.rows.iter().filter(|row| row["hits"] == 0).count();
+    let text = stderr(&output);
+    assert!(text.contains("libc.so.6!write"), "{text}");
+    assert_eq!(text.contains(" 0  at "), silent > 0, "{text}");
+    assert!(silent == 0 || text.contains(&format!(" 0  at {silent} other location")), "{text}");
+}
+
+/// The child has copies of the breakpoints of all programs that its parent ran.
+#[test]
+fn children_of_a_program_that_took_the_place_of_another_have_no_locations_of_the_first() {
+    let script = "echo one; exec sh -c 'echo two; (echo three); true'";
+    let counts = count(&["libc!write"], &[], Path::new("sh"), &["-c", script]);
+    assert_eq!((counts.at("!write"), counts.total), (3, 3));
+    assert!(counts.rows.iter().all(|row| row["module"].is_string()), "{:?}", counts.rows);
 }
 
 /// What the kernel's own probes count. They are told an address: by name newer versions of perf also take the library's own entry for calls

@@ -96,6 +96,8 @@ impl Sink for Trace<'_> {
 
     fn unloaded(&mut self, _: &Session, _: &Space) {}
 
+    fn forked(&mut self, _: Pid, _: Pid) {}
+
     fn ended(&mut self, _: &Session, _: &mut Space) {}
 
     fn tick(&self) -> Option<Duration> {

@@ -29,6 +29,8 @@ pub(crate) trait Sink {
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
     /// Modules were unmapped ([`Space::gone`]).
     fn unloaded(&mut self, session: &Session, space: &Space);
+    /// A process made another, which has copies of its breakpoints.
+    fn forked(&mut self, parent: Pid, child: Pid);
     /// A process is about to lose its breakpoints: it ended, runs another program, or is let go.
     fn ended(&mut self, session: &Session, space: &mut Space);
     /// How long to wait for something to happen before [`Sink::idle`] is called again.
@@ -158,6 +160,7 @@ impl Watch {
                 }
             }
             EventKind::Forked { child } => {
+                sink.forked(event.pid, child);
                 let copy = space.fork(child);
                 spaces.insert(child, copy);
                 session.resume(child.leader())?;
