@@ -4,9 +4,10 @@ mod common;
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use common::{build, ntrace, scratch, stderr, stdout};
 
@@ -146,4 +147,19 @@ fn messages_escape_what_they_name() {
     // The command line, too, may be made of names of files.
     let text = run(&words("count", &[OsStr::from_bytes(b"--a\xc2\x9b")]), b"");
     assert!(text.contains(r"--a\u{9b}"), "{text}");
+}
+
+#[test]
+fn the_name_of_another_tracer_is_escaped() {
+    let mut command = Command::new(build("hostile.c", &[]));
+    let mut tracer = command.arg("traced").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut traced = String::new();
+    BufReader::new(tracer.stdout.take().unwrap()).read_line(&mut traced).unwrap();
+    for command in ["count -b main -p", "record -o /dev/null -p"] {
+        let text = run(&words(command, &[OsStr::new(traced.trim())]), b"");
+        let shown = format!(r"is traced by process {} (\x1b[31m\nred) already", tracer.id());
+        assert!(text.contains(&shown), "{text}");
+    }
+    drop(tracer.stdin.take());
+    tracer.wait().unwrap();
 }

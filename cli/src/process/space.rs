@@ -58,6 +58,8 @@ pub(crate) enum Role {
     },
     /// At the program's entry: the libraries that it asks for are loaded.
     Entry,
+    /// At ptrace(2) of the C library.
+    Ptrace,
 }
 
 /// One process.

@@ -11,10 +11,10 @@ use ubp::Pid;
 
 use super::is_dash;
 use crate::args::RecordArgs;
-use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result};
+use crate::failure::{Failure, Result};
 use crate::heritage::Heritage;
 use crate::output::{Live, TICK, shown, tell};
-use crate::watch::{Control, End, Notice, command, permission_failure, send, start_failure};
+use crate::watch::{Control, End, Notice, check_process, command, not_traced, record_failure, send, start_failure};
 
 /// Runs the command, in the worker.
 pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Result<End> {
@@ -25,12 +25,16 @@ pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Re
     let out = BufWriter::with_capacity(1 << 16, open(path)?);
     let options = Options { registers: args.registers, follow_forks: args.follow_forks, threads: args.threads.clone() };
     let recorder = match args.pid {
-        Some(pid) => Recorder::attach(pid, options, out).map_err(|error| failure(path, error))?,
+        Some(pid) => {
+            check_process(i32::try_from(pid).unwrap_or(i32::MAX))?;
+            Recorder::attach(pid, options, out).map_err(|error| failure(path, error))?
+        }
         None => {
             let command = command(&args.program, heritage)?;
             let name = command.get_program().to_owned();
             Recorder::spawn(command, options, out).map_err(|error| match error {
                 RecordError::Spawn(source) => start_failure(&name, &source),
+                RecordError::Permission(_) | RecordError::AlreadyTraced { .. } => not_traced(&name),
                 error => failure(path, error),
             })?
         }
@@ -125,11 +129,8 @@ fn progress(recorder: &Recorder<impl Write>, begin: Instant) -> String {
 }
 
 fn failure(path: &Path, error: RecordError) -> Failure {
-    match &error {
-        RecordError::NoSuchProcess(_) => Failure::new(NOT_FOUND, error.to_string()),
-        RecordError::Permission(_) => permission_failure(&error),
-        RecordError::AlreadyTraced { .. } => Failure::new(CANNOT_RUN, error.to_string()),
+    record_failure(&error).unwrap_or_else(|| match &error {
         RecordError::Output(source) => Failure::own(format!("{}: {source}", shown(path))),
         _ => Failure::own(error.to_string()),
-    }
+    })
 }

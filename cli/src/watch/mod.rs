@@ -1,19 +1,23 @@
 //! Follows a program and its children from breakpoint to breakpoint.
 
+mod attach;
 mod control;
 mod plan;
 mod plant;
+mod proc;
 mod start;
+mod tracers;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use ubp::{Event, EventKind, Pid, Session, Tid};
 
+pub(crate) use self::attach::{check as check_process, record_failure};
 pub(crate) use self::control::{Control, Notice, send};
 use self::plant::Planter;
 pub(crate) use self::plant::Refused;
-pub(crate) use self::start::{command, permission_failure, start, start_failure};
+pub(crate) use self::start::{command, not_traced, start, start_failure};
 use crate::failure::{Failure, Result};
 use crate::output::tell;
 use crate::process::Space;

@@ -1,6 +1,7 @@
 //! Puts breakpoints where locations are, as code comes and goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spe
 
 use super::plan::{Planned, Wanted, function_parts};
 use super::start::Running;
-use crate::location::{self, Place};
+use crate::location::{self, Location, Place};
 use crate::native;
 use crate::output::tell;
 use crate::process::{Images, Module, Role, Space};
@@ -34,11 +35,24 @@ pub(crate) struct Planter {
     report: Report,
     /// Instructions that no name asked for, and that carry no breakpoint, by module and address in it.
     refused: BTreeMap<(Option<String>, u64), Refused>,
+    /// What was said, of what comes again with each program that is executed.
+    told: HashSet<String>,
 }
 
 impl Planter {
     pub(crate) fn new(wanted: Wanted, report: Report) -> Planter {
-        Planter { wanted, images: Images::default(), report, refused: BTreeMap::new() }
+        Planter { wanted, images: Images::default(), report, refused: BTreeMap::new(), told: HashSet::new() }
+    }
+
+    /// Says something, unless `what`, by which it is known, was said before.
+    pub(super) fn tell_once(&mut self, what: impl Into<String>, message: impl Display) {
+        if self.told.insert(what.into()) {
+            tell(message);
+        }
+    }
+
+    pub(super) fn has_told(&self, what: &str) -> bool {
+        self.told.contains(what)
     }
 
     /// Reads what is mapped anew and plants in what was not there before. `running`: the code was there before ntrace, relocated, so
@@ -61,6 +75,7 @@ impl Planter {
         for (module, places) in fresh.iter().zip(found) {
             self.warn_of_middles(module, &places);
             self.plant(session, space, places)?;
+            self.watch_ptrace(session, space, module)?;
             if self.wanted.is_whole_program() {
                 let all = self.wanted.instructions(module, module.image.code());
                 self.insert(session, space, all.into_iter().map(|address| (address, None)))?;
@@ -73,25 +88,27 @@ impl Planter {
     /// Locations that are addresses in the process.
     fn absolute(&mut self, session: &mut Session, space: &Space) -> Vec<Planned> {
         let mut planned = Vec::new();
-        for (number, location) in self.wanted.locations.iter().enumerate() {
+        for number in 0..self.wanted.locations.len() {
+            let location = &self.wanted.locations[number];
             let Place::Address(address) = location.place else { continue };
             if location.module.is_some() {
                 continue;
             }
+            let text = location.text.clone();
             let Some(address) = in_memory(session, space, address) else { continue };
             self.wanted.found[number] = true;
             if !space.planted.contains(&address) {
                 if let Some(module) = space.module(address) {
-                    self.warn_of_middle(module, address, &location.text);
+                    self.warn_of_middle(module, address, &text);
                 }
-                let names = vec![location.text.clone()];
+                let names = vec![text];
                 planned.push(Planned { address, names, indirect: false, location: Some(number) });
             }
         }
         planned
     }
 
-    fn warn_of_middles(&self, module: &Module, places: &[Planned]) {
+    fn warn_of_middles(&mut self, module: &Module, places: &[Planned]) {
         for place in places {
             let by_number =
                 place.location.and_then(|number| self.wanted.locations.get(number)).is_some_and(|location| {
@@ -103,14 +120,17 @@ impl Planter {
         }
     }
 
-    fn warn_of_middle(&self, module: &Module, address: u64, name: &str) {
+    fn warn_of_middle(&mut self, module: &Module, address: u64, name: &str) {
         let own = module.address(address);
         if let Some(before) = self.wanted.inside_instruction(&module.image, own) {
             let near = module.place(before);
-            tell(format_args!(
-                "warning: '{name}' ({address:#x}) is inside the instruction at {near:#x}: \
-                 a breakpoint there changes what the program does"
-            ));
+            self.tell_once(
+                format!("middle {name} {} {own:#x}", module.image.name()),
+                format_args!(
+                    "warning: '{name}' ({address:#x}) is inside the instruction at {near:#x}: \
+                     a breakpoint there changes what the program does"
+                ),
+            );
         }
     }
 
@@ -171,7 +191,10 @@ impl Planter {
         space.planted.remove(&address);
         let place = space.place(address);
         match name {
-            Some(name) => tell(format_args!("'{name}': {error} ({})", place.location)),
+            Some(name) => self.tell_once(
+                format!("refused {name} {}", place.location),
+                format_args!("'{name}': {error} ({})", place.location),
+            ),
             None => {
                 let key = (place.module.clone(), place.in_file);
                 let refused = Refused {
@@ -186,7 +209,7 @@ impl Planter {
     }
 
     /// Inserts a breakpoint of our own.
-    fn own(
+    pub(super) fn own(
         &mut self,
         session: &mut Session,
         space: &mut Space,
@@ -242,12 +265,26 @@ impl Planter {
             Role::Entry => {
                 space.roles.remove(&id);
                 session.remove(space.pid, &[id])?;
-                for location in self.wanted.missing() {
-                    let what = location::explain(location, self.wanted.searched());
-                    tell(format_args!("{what}; waiting for libraries that are loaded later"));
-                }
+                self.tell_waiting();
                 Ok(())
             }
+            Role::Ptrace => {
+                self.tell_of_ptrace(session, space.pid, tid)?;
+                self.forget_ptrace(session, space, id)
+            }
+        }
+    }
+
+    /// Tells of locations that may still come.
+    pub(super) fn tell_waiting(&mut self) {
+        let explained =
+            |location: &Location| (location.text.clone(), location::explain(location, self.wanted.searched()));
+        let missing: Vec<(String, String)> = self.wanted.missing().map(explained).collect();
+        for (text, what) in missing {
+            self.tell_once(
+                format!("missing {text}"),
+                format_args!("{what}; waiting for libraries that are loaded later"),
+            );
         }
     }
 

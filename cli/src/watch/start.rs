@@ -9,9 +9,10 @@ use std::process::Command;
 
 use ubp::{Error, Mechanism, Options, Pid, Report, Session, Tid};
 
+use super::attach::{self, attach_failure, why_not_spawned};
 use super::plan::Wanted;
 use super::plant::Planter;
-use super::{Control, Watch, control, interrupted, trace_failure};
+use super::{Control, Watch, control, interrupted, proc, trace_failure};
 use crate::args::Target;
 use crate::code::Mode;
 use crate::cpu;
@@ -47,9 +48,7 @@ pub(crate) fn start(target: &Target, report: Report, control: Control, heritage:
         return Ok(watch);
     };
     watch.attach(pid)?;
-    for what in watch.planter.missing() {
-        tell(format_args!("{what}; waiting for libraries that are loaded later"));
-    }
+    watch.planter.tell_waiting();
     Ok(watch)
 }
 
@@ -92,6 +91,7 @@ impl Watch {
     }
 
     fn attach(&mut self, pid: Pid) -> Result<()> {
+        attach::check(pid.0)?;
         self.session.attach(pid).map_err(attach_failure)?;
         self.first = pid;
         let mut running = Running { pid, held: None, control: &mut self.control, called_off: false };
@@ -157,6 +157,7 @@ impl Running<'_> {
 /// Where it is known that it cannot be traced.
 pub(crate) fn command(program: &[OsString], heritage: Heritage) -> Result<Command> {
     let Some((name, arguments)) = program.split_first() else { return Err(Failure::usage("no program is named")) };
+    proc::check()?;
     if let Some(path) = which(name) {
         check(&path)?;
     }
@@ -201,15 +202,18 @@ fn spawn_failure(name: &OsStr, error: Error) -> Failure {
     let name_shown = shown(name);
     match error {
         Error::Spawn(source) => start_failure(name, &source),
-        Error::Architecture { .. } | Error::AlreadyTraced { .. } => {
-            Failure::new(CANNOT_RUN, format!("{name_shown}: {error}"))
-        }
-        Error::Permission(_) => permission_failure(&format_args!("{name_shown}: {error}")),
+        Error::Architecture { .. } => Failure::new(CANNOT_RUN, format!("{name_shown}: {error}")),
+        Error::AlreadyTraced { .. } | Error::Permission(_) => not_traced(name),
         Error::NoSuchProcess(_) | Error::NoSuchThread(_) => {
             start_failure(name, &io::Error::from_raw_os_error(nix::libc::ESRCH))
         }
         error => Failure::own(format!("{name_shown}: {error}")),
     }
+}
+
+/// That the kernel does not let ntrace trace a program that it starts.
+pub(crate) fn not_traced(name: &OsStr) -> Failure {
+    Failure::new(CANNOT_RUN, format!("{}: {}", shown(name), why_not_spawned()))
 }
 
 /// Why a program could not be started.
@@ -241,35 +245,5 @@ fn open_failure(error: Error) -> Failure {
             Failure::own(format!("{}: the kernel module is not loaded; --backend ptrace needs none", shown(path)))
         }
         error => trace_failure(error),
-    }
-}
-
-fn attach_failure(error: Error) -> Failure {
-    match &error {
-        Error::NoSuchProcess(_) => Failure::new(NOT_FOUND, error.to_string()),
-        Error::Permission(_) => permission_failure(&error),
-        Error::Architecture { .. }
-        | Error::AlreadyTraced { .. }
-        | Error::Tracer(_)
-        | Error::SharedMemory { .. }
-        | Error::Confined(_)
-        | Error::Uninterruptible(_) => Failure::new(CANNOT_RUN, error.to_string()),
-        _ => Failure::own(error.to_string()),
-    }
-}
-
-/// That a process may not be traced, and what would help.
-pub(crate) fn permission_failure(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(CANNOT_RUN, format!("{error}: {}", why_not_permitted()))
-}
-
-fn why_not_permitted() -> String {
-    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
-    let advice = "run as the process' user, as root, or with CAP_SYS_PTRACE";
-    match scope.trim() {
-        "1" => format!("{advice}; /proc/sys/kernel/yama/ptrace_scope is 1: of one's own processes only descendants"),
-        "2" => "/proc/sys/kernel/yama/ptrace_scope is 2: it takes CAP_SYS_PTRACE".into(),
-        "3" => "/proc/sys/kernel/yama/ptrace_scope is 3: nobody may trace until the next boot".into(),
-        _ => advice.into(),
     }
 }
