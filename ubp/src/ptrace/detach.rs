@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::inject::PATIENCE;
+use super::status::Status;
 use super::sys;
 use super::thread::Stop;
 use super::{Tracer, arch, is_gone};
@@ -119,9 +120,26 @@ impl Tracer {
                         patience = Duration::ZERO;
                     }
                     Err(error) if !is_gone(&error) => return Err(error),
-                    _ => {}
+                    Err(_) => self.lose(tid),
+                    Ok(()) => {}
                 }
             }
+        }
+    }
+
+    /// Forgets a thread that the kernel does not know any more, and of whose end nobody tells: it vanished when another one of its process
+    /// executed a program.
+    pub(super) fn lose(&mut self, tid: Tid) {
+        if Status::read(tid).is_ok_and(|status| status.tracer == sys::own_tid()) {
+            return;
+        }
+        let Some(pid) = self.threads.get(&tid).map(|thread| thread.pid) else { return };
+        if tid == pid.leader() {
+            return self.forget(pid);
+        }
+        self.threads.remove(&tid);
+        if let Some(debuggee) = self.debuggees.get_mut(&pid) {
+            debuggee.process.threads.remove(&tid);
         }
     }
 

@@ -111,7 +111,13 @@ impl Tracer {
         }
         let mut block = block;
         for _ in 0..BATCH {
-            let Some(tid) = sys::peek_any(block)? else { return Ok(false) };
+            let Some(tid) = sys::peek_any(block)? else {
+                if block {
+                    // Not one child is left.
+                    self.threads.keys().copied().collect::<Vec<Tid>>().into_iter().for_each(|tid| self.lose(tid));
+                }
+                return Ok(false);
+            };
             if !self.threads.contains_key(&tid) && !self.leaving.contains_key(&tid) && !self.is_ours(tid) {
                 if !block {
                     self.collect_each()?;
