@@ -20,8 +20,11 @@ pub(crate) struct Loader {
     /// Where `struct r_debug` lies, once the loader has told.
     debug: Option<u64>,
     /// The code mappings of the last look.
-    code: Vec<(u64, u64, u64, u64)>,
+    code: Vec<Code>,
 }
+
+/// Code as it is mapped: first byte, behind the last one, offset in the file, device and inode.
+type Code = (u64, u64, u64, u64, u64);
 
 impl Loader {
     /// One that has not told yet.
@@ -52,9 +55,9 @@ impl Loader {
     }
 }
 
-fn code_of(maps: &[Mapping]) -> Vec<(u64, u64, u64, u64)> {
-    let code = maps.iter().filter(|mapping| mapping.execute && mapping.inode != 0);
-    code.map(|mapping| (mapping.start.0, mapping.end.0, mapping.offset, mapping.inode)).collect()
+fn code_of(maps: &[Mapping]) -> Vec<Code> {
+    let code = maps.iter().filter(|map| map.execute && map.inode != 0);
+    code.map(|map| (map.start.0, map.end.0, map.offset, map.device, map.inode)).collect()
 }
 
 /// Where the loader keeps `struct r_debug`, by the program's dynamic section.

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fs, io, thread};
 
 use crate::arch;
 use crate::{Address, Error, Pid, Result, Tid};
@@ -92,6 +94,8 @@ pub struct Mapping {
     pub shared: bool,
     /// Offset in the file.
     pub offset: u64,
+    /// Device of the file, in the form of `st_dev` (stat(2)); some file systems tell another one of their files there (btrfs, overlay).
+    pub device: u64,
     /// Inode of the file, 0 where there is none.
     pub inode: u64,
     /// The file, or the kernel's name such as `[vdso]`.
@@ -112,7 +116,9 @@ impl Mapping {
         let (start, end) = text()?.split_once('-')?;
         let flags = text()?.as_bytes();
         let offset = text()?;
-        let _device = text()?;
+        let (major, minor) = text()?.split_once(':')?;
+        let number = |digits| u32::from_str_radix(digits, 16).ok();
+        let device = libc::makedev(number(major)?, number(minor)?);
         let inode = text()?;
         let flag = |at: usize, letter: u8| flags.get(at) == Some(&letter);
         let name = fields.next().unwrap_or_default().trim_ascii_start();
@@ -128,6 +134,7 @@ impl Mapping {
             execute: flag(2, b'x'),
             shared: flag(3, b's'),
             offset: u64::from_str_radix(offset, 16).ok()?,
+            device,
             inode: inode.parse().ok()?,
             path: (!name.is_empty()).then(|| PathBuf::from(OsString::from_vec(unescape(name)))),
             deleted,
@@ -211,13 +218,27 @@ pub(crate) fn read_threads(pid: Pid) -> Result<BTreeSet<Tid>> {
     Ok(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok().map(Tid)).collect())
 }
 
+/// How long the file system of a program is waited for. It may be one that another traced process serves, which waits for the tracer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The first bytes of a process' program; read in a thread of its own, as nothing else ends the wait for a file system.
+fn read_header(path: PathBuf) -> io::Result<[u8; 20]> {
+    let (answer, answered) = mpsc::channel();
+    let read = move || {
+        let mut header = [0; 20];
+        let read = fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut header));
+        // Nobody listens where it came too late.
+        let _ = answer.send(read.map(|()| header));
+    };
+    thread::Builder::new().name("header".into()).spawn(read)?;
+    answered.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
 /// The architecture of a process' program, by its ELF header.
 fn read_arch(pid: Pid) -> Result<Arch> {
     let path = PathBuf::from(format!("/proc/{pid}/exe"));
-    let mut header = [0u8; 20];
-    let read = fs::File::open(&path).and_then(|mut file| io::Read::read_exact(&mut file, &mut header));
-    match read {
-        Ok(()) => {}
+    let header = match read_header(path.clone()) {
+        Ok(header) => header,
         Err(error) => {
             return Err(match error.raw_os_error() {
                 Some(libc::ENOENT | libc::ESRCH) => Error::NoSuchProcess(pid),
@@ -225,7 +246,7 @@ fn read_arch(pid: Pid) -> Result<Arch> {
                 _ => Error::File { path, source: error },
             });
         }
-    }
+    };
     let class = header[4];
     let machine = u16::from_le_bytes([header[18], header[19]]);
     let known = arch::MACHINES.iter().find(|known| (known.0, known.1) == (class, machine));
@@ -250,7 +271,7 @@ mod tests {
         let map = Mapping::parse(line).unwrap();
         assert_eq!((map.start, map.end), (Address(0x7f0000001000), Address(0x7f0000003000)));
         assert!(map.read && !map.write && map.execute && !map.shared && map.deleted);
-        assert_eq!((map.offset, map.inode), (0x2000, 1234));
+        assert_eq!((map.offset, map.device, map.inode), (0x2000, libc::makedev(0xfe, 1), 1234));
         assert_eq!(map.path.unwrap().to_str().unwrap(), "/a b/lib\nx");
     }
 

@@ -57,6 +57,7 @@ mod tests {
             execute: true,
             shared: false,
             offset: 0,
+            device: 0,
             inode: 0,
             path: Some(path.into()),
             deleted: false,
