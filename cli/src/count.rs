@@ -1,7 +1,6 @@
 //! `ntrace count`.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,17 +9,17 @@ use ubp::{Breakpoint, BreakpointId, Event, Pid, Report, Session};
 use crate::args::{CountArgs, Format};
 use crate::failure::Result;
 use crate::heritage::Heritage;
-use crate::output::{Live, Output, TICK, shown};
+use crate::output::{Live, Output, TICK};
 use crate::process::{Module, Place, Space};
 use crate::watch::{self, Control, End, Refused, Sink};
 
-/// Hits by module and address in it.
+/// Hits by image and address in it.
 #[derive(Default)]
 struct Count {
-    tally: HashMap<(Option<String>, u64), (Place, u64)>,
+    tally: HashMap<(Option<u64>, u64), (Place, u64)>,
     done: HashMap<Pid, Done>,
-    /// Addresses without hits, by path of their modules; some may have hits in another process.
-    silent: HashMap<PathBuf, HashSet<u64>>,
+    /// Images and addresses in them without hits; some may have hits in another process.
+    silent: HashSet<(Option<u64>, u64)>,
     /// Describes those, too.
     all: bool,
     live: Option<Live>,
@@ -87,30 +86,18 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
 
 impl Count {
     fn add(&mut self, place: Place, hits: u64) {
-        let key = (place.module.clone(), place.in_file);
+        let key = (place.image, place.in_file);
         self.tally.entry(key).or_insert((place, 0)).1 += hits;
     }
 
     fn add_silent(&mut self, module: Option<&Module>, address: u64) {
-        let path = module.map_or(Path::new(""), |module| module.image.path());
-        let address = module.map_or(address, |module| module.address(address));
-        match self.silent.get_mut(path) {
-            Some(addresses) => drop(addresses.insert(address)),
-            None => drop(self.silent.insert(path.into(), HashSet::from([address]))),
-        }
+        let image = module.map(|module| module.image.number());
+        self.silent.insert((image, module.map_or(address, |module| module.address(address))));
     }
 
     /// How many locations had no hit anywhere, of those that were not described.
     fn count_silent(&self) -> usize {
-        let count = |(path, addresses): (&PathBuf, &HashSet<u64>)| {
-            let mut key = (Some(shown(path)).filter(|path| !path.is_empty()), 0);
-            let is_silent = |address: &&u64| {
-                key.1 = **address;
-                !self.tally.contains_key(&key)
-            };
-            addresses.iter().filter(is_silent).count()
-        };
-        self.silent.iter().map(count).sum()
+        self.silent.iter().filter(|key| !self.tally.contains_key(key)).count()
     }
 
     /// Takes the hits of the breakpoints in `module`, or of all.
@@ -153,10 +140,33 @@ impl Count {
             file: place.file,
             line: place.line,
         };
-        let mut counts: Vec<Row> = self.tally.into_values().map(row).collect();
+        let mut counts: Vec<Row> = merge(self.tally.into_values().collect()).into_iter().map(row).collect();
         counts.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.location.cmp(&b.location)));
         Table { total: counts.iter().map(|row| row.hits).sum(), counts, refused, silent }
     }
+}
+
+/// Makes one row of what is one location of a file that was replaced meanwhile: of each image a row, unless an image has several of that
+/// name, of which nothing but the address tells which is which.
+fn merge(mut rows: Vec<(Place, u64)>) -> Vec<(Place, u64)> {
+    rows.sort_by_key(|(place, _)| place.image);
+    let name = |place: &Place| (place.module.clone(), place.location.clone());
+    let mut images: HashMap<_, HashSet<Option<u64>>> = HashMap::new();
+    let mut ambiguous = HashSet::new();
+    for (place, _) in &rows {
+        if !images.entry(name(place)).or_default().insert(place.image) {
+            ambiguous.insert(name(place));
+        }
+    }
+    let mut merged: HashMap<_, (Place, u64)> = HashMap::new();
+    for (place, hits) in rows {
+        let name = name(&place);
+        let address = ambiguous.contains(&name).then_some(place.in_file);
+        let before = merged.get(&(name.clone(), address)).map_or(0, |(_, hits)| *hits);
+        // The last image's address stands in the row.
+        merged.insert((name, address), (place, before + hits));
+    }
+    merged.into_values().collect()
 }
 
 impl Sink for Count {

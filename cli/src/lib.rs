@@ -8,6 +8,7 @@ mod disassembly;
 mod examine;
 mod explain;
 mod failure;
+mod files;
 mod heritage;
 mod instructions;
 mod location;

@@ -27,6 +27,9 @@ pub(crate) struct Place {
     /// The file's own number of the address.
     #[serde(skip)]
     pub(crate) in_file: u64,
+    /// The number of the image: other ones may have had the same path.
+    #[serde(skip)]
+    pub(crate) image: Option<u64>,
 }
 
 impl Space {
@@ -58,12 +61,14 @@ impl Space {
             line: None,
             names: self.labels.get(&address).cloned(),
             in_file: address,
+            image: None,
         };
         let Some(module) = module else { return place };
         let image = &module.image;
         let (own, own_inside) = (module.address(address), module.address(inside));
         place.module = Some(shown(image.path()));
         place.in_file = own;
+        place.image = Some(image.number());
         match image.symbols().holding(own_inside) {
             Some(symbol) => {
                 let label = place.names.as_ref().and_then(|names| names.first().cloned());

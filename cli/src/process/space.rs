@@ -68,7 +68,7 @@ pub(crate) struct Space {
     pub(crate) pid: Pid,
     /// By address of the first code.
     pub(crate) modules: Vec<Module>,
-    /// Modules that were unmapped since [`Space::forget_gone`].
+    /// Modules that were unmapped, or whose file was changed, since [`Space::forget_gone`].
     pub(crate) gone: Vec<Module>,
     /// Names by which breakpoints were asked for, by address in memory.
     pub(crate) labels: HashMap<u64, Rc<[String]>>,
@@ -107,8 +107,10 @@ impl Space {
         let Some(process) = session.process(self.pid) else { return Ok(Vec::new()) };
         let maps = process.maps()?;
         let mut modules: Vec<Module> = Vec::new();
+        let mut known: HashMap<_, Option<Rc<Image>>> = HashMap::new();
         for map in maps.iter().filter(|map| map.execute) {
-            if let Some(image) = images.of(session, self.pid, map)
+            let look = || images.of(session, self.pid, map, &maps);
+            if let Some(image) = known.entry((map.device, map.inode, &map.path)).or_insert_with(look).clone()
                 && let Some(bias) = bias(&image, map)
             {
                 let code = vec![range_of(map)];
@@ -133,12 +135,10 @@ impl Space {
         Ok(fresh)
     }
 
-    /// Forgets the names of what was unmapped.
+    /// Forgets the names in what is gone.
     pub(crate) fn forget_gone(&mut self) {
         let gone = std::mem::take(&mut self.gone);
-        let modules = &self.modules;
-        let is_there = |place: u64| modules.iter().any(|module| module.contains(place));
-        self.labels.retain(|place, _| is_there(*place) || !gone.iter().any(|module| module.contains(*place)));
+        self.labels.retain(|place, _| !gone.iter().any(|module| module.contains(*place)));
     }
 
     /// The module that holds an address in memory.

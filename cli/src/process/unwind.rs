@@ -11,7 +11,7 @@ use ubp::{Address, Pid, Registers, Session};
 use super::signed::without_signatures;
 use super::space::{Module, Space};
 use crate::native::Stack;
-use crate::symbols::Arch;
+use crate::symbols::{Arch, contents};
 
 /// More callers are not shown.
 const DEPTH: usize = 128;
@@ -66,13 +66,12 @@ impl Sections {
             let mut found = Vec::new();
             for section in file.sections() {
                 let Ok(name) = section.name() else { continue };
-                if WANTED.contains(&name)
-                    && let Ok(data) = section.uncompressed_data()
-                {
+                if WANTED.contains(&name) {
+                    let data = contents(image.source(), &section);
                     let range = section.address()..section.address().saturating_add(section.size());
                     let data = match (image.arch(), name) {
                         (Arch::Arm64, ".eh_frame") => Arc::from(without_signatures(&data)),
-                        _ => Arc::from(&*data),
+                        _ => data,
                     };
                     found.push(Section { name: name.as_bytes().to_vec(), range, data });
                 }

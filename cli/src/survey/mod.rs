@@ -17,7 +17,7 @@ use crate::code::Mode;
 use crate::cpu;
 use crate::explain::hex;
 use crate::failure::{Failure, Result};
-use crate::output::{Output, shown};
+use crate::output::{Output, shown, tell};
 use crate::symbols::{Image, text_sections};
 
 /// What was found; the names are the keys of the JSON form.
@@ -84,6 +84,9 @@ impl Way {
 pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
     let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", shown(&args.file))))?;
     let survey = survey(&image, image.arch().mode(cpu::vendor(args.vendor)));
+    for what in image.take_refused() {
+        tell(format_args!("{}: {what}", shown(&args.file)));
+    }
     if survey.code_bytes == 0 {
         return Err(Failure::own(format!("{}: no code in it", shown(&args.file))));
     }

@@ -1,32 +1,46 @@
 //! The bytes of sections, expanded; a file does not decide how much memory that takes.
 
-use std::borrow::Cow;
 use std::io::Read;
+use std::sync::Arc;
 
 use liblzma::read::XzDecoder;
 use liblzma::stream::Stream;
 use object::ObjectSection;
+use object::read::{CompressedData, CompressionFormat};
+
+use crate::files::Source;
 
 /// How many times its packed size something may take. Symbols and debug information shrink to a fourth or so.
 const MOST_EXPANSION: u64 = 64;
 /// What unpacking itself may take: the dictionary of `xz -9` is half of it.
 const MOST_FOR_UNPACKING: u64 = 128 << 20;
 
-/// The bytes of a section; nothing where they cannot be had, or where there would be far too many of them.
-pub(super) fn contents<'data>(section: &impl ObjectSection<'data>) -> Cow<'data, [u8]> {
-    let packed = section.compressed_data().ok();
-    let fits = |size: u64, packed: &[u8]| size <= MOST_EXPANSION.saturating_mul(packed.len() as u64);
-    let unpacked = packed.filter(|packed| fits(packed.uncompressed_size, packed.data));
-    unpacked.and_then(|packed| packed.decompress().ok()).unwrap_or_default()
+/// The bytes of a section of `source`; nothing where they cannot be had, or where there would be far too many of them.
+pub(crate) fn contents<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Arc<[u8]> {
+    read(source, section).unwrap_or_default()
+}
+
+fn read<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Option<Arc<[u8]>> {
+    let range = section.compressed_file_range().ok()?;
+    if range.format == CompressionFormat::None {
+        return source.take(range.offset, range.uncompressed_size);
+    }
+    let most = MOST_EXPANSION.saturating_mul(range.compressed_size);
+    if range.uncompressed_size > most || !source.allow_expanded(range.uncompressed_size) {
+        return None;
+    }
+    let data = source.take(range.offset, range.compressed_size)?;
+    let packed = CompressedData { format: range.format, data: &data, uncompressed_size: range.uncompressed_size };
+    packed.decompress().ok().map(|data| Arc::from(&*data))
 }
 
 /// What an xz file holds; nothing where it is broken or holds far too much.
-pub(super) fn unxz(packed: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn unxz(source: &Source, packed: &[u8]) -> Option<Vec<u8>> {
     let most = MOST_EXPANSION.saturating_mul(packed.len() as u64);
     let stream = Stream::new_stream_decoder(MOST_FOR_UNPACKING, 0).ok()?;
     let mut data = Vec::new();
     XzDecoder::new_stream(packed, stream).take(most).read_to_end(&mut data).ok()?;
-    ((data.len() as u64) < most).then_some(data)
+    ((data.len() as u64) < most && source.allow_expanded(data.len() as u64)).then_some(data)
 }
 
 #[cfg(test)]
@@ -44,13 +58,13 @@ mod tests {
     #[test]
     fn what_was_packed_comes_back() {
         let data: Vec<u8> = (0..10_000u32).flat_map(u32::to_le_bytes).collect();
-        assert_eq!(unxz(&xz(&data)), Some(data));
+        assert_eq!(unxz(&Source::memory([]), &xz(&data)), Some(data));
     }
 
     #[test]
     fn a_little_file_does_not_become_a_huge_one() {
         let bomb = xz(&vec![0; 10 << 20]);
         assert!(bomb.len() < 10_000);
-        assert_eq!(unxz(&bomb), None);
+        assert_eq!(unxz(&Source::memory([]), &bomb), None);
     }
 }

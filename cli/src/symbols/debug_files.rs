@@ -1,86 +1,103 @@
 //! Separate debug files, as distributions lay them out (gdb's manual, "Debugging Information in Separate Files").
+//!
+//! They are looked for below the root of the process that maps the image, by build id also on this machine itself. Which file is opened
+//! is the image's choice, and so it is believed nothing that build id or checksum do not say.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use object::{Object, ObjectSection};
+use object::Object;
 
-use super::contents::unxz;
-use super::image::Image;
+use super::contents::{contents, unxz};
+use super::image::{Image, Origin, Parsed, parse};
+use crate::files::{OpenError, Opened, Root, Source, is_plain};
 
-const ROOT: &str = "/usr/lib/debug";
+/// Where debug files lie below a root.
+const FOLDER: &str = "/usr/lib/debug";
+/// The largest file whose checksum is computed.
+const LARGEST_SUMMED: u64 = 1 << 30;
+/// Bytes of it that are read at once.
+const CHUNK: u64 = 1 << 20;
 
 /// The debug file of `image`: by build id, else by the link that the image names.
-pub(crate) fn find(image: &Image) -> Option<Arc<[u8]>> {
-    let (build_id, link) = image.with_file(|file| {
-        let build_id = file.build_id().ok().flatten().map(<[u8]>::to_vec);
-        let link = file.gnu_debuglink().ok().flatten().map(|(name, crc)| (name.to_vec(), crc));
-        (build_id, link)
-    })?;
-    if let Some(id) = &build_id
-        && let Some(data) = read(&by_build_id(id)?)
-    {
-        return Some(data);
+pub(crate) fn find(image: &Image) -> Option<Source> {
+    let origin = image.origin()?;
+    if let Some(found) = image.build_id().and_then(|id| by_build_id(&origin.root, id)) {
+        return Some(found);
     }
-    let (name, crc) = link?;
-    let matches = |data: &Arc<[u8]>| {
-        let own = object::File::parse(&**data).ok().and_then(|file| file.build_id().ok().flatten().map(<[u8]>::to_vec));
-        match (&build_id, &own) {
-            (Some(wanted), Some(own)) => wanted == own,
-            _ => crc32fast::hash(data) == crc,
-        }
+    let link = |file: &Parsed<'_>| file.gnu_debuglink().ok().flatten().map(|(name, sum)| (name.to_vec(), sum));
+    let (name, checksum) = image.with_file(link)??;
+    let matches = |source: &Source| match (image.build_id(), build_id_of(source)) {
+        (Some(wanted), Some(own)) => wanted == own,
+        _ => sum(source) == Some(checksum),
     };
-    linked(image.path(), OsStr::from_bytes(&name)).iter().filter_map(|path| read(path)).find(matches)
+    let places = linked(origin, OsStr::from_bytes(&name)).into_iter();
+    let opened = places.filter_map(|path| match origin.root.open(&path) {
+        Ok(opened) => Some(opened),
+        Err(OpenError::Io(_)) => None,
+        Err(error) => {
+            image.source().note_refused(format!("its debug file {} is not read: {error}", path.display()));
+            None
+        }
+    });
+    // A link to the file's own name means elsewhere.
+    let others = opened.filter(|opened: &Opened| !opened.identity.is_same_file(&origin.identity));
+    others.map(|opened| Source::file(&opened)).find(matches)
 }
 
 /// The file that holds what several debug files share (`dwz`).
-pub(crate) fn supplement(debug: &[u8]) -> Option<Arc<[u8]>> {
-    let file = object::File::parse(debug).ok()?;
+pub(crate) fn supplement(image: &Image, debug: &Source) -> Option<Source> {
+    let root = &image.origin()?.root;
+    let file = parse(debug).ok()?;
     let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
-    let by_name = PathBuf::from(OsStr::from_bytes(name));
-    by_build_id(id).and_then(|path| read(&path)).or_else(|| by_name.is_absolute().then(|| read(&by_name)).flatten())
+    let name = Path::new(OsStr::from_bytes(name));
+    by_build_id(root, id).or_else(|| opened_as(root, name, id).filter(|_| name.is_absolute()))
 }
 
 /// The symbols that distributions leave in a stripped file, compressed (`.gnu_debugdata`).
-pub(crate) fn mini(image: &Image) -> Option<Vec<u8>> {
-    let packed = image.with_file(|file| {
-        let section = file.section_by_name(".gnu_debugdata")?;
-        section.data().ok().map(<[u8]>::to_vec)
-    })??;
-    unxz(&packed)
+pub(crate) fn mini(image: &Image) -> Option<Source> {
+    let packed = image
+        .with_file(|file| file.section_by_name(".gnu_debugdata").map(|section| contents(image.source(), &section)))??;
+    unxz(image.source(), &packed).map(Source::memory)
 }
 
-fn by_build_id(id: &[u8]) -> Option<PathBuf> {
+fn build_id_of(source: &Source) -> Option<Vec<u8>> {
+    parse(source).ok()?.build_id().ok().flatten().map(<[u8]>::to_vec)
+}
+
+/// The file of that build id, below a root or on this machine.
+fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
     let (first, rest) = id.split_first()?;
     let rest = crate::explain::hex::plain(rest);
-    Some(PathBuf::from(format!("{ROOT}/.build-id/{first:02x}/{rest}.debug")))
+    let path = PathBuf::from(format!("{FOLDER}/.build-id/{first:02x}/{rest}.debug"));
+    opened_as(root, &path, id).or_else(|| opened_as(&Root::own().ok()?, &path, id))
 }
 
-fn linked(path: &Path, name: &OsStr) -> Vec<PathBuf> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let Some(folder) = path.parent() else { return Vec::new() };
-    let under_root = Path::new(ROOT).join(folder.strip_prefix("/").unwrap_or(folder)).join(name);
-    let beside = folder.join(name);
-    // A link to the file's own name means elsewhere.
-    let beside = (beside != path).then_some(beside);
-    beside.into_iter().chain([folder.join(".debug").join(name), under_root]).collect()
+/// The file at a path, where it has that build id.
+fn opened_as(root: &Root, path: &Path, id: &[u8]) -> Option<Source> {
+    let source = Source::file(&root.open(path).ok()?);
+    (build_id_of(&source)? == id).then_some(source)
 }
 
-/// Files only: what a link names may be a device or a pipe, which never ends.
-fn read(path: &Path) -> Option<Arc<[u8]>> {
-    std::fs::metadata(path).ok().filter(|metadata| metadata.is_file())?;
-    std::fs::read(path).ok().map(Into::into)
+/// Where the file of that name may be.
+fn linked(origin: &Origin, name: &OsStr) -> Vec<PathBuf> {
+    let Some(folder) = origin.path.parent().filter(|_| is_plain(name)) else { return Vec::new() };
+    let under_root = Path::new(FOLDER).join(folder.strip_prefix("/").unwrap_or(folder)).join(name);
+    vec![folder.join(name), folder.join(".debug").join(name), under_root]
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_link_to_a_device_is_not_read() {
-        assert_eq!(read(Path::new("/dev/zero")), None);
-        assert!(read(Path::new("/proc/self/exe")).is_some());
+/// The checksum of a whole file, as links have it; none of one that is too large.
+fn sum(source: &Source) -> Option<u32> {
+    if source.size() > LARGEST_SUMMED {
+        return None;
     }
+    let mut hasher = crc32fast::Hasher::new();
+    let mut at = 0;
+    while at < source.size() {
+        let size = CHUNK.min(source.size() - at);
+        hasher.update(&source.look(at, size)?);
+        at += size;
+    }
+    Some(hasher.finalize())
 }

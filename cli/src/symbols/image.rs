@@ -1,21 +1,39 @@
 //! One ELF file with code, and what is known of it.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::{fmt, io};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use insn::x86::{Bits, Vendor};
 use object::read::elf::{ElfFile, FileHeader};
-use object::{Object, ObjectSection, ObjectSegment, SegmentFlags, elf};
+use object::{Object, ReadRef, elf};
 
 use super::lines::Lines;
+use super::segments::{Segment, segments};
 use super::table::SymbolTable;
 use super::{debug_files, ranges};
 use crate::code::Mode;
+use crate::files::{Identity, OpenError, Opened, Root, Source, open};
 use crate::instructions::instructions;
 use crate::output::shown;
+
+/// The number of the next image.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The kernel runs no program with more: its program headers may take 64 KiB (`load_elf_phdrs` in fs/binfmt_elf.c), each 32 or more.
+const MOST_SEGMENTS: usize = 2048;
+/// Compilers give each function of an object file a section.
+const MOST_SECTIONS: usize = 1 << 20;
+
+/// Bytes at the beginning that tell the architecture.
+const HEADER: u64 = 20;
+
+/// An ELF file whose headers are read.
+pub(crate) type Parsed<'data> = object::File<'data, &'data Source>;
 
 /// What the code of a file is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +68,16 @@ impl Arch {
 /// Why a file cannot be used.
 #[derive(Debug)]
 pub(crate) enum ImageError {
-    /// It cannot be read.
-    Io(io::Error),
+    /// It cannot be opened.
+    Open(OpenError),
+    /// It is shorter than when it was opened, or its file system does not answer.
+    Unreadable,
     /// It does not begin as an ELF file does.
     NotElf,
     /// It begins as one, but is broken.
     Corrupt(String),
+    /// What it has takes too much memory.
+    TooLarge(String),
     /// Code of another architecture, by its name or ELF machine number.
     Foreign(String),
 }
@@ -63,41 +85,45 @@ pub(crate) enum ImageError {
 impl fmt::Display for ImageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ImageError::Io(error) => write!(f, "{error}"),
+            ImageError::Open(error) => write!(f, "{error}"),
+            ImageError::Unreadable => f.write_str("it cannot be read"),
             ImageError::NotElf => f.write_str("not an ELF file"),
             ImageError::Corrupt(what) => write!(f, "corrupt ELF file: {what}"),
+            ImageError::TooLarge(what) => f.write_str(what),
             ImageError::Foreign(what) => write!(f, "a file for {what}; ntrace knows x86-64, i386 and arm64"),
         }
     }
 }
 
-/// A part of the file that is mapped.
+/// The file of an image, and where others are looked for that belong to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
-    /// Address in the file's own numbering.
-    pub(crate) address: u64,
-    /// Bytes in memory.
-    pub(crate) size: u64,
-    /// Where in the file.
-    pub(crate) file: Range<u64>,
-    /// Holds code.
-    pub(crate) execute: bool,
+pub(crate) struct Origin {
+    /// Its paths are below it.
+    pub(crate) root: Root,
+    /// The path below the root.
+    pub(crate) path: PathBuf,
+    /// Which file it is, and which state of it.
+    pub(crate) identity: Identity,
 }
 
 /// An ELF file. Addresses are the file's own, as `nm` and `objdump` print them; a process adds its bias.
 pub(crate) struct Image {
+    number: u64,
     path: PathBuf,
     name: String,
     arch: Arch,
-    data: Arc<[u8]>,
+    source: Source,
+    origin: Option<Origin>,
+    build_id: Option<Vec<u8>>,
     segments: Vec<Segment>,
     /// The addresses are those in memory, not offsets from where the file is mapped.
     fixed: bool,
     symbols: OnceCell<SymbolTable>,
-    debug: OnceCell<Option<Arc<[u8]>>>,
+    debug: OnceCell<Option<Source>>,
     lines: OnceCell<Option<Lines>>,
     code: OnceCell<Vec<Range<u64>>>,
     instructions: OnceCell<Vec<u64>>,
+    relocated: OnceCell<Vec<u64>>,
 }
 
 impl fmt::Debug for Image {
@@ -107,40 +133,58 @@ impl fmt::Debug for Image {
 }
 
 impl Image {
-    /// Reads a file.
+    /// Opens a file by a path of this process.
     pub(crate) fn open(path: &Path) -> Result<Image, ImageError> {
-        let metadata = std::fs::metadata(path).map_err(ImageError::Io)?;
-        // A device or pipe may never end.
-        if !metadata.is_file() {
-            return Err(ImageError::NotElf);
+        let opened = open(path).map_err(ImageError::Open)?;
+        let root = Root::own().map_err(ImageError::Open)?;
+        Image::read(path.to_path_buf(), &opened, root, opened.path.clone())
+    }
+
+    /// Takes an open file. `path` is how it is called; below `root` it is at `place`.
+    pub(crate) fn read(path: PathBuf, opened: &Opened, root: Root, place: PathBuf) -> Result<Image, ImageError> {
+        let origin = Origin { root, path: place, identity: opened.identity };
+        let image = Image::new(path, Source::file(opened), Some(origin))?;
+        if !opened.identity.is_settled() {
+            // A write of this moment may leave no trace: the code is kept that the symbols are for.
+            for segment in image.segments.iter().filter(|segment| segment.execute) {
+                image.contents(segment);
+            }
         }
-        Image::parse(path.to_path_buf(), std::fs::read(path).map_err(ImageError::Io)?)
+        Ok(image)
     }
 
     /// Takes the bytes of a file; `path` is how it is called.
     pub(crate) fn parse(path: PathBuf, data: Vec<u8>) -> Result<Image, ImageError> {
-        if !data.starts_with(&elf::ELFMAG) {
+        Image::new(path, Source::memory(data), None)
+    }
+
+    fn new(path: PathBuf, source: Source, origin: Option<Origin>) -> Result<Image, ImageError> {
+        let header = (&source).read_bytes_at(0, source.size().min(HEADER)).map_err(|()| ImageError::Unreadable)?;
+        if !header.starts_with(&elf::ELFMAG) {
             return Err(ImageError::NotElf);
         }
-        let arch = arch(&data)?;
-        let corrupt = |error: object::Error| ImageError::Corrupt(error.to_string());
-        let file = object::File::parse(&*data).map_err(corrupt)?;
+        let arch = arch(header)?;
+        let file = parse(&source)?;
         let segments = segments(&file);
         if let Some(end) = segments.iter().map(|segment| segment.file.end).max()
-            && end > data.len() as u64
+            && end > source.size()
             && file.kind() != object::ObjectKind::Unknown
-            && segments.iter().any(|segment| segment.execute && segment.file.start >= data.len() as u64)
+            && segments.iter().any(|segment| segment.execute && segment.file.start >= source.size())
         {
-            return Err(ImageError::Corrupt(format!("{} bytes of {end} that its headers tell of", data.len())));
+            return Err(ImageError::Corrupt(format!("{} bytes of {end} that its headers tell of", source.size())));
         }
         let fixed = file.kind() == object::ObjectKind::Executable;
+        let build_id = file.build_id().ok().flatten().map(<[u8]>::to_vec);
         let name = shown(path.file_name().unwrap_or(path.as_os_str()));
         drop(file);
         Ok(Image {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             path,
             name,
             arch,
-            data: data.into(),
+            source,
+            origin,
+            build_id,
             segments,
             fixed,
             symbols: OnceCell::new(),
@@ -148,9 +192,14 @@ impl Image {
             lines: OnceCell::new(),
             code: OnceCell::new(),
             instructions: OnceCell::new(),
+            relocated: OnceCell::new(),
         })
     }
 
+    /// A number that no other image of this run has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
     /// Its path in the eyes of the program that maps it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -171,9 +220,23 @@ impl Image {
     pub(crate) fn is_fixed(&self) -> bool {
         self.fixed
     }
-    /// The whole file.
-    pub(crate) fn data(&self) -> &Arc<[u8]> {
-        &self.data
+    /// The bytes of the file.
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+    /// The file, where it is one.
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+    /// What the linker made of all that is in the file (`NT_GNU_BUILD_ID`), where it did.
+    pub(crate) fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
+    }
+    /// What could not be read of it and of its debug file since the last time, in words.
+    pub(crate) fn take_refused(&self) -> BTreeSet<String> {
+        let mut refused = self.source.take_refused();
+        refused.extend(self.debug.get().and_then(Option::as_ref).into_iter().flat_map(Source::take_refused));
+        refused
     }
     /// Whether it asks for a dynamic loader: what it lacks may come from libraries.
     pub(crate) fn is_dynamic(&self) -> bool {
@@ -189,7 +252,7 @@ impl Image {
         self.symbols.get_or_init(|| SymbolTable::load(self))
     }
     /// The separate debug file, where there is one.
-    pub(crate) fn debug_file(&self) -> Option<&Arc<[u8]>> {
+    pub(crate) fn debug_file(&self) -> Option<&Source> {
         self.debug.get_or_init(|| debug_files::find(self)).as_ref()
     }
     /// Source lines, where there is debug information.
@@ -207,17 +270,55 @@ impl Image {
     }
 
     /// Runs `f` with the parsed file.
-    pub(crate) fn with_file<T>(&self, f: impl FnOnce(&object::File<'_>) -> T) -> Option<T> {
-        object::File::parse(&*self.data).ok().map(|file| f(&file))
+    pub(crate) fn with_file<'a, T>(&'a self, f: impl FnOnce(&Parsed<'a>) -> T) -> Option<T> {
+        parse(&self.source).ok().map(|file| f(&file))
+    }
+
+    /// How many bytes the file holds from an address on, to the end of its segment.
+    pub(crate) fn held_at(&self, address: u64) -> u64 {
+        self.segment(address).map_or(0, |(segment, offset)| segment.held(&self.source).saturating_sub(offset))
     }
 
     /// The bytes of the file from an address on, to the end of what the file holds there.
     pub(crate) fn bytes_at(&self, address: u64) -> Option<&[u8]> {
+        let (segment, offset) = self.segment(address)?;
+        self.contents(segment).get(usize::try_from(offset).ok()?..)
+    }
+
+    fn contents<'a>(&'a self, segment: &'a Segment) -> &'a [u8] {
+        let read = || self.source.take(segment.file.start, segment.held(&self.source)).unwrap_or_default();
+        segment.contents.get_or_init(read)
+    }
+
+    /// So many bytes of the file at an address, as far as its segment goes; no more of it is read for that.
+    pub(crate) fn read_at(&self, address: u64, size: u64) -> Option<Cow<'_, [u8]>> {
+        let (segment, offset) = self.segment(address)?;
+        let size = size.min(segment.held(&self.source).saturating_sub(offset));
+        if let Some(all) = segment.contents.get() {
+            let start = usize::try_from(offset).ok()?;
+            return all.get(start..start.checked_add(usize::try_from(size).ok()?)?).map(Cow::Borrowed);
+        }
+        let bytes = self.source.look(segment.file.start.checked_add(offset)?, size)?;
+        Some(Cow::Owned(bytes.to_vec()))
+    }
+
+    /// The segment that holds an address, and how far from its beginning.
+    fn segment(&self, address: u64) -> Option<(&Segment, u64)> {
         let inside = |segment: &&Segment| address >= segment.address && address - segment.address < segment.size;
-        let segment = self.segments.iter().find(inside)?;
-        let start = segment.file.start.checked_add(address - segment.address)?;
-        let end = segment.file.end.min(self.data.len() as u64);
-        self.data.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+        self.segments.iter().find(inside).map(|segment| (segment, address - segment.address))
+    }
+
+    /// The addresses in code that the loader writes to when it maps the file, ascending; what stands there in memory is not the file's.
+    pub(crate) fn relocated(&self) -> &[u64] {
+        self.relocated.get_or_init(|| {
+            let places = |file: &Parsed<'_>| {
+                let all = file.dynamic_relocations().into_iter().flatten().map(|(address, _)| address);
+                let mut places: Vec<u64> = all.filter(|address| self.is_code(*address)).collect();
+                places.sort_unstable();
+                places
+            };
+            self.with_file(places).unwrap_or_default()
+        })
     }
 
     /// Whether an address lies in mapped code.
@@ -241,6 +342,23 @@ impl Image {
     }
 }
 
+/// Reads the headers of a file.
+///
+/// # Errors
+/// Where it is broken, or has so many headers that looking through them takes longer than any real file does.
+pub(super) fn parse(source: &Source) -> Result<Parsed<'_>, ImageError> {
+    let file = Parsed::parse(source).map_err(|error| match source.take_refused().pop_first() {
+        Some(what) => ImageError::TooLarge(what),
+        None => ImageError::Corrupt(error.to_string()),
+    })?;
+    let too_many = |count: usize, what| Err(ImageError::Corrupt(format!("{count} {what}")));
+    match (file.segments().count(), file.sections().count()) {
+        (segments, _) if segments > MOST_SEGMENTS => too_many(segments, "segments"),
+        (_, sections) if sections > MOST_SECTIONS => too_many(sections, "sections"),
+        _ => Ok(file),
+    }
+}
+
 fn arch(data: &[u8]) -> Result<Arch, ImageError> {
     let (Some(class), Some(order), Some(machine)) = (data.get(4), data.get(5), data.get(18..20)) else {
         return Err(ImageError::Corrupt("it ends within its header".into()));
@@ -261,35 +379,7 @@ fn arch(data: &[u8]) -> Result<Arch, ImageError> {
     }
 }
 
-/// The loaded segments; the code sections of a file that has none (an object file).
-fn segments(file: &object::File<'_>) -> Vec<Segment> {
-    let load = |segment: object::Segment<'_, '_>| {
-        let (start, size) = segment.file_range();
-        let execute = match segment.flags() {
-            SegmentFlags::Elf { p_flags, .. } => p_flags.contains(elf::PF_X),
-            _ => false,
-        };
-        held(segment.address(), segment.size(), start, size, execute)
-    };
-    let segments: Vec<Segment> = file.segments().map(load).collect();
-    if !segments.is_empty() {
-        return segments;
-    }
-    let code = |section: object::Section<'_, '_>| {
-        let (start, size) = section.file_range()?;
-        let execute = section.kind() == object::SectionKind::Text;
-        execute.then(|| held(section.address(), size, start, size, execute))
-    };
-    file.sections().filter_map(code).collect()
-}
-
-/// A segment of which no address is too large, and the file holds no more than there is in memory.
-fn held(address: u64, size: u64, start: u64, in_file: u64, execute: bool) -> Segment {
-    let size = size.min(u64::MAX - address);
-    Segment { address, size, file: start..start.saturating_add(in_file.min(size)), execute }
-}
-
-fn has_interpreter<H: FileHeader>(file: &ElfFile<'_, H>) -> bool {
+fn has_interpreter<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> bool {
     use object::read::elf::ProgramHeader;
     file.elf_program_headers().iter().any(|header| header.p_type(file.endian()) == elf::PT_INTERP)
 }

@@ -9,7 +9,8 @@ use object::{Object, ObjectSection};
 
 use super::contents::contents;
 use super::debug_files;
-use super::image::Image;
+use super::image::{Image, Parsed, parse};
+use crate::files::Source;
 use crate::output::utf8;
 
 type Reader = EndianArcSlice<LittleEndian>;
@@ -34,12 +35,12 @@ pub(crate) struct LineSearch {
 impl Lines {
     /// Debug information of the image or of its debug file.
     pub(crate) fn load(image: &Image) -> Option<Lines> {
-        let data = match has_lines(image.data()) {
-            true => Arc::clone(image.data()),
-            false => image.debug_file().filter(|data| has_lines(data)).cloned()?,
+        let source = match has_lines(image.source()) {
+            true => image.source(),
+            false => image.debug_file().filter(|source| has_lines(source))?,
         };
-        let mut dwarf = load(&data)?;
-        if let Some(supplement) = debug_files::supplement(&data)
+        let mut dwarf = load(source)?;
+        if let Some(supplement) = debug_files::supplement(image, source)
             && let Some(shared) = load(&supplement)
         {
             dwarf.set_sup(shared);
@@ -138,16 +139,16 @@ fn ends_with(path: &str, wanted: &str) -> bool {
     Path::new(path).ends_with(wanted.trim_start_matches("./"))
 }
 
-fn has_lines(data: &[u8]) -> bool {
-    let is_there = |file: object::File<'_>| file.section_by_name(".debug_line").is_some_and(|s| s.size() > 0);
-    object::File::parse(data).is_ok_and(is_there)
+fn has_lines(source: &Source) -> bool {
+    let is_there = |file: Parsed<'_>| file.section_by_name(".debug_line").is_some_and(|section| section.size() > 0);
+    parse(source).is_ok_and(is_there)
 }
 
-fn load(data: &[u8]) -> Option<Dwarf<Reader>> {
-    let file = object::File::parse(data).ok()?;
+fn load(source: &Source) -> Option<Dwarf<Reader>> {
+    let file = parse(source).ok()?;
     let section = |id: SectionId| -> Result<Reader, gimli::Error> {
-        let data = file.section_by_name(id.name()).map(|section| contents(&section));
-        Ok(EndianArcSlice::new(Arc::from(&*data.unwrap_or_default()), LittleEndian))
+        let data = file.section_by_name(id.name()).map(|section| contents(source, &section));
+        Ok(EndianArcSlice::new(data.unwrap_or_default(), LittleEndian))
     };
     Dwarf::load(section).ok()
 }

@@ -8,9 +8,11 @@ mod names;
 mod plt;
 mod ranges;
 mod reach;
+mod segments;
 mod table;
 
-pub(crate) use image::{Arch, Image, ImageError};
+pub(crate) use contents::contents;
+pub(crate) use image::{Arch, Image, ImageError, Parsed};
 pub(crate) use lines::LineSearch;
 pub(crate) use names::{demangle, distance};
 pub(crate) use ranges::text_sections;

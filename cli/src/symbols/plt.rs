@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use insn::x86::Vendor;
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget, elf};
 
-use super::image::{Arch, Image};
+use super::image::{Arch, Image, Parsed};
 use super::table::{Kind, Symbol};
 use crate::code::Mode;
 
@@ -17,7 +17,7 @@ pub(crate) fn stubs(image: &Image, symbols: &[Symbol]) -> Vec<Symbol> {
     image.with_file(|file| find(image, file, symbols)).unwrap_or_default()
 }
 
-fn find(image: &Image, file: &object::File<'_>, symbols: &[Symbol]) -> Vec<Symbol> {
+fn find(image: &Image, file: &Parsed<'_>, symbols: &[Symbol]) -> Vec<Symbol> {
     let slots = slots(file, symbols);
     let got = file.section_by_name(".got.plt").or_else(|| file.section_by_name(".got")).map(|s| s.address());
     let mut stubs = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn is_plt(name: &str) -> bool {
 }
 
 /// The function that each slot of the global offset table is for.
-fn slots(file: &object::File<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
+fn slots(file: &Parsed<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
     let mut slots = HashMap::new();
     let table = file.dynamic_symbol_table();
     for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
@@ -70,7 +70,7 @@ fn is_irelative(flags: RelocationFlags) -> bool {
     matches!(flags, RelocationFlags::Elf { r_type } if ALL.contains(&r_type.0))
 }
 
-fn implicit_addend(file: &object::File<'_>, address: u64) -> Option<u64> {
+fn implicit_addend(file: &Parsed<'_>, address: u64) -> Option<u64> {
     let data = file.sections().find_map(|section| section.data_range(address, 4).ok().flatten())?;
     data.try_into().ok().map(|bytes| u64::from(u32::from_le_bytes(bytes)))
 }

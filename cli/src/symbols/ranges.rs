@@ -6,7 +6,7 @@ use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
 use object::{Object, ObjectSection, SectionKind};
 
 use super::contents::contents;
-use super::image::{Arch, Image};
+use super::image::{Arch, Image, Parsed};
 use super::table::Kind;
 use super::{plt, reach};
 
@@ -29,14 +29,14 @@ pub(crate) fn code(image: &Image) -> Vec<Range<u64>> {
 /// What of the ranges is code that the file holds.
 fn held(image: &Image, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     for range in &mut ranges {
-        let bytes = image.bytes_at(range.start).filter(|_| image.is_code(range.start)).unwrap_or_default();
-        range.end = range.end.min(range.start.saturating_add(bytes.len() as u64));
+        let held = if image.is_code(range.start) { image.held_at(range.start) } else { 0 };
+        range.end = range.end.min(range.start.saturating_add(held));
     }
     ranges.retain(|range| range.start < range.end);
     ranges
 }
 
-fn sections(image: &Image, file: &object::File<'_>) -> Vec<Range<u64>> {
+fn sections(image: &Image, file: &Parsed<'_>) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     for section in file.sections() {
         let name = section.name().unwrap_or_default();
@@ -46,7 +46,7 @@ fn sections(image: &Image, file: &object::File<'_>) -> Vec<Range<u64>> {
         }
     }
     if let Some(section) = file.section_by_name(".eh_frame") {
-        let data = contents(&section);
+        let data = contents(image.source(), &section);
         let mut bases = BaseAddresses::default().set_eh_frame(section.address());
         if let Some(text) = file.section_by_name(".text") {
             bases = bases.set_text(text.address());

@@ -7,7 +7,7 @@ use insn::Flow;
 use object::{Object, ObjectSection, RelocationTarget, SectionKind};
 
 use super::contents::contents;
-use super::image::{Arch, Image};
+use super::image::{Arch, Image, Parsed};
 use crate::code::{Insn, Mode};
 
 /// Ranges reached from the entry point, the start and end functions, the direct branches of `known` and by falling out of it through
@@ -16,7 +16,7 @@ pub(crate) fn reached(image: &Image, known: &[Range<u64>]) -> Vec<Range<u64>> {
     let sections = image.with_file(text).unwrap_or_default();
     let mode = image.arch().mode(crate::cpu::vendor(None)).lenient();
     let mut flood = Flood { image, mode, known, sections, found: BTreeMap::new(), work: Vec::new() };
-    flood.work = image.with_file(|file| starts(image.arch(), file)).unwrap_or_default();
+    flood.work = image.with_file(|file| starts(image, file)).unwrap_or_default();
     for range in known {
         let walk = flood.follow(range.start, range.end);
         if walk.falls_through && walk.end == range.end {
@@ -109,19 +109,19 @@ impl Flood<'_> {
     }
 }
 
-fn text(file: &object::File<'_>) -> Vec<Range<u64>> {
+fn text(file: &Parsed<'_>) -> Vec<Range<u64>> {
     let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
     text.map(|section| section.address()..section.address().saturating_add(section.size())).collect()
 }
 
 /// The entry point, and what the arrays of start and end functions name.
-fn starts(arch: Arch, file: &object::File<'_>) -> Vec<u64> {
+fn starts(image: &Image, file: &Parsed<'_>) -> Vec<u64> {
     let mut starts = vec![file.entry()];
     let is_array = |name: &str| matches!(name, ".preinit_array" | ".init_array" | ".fini_array");
     let arrays: Vec<_> = file.sections().filter(|section| section.name().is_ok_and(is_array)).collect();
     for array in &arrays {
-        let data = contents(array);
-        match arch {
+        let data = contents(image.source(), array);
+        match image.arch() {
             Arch::X86_64 | Arch::Arm64 => {
                 starts.extend(data.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)))
             }
@@ -129,7 +129,7 @@ fn starts(arch: Arch, file: &object::File<'_>) -> Vec<u64> {
         }
     }
     for (offset, relocation) in file.dynamic_relocations().into_iter().flatten() {
-        let holds = |array: &object::Section<'_, '_>| offset.wrapping_sub(array.address()) < array.size();
+        let holds = |array: &object::Section<'_, '_, _>| offset.wrapping_sub(array.address()) < array.size();
         if relocation.target() == RelocationTarget::Absolute && arrays.iter().any(holds) {
             starts.push(relocation.addend().cast_unsigned());
         }

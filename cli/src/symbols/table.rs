@@ -4,8 +4,9 @@ use object::elf;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
-use super::image::Image;
+use super::image::{Image, parse};
 use super::{debug_files, names, plt};
+use crate::files::Source;
 use crate::output::utf8;
 
 /// What a symbol stands for.
@@ -56,7 +57,7 @@ impl SymbolTable {
     /// Collects the symbols of the file, of its compressed symbol table, of its debug file and of its stubs.
     pub(crate) fn load(image: &Image) -> SymbolTable {
         let mut symbols = Vec::new();
-        collect(image.data(), &mut symbols);
+        collect(image.source(), &mut symbols);
         if let Some(mini) = debug_files::mini(image) {
             collect(&mini, &mut symbols);
         }
@@ -124,15 +125,15 @@ fn order(a: &Symbol, b: &Symbol) -> std::cmp::Ordering {
     rank(a).cmp(&rank(b)).then_with(|| a.name.cmp(&b.name)).then_with(|| b.version.cmp(&a.version))
 }
 
-fn collect(data: &[u8], symbols: &mut Vec<Symbol>) {
-    match object::File::parse(data) {
+fn collect(source: &Source, symbols: &mut Vec<Symbol>) {
+    match parse(source) {
         Ok(object::File::Elf64(file)) => collect_elf(&file, symbols),
         Ok(object::File::Elf32(file)) => collect_elf(&file, symbols),
         _ => {}
     }
 }
 
-fn collect_elf<H: FileHeader>(file: &ElfFile<'_, H>, symbols: &mut Vec<Symbol>) {
+fn collect_elf<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>, symbols: &mut Vec<Symbol>) {
     let versions = file.elf_section_table().versions(file.endian(), file.data()).ok().flatten();
     let version = |index: SymbolIndex| {
         let versions = versions.as_ref()?;

@@ -1,6 +1,7 @@
 //! Follows a program and its children from breakpoint to breakpoint.
 
 mod attach;
+mod confirm;
 mod control;
 mod plan;
 mod plant;
@@ -31,7 +32,7 @@ pub(crate) trait Sink {
     fn hit(&mut self, session: &mut Session, space: &mut Space, event: &Event, address: u64) -> Result<()>;
     /// Nothing happens for the moment.
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
-    /// Modules were unmapped ([`Space::gone`]).
+    /// Modules were unmapped or replaced ([`Space::gone`]).
     fn unloaded(&mut self, session: &Session, space: &Space);
     /// A process made another, which has copies of its breakpoints.
     fn forked(&mut self, parent: Pid, child: Pid);
@@ -157,11 +158,12 @@ impl Watch {
                 planter.watch_entry(session, space)?;
             }
             EventKind::Loaded => {
-                planter.update(session, space, None)?;
+                let fresh = planter.look(session, space)?;
                 if !space.gone.is_empty() {
                     sink.unloaded(session, space);
-                    space.forget_gone();
+                    planter.clear(session, space)?;
                 }
+                planter.plant_in(session, space, &fresh, None)?;
             }
             EventKind::Forked { child } => {
                 sink.forked(event.pid, child);

@@ -17,8 +17,9 @@ pub(crate) struct Wanted {
     pub(crate) found: Vec<bool>,
     pub(crate) every_instruction: bool,
     pub(crate) mode_of: fn(&Image) -> Mode,
-    searches: HashMap<(*const Image, usize), Rc<Search>>,
-    /// Keeps the searched images, so that their addresses stay theirs.
+    /// By the number of the image and that of the location.
+    searches: HashMap<(u64, usize), Rc<Search>>,
+    /// The searched images, of each path the last one.
     images: Vec<Rc<Image>>,
 }
 
@@ -77,12 +78,17 @@ impl Wanted {
 
     fn search(&mut self, number: usize, image: &Rc<Image>) -> Rc<Search> {
         let search = || Rc::new(self.locations[number].find(image));
-        Rc::clone(self.searches.entry((Rc::as_ptr(image), number)).or_insert_with(search))
+        Rc::clone(self.searches.entry((image.number(), number)).or_insert_with(search))
     }
 
     fn remember(&mut self, image: &Rc<Image>) {
-        if !self.images.iter().any(|known| Rc::ptr_eq(known, image)) {
+        let Some(known) = self.images.iter_mut().find(|known| known.path() == image.path()) else {
             self.images.push(Rc::clone(image));
+            return;
+        };
+        if known.number() != image.number() {
+            let old = std::mem::replace(known, Rc::clone(image)).number();
+            self.searches.retain(|(number, _), _| *number != old);
         }
     }
 

@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
+use std::ops::Range;
 use std::rc::Rc;
 
 use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spec, Tid};
 
+use super::confirm;
 use super::plan::{Planned, Wanted, function_parts};
 use super::start::Running;
 use crate::location::{self, Location, Place};
 use crate::native;
-use crate::output::tell;
+use crate::output::{shown, tell};
 use crate::process::{Images, Module, Role, Space};
 
 /// Refusals that are listed one by one.
@@ -55,16 +57,46 @@ impl Planter {
         self.told.contains(what)
     }
 
-    /// Reads what is mapped anew and plants in what was not there before. `running`: the code was there before ntrace, relocated, so
-    /// that a resolver can be asked for its answer at once.
+    /// Reads what is mapped anew and plants in what was not there before. `running`: see [`Planter::plant_in`].
     pub(crate) fn update(
         &mut self,
         session: &mut Session,
         space: &mut Space,
         running: Option<&mut Running<'_>>,
     ) -> ubp::Result<()> {
+        let fresh = self.look(session, space)?;
+        self.plant_in(session, space, &fresh, running)
+    }
+
+    /// Reads what is mapped anew; gives the modules that were not there before.
+    pub(crate) fn look(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<Vec<Module>> {
         let fresh = space.update(session, &mut self.images)?;
+        self.images.take_notes().iter().for_each(tell);
+        Ok(fresh)
+    }
+
+    /// Takes away what stands in modules that are gone: a file may have changed while it stays mapped.
+    pub(crate) fn clear(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
+        let is_gone = |place: u64| space.gone.iter().any(|module| module.contains(place));
+        let standing = session.breakpoints(space.pid).filter(|breakpoint| breakpoint.is_active());
+        let stale: Vec<BreakpointId> = standing.filter(|b| is_gone(b.address().0)).map(|b| b.id()).collect();
+        space.forget_gone();
+        space.roles.retain(|id, _| !stale.contains(id));
+        if stale.is_empty() { Ok(()) } else { session.remove(space.pid, &stale) }
+    }
+
+    /// Plants in modules. `running`: the code was there before ntrace, relocated, so that a resolver can be asked for its answer at once.
+    pub(crate) fn plant_in(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        fresh: &[Module],
+        running: Option<&mut Running>,
+    ) -> ubp::Result<()> {
         let mut found: Vec<Vec<Planned>> = fresh.iter().map(|module| self.wanted.places(module)).collect();
+        for (module, places) in fresh.iter().zip(&mut found) {
+            confirm::leave_out_differing(session, space, module, places)?;
+        }
         // Before there are breakpoints of which something is to be told.
         if let Some(running) = running
             && found.iter().flatten().any(|place| place.indirect)
@@ -77,8 +109,10 @@ impl Planter {
             self.plant(session, space, places)?;
             self.watch_ptrace(session, space, module)?;
             if self.wanted.is_whole_program() {
-                let all = self.wanted.instructions(module, module.image.code());
-                self.insert(session, space, all.into_iter().map(|address| (address, None)))?;
+                self.plant_instructions(session, space, module, module.image.code())?;
+            }
+            for what in module.image.take_refused() {
+                tell(format_args!("{}: {what}", shown(module.image.path())));
             }
         }
         let numbers = self.absolute(session, space);
@@ -144,8 +178,7 @@ impl Planter {
             for place in &direct {
                 let Some(module) = space.module(place.address).cloned() else { continue };
                 let parts = function_parts(&module.image, module.address(place.address));
-                let all = self.wanted.instructions(&module, &parts);
-                self.insert(session, space, all.into_iter().map(|address| (address, None)))?;
+                self.plant_instructions(session, space, &module, &parts)?;
             }
         }
         let mut names: BTreeMap<u64, (Vec<String>, Option<usize>)> = BTreeMap::new();
@@ -162,6 +195,21 @@ impl Planter {
             space.places.remove(address);
         }
         self.insert(session, space, names.into_iter().map(|(address, (names, _))| (address, names.into_iter().next())))
+    }
+
+    /// Plants on the instructions in parts of a module.
+    fn plant_instructions(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        module: &Module,
+        parts: &[Range<u64>],
+    ) -> ubp::Result<()> {
+        let mut all = self.wanted.instructions(module, parts);
+        for place in confirm::take_differing(session, space, module, &mut all)? {
+            self.list_refused(space, place, "the code in memory is not that of the file".into());
+        }
+        self.insert(session, space, all.into_iter().map(|address| (address, None)))
     }
 
     /// Inserts breakpoints for the user, all at once; says what could not be.
@@ -189,23 +237,26 @@ impl Planter {
 
     fn refuse(&mut self, space: &mut Space, address: u64, name: Option<String>, error: &InsertError) {
         space.planted.remove(&address);
-        let place = space.place(address);
         match name {
-            Some(name) => self.tell_once(
-                format!("refused {name} {}", place.location),
-                format_args!("'{name}': {error} ({})", place.location),
-            ),
-            None => {
-                let key = (place.module.clone(), place.in_file);
-                let refused = Refused {
-                    location: place.location.clone(),
-                    module: place.module.clone(),
-                    address: format!("{:#x}", place.in_file),
-                    reason: reason(error),
-                };
-                self.refused.insert(key, refused);
+            Some(name) => {
+                let place = space.place(address);
+                let location = &place.location;
+                self.tell_once(format!("refused {name} {location}"), format_args!("'{name}': {error} ({location})"));
             }
+            None => self.list_refused(space, address, reason(error)),
         }
+    }
+
+    fn list_refused(&mut self, space: &mut Space, address: u64, reason: String) {
+        let place = space.place(address);
+        let key = (place.module.clone(), place.in_file);
+        let refused = Refused {
+            location: place.location.clone(),
+            module: place.module.clone(),
+            address: format!("{:#x}", place.in_file),
+            reason,
+        };
+        self.refused.insert(key, refused);
     }
 
     /// Inserts a breakpoint of our own.
@@ -338,7 +389,7 @@ fn in_memory(session: &Session, space: &Space, address: u64) -> Option<u64> {
     if let Some(map) = process.maps().ok()?.iter().find(|map| map.contains(Address(address))) {
         return map.execute.then_some(address);
     }
-    let program = space.modules.iter().find(|module| module.image.path() == process.executable())?;
+    let program = space.module(process.auxv().entry()?.0)?;
     let own = !program.image.is_fixed() && program.image.is_code(address);
     own.then(|| program.place(address))
 }

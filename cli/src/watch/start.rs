@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +16,7 @@ use crate::args::Target;
 use crate::code::Mode;
 use crate::cpu;
 use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result};
+use crate::files::{Source, open};
 use crate::heritage::Heritage;
 use crate::location::Location;
 use crate::native;
@@ -79,7 +79,9 @@ impl Watch {
     /// A program without a dynamic loader gets no code later: what it lacks now will not come.
     fn refuse_hopeless(&self, space: &Space) -> Result<()> {
         let wanted = &self.planter.wanted;
-        let is_static = space.modules.iter().all(|module| !module.image.is_dynamic()) && !space.modules.is_empty();
+        let loader = self.session.process(space.pid).and_then(|process| process.auxv().base());
+        let has_loader = loader.is_some() || space.modules.iter().any(|module| module.image.is_dynamic());
+        let is_static = !has_loader && !space.modules.is_empty();
         let missing = wanted.missing().count();
         if is_static && missing > 0 && missing == wanted.locations.len() {
             let mut missing = self.planter.missing();
@@ -192,10 +194,9 @@ fn check(path: &Path) -> Result<()> {
 
 /// Whether a file is neither a script nor text.
 fn is_binary(path: &Path) -> bool {
-    use std::io::Read;
-    let mut start = [0; 256];
-    let read = fs::File::open(path).ok().filter(|_| path.is_file()).and_then(|mut file| file.read(&mut start).ok());
-    read.is_some_and(|read| start[..read].contains(&0) && !start.starts_with(b"#!"))
+    let source = open(path).map(|opened| Source::file(&opened));
+    let start = source.ok().and_then(|source| source.look(0, source.size().min(256)));
+    start.is_some_and(|start| start.contains(&0) && !start.starts_with(b"#!"))
 }
 
 fn spawn_failure(name: &OsStr, error: Error) -> Failure {

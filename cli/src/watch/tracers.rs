@@ -9,7 +9,7 @@ use super::plant::Planter;
 use super::proc::named;
 use crate::native;
 use crate::process::{Module, Role, Space};
-use crate::symbols::Image;
+use crate::symbols::{Image, Parsed};
 
 /// Requests of ptrace(2) that make somebody a tracer.
 const TRACEME: u64 = nix::libc::PTRACE_TRACEME as u64;
@@ -72,11 +72,10 @@ const ALREADY: &str = "ptrace";
 
 /// The file's address of the function. A file that is linked to nothing has it in the table of all symbols, if anywhere.
 fn ptrace_of(image: &Image) -> Option<u64> {
-    let is_it = |symbol: &object::Symbol<'_, '_>| symbol.is_definition() && symbol.name_bytes() == Ok(b"ptrace");
-    let find = |file: &object::File<'_>| {
+    let find = |file: &Parsed<'_>| {
         let is_static = file.dynamic_symbols().next().is_none();
         let mut all = if is_static { file.symbols() } else { file.dynamic_symbols() };
-        all.find(is_it).map(|symbol| symbol.address())
+        all.find(|symbol| symbol.is_definition() && symbol.name_bytes() == Ok(b"ptrace")).map(|symbol| symbol.address())
     };
     image.with_file(find).flatten().filter(|address| image.is_code(*address))
 }
