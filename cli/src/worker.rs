@@ -27,6 +27,9 @@ const RELAYED: [Signal; 6] =
 /// The kernel itself sent the signal: a key at the terminal (`SI_KERNEL`, siginfo.h).
 const FROM_KERNEL: i32 = 0x80;
 
+/// How long the worker's end is waited for once it has reported, in milliseconds.
+const LAST_WAIT: u16 = 10_000;
+
 /// What the worker reports at its end: how, and the status or signal.
 const REPORT: usize = 5;
 
@@ -60,7 +63,10 @@ pub(crate) fn run(work: impl FnOnce(Control, Heritage) -> Result<End>) -> Result
             };
             let mut bytes = [report.0; REPORT];
             bytes[1..].copy_from_slice(&report.1.to_le_bytes());
-            let _ = File::from(report_in).write_all(&bytes);
+            let mut pipe = File::from(report_in);
+            let _ = pipe.write_all(&bytes);
+            // That it is closed tells the front of the end of all threads.
+            std::mem::forget(pipe);
             Ok(ExitCode::SUCCESS)
         }
         ForkResult::Parent { child } => {
@@ -94,7 +100,11 @@ fn front(worker: Pid, mut orders: File, mut report: File, relayed: &SigSet) -> R
     }
     let mut bytes = [0; REPORT];
     let told = report.read_exact(&mut bytes);
-    let _ = waitpid(worker, None);
+    // The end of its last thread closes the pipe; one may be kept by a file system that does not answer.
+    let mut end = [PollFd::new(report.as_fd(), PollFlags::empty())];
+    if poll(&mut end, LAST_WAIT).is_ok_and(|ended| ended > 0) {
+        let _ = waitpid(worker, None);
+    }
     if told.is_err() {
         return Err(Failure::own("the tracer ended without a word"));
     }
