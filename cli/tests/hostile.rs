@@ -75,3 +75,9 @@ fn a_segment_larger_than_the_file_is_as_long_as_the_file() {
     let text = survey(&[(0x40_0000, u64::MAX, u64::MAX)]).unwrap();
     assert!(text.contains("x86_64"), "{text}");
 }
+
+#[test]
+fn a_file_with_more_segments_than_any_program_has_is_refused() {
+    let error = survey(&[(0x40_0000, 64, 64); 3000]).unwrap_err();
+    assert_eq!(error, "corrupt ELF file: 3000 segments");
+}
