@@ -6,7 +6,7 @@ use insn::x86::Vendor;
 
 use crate::output::Output;
 use crate::survey;
-use crate::symbols::{Image, LineSearch, forms};
+use crate::symbols::Image;
 
 /// Reads symbols and their names, stubs, lines, code and instructions of the file whose bytes are `data`, and writes its survey to
 /// `out`.
@@ -16,8 +16,7 @@ use crate::symbols::{Image, LineSearch, forms};
 pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     let image = Image::parse("file".into(), data).map_err(|error| error.to_string())?;
     let mode = |image: &Image| image.arch().mode(Vendor::Intel);
-    for symbol in image.symbols().iter() {
-        forms(symbol);
+    for (symbol, _) in image.symbols().named() {
         image.symbols().holding(symbol.address);
     }
     for segment in image.segments() {
@@ -28,7 +27,7 @@ pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
         image.lines().and_then(|lines| lines.of(address));
     }
     if let Some(lines) = image.lines() {
-        lines.find("main.c", 1, &mut LineSearch::default());
+        lines.find("main.c");
     }
     let mut out = Output::new("survey".into(), out);
     survey::write(&image, mode(&image), &mut out).and_then(|()| out.flush()).map_err(|error| error.to_string())

@@ -159,7 +159,9 @@ fn what_is_not_found_is_named_with_what_was_searched_and_what_is_near() {
     assert!(message.contains("statically linked") && !message.contains("to standard error"), "{message}");
     assert!(text("not_code", &program).contains("no code"));
     assert!(text("nosuch!work", &program).contains("no module 'nosuch'"));
-    assert!(text("calls.c:1", &program).contains("line 1 has no code; near lines that have: "));
+    assert!(
+        text("calls.c:999", &program).contains("neither line 999 nor one behind it has code; the last line that has: ")
+    );
     assert!(text("other.c:1", &program).contains("no source file 'other.c'"));
 }
 

@@ -2,71 +2,63 @@
 
 use std::rc::Rc;
 
-use super::grammar::{Location, Place};
-use crate::symbols::{Image, distance, forms};
-
-/// Lines before and behind that are named.
-const NEAR_LINES: u64 = 20;
+use super::grammar::{Location, Place, Reading};
+use super::near::near;
+use super::pattern::Pattern;
+use crate::symbols::Image;
 
 /// A sentence that names what was searched, and what comes near.
 pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {
-    let covered: Vec<&Rc<Image>> = images.iter().filter(|image| location.covers(image)).collect();
+    let covered = |reading: &Reading| images.iter().filter(|image| reading.covers(image)).collect::<Vec<_>>();
     let text = &location.text;
+    // The first reading is what the location looks like; another one counts where it names a module that is there.
+    let with_module = |reading: &&Reading| reading.module.is_some() && !covered(reading).is_empty();
+    let Some(reading) = location.readings.iter().find(with_module).or(location.readings.first()) else {
+        return format!("'{text}': no location");
+    };
+    let covered = covered(reading);
     if covered.is_empty() {
-        let module = location.module.as_ref().map(|module| module.text()).unwrap_or_default();
+        let module = reading.module.as_ref().map(|module| module.text()).unwrap_or_default();
         return format!("'{text}': no module '{module}' among {}", list(images.iter()));
     }
     let searched = list(covered.iter().copied());
-    match &location.place {
+    match &reading.place {
         Place::Address(address) => format!("'{text}': no code at {address:#x} of {searched}"),
         Place::Symbol { name, .. } => {
-            let data = covered.iter().find(|image| !location.find(image).data.is_empty());
+            let data = covered.iter().find(|image| !reading.find(image).data.is_empty());
             if let Some(image) = data {
                 return format!("'{text}': a symbol of {} that has no code", image.name());
             }
-            let near = near(name.text(), &covered);
-            let hint = if near.is_empty() { String::new() } else { format!("; near: {}", near.join(", ")) };
-            format!("'{text}': no such symbol in {searched}{hint}")
+            format!("'{text}': no such symbol in {searched}{}", hint(name, &covered, images))
         }
-        Place::Line { file, line } => no_line(location, file, *line, &covered, &searched),
+        Place::Line { file, line } => no_line(reading, text, (file, *line), &covered, &searched),
     }
 }
 
-fn no_line(location: &Location, file: &str, line: u64, images: &[&Rc<Image>], searched: &str) -> String {
-    let text = &location.text;
+/// Names that come near in the modules that were searched, or the module in which the symbol is.
+fn hint(name: &Pattern, covered: &[&Rc<Image>], images: &[Rc<Image>]) -> String {
+    if name.is_glob() {
+        return String::new();
+    }
+    let is_there = |image: &Rc<Image>| image.symbols().iter().any(|symbol| symbol.has_code() && name.is(&symbol.name));
+    if let Some(image) = images.iter().find(|image| is_there(image)) {
+        return format!("; it is in {}", image.name());
+    }
+    let near = near(name.text(), covered);
+    if near.is_empty() { String::new() } else { format!("; near: {}", near.join(", ")) }
+}
+
+fn no_line(reading: &Reading, text: &str, (file, line): (&str, u64), images: &[&Rc<Image>], searched: &str) -> String {
     if images.iter().all(|image| image.lines().is_none()) {
         return format!("'{text}': no debug information about source lines in {searched}");
     }
-    let searches: Vec<_> = images.iter().map(|image| location.find(image)).collect();
+    let searches: Vec<_> = images.iter().map(|image| reading.find(image)).collect();
     if searches.iter().all(|search| !search.file_known) {
         return format!("'{text}': no source file '{file}' in the debug information of {searched}");
     }
-    let mut lines: Vec<u64> = searches.iter().flat_map(|search| search.lines.iter().copied()).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    let before = lines.iter().rev().find(|near| **near < line && line - **near <= NEAR_LINES);
-    let behind = lines.iter().find(|near| **near > line && **near - line <= NEAR_LINES);
-    let near: Vec<String> = before.into_iter().chain(behind).map(|near| near.to_string()).collect();
-    let hint = if near.is_empty() { String::new() } else { format!("; near lines that have: {}", near.join(", ")) };
-    format!("'{text}': line {line} has no code{hint}")
-}
-
-/// Up to three names that a slip of the finger makes.
-fn near(name: &str, images: &[&Rc<Image>]) -> Vec<String> {
-    let limit = (name.chars().count() / 3).clamp(1, 3);
-    let mut found: Vec<(usize, String)> = Vec::new();
-    for symbol in images.iter().flat_map(|image| image.symbols().iter()).filter(|symbol| symbol.has_code()) {
-        for form in forms(symbol) {
-            if form.len().abs_diff(name.len()) <= limit {
-                let distance = distance(name, &form);
-                if distance <= limit && !found.iter().any(|(_, other)| *other == form) {
-                    found.push((distance, form));
-                }
-            }
-        }
-    }
-    found.sort();
-    found.into_iter().take(3).map(|(_, name)| name).collect()
+    let last = searches.iter().filter_map(|search| search.last_line).max();
+    let hint = last.map(|last| format!("; the last line that has: {last}")).unwrap_or_default();
+    format!("'{text}': neither line {line} nor one behind it has code{hint}")
 }
 
 fn list<'a>(images: impl ExactSizeIterator<Item = &'a Rc<Image>>) -> String {

@@ -1,24 +1,42 @@
 //! Names with wildcards.
 
-use std::path::Path;
+use std::iter;
 
-use globset::{GlobBuilder, GlobMatcher};
+use regex::Regex;
 
-/// A name, or a glob over names; a name with glob letters in it (`operator[]`, `f(char*)`) also means itself.
+/// A name, or a glob over names, in which `*` means any characters, `?` means one, and `\` takes the meaning from the character behind
+/// it. All other characters mean themselves, brackets and braces too. Spaces count between words only.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     text: String,
-    glob: Option<GlobMatcher>,
-    /// An identifier that the linker's form of every matching name holds, too.
-    identifier: Option<String>,
+    /// What is meant to the letter: the text as it was written, and without its quotes.
+    literal: [String; 2],
+    glob: Option<Regex>,
 }
 
 impl Pattern {
     pub(crate) fn new(text: &str) -> Pattern {
-        let wild = text.contains(['*', '?', '[']);
-        let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build().ok();
-        let glob = glob.filter(|_| wild).map(|glob| glob.compile_matcher());
-        Pattern { text: text.into(), glob, identifier: identifier(text) }
+        let squeezed: String = squeezed(text).collect();
+        let (mut regex, mut unquoted, mut wild) = (String::from("(?s)^"), String::new(), false);
+        let mut letters = squeezed.chars();
+        while let Some(letter) = letters.next() {
+            let (meant, quoted) = match letter {
+                '\\' => letters.next().map_or(('\\', true), |quoted| (quoted, true)),
+                other => (other, false),
+            };
+            unquoted.push(meant);
+            match meant {
+                '*' | '?' if !quoted => {
+                    wild = true;
+                    regex.push_str(if meant == '*' { ".*" } else { "." });
+                }
+                _ => regex.push_str(&regex::escape(meant.encode_utf8(&mut [0; 4]))),
+            }
+        }
+        regex.push('$');
+        // A pattern that is too long for a regular expression is too long for a name, and means itself.
+        let glob = wild.then(|| Regex::new(&regex).ok()).flatten();
+        Pattern { text: text.into(), literal: [squeezed, unquoted], glob }
     }
 
     /// As it was written.
@@ -31,80 +49,57 @@ impl Pattern {
         self.glob.is_some()
     }
 
+    /// Whether it is a name to the letter: names may hold the letters of a glob (`operator*`, `f(char*)`, `main.(*T).Method`).
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.literal.iter().any(|literal| squeezed(name).eq(literal.chars()))
+    }
+
+    /// Whether it is the end of a name that begins with the path of a namespace, crate or package. A single word and a glob are no such end.
+    pub(crate) fn ends(&self, name: &str) -> bool {
+        if self.is_word() || self.is_glob() {
+            return false;
+        }
+        let boundaries =
+            name.match_indices("::").map(|(at, _)| at + 2).chain(name.match_indices('/').map(|(at, _)| at + 1));
+        boundaries.into_iter().any(|at| self.is(&name[at..]))
+    }
+
     /// Whether a name is meant.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        self.text == name || self.glob.as_ref().is_some_and(|glob| glob.is_match(name))
+        self.is(name) || self.glob.as_ref().is_some_and(|glob| glob.is_match(&squeezed(name).collect::<String>()))
     }
 
-    /// Whether a readable form of the linker's `name` can be meant: a cheap test before demangling.
-    pub(crate) fn may_match_mangled(&self, name: &str) -> bool {
-        self.identifier.as_ref().is_none_or(|identifier| name.contains(identifier.as_str()))
+    /// Whether it is a single word, and no glob.
+    pub(crate) fn is_word(&self) -> bool {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        !self.text.is_empty() && self.text.bytes().all(is_word)
     }
 
-    /// Whether a module is meant: by path, by file name, without version, without `.so`, without `lib`.
-    pub(crate) fn matches_module(&self, path: &Path) -> bool {
-        let path = path.to_string_lossy();
-        let file = path.rsplit('/').next().unwrap_or(&path);
-        let bare = file.trim_start_matches('[').trim_end_matches(']');
-        let unversioned = bare.find(".so").map_or(bare, |at| &bare[..at + 3]);
-        let stem = unversioned.strip_suffix(".so").unwrap_or(unversioned);
-        let unnumbered = stem.split_once('-').filter(|(_, tail)| tail.starts_with(|c: char| c.is_ascii_digit()));
-        let stem_alone = unnumbered.map_or(stem, |(name, _)| name);
-        let short = stem_alone.strip_prefix("lib").unwrap_or(stem_alone);
-        [&*path, file, bare, unversioned, stem, stem_alone, short].iter().any(|name| self.matches(name))
+    /// Whether a symbol of that linker's name can be meant: a cheap test before demangling. A single word is the name of a function outside
+    /// of any namespace or crate, and mangling leaves it as it is.
+    pub(crate) fn may_mean(&self, mangled: &str) -> bool {
+        !self.is_word() || mangled.contains(&self.text)
     }
 }
 
-/// The longest identifier of a pattern that mangling leaves as it is.
-fn identifier(text: &str) -> Option<String> {
-    // Mangling abbreviates these (Itanium C++ ABI, 5.1).
-    const SHORTENED: &[&str] = &[
-        "std",
-        "operator",
-        "string",
-        "basic_string",
-        "allocator",
-        "ostream",
-        "istream",
-        "iostream",
-        "basic_ostream",
-        "basic_istream",
-        "basic_iostream",
-        "char_traits",
-        "char",
-        "int",
-        "unsigned",
-        "long",
-        "short",
-        "bool",
-        "void",
-        "const",
-        "float",
-        "double",
-        "signed",
-        "wchar_t",
-        "new",
-        "delete",
-        "static",
-        "constructor",
-        "vtable",
-        "virtual",
-        "typeinfo",
-        "guard",
-        "variable",
-        "thunk",
-        "non",
-        "for",
-        "anonymous",
-        "namespace",
-        "lambda",
-        "closure",
-        "impl",
-    ];
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    // A set of letters ([ab]) is no identifier.
-    let words = words.filter(|word| !text.contains('[') && word.len() > 1 && !SHORTENED.contains(word));
-    words.max_by_key(|word| word.len()).map(str::to_string)
+/// A name without spaces that have no meaning: `> >` is `>>`, and `f( int )` is `f(int)`.
+fn squeezed(name: &str) -> impl Iterator<Item = char> {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let mut letters = name.trim().chars().peekable();
+    let mut last = None;
+    iter::from_fn(move || {
+        let mut letter = letters.next()?;
+        if letter.is_whitespace() {
+            while letters.next_if(|next| next.is_whitespace()).is_some() {}
+            if last.is_some_and(is_word) && letters.peek().copied().is_some_and(is_word) {
+                letter = ' ';
+            } else {
+                letter = letters.next()?;
+            }
+        }
+        last = Some(letter);
+        last
+    })
 }
 
 #[cfg(test)]
@@ -112,24 +107,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_is_meant_by_any_usual_short_form_of_its_name() {
-        let path = Path::new("/lib/x86_64-linux-gnu/libc.so.6");
-        for name in ["libc", "c", "libc.so", "libc.so.6", "/lib/x86_64-linux-gnu/libc.so.6", "lib*", "*libc.so*"] {
-            assert!(Pattern::new(name).matches_module(path), "{name}");
-        }
-        for name in ["libcrypt", "lib", "so", "m"] {
-            assert!(!Pattern::new(name).matches_module(path), "{name}");
-        }
-        assert!(Pattern::new("libc").matches_module(Path::new("/lib/libc-2.31.so")));
-        assert!(Pattern::new("vdso").matches_module(Path::new("[vdso]")));
-        assert!(Pattern::new("ld-linux-x86-64").matches_module(Path::new("/lib64/ld-linux-x86-64.so.2")));
+    fn only_star_and_question_mark_are_wild() {
+        assert!(Pattern::new("r::main::{closure*").matches("r::main::{closure#0}"));
+        assert!(Pattern::new("Fo::operator[]*").matches("Fo::operator[](int)"));
+        assert!(Pattern::new("*tagged[abi:cxx11]*").matches("std::string tagged[abi:cxx11](int)"));
+        assert!(Pattern::new("main.Map[*").matches("main.Map[go.shape.int]"));
+        assert!(!Pattern::new("[ab]*").matches("a1"));
+        assert!(!Pattern::new("{a,b}*").matches("a1"));
+        assert!(Pattern::new("g?del").matches("gödel"));
+        assert!(!Pattern::new("str?").matches("str"));
     }
 
     #[test]
-    fn a_name_with_glob_letters_also_means_itself() {
-        assert!(Pattern::new("operator[]").matches("operator[]"));
-        assert!(Pattern::new("f(char*)").matches("f(char*)"));
-        assert!(Pattern::new("[").matches("["));
+    fn a_name_with_the_letters_of_a_glob_is_itself_and_may_be_quoted() {
+        for text in ["operator*", "f(char*)", r"operator\*", r"f(char\*)"] {
+            let name = text.replace('\\', "");
+            assert!(Pattern::new(text).is(&name) && Pattern::new(text).matches(&name), "{text}");
+        }
+        assert!(Pattern::new("f(char*)").matches("f(char, int)"));
+        assert!(!Pattern::new(r"f(char\*)").matches("f(char, int)"));
+        assert!(!Pattern::new(r"f(char\*)").is_glob());
+        assert!(Pattern::new(r"a\\b").is(r"a\b") && Pattern::new(r"a\b").is(r"a\b") && Pattern::new("a\\").is("a\\"));
+    }
+
+    #[test]
+    fn spaces_count_between_words_only() {
+        let name = "std::vector<int, std::allocator<int> >::push_back(int const&)";
+        assert!(Pattern::new("std::vector<int,std::allocator<int>>::push_back( int const & )").is(name));
+        assert!(Pattern::new("operator  new").is("operator new"));
+        assert!(!Pattern::new("operatornew").is("operator new"));
+        assert!(Pattern::new("<u32 as  r::Tr>::go").is("<u32 as r::Tr>::go"));
+    }
+
+    #[test]
+    fn a_path_may_lack_its_beginning_and_a_word_may_not() {
+        assert!(Pattern::new("foo::<usize>").ends("r::app::foo::<usize>"));
+        assert!(Pattern::new("Type::add").ends("ns::Type::add"));
+        assert!(Pattern::new("bar.(*T).M").ends("example.com/foo/bar.(*T).M"));
+        for (text, name) in
+            [("add", "ns::Type::add"), ("Type::add", "ns::OtherType::add"), ("T*::add", "ns::Type::add")]
+        {
+            assert!(!Pattern::new(text).ends(name), "{text}");
+        }
     }
 
     #[test]
@@ -137,13 +156,15 @@ mod tests {
         assert!(Pattern::new("core::*::write").matches("core::fmt::builders::write"));
         assert!(Pattern::new("str*").matches("strlen"));
         assert!(!Pattern::new("str*").matches("mystrlen"));
+        assert!(Pattern::new("a*b").matches("a\nb"));
     }
 
     #[test]
-    fn the_cheap_test_keeps_every_mangled_name_that_can_match() {
-        assert!(Pattern::new("std::vector<int>::push_back").may_match_mangled("_ZNSt6vectorIiSaIiEE9push_backERKi"));
-        assert!(Pattern::new("ns::Type::add").may_match_mangled("_ZN2ns4Type3addEi"));
-        assert!(Pattern::new("std::string*").may_match_mangled("_ZNSs6appendEPKc"));
-        assert!(!Pattern::new("malloc").may_match_mangled("_ZN2ns4Type3addEi"));
+    fn the_cheap_test_keeps_every_mangled_name_that_can_be_meant() {
+        assert!(Pattern::new("get<true>").may_mean("_Z3getILb1EEiv"));
+        assert!(Pattern::new("get").may_mean("_Z3getILb1EEiv"));
+        assert!(Pattern::new("std::string*").may_mean("_ZNSs6appendEPKc"));
+        assert!(Pattern::new("c16(char16_t)").may_mean("_Z3c16Ds"));
+        assert!(!Pattern::new("malloc").may_mean("_ZN2ns4Type3addEi"));
     }
 }

@@ -1,7 +1,7 @@
 //! Source lines by debug information (DWARF).
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
@@ -21,15 +21,13 @@ pub(crate) struct Lines {
     context: addr2line::Context<Reader>,
 }
 
-/// What a search for a line gives.
+/// What is known of the lines of a source file.
 #[derive(Debug, Default)]
 pub(crate) struct LineSearch {
-    /// Addresses at which the line begins.
-    pub(crate) addresses: BTreeSet<u64>,
     /// Whether there is such a file.
     pub(crate) file_known: bool,
-    /// Lines of that file that have code.
-    pub(crate) lines: BTreeSet<u64>,
+    /// Its lines, and the addresses at which each begins.
+    pub(crate) lines: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 impl Lines {
@@ -56,24 +54,20 @@ impl Lines {
         Some((location.file?.to_string(), location.line?))
     }
 
-    /// Adds what is known of `line` in the files whose path ends as `file` does.
-    pub(crate) fn find(&self, file: &str, line: u64, search: &mut LineSearch) {
+    /// The lines of the files whose path ends as `file` does.
+    pub(crate) fn find(&self, file: &str) -> LineSearch {
+        let mut search = LineSearch::default();
         let mut units = self.dwarf.units();
         while let Ok(Some(header)) = units.next() {
             if let Ok(unit) = self.dwarf.unit(header) {
                 // A broken unit hides its own lines only.
-                let _ = self.find_in_unit(&unit, file, line, search);
+                let _ = self.find_in_unit(&unit, file, &mut search);
             }
         }
+        search
     }
 
-    fn find_in_unit(
-        &self,
-        unit: &gimli::Unit<Reader>,
-        file: &str,
-        line: u64,
-        search: &mut LineSearch,
-    ) -> gimli::Result<()> {
+    fn find_in_unit(&self, unit: &gimli::Unit<Reader>, file: &str, search: &mut LineSearch) -> gimli::Result<()> {
         let Some(program) = unit.line_program.clone() else { return Ok(()) };
         let mut wanted = BTreeSet::new();
         let header = program.header();
@@ -95,12 +89,10 @@ impl Lines {
                 before = None;
                 continue;
             }
-            let this = wanted.contains(&row.file_index()).then(|| row.line().map_or(0, u64::from));
-            if let Some(number) = this.filter(|_| row.is_stmt()) {
-                search.lines.insert(number);
-                if number == line && before != this {
-                    search.addresses.insert(row.address());
-                }
+            // Line 0 is code that belongs to no line.
+            let this = row.line().filter(|_| wanted.contains(&row.file_index())).map(u64::from);
+            if let Some(line) = this.filter(|_| row.is_stmt() && before != this) {
+                search.lines.entry(line).or_default().insert(row.address());
             }
             // A row that is no statement neither begins nor ends one.
             if row.is_stmt() {
@@ -136,7 +128,24 @@ impl Lines {
 
 /// Whether the last parts of `path` are those of `wanted`.
 fn ends_with(path: &str, wanted: &str) -> bool {
-    Path::new(path).ends_with(wanted.trim_start_matches("./"))
+    straight(path).ends_with(straight(wanted))
+}
+
+/// A path without `.` and without `..` behind a folder's name: as compilers are called, so paths look (`obj/../src/./a.c`).
+fn straight(path: &str) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for part in Path::new(path).components() {
+        let goes_back =
+            part == Component::ParentDir && matches!(straight.components().next_back(), Some(Component::Normal(_)));
+        match part {
+            Component::CurDir => {}
+            _ if goes_back => {
+                straight.pop();
+            }
+            part => straight.push(part),
+        }
+    }
+    straight
 }
 
 fn has_lines(source: &Source) -> bool {
@@ -162,6 +171,8 @@ mod tests {
         assert!(ends_with("/src/coreutils/src/ls.c", "ls.c"));
         assert!(ends_with("/src/coreutils/src/ls.c", "src/ls.c"));
         assert!(ends_with("/src/coreutils/src/ls.c", "./src/ls.c"));
+        assert!(ends_with("/src/coreutils/obj/.././src/ls.c", "coreutils/src/ls.c"));
+        assert!(ends_with("/src/coreutils/src/ls.c", "src/../src/ls.c"));
         assert!(!ends_with("/src/coreutils/src/ls.c", "s.c"));
     }
 }

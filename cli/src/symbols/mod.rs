@@ -9,11 +9,11 @@ mod plt;
 mod ranges;
 mod reach;
 mod segments;
+mod shape;
 mod table;
 
 pub(crate) use contents::contents;
 pub(crate) use image::{Arch, Image, ImageError, Parsed};
-pub(crate) use lines::LineSearch;
-pub(crate) use names::{demangle, distance};
+pub(crate) use names::{Names, demangle};
 pub(crate) use ranges::text_sections;
-pub(crate) use table::{Kind, Symbol, forms};
+pub(crate) use table::{Kind, Symbol};

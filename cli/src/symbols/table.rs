@@ -1,11 +1,14 @@
 //! The functions of a file by name and address.
 
+use std::cell::OnceCell;
+
 use object::elf;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
 use super::image::{Image, parse};
-use super::{debug_files, names, plt};
+use super::names::Names;
+use super::{debug_files, plt};
 use crate::files::Source;
 use crate::output::utf8;
 
@@ -45,12 +48,22 @@ impl Symbol {
     pub(crate) fn has_code(&self) -> bool {
         self.kind != Kind::Data
     }
+
+    /// Its name with the version that it belongs to; that of the default one also has two signs.
+    pub(crate) fn versioned(&self) -> impl Iterator<Item = String> {
+        let signs = |(_, default): &(Box<str>, bool)| if *default { &["@", "@@"][..] } else { &["@"] };
+        let forms =
+            self.version.iter().flat_map(move |version| signs(version).iter().map(move |sign| (sign, &version.0)));
+        forms.map(|(sign, version)| format!("{}{sign}{version}", self.name))
+    }
 }
 
 /// All symbols of a file, by address.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolTable {
     symbols: Vec<Symbol>,
+    /// What else each symbol is called.
+    names: OnceCell<Vec<Names>>,
 }
 
 impl SymbolTable {
@@ -78,12 +91,18 @@ impl SymbolTable {
         let stubs = plt::stubs(image, &symbols);
         symbols.extend(stubs);
         symbols.sort_by(order);
-        SymbolTable { symbols }
+        SymbolTable { symbols, names: OnceCell::new() }
     }
 
     /// All of them, by address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter()
+    }
+
+    /// Each of them with what else it is called.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&Symbol, &Names)> {
+        let names = self.names.get_or_init(|| self.symbols.iter().map(|symbol| Names::of(&symbol.name)).collect());
+        self.symbols.iter().zip(names)
     }
 
     /// Those at an address, the best name first.
@@ -166,16 +185,4 @@ fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, boo
     };
     let global = symbol.is_global() || symbol.is_weak();
     Some(Symbol { address: symbol.address(), size: symbol.size(), kind, global, name: name.into(), version })
-}
-
-/// The forms under which the symbol can be asked for.
-pub(crate) fn forms(symbol: &Symbol) -> Vec<String> {
-    let mut forms = names::forms(&symbol.name);
-    if let Some((version, default)) = &symbol.version {
-        forms.push(format!("{}@{version}", symbol.name));
-        if *default {
-            forms.push(format!("{}@@{version}", symbol.name));
-        }
-    }
-    forms
 }

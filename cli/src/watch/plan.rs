@@ -17,6 +17,8 @@ pub(crate) struct Wanted {
     pub(crate) found: Vec<bool>,
     pub(crate) every_instruction: bool,
     pub(crate) mode_of: fn(&Image) -> Mode,
+    /// What was taken otherwise than written, or left out, and was not told yet.
+    notes: Vec<String>,
     /// By the number of the image and that of the location.
     searches: HashMap<(u64, usize), Rc<Search>>,
     /// The searched images, of each path the last one.
@@ -32,14 +34,15 @@ pub(crate) struct Planned {
     pub(crate) names: Vec<String>,
     /// See [`Site::indirect`].
     pub(crate) indirect: bool,
-    /// The number of the location.
-    pub(crate) location: Option<usize>,
+    /// See [`Site::by_number`].
+    pub(crate) by_number: bool,
 }
 
 impl Wanted {
     pub(crate) fn new(locations: Vec<Location>, every_instruction: bool, mode_of: fn(&Image) -> Mode) -> Wanted {
         let found = vec![false; locations.len()];
-        Wanted { locations, found, every_instruction, mode_of, searches: HashMap::new(), images: Vec::new() }
+        let (notes, searches, images) = (Vec::new(), HashMap::new(), Vec::new());
+        Wanted { locations, found, every_instruction, mode_of, notes, searches, images }
     }
 
     /// Whether all instructions of all modules are wanted.
@@ -69,15 +72,24 @@ impl Wanted {
                     address: module.place(site.address),
                     names: names(site, &self.locations[number]),
                     indirect: site.indirect,
-                    location: Some(number),
+                    by_number: site.by_number,
                 });
             }
         }
         planned
     }
 
+    /// What was taken otherwise than written, or left out, since the last call.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
     fn search(&mut self, number: usize, image: &Rc<Image>) -> Rc<Search> {
-        let search = || Rc::new(self.locations[number].find(image));
+        let search = || {
+            let search = self.locations[number].find(image);
+            self.notes.extend(search.note.clone());
+            Rc::new(search)
+        };
         Rc::clone(self.searches.entry((image.number(), number)).or_insert_with(search))
     }
 

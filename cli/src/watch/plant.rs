@@ -11,7 +11,7 @@ use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spe
 use super::confirm;
 use super::plan::{Planned, Wanted, function_parts};
 use super::start::Running;
-use crate::location::{self, Location, Place};
+use crate::location::{self, Location};
 use crate::native;
 use crate::output::{shown, tell};
 use crate::process::{Images, Module, Role, Space};
@@ -94,6 +94,7 @@ impl Planter {
         running: Option<&mut Running>,
     ) -> ubp::Result<()> {
         let mut found: Vec<Vec<Planned>> = fresh.iter().map(|module| self.wanted.places(module)).collect();
+        self.wanted.take_notes().iter().for_each(tell);
         for (module, places) in fresh.iter().zip(&mut found) {
             confirm::leave_out_differing(session, space, module, places)?;
         }
@@ -124,10 +125,7 @@ impl Planter {
         let mut planned = Vec::new();
         for number in 0..self.wanted.locations.len() {
             let location = &self.wanted.locations[number];
-            let Place::Address(address) = location.place else { continue };
-            if location.module.is_some() {
-                continue;
-            }
+            let Some(address) = location.address() else { continue };
             let text = location.text.clone();
             let Some(address) = in_memory(session, space, address) else { continue };
             self.wanted.found[number] = true;
@@ -136,19 +134,15 @@ impl Planter {
                     self.warn_of_middle(module, address, &text);
                 }
                 let names = vec![text];
-                planned.push(Planned { address, names, indirect: false, location: Some(number) });
+                planned.push(Planned { address, names, indirect: false, by_number: true });
             }
         }
         planned
     }
 
     fn warn_of_middles(&mut self, module: &Module, places: &[Planned]) {
-        for place in places {
-            let by_number =
-                place.location.and_then(|number| self.wanted.locations.get(number)).is_some_and(|location| {
-                    matches!(location.place, Place::Address(_) | Place::Symbol { offset: 1.., .. })
-                });
-            if by_number && let Some(name) = place.names.first() {
+        for place in places.iter().filter(|place| place.by_number) {
+            if let Some(name) = place.names.first() {
                 self.warn_of_middle(module, place.address, name);
             }
         }
@@ -181,20 +175,20 @@ impl Planter {
                 self.plant_instructions(session, space, &module, &parts)?;
             }
         }
-        let mut names: BTreeMap<u64, (Vec<String>, Option<usize>)> = BTreeMap::new();
+        let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for place in direct {
-            let entry = names.entry(place.address).or_insert((Vec::new(), place.location));
-            let new = place.names.into_iter().filter(|name| !entry.0.contains(name)).collect::<Vec<_>>();
-            entry.0.extend(new);
+            let known = names.entry(place.address).or_default();
+            let new = place.names.into_iter().filter(|name| !known.contains(name)).collect::<Vec<_>>();
+            known.extend(new);
         }
-        for (address, (names, _)) in &names {
+        for (address, names) in &names {
             let known = space.labels.get(address).map(|known| known.to_vec()).unwrap_or_default();
             let all: Vec<String> =
                 known.iter().chain(names.iter().filter(|name| !known.contains(name))).cloned().collect();
             space.labels.insert(*address, Rc::from(all));
             space.places.remove(address);
         }
-        self.insert(session, space, names.into_iter().map(|(address, (names, _))| (address, names.into_iter().next())))
+        self.insert(session, space, names.into_iter().map(|(address, names)| (address, names.into_iter().next())))
     }
 
     /// Plants on the instructions in parts of a module.
@@ -311,7 +305,7 @@ impl Planter {
                 if space.module(address).is_none() {
                     return Ok(());
                 }
-                self.plant(session, space, vec![Planned { address, names, indirect: false, location: None }])
+                self.plant(session, space, vec![Planned { address, names, indirect: false, by_number: false }])
             }
             Role::Entry => {
                 space.roles.remove(&id);

@@ -69,6 +69,19 @@ pub(crate) fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<P
     }
 }
 
+/// Builds a program with Go; `None`, said loudly, where there is none or it cannot.
+pub(crate) fn build_go(name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let out = scratch(&name.replace('.', "_"));
+    let done = Command::new("go").arg("build").args(flags).arg("-o").arg(&out).arg(source(name)).output();
+    let why = match done {
+        Ok(done) if done.status.success() => return Some(out),
+        Ok(done) => String::from_utf8_lossy(&done.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    crossing::skip(&format!("ntrace, with {name}"), format_args!("go {flags:?}: {why}"));
+    None
+}
+
 /// Builds a C program with gcc, which every machine that builds this has.
 pub(crate) fn build(name: &str, flags: &[&str]) -> PathBuf {
     build_with("gcc", name, &[&["-O1", "-g"], flags].concat()).expect("gcc builds the program")

@@ -1,0 +1,81 @@
+//! Names that come near one that was not found.
+
+use std::rc::Rc;
+
+use crate::symbols::{Image, Kind, Names, Symbol};
+
+/// Names that are told.
+const MOST: usize = 3;
+
+/// How near a name is, the nearest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Nearness {
+    /// It is the same in a namespace, crate, package or type.
+    Inside,
+    /// So many letters differ, are missing, too many, or swapped.
+    Slips(usize),
+}
+
+/// The names of functions that come nearest to `name`, few or none.
+pub(super) fn near(name: &str, images: &[&Rc<Image>]) -> Vec<String> {
+    let mut found: Vec<(Nearness, usize, String)> = Vec::new();
+    for (symbol, names) in images.iter().flat_map(|image| image.symbols().named()) {
+        if matches!(symbol.kind, Kind::Function | Kind::Indirect)
+            && let Some((nearness, form)) = nearest(name, symbol, names)
+            && !found.iter().any(|(.., known)| known == form)
+        {
+            found.push((nearness, form.len(), form.to_string()));
+        }
+    }
+    found.sort();
+    found.into_iter().take(MOST).map(|(.., name)| name).collect()
+}
+
+fn nearest<'a>(name: &str, symbol: &'a Symbol, names: &'a Names) -> Option<(Nearness, &'a str)> {
+    let own = names.readable.as_deref().unwrap_or(&symbol.name);
+    let forms = names.shared.iter().map(String::as_str).chain([own]);
+    forms.filter_map(|form| Some((nearness(name, form)?, form))).min_by_key(|(nearness, form)| (*nearness, form.len()))
+}
+
+fn nearness(name: &str, form: &str) -> Option<Nearness> {
+    if let Some(path) = form.strip_suffix(name)
+        && (path.ends_with("::") || path.ends_with('.'))
+    {
+        return Some(Nearness::Inside);
+    }
+    // A third of the letters, and three at most: with more of them any name comes near.
+    let limit = (name.chars().count() / 3).min(3);
+    if form.len().abs_diff(name.len()) > 4 * limit {
+        return None;
+    }
+    let slips = strsim::osa_distance(&name.to_lowercase(), &form.to_lowercase());
+    (slips <= limit).then_some(Nearness::Slips(slips))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_a_letter_changed_missing_too_many_or_swapped() {
+        for (name, form, slips) in
+            [("midle", "middle", 1), ("maloc", "malloc", 1), ("mlaloc", "malloc", 1), ("Malloc", "malloc", 0)]
+        {
+            assert_eq!(nearness(name, form), Some(Nearness::Slips(slips)), "{name} {form}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_near_to_itself_in_a_namespace_and_to_nothing_that_only_ends_alike() {
+        assert_eq!(nearness("add", "ns::Type::add"), Some(Nearness::Inside));
+        assert_eq!(nearness("Push", "main.(*List).Push"), Some(Nearness::Inside));
+        assert_eq!(nearness("add", "thread_add"), None);
+    }
+
+    #[test]
+    fn nothing_comes_near_a_name_of_which_too_little_is_left() {
+        for (name, form) in [("xy", "xz"), ("foo", "bar"), ("nosuch", "search"), ("work", "wait")] {
+            assert_eq!(nearness(name, form), None, "{name} {form}");
+        }
+    }
+}
