@@ -7,13 +7,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const LOCATIONS: &str = "\
 Locations:
-  malloc                 every function of that name, in the program and its libraries, loaded later or not
-  'str*'                 a glob over names, mangled or not: 'core::fmt::*', 'ns::Type::*'
-  libc!malloc            only in that module: libc, libc.so.6, 'lib*' or a path; [vdso] is one too
+  malloc                 every function of that name, in the program and its libraries, loaded later or not; a name without
+                         parameters, template arguments, tags and clone suffixes means all that share it
+  'str*'                 a glob over names, mangled or not: 'core::fmt::*', 'ns::Type::*'; * and ? are wild, \\ quotes
+  libc!malloc            only in that module, also libc:malloc: libc, libc.so.6, 'lib*', a path that leads to it, [vdso]
   main+0x10              bytes from a symbol
   malloc@plt             the stub by which a module calls another's function
   memcpy@GLIBC_2.14      one version of a symbol
-  ls.c:1250              where a source line begins (debug information), in every inlined copy
+  ls.c:1250              where a source line begins (debug information), in every inlined copy; without code, the next that has
   0x401136               an address; below the program's own size it counts from the program's base
   libc!0x9d400           an address of the module's file, as nm and objdump print it; libc+0x9d400 is the same";
 

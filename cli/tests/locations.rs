@@ -16,6 +16,12 @@ fn address(program: &Path, symbol: &str) -> u64 {
     u64::from_str_radix(line.split_whitespace().next().unwrap(), 16).unwrap()
 }
 
+/// The number of the line of a program's source that holds a text.
+fn line_of(name: &str, text: &str) -> usize {
+    let source = fs::read_to_string(source(name)).unwrap();
+    1 + source.lines().position(|line| line.contains(text)).expect("the line")
+}
+
 #[test]
 fn globs_and_offsets_and_modules_find_their_functions() {
     // The mark at the start of every function is four bytes long.
@@ -134,12 +140,7 @@ fn functions_of_a_stripped_program_are_found_by_its_compressed_symbols_and_by_it
     let link = format!("--add-gnu-debuglink={}", debug.display());
     run("objcopy", &["-S", &link, text, stripped.to_str().unwrap()]);
     assert_eq!(count(&["work"], &[], &stripped, &["5"]).at("!work"), 5);
-    let line = fs::read_to_string(source("calls.c"))
-        .unwrap()
-        .lines()
-        .position(|line| line.contains("return n + text"))
-        .unwrap()
-        + 1;
+    let line = line_of("calls.c", "return n + text");
     assert_eq!(count(&[&format!("calls.c:{line}")], &[], &stripped, &["5"]).total, 5);
 }
 
@@ -170,4 +171,71 @@ fn an_address_inside_an_instruction_is_warned_of() {
     let program = build("calls.c", &[machine::MARKS]);
     let output = run(&["count", "-b", "quiet+1", "--no-follow", "--", program.to_str().unwrap(), "0"]);
     assert!(stderr(&output).contains("inside the instruction at"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_module_is_meant_by_its_name_and_by_any_path_that_leads_to_its_file() {
+    let program = scratch("a program");
+    fs::copy(build("calls.c", &[]), &program).unwrap();
+    let link = scratch("link");
+    std::os::unix::fs::symlink(&program, &link).unwrap();
+    let (name, path, link) = (program.file_name().unwrap().to_str().unwrap(), program.display(), link.display());
+    for location in [
+        format!("{name}!work"),
+        format!("{name}:work"),
+        format!("{path}!work"),
+        format!("{path}:work"),
+        format!("{link}!work"),
+        format!("{link}:work"),
+        format!("{}/../tmp/{name}:work", program.parent().unwrap().display()),
+        format!("{name}!calls.c:{}", line_of("calls.c", "return n + text")),
+    ] {
+        assert_eq!(count(&[&location], &[], &program, &["3"]).total, 3, "{location}");
+    }
+    // As ldd(1) names it, and as the file is called where /lib is a link to /usr/lib.
+    let library = common::c_library();
+    let real = fs::canonicalize(&library).unwrap();
+    let atoi = |location: &str| count(&[location], &[], &program, &["3"]).rows.len();
+    for module in ["libc", "libc.so", "libc.so.6", &library, real.to_str().unwrap()] {
+        assert_eq!(atoi(&format!("{module}:atoi")), 1, "{module}");
+        assert_eq!(atoi(&format!("{module}!atoi")), 1, "{module}");
+    }
+}
+
+#[test]
+fn a_program_in_memory_is_a_module_of_the_name_that_it_was_given() {
+    let (program, starter) = (build("calls.c", &[]), build("memfd.c", &[]));
+    for module in ["memfd:in memory", "/memfd:in memory (deleted)", "in memory"] {
+        let location = format!("{module}!work");
+        let counts = count(&[&location], &[], &starter, &[program.to_str().unwrap(), "3"]);
+        assert_eq!(counts.total, 3, "{module}: {}", stderr(&counts.output));
+        assert_eq!(counts.rows[0]["location"], "memfd:in memory!work");
+    }
+}
+
+#[test]
+fn a_program_that_the_loader_is_told_to_run_is_found_and_what_it_loads_later() {
+    let loader = Path::new(machine::LOADER);
+    let program = build("calls.c", &[]);
+    let counts = count(&["work", "libc!printf"], &[], loader, &[program.to_str().unwrap(), "3"]);
+    assert_eq!((counts.at("!work"), counts.at("!printf")), (3, 1));
+    assert!(!stderr(&counts.output).contains("ntrace:"), "{}", stderr(&counts.output));
+    let library = build("plugin.c", &["-shared", "-fPIC"]);
+    let host = build("host.c", &["-ldl"]);
+    let counts = count(&["plugged"], &[], loader, &[host.to_str().unwrap(), library.to_str().unwrap()]);
+    assert_eq!(counts.total, 10);
+}
+
+#[test]
+fn a_line_without_code_means_the_next_that_has_some_and_this_is_told() {
+    let program = build("calls.c", &[]);
+    let line = line_of("calls.c", "return n + text");
+    let text = fs::read_to_string(source("calls.c")).unwrap();
+    let blank = 1 + text.lines().position(|line| line.trim().is_empty()).expect("a blank line");
+    let counts = count(&[&format!("calls.c:{blank}")], &[], &program, &["3"]);
+    assert_eq!(counts.at("!work"), 3);
+    let (told, next) = (stderr(&counts.output), blank + 1);
+    assert!(told.contains(&format!("line {blank} has no code; taken is {next}, the next that has")), "{told}");
+    let exact = count(&[&format!("calls.c:{line}")], &[], &program, &["3"]);
+    assert!(!stderr(&exact.output).contains("ntrace:"), "{}", stderr(&exact.output));
 }

@@ -90,6 +90,8 @@ impl Splits {
                 _ => {}
             }
         }
+        // An exclamation mark is the surer sign.
+        splits.outside.sort_by_key(|&at| !text[at..].starts_with('!'));
         splits
     }
 }
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_may_be_meant_otherwise_has_other_readings() {
-        assert_eq!(read("memfd:x!work"), ["x!work of memfd", "work of memfd:x", "memfd:x!work"]);
+        assert_eq!(read("memfd:x!work"), ["work of memfd:x", "x!work of memfd", "memfd:x!work"]);
         assert_eq!(read("a+1"), ["a + 0x1", "a+1"]);
         assert_eq!(read("a(b!c"), ["a(b!c", "c of a(b"]);
         assert_eq!(read("type:.eq.T"), [".eq.T of type", "type:.eq.T"]);

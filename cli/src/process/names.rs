@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::space::{Module, Space};
 use crate::output::shown;
-use crate::symbols::demangle;
+use crate::symbols::{Image, Kind, Symbol, demangle};
 
 /// An address in words; the names are the keys of the JSON form.
 #[derive(Debug, Clone, Serialize)]
@@ -72,7 +72,7 @@ impl Space {
         match image.symbols().holding(own_inside) {
             Some(symbol) => {
                 let label = place.names.as_ref().and_then(|names| names.first().cloned());
-                let at_label = label.filter(|label| own == symbol.address && !label.contains(':'));
+                let at_label = label.filter(|label| own == symbol.address && is_name(image, own, label));
                 let raw = at_label.unwrap_or_else(|| symbol.name.to_string());
                 let name = demangle(&raw).unwrap_or(raw);
                 place.offset = own.wrapping_sub(symbol.address);
@@ -91,6 +91,12 @@ impl Space {
         }
         place
     }
+}
+
+/// Whether the code at an address of the file's has that name: by a symbol, or as what a function of that name chose.
+fn is_name(image: &Image, address: u64, name: &str) -> bool {
+    let chosen = |symbol: &Symbol| symbol.kind == Kind::Indirect && *symbol.name == *name;
+    image.symbols().at(address).iter().any(|symbol| *symbol.name == *name) || image.symbols().iter().any(chosen)
 }
 
 /// ` at file:line` where that is known, with the last part of the path only.

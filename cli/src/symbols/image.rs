@@ -247,6 +247,16 @@ impl Image {
         })
         .unwrap_or(false)
     }
+    /// Whether it is a library, which a dynamic loader is, too: a shared object that asks for no loader, and no statically linked program
+    /// that can lie anywhere.
+    pub(crate) fn is_library(&self) -> bool {
+        let flags = |file: &object::File<'_>| match file {
+            object::File::Elf64(file) => flags(file),
+            object::File::Elf32(file) => flags(file),
+            _ => None,
+        };
+        !self.is_dynamic() && self.with_file(flags).flatten().is_some_and(|flags| flags & elf::DF_1_PIE.0 == 0)
+    }
     /// Functions by name and address.
     pub(crate) fn symbols(&self) -> &SymbolTable {
         self.symbols.get_or_init(|| SymbolTable::load(self))
@@ -382,4 +392,13 @@ fn arch(data: &[u8]) -> Result<Arch, ImageError> {
 fn has_interpreter<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> bool {
     use object::read::elf::ProgramHeader;
     file.elf_program_headers().iter().any(|header| header.p_type(file.endian()) == elf::PT_INTERP)
+}
+
+/// The flags of the dynamic section (`DT_FLAGS_1`), where there is one.
+fn flags<H: FileHeader>(file: &ElfFile<'_, H>) -> Option<u64> {
+    use object::read::elf::{Dyn, ProgramHeader};
+    let (endian, data) = (file.endian(), file.data());
+    let entries = file.elf_program_headers().iter().find_map(|header| header.dynamic(endian, data).ok().flatten())?;
+    let flags = entries.iter().find(|entry| entry.d_tag(endian) == elf::DT_FLAGS_1);
+    Some(flags.map_or(0, |entry| entry.d_val(endian).into()))
 }

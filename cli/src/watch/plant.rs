@@ -269,10 +269,17 @@ impl Planter {
         Ok(id)
     }
 
-    /// Stops at the program's entry, to say what is still missing then.
+    /// Whether the program is a dynamic loader, run to load another (`ld.so ./prog`).
+    pub(crate) fn is_loader(&self, session: &Session, space: &Space) -> bool {
+        program(session, space).is_some_and(|program| program.image.is_library())
+    }
+
+    /// Stops at the program's entry, to say what is still missing then. A loader that runs as the program itself stands there already, and
+    /// has loaded nothing.
     pub(crate) fn watch_entry(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
         let entry = session.process(space.pid).and_then(|process| process.auxv().entry());
-        if let Some(entry) = entry.filter(|_| self.wanted.missing().next().is_some()) {
+        let is_of_use = self.wanted.missing().next().is_some() && !self.is_loader(session, space);
+        if let Some(entry) = entry.filter(|_| is_of_use) {
             self.own(session, space, entry.0, Role::Entry)?;
         }
         Ok(())
@@ -377,13 +384,18 @@ fn reason(error: &InsertError) -> String {
     }
 }
 
+/// The module of the file that was executed.
+fn program<'a>(session: &Session, space: &'a Space) -> Option<&'a Module> {
+    space.module(session.process(space.pid)?.auxv().entry()?.0)
+}
+
 /// What an address without module means: itself where code is mapped, else an address of the program's own file.
 fn in_memory(session: &Session, space: &Space, address: u64) -> Option<u64> {
     let process = session.process(space.pid)?;
     if let Some(map) = process.maps().ok()?.iter().find(|map| map.contains(Address(address))) {
         return map.execute.then_some(address);
     }
-    let program = space.module(process.auxv().entry()?.0)?;
+    let program = program(session, space)?;
     let own = !program.image.is_fixed() && program.image.is_code(address);
     own.then(|| program.place(address))
 }

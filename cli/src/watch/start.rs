@@ -81,7 +81,8 @@ impl Watch {
         let wanted = &self.planter.wanted;
         let loader = self.session.process(space.pid).and_then(|process| process.auxv().base());
         let has_loader = loader.is_some() || space.modules.iter().any(|module| module.image.is_dynamic());
-        let is_static = !has_loader && !space.modules.is_empty();
+        let is_loader = self.planter.is_loader(&self.session, space);
+        let is_static = !has_loader && !is_loader && !space.modules.is_empty();
         let missing = wanted.missing().count();
         if is_static && missing > 0 && missing == wanted.locations.len() {
             let mut missing = self.planter.missing();

@@ -6,3 +6,5 @@ pub(crate) const MARKS: &str = "-mbranch-protection=standard";
 pub(crate) const NARROW: Option<&str> = None;
 /// The name of the stack pointer.
 pub(crate) const STACK: &str = "sp";
+/// The dynamic loader.
+pub(crate) const LOADER: &str = "/lib/ld-linux-aarch64.so.1";

@@ -14,11 +14,16 @@ impl Kernel {
     /// A new program stands at its first instruction.
     pub(super) fn watch_loading(&mut self, pid: Pid) -> Result<()> {
         let maps = read_maps(pid)?;
+        let words = |at, width| self.read_word(pid, at, width);
+        let (loader, loads) = Loader::start(&maps, &self.debuggee(pid)?.process, &words);
         let debuggee = self.debuggee_mut(pid)?;
-        debuggee.loader = Loader::new(&maps);
+        debuggee.loader = loader;
         let auxv = &debuggee.process.auxv;
-        let (Some(base), Some(entry)) = (auxv.base(), auxv.entry()) else { return Ok(()) };
-        let mut wanted = vec![(entry.0, Internal::Entry)];
+        // A loader that was run as a program is that program, and begins at once.
+        let own = auxv.program_headers().map(|(headers, ..)| headers);
+        let Some(base) = auxv.base().or(own).filter(|_| loads) else { return Ok(()) };
+        let entry = auxv.entry().filter(|_| auxv.base().is_some());
+        let mut wanted: Vec<(u64, Internal)> = entry.map(|entry| (entry.0, Internal::Entry)).into_iter().collect();
         let first = maps.iter().find(|map| map.contains(base)).map_or(0, |map| map.inode);
         for code in maps.iter().filter(|map| map.execute && map.inode == first && first != 0) {
             wanted.extend(self.behind_mmap(pid, code)?.into_iter().map(|address| (address, Internal::Mapped)));
@@ -37,8 +42,9 @@ impl Kernel {
 
     /// A process that runs already.
     pub(super) fn watch_loader(&mut self, pid: Pid) -> Result<()> {
-        let mut loader = Loader::new(&read_maps(pid)?);
-        let function = loader.find(&self.debuggee(pid)?.process, &|at, width| self.read_word(pid, at, width));
+        let maps = read_maps(pid)?;
+        let mut loader = self.debuggee(pid)?.loader.clone();
+        let function = loader.find(&maps, &self.debuggee(pid)?.process, &|at, width| self.read_word(pid, at, width));
         self.debuggee_mut(pid)?.loader = loader;
         function.map_or(Ok(()), |function| self.insert_internal(pid, &[(function, Internal::Loader)]))
     }
@@ -56,12 +62,19 @@ impl Kernel {
     /// The loader may have mapped code.
     pub(super) fn on_mapped(&mut self, pid: Pid) -> Result<bool> {
         let maps = read_maps(pid)?;
+        let mut loader = self.debuggee(pid)?.loader.clone();
+        let entry = loader.entry(&maps, &self.debuggee(pid)?.process, &|at, width| self.read_word(pid, at, width));
         let Kernel { channel, debuggees, .. } = self;
         let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(false) };
         if arch::guards() {
             debuggee.set_again(channel)?;
         }
-        Ok(debuggee.loader.changed(&maps))
+        let changed = loader.changed(&maps);
+        debuggee.loader = loader;
+        if let Some(entry) = entry {
+            self.insert_internal(pid, &[(entry, Internal::Entry)])?;
+        }
+        Ok(changed)
     }
 
     /// The loader's list of libraries is about to change, or has.

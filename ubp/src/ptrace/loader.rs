@@ -14,21 +14,25 @@ impl Tracer {
     pub(super) fn watch_loading(&mut self, tid: Tid) -> Result<()> {
         let pid = self.thread(tid)?.pid;
         let maps = read_maps(pid)?;
+        let memory = &self.space_of(pid)?.memory;
+        let words = |at, width| memory.read_word(at, width);
+        let (loader, loads) = Loader::start(&maps, &self.debuggee(pid)?.process, &words);
         let debuggee = self.debuggee_mut(pid)?;
-        debuggee.loader = Loader::new(&maps);
-        let dynamic = debuggee.process.auxv.base().is_some();
-        if let Some(entry) = debuggee.process.auxv.entry().filter(|_| dynamic) {
-            self.insert_internal(pid, entry.0, Internal::Entry)?;
-            self.thread_mut(tid)?.loading = true;
+        debuggee.loader = loader;
+        self.thread_mut(tid)?.loading = loads;
+        let process = &self.debuggee(pid)?.process;
+        match process.auxv.entry().filter(|_| process.auxv.base().is_some()) {
+            Some(entry) => self.insert_internal(pid, entry.0, Internal::Entry),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// A process that runs already.
     pub(super) fn watch_loader(&mut self, pid: Pid) -> Result<()> {
-        let mut loader = Loader::new(&read_maps(pid)?);
+        let maps = read_maps(pid)?;
+        let mut loader = self.debuggee(pid)?.loader.clone();
         let memory = &self.space_of(pid)?.memory;
-        let function = loader.find(&self.debuggee(pid)?.process, &|at, width| memory.read_word(at, width));
+        let function = loader.find(&maps, &self.debuggee(pid)?.process, &|at, width| memory.read_word(at, width));
         self.debuggee_mut(pid)?.loader = loader;
         function.map_or(Ok(()), |function| self.insert_internal(pid, function, Internal::Loader))
     }
@@ -45,6 +49,13 @@ impl Tracer {
         result?;
         if !self.debuggee_mut(pid)?.loader.changed(&maps) {
             return self.go_on(tid);
+        }
+        let mut loader = self.debuggee(pid)?.loader.clone();
+        let memory = &self.space_of(pid)?.memory;
+        let entry = loader.entry(&maps, &self.debuggee(pid)?.process, &|at, width| memory.read_word(at, width));
+        if let Some(entry) = entry {
+            self.debuggee_mut(pid)?.loader = loader;
+            self.insert_internal(pid, entry, Internal::Entry)?;
         }
         let thread = self.thread_mut(tid)?;
         if thread.held {
