@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{build, build_with, count, machine, run, scratch, source, stderr, trace};
+use common::{build, build_with, count, count_by, machine, ntrace, run, scratch, source, stderr, trace};
 
 /// The value of a symbol by `nm`.
 fn address(program: &Path, symbol: &str) -> u64 {
@@ -142,6 +142,22 @@ fn functions_of_a_stripped_program_are_found_by_its_compressed_symbols_and_by_it
     assert_eq!(count(&["work"], &[], &stripped, &["5"]).at("!work"), 5);
     let line = line_of("calls.c", "return n + text");
     assert_eq!(count(&[&format!("calls.c:{line}")], &[], &stripped, &["5"]).total, 5);
+}
+
+#[test]
+fn a_debug_file_that_debuginfod_fetched_before_is_found_by_its_build_id() {
+    let program = build("calls.c", &["-Wl,--build-id=0x00112233445566778899aabbccddeeff"]);
+    let (stripped, cache) = (scratch("stripped-fetched"), scratch("debuginfod"));
+    let folder = cache.join("00112233445566778899aabbccddeeff");
+    fs::create_dir_all(&folder).unwrap();
+    let objcopy = |args: &[&str]| assert!(Command::new("objcopy").args(args).status().unwrap().success());
+    let path = program.to_str().unwrap();
+    objcopy(&["--only-keep-debug", path, folder.join("debuginfo").to_str().unwrap()]);
+    objcopy(&["-S", path, stripped.to_str().unwrap()]);
+    let mut command = ntrace();
+    command.env("DEBUGINFOD_CACHE_PATH", &cache);
+    let line = format!("calls.c:{}", line_of("calls.c", "return n + text"));
+    assert_eq!(count_by(command, &["work", &line], &[], &stripped, &["5"]).at("!work"), 5);
 }
 
 #[test]

@@ -54,9 +54,9 @@ impl Pattern {
         self.literal.iter().any(|literal| squeezed(name).eq(literal.chars()))
     }
 
-    /// Whether it is the end of a name that begins with the path of a namespace, crate or package. A single word and a glob are no such end.
+    /// Whether it is the end of a name that begins with the path of a namespace, crate or package. A single word is no such end.
     pub(crate) fn ends(&self, name: &str) -> bool {
-        if self.is_word() || self.is_glob() {
+        if self.is_word() {
             return false;
         }
         let boundaries =

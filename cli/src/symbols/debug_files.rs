@@ -1,9 +1,10 @@
 //! Separate debug files, as distributions lay them out (gdb's manual, "Debugging Information in Separate Files").
 //!
-//! They are looked for below the root of the process that maps the image, by build id also on this machine itself. Which file is opened
+//! They are looked for below the root of the process that maps the image, by build id also on this machine itself and among what
+//! debuginfod's client has fetched for this user; ntrace fetches nothing. Which file is opened
 //! is the image's choice, and so it is believed nothing that build id or checksum do not say.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -66,12 +67,32 @@ fn build_id_of(source: &Source) -> Option<Vec<u8>> {
     parse(source).ok()?.build_id().ok().flatten().map(<[u8]>::to_vec)
 }
 
-/// The file of that build id, below a root or on this machine.
+/// The file of that build id, below a root or on this machine, where debuginfod's client may have fetched it, too.
 fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
     let (first, rest) = id.split_first()?;
-    let rest = crate::explain::hex::plain(rest);
+    let (whole, rest) = (crate::explain::hex::plain(id), crate::explain::hex::plain(rest));
     let path = PathBuf::from(format!("{FOLDER}/.build-id/{first:02x}/{rest}.debug"));
-    opened_as(root, &path, id).or_else(|| opened_as(&Root::own().ok()?, &path, id))
+    let fetched = caches(|name| std::env::var_os(name)).into_iter().map(|cache| cache.join(&whole).join("debuginfo"));
+    let own = || {
+        let own = Root::own().ok()?;
+        [path.clone()].into_iter().chain(fetched).find_map(|path| opened_as(&own, &path, id))
+    };
+    opened_as(root, &path, id).or_else(own)
+}
+
+/// The folders in which debuginfod's client keeps what it fetched (debuginfod_find_debuginfo(3)), by what a variable of the environment
+/// says: a folder for each build id.
+fn caches(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(chosen) = folder("DEBUGINFOD_CACHE_PATH") {
+        return vec![chosen];
+    }
+    let home = folder("HOME");
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache")));
+    let of_today = cache.map(|cache| cache.join("debuginfod_client"));
+    // Its first versions knew this one alone.
+    let of_old = home.map(|home| home.join(".debuginfod_client_cache"));
+    of_today.into_iter().chain(of_old).collect()
 }
 
 /// The file at a path, where it has that build id.
@@ -100,4 +121,25 @@ fn sum(source: &Source) -> Option<u32> {
         at += size;
     }
     Some(hasher.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_debuginfod_fetched_lies_where_the_environment_says_else_in_the_users_cache() {
+        let caches = |variables: &[(&str, &str)]| {
+            let variable =
+                |name: &str| variables.iter().find(|known| known.0 == name).map(|known| OsString::from(known.1));
+            super::caches(variable).iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(caches(&[("HOME", "/h"), ("DEBUGINFOD_CACHE_PATH", "/d")]), ["/d"]);
+        assert_eq!(caches(&[("HOME", "/h")]), ["/h/.cache/debuginfod_client", "/h/.debuginfod_client_cache"]);
+        assert_eq!(
+            caches(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/c"), ("DEBUGINFOD_CACHE_PATH", "")]),
+            ["/c/debuginfod_client", "/h/.debuginfod_client_cache"]
+        );
+        assert_eq!(caches(&[]), [""; 0]);
+    }
 }

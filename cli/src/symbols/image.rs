@@ -9,13 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use insn::x86::{Bits, Vendor};
-use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ReadRef, elf};
 
 use super::lines::Lines;
 use super::segments::{Segment, segments};
 use super::table::SymbolTable;
-use super::{debug_files, ranges};
+use super::{debug_files, dynamic, ranges};
 use crate::code::Mode;
 use crate::files::{Identity, OpenError, Opened, Root, Source, open};
 use crate::instructions::instructions;
@@ -240,22 +239,11 @@ impl Image {
     }
     /// Whether it asks for a dynamic loader: what it lacks may come from libraries.
     pub(crate) fn is_dynamic(&self) -> bool {
-        self.with_file(|file| match file {
-            object::File::Elf64(file) => has_interpreter(file),
-            object::File::Elf32(file) => has_interpreter(file),
-            _ => false,
-        })
-        .unwrap_or(false)
+        self.with_file(dynamic::has_interpreter).unwrap_or(false)
     }
-    /// Whether it is a library, which a dynamic loader is, too: a shared object that asks for no loader, and no statically linked program
-    /// that can lie anywhere.
+    /// Whether it is a library, as a dynamic loader is, too.
     pub(crate) fn is_library(&self) -> bool {
-        let flags = |file: &object::File<'_>| match file {
-            object::File::Elf64(file) => flags(file),
-            object::File::Elf32(file) => flags(file),
-            _ => None,
-        };
-        !self.is_dynamic() && self.with_file(flags).flatten().is_some_and(|flags| flags & elf::DF_1_PIE.0 == 0)
+        self.with_file(dynamic::is_library).unwrap_or(false)
     }
     /// Functions by name and address.
     pub(crate) fn symbols(&self) -> &SymbolTable {
@@ -387,18 +375,4 @@ fn arch(data: &[u8]) -> Result<Arch, ImageError> {
         (_, 258) => Err(ImageError::Foreign("loongarch".into())),
         (_, machine) => Err(ImageError::Foreign(format!("ELF machine {machine}"))),
     }
-}
-
-fn has_interpreter<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> bool {
-    use object::read::elf::ProgramHeader;
-    file.elf_program_headers().iter().any(|header| header.p_type(file.endian()) == elf::PT_INTERP)
-}
-
-/// The flags of the dynamic section (`DT_FLAGS_1`), where there is one.
-fn flags<H: FileHeader>(file: &ElfFile<'_, H>) -> Option<u64> {
-    use object::read::elf::{Dyn, ProgramHeader};
-    let (endian, data) = (file.endian(), file.data());
-    let entries = file.elf_program_headers().iter().find_map(|header| header.dynamic(endian, data).ok().flatten())?;
-    let flags = entries.iter().find(|entry| entry.d_tag(endian) == elf::DT_FLAGS_1);
-    Some(flags.map_or(0, |entry| entry.d_val(endian).into()))
 }

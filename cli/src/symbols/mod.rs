@@ -2,6 +2,7 @@
 
 mod contents;
 mod debug_files;
+mod dynamic;
 mod image;
 mod lines;
 mod names;

@@ -107,8 +107,18 @@ pub(crate) struct Counts {
 
 /// Counts at locations of a program.
 pub(crate) fn count(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> Counts {
+    count_by(ntrace(), locations, flags, program, args)
+}
+
+/// Counts with a command whose environment is prepared.
+pub(crate) fn count_by(
+    mut command: Command,
+    locations: &[&str],
+    flags: &[&str],
+    program: &Path,
+    args: &[&str],
+) -> Counts {
     let file = scratch("counts.json");
-    let mut command = ntrace();
     command.arg("count").args(flags).args(["--format", "json", "-o"]).arg(&file);
     for location in locations {
         command.args(["-b", location]);

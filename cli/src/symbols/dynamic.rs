@@ -1,0 +1,37 @@
+//! What a file asks of the dynamic loader.
+
+use object::elf;
+use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
+
+use super::image::Parsed;
+use crate::files::Source;
+
+/// Whether it asks for a dynamic loader.
+pub(super) fn has_interpreter(file: &Parsed<'_>) -> bool {
+    fn ask<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> bool {
+        file.elf_program_headers().iter().any(|header| header.p_type(file.endian()) == elf::PT_INTERP)
+    }
+    match file {
+        object::File::Elf64(file) => ask(file),
+        object::File::Elf32(file) => ask(file),
+        _ => false,
+    }
+}
+
+/// Whether it is a shared object that asks for no dynamic loader, and no statically linked program that can lie anywhere.
+pub(super) fn is_library(file: &Parsed<'_>) -> bool {
+    /// The flags of its dynamic section, where it has one.
+    fn flags<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> Option<u64> {
+        let (endian, data) = (file.endian(), file.data());
+        let entries =
+            file.elf_program_headers().iter().find_map(|header| header.dynamic(endian, data).ok().flatten())?;
+        let flags = entries.iter().find(|entry| entry.tag(endian) == elf::DT_FLAGS_1);
+        Some(flags.map_or(0, |entry| entry.val(endian)))
+    }
+    let flags = match file {
+        object::File::Elf64(file) => flags(file),
+        object::File::Elf32(file) => flags(file),
+        _ => None,
+    };
+    !has_interpreter(file) && flags.is_some_and(|flags| flags & elf::DF_1_PIE.0 == 0)
+}
