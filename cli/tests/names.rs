@@ -2,7 +2,8 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use common::{build, build_go, build_with, count, run, stderr};
 
@@ -20,13 +21,19 @@ fn check(program: &Path, cases: &[(&str, &[(&str, u64)])]) {
     }
 }
 
+/// The program in C++, built once.
+fn cpp() -> Option<&'static Path> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    PROGRAM.get_or_init(|| build_with("g++", "instances.cpp", &["-O1"])).as_deref()
+}
+
 #[test]
 fn functions_of_cpp_are_found_by_readable_names_whole_and_short() {
-    let Some(program) = build_with("g++", "instances.cpp", &["-O1"]) else { return };
+    let Some(program) = cpp() else { return };
     let put =
         [("Holder<std::vector<int, std::allocator<int> > >::put(std::vector<int, std::allocator<int> > const&)", 3)];
     check(
-        &program,
+        program,
         &[
             ("get<true>", &[("int get<true>()", 6)]),
             ("get", &[("int get<false>()", 3), ("int get<true>()", 6)]),
@@ -49,9 +56,9 @@ fn functions_of_cpp_are_found_by_readable_names_whole_and_short() {
 
 #[test]
 fn operators_of_cpp_are_found_by_their_signs() {
-    let Some(program) = build_with("g++", "instances.cpp", &["-O1"]) else { return };
+    let Some(program) = cpp() else { return };
     check(
-        &program,
+        program,
         &[
             ("Box::operator[]", &[("Box::operator[](int)", 3)]),
             ("Box::operator[]*", &[("Box::operator[](int)", 3)]),
@@ -70,13 +77,13 @@ fn operators_of_cpp_are_found_by_their_signs() {
 
 #[test]
 fn a_thunk_is_left_out_of_its_functions_hits_and_told() {
-    let Some(program) = build_with("g++", "instances.cpp", &["-O1"]) else { return };
+    let Some(program) = cpp() else { return };
     let thunk = "non-virtual thunk to Both::second()";
     check(
-        &program,
+        program,
         &[(thunk, &[(thunk, 3)]), ("*thunk to Both*", &[(thunk, 3)]), ("Both::second", &[("Both::second()", 3)])],
     );
-    let counts = count(&["Both::second"], &[], &program, &[]);
+    let counts = count(&["Both::second"], &[], program, &[]);
     assert!(stderr(&counts.output).contains(&format!("left out: {thunk}")), "{}", stderr(&counts.output));
 }
 
@@ -130,6 +137,22 @@ fn functions_of_go_are_found_by_their_names_whole_and_without_types() {
 }
 
 #[test]
+fn functions_of_go_are_found_in_a_stripped_program() {
+    for flags in [&["-ldflags=-s -w"][..], &["-buildmode=pie", "-ldflags=-s -w"]] {
+        let Some(program) = build_go("instances.go", flags) else { return };
+        check(
+            &program,
+            &[
+                ("main.leaf", &[("main.leaf", 6)]),
+                ("main.(*Counter).Up", &[("main.(*Counter).Up", 3)]),
+                ("main.Length", &[("main.Length[...]", 3), ("main.Length[...]", 3)]),
+                ("main.main.func*", &[("main.main.func1", 3)]),
+            ],
+        );
+    }
+}
+
+#[test]
 fn the_clones_of_a_function_are_found_by_its_name() {
     let program = build("clones.c", &[]);
     let all = [("work", 2), ("work.cold", 2), ("work.constprop.0", 2), ("work.isra.0", 2), ("work.part.0", 2)];
@@ -141,7 +164,7 @@ fn the_clones_of_a_function_are_found_by_its_name() {
 
 #[test]
 fn what_is_named_as_missing_comes_near_or_nothing_does() {
-    let Some(program) = build_with("g++", "instances.cpp", &["-O1"]) else { return };
+    let Some(program) = cpp() else { return };
     let near = |location: &str| {
         let output = run(&["count", "-b", location, "--", program.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(125), "{location}: {}", stderr(&output));

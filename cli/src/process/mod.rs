@@ -1,5 +1,6 @@
 //! Traced processes: their modules, names of addresses, stacks.
 
+mod frames;
 mod images;
 mod mapped;
 mod names;
@@ -8,8 +9,8 @@ mod signed;
 mod space;
 mod unwind;
 
+pub(crate) use frames::Unwinders;
 pub(crate) use images::Images;
 pub(crate) use names::{Place, source};
 pub(crate) use running::differing;
 pub(crate) use space::{Module, Role, Space};
-pub(crate) use unwind::return_addresses;

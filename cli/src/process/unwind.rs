@@ -4,14 +4,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use framehop::{FrameAddress, ModuleSectionInfo};
+use framehop::{ModuleSectionInfo, Unwinder as _};
 use object::{Object, ObjectSection};
 use ubp::{Address, Pid, Registers, Session};
 
 use super::signed::without_signatures;
 use super::space::{Module, Space};
 use crate::native::Stack;
-use crate::symbols::{Arch, contents};
+use crate::symbols::{Arch, Image, contents};
 
 /// More callers are not shown.
 const DEPTH: usize = 128;
@@ -35,11 +35,17 @@ impl Unwinder {
             let Some(sections) = Sections::of(module) else { continue };
             let start = module.bias.wrapping_add(sections.base_svma());
             let end = module.bias.wrapping_add(module.image.end());
-            let name = module.image.name().to_string();
             // A file whose code is mapped in pieces still has one numbering.
-            if start < end {
-                stack.add(framehop::Module::new(name, start..end, start, sections));
+            if start >= end {
+                continue;
             }
+            let name = || module.image.name().to_string();
+            if let Some(frames) = module.image.debug_frames() {
+                let section = Section { name: b".debug_frame".to_vec(), range: 0..0, data: Arc::clone(&frames.data) };
+                let debug = Sections { base: sections.base, sections: vec![section] };
+                stack.unwinders.by_debug.add_module(framehop::Module::new(name(), start..end, start, debug));
+            }
+            stack.unwinders.by_exceptions.add_module(framehop::Module::new(name(), start..end, start, sections));
         }
         Unwinder { stack }
     }
@@ -104,23 +110,31 @@ impl Space {
     /// `at_start`: the thread is at a function's first instruction, whose frame is not built yet.
     pub(crate) fn callers(&mut self, session: &mut Session, registers: &Registers, at_start: bool) -> Vec<u64> {
         let pid = self.pid;
+        let modules = &self.modules;
+        let module = |place: u64| modules.iter().find(|module| module.contains(place));
+        let by_debug_alone = |place: u64| module(place).is_some_and(|module| is_by_debug_alone(module, place));
+        let pc = registers.pc().0;
+        // The first instruction of a function finds no frame; where unwind information says so, that is asked. Of 32-bit code none is read.
+        let is_silent = |module: &Module| module.image.arch() == Arch::I386 || !is_described(module, pc);
+        let frameless = at_start && module(pc).is_none_or(is_silent);
         let word = |address: u64, size: usize| read_word(session, pid, address, size);
-        let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.modules));
-        unwinder.stack.callers(registers, at_start, DEPTH, word)
+        let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(modules));
+        unwinder.stack.callers(registers, frameless, DEPTH, by_debug_alone, word)
     }
 }
 
-/// The return addresses among frames, at most `depth`.
-pub(crate) fn return_addresses(mut next: impl FnMut() -> Option<FrameAddress>, depth: usize) -> Vec<u64> {
-    let mut found = Vec::new();
-    while found.len() < depth {
-        match next() {
-            Some(FrameAddress::ReturnAddress(address)) => found.push(address.get()),
-            Some(FrameAddress::InstructionPointer(_)) => {}
-            None => break,
-        }
-    }
-    found
+/// Whether unwind information describes the code at an address in memory.
+fn is_described(module: &Module, place: u64) -> bool {
+    let address = module.address(place);
+    let by_debug = |image: &Image| image.debug_frames().is_some_and(|frames| frames.functions.hold(address));
+    module.image.by_exceptions().hold(address) || by_debug(&module.image)
+}
+
+/// Whether only unwind information for debuggers does.
+fn is_by_debug_alone(module: &Module, place: u64) -> bool {
+    let address = module.address(place);
+    let frames = module.image.debug_frames().filter(|frames| frames.functions.hold(address));
+    frames.is_some() && !module.image.by_exceptions().hold(address)
 }
 
 fn read_word(session: &mut Session, pid: Pid, address: u64, size: usize) -> Option<u64> {

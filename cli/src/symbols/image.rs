@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use insn::x86::{Bits, Vendor};
 use object::{Object, ReadRef, elf};
 
+use super::frames::{DebugFrames, Functions};
 use super::lines::Lines;
 use super::segments::{Segment, segments};
 use super::table::SymbolTable;
-use super::{debug_files, dynamic, ranges};
+use super::{debug_files, dynamic, frames, ranges};
 use crate::code::Mode;
 use crate::files::{Identity, OpenError, Opened, Root, Source, open};
 use crate::instructions::instructions;
@@ -120,6 +121,8 @@ pub(crate) struct Image {
     symbols: OnceCell<SymbolTable>,
     debug: OnceCell<Option<Source>>,
     lines: OnceCell<Option<Lines>>,
+    by_exceptions: OnceCell<Functions>,
+    debug_frames: OnceCell<Option<DebugFrames>>,
     code: OnceCell<Vec<Range<u64>>>,
     instructions: OnceCell<Vec<u64>>,
     relocated: OnceCell<Vec<u64>>,
@@ -189,6 +192,8 @@ impl Image {
             symbols: OnceCell::new(),
             debug: OnceCell::new(),
             lines: OnceCell::new(),
+            by_exceptions: OnceCell::new(),
+            debug_frames: OnceCell::new(),
             code: OnceCell::new(),
             instructions: OnceCell::new(),
             relocated: OnceCell::new(),
@@ -256,6 +261,14 @@ impl Image {
     /// Source lines, where there is debug information.
     pub(crate) fn lines(&self) -> Option<&Lines> {
         self.lines.get_or_init(|| Lines::load(self)).as_ref()
+    }
+    /// The functions of which unwind information for exceptions tells how their frames are left.
+    pub(crate) fn by_exceptions(&self) -> &Functions {
+        self.by_exceptions.get_or_init(|| frames::by_exceptions(self))
+    }
+    /// Unwind information for debuggers, where there is some.
+    pub(crate) fn debug_frames(&self) -> Option<&DebugFrames> {
+        self.debug_frames.get_or_init(|| DebugFrames::load(self)).as_ref()
     }
     /// The ranges that hold instructions and nothing else, by address.
     pub(crate) fn code(&self) -> &[Range<u64>] {

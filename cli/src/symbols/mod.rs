@@ -3,6 +3,8 @@
 mod contents;
 mod debug_files;
 mod dynamic;
+mod frames;
+mod go;
 mod image;
 mod lines;
 mod names;

@@ -10,9 +10,10 @@ use super::shape;
 const LONGEST: usize = 1 << 16;
 
 /// Suffixes by which compilers tell versions and parts of one function apart, and whether one may stand without a number behind it
-/// (GCC: `clone_function_name`; LLVM: function specialization, ThinLTO's promotion, hot-cold splitting).
+/// (GCC: `clone_function_name`; LLVM: function specialization, ThinLTO's promotion, hot-cold splitting; Go: functions in assembly).
 const CLONES: &[(&str, bool)] = &[
     ("__uniq", false),
+    ("abi0", true),
     ("argprom", true),
     ("cold", true),
     ("constprop", false),

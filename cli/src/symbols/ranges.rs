@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
 use object::{Object, ObjectSection, SectionKind};
 
-use super::contents::contents;
-use super::image::{Arch, Image, Parsed};
+use super::image::{Image, Parsed};
 use super::table::Kind;
 use super::{plt, reach};
 
@@ -45,32 +43,8 @@ fn sections(image: &Image, file: &Parsed<'_>) -> Vec<Range<u64>> {
             ranges.push(section.address()..section.address().saturating_add(section.size()));
         }
     }
-    if let Some(section) = file.section_by_name(".eh_frame") {
-        let data = contents(image.source(), &section);
-        let mut bases = BaseAddresses::default().set_eh_frame(section.address());
-        if let Some(text) = file.section_by_name(".text") {
-            bases = bases.set_text(text.address());
-        }
-        unwound(&data, image.arch(), &bases, &mut ranges);
-    }
+    ranges.extend_from_slice(&image.by_exceptions().ranges());
     ranges
-}
-
-fn unwound(data: &[u8], arch: Arch, bases: &BaseAddresses, ranges: &mut Vec<Range<u64>>) {
-    let mut frames = EhFrame::new(data, LittleEndian);
-    frames.set_address_size(if arch == Arch::I386 { 4 } else { 8 });
-    let mut entries = frames.entries(bases);
-    // A broken entry ends the list; what was read stands.
-    while let Ok(Some(entry)) = entries.next() {
-        if let CieOrFde::Fde(partial) = entry
-            && let Ok(fde) = partial.parse(|section, bases, offset| section.cie_from_offset(bases, offset))
-        {
-            let start = fde.initial_address();
-            // A signal trampoline's entry begins one byte early, for unwinders that look up the address before the return address.
-            let code = start.saturating_add(u64::from(fde.is_signal_trampoline()));
-            ranges.push(code..start.saturating_add(fde.len()));
-        }
-    }
 }
 
 /// Cuts overlapping ranges at every start, so that each start is the first byte of exactly one.

@@ -1,6 +1,7 @@
 //! The functions of a file by name and address.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use object::elf;
 use object::read::elf::{ElfFile, FileHeader};
@@ -8,7 +9,7 @@ use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
 use super::image::{Image, parse};
 use super::names::Names;
-use super::{debug_files, plt};
+use super::{debug_files, go, plt};
 use crate::files::Source;
 use crate::output::utf8;
 
@@ -67,7 +68,8 @@ pub(crate) struct SymbolTable {
 }
 
 impl SymbolTable {
-    /// Collects the symbols of the file, of its compressed symbol table, of its debug file and of its stubs.
+    /// Collects the symbols of the file, of its compressed symbol table, of its debug file and of its stubs, and what only Go's runtime
+    /// has a name for.
     pub(crate) fn load(image: &Image) -> SymbolTable {
         let mut symbols = Vec::new();
         collect(image.source(), &mut symbols);
@@ -77,6 +79,9 @@ impl SymbolTable {
         if let Some(debug) = image.debug_file() {
             collect(debug, &mut symbols);
         }
+        let named: HashSet<u64> =
+            symbols.iter().filter(|symbol| symbol.has_code()).map(|symbol| symbol.address).collect();
+        symbols.extend(go::functions(image, |address| named.contains(&address)));
         for symbol in &mut symbols {
             // A name that points outside the code is no function, whatever its type says.
             if symbol.kind != Kind::Data && !image.is_code(symbol.address) {

@@ -2,52 +2,47 @@
 
 use std::sync::Arc;
 
-use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
-use framehop::{Module, Unwinder as _};
+use framehop::FrameAddress;
+use framehop::aarch64::{PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use insn::arm64::Reg;
 use ubp::Registers;
 
-use crate::process::return_addresses;
+use crate::process::Unwinders;
 
-/// Finds callers by unwind information.
+/// Finds callers by unwind information, those of what nothing describes by frame pointers.
+#[derive(Clone)]
 pub(crate) struct Stack {
-    unwinder: UnwinderAarch64<Arc<[u8]>>,
-    cache: CacheAarch64,
-}
-
-impl Clone for Stack {
-    /// A clone starts with nothing learnt.
-    fn clone(&self) -> Stack {
-        Stack { unwinder: self.unwinder.clone(), cache: CacheAarch64::new() }
-    }
+    pub(crate) unwinders: Unwinders<UnwinderAarch64<Arc<[u8]>>>,
 }
 
 impl Stack {
     pub(crate) fn new() -> Stack {
-        Stack { unwinder: UnwinderAarch64::new(), cache: CacheAarch64::new() }
+        Stack { unwinders: Unwinders::new() }
     }
 
-    /// Takes the unwind information of code in memory.
-    pub(crate) fn add(&mut self, module: Module<Arc<[u8]>>) {
-        self.unwinder.add_module(module);
-    }
-
-    /// At most `depth` return addresses, the nearest first. `word` reads a word of so many bytes; at a function's first instruction
-    /// the nearest is in x30, as unwind information says.
+    /// At most `depth` return addresses, the nearest first. `frameless`: the thread is at a function's first instruction, whose frame is not
+    /// built yet, and nothing describes it. `word` reads a word of so many bytes; `by_debug_alone` is as in [`Unwinders::follow`].
     pub(crate) fn callers(
         &mut self,
         registers: &Registers,
-        _at_start: bool,
+        frameless: bool,
         depth: usize,
+        by_debug_alone: impl Fn(u64) -> bool,
         mut word: impl FnMut(u64, usize) -> Option<u64>,
     ) -> Vec<u64> {
-        let pc = registers.pc().0;
         let [link, frame] = [30, 29].map(|number| registers.get(Reg::general(number)).unwrap_or(0));
         // Return addresses may be signed, in the bits above those of an address (Documentation/arch/arm64/pointer-authentication.rst).
         let mask = PtrAuthMask::from_max_known_address((1 << 48) - 1);
-        let start = UnwindRegsAarch64::new_with_ptr_auth_mask(mask, link, registers.sp().0, frame);
-        let mut read = |address| word(address, 8).ok_or(());
-        let mut frames = self.unwinder.iter_frames(pc, start, &mut self.cache, &mut read);
-        return_addresses(|| frames.next().ok().flatten(), depth)
+        let mut pc = FrameAddress::from_instruction_pointer(registers.pc().0);
+        let mut found = Vec::new();
+        if frameless {
+            let Some(caller) = FrameAddress::from_return_address(mask.strip_ptr_auth(link)) else { return found };
+            found.push(caller.address());
+            pc = caller;
+        }
+        let frame = UnwindRegsAarch64::new_with_ptr_auth_mask(mask, link, registers.sp().0, frame);
+        let read = |address| word(address, 8).ok_or(());
+        self.unwinders.follow(pc, frame, &mut found, depth, by_debug_alone, read);
+        found
     }
 }

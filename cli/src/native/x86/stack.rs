@@ -2,65 +2,59 @@
 
 use std::sync::Arc;
 
-use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
-use framehop::{Module, Unwinder as _};
+use framehop::FrameAddress;
+use framehop::x86_64::{UnwindRegsX86_64, UnwinderX86_64};
 use insn::x86::Reg;
 use ubp::{Arch, Registers};
 
-use crate::process::return_addresses;
+use crate::process::Unwinders;
 
-/// Finds the callers of 64-bit code by unwind information, of 32-bit code by frame pointers.
+/// Finds the callers of 64-bit code by unwind information, of 32-bit code and of what nothing describes by frame pointers.
+#[derive(Clone)]
 pub(crate) struct Stack {
-    unwinder: UnwinderX86_64<Arc<[u8]>>,
-    cache: CacheX86_64,
-}
-
-impl Clone for Stack {
-    /// A clone starts with nothing learnt.
-    fn clone(&self) -> Stack {
-        Stack { unwinder: self.unwinder.clone(), cache: CacheX86_64::new() }
-    }
+    pub(crate) unwinders: Unwinders<UnwinderX86_64<Arc<[u8]>>>,
 }
 
 impl Stack {
     pub(crate) fn new() -> Stack {
-        Stack { unwinder: UnwinderX86_64::new(), cache: CacheX86_64::new() }
+        Stack { unwinders: Unwinders::new() }
     }
 
-    /// Takes the unwind information of code in memory.
-    pub(crate) fn add(&mut self, module: Module<Arc<[u8]>>) {
-        self.unwinder.add_module(module);
-    }
-
-    /// At most `depth` return addresses, the nearest first. `word` reads a word of so many bytes; `at_start`: the thread is at a
-    /// function's first instruction, whose frame is not built yet.
+    /// At most `depth` return addresses, the nearest first. `frameless`: the thread is at a function's first instruction, whose frame is not
+    /// built yet, and nothing describes it. `word` reads a word of so many bytes; `by_debug_alone` is as in [`Unwinders::follow`].
     pub(crate) fn callers(
         &mut self,
         registers: &Registers,
-        at_start: bool,
+        frameless: bool,
         depth: usize,
+        by_debug_alone: impl Fn(u64) -> bool,
         mut word: impl FnMut(u64, usize) -> Option<u64>,
     ) -> Vec<u64> {
         if registers.arch() == Arch::I386 {
-            return by_frame_pointers(registers, at_start, depth, word);
+            return by_frame_pointers(registers, frameless, depth, word);
         }
-        let pc = registers.pc().0;
-        let frame = registers.get(Reg::RBP).unwrap_or(0);
-        let start = UnwindRegsX86_64::new(pc, registers.sp().0, frame);
-        let mut read = |address| word(address, 8).ok_or(());
-        let mut frames = self.unwinder.iter_frames(pc, start, &mut self.cache, &mut read);
-        return_addresses(|| frames.next().ok().flatten(), depth)
+        let (mut pc, mut stack) = (FrameAddress::from_instruction_pointer(registers.pc().0), registers.sp().0);
+        let mut found = Vec::new();
+        if frameless {
+            let Some(caller) = word(stack, 8).and_then(FrameAddress::from_return_address) else { return found };
+            found.push(caller.address());
+            (pc, stack) = (caller, stack.wrapping_add(8));
+        }
+        let frame = UnwindRegsX86_64::new(pc.address(), stack, registers.get(Reg::RBP).unwrap_or(0));
+        let read = |address| word(address, 8).ok_or(());
+        self.unwinders.follow(pc, frame, &mut found, depth, by_debug_alone, read);
+        found
     }
 }
 
 fn by_frame_pointers(
     registers: &Registers,
-    at_start: bool,
+    frameless: bool,
     depth: usize,
     mut word: impl FnMut(u64, usize) -> Option<u64>,
 ) -> Vec<u64> {
     let mut callers = Vec::new();
-    if at_start {
+    if frameless {
         callers.extend(word(registers.sp().0, 4));
     }
     let mut frame = registers.get(Reg::RBP).unwrap_or(0);

@@ -1,0 +1,110 @@
+//! Which functions unwind information describes, and the part of it that only debuggers read.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEndian, UnwindOffset, UnwindSection};
+use object::{Object, ObjectSection};
+
+use super::contents::contents;
+use super::image::{Arch, Image, Parsed};
+use crate::files::Source;
+
+/// Functions by address, each from its first byte to behind its last.
+#[derive(Debug, Default)]
+pub(crate) struct Functions(Vec<Range<u64>>);
+
+impl Functions {
+    /// Whether one of them holds an address of the file's.
+    pub(crate) fn hold(&self, address: u64) -> bool {
+        let behind = self.0.partition_point(|range| range.start <= address);
+        self.0[..behind].last().is_some_and(|range| range.contains(&address))
+    }
+
+    /// All of them.
+    pub(super) fn ranges(&self) -> &[Range<u64>] {
+        &self.0
+    }
+}
+
+/// A section `.debug_frame`, of a file or of its debug file.
+#[derive(Debug)]
+pub(crate) struct DebugFrames {
+    /// Its bytes.
+    pub(crate) data: Arc<[u8]>,
+    /// The functions that it describes.
+    pub(crate) functions: Functions,
+}
+
+impl DebugFrames {
+    /// That of the image, where there is one.
+    pub(super) fn load(image: &Image) -> Option<DebugFrames> {
+        let find = |source: &Source, file: &Parsed<'_>| {
+            file.section_by_name(".debug_frame").map(|section| contents(source, &section))
+        };
+        let own = image.with_file(|file| find(image.source(), file)).flatten();
+        let apart = || image.debug_file().and_then(|source| find(source, &Parsed::parse(source).ok()?));
+        let data = own.or_else(apart).filter(|data| !data.is_empty())?;
+        let mut section = DebugFrame::new(&data, LittleEndian);
+        section.set_address_size(width(image.arch()));
+        let functions = described(&section, &BaseAddresses::default());
+        Some(DebugFrames { data, functions })
+    }
+}
+
+/// The functions that `.eh_frame` describes.
+pub(super) fn by_exceptions(image: &Image) -> Functions {
+    image.with_file(|file| in_eh_frame(image, file)).flatten().unwrap_or_default()
+}
+
+fn in_eh_frame(image: &Image, file: &Parsed<'_>) -> Option<Functions> {
+    let section = file.section_by_name(".eh_frame")?;
+    let data = contents(image.source(), &section);
+    let mut bases = BaseAddresses::default().set_eh_frame(section.address());
+    if let Some(text) = file.section_by_name(".text") {
+        bases = bases.set_text(text.address());
+    }
+    let mut frames = EhFrame::new(&data, LittleEndian);
+    frames.set_address_size(width(image.arch()));
+    Some(described(&frames, &bases))
+}
+
+fn width(arch: Arch) -> u8 {
+    if arch == Arch::I386 { 4 } else { 8 }
+}
+
+/// The functions that a section describes.
+fn described<'data, S>(section: &S, bases: &BaseAddresses) -> Functions
+where
+    S: UnwindSection<EndianSlice<'data, LittleEndian>>,
+    S::Offset: UnwindOffset<usize>,
+{
+    let mut ranges = Vec::new();
+    let mut entries = section.entries(bases);
+    // A broken entry ends the list; what was read stands.
+    while let Ok(Some(entry)) = entries.next() {
+        if let CieOrFde::Fde(partial) = entry
+            && let Ok(fde) = partial.parse(|section, bases, offset| section.cie_from_offset(bases, offset))
+        {
+            let start = fde.initial_address();
+            // A signal trampoline's entry begins one byte early, for unwinders that look up the address before the return address.
+            let code = start.saturating_add(u64::from(fde.is_signal_trampoline()));
+            ranges.push(code..start.saturating_add(fde.len()));
+        }
+    }
+    ranges.sort_unstable_by_key(|range| range.start);
+    Functions(ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_holds_its_first_byte_and_not_the_one_behind_its_last() {
+        let functions = Functions(vec![0x10..0x20, 0x20..0x28, 0x40..0x50]);
+        let held: Vec<u64> =
+            [0xf, 0x10, 0x1f, 0x27, 0x28, 0x3f, 0x4f, 0x50].into_iter().filter(|at| functions.hold(*at)).collect();
+        assert_eq!(held, [0x10, 0x1f, 0x27, 0x4f]);
+    }
+}

@@ -1,0 +1,119 @@
+//! Functions of Go programs by the table that their runtime reads, which is there in stripped ones, too (`.gopclntab`; Go's
+//! src/debug/gosym/pclntab.go and `pcHeader` in src/runtime/symtab.go).
+
+use std::sync::Arc;
+
+use object::{Object, ObjectSection};
+
+use super::contents::contents;
+use super::image::{Arch, Image, Parsed};
+use super::table::{Kind, Symbol};
+
+/// The longest name that is read.
+const LONGEST: usize = 1 << 16;
+
+/// What the layout of a table depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    /// Go 1.16 and 1.17: entries are addresses.
+    Addresses,
+    /// Go 1.18 and later: entries are 32-bit offsets from the first code.
+    Offsets,
+}
+
+/// The first word of a table, and its version.
+const VERSIONS: &[(u32, Version)] =
+    &[(0xffff_fffa, Version::Addresses), (0xffff_fff0, Version::Offsets), (0xffff_fff1, Version::Offsets)];
+
+/// The functions of the image's table at addresses that have no name yet; none where it has no table, or one of an unknown version.
+pub(super) fn functions(image: &Image, is_named: impl Fn(u64) -> bool) -> Vec<Symbol> {
+    let table = image.with_file(|file| Table::find(image, file)).flatten();
+    let mut functions = table.map(|table| table.functions()).unwrap_or_default();
+    functions.retain(|function| !is_named(function.address));
+    for function in &mut functions {
+        let padding = |code: &[u8]| match image.arch() {
+            // `int3` and `udf #0`.
+            Arch::X86_64 | Arch::I386 => code.iter().rev().take_while(|byte| **byte == 0xcc).count(),
+            Arch::Arm64 => 4 * code.rchunks_exact(4).take_while(|word| **word == [0; 4]).count(),
+        };
+        let size = usize::try_from(function.size).unwrap_or(usize::MAX);
+        let code = image.bytes_at(function.address).unwrap_or_default();
+        function.size -= padding(code.get(..size).unwrap_or_default()) as u64;
+    }
+    functions
+}
+
+/// A table.
+struct Table {
+    data: Arc<[u8]>,
+    version: Version,
+    /// Bytes of an address.
+    width: usize,
+    /// The address from which entries are counted.
+    text: u64,
+}
+
+impl Table {
+    fn find(image: &Image, file: &Parsed<'_>) -> Option<Table> {
+        let section = file.sections().find(|section| section.name().is_ok_and(|name| name.ends_with(".gopclntab")))?;
+        let data = contents(image.source(), &section);
+        let magic = u32::from_le_bytes(*data.first_chunk()?);
+        let (_, version) = *VERSIONS.iter().find(|(known, _)| *known == magic)?;
+        let width = usize::from(*data.get(7)?);
+        let mut table = Table { data, version, width, text: 0 };
+        if !matches!(width, 4 | 8) {
+            return None;
+        }
+        if version == Version::Offsets {
+            // Where a program can lie anywhere, the loader writes the address; newer linkers leave it out.
+            let place = section.address().wrapping_add(8 + 2 * width as u64);
+            let relocated = || {
+                let mut all = file.dynamic_relocations()?;
+                all.find(|(at, _)| *at == place).map(|(_, relocation)| relocation.addend().cast_unsigned())
+            };
+            let text = || file.section_by_name(".text").map(|section| section.address());
+            table.text = table.header(2).filter(|address| *address != 0).or_else(relocated).or_else(text)?;
+        }
+        Some(table)
+    }
+
+    fn number(&self, at: usize, width: usize) -> Option<u64> {
+        let bytes = self.data.get(at..at.checked_add(width)?)?;
+        Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+
+    /// A word of the header: 0 is the number of functions.
+    fn header(&self, number: usize) -> Option<u64> {
+        self.number(8 + number * self.width, self.width)
+    }
+
+    fn functions(&self) -> Vec<Symbol> {
+        // The first code's address stands behind the numbers of functions and files.
+        let (names, functions, width) = match self.version {
+            Version::Addresses => (2, 6, self.width),
+            Version::Offsets => (3, 7, 4),
+        };
+        let read = |number| self.header(number).and_then(|value| usize::try_from(value).ok());
+        let (Some(count), Some(names), Some(functions)) = (read(0), read(names), read(functions)) else {
+            return Vec::new();
+        };
+        let most = self.data.len() / (2 * width);
+        let entry = |number: usize| {
+            let at = functions.checked_add(number * 2 * width)?;
+            Some((self.text.wrapping_add(self.number(at, width)?), at))
+        };
+        let symbol = |number: usize| {
+            let (address, at) = entry(number)?;
+            // Behind the last function stands where it ends.
+            let (end, _) = entry(number + 1)?;
+            let about = functions.checked_add(usize::try_from(self.number(at + width, width)?).ok()?)?;
+            let name = names.checked_add(usize::try_from(self.number(about.checked_add(width)?, 4)?).ok()?)?;
+            let name = self.data.get(name..)?;
+            let name = name.get(..name.iter().take(LONGEST).position(|byte| *byte == 0)?)?;
+            let name = String::from_utf8_lossy(name).into();
+            let size = end.checked_sub(address)?;
+            Some(Symbol { address, size, kind: Kind::Function, global: false, name, version: None })
+        };
+        (0..count.min(most)).filter_map(symbol).filter(|symbol| !symbol.name.is_empty()).collect()
+    }
+}
