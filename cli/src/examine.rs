@@ -22,7 +22,7 @@ pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     for segment in image.segments() {
         image.bias(0x40_0000, segment.file.start);
     }
-    let _ = (image.is_dynamic(), image.is_fixed(), image.end());
+    let _ = (image.is_dynamic(), image.is_library(), image.is_fixed(), image.end(), image.debug_frames());
     for &address in image.instructions(mode) {
         image.lines().and_then(|lines| lines.of(address));
     }

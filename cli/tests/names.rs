@@ -40,6 +40,7 @@ fn functions_of_cpp_are_found_by_readable_names_whole_and_short() {
             ("int get<true>()", &[("int get<true>()", 6)]),
             ("wide<__int128>", &[("int wide<__int128>(__int128)", 3)]),
             ("c16(char16_t)", &[("c16(char16_t)", 3)]),
+            ("over(const char *)", &[("over(char const*)", 3)]),
             ("over(char const *)", &[("over(char const*)", 3)]),
             ("over", &[("over(char const*)", 3), ("over(int)", 3)]),
             ("tagged", &[("tagged[abi:cxx11](int)", 3)]),

@@ -4,13 +4,15 @@ use std::iter;
 
 use regex::Regex;
 
+use crate::symbols::as_demangled;
+
 /// A name, or a glob over names, in which `*` means any characters, `?` means one, and `\` takes the meaning from the character behind
 /// it. All other characters mean themselves, brackets and braces too. Spaces count between words only.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     text: String,
-    /// What is meant to the letter: the text as it was written, and without its quotes.
-    literal: [String; 2],
+    /// What is meant to the letter: the text as it was written, without its quotes, and as the demangler spells types.
+    literal: Vec<String>,
     glob: Option<Regex>,
 }
 
@@ -36,7 +38,9 @@ impl Pattern {
         regex.push('$');
         // A pattern that is too long for a regular expression is too long for a name, and means itself.
         let glob = wild.then(|| Regex::new(&regex).ok()).flatten();
-        Pattern { text: text.into(), literal: [squeezed, unquoted], glob }
+        let mut literal = vec![self::squeezed(&as_demangled(&unquoted)).collect(), unquoted, squeezed];
+        literal.dedup();
+        Pattern { text: text.into(), literal, glob }
     }
 
     /// As it was written.
@@ -56,7 +60,8 @@ impl Pattern {
 
     /// Whether it is the end of a name that begins with the path of a namespace, crate or package. A single word is no such end.
     pub(crate) fn ends(&self, name: &str) -> bool {
-        if self.is_word() {
+        let last = |text: &str| text.trim_end().chars().next_back();
+        if self.is_word() || last(name) != last(&self.text) {
             return false;
         }
         let boundaries =
@@ -85,7 +90,7 @@ impl Pattern {
 /// A name without spaces that have no meaning: `> >` is `>>`, and `f( int )` is `f(int)`.
 fn squeezed(name: &str) -> impl Iterator<Item = char> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    let mut letters = name.trim().chars().peekable();
+    let mut letters = name.chars().peekable();
     let mut last = None;
     iter::from_fn(move || {
         let mut letter = letters.next()?;
@@ -137,6 +142,7 @@ mod tests {
         assert!(Pattern::new("operator  new").is("operator new"));
         assert!(!Pattern::new("operatornew").is("operator new"));
         assert!(Pattern::new("<u32 as  r::Tr>::go").is("<u32 as r::Tr>::go"));
+        assert!(Pattern::new("over(const char *)").is("over(char const*)"));
     }
 
     #[test]

@@ -106,3 +106,79 @@ pub(crate) fn source(place: &Place) -> String {
         _ => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    use ubp::Pid;
+
+    use super::*;
+    use crate::location::Location;
+
+    /// Names of one file that are tried.
+    const TRIED: usize = 150;
+
+    /// Checks that what an address of the file is called leads to it when it is given back, at functions and within them.
+    fn names_lead_back(path: &Path) {
+        let image = Rc::new(Image::open(path).unwrap());
+        let space = Space::new(Pid(1));
+        let module = Module { image: Rc::clone(&image), bias: 0x1000_0000, code: Vec::new() };
+        let mut addresses: Vec<u64> = image.symbols().iter().filter(|s| s.has_code()).map(|s| s.address).collect();
+        addresses.dedup();
+        assert!(addresses.len() > 20, "{}: {} functions", path.display(), addresses.len());
+        let every = addresses.len().div_ceil(TRIED);
+        let within = |address: &u64| image.is_code(address + 1).then_some(address + 1);
+        for address in addresses.iter().step_by(every).flat_map(|address| [Some(*address), within(address)]).flatten() {
+            let place = module.place(address);
+            let name = space.describe(Some(&module), place, place).location;
+            let location = Location::parse(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let sites = location.find(&image).sites;
+            assert!(
+                sites.iter().any(|site| site.address == address),
+                "{name} leads to {sites:x?} and not to {address:#x}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_cpp_lead_back_to_their_places() {
+        let found = Command::new("g++").arg("-print-file-name=libstdc++.so.6").output();
+        let path =
+            found.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())).unwrap_or_default();
+        if !path.is_absolute() {
+            return crossing::skip("names_of_cpp_lead_back_to_their_places", "no g++, which says where its library is");
+        }
+        names_lead_back(&path);
+    }
+
+    #[test]
+    fn names_of_rust_lead_back_to_their_places() {
+        names_lead_back(&std::env::current_exe().unwrap());
+    }
+
+    #[test]
+    fn names_of_go_lead_back_to_their_places() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/instances.go");
+        for flags in ["-ldflags=", "-ldflags=-s -w"] {
+            let program = std::env::temp_dir().join(format!("ntrace-names-{}", std::process::id()));
+            let done = Command::new("go").args(["build", flags, "-o"]).arg(&program).arg(&source).output();
+            if !done.is_ok_and(|done| done.status.success()) {
+                return crossing::skip(
+                    "names_of_go_lead_back_to_their_places",
+                    "no Go, or it cannot build the program",
+                );
+            }
+            names_lead_back(&program);
+            std::fs::remove_file(&program).unwrap();
+        }
+    }
+
+    #[test]
+    fn names_of_the_c_library_lead_back_to_their_places() {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let library = maps.lines().find(|line| line.contains("libc.so") || line.contains("libc-")).unwrap();
+        names_lead_back(Path::new(&library[library.find('/').unwrap()..]));
+    }
+}

@@ -13,10 +13,12 @@ mod ranges;
 mod reach;
 mod segments;
 mod shape;
+mod spelling;
 mod table;
 
 pub(crate) use contents::contents;
 pub(crate) use image::{Arch, Image, ImageError, Parsed};
 pub(crate) use names::{Names, demangle};
 pub(crate) use ranges::text_sections;
+pub(crate) use spelling::as_demangled;
 pub(crate) use table::{Kind, Symbol};

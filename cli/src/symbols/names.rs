@@ -138,11 +138,10 @@ fn cpp(name: &str, options: DemangleOptions) -> Option<String> {
 /// The shorter names of a C++ function, the most telling first.
 fn instances(name: &str) -> Vec<String> {
     let (stem, _) = unsuffixed(name);
-    let options = DemangleOptions::new().no_return_type();
-    let without_return = cpp(stem, options);
-    let plain = without_return.as_deref().map(shape::plain).unwrap_or_default();
-    let untagged = without_return.as_deref().and_then(shape::without_tags);
-    cpp(stem, options.no_params()).into_iter().chain(without_return).chain(untagged).chain(plain).collect()
+    let Some(without_return) = cpp(stem, DemangleOptions::new().no_return_type()) else { return Vec::new() };
+    let short = cpp(stem, DemangleOptions::new().no_return_type().no_params());
+    let (untagged, plain) = (shape::without_tags(&without_return), shape::plain(&without_return));
+    short.into_iter().chain([without_return]).chain(untagged).chain(plain).collect()
 }
 
 /// A mangled C++ name, and a suffix behind it that [`CLONES`] does not know: no mangled name holds a point.

@@ -43,7 +43,7 @@ fn sections(image: &Image, file: &Parsed<'_>) -> Vec<Range<u64>> {
             ranges.push(section.address()..section.address().saturating_add(section.size()));
         }
     }
-    ranges.extend_from_slice(&image.by_exceptions().ranges());
+    ranges.extend_from_slice(image.by_exceptions().ranges());
     ranges
 }
 

@@ -108,7 +108,7 @@ fn is_qualifiers(text: &str) -> bool {
 }
 
 /// The length of the first part of a name: a bracket with all that it holds, an operator, a word, or one character.
-fn step(name: &str) -> Option<usize> {
+pub(super) fn step(name: &str) -> Option<usize> {
     if name.starts_with("->") || name.starts_with("=>") {
         return Some(2);
     }
