@@ -32,7 +32,9 @@ const SYSTEM: &[&str] = &[
 const LONG: &[&str] = &[
     "cli/tests/attach.rs",
     "cli/tests/locations.rs",
+    "cli/tests/names.rs",
     "cli/tests/record.rs",
+    "cli/tests/stacks.rs",
     "cli/tests/trace.rs",
     "cli/tests/whole_program.rs",
     "record/tests/recorder.rs",
