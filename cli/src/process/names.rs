@@ -118,7 +118,7 @@ mod tests {
     use crate::location::Location;
 
     /// Names of one file that are tried.
-    const TRIED: usize = 150;
+    const TRIED: usize = 80;
 
     /// Checks that what an address of the file is called leads to it when it is given back, at functions and within them.
     fn names_lead_back(path: &Path) {
