@@ -1,25 +1,26 @@
 //! Names of modules.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::pattern::Pattern;
+use crate::files::{Identity, open};
+use crate::symbols::Image;
 
 /// What a module is called: by a path, by its file's name, in short.
 #[derive(Debug, Clone)]
 pub(crate) struct Module {
     pattern: Pattern,
-    /// The file that a path leads to, and the program of that name.
-    file: Option<PathBuf>,
+    /// The file that a path leads to, or the program of that name.
+    file: Option<Identity>,
 }
 
 impl Module {
     pub(crate) fn new(text: &str) -> Module {
         // As /proc/PID/maps tells of files that are unlinked, those in memory too.
         let text = text.strip_suffix(" (deleted)").unwrap_or(text);
-        let pattern = Pattern::new(text);
-        let file = if text.contains('/') { fs::canonicalize(text).ok() } else { program(text) };
-        Module { pattern, file }
+        let path = if text.contains('/') { Some(PathBuf::from(text)) } else { program(text) };
+        let file = path.and_then(|path| open(&path).ok()).map(|opened| opened.identity);
+        Module { pattern: Pattern::new(text), file }
     }
 
     /// As it was written.
@@ -27,11 +28,17 @@ impl Module {
         self.pattern.text()
     }
 
-    /// Whether the file at `path`, as the process that maps it sees it, is meant.
-    pub(crate) fn matches(&self, path: &Path) -> bool {
-        let is_that = |file: &PathBuf| path == file || fs::canonicalize(path).is_ok_and(|path| path == *file);
+    /// Whether an image is meant.
+    pub(crate) fn matches(&self, image: &Image) -> bool {
+        let own = image.origin().map(|origin| &origin.identity);
+        let is_file = self.file.as_ref().zip(own).is_some_and(|(file, own)| file.is_same_file(own));
+        is_file || self.matches_path(image.path())
+    }
+
+    /// Whether the file at `path`, as the process that maps it sees it, is meant by its name.
+    fn matches_path(&self, path: &Path) -> bool {
         let text = path.to_string_lossy();
-        if self.pattern.matches(&text) || self.file.as_ref().is_some_and(is_that) {
+        if self.pattern.matches(&text) {
             return true;
         }
         if self.text().contains('/') {
@@ -45,8 +52,7 @@ impl Module {
 /// The file that a program's name means in the shell.
 fn program(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
-    found.and_then(|path| fs::canonicalize(path).ok())
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// A file's name, without brackets, and of a library with each part of its version, without `.so`, without `lib`.
@@ -76,33 +82,39 @@ mod tests {
     fn a_module_is_meant_by_any_usual_short_form_of_its_name() {
         let path = Path::new("/lib/x86_64-linux-gnu/libc.so.6");
         for name in ["libc", "c", "libc.so", "libc.so.6", "/lib/x86_64-linux-gnu/libc.so.6", "lib*", "*libc.so*"] {
-            assert!(Module::new(name).matches(path), "{name}");
+            assert!(Module::new(name).matches_path(path), "{name}");
         }
         for name in ["libcrypt", "lib", "so", "m", "libc.", "gnu/libc.so.6"] {
-            assert!(!Module::new(name).matches(path), "{name}");
+            assert!(!Module::new(name).matches_path(path), "{name}");
         }
-        assert!(Module::new("x86_64-linux-gnu/libc.so.6").matches(path));
-        assert!(Module::new("libc").matches(Path::new("/lib/libc-2.31.so")));
-        assert!(Module::new("vdso").matches(Path::new("[vdso]")) && Module::new("[vdso]").matches(Path::new("[vdso]")));
-        assert!(Module::new("ld-linux-x86-64").matches(Path::new("/lib64/ld-linux-x86-64.so.2")));
-        assert!(Module::new("x.something").matches(Path::new("/bin/x.something")));
+        assert!(Module::new("x86_64-linux-gnu/libc.so.6").matches_path(path));
+        assert!(Module::new("libc").matches_path(Path::new("/lib/libc-2.31.so")));
+        assert!(
+            Module::new("vdso").matches_path(Path::new("[vdso]"))
+                && Module::new("[vdso]").matches_path(Path::new("[vdso]"))
+        );
+        assert!(Module::new("ld-linux-x86-64").matches_path(Path::new("/lib64/ld-linux-x86-64.so.2")));
+        assert!(Module::new("x.something").matches_path(Path::new("/bin/x.something")));
         for name in ["libstdc++", "libstdc++.so", "libstdc++.so.6", "libstdc++.so.6.0", "libstdc++.so.6.0.30", "stdc++"]
         {
-            assert!(Module::new(name).matches(Path::new("/usr/lib/libstdc++.so.6.0.30")), "{name}");
+            assert!(Module::new(name).matches_path(Path::new("/usr/lib/libstdc++.so.6.0.30")), "{name}");
         }
     }
 
     #[test]
     fn a_file_in_memory_is_meant_with_and_without_what_the_kernel_writes_around_its_name() {
         for name in ["jit code", "memfd:jit code", "/memfd:jit code", "/memfd:jit code (deleted)"] {
-            assert!(Module::new(name).matches(Path::new("/memfd:jit code")), "{name}");
+            assert!(Module::new(name).matches_path(Path::new("/memfd:jit code")), "{name}");
         }
     }
 
     #[test]
     fn a_path_means_the_file_that_it_leads_to() {
-        let exe = fs::canonicalize("/proc/self/exe").unwrap();
-        assert!(Module::new("/proc/self/exe").matches(&exe));
-        assert!(!Module::new("/proc/self/exe").matches(Path::new("/bin/other")));
+        let image = |path: &Path| Image::open(path).unwrap();
+        let own = image(&std::env::current_exe().unwrap());
+        assert!(Module::new("/proc/self/exe").matches(&own));
+        assert!(!Module::new("/proc/self/exe").matches(&image(Path::new("/bin/sh"))));
+        // Where sh is a link to another shell, too.
+        assert!(Module::new("sh").matches(&image(&std::fs::canonicalize("/bin/sh").unwrap())));
     }
 }

@@ -50,7 +50,7 @@ impl Location {
 impl Reading {
     /// Whether the image's name allows it to be meant.
     pub(crate) fn covers(&self, image: &Image) -> bool {
-        self.module.as_ref().is_none_or(|module| module.matches(image.path()))
+        self.module.as_ref().is_none_or(|module| module.matches(image))
     }
 
     /// All places of `image` that are meant.
@@ -62,7 +62,7 @@ impl Reading {
             Place::Symbol { name, offset } => {
                 let mut search = by_name(image, name, *offset);
                 let as_module = search.sites.is_empty() && *offset != 0 && self.module.is_none();
-                if as_module && super::module::Module::new(name.text()).matches(image.path()) {
+                if as_module && super::module::Module::new(name.text()).matches(image) {
                     search.sites.extend(by_number(image, *offset));
                 }
                 search
