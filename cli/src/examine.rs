@@ -6,7 +6,7 @@ use insn::x86::Vendor;
 
 use crate::output::Output;
 use crate::survey;
-use crate::symbols::Image;
+use crate::symbols::{Image, Names};
 
 /// Reads symbols and their names, stubs, lines, code and instructions of the file whose bytes are `data`, and writes its survey to
 /// `out`.
@@ -16,7 +16,8 @@ use crate::symbols::Image;
 pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     let image = Image::parse("file".into(), data).map_err(|error| error.to_string())?;
     let mode = |image: &Image| image.arch().mode(Vendor::Intel);
-    for (symbol, _) in image.symbols().named() {
+    for (symbol, _) in image.symbols().readable() {
+        Names::of(&symbol.name);
         image.symbols().holding(symbol.address);
     }
     for segment in image.segments() {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::symbols::{Image, Kind, Names, Symbol};
+use crate::symbols::{Image, Kind, short_names};
 
 /// Names that are told.
 const MOST: usize = 3;
@@ -19,22 +19,22 @@ enum Nearness {
 /// The names of functions that come nearest to `name`, few or none.
 pub(super) fn near(name: &str, images: &[&Rc<Image>]) -> Vec<String> {
     let mut found: Vec<(Nearness, usize, String)> = Vec::new();
-    for (symbol, names) in images.iter().flat_map(|image| image.symbols().named()) {
+    for (symbol, readable) in images.iter().flat_map(|image| image.symbols().readable()) {
         if matches!(symbol.kind, Kind::Function | Kind::Indirect)
-            && let Some((nearness, form)) = nearest(name, symbol, names)
-            && !found.iter().any(|(.., known)| known == form)
+            && let Some((nearness, form)) = nearest(name, readable)
+            && !found.iter().any(|(.., known)| *known == form)
         {
-            found.push((nearness, form.len(), form.to_string()));
+            found.push((nearness, form.len(), form));
         }
     }
     found.sort();
     found.into_iter().take(MOST).map(|(.., name)| name).collect()
 }
 
-fn nearest<'a>(name: &str, symbol: &'a Symbol, names: &'a Names) -> Option<(Nearness, &'a str)> {
-    let own = names.readable.as_deref().unwrap_or(&symbol.name);
-    let forms = names.shared.iter().map(String::as_str).chain([own]);
-    forms.filter_map(|form| Some((nearness(name, form)?, form))).min_by_key(|(nearness, form)| (*nearness, form.len()))
+/// The nearest of a symbol's names; it is asked for by a readable one.
+fn nearest(name: &str, readable: &str) -> Option<(Nearness, String)> {
+    let forms = short_names(readable).into_iter().chain([readable.to_string()]);
+    forms.filter_map(|form| Some((nearness(name, &form)?, form))).min_by_key(|(nearness, form)| (*nearness, form.len()))
 }
 
 fn nearness(name: &str, form: &str) -> Option<Nearness> {

@@ -13,6 +13,8 @@ pub(crate) struct Pattern {
     text: String,
     /// What is meant to the letter: the text as it was written, without its quotes, and as the demangler spells types.
     literal: Vec<String>,
+    /// One of these every name holds that is meant.
+    hints: Vec<String>,
     glob: Option<Regex>,
 }
 
@@ -40,7 +42,8 @@ impl Pattern {
         let glob = wild.then(|| Regex::new(&regex).ok()).flatten();
         let mut literal = vec![self::squeezed(&as_demangled(&unquoted)).collect(), unquoted, squeezed];
         literal.dedup();
-        Pattern { text: text.into(), literal, glob }
+        let hints = literal.iter().map(|literal| hint(literal)).collect();
+        Pattern { text: text.into(), literal, hints, glob }
     }
 
     /// As it was written.
@@ -80,11 +83,19 @@ impl Pattern {
         !self.text.is_empty() && self.text.bytes().all(is_word)
     }
 
-    /// Whether a symbol of that linker's name can be meant: a cheap test before demangling. A single word is the name of a function outside
-    /// of any namespace or crate, and mangling leaves it as it is.
-    pub(crate) fn may_mean(&self, mangled: &str) -> bool {
-        !self.is_word() || mangled.contains(&self.text)
+    /// Whether one of the names of a symbol can be meant whose readable name is `readable`: a cheap test before all of them are made. They
+    /// consist of its words.
+    pub(crate) fn may_mean(&self, readable: &str) -> bool {
+        self.hints.iter().any(|hint| readable.contains(hint.as_str()))
     }
+}
+
+/// The longest word, or part of one, that every name holds which is meant by `text`.
+fn hint(text: &str) -> String {
+    // A version stands behind the name.
+    let name = text.split_once('@').map_or(text, |(name, _)| name);
+    let words = name.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.max_by_key(|word| word.len()).unwrap_or_default().to_string()
 }
 
 /// A name without spaces that have no meaning: `> >` is `>>`, and `f( int )` is `f(int)`.
@@ -166,11 +177,18 @@ mod tests {
     }
 
     #[test]
-    fn the_cheap_test_keeps_every_mangled_name_that_can_be_meant() {
-        assert!(Pattern::new("get<true>").may_mean("_Z3getILb1EEiv"));
-        assert!(Pattern::new("get").may_mean("_Z3getILb1EEiv"));
-        assert!(Pattern::new("std::string*").may_mean("_ZNSs6appendEPKc"));
-        assert!(Pattern::new("c16(char16_t)").may_mean("_Z3c16Ds"));
-        assert!(!Pattern::new("malloc").may_mean("_ZN2ns4Type3addEi"));
+    fn the_cheap_test_keeps_every_name_that_can_be_meant() {
+        for (text, readable) in [
+            ("get<true>", "int get<true>()"),
+            ("std::string::append", "std::string::append(char const*)"),
+            ("f(const std::basic_string<char,std::char_traits<char>,std::allocator<char>>&)", "f(std::string const&)"),
+            ("memcpy@GLIBC_2.14", "memcpy"),
+            ("s?rl*n", "strlen"),
+            ("r::Go::go", "<u32 as r::Go>::go"),
+            ("*", "main"),
+        ] {
+            assert!(Pattern::new(text).may_mean(readable), "{text}");
+        }
+        assert!(!Pattern::new("ns::Type::add").may_mean("ns::Other::sub(int)"));
     }
 }

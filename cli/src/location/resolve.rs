@@ -98,20 +98,21 @@ enum Likeness {
 }
 
 fn by_name(image: &Image, name: &Pattern, offset: u64) -> Search {
-    let mut meant: Vec<(&Symbol, Likeness)> = Vec::new();
-    // Names are read once for all searches, or, where few come into question, for those alone.
-    match name.is_word() {
-        true => {
-            let candidates = image.symbols().iter().filter(|symbol| name.may_mean(&symbol.name));
-            meant.extend(
-                candidates.filter_map(|symbol| Some((symbol, likeness(symbol, &Names::of(&symbol.name), name)?))),
-            );
-        }
-        false => {
-            let all = image.symbols().named();
-            meant.extend(all.filter_map(|(symbol, names)| Some((symbol, likeness(symbol, names, name)?))));
-        }
-    }
+    let alike = |symbol: &'_ Symbol| likeness(symbol, &Names::of(&symbol.name), name);
+    let symbols = image.symbols();
+    let meant: Vec<(&Symbol, Likeness)> = match name.is_word() {
+        // A single word is the name of a function outside of any namespace or crate, and mangling leaves it as it is.
+        true => symbols
+            .iter()
+            .filter(|symbol| symbol.name.contains(name.text()))
+            .filter_map(|symbol| Some((symbol, alike(symbol)?)))
+            .collect(),
+        false => symbols
+            .readable()
+            .filter(|(_, readable)| name.may_mean(readable))
+            .filter_map(|(symbol, _)| Some((symbol, alike(symbol)?)))
+            .collect(),
+    };
     choose(image, meant, offset)
 }
 

@@ -20,5 +20,6 @@ pub(crate) use contents::contents;
 pub(crate) use image::{Arch, Image, ImageError, Parsed};
 pub(crate) use names::{Names, demangle};
 pub(crate) use ranges::text_sections;
+pub(crate) use shape::short_names;
 pub(crate) use spelling::as_demangled;
 pub(crate) use table::{Kind, Symbol};

@@ -1,5 +1,20 @@
 //! What readable names consist of: paths, arguments of templates and generics, parameters, tags.
 
+/// A readable name without types, parameters and tags, of whatever language.
+pub(crate) fn short_names(readable: &str) -> Vec<String> {
+    let mut names = without_type_arguments(readable);
+    for name in plain(readable) {
+        // A return type stands before the names of a C++ template's functions.
+        match name.rsplit_once(' ') {
+            Some((before, name)) if !before.ends_with("operator") && !before.ends_with("(anonymous") => {
+                names.push(name.to_string());
+            }
+            _ => names.push(name),
+        }
+    }
+    names
+}
+
 /// The forms of a readable C++ or Rust name that all its instances share: without the arguments of templates and generics, parameters and
 /// tags; of a Rust method also with its type or its trait alone before it.
 pub(super) fn plain(name: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
 use super::image::{Image, parse};
-use super::names::Names;
+use super::names::demangle;
 use super::{debug_files, go, plt};
 use crate::files::Source;
 use crate::output::utf8;
@@ -63,8 +63,8 @@ impl Symbol {
 #[derive(Debug, Default)]
 pub(crate) struct SymbolTable {
     symbols: Vec<Symbol>,
-    /// What else each symbol is called.
-    names: OnceCell<Vec<Names>>,
+    /// The readable name of each, where it differs.
+    readable: OnceCell<Vec<Option<String>>>,
 }
 
 impl SymbolTable {
@@ -96,7 +96,7 @@ impl SymbolTable {
         let stubs = plt::stubs(image, &symbols);
         symbols.extend(stubs);
         symbols.sort_by(order);
-        SymbolTable { symbols, names: OnceCell::new() }
+        SymbolTable { symbols, readable: OnceCell::new() }
     }
 
     /// All of them, by address.
@@ -104,10 +104,10 @@ impl SymbolTable {
         self.symbols.iter()
     }
 
-    /// Each of them with what else it is called.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&Symbol, &Names)> {
-        let names = self.names.get_or_init(|| self.symbols.iter().map(|symbol| Names::of(&symbol.name)).collect());
-        self.symbols.iter().zip(names)
+    /// Each of them with its readable name, which is the linker's where that is readable.
+    pub(crate) fn readable(&self) -> impl Iterator<Item = (&Symbol, &str)> {
+        let all = self.readable.get_or_init(|| self.symbols.iter().map(|symbol| demangle(&symbol.name)).collect());
+        self.symbols.iter().zip(all).map(|(symbol, readable)| (symbol, readable.as_deref().unwrap_or(&symbol.name)))
     }
 
     /// Those at an address, the best name first.
