@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use common::{build, build_go, build_with, count, run, stderr};
+use common::{build, build_go, build_with, count, run, source, stderr};
 
 /// Checks that each location finds the functions named, so many hits of each.
 #[track_caller]
@@ -150,6 +150,15 @@ fn functions_of_go_are_found_in_a_stripped_program() {
                 ("main.main.func*", &[("main.main.func1", 3)]),
             ],
         );
+        let text = std::fs::read_to_string(source("instances.go")).unwrap();
+        let line = 1 + text.lines().position(|line| line.contains("return leaf(n)")).expect("the line");
+        let counts = count(&[&format!("instances.go:{line}")], &[], &program, &[]);
+        assert!(
+            counts.rows.iter().all(|row| row["line"] == line && row["symbol"] == "main.middle"),
+            "{:?}",
+            counts.rows
+        );
+        assert!(counts.total >= 3, "{:?}", counts.rows);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Functions of Go programs by the table that their runtime reads, which is there in stripped ones, too (`.gopclntab`; Go's
 //! src/debug/gosym/pclntab.go and `pcHeader` in src/runtime/symtab.go).
 
+mod lines;
+
 use std::sync::Arc;
 
 use object::{Object, ObjectSection};
@@ -8,6 +10,7 @@ use object::{Object, ObjectSection};
 use super::contents::contents;
 use super::image::{Arch, Image, Parsed};
 use super::table::{Kind, Symbol};
+pub(super) use lines::GoLines;
 
 /// The longest name that is read.
 const LONGEST: usize = 1 << 16;
@@ -27,9 +30,14 @@ const VERSIONS: &[(u32, Version)] =
 
 /// The functions of the image's table at addresses that have no name yet; none where it has no table, or one of an unknown version.
 pub(super) fn functions(image: &Image, is_named: impl Fn(u64) -> bool) -> Vec<Symbol> {
-    let table = image.with_file(|file| Table::find(image, file)).flatten();
-    let mut functions = table.map(|table| table.functions()).unwrap_or_default();
-    functions.retain(|function| !is_named(function.address));
+    let Some(table) = image.with_file(|file| Table::find(image, file)).flatten() else { return Vec::new() };
+    let symbol = |function: Function| {
+        let (address, name) = (function.address, table.name(&function)?.into());
+        let size = function.end - address;
+        Some(Symbol { address, size, kind: Kind::Function, global: false, name, version: None })
+    };
+    let unnamed = table.functions().filter(|function| !is_named(function.address));
+    let mut functions: Vec<Symbol> = unnamed.filter_map(symbol).collect();
     for function in &mut functions {
         let padding = |code: &[u8]| match image.arch() {
             // `int3` and `udf #0`.
@@ -87,33 +95,60 @@ impl Table {
         self.number(8 + number * self.width, self.width)
     }
 
-    fn functions(&self) -> Vec<Symbol> {
-        // The first code's address stands behind the numbers of functions and files.
-        let (names, functions, width) = match self.version {
-            Version::Addresses => (2, 6, self.width),
-            Version::Offsets => (3, 7, 4),
-        };
-        let read = |number| self.header(number).and_then(|value| usize::try_from(value).ok());
-        let (Some(count), Some(names), Some(functions)) = (read(0), read(names), read(functions)) else {
-            return Vec::new();
-        };
-        let most = self.data.len() / (2 * width);
-        let entry = |number: usize| {
-            let at = functions.checked_add(number * 2 * width)?;
+    /// Where a part of the table begins, by the number of its word in the header: 3 names of functions, 4 files of units, 5 names of
+    /// files, 6 values of code, 7 functions.
+    fn part(&self, number: usize) -> Option<usize> {
+        // Older headers have no address of the first code, which is word 2.
+        let number = if self.version == Version::Addresses { number - 1 } else { number };
+        self.header(number).and_then(|offset| usize::try_from(offset).ok())
+    }
+
+    /// The bytes that differences of addresses are counted in.
+    fn quantum(&self) -> u64 {
+        self.data.get(6).copied().map_or(1, u64::from)
+    }
+
+    fn functions(&self) -> impl Iterator<Item = Function> {
+        // Each entry has an address and a place.
+        let width = if self.version == Version::Addresses { self.width } else { 4 };
+        let start = self.part(7);
+        let entry = move |number: usize| {
+            let at = start?.checked_add(number * 2 * width)?;
             Some((self.text.wrapping_add(self.number(at, width)?), at))
         };
-        let symbol = |number: usize| {
+        let function = move |number: usize| {
             let (address, at) = entry(number)?;
             // Behind the last function stands where it ends.
             let (end, _) = entry(number + 1)?;
-            let about = functions.checked_add(usize::try_from(self.number(at + width, width)?).ok()?)?;
-            let name = names.checked_add(usize::try_from(self.number(about.checked_add(width)?, 4)?).ok()?)?;
-            let name = self.data.get(name..)?;
-            let name = name.get(..name.iter().take(LONGEST).position(|byte| *byte == 0)?)?;
-            let name = String::from_utf8_lossy(name).into();
-            let size = end.checked_sub(address)?;
-            Some(Symbol { address, size, kind: Kind::Function, global: false, name, version: None })
+            let about = start?.checked_add(usize::try_from(self.number(at + width, width)?).ok()?)?;
+            (address < end).then_some(Function { address, end, fields: about.checked_add(width)? })
         };
-        (0..count.min(most)).filter_map(symbol).filter(|symbol| !symbol.name.is_empty()).collect()
+        let count = self.header(0).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+        (0..count.min(self.data.len() / (2 * width))).filter_map(function)
     }
+
+    /// One of a function's fields, which have 32 bits each: 1 is the place of its name.
+    fn field(&self, function: &Function, number: usize) -> Option<u64> {
+        self.number(function.fields.checked_add(4 * (number - 1))?, 4)
+    }
+
+    fn name(&self, function: &Function) -> Option<String> {
+        self.text(self.part(3)?.checked_add(usize::try_from(self.field(function, 1)?).ok()?)?)
+    }
+
+    /// A text up to its zero.
+    fn text(&self, at: usize) -> Option<String> {
+        let text = self.data.get(at..)?;
+        let text = text.get(..text.iter().take(LONGEST).position(|byte| *byte == 0)?)?;
+        (!text.is_empty()).then(|| String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+/// A function of the table.
+struct Function {
+    address: u64,
+    /// Behind its last byte.
+    end: u64,
+    /// Where its fields are, behind the address.
+    fields: usize,
 }

@@ -1,7 +1,7 @@
-//! Source lines by debug information (DWARF).
+//! Source lines by debug information (DWARF), or by the table of Go's runtime.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
@@ -9,30 +9,54 @@ use object::{Object, ObjectSection};
 
 use super::contents::contents;
 use super::debug_files;
+use super::go::GoLines;
 use super::image::{Image, Parsed, parse};
+use super::sources::{LineSearch, ends_with};
 use crate::files::Source;
 use crate::output::utf8;
 
 type Reader = EndianArcSlice<LittleEndian>;
 
+/// The source lines of one file.
+pub(crate) enum Lines {
+    /// By debug information.
+    Dwarf(Box<DwarfLines>),
+    /// By what Go's runtime reads, in stripped programs.
+    Go(GoLines),
+}
+
 /// The line tables of one file.
-pub(crate) struct Lines {
+pub(crate) struct DwarfLines {
     dwarf: Arc<Dwarf<Reader>>,
     context: addr2line::Context<Reader>,
 }
 
-/// What is known of the lines of a source file.
-#[derive(Debug, Default)]
-pub(crate) struct LineSearch {
-    /// Whether there is such a file.
-    pub(crate) file_known: bool,
-    /// Its lines, and the addresses at which each begins.
-    pub(crate) lines: BTreeMap<u64, BTreeSet<u64>>,
+impl Lines {
+    /// Those of the image, of its debug file, or of its Go program.
+    pub(super) fn load(image: &Image) -> Option<Lines> {
+        let dwarf = DwarfLines::load(image).map(|lines| Lines::Dwarf(Box::new(lines)));
+        dwarf.or_else(|| GoLines::load(image).map(Lines::Go))
+    }
+
+    /// File and line of an address, that of the innermost inlined function.
+    pub(crate) fn of(&self, address: u64) -> Option<(String, u32)> {
+        match self {
+            Lines::Dwarf(lines) => lines.of(address),
+            Lines::Go(lines) => lines.of(address),
+        }
+    }
+
+    /// The lines of the files whose path ends as `file` does.
+    pub(crate) fn find(&self, file: &str) -> LineSearch {
+        match self {
+            Lines::Dwarf(lines) => lines.find(file),
+            Lines::Go(lines) => lines.find(file),
+        }
+    }
 }
 
-impl Lines {
-    /// Debug information of the image or of its debug file.
-    pub(crate) fn load(image: &Image) -> Option<Lines> {
+impl DwarfLines {
+    fn load(image: &Image) -> Option<DwarfLines> {
         let source = match has_lines(image.source()) {
             true => image.source(),
             false => image.debug_file().filter(|source| has_lines(source))?,
@@ -45,17 +69,15 @@ impl Lines {
         }
         let dwarf = Arc::new(dwarf);
         let context = addr2line::Context::from_arc_dwarf(Arc::clone(&dwarf)).ok()?;
-        Some(Lines { dwarf, context })
+        Some(DwarfLines { dwarf, context })
     }
 
-    /// File and line of an address, that of the innermost inlined function.
-    pub(crate) fn of(&self, address: u64) -> Option<(String, u32)> {
+    fn of(&self, address: u64) -> Option<(String, u32)> {
         let location = self.context.find_location(address).ok().flatten()?;
         Some((location.file?.to_string(), location.line?))
     }
 
-    /// The lines of the files whose path ends as `file` does.
-    pub(crate) fn find(&self, file: &str) -> LineSearch {
+    fn find(&self, file: &str) -> LineSearch {
         let mut search = LineSearch::default();
         let mut units = self.dwarf.units();
         while let Ok(Some(header)) = units.next() {
@@ -126,28 +148,6 @@ impl Lines {
     }
 }
 
-/// Whether the last parts of `path` are those of `wanted`.
-fn ends_with(path: &str, wanted: &str) -> bool {
-    straight(path).ends_with(straight(wanted))
-}
-
-/// A path without `.` and without `..` behind a folder's name: as compilers are called, so paths look (`obj/../src/./a.c`).
-fn straight(path: &str) -> PathBuf {
-    let mut straight = PathBuf::new();
-    for part in Path::new(path).components() {
-        let goes_back =
-            part == Component::ParentDir && matches!(straight.components().next_back(), Some(Component::Normal(_)));
-        match part {
-            Component::CurDir => {}
-            _ if goes_back => {
-                straight.pop();
-            }
-            part => straight.push(part),
-        }
-    }
-    straight
-}
-
 fn has_lines(source: &Source) -> bool {
     let is_there = |file: Parsed<'_>| file.section_by_name(".debug_line").is_some_and(|section| section.size() > 0);
     parse(source).is_ok_and(is_there)
@@ -160,19 +160,4 @@ fn load(source: &Source) -> Option<Dwarf<Reader>> {
         Ok(EndianArcSlice::new(data.unwrap_or_default(), LittleEndian))
     };
     Dwarf::load(section).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_matches_by_whole_last_parts_of_its_path() {
-        assert!(ends_with("/src/coreutils/src/ls.c", "ls.c"));
-        assert!(ends_with("/src/coreutils/src/ls.c", "src/ls.c"));
-        assert!(ends_with("/src/coreutils/src/ls.c", "./src/ls.c"));
-        assert!(ends_with("/src/coreutils/obj/.././src/ls.c", "coreutils/src/ls.c"));
-        assert!(ends_with("/src/coreutils/src/ls.c", "src/../src/ls.c"));
-        assert!(!ends_with("/src/coreutils/src/ls.c", "s.c"));
-    }
 }

@@ -13,6 +13,7 @@ mod ranges;
 mod reach;
 mod segments;
 mod shape;
+mod sources;
 mod spelling;
 mod table;
 

@@ -1,0 +1,125 @@
+//! Source lines of a Go program by the table that its runtime reads (`pcvalue` in src/runtime/symtab.go).
+
+use std::collections::HashMap;
+
+use super::{Function, Table};
+use crate::symbols::image::Image;
+use crate::symbols::sources::{LineSearch, ends_with};
+
+/// Steps of one function that are read at most.
+const MOST: usize = 1 << 20;
+
+/// The lines of one file.
+pub(crate) struct GoLines {
+    table: Table,
+    functions: Vec<Function>,
+}
+
+impl GoLines {
+    pub(in crate::symbols) fn load(image: &Image) -> Option<GoLines> {
+        let table = image.with_file(|file| Table::find(image, file)).flatten()?;
+        let mut functions: Vec<Function> = table.functions().collect();
+        functions.sort_by_key(|function| function.address);
+        (!functions.is_empty()).then_some(GoLines { table, functions })
+    }
+
+    /// File and line of an address.
+    pub(in crate::symbols) fn of(&self, address: u64) -> Option<(String, u32)> {
+        let behind = self.functions.partition_point(|function| function.address <= address);
+        let function = self.functions[..behind].last().filter(|function| address < function.end)?;
+        let at = |steps: Vec<Step>| steps.into_iter().find(|step| address < step.end).map(|step| step.value);
+        let line = at(self.lines(function)?)?;
+        let file = self.file(function, at(self.files(function)?)?)?;
+        Some((file, u32::try_from(line).ok()?))
+    }
+
+    /// The lines of the files whose path ends as `file` does.
+    pub(in crate::symbols) fn find(&self, file: &str) -> LineSearch {
+        let mut search = LineSearch::default();
+        // By the place of its name in the table.
+        let mut known: HashMap<u64, bool> = HashMap::new();
+        for function in &self.functions {
+            let (Some(files), Some(lines)) = (self.files(function), self.lines(function)) else { continue };
+            let mut is_wanted = |value| {
+                let Some(place) = self.file_place(function, value) else { return false };
+                *known.entry(place).or_insert_with(|| self.name(place).is_some_and(|name| ends_with(&name, file)))
+            };
+            let wanted: Vec<(u64, bool)> = files.iter().map(|step| (step.end, is_wanted(step.value))).collect();
+            if !wanted.iter().any(|(_, wanted)| *wanted) {
+                continue;
+            }
+            search.file_known = true;
+            let mut start = function.address;
+            for step in lines {
+                let is_there = wanted.iter().find(|(end, _)| start < *end).is_some_and(|(_, wanted)| *wanted);
+                if let Ok(line @ 1..) = u64::try_from(step.value)
+                    && is_there
+                {
+                    search.lines.entry(line).or_default().insert(start);
+                }
+                start = step.end;
+            }
+        }
+        search
+    }
+
+    fn files(&self, function: &Function) -> Option<Vec<Step>> {
+        self.steps(function, self.table.field(function, 5)?)
+    }
+
+    fn lines(&self, function: &Function) -> Option<Vec<Step>> {
+        self.steps(function, self.table.field(function, 6)?)
+    }
+
+    /// Where the name of a function's file of that number stands.
+    fn file_place(&self, function: &Function, number: i64) -> Option<u64> {
+        let unit = self.table.field(function, 8)?;
+        let number = unit.checked_add_signed(number)?;
+        let at = self.table.part(4)?.checked_add(usize::try_from(number.checked_mul(4)?).ok()?)?;
+        self.table.number(at, 4)
+    }
+
+    fn name(&self, place: u64) -> Option<String> {
+        self.table.text(self.table.part(5)?.checked_add(usize::try_from(place).ok()?)?)
+    }
+
+    fn file(&self, function: &Function, number: i64) -> Option<String> {
+        self.name(self.file_place(function, number)?)
+    }
+
+    /// The values of a function's code, up to where each holds: pairs of differences, numbers of seven bits a byte.
+    fn steps(&self, function: &Function, offset: u64) -> Option<Vec<Step>> {
+        let mut at = self.table.part(6)?.checked_add(usize::try_from(offset).ok().filter(|offset| *offset != 0)?)?;
+        let (mut steps, mut end, mut value) = (Vec::new(), function.address, -1i64);
+        while steps.len() < MOST {
+            let difference = self.varint(&mut at)?;
+            if difference == 0 && !steps.is_empty() {
+                break;
+            }
+            // The sign stands in the lowest bit.
+            value += i64::from(difference >> 1) ^ -i64::from(difference & 1);
+            end = end.checked_add(u64::from(self.varint(&mut at)?) * self.table.quantum())?;
+            steps.push(Step { end, value });
+        }
+        Some(steps)
+    }
+
+    fn varint(&self, at: &mut usize) -> Option<u32> {
+        let mut value = 0;
+        for shift in (0..32).step_by(7) {
+            let byte = self.table.number(*at, 1)? as u32;
+            *at += 1;
+            value |= (byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+/// A value, and the address up to which it holds.
+struct Step {
+    end: u64,
+    value: i64,
+}

@@ -1,0 +1,50 @@
+//! Source files: their paths, and where their lines begin.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+/// What is known of the lines of a source file.
+#[derive(Debug, Default)]
+pub(crate) struct LineSearch {
+    /// Whether there is such a file.
+    pub(crate) file_known: bool,
+    /// Its lines, and the addresses at which each begins.
+    pub(crate) lines: BTreeMap<u64, BTreeSet<u64>>,
+}
+
+/// Whether the last parts of `path` are those of `wanted`.
+pub(super) fn ends_with(path: &str, wanted: &str) -> bool {
+    straight(path).ends_with(straight(wanted))
+}
+
+/// A path without `.` and without `..` behind a folder's name: as compilers are called, so paths look (`obj/../src/./a.c`).
+fn straight(path: &str) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for part in Path::new(path).components() {
+        let goes_back =
+            part == Component::ParentDir && matches!(straight.components().next_back(), Some(Component::Normal(_)));
+        match part {
+            Component::CurDir => {}
+            _ if goes_back => {
+                straight.pop();
+            }
+            part => straight.push(part),
+        }
+    }
+    straight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_matches_by_whole_last_parts_of_its_path() {
+        assert!(ends_with("/src/coreutils/src/ls.c", "ls.c"));
+        assert!(ends_with("/src/coreutils/src/ls.c", "src/ls.c"));
+        assert!(ends_with("/src/coreutils/src/ls.c", "./src/ls.c"));
+        assert!(ends_with("/src/coreutils/obj/.././src/ls.c", "coreutils/src/ls.c"));
+        assert!(ends_with("/src/coreutils/src/ls.c", "src/../src/ls.c"));
+        assert!(!ends_with("/src/coreutils/src/ls.c", "s.c"));
+    }
+}
