@@ -7,7 +7,7 @@ use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEnd
 use object::{Object, ObjectSection};
 
 use super::contents::contents;
-use super::image::{Arch, Image, Parsed};
+use super::image::{Arch, Image, Parsed, parse};
 use crate::files::Source;
 
 /// Functions by address, each from its first byte to behind its last.
@@ -43,7 +43,7 @@ impl DebugFrames {
             file.section_by_name(".debug_frame").map(|section| contents(source, &section))
         };
         let own = image.with_file(|file| find(image.source(), file)).flatten();
-        let apart = || image.debug_file().and_then(|source| find(source, &Parsed::parse(source).ok()?));
+        let apart = || image.debug_file().and_then(|source| find(source, &parse(source).ok()?));
         let data = own.or_else(apart).filter(|data| !data.is_empty())?;
         let mut section = DebugFrame::new(&data, LittleEndian);
         section.set_address_size(width(image.arch()));

@@ -14,6 +14,8 @@ pub(super) use lines::GoLines;
 
 /// The longest name that is read.
 const LONGEST: usize = 1 << 16;
+/// Bytes of names that are read at most, a byte of the table.
+const NAMES: usize = 2;
 
 /// What the layout of a table depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +33,12 @@ const VERSIONS: &[(u32, Version)] =
 /// The functions of the image's table at addresses that have no name yet; none where it has no table, or one of an unknown version.
 pub(super) fn functions(image: &Image, is_named: impl Fn(u64) -> bool) -> Vec<Symbol> {
     let Some(table) = image.with_file(|file| Table::find(image, file)).flatten() else { return Vec::new() };
+    // Each function has a name of its own. Where a hostile table has many share a long one, the first keep it.
+    let mut left = NAMES * table.data.len();
     let symbol = |function: Function| {
-        let (address, name) = (function.address, table.name(&function)?.into());
+        let name = table.name(&function, left)?;
+        left = left.saturating_sub(name.len());
+        let (address, name) = (function.address, name.into());
         let size = function.end - address;
         Some(Symbol { address, size, kind: Kind::Function, global: false, name, version: None })
     };
@@ -132,14 +138,14 @@ impl Table {
         self.number(function.fields.checked_add(4 * (number - 1))?, 4)
     }
 
-    fn name(&self, function: &Function) -> Option<String> {
-        self.text(self.part(3)?.checked_add(usize::try_from(self.field(function, 1)?).ok()?)?)
+    fn name(&self, function: &Function, most: usize) -> Option<String> {
+        self.text(self.part(3)?.checked_add(usize::try_from(self.field(function, 1)?).ok()?)?, most)
     }
 
-    /// A text up to its zero.
-    fn text(&self, at: usize) -> Option<String> {
+    /// A text up to its zero, of so many bytes at most.
+    fn text(&self, at: usize, most: usize) -> Option<String> {
         let text = self.data.get(at..)?;
-        let text = text.get(..text.iter().take(LONGEST).position(|byte| *byte == 0)?)?;
+        let text = text.get(..text.iter().take(LONGEST.min(most)).position(|byte| *byte == 0)?)?;
         (!text.is_empty()).then(|| String::from_utf8_lossy(text).into_owned())
     }
 }

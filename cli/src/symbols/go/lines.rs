@@ -6,8 +6,9 @@ use super::{Function, Table};
 use crate::symbols::image::Image;
 use crate::symbols::sources::{LineSearch, ends_with};
 
-/// Steps of one function that are read at most.
-const MOST: usize = 1 << 20;
+/// Steps that are read at most in one search, a byte of the table: functions may share steps, but those of a hostile table must not cost
+/// more the more of them do.
+const STEPS: usize = 16;
 
 /// The lines of one file.
 pub(crate) struct GoLines {
@@ -28,8 +29,10 @@ impl GoLines {
         let behind = self.functions.partition_point(|function| function.address <= address);
         let function = self.functions[..behind].last().filter(|function| address < function.end)?;
         let at = |steps: Vec<Step>| steps.into_iter().find(|step| address < step.end).map(|step| step.value);
-        let line = at(self.lines(function)?)?;
-        let file = self.file(function, at(self.files(function)?)?)?;
+        let mut left = self.most_steps();
+        let line = at(self.lines(function, &mut left)?)?;
+        let number = at(self.files(function, &mut left)?)?;
+        let file = self.name(self.file_place(function, number)?, usize::MAX)?;
         Some((file, u32::try_from(line).ok()?))
     }
 
@@ -38,23 +41,27 @@ impl GoLines {
         let mut search = LineSearch::default();
         // By the place of its name in the table.
         let mut known: HashMap<u64, bool> = HashMap::new();
+        let (mut left, mut letters) = (self.most_steps(), self.most_steps());
         for function in &self.functions {
-            let (Some(files), Some(lines)) = (self.files(function), self.lines(function)) else { continue };
+            let files = self.files(function, &mut left);
+            let (Some(files), Some(lines)) = (files, self.lines(function, &mut left)) else { continue };
             let mut is_wanted = |value| {
                 let Some(place) = self.file_place(function, value) else { return false };
-                *known.entry(place).or_insert_with(|| self.name(place).is_some_and(|name| ends_with(&name, file)))
+                *known.entry(place).or_insert_with(|| {
+                    let name = self.name(place, letters).unwrap_or_default();
+                    letters = letters.saturating_sub(name.len());
+                    ends_with(&name, file)
+                })
             };
-            let wanted: Vec<(u64, bool)> = files.iter().map(|step| (step.end, is_wanted(step.value))).collect();
-            if !wanted.iter().any(|(_, wanted)| *wanted) {
-                continue;
-            }
-            search.file_known = true;
+            let mut files = files.iter().map(|step| (step.end, is_wanted(step.value))).peekable();
             let mut start = function.address;
             for step in lines {
-                let is_there = wanted.iter().find(|(end, _)| start < *end).is_some_and(|(_, wanted)| *wanted);
+                while files.next_if(|(end, _)| *end <= start).is_some() {}
+                let is_there = files.peek().is_some_and(|(_, wanted)| *wanted);
                 if let Ok(line @ 1..) = u64::try_from(step.value)
                     && is_there
                 {
+                    search.file_known = true;
                     search.lines.entry(line).or_default().insert(start);
                 }
                 start = step.end;
@@ -63,12 +70,16 @@ impl GoLines {
         search
     }
 
-    fn files(&self, function: &Function) -> Option<Vec<Step>> {
-        self.steps(function, self.table.field(function, 5)?)
+    fn most_steps(&self) -> usize {
+        self.table.data.len().saturating_mul(STEPS)
     }
 
-    fn lines(&self, function: &Function) -> Option<Vec<Step>> {
-        self.steps(function, self.table.field(function, 6)?)
+    fn files(&self, function: &Function, left: &mut usize) -> Option<Vec<Step>> {
+        self.steps(function, self.table.field(function, 5)?, left)
+    }
+
+    fn lines(&self, function: &Function, left: &mut usize) -> Option<Vec<Step>> {
+        self.steps(function, self.table.field(function, 6)?, left)
     }
 
     /// Where the name of a function's file of that number stands.
@@ -79,19 +90,16 @@ impl GoLines {
         self.table.number(at, 4)
     }
 
-    fn name(&self, place: u64) -> Option<String> {
-        self.table.text(self.table.part(5)?.checked_add(usize::try_from(place).ok()?)?)
+    fn name(&self, place: u64, most: usize) -> Option<String> {
+        self.table.text(self.table.part(5)?.checked_add(usize::try_from(place).ok()?)?, most)
     }
 
-    fn file(&self, function: &Function, number: i64) -> Option<String> {
-        self.name(self.file_place(function, number)?)
-    }
-
-    /// The values of a function's code, up to where each holds: pairs of differences, numbers of seven bits a byte.
-    fn steps(&self, function: &Function, offset: u64) -> Option<Vec<Step>> {
+    /// The values of a function's code, up to where each holds: pairs of differences, numbers of seven bits a byte. `left` counts the steps.
+    fn steps(&self, function: &Function, offset: u64, left: &mut usize) -> Option<Vec<Step>> {
         let mut at = self.table.part(6)?.checked_add(usize::try_from(offset).ok().filter(|offset| *offset != 0)?)?;
         let (mut steps, mut end, mut value) = (Vec::new(), function.address, -1i64);
-        while steps.len() < MOST {
+        loop {
+            *left = left.checked_sub(1)?;
             let difference = self.varint(&mut at)?;
             if difference == 0 && !steps.is_empty() {
                 break;
