@@ -25,7 +25,7 @@ pub enum Flow {
     Call,
     /// Near return.
     Return,
-    /// Enters the kernel: `syscall`, `sysenter`; `svc`.
+    /// Enters the kernel: `syscall`, `sysenter`; `svc`. Or what a vector names: `tenter`.
     Syscall,
     /// Software interrupt through the interrupt table: `int n`, `into`.
     Interrupt,

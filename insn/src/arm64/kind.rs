@@ -76,6 +76,8 @@ pub enum Kind {
     Barrier,
     /// `movprfx`: one with the instruction that follows it.
     Prefix,
+    /// `tchangef`, `tchangeb`, `tenter`, `texit`: they change TIndex, which chooses permissions (POE2, TEV).
+    TIndex,
 }
 
 /// What an instruction is to the exclusive monitor (Arm ARM B2.12).

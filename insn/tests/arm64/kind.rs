@@ -8,6 +8,8 @@ use insn::{Access, Flow, Target};
 fn words_in_the_midst_of_others_have_a_kind_of_their_own() {
     let table = [
         (0xd503_201f, Kind::Hint),
+        (0xd503_201e, Kind::Hint),
+        (0xd527_2fff, Kind::Hint),
         (0xd503_20ff, Kind::Plain),
         (0xd503_211f, Kind::Plain),
         (0xd503_233f, Kind::PacSp),
@@ -42,7 +44,8 @@ fn branches_and_exceptions_are_of_a_kind_that_says_so() {
         assert_eq!(matches!(insn.target(), Target::Relative(_)), direct, "{insn:?}");
         assert_eq!(matches!(insn.target(), Target::Register(_)), indirect, "{insn:?}");
         assert_eq!(flow == Flow::ConditionalJump, direct && kind != Kind::Branch, "{insn:?}");
-        assert_eq!(flow == Flow::Syscall, kind == Kind::Svc, "{insn:?}");
+        let enters = kind == Kind::Svc || kind == Kind::TIndex && insn.word() >> 24 == 0xd4;
+        assert_eq!(flow == Flow::Syscall, enters, "{insn:?}");
         assert_eq!(flow == Flow::Trap, matches!(kind, Kind::Brk | Kind::Hlt), "{insn:?}");
         assert_eq!(flow == Flow::Faulting, kind == Kind::Udf, "{insn:?}");
     }

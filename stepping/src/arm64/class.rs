@@ -139,6 +139,7 @@ pub(super) fn class(insn: &Insn) -> Class {
         Kind::Prefix => Class::Prefix,
         Kind::SignAt | Kind::PacSpAt => Class::Refused(Refusal::SignsWithAddress),
         Kind::Pacm => Class::Refused(Refusal::Modifier),
+        Kind::TIndex => Class::Refused(Refusal::ChangesPermissions),
         Kind::AuthenticateAt => modifier(insn).map_or(Class::Copy, Class::AuthenticateAt),
         Kind::ReturnAuthenticatedAt => modifier(insn).map_or(Class::Leave, Class::ReturnAuthenticatedAt),
         _ => literal(insn),

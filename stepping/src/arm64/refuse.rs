@@ -21,6 +21,8 @@ pub enum Refusal {
     Modifier,
     /// It follows `pacm`, whose effect a breakpoint loses.
     Modified,
+    /// It changes the permissions of memory (POE2, TEV), by which its copy might not run on: `tchangef`, `tchangeb`, `tenter`, `texit`.
+    ChangesPermissions,
 }
 
 impl Refusal {
@@ -33,6 +35,7 @@ impl Refusal {
             Refusal::SignsWithAddress => 4,
             Refusal::Modifier => 5,
             Refusal::Modified => 6,
+            Refusal::ChangesPermissions => 7,
         }
     }
 }
@@ -53,6 +56,7 @@ impl fmt::Display for Refusal {
             Refusal::SignsWithAddress => "signs the return address with its own address",
             Refusal::Modifier => "changes what the next instruction does",
             Refusal::Modified => "changed by the instruction before it",
+            Refusal::ChangesPermissions => "changes the permissions by which its copy runs",
         })
     }
 }

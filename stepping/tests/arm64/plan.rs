@@ -151,6 +151,18 @@ fn what_signs_with_its_own_address_is_refused_by_name() {
 }
 
 #[test]
+fn what_changes_the_permissions_of_its_copy_is_refused_by_name() {
+    for word in [
+        0xd580_0020, // tchangef x0, x1
+        0xd594_0121, // tchangeb x1, #9
+        0xd4e0_0400, // tenter #32
+        0xd6ff_03e0, // texit
+    ] {
+        assert_eq!(plan(&insn(word), 0x1000), Plan::Refuse(Refusal::ChangesPermissions), "{word:#010x}");
+    }
+}
+
+#[test]
 fn refusals_say_why_and_keep_their_numbers() {
     let all = [
         Refusal::StoreExclusive,
@@ -159,6 +171,7 @@ fn refusals_say_why_and_keep_their_numbers() {
         Refusal::SignsWithAddress,
         Refusal::Modifier,
         Refusal::Modified,
+        Refusal::ChangesPermissions,
     ];
     for (refusal, number) in all.into_iter().zip(1..) {
         assert!(refusal.to_string().len() > 10);
@@ -186,7 +199,10 @@ fn every_instruction_has_a_plan_and_only_named_ones_are_refused() {
         let insn = random.insn();
         if let Plan::Refuse(reason) = plan(&insn, random.address()) {
             refused += 1;
-            let named = matches!(reason, Refusal::StoreExclusive | Refusal::SignsWithAddress | Refusal::Modifier);
+            let named = matches!(
+                reason,
+                Refusal::StoreExclusive | Refusal::SignsWithAddress | Refusal::Modifier | Refusal::ChangesPermissions
+            );
             assert!(named, "{insn:?}: {reason}");
         }
     }

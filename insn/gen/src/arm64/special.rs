@@ -42,6 +42,7 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ("pacm", "Pacm"),
     ("barrier", "Barrier"),
     ("movprfx", "Prefix"),
+    ("tindex", "TIndex"),
 ];
 
 /// No condition, no literal.

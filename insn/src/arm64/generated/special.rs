@@ -5,31 +5,31 @@ use crate::arm64::special::{Form, Special};
 
 /// Where the forms of a top byte begin.
 pub(crate) static STARTS: [u8; 257] = [
-    0, 1, 1, 1, 1, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 10, 11, 12, 13, 14, 20, 21, 21, 22, 28, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 33, 33, 33, 33, 34, 35, 36, 37, 37, 37, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 43, 43, 43, 43, 43, 43, 43, 43, 44, 44, 44, 44, 45, 46, 46, 46, 47, 47, 48,
-    48, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 50, 50, 50, 50, 56, 59, 59, 59,
-    59, 59, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 61, 68, 72, 72, 72, 72, 72, 72, 72, 73, 73, 73, 73, 74,
-    75, 76, 77, 78, 78, 79, 79, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 81, 81,
-    81, 81, 82, 83, 84, 85, 85, 85, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 87, 94, 98, 98, 98, 98, 98, 98,
-    98, 99, 99, 99, 99, 102, 155, 162, 164, 165, 165, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168, 168,
-    168, 168, 168, 168, 168, 168, 168, 168, 168, 169, 169, 169, 170, 173, 176, 176, 176, 176, 176, 178, 178, 178, 178,
-    178, 178,
+    0, 1, 1, 1, 1, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 10, 11, 12, 13, 14, 20, 21, 21, 22, 34, 38, 38, 38,
+    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 39, 39, 39, 39, 40, 41, 42, 43, 43, 43, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 49, 49, 49, 49, 49, 49, 49, 49, 50, 50, 50, 50, 51, 52, 52, 52, 53, 53, 54,
+    54, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 55, 56, 56, 56, 56, 62, 65, 65, 65,
+    65, 65, 67, 67, 67, 67, 67, 67, 67, 67, 67, 67, 67, 67, 67, 67, 74, 78, 78, 78, 78, 78, 78, 78, 79, 79, 79, 79, 80,
+    81, 82, 83, 84, 84, 85, 85, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 87, 87,
+    87, 87, 88, 89, 90, 91, 91, 91, 93, 93, 93, 93, 93, 93, 93, 93, 93, 93, 93, 93, 93, 93, 100, 104, 104, 104, 104,
+    104, 104, 104, 105, 105, 105, 105, 110, 167, 175, 177, 178, 178, 181, 181, 181, 181, 181, 181, 181, 181, 181, 181,
+    181, 181, 181, 181, 181, 181, 181, 181, 181, 181, 181, 181, 182, 182, 182, 183, 186, 189, 189, 189, 189, 189, 191,
+    191, 191, 191, 191, 191,
 ];
 
 /// Forms by top byte, in the order in which they are tried.
-pub(crate) static LISTS: [u8; 178] = [
+pub(crate) static LISTS: [u8; 191] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 11, 12, 13, 14, 15, 16, 19, 20, 21, 22,
-    8, 23, 23, 24, 24, 25, 26, 27, 28, 29, 30, 8, 31, 32, 33, 17, 34, 8, 35, 36, 37, 38, 39, 40, 41, 42, 43, 25, 26,
-    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 56, 56, 56, 57, 17, 58, 55, 23, 23, 24, 24, 25, 26, 59, 60, 61,
-    62, 63, 64, 65, 66, 67, 68, 69, 55, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89,
+    23, 24, 25, 26, 27, 28, 8, 29, 29, 30, 30, 31, 32, 33, 34, 35, 36, 8, 37, 38, 39, 17, 40, 8, 41, 42, 43, 44, 45,
+    46, 47, 48, 49, 31, 32, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 62, 62, 62, 63, 17, 64, 61, 29, 29, 30,
+    30, 31, 32, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 61, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89,
     90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114,
     115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137,
-    17, 55, 138, 35, 36, 37, 41, 42, 43, 25, 26,
+    138, 139, 140, 141, 142, 143, 144, 145, 146, 147, 148, 149, 150, 17, 61, 151, 41, 42, 43, 47, 48, 49, 31, 32,
 ];
 
 /// Forms.
-pub(crate) static FORMS: [Form; 139] = [
+pub(crate) static FORMS: [Form; 152] = [
     Form { mask: 0xffff0000, value: 0x0, special: Special { kind: Kind::Udf, condition: 255, literal: 255 } },
     Form { mask: 0xfffffc00, value: 0x420bc00, special: Special { kind: Kind::Prefix, condition: 255, literal: 255 } },
     Form { mask: 0xff3fe000, value: 0x4102000, special: Special { kind: Kind::Prefix, condition: 255, literal: 255 } },
@@ -89,6 +89,36 @@ pub(crate) static FORMS: [Form; 139] = [
     },
     Form { mask: 0x3fe00800, value: 0x1a800000, special: Special { kind: Kind::Plain, condition: 12, literal: 255 } },
     Form { mask: 0xff000000, value: 0x1c000000, special: Special { kind: Kind::Plain, condition: 255, literal: 4 } },
+    Form {
+        mask: 0xffffcc00,
+        value: 0x1ddf0000,
+        special: Special { kind: Kind::MemoryPrologue, condition: 255, literal: 255 },
+    },
+    Form {
+        mask: 0xffe0cc00,
+        value: 0x1dc00000,
+        special: Special { kind: Kind::MemoryPrologue, condition: 255, literal: 255 },
+    },
+    Form {
+        mask: 0xffffcc00,
+        value: 0x1ddf4000,
+        special: Special { kind: Kind::MemoryMain, condition: 255, literal: 255 },
+    },
+    Form {
+        mask: 0xffe0cc00,
+        value: 0x1dc04000,
+        special: Special { kind: Kind::MemoryMain, condition: 255, literal: 255 },
+    },
+    Form {
+        mask: 0xffffcc00,
+        value: 0x1ddf8000,
+        special: Special { kind: Kind::MemoryEpilogue, condition: 255, literal: 255 },
+    },
+    Form {
+        mask: 0xffe0cc00,
+        value: 0x1dc08000,
+        special: Special { kind: Kind::MemoryEpilogue, condition: 255, literal: 255 },
+    },
     Form { mask: 0xffa00c00, value: 0x1e200400, special: Special { kind: Kind::Plain, condition: 12, literal: 255 } },
     Form { mask: 0xffa00c00, value: 0x1e200c00, special: Special { kind: Kind::Plain, condition: 12, literal: 255 } },
     Form { mask: 0xff600c00, value: 0x1e600400, special: Special { kind: Kind::Plain, condition: 12, literal: 255 } },
@@ -299,6 +329,11 @@ pub(crate) static FORMS: [Form; 139] = [
     Form { mask: 0xffe0001f, value: 0xd4000001, special: Special { kind: Kind::Svc, condition: 255, literal: 255 } },
     Form { mask: 0xffe0001f, value: 0xd4200000, special: Special { kind: Kind::Brk, condition: 255, literal: 255 } },
     Form { mask: 0xffe0001f, value: 0xd4400000, special: Special { kind: Kind::Hlt, condition: 255, literal: 255 } },
+    Form { mask: 0xfffdf01f, value: 0xd4e00000, special: Special { kind: Kind::TIndex, condition: 255, literal: 255 } },
+    Form { mask: 0xfffc001f, value: 0xd4e00000, special: Special { kind: Kind::TIndex, condition: 255, literal: 255 } },
+    Form { mask: 0xfff9fc00, value: 0xd5800000, special: Special { kind: Kind::TIndex, condition: 255, literal: 255 } },
+    Form { mask: 0xfff9f000, value: 0xd5900000, special: Special { kind: Kind::TIndex, condition: 255, literal: 255 } },
+    Form { mask: 0xfff80000, value: 0xd5900000, special: Special { kind: Kind::TIndex, condition: 255, literal: 255 } },
     Form { mask: 0xffffffe0, value: 0xd5031000, special: Special { kind: Kind::Hint, condition: 255, literal: 255 } },
     Form { mask: 0xffffffe0, value: 0xd5031020, special: Special { kind: Kind::Hint, condition: 255, literal: 255 } },
     Form { mask: 0xffffffff, value: 0xd50320ff, special: Special { kind: Kind::Plain, condition: 255, literal: 255 } },
@@ -310,6 +345,7 @@ pub(crate) static FORMS: [Form; 139] = [
     Form { mask: 0xffffffff, value: 0xd50324ff, special: Special { kind: Kind::Pacm, condition: 255, literal: 255 } },
     Form { mask: 0xffffffff, value: 0xd503251f, special: Special { kind: Kind::Plain, condition: 255, literal: 255 } },
     Form { mask: 0xfffff01f, value: 0xd503201f, special: Special { kind: Kind::Hint, condition: 255, literal: 255 } },
+    Form { mask: 0xffd8f000, value: 0xd5002000, special: Special { kind: Kind::Hint, condition: 255, literal: 255 } },
     Form {
         mask: 0xfffff0ff,
         value: 0xd503305f,
@@ -400,6 +436,7 @@ pub(crate) static FORMS: [Form; 139] = [
     Form { mask: 0xfffff000, value: 0xd5380000, special: Special { kind: Kind::Mrs, condition: 255, literal: 255 } },
     Form { mask: 0xfff70000, value: 0xd5330000, special: Special { kind: Kind::Mrs, condition: 255, literal: 255 } },
     Form { mask: 0xfff70000, value: 0xd5130000, special: Special { kind: Kind::Msr, condition: 255, literal: 255 } },
+    Form { mask: 0xfffffbff, value: 0xd6ff03e0, special: Special { kind: Kind::TIndex, condition: 255, literal: 255 } },
     Form {
         mask: 0xfffffc1f,
         value: 0xd61f0000,
