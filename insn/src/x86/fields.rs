@@ -198,14 +198,14 @@ impl Insn {
     pub fn sib(&self) -> Option<u8> {
         self.bytes.get(self.sib_offset()?).copied()
     }
-    /// modrm.reg with its extension bits (REX.R, EVEX.R', …), 0 to 31.
+    /// modrm.reg with its extension bits (REX.R, EVEX.R', …), 0 to 31; of REX2 R4 too, which extends general registers alone.
     pub fn reg(&self) -> u8 {
         let reg = self.modrm().unwrap_or(0) >> 3 & 7;
         reg | self.extension(ext::R, 8) | self.extension(ext::R4, 16)
     }
     /// modrm.rm, or the opcode's low three bits, with the extension bit B: the register operand where mod = 3, 0 to 31.
     ///
-    /// Where EVEX names a vector register its bit X is the fifth bit.
+    /// Where EVEX names a vector register its bit X is the fifth bit; REX2's B4 extends general registers alone.
     pub fn rm(&self) -> u8 {
         if self.rm_is_evex_vector() { self.rm_vector() } else { self.rm_general() }
     }

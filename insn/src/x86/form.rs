@@ -68,6 +68,8 @@ pub(super) mod attr {
     pub(in super::super) const VECTOR_RM: u16 = 0x1000;
     /// The destination stands for two registers.
     pub(in super::super) const PAIR: u16 = 0x2000;
+    /// The flags are an image of the operand size in memory.
+    pub(in super::super) const IMAGE: u16 = 0x4000;
 }
 
 /// One operand.

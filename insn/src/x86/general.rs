@@ -160,8 +160,10 @@ impl Decoder<'_> {
                 return Err(self.error(ErrorKind::Opcode, at + 2));
             }
             let modrm_reg = self.byte(at + 3).map_or(0, |modrm| if modrm < 0xc0 { modrm >> 3 & 7 } else { 0 });
-            // XSAVE and its kin have no REX2 form.
-            if matches!((opcode, modrm_reg), (0xae, 4..=6) | (0xc7, 3..=5)) {
+            // XSAVE and its kin, which no prefix selects, have no REX2 form.
+            let selecting = Prefixes::OPERAND_SIZE | Prefixes::REP | Prefixes::REPNE;
+            let selected = self.insn.prefixes().has(selecting);
+            if !selected && matches!((opcode, modrm_reg), (0xae, 4..=6) | (0xc7, 3..=5)) {
                 return Err(self.error(ErrorKind::Opcode, at + 2));
             }
             return self.legacy(space::TWO_BYTE, at + 2);
@@ -180,13 +182,13 @@ impl Decoder<'_> {
     }
 
     fn jmpabs(&mut self, at: u8) -> Result<(), Error> {
-        let fields = ext::W | ext::B | ext::X | ext::R | ext::B4 | ext::X4 | ext::R4;
         let prefixes =
             Prefixes::LOCK | Prefixes::OPERAND_SIZE | Prefixes::ADDRESS_SIZE | Prefixes::REP | Prefixes::REPNE;
         if u16::from(self.insn.prefixes) & prefixes != 0 {
             return Err(self.error(ErrorKind::Prefix, 0));
         }
-        if self.insn.ext & fields != 0 {
+        // Extension bits that extend no register are ignored.
+        if self.insn.ext & ext::W != 0 {
             return Err(self.error(ErrorKind::Reserved, at - 1));
         }
         self.insn.space = space::REX2;

@@ -4,7 +4,7 @@ use super::general::space;
 use super::insn::ext;
 use super::validity::{
     self, AAA, B, BITS, EXT, IGNORED_B, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RESERVED, RM, Rule, STRICT, V, VENDOR, W,
-    Z,
+    WITH_66, Z,
 };
 use super::{Bits, Insn, Prefixes, Vendor};
 
@@ -61,7 +61,8 @@ impl Insn {
             (true, false) => LOCK_MEM,
             (true, true) => LOCK_REG,
         };
-        lock | bit(L, 0) | bit(V, u32::from(b))
+        let with_66 = self.pp > 1 && self.prefixes().has(Prefixes::OPERAND_SIZE);
+        lock | bit(L, 0) | bit(V, u32::from(b)) | if with_66 { WITH_66 } else { 0 }
     }
 
     fn vex_key(&self) -> u64 {

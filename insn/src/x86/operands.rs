@@ -44,6 +44,8 @@ impl Insn {
         };
         let low = self.modrm().unwrap_or(self.opcode) & 7 | self.extension(ext::B, 8);
         let rm = low | self.extension(ext::B4, 16);
+        // REX2's fourth bits extend no vector register.
+        let vector_reg = if self.is_evex() { self.reg() } else { self.reg() & 15 };
         let vector_rm = if self.is_evex() { low | self.extension(ext::X, 16) } else { low };
         let register = self.is_register_form();
         Some(match operand.place {
@@ -53,7 +55,7 @@ impl Insn {
             place::B => Reg::gpr(limit(self.vvvv)),
             place::W if register => Reg::vector(limit(vector_rm)),
             place::U => Reg::vector(limit(vector_rm)),
-            place::V => Reg::vector(limit(self.reg())),
+            place::V => Reg::vector(limit(vector_reg)),
             place::H => Reg::vector(limit(self.vvvv)),
             place::L => Reg::vector(limit((self.immediate()?.value as u8) >> 4)),
             place::Q if register => Reg::mmx(rm & 7),
@@ -192,7 +194,7 @@ impl Insn {
         self.flags_read_by(&self.form())
     }
     pub(super) fn flags_read_by(&self, form: &Form) -> Flags {
-        let flags = Flags::from_bits(form.flags().0);
+        let flags = self.in_image(form, form.flags().0);
         if form.has(attr::SCC) {
             return flags.union(self.scc_flags());
         }
@@ -213,7 +215,12 @@ impl Insn {
         if form.has(attr::NF) && self.is_evex() && self.p2 & 4 != 0 {
             return Flags::EMPTY;
         }
-        Flags::from_bits(form.flags().1)
+        self.in_image(form, form.flags().1)
+    }
+    /// Those of the flags that a form names which are in its image in memory, where it has one.
+    fn in_image(&self, form: &Form, flags: u32) -> Flags {
+        let short = form.has(attr::IMAGE) && self.size_of(form) == 2;
+        Flags::from_bits(if short { flags & 0xffff } else { flags })
     }
 }
 

@@ -29,6 +29,8 @@ registers! {
     // Control, debug, test, model-specific and descriptor-table registers: what user code cannot write.
     SYSTEM = 103, "system";
     TILECFG = 112, "tilecfg";
+    // Block scales of ACE.
+    BSR0 = 113, "bsr0";
 }
 
 impl Reg {

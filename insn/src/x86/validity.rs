@@ -25,12 +25,14 @@ pub(super) const Z: u32 = 38;
 pub(super) const B: u32 = 41;
 pub(super) const LOCK_MEM: u64 = 1 << 44;
 pub(super) const LOCK_REG: u64 = 1 << 45;
+/// 66 beside F2 or F3, in legacy spaces.
+pub(super) const WITH_66: u64 = 1 << 60;
 pub(super) const STRICT: u64 = 1 << 56;
 /// In keys of strict modes for what no rule allows there.
 pub(super) const RESERVED: u64 = 1 << 57;
 /// b with a register, ignored.
 pub(super) const IGNORED_B: u64 = 1 << 58;
-const KEY: u64 = ((1 << 46) - 1) | STRICT | RESERVED | IGNORED_B;
+const KEY: u64 = ((1 << 46) - 1) | STRICT | RESERVED | IGNORED_B | WITH_66;
 
 /// What a form says of an instruction that fits it.
 #[derive(Clone, Copy)]
@@ -45,9 +47,9 @@ impl Rule {
         (self.0 >> 48 & 15) as u8
     }
     /// What else is to be checked: registers that must differ (1 VEX gather, 2 EVEX gather, 3 tiles, 4 destination and
-    /// sources) or be below 8 (3 and 7 tiles, 5 modrm.reg, 6 modrm.reg and vvvv).
+    /// sources, 9 `pop2`), be below 8 (3 and 7 tiles, 5 and 8 modrm.reg, 6 modrm.reg and vvvv) or not rsp (9, 10 `push2`).
     pub(super) fn check(self) -> u8 {
-        (self.0 >> 52 & 7) as u8
+        (self.0 >> 52 & 15) as u8
     }
     /// Whether memory must be addressed with a SIB byte.
     pub(super) fn needs_sib(self) -> bool {
@@ -82,7 +84,7 @@ pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
     for (i, item) in LISTS.get(list..)?.iter().enumerate() {
         let rule = rule(usize::from(item & 0x7fff))?;
         if key & !rule & KEY == 0 {
-            return (rule >> 55 & 1 == 0).then_some((i, Rule(rule)));
+            return (rule >> 59 & 1 == 0).then_some((i, Rule(rule)));
         }
         if item & 0x8000 != 0 {
             break;
@@ -112,6 +114,9 @@ pub(super) fn reason(list: usize, key: u64) -> ErrorKind {
     let unlocked = key & !(LOCK_MEM | LOCK_REG);
     if fits(unlocked) && unlocked != key {
         return ErrorKind::Lock;
+    }
+    if unlocked & WITH_66 != 0 && fits(unlocked & !WITH_66) {
+        return ErrorKind::Prefix;
     }
     if fits(without_reserved(unlocked)) {
         return ErrorKind::Reserved;

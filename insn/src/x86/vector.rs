@@ -6,6 +6,8 @@ use super::{Bits, Error, ErrorKind, Prefixes};
 
 /// Stands for a register that is not there.
 const NONE: u8 = 0xff;
+/// The number of rsp.
+const RSP: u8 = 4;
 
 /// Legacy prefixes and REX that must not stand before VEX, XOP and EVEX (SDM vol. 2A 2.3.2 to 2.3.4).
 fn check_prefixes(d: &Decoder, at: u8) -> Result<(), Error> {
@@ -149,6 +151,8 @@ impl super::Insn {
             5 => reg > 7 && !ignored,
             6 => (reg > 7 || vvvv > 7) && !ignored,
             7 => reg > 7 && !self.rm_is_tile() || rm > 7 && rm != NONE,
+            8 => reg > 7,
+            9 | 10 => rm == RSP || vvvv == RSP,
             _ => false,
         };
         if out_of_range {
@@ -159,6 +163,7 @@ impl super::Insn {
             2 => reg == index | vvvv & 16,
             3 => reg == vvvv || reg == rm || rm == vvvv,
             4 => reg == vvvv || reg == rm,
+            9 => rm == vvvv,
             _ => false,
         };
         same.then_some(ErrorKind::SameRegister)

@@ -56,9 +56,11 @@ fn keys(pp: u64, mem: bool, reg: u64) -> impl Iterator<Item = u64> {
         | 1 << rules::AAA
         | 1 << Z
         | 1 << rules::B;
-    (0..64).map(move |rest: u32| {
-        let (w, b, vendor, rm) = (rest & 1, rest >> 1 & 1, rest >> 2 & 1, rest >> 3);
-        common | 1 << (W + w) | 1 << (V + b) | 1 << (VENDOR + vendor) | 1 << (RM + rm)
+    // 66 may stand beside the F2 or F3 that selects.
+    let beside = if pp > 1 { [0, rules::WITH_66] } else { [0; 2] };
+    (0..128).map(move |rest: u32| {
+        let (w, b, vendor, rm) = (rest & 1, rest >> 1 & 1, rest >> 2 & 1, rest >> 3 & 7);
+        common | 1 << (W + w) | 1 << (V + b) | 1 << (VENDOR + vendor) | 1 << (RM + rm) | beside[rest as usize >> 6]
     })
 }
 

@@ -190,7 +190,8 @@ const ATTRIBUTES: &[&str] = &[
     "arith", "logic", "eflags", "cc", "fp", "fpu", "push", "pop", "pushfar", "popfar", "pusha", "popa", "leave",
     "iret", "push2", "pop2", "xlat", "maskmov", "maskmov8", "rep", "clzero", "dst64", "jump", "jcc", "call", "ret",
     "syscall", "int", "trap", "far", "tsx", "priv", "ud", "lock", "lockreg", "d64", "f64", "anymod", "k", "kk", "bw",
-    "bd", "bq", "er", "sae", "nf", "nd", "zu", "scc", "inv", "reg", "same", "quad", "pair", "sel", "keep",
+    "bd", "bq", "er", "sae", "nf", "nd", "zu", "scc", "inv", "reg", "same", "quad", "pair", "sel", "keep", "low",
+    "image",
 ];
 
 fn check_attr(attr: &str) -> Result<(), String> {

@@ -24,16 +24,18 @@ pub(crate) const Z: u32 = 38;
 pub(crate) const B: u32 = 41;
 pub(crate) const LOCK_MEM: u64 = 1 << 44;
 pub(crate) const LOCK_REG: u64 = 1 << 45;
+/// 66 beside the F2 or F3 that selects the form, in legacy spaces.
+pub(crate) const WITH_66: u64 = 1 << 60;
 /// In keys of strict modes.
 pub(crate) const STRICT: u64 = 1 << 56;
 /// All bits of a key.
 /// b with a register where it means nothing, which lenient modes ignore.
 pub(crate) const IGNORED_B: u64 = 1 << 58;
-pub(crate) const KEY: u64 = ((1 << 46) - 1) | STRICT | IGNORED_B;
+pub(crate) const KEY: u64 = ((1 << 46) - 1) | STRICT | IGNORED_B | WITH_66;
 pub(crate) const IMM: u32 = 46;
 pub(crate) const FLOW: u32 = 48;
 pub(crate) const CHECK: u32 = 52;
-pub(crate) const REFUSED: u64 = 1 << 55;
+pub(crate) const REFUSED: u64 = 1 << 59;
 
 const FLOWS: &[&str] = &["", "jump", "jcc", "call", "ret", "syscall", "int", "trap", "far", "tsx", "priv", "ud"];
 
@@ -54,23 +56,19 @@ fn immediate(form: &Form) -> u64 {
 }
 
 /// What else is to be checked: registers that must differ (1 VEX gather, 2 EVEX gather, 3 AMX tiles, 4 destination and
-/// sources) or must be below 8 (3 and 7 tiles, 5 modrm.reg, 6 modrm.reg and vvvv).
+/// sources, 9 `pop2`), must be below 8 (3 and 7 tiles, 5 and 8 modrm.reg, 6 modrm.reg and vvvv) or not rsp (9, 10 `push2`).
 fn check(form: &Form) -> u64 {
     let same = form.has("same");
-    let tiles = ["TG", "TR", "TH"].iter().any(|p| form.uses(p));
-    let small = form.uses("KG") || form.uses("TG");
     match () {
         () if same && form.uses("MV") => 1 + u64::from(form.is_evex()),
-        () if tiles => {
-            if same {
-                3
-            } else {
-                7
-            }
-        }
+        () if same && form.uses("TG") => 3,
+        () if form.uses("TR") => 7,
+        () if form.uses("TG") || form.has("low") => 8,
         () if same => 4,
         () if form.uses("KH") => 6,
-        () if small => 5,
+        () if form.uses("KG") => 5,
+        () if form.has("pop2") => 9,
+        () if form.has("push2") => 10,
         () => 0,
     }
 }
@@ -165,6 +163,9 @@ pub(crate) fn rule(form: &Form) -> u64 {
         rule |= LOCK_REG | LOCK_MEM;
     }
     rule |= immediate(form) << IMM | flow(form) << FLOW | check(form) << CHECK;
+    if !form.cond("no66") {
+        rule |= WITH_66;
+    }
     if !form.cond("lax") {
         rule |= STRICT;
     }

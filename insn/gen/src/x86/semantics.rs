@@ -189,6 +189,7 @@ fn registers(names: &str) -> Result<u128, String> {
             ("gs_base", 102),
             ("system", 103),
             ("tilecfg", 112),
+            ("bsr0", 113),
         ];
         let fxstate = range(32, 16) | range(72, 8) | 1 << 96 | 1 << 98;
         set |= if let Some(n) = general.iter().position(|g| *g == name) {
@@ -206,7 +207,7 @@ fn registers(names: &str) -> Result<u128, String> {
                 "vec16" => range(32, 16),
                 "vec8" => range(32, 8),
                 "fxstate" => fxstate,
-                "state" => fxstate | range(32, 40) | range(80, 4) | range(104, 9) | 1 << 97 | 1 << 99,
+                "state" => fxstate | range(32, 40) | range(80, 4) | range(104, 10) | 1 << 97 | 1 << 99,
                 _ => return Err(format!("unknown register {name}")),
             }
         };
@@ -336,5 +337,6 @@ fn attributes(form: &Form) -> u16 {
     bits |= u16::from(matches!(first, "V" | "W" | "H" | "U") && !form.has("sel")) << 11;
     bits |= u16::from(form.rm_operand().is_some_and(|o| matches!(o.place.as_str(), "W" | "U"))) << 12;
     bits |= u16::from(form.has("pair")) << 13;
+    bits |= u16::from(form.has("image")) << 14;
     bits
 }
