@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crossing::lockstep::Lab;
 use crossing::oracle::{Generator, vendor};
-use crossing::semantics::{Operand, Space, Walk, skeletons};
+use crossing::semantics::{Operand, Space, Walk, manual, skeletons};
 use insn::x86::{Bits, Encoding, Map, Mode, decode};
 
 fn number(variable: &str, usual: u64) -> u64 {
@@ -66,6 +66,38 @@ fn nothing_is_left_out(bits: Bits) {
         seen.insert(found);
     }
     assert!(seen.len() * 2 > forms.len(), "{} of {} met", seen.len(), forms.len());
+}
+
+/// What no processor at hand has is held against the manual: every form of map 4, and others of which there is a model.
+#[test]
+fn what_no_machine_executes_does_what_the_manual_says() {
+    let mut random = crossing::Random::new(1);
+    let direct = manual::DIRECT.iter().map(|text| {
+        let mut bytes = [0; 15];
+        for (at, byte) in bytes.iter_mut().take(text.len() / 2).enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).expect("hexadecimal");
+        }
+        (bytes, true)
+    });
+    let promoted: Vec<[u8; 15]> = manual::promoted(&mut random).collect();
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (bytes, must) in direct.chain(promoted.into_iter().map(|bytes| (bytes, false))) {
+        let insn = match decode(&bytes, Mode::INTEL_64) {
+            Ok(insn) => insn,
+            Err(error) => {
+                assert!(!must, "{bytes:02x?}: {error}");
+                continue;
+            }
+        };
+        count += 1;
+        let told = manual::Effects::told(&insn);
+        if manual::model(&insn) != Some(told) {
+            wrong.push(format!("{:02x?}: {told:?}; the manual: {:?}", insn.bytes(), manual::model(&insn)));
+        }
+    }
+    println!("{count} instructions");
+    assert!(count > 2000, "{count} instructions");
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
 }
 
 #[test]

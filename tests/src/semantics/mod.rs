@@ -4,6 +4,7 @@
 mod encode;
 mod excess;
 mod extent;
+pub mod manual;
 mod perturb;
 mod prepare;
 mod skeleton;

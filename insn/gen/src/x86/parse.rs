@@ -197,7 +197,7 @@ const ATTRIBUTES: &[&str] = &[
 fn check_attr(attr: &str) -> Result<(), String> {
     let flags = attr.strip_prefix("r:").or(attr.strip_prefix("w:")).or(attr.strip_prefix("u:"));
     if let Some(flags) = flags {
-        return flags.chars().all(|c| "oszapcditnlRvCVI*".contains(c)).then_some(()).ok_or("bad flags".into());
+        return flags.chars().all(|c| "oszapcditnlRvCVFI*".contains(c)).then_some(()).ok_or("bad flags".into());
     }
     let number = attr.strip_prefix('n').is_some_and(|n| n.parse::<u8>().is_ok());
     if number

@@ -1,0 +1,169 @@
+//! What instructions do that no processor at hand has, by the operation sections of the manuals: a model that knows nothing of the tables
+//! of `insn`, only where an instruction's fields are.
+//!
+//! A model goes through an operation's steps on a machine that notes what they read and write. What APX promotes (EVEX's map 4) does what
+//! its legacy counterpart does, which processors have judged, but for a new destination and suppressed flags.
+
+mod apx;
+mod direct;
+
+use std::fmt;
+
+use insn::Access;
+use insn::x86::{Flags, Insn, Reg, RegSet};
+
+pub use apx::encodings as promoted;
+pub use direct::ENCODINGS as DIRECT;
+
+/// What an instruction does by the manual; nothing where there is no model of it.
+pub fn model(insn: &Insn) -> Option<Effects> {
+    direct::model(insn).or_else(|| apx::model(insn))
+}
+
+/// What an instruction reads and writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Effects {
+    /// Registers read, those of addresses included; flags and rip apart.
+    pub reads: RegSet,
+    /// Registers written; flags apart.
+    pub writes: RegSet,
+    /// Flags read.
+    pub flags_read: Flags,
+    /// Flags written or left undefined.
+    pub flags_written: Flags,
+    /// How the memory operand of modrm is used.
+    pub memory: Option<Access>,
+    /// Bytes pushed (below 0) and popped.
+    pub stack: i32,
+}
+
+impl Effects {
+    /// What `insn` says.
+    pub fn told(insn: &Insn) -> Effects {
+        let moved = |memory: insn::x86::Memory| match memory.access {
+            _ if memory.base != Some(Reg::RSP) => 0,
+            Access::Write => -i32::from(memory.size),
+            _ => i32::from(memory.size),
+        };
+        Effects {
+            reads: insn.reads().without(Reg::FLAGS).without(Reg::RIP),
+            writes: insn.writes().without(Reg::FLAGS),
+            flags_read: insn.flags_read(),
+            flags_written: insn.flags_written(),
+            memory: insn.memory().map(|memory| memory.access),
+            stack: insn.implicit_memory().into_iter().flatten().map(moved).sum(),
+        }
+    }
+}
+
+impl fmt::Debug for Effects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Effects { reads, writes, flags_read, flags_written, memory, stack } = self;
+        write!(
+            f,
+            "reads {reads:?} {flags_read:?}, writes {writes:?} {flags_written:?}, memory {memory:?}, stack {stack}"
+        )
+    }
+}
+
+/// Notes what the steps of an operation read and write.
+struct Machine<'a> {
+    insn: &'a Insn,
+    effects: Effects,
+}
+
+impl<'a> Machine<'a> {
+    /// One on which nothing was done but to compute the address of the memory operand.
+    fn new(insn: &'a Insn) -> Machine<'a> {
+        let mut reads = RegSet::EMPTY;
+        if let Some(memory) = insn.memory() {
+            for register in [memory.base, memory.index].into_iter().flatten() {
+                reads = reads.with(register);
+            }
+        }
+        let effects = Effects {
+            reads: reads.without(Reg::RIP),
+            writes: RegSet::EMPTY,
+            flags_read: Flags::EMPTY,
+            flags_written: Flags::EMPTY,
+            memory: insn.memory().map(|_| Access::None),
+            stack: 0,
+        };
+        Machine { insn, effects }
+    }
+
+    fn read(&mut self, register: Reg) -> &mut Self {
+        self.effects.reads = self.effects.reads.with(register);
+        self
+    }
+
+    fn write(&mut self, register: Reg) -> &mut Self {
+        self.effects.writes = self.effects.writes.with(register);
+        self
+    }
+
+    /// The operand that modrm.rm names: a register of the bank, or memory.
+    fn read_rm(&mut self, bank: fn(u8) -> Reg) -> &mut Self {
+        match self.effects.memory {
+            None => self.read(bank(self.insn.rm())),
+            Some(_) => self.load(),
+        }
+    }
+
+    fn write_rm(&mut self, bank: fn(u8) -> Reg) -> &mut Self {
+        match self.effects.memory {
+            None => self.write(bank(self.insn.rm())),
+            Some(_) => self.store(),
+        }
+    }
+
+    fn load(&mut self) -> &mut Self {
+        let before = self.effects.memory;
+        self.effects.memory = Some(if before == Some(Access::Write) { Access::ReadWrite } else { Access::Read });
+        self
+    }
+
+    fn store(&mut self) -> &mut Self {
+        let before = self.effects.memory;
+        self.effects.memory = Some(if before == Some(Access::Read) { Access::ReadWrite } else { Access::Write });
+        self
+    }
+
+    fn push(&mut self, bytes: i32) -> &mut Self {
+        self.effects.stack -= bytes;
+        self.read(Reg::RSP).write(Reg::RSP)
+    }
+
+    fn pop(&mut self, bytes: i32) -> &mut Self {
+        self.effects.stack += bytes;
+        self.read(Reg::RSP).write(Reg::RSP)
+    }
+
+    fn read_flags(&mut self, flags: Flags) -> &mut Self {
+        self.effects.flags_read = self.effects.flags_read.union(flags);
+        self
+    }
+
+    fn write_flags(&mut self, flags: Flags) -> &mut Self {
+        self.effects.flags_written = self.effects.flags_written.union(flags);
+        self
+    }
+
+    fn done(&self) -> Effects {
+        self.effects
+    }
+}
+
+/// The flags that a condition code tests (SDM vol. 1, appendix B).
+fn condition(code: u8) -> Flags {
+    [
+        Flags::OF,
+        Flags::CF,
+        Flags::ZF,
+        Flags::CF.union(Flags::ZF),
+        Flags::SF,
+        Flags::PF,
+        Flags::SF.union(Flags::OF),
+        Flags::ZF.union(Flags::SF).union(Flags::OF),
+    ][usize::from(code >> 1 & 7)]
+}
