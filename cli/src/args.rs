@@ -332,6 +332,9 @@ pub(crate) enum Arch {
     /// 32-bit code
     #[value(name = "i386", alias = "x86", alias = "i686")]
     I386,
+    /// 16-bit code
+    #[value(name = "i8086", alias = "8086")]
+    I8086,
     /// A64 code
     #[value(name = "arm64", alias = "aarch64")]
     Arm64,

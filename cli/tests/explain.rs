@@ -95,6 +95,19 @@ fn thirty_two_bit_code_is_read_as_such() {
 }
 
 #[test]
+fn sixteen_bit_code_is_read_as_such_and_gets_no_breakpoint() {
+    let answers = explain(&["--arch", "i8086", "b80102", "8b4702", "66b801020304", "eafeca0df0"]);
+    let texts: Vec<&str> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["mov ax, 0x201", "mov ax, [bx+2]", "mov eax, 0x4030201", "jmp 0xf00d:0xcafe"]);
+    let lengths: Vec<u64> = answers.iter().map(|answer| answer["length"].as_u64().unwrap()).collect();
+    assert_eq!(lengths, [3, 3, 6, 5]);
+    assert_eq!(answers[1]["memory"]["size"], 2);
+    assert!(answers[0]["reason"].as_str().unwrap().contains("16-bit"), "{}", answers[0]);
+    // A jump wraps around at the end of the segment.
+    assert_eq!(explain(&["--arch", "i8086", "--at", "0xfffe", "eb10"])[0]["target"], "0x10");
+}
+
+#[test]
 fn wrong_hex_is_a_usage_error() {
     for args in [&["explain", "zz"][..], &["explain", "4"]] {
         let output = run(args);

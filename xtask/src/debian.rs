@@ -69,13 +69,7 @@ pub(crate) fn unpack_with_dependencies(architecture: &str, packages: &[&str], ro
     command.arg("-o").arg(format!("APT::Architecture={architecture}"));
     command.args(["--download-only", "-y", "--no-install-recommends", "install"]).args(packages);
     run::run(&mut command)?;
-    // These are links in Debian, which no package brings.
-    for name in ["bin", "lib", "lib64", "sbin"] {
-        fs::create_dir_all(root.join("usr").join(name))?;
-        if !root.join(name).exists() {
-            symlink(Path::new("usr").join(name), root.join(name))?;
-        }
-    }
+    link_into_usr(root)?;
     unpack_all(&downloads.join("archives"), root, &[])?;
     remove(&downloads)
 }
@@ -131,6 +125,24 @@ impl Suite {
         remove(&downloads)
     }
 
+    /// The names of the packages that begin so.
+    pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>> {
+        let told = run::output(self.apt("apt-cache").args(["pkgnames", prefix]))?;
+        Ok(told.lines().map(str::to_owned).collect())
+    }
+
+    /// Unpacks a package and all that it depends on into `root`, whatever this system has of it. No package's scripts are run.
+    pub(crate) fn unpack_with_dependencies(&self, package: &str, root: &Path) -> Result<()> {
+        let downloads = fresh(&self.folder.join("archives"))?;
+        fs::create_dir_all(downloads.join("partial"))?;
+        let mut install = self.apt("apt-get");
+        install.args(["-o", "Dir::State::status=/dev/null", "-o", "Debug::NoLocking=1", "-q", "-y"]);
+        run::run(install.args(["--download-only", "--no-install-recommends", "install", package]))?;
+        link_into_usr(root)?;
+        unpack_all(&downloads, root, &[])?;
+        remove(&downloads)
+    }
+
     fn apt(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.args(self.settings.iter().flat_map(|setting| ["-o", setting]));
@@ -151,6 +163,17 @@ fn apt_get(downloads: &Path) -> Command {
     command.args(["-q", "-o", "APT::Sandbox::User=root"]);
     command.arg("-o").arg(format!("Dir::Cache={}", downloads.display()));
     command
+}
+
+/// These are links in Debian, which no package brings.
+fn link_into_usr(root: &Path) -> Result<()> {
+    for name in ["bin", "lib", "lib64", "sbin"] {
+        fs::create_dir_all(root.join("usr").join(name))?;
+        if !root.join(name).exists() {
+            symlink(Path::new("usr").join(name), root.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 fn unpack_all(downloads: &Path, folder: &Path, patterns: &[&str]) -> Result<()> {

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
-use crate::{programs, run, setup};
+use crate::{assembler, programs, run, setup};
 
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
@@ -19,7 +19,9 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
             lanes::note_skipped(ledger, &format!("claims beside {peer}"), reason)?;
         }
     }
-    let suite = suite()?;
+    let mut suite = suite()?;
+    // A lane of its own has the program that it asks.
+    suite.programs.retain(|program| program.name != assembler::TEST);
     let mut variables = Vec::from_iter(programs::variable());
     if lanes::is_long() {
         variables.push(("NTRACE_STORM", ROUNDS.into()));

@@ -21,7 +21,8 @@ pub(crate) const SKIPPED: &str = "NTRACE_SKIPPED";
 /// The variable that is set in a long run.
 const IS_LONG: &str = "NTRACE_LONG";
 /// What a long run asks of tests that have a short form.
-const LONG_FORMS: [(&str, &str); 3] = [(IS_LONG, "1"), ("NTRACE_WHOLE_PROGRAMS", "all"), ("NTRACE_SOAK", "all")];
+const LONG_FORMS: [(&str, &str); 4] =
+    [(IS_LONG, "1"), ("NTRACE_WHOLE_PROGRAMS", "all"), ("NTRACE_SOAK", "all"), ("NTRACE_ENCODINGS", "all")];
 
 /// One named step.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
 
 mod arm64;
+mod assembler;
 mod bench;
 mod cache;
 mod corpus;

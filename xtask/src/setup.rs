@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{cross, debian, programs, run, vm};
+use crate::{assembler, cross, debian, programs, run, vm};
 
 /// A Debian package, how its presence is seen, and what needs it.
 #[derive(Clone, Copy)]
@@ -123,6 +123,10 @@ pub(crate) fn run() -> Result<()> {
 fn bring() -> Result<()> {
     if !is_host() || !run::is_installed("apt-get") {
         return Ok(());
+    }
+    // Without it one lane is skipped.
+    if let Err(error) = assembler::bring() {
+        eprintln!("setup: no llvm-mc to compare decoders with: {error:#}");
     }
     add_architecture("arm64")?;
     cross::prepare()?;

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode> {
     let bits = match args.arch {
         Arch::X86_64 => Bits::B64,
         Arch::I386 => Bits::B32,
+        Arch::I8086 => Bits::B16,
         Arch::Arm64 => return arm64::run(args),
     };
     let mode = Mode::new(bits, cpu::vendor(args.vendor));

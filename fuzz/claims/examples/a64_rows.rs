@@ -121,7 +121,7 @@ fn propose(peer: &Peer, count: usize) {
         let bit = |n: u32| if mask >> n & 1 == 0 { '.' } else { char::from(b'0' + (value >> n & 1) as u8) };
         let pattern: String = (0..32).rev().map(bit).collect();
         let name = format!("{kind:?}").to_lowercase();
-        print!("{} {name} {pattern} : unknown {word:08x} #", peer.name);
+        print!("{} {name} {pattern} : llvm-mc {word:08x} #", peer.name);
         // What else it covers, to be named.
         for other in (0..TRIED / 2).map(|_| value | random.next() as u32 & !mask) {
             if cell(peer, other).is_good(kind) {

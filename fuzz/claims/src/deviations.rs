@@ -98,16 +98,21 @@ fn differs(ours: &Answer, theirs: &Answer) -> Option<Difference> {
     }
 }
 
-/// Who settles a deviation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Who settles a deviation: never we.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// A processor executes it so, or raises #UD.
     Hardware,
-    /// The vendor's manual says so.
+    /// The vendor's manual, which the row names.
     Manual,
-    /// The peer does not know the extension.
-    Unknown,
+    /// Another decoder or assembler says what we say.
+    Decoder(String),
 }
+
+/// Those that are no peers here but may be judges.
+const DECODERS: [&str; 4] = ["llvm-mc", "binutils", "XED", "bddisasm"];
+/// How a row of which a manual is the judge names it.
+const MANUALS: [&str; 6] = ["SDM", "APM", "APX", "AVX10", "ISE", "PadLock"];
 
 /// A row of the list.
 #[derive(Clone, Debug)]
@@ -137,15 +142,15 @@ pub struct Row {
 pub fn read(text: &str) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if !line.is_empty() {
-            rows.push(row(number + 1, line).map_err(|what| format!("line {}: {what}", number + 1))?);
+        let (line, why) = line.split_once('#').unwrap_or((line, ""));
+        if !line.trim().is_empty() {
+            rows.push(row(number + 1, line.trim(), why).map_err(|what| format!("line {}: {what}", number + 1))?);
         }
     }
     Ok(rows)
 }
 
-fn row(line: usize, text: &str) -> Result<Row, String> {
+fn row(line: usize, text: &str, why: &str) -> Result<Row, String> {
     let (pattern, verdict) = text.split_once(':').ok_or("no colon before the judge")?;
     let mut words = pattern.split_whitespace();
     let mut next = |what: &str| words.next().ok_or(format!("no {what}"));
@@ -164,8 +169,9 @@ fn row(line: usize, text: &str) -> Result<Row, String> {
     let (judge, example) = verdict.trim().split_once(' ').ok_or("no example")?;
     let judge = match judge {
         "hardware" => Judge::Hardware,
-        "manual" => Judge::Manual,
-        "unknown" => Judge::Unknown,
+        "manual" if MANUALS.iter().any(|manual| why.contains(manual)) => Judge::Manual,
+        "manual" => return Err(format!("no manual is named: {why}")),
+        name if DECODERS.contains(&name) || peers::NAMES.contains(&name) => Judge::Decoder(name.to_owned()),
         other => return Err(format!("no judge: {other}")),
     };
     let example = crate::corpus::bytes(example.trim()).ok_or("the example is not hexadecimal")?;
@@ -178,6 +184,7 @@ fn mode(word: &str) -> Result<(Option<Bits>, Option<Vendor>), String> {
         "*" => None,
         "64" => Some(Bits::B64),
         "32" => Some(Bits::B32),
+        "16" => Some(Bits::B16),
         _ => return Err(format!("no mode: {word}")),
     };
     match vendor {
@@ -222,11 +229,29 @@ impl Row {
             && self.conditions.iter().all(|word| holds(word, found).unwrap_or(false))
     }
 
-    /// Modes in which the example may differ, and who may.
+    /// Whether it says something of a peer of that name.
+    pub fn is_about(&self, name: &str) -> bool {
+        self.peers.iter().any(|peer| peer == name)
+    }
+
+    /// Whether the decoder of that name says what we say.
+    pub fn is_judged_by(&self, name: &str) -> bool {
+        matches!(&self.judge, Judge::Decoder(judge) if judge == name)
+    }
+
+    /// Modes that it is about, as Intel and as AMD reads them.
+    pub fn modes(&self) -> impl Iterator<Item = Mode> + '_ {
+        let sizes =
+            [Bits::B64, Bits::B32, Bits::B16].into_iter().filter(|bits| self.bits.is_none_or(|own| own == *bits));
+        let vendors = [Vendor::Intel, Vendor::Amd];
+        let modes = sizes.flat_map(move |bits| vendors.map(|vendor| Mode::new(bits, vendor)));
+        modes.filter(|mode| self.vendor.is_none_or(|vendor| vendor == mode.vendor))
+    }
+
+    /// Peers that it is about and that are built, and modes that they know.
     pub fn cases(&self) -> impl Iterator<Item = (&'static Peer, Mode)> + '_ {
-        let peers = peers::PEERS.iter().filter(|peer| self.peers.iter().any(|name| name == peer.name));
-        let modes = [Mode::INTEL_64, Mode::AMD_64, Mode::INTEL_32, Mode::AMD_32];
-        peers.flat_map(move |peer| modes.into_iter().map(move |mode| (peer, mode)))
+        let peers = peers::PEERS.iter().filter(|peer| self.is_about(peer.name));
+        peers.flat_map(|peer| self.modes().filter(|mode| mode.bits != Bits::B16).map(move |mode| (peer, mode)))
     }
 }
 

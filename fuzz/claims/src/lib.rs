@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod a64;
+pub mod assembler;
 pub mod claims;
 pub mod corpus;
 pub mod deviations;

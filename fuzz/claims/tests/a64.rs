@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use claims::a64::{self, LLVM, PEERS, compare, list, llvm};
+use claims::a64::{self, PEERS, compare, list};
 use crossing::programs::{of_arm64, text};
 
 /// Words of an ordinary run; as many as `NTRACE_WORDS` says of a long one.
 const WORDS: usize = 200_000;
-/// llvm-mc is given so many words at a time.
-const CHUNK: usize = 500_000;
 
 /// Disagreements of all peers, one of a kind.
 fn disagreements(words: &[u32]) -> BTreeMap<String, (usize, String)> {
@@ -18,27 +16,14 @@ fn disagreements(words: &[u32]) -> BTreeMap<String, (usize, String)> {
         let (count, _) = all.entry(kind).or_insert_with(|| (0, found.to_string()));
         *count += 1;
     };
-    for chunk in words.chunks(CHUNK) {
-        for peer in PEERS {
-            chunk.iter().filter_map(|word| compare(peer.name, *word, (peer.decode)(*word))).for_each(&mut note);
-        }
-        let answers = llvm(chunk).expect("llvm-mc answers");
-        for (word, answer) in chunk.iter().zip(answers.unwrap_or_default()) {
-            compare(LLVM, *word, answer).into_iter().for_each(&mut note);
-        }
+    for peer in PEERS {
+        words.iter().filter_map(|word| compare(peer.name, *word, (peer.decode)(*word))).for_each(&mut note);
     }
     all
 }
 
-fn skip_llvm(test: &str) {
-    if llvm(&[0xd503_201f]).is_ok_and(|answers| answers.is_none()) {
-        crossing::skip(test, "llvm-mc is not installed; the other decoders were compared");
-    }
-}
-
 #[test]
 fn random_words_are_valid_where_other_decoders_say_so_but_for_known_deviations() {
-    skip_llvm("random_words_are_valid_where_other_decoders_say_so_but_for_known_deviations");
     let count = std::env::var("NTRACE_WORDS").ok().and_then(|count| count.parse().ok()).unwrap_or(WORDS);
     let words: Vec<u32> = a64::words(0x9e37_79b9_7f4a_7c15).take(count).collect();
     let found = disagreements(&words);
@@ -68,14 +53,11 @@ fn real_code_is_what_other_decoders_say_but_for_known_deviations() {
 #[test]
 fn every_example_differs_as_its_row_says() {
     let mut wrong = Vec::new();
-    let examples: Vec<u32> = list().iter().map(|row| row.example).collect();
-    let of_llvm = llvm(&examples).expect("llvm-mc answers");
-    for (i, row) in list().iter().enumerate() {
-        let linked = PEERS.iter().map(|peer| (peer.name, (peer.decode)(row.example)));
-        let asked = of_llvm.as_ref().map(|answers| (LLVM, answers[i]));
-        for (name, answer) in linked.chain(asked).filter(|(name, _)| row.peers.iter().any(|peer| peer == name)) {
-            if !a64::differs(row, name, answer) {
-                wrong.push(format!("line {}: {name} answers {answer:?}", row.line));
+    for row in list() {
+        for peer in PEERS.iter().filter(|peer| row.peers.iter().any(|name| name == peer.name)) {
+            let answer = (peer.decode)(row.example);
+            if !a64::differs(row, peer.name, answer) {
+                wrong.push(format!("line {}: {} answers {answer:?}", row.line, peer.name));
             }
         }
     }

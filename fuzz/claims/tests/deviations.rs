@@ -3,7 +3,8 @@
 
 use claims::claims::list;
 use claims::deviations::{Difference, Judge, Row, compare};
-use insn::x86::Mode;
+use claims::peers::PEERS;
+use insn::x86::{Bits, Mode};
 
 /// What follows an example, so that every decoder has enough bytes.
 fn padded(example: &[u8]) -> [u8; 15] {
@@ -33,11 +34,26 @@ fn every_example_differs_as_its_row_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn a_peer_that_is_the_judge_says_what_we_say() {
+    let mut wrong = Vec::new();
+    for row in list() {
+        let bytes = padded(&row.example);
+        for judge in PEERS.iter().filter(|peer| row.is_judged_by(peer.name)) {
+            let agrees = |mode: Mode| mode.bits != Bits::B16 && compare(judge, &bytes, mode).is_none();
+            if row.is_about(judge.name) || !row.modes().any(agrees) {
+                wrong.push(format!("line {}: {} says otherwise", row.line, judge.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_processor_judges_as_the_list_says() {
     use crossing::oracle::{Child, Class, Explanations, Outcome, vendor};
-    use insn::x86::{Bits, decode};
+    use insn::x86::decode;
 
     let test = "the_processor_judges_as_the_list_says";
     let explanations = Explanations::read(include_str!("../../../tests/oracle-ud.txt")).expect("oracle-ud.txt");

@@ -75,6 +75,9 @@ const FEATURES: &[Feature] = &[
     feature("APX_F", 7, 1, 3, 21),
     // The version, of which this bit is set in 2 and 3.
     feature("AVX10_2", 0x24, 0, 1, 1),
+    feature("AVX10_V2_AUX", 0x24, 1, 2, 3),
+    feature("ACE", 7, 1, 2, 11),
+    feature("AVX512_BMM", 0x8000_0021, 0, 0, 23),
     feature("AMX_FP8", 0x1e, 1, 0, 4),
     feature("AMX_TRANSPOSE", 0x1e, 1, 0, 5),
     feature("AMX_TF32", 0x1e, 1, 0, 6),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
-use crate::{run, stamp};
+use crate::{assembler, run, stamp};
 use figures::Figures;
 
 /// Where measured figures are kept.
@@ -42,6 +42,8 @@ enum Measurement {
     Semantics,
     /// Every form of every opcode against other decoders
     Peers,
+    /// Encodings of all kinds against the newest assembler
+    Assembler,
     /// Whole programs with a site on every instruction, beside hardware traces of them
     Traced,
     /// gdb's start beside its trace, which takes an hour
@@ -60,6 +62,7 @@ impl Measurement {
             Self::Oracle => "oracle",
             Self::Semantics => "semantics",
             Self::Peers => "peers",
+            Self::Assembler => "assembler",
             Self::Traced => "traced",
             Self::TracedLongest => "traced-longest",
             Self::Programs => "programs",
@@ -74,6 +77,7 @@ impl Measurement {
             Self::Oracle => (&["crossing", "--test", "oracle"], ("NTRACE_ORACLE_ENCODINGS", "1000000")),
             Self::Semantics => (&["crossing", "--test", "semantics"], ("NTRACE_SEMANTICS_CASES", "1000000")),
             Self::Peers => (&["claims", "--features", "zydis", "--test", "forms"], ("NTRACE_FORMS", "all")),
+            Self::Assembler => (&["claims", "--test", "assembler"], ("NTRACE_ENCODINGS", "all")),
             Self::Traced => (&["crossing", "--test", "whole_counts"], ("NTRACE_WHOLE_PROGRAMS", "all")),
             Self::TracedLongest => (&["crossing", "--test", "whole_counts"], ("NTRACE_WHOLE_PROGRAMS", "longest")),
             Self::Programs => {
@@ -127,7 +131,7 @@ fn measure(measurement: Measurement) -> Result<String> {
     fs::write(&noted, "").with_context(|| format!("cannot write {}", noted.display()))?;
     let (selection, (variable, value)) = measurement.run();
     let mut command = run::cargo(&["test", "--release", "--package"]);
-    run::run(command.args(selection).env(variable, value).env(NOTED, &noted))?;
+    run::run(command.args(selection).env(variable, value).envs(assembler::variable()).env(NOTED, &noted))?;
     let text = fs::read_to_string(&noted).with_context(|| format!("cannot read {}", noted.display()))?;
     fs::remove_file(&noted).with_context(|| format!("cannot remove {}", noted.display()))?;
     Ok(text)

@@ -28,6 +28,13 @@ const SECTIONS: &[(&str, &str, &str)] = &[
          of fuzz/deviations.txt explains.",
     ),
     (
+        "assembler",
+        "One encoding of each kind against the newest assembler",
+        "Every map, prefix, opcode and modrm.reg, with memory and with registers, and what else chooses an instruction; of A64 all values \
+         of bits 31 to 10, each with four of the others. llvm-mc says whether it is one, and how long. *unlisted*: kinds that no row of \
+         fuzz/deviations.txt and fuzz/deviations-a64.txt explains.",
+    ),
+    (
         "traced",
         "Whole programs, instruction by instruction",
         "A site on every instruction, libraries and loader included, of programs that do the same in each run; the hits of each place \

@@ -36,16 +36,19 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// Who says that we are right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Who says that we are right: never we.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// The manual allocates the word, or does not.
     Manual,
     /// The manual leaves it to the processor: the row covers such words alone.
     Unpredictable,
-    /// The peer does not know an extension, or knows one that came after the manual that is ours.
-    Unknown,
+    /// Another decoder says what we say.
+    Decoder(String),
 }
+
+/// Those that may be judges.
+const DECODERS: [&str; 5] = ["llvm-mc", "binutils", "bad64", "capstone", "yaxpeax-arm"];
 
 /// A row of the list.
 #[derive(Clone, Debug)]
@@ -65,6 +68,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether the decoder of that name says what we say.
+    pub fn is_judged_by(&self, name: &str) -> bool {
+        matches!(&self.judge, Judge::Decoder(judge) if judge == name)
+    }
+
     /// Whether its pattern has a word.
     pub fn has(&self, word: u32) -> bool {
         (word ^ self.value) & self.mask == 0
@@ -111,7 +119,7 @@ fn row(line: usize, text: &str) -> Option<Row> {
     let judge = match (words.next()?, words.next()?) {
         (":", "manual") => Judge::Manual,
         (":", "unpredictable") => Judge::Unpredictable,
-        (":", "unknown") => Judge::Unknown,
+        (":", name) if DECODERS.contains(&name) => Judge::Decoder(name.to_owned()),
         _ => return None,
     };
     let example = u32::from_str_radix(words.next()?, 16).ok()?;

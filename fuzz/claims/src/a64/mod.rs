@@ -4,7 +4,8 @@ mod deviations;
 mod peers;
 
 pub use deviations::{Difference, Disagreement, Judge, Row, compare, difference, differs, list};
-pub use peers::{Answer, LLVM, PEERS, Peer, llvm, ours};
+pub(crate) use peers::of_text;
+pub use peers::{Answer, PEERS, Peer, ours};
 
 /// Words that are not all alike: random ones, and such with fields of zeros and ones, which mean something of their own.
 pub fn words(seed: u64) -> impl Iterator<Item = u32> {
@@ -24,6 +25,11 @@ pub fn words(seed: u64) -> impl Iterator<Item = u32> {
             _ => word,
         }
     })
+}
+
+/// Every value of bits 31 to 10 but that of the lowest words, which are all `udf`, with the same bits behind it.
+pub fn encodings(low: u32) -> impl Iterator<Item = u32> {
+    (0x40..1 << 22).map(move |high: u32| high << 10 | low & 0x3ff)
 }
 
 /// Every decoder that is linked in takes what ours takes, with the same branches, but for what the list of their deviations has.

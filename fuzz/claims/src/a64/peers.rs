@@ -1,8 +1,5 @@
 //! Other decoders, by the text that they write.
 
-use std::io::{self, Write};
-use std::process::{Command, Stdio};
-
 use ::capstone::Capstone;
 use ::capstone::arch::BuildsCapstone;
 use ::capstone::arch::arm64::ArchMode;
@@ -36,10 +33,6 @@ pub const PEERS: &[Peer] = &[
     #[cfg(feature = "bad64")]
     Peer { name: "bad64", decode: bad64 },
 ];
-/// The name of one that is asked as a program, where it is installed.
-pub const LLVM: &str = "llvm-mc";
-/// By its names on Debian; the newest knows most.
-const PROGRAMS: &[&str] = &["llvm-mc-22", "llvm-mc-21", "llvm-mc-20"];
 
 /// Our own answer.
 pub fn ours(word: u32) -> Option<Answer> {
@@ -54,7 +47,7 @@ pub fn ours(word: u32) -> Option<Answer> {
 }
 
 /// The answer that a line of assembly stands for; the instruction lies at 0.
-fn of_text(text: &str) -> Answer {
+pub(crate) fn of_text(text: &str) -> Answer {
     let text = text.trim();
     let (name, operands) = text.split_once([' ', '\t']).unwrap_or((text, ""));
     let flow = match name {
@@ -109,44 +102,4 @@ fn disarm64(word: u32) -> Option<Answer> {
 #[cfg(feature = "bad64")]
 fn bad64(word: u32) -> Option<Answer> {
     Some(of_text(&::bad64::decode(word, 0).ok()?.to_string()))
-}
-
-/// The answers of llvm-mc, which is started once for all words; nothing where it is not installed.
-///
-/// # Errors
-/// It cannot be talked to.
-pub fn llvm(words: &[u32]) -> io::Result<Option<Vec<Option<Answer>>>> {
-    let start = |program: &&str| {
-        let arguments = ["--disassemble", "--triple=aarch64", "-mattr=+all"];
-        Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .ok()
-    };
-    let Some(mut child) = PROGRAMS.iter().find_map(start) else { return Ok(None) };
-    let mut lines = String::new();
-    for word in words {
-        let [a, b, c, d] = word.to_le_bytes();
-        lines.push_str(&format!("{a:#04x} {b:#04x} {c:#04x} {d:#04x}\n"));
-    }
-    let mut input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
-    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
-    let output = child.wait_with_output()?;
-    writer.join().map_err(|_| io::ErrorKind::BrokenPipe)??;
-    let mut refused = vec![false; words.len()];
-    for line in String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("invalid instruction")) {
-        let number = line.split(':').nth(1).and_then(|number| number.parse::<usize>().ok());
-        if let Some(refused) = number.and_then(|number| refused.get_mut(number.wrapping_sub(1))) {
-            *refused = true;
-        }
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut texts = text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('.'));
-    let answer = |refused: bool| {
-        if refused { None } else { texts.next().map(|line| of_text(line.split("//").next().unwrap_or(line))) }
-    };
-    Ok(Some(refused.into_iter().map(answer).collect()))
 }

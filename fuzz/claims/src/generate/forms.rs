@@ -116,7 +116,8 @@ fn evex(wide: bool, visit: &mut dyn FnMut(&[u8])) {
     }
 }
 
-fn each_opcode(before: &[u8], operands: &[u8], visit: &mut dyn FnMut(&[u8])) {
+/// Every opcode behind `before`, with every modrm.reg and the given mod and rm.
+pub(super) fn each_opcode(before: &[u8], operands: &[u8], visit: &mut dyn FnMut(&[u8])) {
     let mut bytes = [0; 15];
     let (head, rest) = bytes.split_at_mut(before.len());
     head.copy_from_slice(before);

@@ -3,6 +3,7 @@
 mod address;
 mod elf;
 mod encoding;
+mod encodings;
 mod forms;
 mod stream;
 mod table;
@@ -10,6 +11,7 @@ mod table;
 pub use address::Addresses;
 pub use elf::file;
 pub use encoding::{Code, Encoding};
+pub use encodings::encodings;
 pub use forms::forms;
 pub use stream::Stream;
 pub use table::{Change, Session};

@@ -43,6 +43,9 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "Zydis", decode: zydis::decode, vendors: true },
 ];
 
+/// Their names, built or not.
+pub const NAMES: [&str; 4] = ["iced-x86", "capstone", "yaxpeax-x86", "Zydis"];
+
 /// Our own answer, with the error where we refuse.
 pub fn ours(bytes: &[u8], mode: Mode) -> Result<Answer, insn::x86::Error> {
     let insn = insn::x86::decode(bytes, mode)?;

@@ -1,0 +1,169 @@
+//! The newest assembler knows no instruction that we do not, and refuses none that we take, but for known deviations.
+//!
+//! It is asked about one encoding of every kind: of some of them in an ordinary run, of all where `NTRACE_ENCODINGS` is `all`.
+
+use std::collections::BTreeMap;
+
+use claims::a64;
+use claims::assembler::{Assembler, NAME, VARIABLE, find};
+use claims::claims::list;
+use claims::corpus::line;
+use claims::deviations::{Disagreement, Row};
+use claims::generate::encodings;
+use claims::peers;
+use claims::shape::Shape;
+use insn::x86::{Bits, Mode};
+
+/// An ordinary run takes one of so many: numbers that share no factor with the walks' periods.
+const STEP: usize = 37;
+const A64_STEP: usize = 61;
+/// Bits 9 to 0 that are asked for with all others: two registers, none of which is the other.
+const LOW: u32 = 2 << 5 | 1;
+/// What a long run asks for besides: registers of number 31, of number 0, and both.
+const MORE: [u32; 3] = [0x3ff, 0x000, 0x01f];
+/// Kinds that a failure names.
+const MOST: usize = 200;
+
+fn assembler(test: &str) -> Option<Assembler> {
+    let found = find();
+    match &found {
+        Some(assembler) => println!("{}", assembler.version().expect("it says its version")),
+        None => crossing::skip(test, format_args!("no {NAME}: `cargo xtask setup` brings it, and {VARIABLE} names it")),
+    }
+    found
+}
+
+fn is_long() -> bool {
+    std::env::var_os("NTRACE_ENCODINGS").is_some_and(|value| value == "all")
+}
+
+/// Fails with one of each kind.
+fn assert_none(found: &BTreeMap<String, String>) {
+    let some: Vec<String> = found.iter().take(MOST).map(|(kind, text)| format!("{kind}: {text}")).collect();
+    assert!(found.is_empty(), "{} kinds:\n{}", found.len(), some.join("\n"));
+}
+
+/// What it says of x86 otherwise and the list does not have.
+fn unlisted(assembler: &Assembler, mode: Mode, all: &[[u8; 15]]) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let answers = assembler.x86(mode, all).expect("it answers");
+    for (bytes, deviation) in all.iter().zip(answers) {
+        let Some((deviation, shape)) = deviation.zip(Shape::of(bytes, mode.bits)) else { continue };
+        let ours = peers::ours(bytes, mode);
+        let difference = deviation.difference;
+        let disagreement = Disagreement { peer: NAME, mode, difference, shape, ours, theirs: None };
+        if !list().iter().any(|row| row.covers(&disagreement)) {
+            let Disagreement { shape, ours, .. } = &disagreement;
+            let why = ours.as_ref().err().map(|error| error.kind);
+            let name = deviation.text.split_whitespace().next().unwrap_or_default();
+            let Shape { encoding, map, prefix, opcode, .. } = shape;
+            let kind = format!("{difference:?} {why:?} {encoding} {map} {prefix} {opcode:02x} {name}");
+            found.entry(kind).or_insert_with(|| format!("{}: {}", line(bytes), deviation.text));
+        }
+    }
+    found
+}
+
+fn x86(test: &str, bits: Bits) {
+    let Some(assembler) = assembler(test) else { return };
+    let mut all = Vec::new();
+    let mut walked = 0;
+    encodings(bits, &mut |bytes| {
+        walked += 1;
+        if is_long() || walked % STEP == 0 {
+            all.extend(<[u8; 15]>::try_from(bytes));
+        }
+    });
+    let found = unlisted(&assembler, Mode::new(bits, insn::x86::Vendor::Intel), &all);
+    println!("{} of {walked} encodings", all.len());
+    crossing::figure("assembler", &format!("{bits:?}"), format_args!("asked={} unlisted={}", all.len(), found.len()));
+    assert_none(&found);
+}
+
+#[test]
+fn the_newest_assembler_knows_no_64_bit_instruction_that_we_do_not() {
+    x86("the_newest_assembler_knows_no_64_bit_instruction_that_we_do_not", Bits::B64);
+}
+
+#[test]
+fn the_newest_assembler_knows_no_32_bit_instruction_that_we_do_not() {
+    x86("the_newest_assembler_knows_no_32_bit_instruction_that_we_do_not", Bits::B32);
+}
+
+#[test]
+fn the_newest_assembler_knows_no_16_bit_instruction_that_we_do_not() {
+    x86("the_newest_assembler_knows_no_16_bit_instruction_that_we_do_not", Bits::B16);
+}
+
+#[test]
+fn the_newest_assembler_knows_no_a64_instruction_that_we_do_not() {
+    let Some(assembler) = assembler("the_newest_assembler_knows_no_a64_instruction_that_we_do_not") else { return };
+    let more = MORE.into_iter().filter(|_| is_long());
+    let step = if is_long() { 1 } else { A64_STEP };
+    let words: Vec<u32> = [LOW].into_iter().chain(more).flat_map(a64::encodings).step_by(step).collect();
+    let answers = assembler.a64(&words).expect("it answers");
+    let mut found = BTreeMap::new();
+    for (word, answer) in words.iter().zip(answers) {
+        let (answer, text) = answer.map_or((None, String::new()), |(answer, text)| (Some(answer), text));
+        if let Some(other) = a64::compare(NAME, *word, answer) {
+            let name = text.split_whitespace().next().unwrap_or_default();
+            let kind = format!("{:?} {:011b} {name}", other.difference, word >> 21);
+            found.entry(kind).or_insert_with(|| format!("{word:08x} {word:032b}: {text}"));
+        }
+    }
+    println!("{} words", words.len());
+    crossing::figure("assembler", "A64", format_args!("asked={} unlisted={}", words.len(), found.len()));
+    assert_none(&found);
+}
+
+/// The modes that a row may be about.
+const MODES: [Mode; 3] = [Mode::INTEL_64, Mode::INTEL_32, Mode::new(Bits::B16, insn::x86::Vendor::Intel)];
+
+fn padded(example: &[u8]) -> [u8; 15] {
+    std::array::from_fn(|at| example.get(at).copied().unwrap_or(0))
+}
+
+#[test]
+fn every_x86_row_about_it_and_every_row_that_it_judges_is_true() {
+    let test = "every_x86_row_about_it_and_every_row_that_it_judges_is_true";
+    let Some(assembler) = assembler(test) else { return };
+    let examples: Vec<[u8; 15]> = list().iter().map(|row| padded(&row.example)).collect();
+    let answers = MODES.map(|mode| assembler.x86(mode, &examples).expect("it answers"));
+    let mut wrong = Vec::new();
+    for (number, row) in list().iter().enumerate() {
+        let differs = |(mode, answers): (Mode, &Vec<Option<claims::assembler::Deviation>>)| {
+            let deviation = answers[number].as_ref()?;
+            let (bytes, difference) = (&examples[number], deviation.difference);
+            let (shape, ours) = (Shape::of(bytes, mode.bits)?, peers::ours(bytes, mode));
+            Some(Disagreement { peer: NAME, mode, difference, shape, ours, theirs: None })
+        };
+        let found: Vec<Disagreement> = MODES.into_iter().zip(&answers).filter_map(differs).collect();
+        if row.is_about(NAME) && !found.iter().any(|disagreement| row.covers(disagreement)) {
+            wrong.push(format!("line {}: it does not differ so: {found:?}", row.line));
+        }
+        let judged = |row: &Row| row.modes().any(|mode| found.iter().all(|other| other.mode.bits != mode.bits));
+        if row.is_judged_by(NAME) && !judged(row) {
+            wrong.push(format!("line {}: it does not say what we say: {found:?}", row.line));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_a64_row_about_it_and_every_row_that_it_judges_is_true() {
+    let test = "every_a64_row_about_it_and_every_row_that_it_judges_is_true";
+    let Some(assembler) = assembler(test) else { return };
+    let examples: Vec<u32> = a64::list().iter().map(|row| row.example).collect();
+    let answers = assembler.a64(&examples).expect("it answers");
+    let mut wrong = Vec::new();
+    for (row, answer) in a64::list().iter().zip(answers) {
+        let told = answer.as_ref().map(|(answer, _)| *answer);
+        if row.peers.iter().any(|peer| peer == NAME) && !a64::differs(row, NAME, told) {
+            wrong.push(format!("line {}: it answers {answer:?}", row.line));
+        }
+        if row.is_judged_by(NAME) && a64::difference(row.example, told).is_some() {
+            wrong.push(format!("line {}: it does not say what we say: {answer:?}", row.line));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

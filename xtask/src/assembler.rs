@@ -1,0 +1,90 @@
+//! LLVM's disassembler llvm-mc, the newest that Debian has: the decoders are compared with it. It comes from another suite than this
+//! system's, with the libraries and the loader that it wants, and is installed nowhere.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::cache::Entry;
+use crate::debian::Suite;
+use crate::suite::Setting;
+use crate::{host, setup};
+
+/// Where Debian has the newest that is released.
+const SUITE: &str = "sid";
+/// The test program of the comparison.
+pub(crate) const TEST: &str = "fuzz/claims/tests/assembler.rs";
+/// The variable that names the program to it.
+const VARIABLE: &str = "NTRACE_LLVM_MC";
+
+/// Brings the program, unless it was brought before.
+pub(crate) fn bring() -> Result<()> {
+    entry().make(|folder| {
+        let suite = Suite::open(SUITE, &["amd64"], &folder.with_extension("apt"))?;
+        let version = newest(&suite.names("llvm-")?).context("no package of Debian's is called llvm-NUMBER")?;
+        suite.unpack_with_dependencies(&format!("llvm-{version}"), folder)?;
+        let programs = folder.join(format!("usr/lib/llvm-{version}/bin"));
+        for file in fs::read_dir(&programs).with_context(|| format!("no {}", programs.display()))?.flatten() {
+            if file.file_name() != "llvm-mc" {
+                fs::remove_file(file.path()).with_context(|| format!("cannot remove {}", file.path().display()))?;
+            }
+        }
+        let (program, text) = (program(), script(version));
+        fs::write(&program, text).with_context(|| format!("cannot write {}", program.display()))?;
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).context("cannot make it a program")
+    })
+}
+
+/// The comparison: of some encodings, and of all in a long run.
+pub(crate) fn compare(ledger: &Path) -> Result<()> {
+    let setting = Setting { variables: Vec::from_iter(variable()), ..Setting::default() };
+    host::suite()?.select(&[TEST])?.run(ledger, &setting)
+}
+
+/// The variable that names the program, where it was brought.
+pub(crate) fn variable() -> Option<(&'static str, PathBuf)> {
+    entry().is_complete().then(|| (VARIABLE, program()))
+}
+
+/// Why nothing can be compared here.
+pub(crate) fn obstacle() -> Option<String> {
+    if !setup::is_host() {
+        return Some("llvm-mc is brought to x86-64 alone".into());
+    }
+    (!entry().is_complete()).then(|| format!("no llvm-mc of Debian's {SUITE}; `cargo xtask setup` brings it"))
+}
+
+fn entry() -> Entry {
+    Entry::of("llvm-mc")
+}
+
+fn program() -> PathBuf {
+    entry().folder().join("llvm-mc")
+}
+
+/// Runs it by the loader that belongs to its libraries.
+fn script(version: u32) -> String {
+    format!(
+        "#!/bin/sh\nroot=$(dirname \"$0\")\nexec \"$root/lib64/ld-linux-x86-64.so.2\" \
+         --library-path \"$root/usr/lib/x86_64-linux-gnu\" \"$root/usr/lib/llvm-{version}/bin/llvm-mc\" \"$@\"\n"
+    )
+}
+
+/// The highest number that a package `llvm-NUMBER` has.
+fn newest(names: &[String]) -> Option<u32> {
+    names.iter().filter_map(|name| name.strip_prefix("llvm-")?.parse().ok()).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_package_is_that_of_the_highest_number() {
+        let names = ["llvm-9", "llvm-23", "llvm-23-dev", "llvm-dev", "llvm-22"].map(str::to_owned);
+        assert_eq!(newest(&names), Some(23));
+        assert_eq!(newest(&["llvm-dev".to_owned()]), None);
+    }
+}
