@@ -59,8 +59,9 @@ fn access(access: Option<Access>) -> Vec<String> {
 fn told(bytes: &[u8], bits: Option<Bits>, vendor: Vendor) -> Result<Told, String> {
     let Some(bits) = bits else {
         let word = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
-        arm64::decode(word).map_err(|error| error.to_string())?;
-        return Ok(Told { len: 4, places: Vec::new() });
+        let insn = arm64::decode(word).map_err(|error| error.to_string())?;
+        let places = vec![("reads", members(insn.reads())), ("writes", members(insn.writes()))];
+        return Ok(Told { len: 4, places });
     };
     let insn = x86::decode(bytes, Mode::new(bits, vendor)).map_err(|error| error.to_string())?;
     let places = vec![
