@@ -98,7 +98,7 @@ fn thirty_two_bit_code_is_read_as_such() {
 fn sixteen_bit_code_is_read_as_such_and_gets_no_breakpoint() {
     let answers = explain(&["--arch", "i8086", "b80102", "8b4702", "66b801020304", "eafeca0df0"]);
     let texts: Vec<&str> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
-    assert_eq!(texts, ["mov ax, 0x201", "mov ax, [bx+2]", "mov eax, 0x4030201", "jmp 0xf00d:0xcafe"]);
+    assert_eq!(texts, ["mov ax, 0x201", "mov ax, [bx+0x2]", "mov eax, 0x4030201", "jmp far 0xcafe, 0xf00d"]);
     let lengths: Vec<u64> = answers.iter().map(|answer| answer["length"].as_u64().unwrap()).collect();
     assert_eq!(lengths, [3, 3, 6, 5]);
     assert_eq!(answers[1]["memory"]["size"], 2);

@@ -57,7 +57,7 @@ fn implicit_general_registers() {
         ("48 98", "rax", "rax"),
         ("d3e0", "rax rcx", "rax flags"),
         ("0fa2", "rax rcx", "rax rcx rdx rbx"),
-        ("0f31", "", "rax rdx"),
+        ("0f31", "system", "rax rdx"),
         ("0fb10a", "rax rcx rdx", "rax flags"),
         ("48 0fc70f", "rax rcx rdx rbx rdi", "rax rdx flags"),
         ("0f05", "rip flags", "rcx r11 rip flags"),
