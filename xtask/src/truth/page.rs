@@ -155,7 +155,9 @@ fn peers(deviations: &str) -> Result<String> {
             peers.entry(name).or_default().push(row);
         }
     }
-    let mut text = String::from("Settled by the processor, the manual or a better decoder; the rules are in fuzz/deviations.txt.\n");
+    let mut text = String::from(
+        "Settled by the processor, the manual or a better decoder; the rules are in fuzz/deviations.txt.\n",
+    );
     for (peer, rows) in peers {
         text += &format!(
             "\n### {peer}: {}\n\n| bytes | differs in | judge | why |\n|---|---|---|---|\n{}",
