@@ -28,13 +28,20 @@ pub struct Assembler {
     program: PathBuf,
 }
 
-/// What it says of an encoding otherwise than we.
+/// What it says of an encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deviation {
-    /// How it differs.
-    pub difference: Difference,
-    /// What it writes of the instruction.
+pub struct Answer {
+    /// How that differs from what we say.
+    pub difference: Option<Difference>,
+    /// What it writes of the instruction; nothing where it takes it for none.
     pub text: String,
+}
+
+impl Answer {
+    /// The instruction's name.
+    pub fn name(&self) -> &str {
+        self.text.split_whitespace().next().unwrap_or_default()
+    }
 }
 
 /// What bytes are read as.
@@ -143,11 +150,11 @@ impl Assembler {
         Ok(answers)
     }
 
-    /// How it differs from our strict reading of x86, and what it writes; nothing where it does not.
+    /// What it says of encodings beside our strict reading of x86.
     ///
     /// # Errors
     /// Those of [`Assembler::lines`].
-    pub fn x86(&self, mode: Mode, encodings: &[[u8; 15]]) -> io::Result<Vec<Option<Deviation>>> {
+    pub fn x86(&self, mode: Mode, encodings: &[[u8; 15]]) -> io::Result<Vec<Answer>> {
         const NOP: u8 = 0x90;
         let ours = |bytes: &[u8; 15]| decode(bytes, mode).ok().map(|insn| insn.len());
         let block = |bytes: &[u8; 15]| match ours(bytes) {
@@ -160,13 +167,13 @@ impl Assembler {
             let mut names = lines.iter().filter(|line| !PREFIXES.contains(&line.as_str()));
             let (first, second, third) = (names.next(), names.next(), names.next());
             let difference = match (ours(bytes), first, second, third) {
-                (None, None, ..) => return None,
-                (Some(_), Some(_), Some(nop), None) if nop == "nop" => return None,
-                (None, Some(_), ..) => Difference::Accepts,
-                (Some(_), None, ..) => Difference::Refuses,
-                _ => Difference::Length,
+                (None, None, ..) => None,
+                (Some(_), Some(_), Some(nop), None) if nop == "nop" => None,
+                (None, Some(_), ..) => Some(Difference::Accepts),
+                (Some(_), None, ..) => Some(Difference::Refuses),
+                _ => Some(Difference::Length),
             };
-            Some(Deviation { difference, text: first.cloned().unwrap_or_default() })
+            Answer { difference, text: first.cloned().unwrap_or_default() }
         };
         Ok(encodings.iter().zip(lines).map(judge).collect())
     }
