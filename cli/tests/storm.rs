@@ -57,8 +57,16 @@ fn within_limit(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+/// Whom a signal is for.
+#[derive(Clone, Copy)]
+enum To {
+    Ntrace,
+    /// The process that ntrace runs its session in.
+    Worker,
+}
+
 /// A program that does what the letters say (storm.c), and what is asked of ntrace meanwhile.
-fn storm(letters: &str, signals: &[Signal]) {
+fn storm(letters: &str, to: To, signals: &[Signal]) {
     let mut target = Command::new(build("storm.c", &["-pthread"]))
         .arg(letters)
         .stdin(Stdio::piped())
@@ -70,9 +78,18 @@ fn storm(letters: &str, signals: &[Signal]) {
         let signal = signals[round as usize % signals.len()];
         let what = format!("'{letters}', round {round}, {signal}");
         let mut ntrace = attached(target.id());
+        if matches!(to, To::Worker) {
+            within_limit(&format!("{what}: a worker"), || !children(ntrace.id()).is_empty());
+        }
         std::thread::sleep(Duration::from_micros(dice.below(40_000)));
         let workers = children(ntrace.id());
-        let _ = kill(Pid::from_raw(ntrace.id() as i32), signal);
+        let receivers = match to {
+            To::Ntrace => BTreeSet::from([ntrace.id()]),
+            To::Worker => workers.clone(),
+        };
+        for receiver in receivers {
+            let _ = kill(Pid::from_raw(receiver as i32), signal);
+        }
         within_limit(&format!("{what}: the end of ntrace"), || ntrace.try_wait().unwrap().is_some());
         within_limit(&format!("{what}: the end of the tracer"), || workers.iter().all(|&worker| is_gone(worker)));
         if let Some(status) = target.try_wait().unwrap() {
@@ -103,30 +120,37 @@ const ENDS: [Signal; 3] = [Signal::SIGINT, Signal::SIGKILL, Signal::SIGTERM];
 
 #[test]
 fn programs_that_spawn_are_not_harmed() {
-    storm("s", &ENDS);
+    storm("s", To::Ntrace, &ENDS);
 }
 
 #[test]
 fn programs_that_vfork_are_not_harmed() {
-    storm("ve", &ENDS);
+    storm("ve", To::Ntrace, &ENDS);
 }
 
 #[test]
 fn programs_that_share_their_memory_with_other_processes_are_not_harmed() {
-    storm("m", &ENDS);
+    storm("m", To::Ntrace, &ENDS);
 }
 
 #[test]
 fn programs_that_fork_and_make_threads_are_not_harmed() {
-    storm("ft", &ENDS);
+    storm("ft", To::Ntrace, &ENDS);
 }
 
 #[test]
 fn programs_that_execute_themselves_are_not_harmed() {
-    storm("tx", &ENDS);
+    storm("tx", To::Ntrace, &ENDS);
 }
 
 #[test]
 fn programs_that_do_all_of_it_are_not_harmed() {
-    storm("svemftx", &ENDS);
+    storm("svemftx", To::Ntrace, &ENDS);
+}
+
+#[test]
+fn programs_are_not_harmed_when_the_worker_is_killed() {
+    for letters in ["sx", "svemftx", "f", "t"] {
+        storm(letters, To::Worker, &[Signal::SIGKILL]);
+    }
 }

@@ -39,9 +39,11 @@
 //!
 //! # What a tracer must know
 //! - A session belongs to the thread that made it, and a thread has one session.
-//! - A tracer that is killed by `SIGKILL` leaves breakpoints that nobody answers: programs that it spawned are killed with it
-//!   ([`Options::exit_kill`]); a tool that attaches to processes of others does best to run its session in a worker process that no
-//!   terminal signal reaches, and to call [`Session::detach`] on `SIGTERM`.
+//! - A tracer that is killed by `SIGKILL` leaves its breakpoints. Programs that it spawned are killed with it ([`Options::exit_kill`]). In
+//!   processes that it attached to, and in others that outlive it, a handler of `SIGTRAP` answers each breakpoint that is met, and takes it
+//!   away; a session that attaches later removes the rest. A program that handles, ignores or blocks `SIGTRAP` itself has no such help, nor one
+//!   that cannot write to its code through /proc/self/mem. A tool that attaches to processes of others does best to run its session in
+//!   a worker process that no terminal signal reaches, and to call [`Session::detach`] on `SIGTERM`.
 //!
 //! # What the program can notice
 //! - A hit while the program blocks `SIGTRAP` outside of a signal handler makes the kernel forget the handler that it may have for
@@ -49,6 +51,8 @@
 //! - `epoll_wait` and other calls with a relative timeout that the kernel does not restart begin it anew after an interruption.
 //! - Such a call may end with `EINTR` by a signal to the process that the program ignores, where another thread takes that signal:
 //!   the kernel queues ignored signals of traced processes, and wakes one thread for a signal that any may take.
+//! - A process that outlives the tracer has a handler for `SIGTRAP` where it has set none. One that it sets later is forgotten by the kernel
+//!   at a hit in a signal handler that blocks `SIGTRAP`.
 //! - Data that is read from the very bytes of a site, other than by an emulated instruction, holds the breakpoint instruction.
 //!
 //! On arm64 in addition:

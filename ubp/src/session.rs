@@ -22,7 +22,7 @@ pub struct Options {
     /// [`EventKind::ThreadExited`](crate::EventKind::ThreadExited).
     pub threads: bool,
     /// Kill the programs that the session spawned when the tracer itself is killed, rather than leave breakpoints in them
-    /// that nobody answers (`PTRACE_O_EXITKILL`). Processes attached to are never killed.
+    /// that the programs themselves answer (`PTRACE_O_EXITKILL`). Processes attached to are never killed.
     pub exit_kill: bool,
 }
 

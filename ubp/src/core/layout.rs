@@ -38,6 +38,15 @@ impl Layout {
         let capacity = if capacity == 0 { 1 } else { capacity };
         Layout { capacity: if capacity > Layout::MAX_CAPACITY { Layout::MAX_CAPACITY } else { capacity } }
     }
+    /// That of an arena that begins with these bytes; nothing where it is none of this version.
+    pub fn of_header(header: &[u8; 64]) -> Option<Layout> {
+        let word = |at: u64| header.get(at as usize..)?.first_chunk().copied().map(u32::from_le_bytes);
+        let capacity = word(header::CAPACITY)?;
+        let is_arena = header.starts_with(&MAGIC) && word(header::VERSION) == Some(VERSION);
+        let layout = Layout::new(capacity);
+        let agrees = layout.capacity == capacity && word(header::INDEX_LENGTH) == Some(layout.index_length());
+        (is_arena && agrees).then_some(layout)
+    }
     /// Entries, and slots.
     #[inline]
     pub const fn capacity(self) -> u32 {

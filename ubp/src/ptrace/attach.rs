@@ -52,13 +52,13 @@ impl Tracer {
             }
         };
         let space = self.add_space(space);
-        let (loader, stdio) = (Default::default(), Stdio::default());
-        self.debuggees.insert(pid, Debuggee { process, space, loader, stdio, kill: false, silent: false });
+        self.debuggees.insert(pid, Debuggee::new(process, space, Stdio::default(), false));
         for tid in tids {
             self.stay(tid);
             self.add_thread(Thread::new(tid, pid));
         }
-        match self.seize_sharers(pid).and_then(|()| self.watch_loader(pid)) {
+        let outcome = self.seize_sharers(pid).and_then(|()| self.take_over(pid));
+        match outcome.and_then(|()| self.watch_loader(pid)) {
             // Where no storage can be mapped nothing can be inserted either, and that will tell.
             Ok(()) | Err(Error::NoRoom { .. } | Error::Confined(_)) => Ok(pid),
             Err(error) => {

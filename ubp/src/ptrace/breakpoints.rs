@@ -77,6 +77,10 @@ impl Tracer {
             .copied()
             .filter(|&site| super::space::mapping_at(&maps, site).is_some_and(|mapping| mapping.execute))
             .collect();
+        if !mapped.is_empty() {
+            self.install_answers(pid)?;
+        }
+        let space = self.space_of(pid)?;
         let (mut result, mut confined) = (Ok(()), false);
         for (low, high, count) in space.missing(&mapped) {
             match self.map_arena(pid, low, high, count) {

@@ -4,7 +4,6 @@ use super::arch::{Function, Unseen};
 use super::sys::{self, PTRACE_EVENT_STOP, Report, SigInfo};
 use super::thread::{State, Stop};
 use super::{Tracer, arch};
-use crate::arch::BEHIND;
 use crate::{Address, Error, Result, Tid};
 
 /// Signals that the called function itself raises by its instructions: they are not blocked.
@@ -104,7 +103,7 @@ impl Tracer {
                 self.on_trap(tid, info)?;
                 continue;
             }
-            let at = arch::pc(tid)?.wrapping_sub(BEHIND);
+            let at = self.trap_address(tid)?;
             if arch::is_breakpoint(&info) && at == back {
                 return Ok(Function::answer(&arch::read(tid)?));
             }

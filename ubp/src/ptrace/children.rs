@@ -25,10 +25,13 @@ impl Tracer {
         let follow = self.options.follow_forks && !silent;
         self.thread_mut(tid)?.vforking = waits;
         let child_pid = Pid(child.0);
-        self.add_child(tid, child_pid, shares, shares && !follow)?;
+        let differs = self.add_child(tid, child_pid, shares, shares && !follow)?;
         self.await_first_stop(child)?;
+        if shares || follow {
+            self.install_answers(child_pid)?;
+        }
         if !shares && follow {
-            self.complete_storage(child_pid)?;
+            self.complete_storage(child_pid, differs)?;
         }
         if !follow {
             if shares {
@@ -54,7 +57,8 @@ impl Tracer {
         Ok(arch::shares_memory(&arch::read(tid)?, &self.space_of(pid)?.memory))
     }
 
-    fn add_child(&mut self, parent: Tid, child: Pid, shares: bool, silent: bool) -> Result<()> {
+    /// Says whether sites may have changed while its memory was copied; none of those that lost theirs is armed there.
+    fn add_child(&mut self, parent: Tid, child: Pid, shares: bool, silent: bool) -> Result<bool> {
         let thread = self.thread(parent)?;
         let (pid, seen, loading) = (thread.pid, thread.seen, thread.loading);
         let executions = thread.executions.clone();
@@ -67,16 +71,19 @@ impl Tracer {
             id
         } else {
             let old = self.space_of(pid)?;
-            let mut space = old.fork(child)?;
+            let space = old.fork(child)?;
             if seen != old.epoch {
-                space.rearm();
+                space.restore_retired();
             }
             self.add_space(space)
         };
+        let differs = !shares && seen != self.space_of(pid)?.epoch;
         let old = self.debuggee(pid)?;
         let process = Process { pid: child, threads: Default::default(), ..old.process.clone() };
         let (loader, kill): (Loader, bool) = (old.loader.clone(), old.kill);
-        self.debuggees.insert(child, Debuggee { process, space, loader, stdio: Stdio::default(), kill, silent });
+        let trap = self.inherited_trap(pid, child);
+        let debuggee = Debuggee::new(process, space, Stdio::default(), kill);
+        self.debuggees.insert(child, Debuggee { loader, trap, silent, ..debuggee });
         self.add_thread(Thread {
             seen: 0,
             loading,
@@ -85,7 +92,7 @@ impl Tracer {
             wanted: 1,
             ..Thread::new(child.leader(), child)
         });
-        Ok(())
+        Ok(differs)
     }
 
     /// Waits until a thread that was just made has stopped, which it does by itself before it runs.

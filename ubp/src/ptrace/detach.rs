@@ -34,7 +34,11 @@ impl Tracer {
         outcome = outcome.and(unless_gone(self.restore_code(pid)));
         // A thread that could not be brought out of a slot needs the storage still.
         if outcome.is_ok() && stuck.is_empty() {
+            outcome = unless_gone(self.remove_answer(space));
+        }
+        if outcome.is_ok() && stuck.is_empty() && !self.is_answering(space) {
             outcome = unless_gone(self.unmap_storage(pid));
+            outcome = outcome.and(unless_gone(self.unmap_answer(space)));
         }
         for tid in stopped {
             outcome = outcome.and(unless_gone(self.let_go(tid)));
@@ -177,13 +181,8 @@ impl Tracer {
         let gates = space.storages.iter().map(|storage| storage.arena.gate());
         let storage: Vec<(u64, u64)> =
             space.hidden().into_iter().zip(gates).filter(|(_, gate)| is_there(*gate)).map(|(range, _)| range).collect();
-        let mut threads: Vec<Tid> = self.threads_in(self.debuggee(pid)?.space);
         // Not by a thread with a signal on its way, if there is another.
-        threads.sort_by_key(|tid| match self.threads.get(tid).and_then(|thread| thread.stop()) {
-            Some(Stop::Event | Stop::Trap | Stop::Syscall) => 0,
-            Some(Stop::Group | Stop::InSyscall) => 1,
-            _ => 2,
-        });
+        let threads = self.stopped_threads(self.debuggee(pid)?.space);
         // The first arena holds the gate.
         for (start, end) in storage.into_iter().rev() {
             for &tid in &threads {

@@ -2,7 +2,7 @@
 
 use super::space::Space;
 use super::thread::{Stop, Thread};
-use super::{Tracer, sys};
+use super::{Tracer, TrapAction, sys};
 use crate::process::read_process;
 use crate::{Breakpoint, EventKind, Pid, Result, Tid};
 
@@ -40,6 +40,7 @@ impl Tracer {
         let debuggee = self.debuggee_mut(pid)?;
         let old = std::mem::replace(&mut debuggee.space, space);
         debuggee.process = process;
+        debuggee.trap = TrapAction::Unknown;
         self.leave_space(old);
         self.add_thread(Thread::new(tid, pid));
         self.set_stop(tid, Stop::InSyscall)

@@ -57,8 +57,7 @@ impl Tracer {
             }
             return self.on_signal(tid, info);
         }
-        let pc = arch::pc(tid)?;
-        let before = pc.wrapping_sub(BEHIND);
+        let before = self.trap_address(tid)?;
         let space = self.space_of(pid)?;
         if let Some((slot, entry)) = space.find(before) {
             let epoch = space.epoch;
@@ -86,6 +85,12 @@ impl Tracer {
             self.set_stop(tid, Stop::Trap)?;
             return self.passed(tid);
         }
+        if let Some(info) = self.thread_mut(tid)?.stands.take() {
+            arch::set_pc(tid, before.wrapping_add(BEHIND))?;
+            sys::set_siginfo(tid, &info)?;
+            self.set_stop(tid, Stop::Signal(info))?;
+            return self.on_signal(tid, info);
+        }
         self.on_signal(tid, info)
     }
 
@@ -111,6 +116,7 @@ impl Tracer {
         const STANDARD: u64 = (1 << 31) - 1;
         let mask = sys::signal_mask(tid)?;
         if mask & STANDARD | NEVER | TRAP == STANDARD && mask & TRAP == 0 {
+            self.forget_answer(tid)?;
             sys::set_signal_mask(tid, mask | TRAP)?;
         }
         Ok(())
@@ -190,7 +196,7 @@ impl Tracer {
 
     fn register_at_site(&self, tid: Tid, reg: Reg) -> Option<u64> {
         let mut registers = arch::read(tid).ok()?;
-        let site = pc_of(&registers).wrapping_sub(BEHIND);
+        let site = self.trap_address(tid).ok()?;
         set_pc(&mut registers, site);
         get(&registers, reg)
     }
@@ -235,7 +241,7 @@ impl Tracer {
                         let info = SigInfo::single_step(pc_of(registers.raw()));
                         self.present(tid, info)
                     }
-                    Outcome::Breakpoint => match sys::siginfo(tid) {
+                    Outcome::Breakpoint => match self.trap_information(tid) {
                         Ok(info) => {
                             self.set_stop(tid, Stop::Signal(info))?;
                             self.report_signal(tid, info)

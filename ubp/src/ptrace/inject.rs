@@ -74,10 +74,22 @@ impl Tracer {
 
     /// A thread, stopped now, that can make system calls in the process' address space, and whether it was stopped before.
     fn borrow_thread(&mut self, pid: Pid) -> Result<(Tid, bool)> {
+        match self.borrow_thread_that(pid, |thread| !thread.vforking) {
+            // The child of a `vfork` has just ended, and its parent comes back.
+            Err(error) if is_gone(&error) => self.borrow_thread_that(pid, |_| true),
+            result => result,
+        }
+    }
+
+    /// The same, one that serves.
+    pub(super) fn borrow_thread_that(
+        &mut self,
+        pid: Pid,
+        serves: impl Fn(&super::Thread) -> bool,
+    ) -> Result<(Tid, bool)> {
         let space = self.debuggee(pid)?.space;
-        let usable = |thread: &super::Thread| {
-            !thread.vforking && self.debuggees.get(&thread.pid).is_some_and(|debuggee| debuggee.space == space)
-        };
+        let inside = |pid: &Pid| self.debuggees.get(pid).is_some_and(|debuggee| debuggee.space == space);
+        let usable = |thread: &super::Thread| inside(&thread.pid) && serves(thread);
         let mut candidates: Vec<&super::Thread> = self.threads.values().filter(|thread| usable(thread)).collect();
         // Stopped ones first, and of these not those with a signal on its way.
         candidates.sort_by_key(|thread| match thread.stop() {
@@ -144,14 +156,36 @@ impl Tracer {
     fn inject_call(&mut self, tid: Tid, number: u64, arguments: [u64; 6]) -> Result<i64> {
         let thread = self.thread(tid)?;
         let (pid, stop) = (thread.pid, thread.stop());
-        let gate = self.gate_of(pid)?;
         let saved = arch::read(tid)?;
         let mask = sys::signal_mask(tid)?;
         let mut registers = saved;
         let kind = self.space_of(pid)?.arch;
+        let way_back = self.way_back(tid, &mut registers, mask)?;
+        let gate = match &way_back {
+            Some(way_back) => way_back.gate,
+            None => self.gate_of(pid)?,
+        };
         arch::to_call(&mut registers, kind, gate, number, arguments);
+        let result = self.make_call(tid, &registers, &saved, mask);
+        if let Some(way_back) = way_back {
+            self.remove_way_back(pid, &way_back);
+        }
+        let (answer, stops) = result?;
+        self.stop_anew(tid, stop, stops)?;
+        Ok(answer)
+    }
+
+    /// Runs a thread from the beginning of a system call to behind its end, and gives its registers and signal mask back.
+    fn make_call(
+        &mut self,
+        tid: Tid,
+        registers: &libc::user_regs_struct,
+        saved: &libc::user_regs_struct,
+        mask: u64,
+    ) -> Result<(i64, Vec<SigInfo>)> {
+        // The way back, if the tracer is killed, is that of these registers, and begins with the signal mask.
+        arch::write(tid, registers)?;
         sys::set_signal_mask(tid, u64::MAX)?;
-        arch::write(tid, &registers)?;
         let mut stops = Vec::new();
         // To the call's beginning, to its end, and from there to where the kernel looks at signals and restarts.
         self.run_to(tid, &mut stops, |signal, event| (signal, event) == (libc::SIGTRAP | 0x80, 0))?;
@@ -159,10 +193,9 @@ impl Tracer {
         let answer = arch::result(&arch::read(tid)?);
         sys::interrupt(tid)?;
         self.run_to(tid, &mut stops, |_, event| event == PTRACE_EVENT_STOP)?;
-        arch::write(tid, &saved)?;
         sys::set_signal_mask(tid, mask)?;
-        self.stop_anew(tid, stop, stops)?;
-        Ok(answer)
+        arch::write(tid, saved)?;
+        Ok((answer, stops))
     }
 
     /// Leaves a thread, which ran on our behalf, in a stop like the one it was in, with the signals that came meanwhile.
@@ -237,7 +270,7 @@ impl Tracer {
     }
 
     /// Maps storage at an address by a stopped thread, and says whether it could be.
-    fn map_at(&mut self, tid: Tid, start: u64, size: u64, guarded: bool) -> Result<bool> {
+    pub(super) fn map_at(&mut self, tid: Tid, start: u64, size: u64, guarded: bool) -> Result<bool> {
         let kind = self.space_of(self.thread(tid)?.pid)?.arch;
         let calls = arch::calls(kind);
         let guard = if guarded { arch::GUARDED } else { 0 };
@@ -253,8 +286,9 @@ impl Tracer {
     }
 
     /// Maps what a forked child lacks of its parent's storage: it was mapped while the memory was copied. The child is stopped and has
-    /// not run yet. Where something else lies there, the child has no breakpoints.
-    pub(super) fn complete_storage(&mut self, child: Pid) -> Result<()> {
+    /// not run yet. Where `differs`, sites changed meanwhile, and are set as in the parent. Where something else lies there, the child has
+    /// no breakpoints.
+    pub(super) fn complete_storage(&mut self, child: Pid, differs: bool) -> Result<()> {
         let maps = read_maps(child)?;
         let space = self.space_of(child)?;
         let all = space.hidden().into_iter().zip(space.storages.iter().map(|storage| storage.guarded));
@@ -267,7 +301,7 @@ impl Tracer {
         let space = self.space_of_mut(child)?;
         if !is_complete {
             space.abandon(&maps);
-        } else if !lacking.is_empty() {
+        } else if differs || !lacking.is_empty() {
             space.rearm();
         }
         Ok(())
@@ -282,7 +316,13 @@ impl Tracer {
             .map_err(|_| Error::NoRoom { pid, near: Address(base) })?;
         space.add_storage(arena, guarded, far);
         space.flush();
-        let hidden = space.hidden();
+        space.name_arenas();
+        self.hide_storage(pid)
+    }
+
+    /// Tells the processes in a memory where there is storage in it.
+    pub(super) fn hide_storage(&mut self, pid: Pid) -> Result<()> {
+        let hidden = self.space_of(pid)?.hidden();
         let id = self.debuggee(pid)?.space;
         for debuggee in self.debuggees.values_mut().filter(|debuggee| debuggee.space == id) {
             debuggee.process.hidden.clone_from(&hidden);

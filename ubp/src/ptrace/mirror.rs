@@ -18,6 +18,15 @@ impl Mirror {
         Mirror { bytes: vec![0; size], dirty: vec![false; size / PAGE], any_dirty: false }
     }
 
+    /// One that is as the debuggee has it.
+    pub(super) fn of(bytes: Vec<u8>) -> Mirror {
+        let mut mirror = Mirror::new(bytes.len() as u64);
+        let size = mirror.bytes.len();
+        mirror.bytes = bytes;
+        mirror.bytes.resize(size, 0);
+        mirror
+    }
+
     /// Hands every run of dirty pages to `write`, which says whether all was written; then they are clean.
     pub(super) fn flush(&mut self, mut write: impl FnMut(u64, &[u8]) -> bool) -> bool {
         if !self.any_dirty {

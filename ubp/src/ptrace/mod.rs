@@ -1,6 +1,7 @@
 //! The back end over ptrace(2).
 
 mod access;
+mod answer;
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64/mod.rs"]
 mod arch;
@@ -34,8 +35,10 @@ mod spawn;
 mod status;
 mod stop;
 mod sys;
+mod take_over;
 mod thread;
 mod wait;
+mod way_back;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -61,6 +64,19 @@ thread_local! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct SpaceId(u64);
 
+/// Whose action for `SIGTRAP` a process has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TrapAction {
+    /// Nobody has looked.
+    Unknown,
+    /// The handler in [`Space::answer`].
+    Ours,
+    /// The kernel forgot that handler.
+    Forgotten,
+    /// The program's, if only the default.
+    Programs,
+}
+
 /// A process and what the tracer alone needs of it.
 #[derive(Debug)]
 struct Debuggee {
@@ -70,9 +86,18 @@ struct Debuggee {
     stdio: Stdio,
     /// The kernel kills it when the tracer is gone.
     kill: bool,
+    /// Whose action for `SIGTRAP` it has.
+    trap: TrapAction,
     /// The user does not know of it, but it shares the memory of one that he knows: traced in silence until it executes a program or
     /// ends, or nobody is left that he knows.
     silent: bool,
+}
+
+impl Debuggee {
+    fn new(process: Process, space: SpaceId, stdio: Stdio, kill: bool) -> Debuggee {
+        let loader = Loader::default();
+        Debuggee { process, space, loader, stdio, kill, trap: TrapAction::Unknown, silent: false }
+    }
 }
 
 #[derive(Debug)]

@@ -102,6 +102,10 @@ impl Tracer {
             thread.state = State::Listening;
             return sys::listen(tid);
         }
+        if signal == 0 {
+            self.renew_answer(tid)?;
+        }
+        let thread = self.thread_mut(tid)?;
         thread.state = State::Running;
         thread.call = None;
         // Any other stop has cleared an interruption that was due (ptrace_stop in kernel/signal.c).

@@ -70,8 +70,8 @@ impl Tracer {
         if let Some(space) = self.spaces.get_mut(&space) {
             space.users += 1;
         }
-        let stdio = Stdio::default();
-        self.debuggees.insert(other, Debuggee { process, space, loader, stdio, kill, silent: true });
+        let debuggee = Debuggee::new(process, space, Stdio::default(), kill);
+        self.debuggees.insert(other, Debuggee { loader, silent: true, ..debuggee });
         for tid in tids {
             self.add_thread(Thread::new(tid, other));
         }

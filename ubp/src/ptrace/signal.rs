@@ -7,7 +7,7 @@ use super::space::SlotId;
 use super::status::{Disposition, Status};
 use super::sys::{self, SigInfo, TRAP_TRACE};
 use super::thread::{Interrupted, State, Step, Stop};
-use super::{Tracer, arch};
+use super::{Tracer, TrapAction, arch};
 use crate::arch::{decode, pc as pc_of, sp as sp_of};
 use crate::{EventKind, Result, Signal, Tid};
 
@@ -132,9 +132,17 @@ impl Tracer {
             self.set_stop(tid, Stop::Event)?;
             return self.run(tid, 0);
         }
+        let pid = self.thread(tid)?.pid;
+        if info.signal() == libc::SIGTRAP && self.debuggee(pid)?.trap == TrapAction::Ours {
+            // It is the program's: without our handler, what it does by itself.
+            self.withdraw_answer(tid, pid)?;
+            let anew = matches!(self.thread(tid)?.stop(), Some(Stop::Moved(_)));
+            return self.deliver(tid, info, anew);
+        }
         let status = self.step_aside(tid, Signal(info.signal()))?;
+        let ours = self.debuggee(pid)?.trap == TrapAction::Ours;
         let caught = |signal| status.disposition(Signal(signal)) == Disposition::Caught;
-        self.thread_mut(tid)?.entering = caught(libc::SIGTRAP) && caught(info.signal());
+        self.thread_mut(tid)?.entering = !ours && caught(libc::SIGTRAP) && caught(info.signal());
         self.run(tid, info.signal())
     }
 

@@ -40,6 +40,15 @@ pub(super) struct Info {
     method: Option<Method>,
 }
 
+impl Info {
+    /// Of a site without a breakpoint.
+    fn of(passing: &Passing) -> Info {
+        let method = Method::of(passing);
+        let boosted = method == Method::Boosted && passing.code().scratch.is_none();
+        Info { first: None, internal: None, boosted, method: Some(method) }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Storage {
     pub(super) arena: Arena<Mirror>,
@@ -67,6 +76,8 @@ pub(super) struct Space {
     retired: HashMap<SlotId, u64>,
     /// Mappings of guarded pages, by address.
     pub(super) guarded: Vec<Range<u64>>,
+    /// Where the page lies whose code answers breakpoint instructions when the tracer is gone.
+    pub(super) answer: Option<u64>,
     /// Processes that run in it.
     pub(super) users: usize,
 }
@@ -83,6 +94,7 @@ impl Space {
             epoch: 1,
             retired: HashMap::new(),
             guarded: Vec::new(),
+            answer: None,
             users: 1,
         })
     }
@@ -93,8 +105,11 @@ impl Space {
         for breakpoint in breakpoints.iter_mut().flatten() {
             (breakpoint.hits, breakpoint.arrivals) = (0, 0);
         }
+        let memory = ProcessMemory::open(child)?;
+        // It may have been copied before the page was mapped.
+        let answer = self.answer.filter(|&page| memory.read_word(page, 8) == self.memory.read_word(page, 8));
         Ok(Space {
-            memory: ProcessMemory::open(child)?,
+            memory,
             arch: self.arch,
             mode: self.mode,
             storages: self.storages.clone(),
@@ -103,6 +118,7 @@ impl Space {
             epoch: self.epoch,
             retired: self.retired.clone(),
             guarded: self.guarded.clone(),
+            answer,
             users: 1,
         })
     }

@@ -36,7 +36,7 @@ impl Tracer {
         let space = Space::new(pid, process.arch)?;
         let space = self.add_space(space);
         let kill = self.options.exit_kill;
-        let debuggee = Debuggee { process, space, loader: Default::default(), stdio, kill, silent: false };
+        let debuggee = Debuggee::new(process, space, stdio, kill);
         self.debuggees.insert(pid, debuggee);
         self.add_thread(Thread::new(tid, pid));
         self.set_stop(tid, super::thread::Stop::InSyscall)?;

@@ -207,15 +207,24 @@ pub(super) fn wait_for(tid: Tid, block: bool) -> Result<Option<Report>> {
     }
 }
 
-/// Which child of this thread has something to report, without taking it. `Ok(None)`: none now, or none at all where `block`.
-pub(super) fn peek_any(block: bool) -> Result<Option<Tid>> {
-    let flags =
-        libc::WEXITED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD | if block { 0 } else { libc::WNOHANG };
+/// Which child of this thread has something to report, without taking it, and by what signal alone it is stopped: 0 where it is something
+/// else. `Ok(None)`: none now, or none at all where `block`.
+pub(super) fn peek_any(block: bool) -> Result<Option<(Tid, c_int)>> {
+    peek_by(libc::P_ALL, 0, libc::__WNOTHREAD, block)
+}
+
+/// The same for one thread: the signal.
+pub(super) fn peek(tid: Tid, block: bool) -> Result<Option<c_int>> {
+    Ok(peek_by(libc::P_PID, tid.0, 0, block)?.map(|(_, signal)| signal))
+}
+
+fn peek_by(kind: libc::idtype_t, id: i32, more: c_int, block: bool) -> Result<Option<(Tid, c_int)>> {
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::__WALL | more | if block { 0 } else { libc::WNOHANG };
     loop {
         // SAFETY: all-zero bytes are a valid value of this plain C structure.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         // SAFETY: `info` is a live structure of the type that waitid fills.
-        let result = unsafe { libc::waitid(libc::P_ALL, 0, &mut info, flags) };
+        let result = unsafe { libc::waitid(kind, id as libc::id_t, &mut info, flags) };
         if result == -1 {
             match io::Error::last_os_error() {
                 source if source.raw_os_error() == Some(libc::EINTR) => continue,
@@ -224,8 +233,9 @@ pub(super) fn peek_any(block: bool) -> Result<Option<Tid>> {
             }
         }
         // SAFETY: waitid succeeded: the structure is that of SIGCHLD, or zero.
-        let pid = unsafe { info.si_pid() };
-        return Ok((pid != 0).then_some(Tid(pid)));
+        let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+        let signal = if info.si_code == libc::CLD_TRAPPED { status } else { 0 };
+        return Ok((pid != 0).then_some((Tid(pid), signal)));
     }
 }
 

@@ -85,6 +85,8 @@ pub(super) struct Thread {
     pub(super) entering: bool,
     /// The same, by a signal that interrupts a system call in a slot; and where its stack is.
     pub(super) framing: Option<u64>,
+    /// It stands at a breakpoint instruction that it ran into, not behind: the information of that trap, as the kernel made it.
+    pub(super) stands: Option<SigInfo>,
     /// The register that the slot uses, and what it held.
     pub(super) scratch: Option<(Reg, u64)>,
     pub(super) executions: Vec<Interrupted>,
@@ -119,6 +121,7 @@ impl Thread {
             step: None,
             entering: false,
             framing: None,
+            stands: None,
             scratch: None,
             executions: Vec::new(),
             returning: false,

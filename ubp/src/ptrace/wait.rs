@@ -104,14 +104,14 @@ impl Tracer {
             && let Some(&tid) = self.threads.keys().next()
         {
             // Nobody else can have anything to report before it does.
-            if let Some(report) = sys::wait_for(tid, block)? {
+            if let Some(report) = self.report_taken(tid, block)? {
                 self.take(tid, report);
             }
             return Ok(false);
         }
         let mut block = block;
         for _ in 0..BATCH {
-            let Some(tid) = sys::peek_any(block)? else {
+            let Some((tid, signal)) = sys::peek_any(block)? else {
                 if block {
                     // Not one child is left.
                     self.threads.keys().copied().collect::<Vec<Tid>>().into_iter().for_each(|tid| self.lose(tid));
@@ -124,6 +124,7 @@ impl Tracer {
                 }
                 return Ok(true);
             }
+            self.prepare(tid, signal)?;
             if let Some(report) = sys::wait_for(tid, false)? {
                 self.take(tid, report);
             }
@@ -135,7 +136,7 @@ impl Tracer {
     fn collect_each(&mut self) -> Result<()> {
         let tids: Vec<Tid> = self.threads.keys().chain(self.leaving.keys()).copied().collect();
         for tid in tids {
-            match sys::wait_for(tid, false) {
+            match self.report_taken(tid, false) {
                 Ok(Some(report)) => self.take(tid, report),
                 Ok(None) => {}
                 Err(error) if is_gone(&error) => {}
@@ -189,6 +190,27 @@ impl Tracer {
         {
             return Ok(Some(report));
         }
-        sys::wait_for(tid, false)
+        self.report_taken(tid, false)
+    }
+
+    /// Takes what one thread has to report. `None`: nothing now.
+    fn report_taken(&mut self, tid: Tid, block: bool) -> Result<Option<Report>> {
+        if self.outlives(tid)
+            && let Some(signal) = sys::peek(tid, block)?
+        {
+            self.prepare(tid, signal)?;
+        }
+        sys::wait_for(tid, block)
+    }
+
+    /// Sees to a thread whose report, a stop by that signal alone, is about to be taken.
+    fn prepare(&mut self, tid: Tid, signal: i32) -> Result<()> {
+        if signal != libc::SIGTRAP || !self.outlives(tid) {
+            return Ok(());
+        }
+        match self.stand_at_trap(tid) {
+            Err(error) if is_gone(&error) => Ok(()),
+            result => result,
+        }
     }
 }

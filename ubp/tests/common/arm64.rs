@@ -13,6 +13,8 @@ pub const ARCH: Arch = Arch::Arm64;
 pub const ARGUMENTS: [Reg; 2] = [Reg::general(0), Reg::general(1)];
 /// The function of the vdso that tells the time.
 pub const CLOCK: &str = "__kernel_clock_gettime@@LINUX_2.6.39";
+/// What makes programs of each width that runs here.
+pub const WIDTHS: &[&[&str]] = &[&[]];
 /// So many microseconds apart signals are a storm, and leave time for their handler on an emulated processor.
 pub const TICK: &str = "50000";
 /// So often threads go round where there are many hits in each round, on an emulated processor.

@@ -14,6 +14,8 @@ pub const ARCH: Arch = Arch::X86_64;
 pub const ARGUMENTS: [Reg; 2] = [Reg::RDI, Reg::RSI];
 /// The function of the vdso that tells the time.
 pub const CLOCK: &str = "clock_gettime@@LINUX_2.6";
+/// What makes programs of each width that runs here.
+pub const WIDTHS: &[&[&str]] = &[&[], &["-m32"]];
 /// So many microseconds apart signals are a storm, and leave time for their handler.
 pub const TICK: &str = "1000";
 /// So often threads go round where there are many hits in each round.

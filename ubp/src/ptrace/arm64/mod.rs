@@ -1,5 +1,6 @@
 //! AArch64.
 
+mod answer;
 mod call;
 mod control_stack;
 mod cpu;
@@ -12,7 +13,9 @@ mod restart;
 mod syscalls;
 mod text;
 mod trap;
+mod way_back;
 
+pub(super) use self::answer::answer;
 pub(super) use self::call::Call;
 pub(crate) use self::cpu::landing_pads;
 pub(super) use self::emulation::Emulated;
@@ -26,3 +29,4 @@ pub(super) use self::syscalls::{
 };
 pub(super) use self::text::GRANULE;
 pub(super) use self::trap::{correct_faulted_call, correct_return_address, is_breakpoint, traces};
+pub(super) use self::way_back::way_back;

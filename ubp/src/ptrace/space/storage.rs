@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::super::arch::{GROUP, PAGE, reaches};
 use super::super::mirror::Mirror;
-use super::{Info, Space, Storage};
-use crate::core::{Arena, Layout};
+use super::{Info, SlotId, Space, Storage};
+use crate::core::{Arena, Layout, Number, State, passing};
 
 impl Space {
     pub(in crate::ptrace) fn add_storage(&mut self, arena: Arena<Mirror>, guarded: bool, far: Option<Range<u64>>) {
@@ -13,13 +13,34 @@ impl Space {
         self.storages.push(Storage { arena, info, guarded, far });
     }
 
-    /// Where storage lies.
+    /// Enters the active sites of the storage that was added last, which another tracer made.
+    pub(in crate::ptrace) fn enter_taken_over(&mut self) {
+        let Some(last) = self.storages.len().checked_sub(1) else { return };
+        let mode = self.mode;
+        let Some(storage) = self.storages.get_mut(last) else { return };
+        for number in (0..storage.arena.high_water().unwrap_or(0)).map(Number) {
+            let Ok(entry) = storage.arena.entry(number) else { continue };
+            let slot = SlotId { arena: last, number };
+            match entry.state {
+                State::Active => drop(self.sites.insert(entry.site, slot)),
+                State::Retired | State::Inactive => drop(self.retired.insert(slot, self.epoch)),
+                State::Free => continue,
+            }
+            if let (Ok(passing), Some(info)) =
+                (passing(&entry, storage.arena.slot(number), mode), storage.info.get_mut(number.0 as usize))
+            {
+                *info = Info::of(&passing);
+            }
+        }
+    }
+
+    /// Where storage lies: the arenas, in their order, and what else is mapped.
     pub(in crate::ptrace) fn hidden(&self) -> Vec<(u64, u64)> {
         let ranges = self.storages.iter().map(|storage| {
             let base = storage.arena.base();
             (base, base + storage.arena.layout().size().next_multiple_of(PAGE))
         });
-        ranges.collect()
+        ranges.chain(self.answer.map(|page| (page, page + PAGE))).collect()
     }
 
     /// The storage for a new site.

@@ -4,7 +4,7 @@ use super::super::arch::GRANULE;
 use super::{Info, SlotId, Space, mapping_at};
 use crate::arch::{ALIGNMENT, BREAKPOINT, MARGIN, MAX_LEN, refusal};
 use crate::core::{Entry, Problem, State, prepare};
-use crate::{InsertReason, Mapping, Method, Result};
+use crate::{InsertReason, Mapping, Result};
 
 /// The breakpoint instruction, or what stands in its place.
 type Mark = [u8; BREAKPOINT.len()];
@@ -122,10 +122,8 @@ impl Space {
         let mut entry = Entry::new(site, bytes.get(..length).unwrap_or(bytes));
         entry.references = 0;
         let number = storage.arena.insert(&entry, &passing.code().bytes).map_err(|_| InsertReason::NoRoom)?;
-        let method = Method::of(&passing);
         if let Some(info) = storage.info.get_mut(number.0 as usize) {
-            let boosted = method == Method::Boosted && passing.code().scratch.is_none();
-            *info = Info { first: None, internal: None, boosted, method: Some(method) };
+            *info = Info::of(&passing);
         }
         let slot = SlotId { arena, number };
         self.sites.insert(site, slot);
@@ -231,6 +229,7 @@ impl Space {
         sites.into_iter().for_each(|(_, slot)| self.deactivate(slot));
         self.storages.clear();
         self.retired.clear();
+        self.name_arenas();
     }
 
     /// Makes the memory of a forked child agree with the table: the parent's sites may have changed while it was copied.
@@ -243,15 +242,22 @@ impl Space {
                 self.memory.write(base, &all);
             }
         }
-        for (&slot, retired) in
-            self.sites.values().map(|slot| (slot, false)).chain(self.retired.keys().map(|slot| (slot, true)))
-        {
-            let Some(entry) = self.entry(slot) else { continue };
-            let Some(original) = mark(entry.bytes()) else { continue };
-            let (from, to) = if retired { (BREAKPOINT, original) } else { (original, BREAKPOINT) };
-            let current = self.memory.read_array(entry.site);
-            if current == Some(from) && !(retired && self.sites.contains_key(&entry.site)) {
-                self.memory.write(entry.site, &to);
+        self.restore_retired();
+        for entry in self.sites.values().filter_map(|&slot| self.entry(slot)) {
+            if self.memory.read_array(entry.site) == mark(entry.bytes()) {
+                self.memory.write(entry.site, &BREAKPOINT);
+            }
+        }
+    }
+
+    /// Puts the original bytes back at sites that are no more, where a copy of the memory has breakpoint instructions yet.
+    pub(in crate::ptrace) fn restore_retired(&self) {
+        for entry in self.retired.keys().filter_map(|&slot| self.entry(slot)) {
+            let original = mark(entry.bytes()).filter(|_| !self.sites.contains_key(&entry.site));
+            if let Some(original) = original
+                && self.is_armed(entry.site)
+            {
+                self.memory.write(entry.site, &original);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! x86-64 and i386.
 
+mod answer;
 mod call;
 mod cpu;
 mod emulation;
@@ -12,7 +13,9 @@ mod shadow_stack;
 mod syscalls;
 mod text;
 mod trap;
+mod way_back;
 
+pub(super) use self::answer::answer;
 pub(super) use self::call::Call;
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
@@ -25,3 +28,4 @@ pub(super) use self::syscalls::{
 };
 pub(super) use self::text::GRANULE;
 pub(super) use self::trap::{correct_faulted_call, correct_return_address, is_breakpoint, traces};
+pub(super) use self::way_back::way_back;

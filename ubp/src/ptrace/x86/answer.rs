@@ -1,0 +1,39 @@
+//! Code that answers breakpoint instructions when the tracer is gone, and code that makes system calls for it.
+
+use std::arch::global_asm;
+
+use crate::Arch;
+use crate::ptrace::answer::Answer;
+
+global_asm!(include_str!("answer_64.s"), options(att_syntax, raw));
+global_asm!(include_str!("answer_32.s"), options(att_syntax, raw));
+
+/// `rt_sigaction` (asm/unistd_64.h, asm/unistd_32.h).
+const RT_SIGACTION: (u64, u64) = (13, 174);
+
+macro_rules! answer {
+    ($call:expr, $start:ident, $restorer:ident, $gate:ident, $end:ident) => {{
+        unsafe extern "C" {
+            static $start: u8;
+            static $restorer: u8;
+            static $gate: u8;
+            static $end: u8;
+        }
+        let start = &raw const $start;
+        let offset = |at: *const u8| at.addr() - start.addr();
+        let length = offset(&raw const $end);
+        // SAFETY: the assembly that is part of this file defines all bytes between the two symbols, in constant memory.
+        let code = unsafe { std::slice::from_raw_parts(start, length) };
+        let (restorer, gate) = (offset(&raw const $restorer), offset(&raw const $gate));
+        Answer { code, restorer: Some(restorer as u64), gate: Some(gate as u64), call: $call }
+    }};
+}
+
+/// The code for programs of a kind.
+pub(in crate::ptrace) fn answer(arch: Arch) -> Answer {
+    if arch == Arch::I386 {
+        answer!(RT_SIGACTION.1, ubp_answer_32, ubp_answer_32_restorer, ubp_answer_32_gate, ubp_answer_32_end)
+    } else {
+        answer!(RT_SIGACTION.0, ubp_answer_64, ubp_answer_64_restorer, ubp_answer_64_gate, ubp_answer_64_end)
+    }
+}

@@ -1,0 +1,185 @@
+# Answers breakpoint instructions of x86-64 programs when the tracer is gone. See answer.rs.
+#
+# The page: this code, and at DATA two `struct sigaction` of the kernel (this handler; the default), then the addresses of the
+# arenas up to a zero. Arenas lie as core/layout.rs says.
+    .pushsection .rodata.answer_64, "a", @progbits
+    .set DATA, 2048
+    .set DEFAULT, DATA + 32
+    .set ARENAS, DATA + 64
+    # Of struct ucontext: uc_mcontext.gregs[REG_RIP] and [REG_EFL].
+    .set RIP, 168
+    .set EFLAGS, 176
+    # si_code of single steps and of int3.
+    .set TRAP_TRACE, 2
+    .set SI_KERNEL, 0x80
+    .globl ubp_answer_64, ubp_answer_64_restorer, ubp_answer_64_gate, ubp_answer_64_end
+
+# handler(signal, siginfo: rsi, ucontext: rdx). All registers come back by rt_sigreturn.
+ubp_answer_64:
+    lea ubp_answer_64(%rip), %r12
+    mov %rdx, %rbx
+    mov 8(%rsi), %eax
+    cmp $TRAP_TRACE, %eax
+    je 8f
+    cmp $SI_KERNEL, %eax
+    jne 9f
+    # r14: the site. The tracer says it in si_addr where it has put the pc there; else the pc is behind.
+    mov 16(%rsi), %r14
+    test %r14, %r14
+    jnz 1f
+    mov RIP(%rbx), %r14
+    dec %r14
+1:  lea ARENAS(%r12), %r15
+2:  # The next arena: rsi; ecx: capacity, edx: words of the index, rdi: entries, rax: slots.
+    mov (%r15), %rsi
+    add $8, %r15
+    test %rsi, %rsi
+    jz 9f
+    mov 16(%rsi), %ecx
+    mov 20(%rsi), %edx
+    lea 127(,%rdx,4), %rdi
+    and $-64, %rdi
+    add %rsi, %rdi
+    mov %rcx, %rax
+    shl $5, %rax
+    add %rdi, %rax
+    # In a slot? Then its instruction is done: on to the next.
+    mov %r14, %r8
+    sub %rax, %r8
+    jb 3f
+    shr $5, %r8
+    cmp %rcx, %r8
+    jae 3f
+    shl $5, %r8
+    add %rdi, %r8
+    movzbl 24(%r8), %eax
+    add (%r8), %rax
+    mov %rax, RIP(%rbx)
+    ret
+3:  # The entry of the site, by the index (core/index.rs).
+    movabs $0x9e3779b97f4a7c15, %rax
+    imul %r14, %rax
+    shr $32, %rax
+    imul %rdx, %rax
+    shr $32, %rax
+    mov %edx, %r9d
+4:  mov 64(%rsi,%rax,4), %r10d
+    sub $1, %r10
+    jb 2b
+    cmp %rcx, %r10
+    jae 2b
+    shl $5, %r10
+    add %rdi, %r10
+    cmp %r14, (%r10)
+    je 5f
+    inc %eax
+    lea -1(%rdx), %r11d
+    and %r11d, %eax
+    dec %r9d
+    jnz 4b
+    jmp 2b
+5:  # r10: the entry. A breakpoint instruction of the program's own is its own matter.
+    cmpb $0xcc, 8(%r10)
+    je 9f
+    mov %r10, %r13
+    # r15: openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC)
+    mov $257, %eax
+    mov $-100, %rdi
+    lea 7f(%rip), %rsi
+    mov $02000002, %edx
+    syscall
+    test %eax, %eax
+    js 9f
+    mov %eax, %r15d
+    # Does a breakpoint instruction stand there still? pread64
+    sub $16, %rsp
+    movb $0, (%rsp)
+    mov $17, %eax
+    mov %r15d, %edi
+    mov %rsp, %rsi
+    mov $1, %edx
+    mov %r14, %r10
+    syscall
+    movzbl (%rsp), %ebp
+    add $16, %rsp
+    xor %eax, %eax
+    cmp $0xcc, %ebp
+    jne 6f
+    # Only where the site is active (1) is it ours: pwrite64
+    mov $-1, %eax
+    cmpb $1, 25(%r13)
+    jne 6f
+    mov $18, %eax
+    mov %r15d, %edi
+    lea 8(%r13), %rsi
+    mov $1, %edx
+    mov %r14, %r10
+    syscall
+6:  mov %eax, %ebp
+    # close
+    mov $3, %eax
+    mov %r15d, %edi
+    syscall
+    test %ebp, %ebp
+    js 9f
+    mov %r14, RIP(%rbx)
+    ret
+7:  .asciz "/proc/self/mem"
+8:  # A step that the tracer began: on. The program's own trap flag shows.
+    testl $0x100, EFLAGS(%rbx)
+    jnz 9f
+    ret
+9:  # None of ours: what the default does. rt_sigaction, getpid, gettid, tgkill; the signal comes when this one returns.
+    mov $13, %eax
+    mov $5, %edi
+    lea DEFAULT(%r12), %rsi
+    xor %edx, %edx
+    mov $8, %r10d
+    syscall
+    mov $39, %eax
+    syscall
+    mov %eax, %ebp
+    mov $186, %eax
+    syscall
+    mov %eax, %esi
+    mov %ebp, %edi
+    mov $5, %edx
+    mov $234, %eax
+    syscall
+    ret
+
+# rt_sigreturn
+ubp_answer_64_restorer:
+    mov $15, %eax
+    syscall
+
+# A system call on the tracer's behalf. If the tracer is gone when it ends, the thread goes on as it was: rsp points to its signal mask and
+# its registers (way_back.rs). rt_sigprocmask(SIG_SETMASK)
+ubp_answer_64_gate:
+    syscall
+    mov $14, %eax
+    mov $2, %edi
+    mov %rsp, %rsi
+    xor %edx, %edx
+    mov $8, %r10d
+    syscall
+    pop %rax
+    pop %rax
+    pop %rbx
+    pop %rcx
+    pop %rdx
+    pop %rsi
+    pop %rdi
+    pop %rbp
+    pop %r8
+    pop %r9
+    pop %r10
+    pop %r11
+    pop %r12
+    pop %r13
+    pop %r14
+    pop %r15
+    popfq
+    ret $128
+ubp_answer_64_end:
+    .popsection
