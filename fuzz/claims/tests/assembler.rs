@@ -59,8 +59,8 @@ fn unlisted(assembler: &Assembler, mode: Mode, all: &[[u8; 15]]) -> BTreeMap<Str
         let Shape { encoding, map, prefix, opcode, .. } = &shape;
         let kind = format!("{difference:?} {why:?} {encoding} {map} {prefix} {opcode:02x} {name}");
         let disagreement = Disagreement { peer: NAME, mode, difference, shape, ours, theirs: None };
-        let is_new =
-            is_long() && difference == Difference::Accepts && !known.contains(name) && !NO_NEWS.contains(&name);
+        let is_news = difference == Difference::Accepts && !known.contains(name) && !NO_NEWS.contains(&name);
+        let is_new = is_news && mode.bits == Bits::B64 && is_long();
         if is_new || !list().iter().any(|row| row.covers(&disagreement)) {
             found.entry(kind).or_insert_with(|| format!("{}: {}", line(bytes), answer.text));
         }
