@@ -27,8 +27,8 @@ impl Extent {
     }
 }
 
-/// What of a state save area is not told by the instruction's bytes.
-const UNTOLD: u64 = 0x1000;
+/// What of a state save area is not told by the instruction's bytes: no more than 11,008 bytes, with the tiles of AMX (SDM vol. 1, 13.5).
+const UNTOLD: u64 = 0x2b00;
 
 /// Everywhere: where the address of the first byte is not all that chooses.
 fn everywhere(access: Access) -> Extent {
