@@ -30,13 +30,16 @@ struct Count {
 struct Done {
     /// All up to this one: those of programs that others took the place of.
     through: Option<BreakpointId>,
-    /// Those of modules that were unmapped.
-    unloaded: HashSet<BreakpointId>,
+    /// Those of modules that were unmapped or replaced, with the hits that they had then.
+    unloaded: HashMap<BreakpointId, u64>,
 }
 
 impl Done {
-    fn contains(&self, id: BreakpointId) -> bool {
-        Some(id) <= self.through || self.unloaded.contains(&id)
+    /// The hits of a breakpoint that are not in the tally yet.
+    fn left_of(&self, breakpoint: &Breakpoint) -> u64 {
+        let id = breakpoint.id();
+        let counted = if Some(id) <= self.through { breakpoint.hits() } else { *self.unloaded.get(&id).unwrap_or(&0) };
+        breakpoint.hits().saturating_sub(counted)
     }
 }
 
@@ -105,14 +108,14 @@ impl Count {
         let mut done = self.done.remove(&space.pid).unwrap_or_default();
         let mut last = None;
         for breakpoint in session.breakpoints(space.pid) {
-            let (id, address, hits) = (breakpoint.id(), breakpoint.address().0, breakpoint.hits());
+            let (id, address, hits) = (breakpoint.id(), breakpoint.address().0, done.left_of(&breakpoint));
             last = last.max(Some(id));
             let is_there = module.is_none_or(|module| module.contains(address));
-            if !is_there || space.roles.contains_key(&id) || done.contains(id) {
+            if !is_there || space.roles.contains_key(&id) || Some(id) <= done.through {
                 continue;
             }
             if module.is_some() {
-                done.unloaded.insert(id);
+                done.unloaded.insert(id, breakpoint.hits());
             }
             let module = module.or_else(|| space.module(address));
             if hits == 0 && !self.all {
@@ -122,7 +125,7 @@ impl Count {
             }
         }
         if module.is_none() {
-            done = Done { through: last, unloaded: HashSet::new() };
+            done = Done { through: last, unloaded: HashMap::new() };
         }
         self.done.insert(space.pid, done);
     }
@@ -186,12 +189,11 @@ impl Sink for Count {
         for space in spaces.values() {
             // Those of code that is gone are in the tally.
             let done = self.done.get(&space.pid);
-            let is_counted = |b: &Breakpoint| done.is_none_or(|done| !done.contains(b.id()));
-            let own = session.breakpoints(space.pid).filter(|b| !space.roles.contains_key(&b.id()));
-            for breakpoint in own.filter(is_counted) {
-                total += breakpoint.hits();
-                if most.is_none_or(|(hits, ..)| hits < breakpoint.hits()) {
-                    most = Some((breakpoint.hits(), space, breakpoint.address().0));
+            for breakpoint in session.breakpoints(space.pid).filter(|b| !space.roles.contains_key(&b.id())) {
+                let hits = done.map_or(breakpoint.hits(), |done| done.left_of(&breakpoint));
+                total += hits;
+                if most.is_none_or(|(most, ..)| most < hits) {
+                    most = Some((hits, space, breakpoint.address().0));
                 }
             }
         }

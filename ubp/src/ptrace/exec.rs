@@ -50,8 +50,8 @@ impl Tracer {
 impl Tracer {
     /// The breakpoints of the program that was: none stands, their counts can be read, their numbers are not used again.
     fn breakpoints_of_old_program(&mut self, pid: Pid) -> Result<Vec<Option<Breakpoint>>> {
-        let space = self.debuggee(pid)?.space;
-        let is_shared = self.owners(space) > 1;
+        let debuggee = self.debuggee(pid)?;
+        let is_shared = self.owners(debuggee.space) > usize::from(!debuggee.silent);
         let old = self.space_of_mut(pid)?;
         if is_shared {
             return Ok(vec![None; old.breakpoints.len()]);

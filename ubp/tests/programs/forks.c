@@ -59,6 +59,7 @@ __attribute__((noinline)) static void spawn_case(char *self) {
     for (int i = 0; i < 5; i++) {
         pid_t child;
         if (posix_spawn(&child, self, 0, 0, arguments, environ)) abort();
+        many(1);
         printf("spawn %d %d\n", i, wait_for(child));
     }
 }
