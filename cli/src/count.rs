@@ -111,7 +111,8 @@ impl Count {
             let (id, address, hits) = (breakpoint.id(), breakpoint.address().0, done.left_of(&breakpoint));
             last = last.max(Some(id));
             let is_there = module.is_none_or(|module| module.contains(address));
-            if !is_there || space.roles.contains_key(&id) || Some(id) <= done.through {
+            let is_counted = Some(id) <= done.through || (hits == 0 && done.unloaded.contains_key(&id));
+            if !is_there || space.roles.contains_key(&id) || is_counted {
                 continue;
             }
             if module.is_some() {

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// Rounds of each storm: few, or as many as the variable says.
 fn rounds() -> u32 {
-    std::env::var("NTRACE_STORM").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(25)
+    std::env::var("NTRACE_STORM").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(15)
 }
 
 /// Numbers that differ from round to round and are the same in every run (xorshift).
