@@ -239,17 +239,6 @@ fn peek_by(kind: libc::idtype_t, id: i32, more: c_int, block: bool) -> Result<Op
     }
 }
 
-/// Takes the report of a thread's end, if it has ended; no other report of it.
-pub(super) fn take_end(tid: Tid) -> bool {
-    let flags = libc::WEXITED | libc::WNOHANG | libc::__WALL;
-    // SAFETY: all-zero bytes are a valid value of this plain C structure.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `info` is a live structure of the type that waitid fills.
-    let result = unsafe { libc::waitid(libc::P_PID, tid.0 as libc::id_t, &mut info, flags) };
-    // SAFETY: waitid succeeded: the structure is that of SIGCHLD, or zero.
-    result == 0 && unsafe { info.si_pid() } == tid.0
-}
-
 pub(super) fn send(pid: i32, tid: Tid, signal: i32) -> Result<()> {
     // SAFETY: tgkill takes numbers.
     let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid.0, signal) };
