@@ -1,6 +1,8 @@
 //! Taking hold of running processes.
 
 use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use libc::c_int;
@@ -23,6 +25,8 @@ pub(super) const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC;
 pub(super) const EXIT_KILL: c_int = libc::PTRACE_O_EXITKILL;
 
+/// Between two looks for threads that ended while others are seized.
+const LOOK: Duration = Duration::from_millis(10);
 /// Between two looks at a thread that is about to stop.
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -68,40 +72,24 @@ impl Tracer {
         }
     }
 
-    /// Seizes all threads; new ones are made while it looks, until none is left that is not traced.
+    /// Seizes all threads, while another thread of this process takes the ends of those that die meanwhile: a thread that executes a
+    /// program waits for these ends, and `PTRACE_SEIZE` waits for it (`cred_guard_mutex`; `de_thread` in fs/exec.c).
     pub(super) fn seize_all(&self, pid: Pid) -> Result<BTreeSet<Tid>, (Error, BTreeSet<Tid>)> {
-        let mut seized = BTreeSet::new();
-        loop {
-            let before = seized.len();
-            let tids = match read_threads(pid) {
-                Ok(tids) => tids,
-                Err(error) => return Err((error, seized)),
-            };
-            for tid in tids {
-                if seized.contains(&tid) {
-                    continue;
-                }
-                match sys::seize(tid, OPTIONS) {
-                    Ok(()) => drop(seized.insert(tid)),
-                    Err(error) if is_gone(&error) => {}
-                    Err(_) => {
-                        let tracer = Status::read(tid).map_or(0, |status| status.tracer);
-                        if tracer == sys::own_tid() {
-                            // Made by a thread that is traced: it will stop and tell.
-                            seized.insert(tid);
-                        } else if tracer != 0 {
-                            return Err((Error::AlreadyTraced { pid, tracer: Pid(tracer) }, seized));
-                        } else if Status::read(tid).is_ok_and(|status| !matches!(status.state, b'Z' | b'X')) {
-                            return Err((Error::Permission(pid), seized));
-                        }
-                    }
-                }
-            }
-            if seized.len() == before {
-                break;
-            }
+        let (seized, done) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
+        let (outcome, ended) = std::thread::scope(|scope| {
+            let reaper = scope.spawn(|| reap(pid, &seized, &done));
+            let outcome = seize_each(pid, &seized);
+            done.store(true, Ordering::Release);
+            reaper.thread().unpark();
+            (outcome, reaper.join().unwrap_or_default())
+        });
+        let tids = seized.into_inner().unwrap_or_default();
+        let tids: BTreeSet<Tid> = tids.difference(&ended).copied().collect();
+        match outcome {
+            Ok(()) if tids.is_empty() => Err((Error::NoSuchProcess(pid), tids)),
+            Ok(()) => Ok(tids),
+            Err(error) => Err((error, tids)),
         }
-        if seized.is_empty() { Err((Error::NoSuchProcess(pid), seized)) } else { Ok(seized) }
     }
 
     /// Lets a thread go that was seized by an attempt that failed.
@@ -122,4 +110,48 @@ impl Tracer {
             }
         }
     }
+}
+
+/// Seizes threads, and notes them; new ones are made while it looks, until none is left that is not traced.
+fn seize_each(pid: Pid, seized: &Mutex<BTreeSet<Tid>>) -> Result<()> {
+    let note = |tid| seized.lock().is_ok_and(|mut seized| seized.insert(tid));
+    loop {
+        let mut more = false;
+        for tid in read_threads(pid)? {
+            if seized.lock().is_ok_and(|seized| seized.contains(&tid)) {
+                continue;
+            }
+            match sys::seize(tid, OPTIONS) {
+                Ok(()) => more |= note(tid),
+                Err(error) if is_gone(&error) => {}
+                Err(_) => {
+                    let tracer = Status::read(tid).map_or(0, |status| status.tracer);
+                    if tracer == sys::own_tid() {
+                        // Made by a thread that is traced: it will stop and tell.
+                        more |= note(tid);
+                    } else if tracer != 0 {
+                        return Err(Error::AlreadyTraced { pid, tracer: Pid(tracer) });
+                    } else if Status::read(tid).is_ok_and(|status| !matches!(status.state, b'Z' | b'X')) {
+                        return Err(Error::Permission(pid));
+                    }
+                }
+            }
+        }
+        if !more {
+            return Ok(());
+        }
+    }
+}
+
+/// Takes the ends of seized threads, but for the first one of the process, until it is told to stop. Returns those that ended.
+fn reap(pid: Pid, seized: &Mutex<BTreeSet<Tid>>, done: &AtomicBool) -> BTreeSet<Tid> {
+    let mut ended = BTreeSet::new();
+    while !done.load(Ordering::Acquire) {
+        std::thread::park_timeout(LOOK);
+        let tids = seized.lock().map(|tids| tids.clone()).unwrap_or_default();
+        let others = tids.into_iter().filter(|tid| *tid != pid.leader() && !ended.contains(tid));
+        let gone: Vec<Tid> = others.filter(|tid| sys::take_end(*tid)).collect();
+        ended.extend(gone);
+    }
+    ended
 }

@@ -239,6 +239,23 @@ fn peek_by(kind: libc::idtype_t, id: i32, more: c_int, block: bool) -> Result<Op
     }
 }
 
+/// Takes the report of a thread's end, if it has ended; no other report of it.
+pub(super) fn take_end(tid: Tid) -> bool {
+    let wait = |flags| {
+        // SAFETY: all-zero bytes are a valid value of this plain C structure.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `info` is a live structure of the type that waitid fills.
+        let result = unsafe { libc::waitid(libc::P_PID, tid.0 as libc::id_t, &mut info, flags) };
+        // Whatever is asked for, the kernel reports stops of traced threads as well (`wait_task_stopped` in kernel/exit.c).
+        let is_end = matches!(info.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED);
+        // SAFETY: waitid succeeded: the structure is that of SIGCHLD, or zero.
+        result == 0 && unsafe { info.si_pid() } == tid.0 && is_end
+    };
+    let flags = libc::WEXITED | libc::WNOHANG | libc::__WALL;
+    // An end that was seen does not change any more.
+    wait(flags | libc::WNOWAIT) && wait(flags)
+}
+
 pub(super) fn send(pid: i32, tid: Tid, signal: i32) -> Result<()> {
     // SAFETY: tgkill takes numbers.
     let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid.0, signal) };
