@@ -112,12 +112,17 @@ impl Tracer {
     }
 }
 
-/// Seizes threads, and notes them; new ones are made while it looks, until none is left that is not traced.
+/// Seizes threads, and notes them; new ones are made while it looks, until none is left that is not traced. While threads end, the kernel's
+/// list of them can leave some out (`first_tid` in fs/proc/base.c), so that the last list has to be as long as there are threads.
 fn seize_each(pid: Pid, seized: &Mutex<BTreeSet<Tid>>) -> Result<()> {
     let note = |tid| seized.lock().is_ok_and(|mut seized| seized.insert(tid));
+    let deadline = Instant::now() + PATIENCE;
+    let count = || Status::read(pid.leader()).map_or(0, |status| status.threads);
     loop {
+        let (before, tids) = (count(), read_threads(pid)?);
+        let is_whole = [before, count()] == [tids.len(); 2] || Instant::now() > deadline;
         let mut more = false;
-        for tid in read_threads(pid)? {
+        for tid in tids {
             if seized.lock().is_ok_and(|seized| seized.contains(&tid)) {
                 continue;
             }
@@ -137,7 +142,7 @@ fn seize_each(pid: Pid, seized: &Mutex<BTreeSet<Tid>>) -> Result<()> {
                 }
             }
         }
-        if !more {
+        if !more && is_whole {
             return Ok(());
         }
     }

@@ -12,8 +12,10 @@ impl Tracer {
         let child = Tid(sys::event_message(tid)? as i32);
         let pid = self.thread(tid)?.pid;
         if std::fs::exists(format!("/proc/{pid}/task/{child}")).unwrap_or(false) {
-            let thread = Thread { new: true, ..Thread::new(child, pid) };
-            self.add_thread(thread);
+            // An attach that was under way may have seen it first.
+            if !self.threads.contains_key(&child) {
+                self.add_thread(Thread { new: true, ..Thread::new(child, pid) });
+            }
             if let Some(report) = self.early.remove(&child) {
                 self.reports.push_back((child, report));
             }

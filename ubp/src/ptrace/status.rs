@@ -18,6 +18,8 @@ pub(super) struct Status {
     pub(super) process: i32,
     pub(super) parent: i32,
     pub(super) tracer: i32,
+    /// How many threads its process has.
+    pub(super) threads: usize,
     pub(super) state: u8,
     /// Under seccomp(2), strictly or by a filter.
     pub(super) confined: bool,
@@ -41,6 +43,7 @@ impl Status {
                 "Tgid" => status.process = value.parse().unwrap_or(0),
                 "PPid" => status.parent = value.parse().unwrap_or(0),
                 "TracerPid" => status.tracer = value.parse().unwrap_or(0),
+                "Threads" => status.threads = value.parse().unwrap_or(0),
                 "State" => status.state = value.bytes().next().unwrap_or(0),
                 "Seccomp" => status.confined = value != "0",
                 "SigPnd" => {

@@ -210,7 +210,10 @@ pub(super) fn wait_for(tid: Tid, block: bool) -> Result<Option<Report>> {
 /// Which child of this thread has something to report, without taking it, and by what signal alone it is stopped: 0 where it is something
 /// else. `Ok(None)`: none now, or none at all where `block`.
 pub(super) fn peek_any(block: bool) -> Result<Option<(Tid, c_int)>> {
-    peek_by(libc::P_ALL, 0, libc::__WNOTHREAD, block)
+    match peek_by(libc::P_ALL, 0, libc::__WNOTHREAD, block) {
+        Err(Error::NoSuchThread(_)) => Ok(None),
+        other => other,
+    }
 }
 
 /// The same for one thread: the signal.
@@ -228,8 +231,8 @@ fn peek_by(kind: libc::idtype_t, id: i32, more: c_int, block: bool) -> Result<Op
         if result == -1 {
             match io::Error::last_os_error() {
                 source if source.raw_os_error() == Some(libc::EINTR) => continue,
-                source if source.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
-                source => return Err(Error::System { call: "waitid", id: -1, source }),
+                source if source.raw_os_error() == Some(libc::ECHILD) => return Err(Error::NoSuchThread(Tid(id))),
+                source => return Err(Error::System { call: "waitid", id, source }),
             }
         }
         // SAFETY: waitid succeeded: the structure is that of SIGCHLD, or zero.

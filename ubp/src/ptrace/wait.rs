@@ -195,9 +195,9 @@ impl Tracer {
 
     /// Takes what one thread has to report. `None`: nothing now.
     fn report_taken(&mut self, tid: Tid, block: bool) -> Result<Option<Report>> {
-        if self.outlives(tid)
-            && let Some(signal) = sys::peek(tid, block)?
-        {
+        if self.outlives(tid) {
+            // One that comes behind this look is taken at the next.
+            let Some(signal) = sys::peek(tid, block)? else { return Ok(None) };
             self.prepare(tid, signal)?;
         }
         sys::wait_for(tid, block)
