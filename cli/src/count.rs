@@ -150,8 +150,8 @@ impl Count {
     }
 }
 
-/// Makes one row of what is one location of a file that was replaced meanwhile: of each image a row, unless an image has several of that
-/// name, of which nothing but the address tells which is which.
+/// Joins the rows of one location in several builds of a file, which was replaced while the program ran. Where one build has several
+/// locations of that name, only rows with the same address are joined.
 fn merge(mut rows: Vec<(Place, u64)>) -> Vec<(Place, u64)> {
     rows.sort_by_key(|(place, _)| place.image);
     let name = |place: &Place| (place.module.clone(), place.location.clone());

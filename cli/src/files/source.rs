@@ -14,7 +14,7 @@ use super::{Identity, Opened, patience};
 
 /// The largest part of a file that is read, such as a section.
 const LARGEST: u64 = 512 << 20;
-/// What is kept of one file at a time.
+/// The most bytes of one file that are in memory at a time.
 const MOST: u64 = 1 << 30;
 /// Bytes for which a file system is waited for at once.
 const CHUNK: usize = 1 << 20;
@@ -31,7 +31,7 @@ pub(crate) struct Source {
     taken: RefCell<HashMap<Part, Weak<[u8]>>>,
     /// How much more is kept, but for the ranges that others do.
     left: Cell<u64>,
-    /// What was refused, in words.
+    /// Messages about parts that were not read.
     refused: RefCell<BTreeSet<String>>,
 }
 
@@ -68,7 +68,7 @@ impl Source {
         }
     }
 
-    /// Reads a range for somebody who keeps it. Nothing where the file ends before it, or where it is too large.
+    /// Reads a range that the caller keeps. `None` where the file ends before the range does, or where the range is too large.
     pub(crate) fn take(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
         let known = self.taken.borrow().get(&(offset, size)).and_then(Weak::upgrade);
         if known.is_some() {
@@ -80,7 +80,7 @@ impl Source {
         Some(bytes)
     }
 
-    /// Reads a range for somebody who is done with it soon, and asks for few bytes.
+    /// Reads a range that the caller does not keep; it is not counted, so callers ask for few bytes.
     pub(crate) fn look(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
         match &self.bytes {
             Bytes::File { reader, .. } => reader.take(offset, usize::try_from(size).ok()?),
@@ -88,7 +88,7 @@ impl Source {
         }
     }
 
-    /// Whether there is room for what is made of the file's bytes and kept, such as an expanded section.
+    /// Whether `size` more bytes may be kept that are computed from the file, such as an expanded section.
     pub(crate) fn allow_expanded(&self, size: u64) -> bool {
         self.room(size).map(|left| self.left.set(left)).is_some()
     }
@@ -98,7 +98,7 @@ impl Source {
         self.refused.borrow_mut().insert(what);
     }
 
-    /// What was refused since the last time, in words.
+    /// Takes the messages about parts that were not read; each message is given once.
     pub(crate) fn take_refused(&self) -> BTreeSet<String> {
         self.refused.take()
     }
