@@ -148,12 +148,14 @@ fn seize_each(pid: Pid, seized: &Mutex<BTreeSet<Tid>>) -> Result<()> {
     }
 }
 
-/// Takes the ends of seized threads, but for the first one of the process, until it is told to stop. Returns those that ended.
+/// Takes the ends of the process' threads, but for the first one, until it is told to stop. The kernel seizes new threads of seized ones by
+/// itself, so that threads end here which `seized` does not name. Returns those that ended.
 fn reap(pid: Pid, seized: &Mutex<BTreeSet<Tid>>, done: &AtomicBool) -> BTreeSet<Tid> {
     let mut ended = BTreeSet::new();
     while !done.load(Ordering::Acquire) {
         std::thread::park_timeout(LOOK);
-        let tids = seized.lock().map(|tids| tids.clone()).unwrap_or_default();
+        let mut tids = seized.lock().map(|tids| tids.clone()).unwrap_or_default();
+        tids.extend(read_threads(pid).unwrap_or_default());
         let others = tids.into_iter().filter(|tid| *tid != pid.leader() && !ended.contains(tid));
         let gone: Vec<Tid> = others.filter(|tid| sys::take_end(*tid)).collect();
         ended.extend(gone);
