@@ -69,7 +69,7 @@ pub const SELFTESTS: &[Selftest] = &[
     plain("vdso_restorer", &[32]),
 ];
 
-/// What a test tells otherwise with sites than without, and why. README lists the reasons among its limits.
+/// What a test tells otherwise with sites than without, and why. docs/limitations.md lists the reasons.
 #[derive(Debug)]
 pub struct Deviation {
     /// The test.
