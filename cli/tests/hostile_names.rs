@@ -157,7 +157,7 @@ fn the_name_of_another_tracer_is_escaped() {
     BufReader::new(tracer.stdout.take().unwrap()).read_line(&mut traced).unwrap();
     for command in ["count -b main -p", "record -o /dev/null -p"] {
         let text = run(&words(command, &[OsStr::new(traced.trim())]), b"");
-        let shown = format!(r"is traced by process {} (\x1b[31m\nred) already", tracer.id());
+        let shown = format!(r"is already traced by process {} (\x1b[31m\nred)", tracer.id());
         assert!(text.contains(&shown), "{text}");
     }
     drop(tracer.stdin.take());

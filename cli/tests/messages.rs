@@ -92,7 +92,7 @@ fn a_thread_of_the_kernel_runs_no_program() {
     if !is_kernel {
         return crossing::skip("messages, of a thread of the kernel", "none can be seen here");
     }
-    assert_eq!(refused(2), "ntrace: process 2 (kthreadd) is a thread of the kernel: it runs no program\n");
+    assert_eq!(refused(2), "ntrace: process 2 (kthreadd) is a kernel thread: it runs no program\n");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn apart(flags: &[&str], prepare: &str) -> Option<Output> {
 fn a_proc_that_is_missing_or_of_other_processes_is_told_with_what_mounts_it() {
     let missing = apart(&["--mount", "--propagation", "private"], "mount -t tmpfs none /proc");
     let foreign = apart(&["--pid", "--fork"], "true");
-    for (output, what) in [(missing, "/proc/self: No such file"), (foreign, "/proc is of another PID namespace")] {
+    for (output, what) in [(missing, "/proc/self: No such file"), (foreign, "/proc belongs to another PID namespace")] {
         let Some(output) = output else { continue };
         let text = stderr(&output);
         assert!(text.contains(what) && text.ends_with("mount -t proc proc /proc\n"), "{text}");

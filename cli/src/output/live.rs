@@ -8,7 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nix::sys::termios::{LocalFlags, tcgetattr};
 use nix::unistd::tcgetpgrp;
 
-use super::{escape, stderr};
+use super::escape;
+use super::streams::stderr;
 
 /// Between two looks at what there is to show.
 pub(crate) const TICK: Duration = Duration::from_millis(200);

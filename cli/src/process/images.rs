@@ -9,7 +9,7 @@ use ubp::{Mapping, Pid, Session};
 
 use super::{mapped, running};
 use crate::files::{Identity, OpenError};
-use crate::symbols::{Image, ImageError};
+use crate::symbols::{ElfError, Image};
 
 /// States of the file at one path that are remembered: as many programs may be built at one path, one after another.
 const STATES: usize = 4;
@@ -43,7 +43,7 @@ enum Unusable {
     /// The path leads to none, or to another one.
     Replaced,
     Open(OpenError),
-    Image(ImageError),
+    Image(ElfError),
 }
 
 impl fmt::Display for Unusable {
@@ -146,7 +146,7 @@ impl Images {
         let read = Image::read(path.into(), &candidate.opened, candidate.root.clone(), candidate.path.clone());
         let image = match read {
             Ok(image) => Some(Rc::new(image)),
-            Err(ImageError::NotElf | ImageError::Foreign(_)) => None,
+            Err(ElfError::NotElf | ElfError::Foreign(_)) => None,
             Err(error) => return Err(Unusable::Image(error)),
         };
         // It was renamed, linked or given other rights.

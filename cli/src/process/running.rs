@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ubp::{Address, Mapping, Pid, Session};
 
-use super::space::Module;
+use super::module::Module;
 use crate::symbols::{Arch, Image};
 
 /// Around an address no more than its page is compared.
@@ -55,7 +55,7 @@ pub(crate) fn differing(
             let part = range.start.max(page)..range.end.min(page.saturating_add(PAGE));
             let same = match known.get(&(part.start, part.end)) {
                 Some(same) => *same,
-                None => part.is_empty() || is_same(session, pid, image, module.place(part.start), part.clone())?,
+                None => part.is_empty() || is_same(session, pid, image, module.in_memory(part.start), part.clone())?,
             };
             known.insert((part.start, part.end), same);
             if !same && differing.last() != Some(&address) {

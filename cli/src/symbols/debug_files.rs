@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use object::Object;
 
 use super::contents::{contents, unxz};
-use super::image::{Image, Origin, Parsed, parse};
+use super::elf::{Elf, Origin};
+use super::headers::{Parsed, parse};
 use crate::files::{OpenError, Opened, Root, Source, is_plain};
+use crate::hex;
 
 /// Where debug files lie below a root.
 const FOLDER: &str = "/usr/lib/debug";
@@ -21,15 +23,15 @@ const LARGEST_SUMMED: u64 = 1 << 30;
 /// Bytes of it that are read at once.
 const CHUNK: u64 = 1 << 20;
 
-/// The debug file of `image`: by build id, else by the link that the image names.
-pub(crate) fn find(image: &Image) -> Option<Source> {
-    let origin = image.origin()?;
-    if let Some(found) = image.build_id().and_then(|id| by_build_id(&origin.root, id)) {
+/// The debug file of `elf`: by build id, else by the link that the image names.
+pub(crate) fn find(elf: &Elf) -> Option<Source> {
+    let origin = elf.origin()?;
+    if let Some(found) = elf.build_id().and_then(|id| by_build_id(&origin.root, id)) {
         return Some(found);
     }
     let link = |file: &Parsed<'_>| file.gnu_debuglink().ok().flatten().map(|(name, sum)| (name.to_vec(), sum));
-    let (name, checksum) = image.with_file(link)??;
-    let matches = |source: &Source| match (image.build_id(), build_id_of(source)) {
+    let (name, checksum) = elf.with_file(link)??;
+    let matches = |source: &Source| match (elf.build_id(), build_id_of(source)) {
         (Some(wanted), Some(own)) => wanted == own,
         _ => sum(source) == Some(checksum),
     };
@@ -38,7 +40,7 @@ pub(crate) fn find(image: &Image) -> Option<Source> {
         Ok(opened) => Some(opened),
         Err(OpenError::Io(_)) => None,
         Err(error) => {
-            image.source().note_refused(format!("its debug file {} is not read: {error}", path.display()));
+            elf.source().note_refused(format!("its debug file {} is not read: {error}", path.display()));
             None
         }
     });
@@ -48,8 +50,8 @@ pub(crate) fn find(image: &Image) -> Option<Source> {
 }
 
 /// The file that holds what several debug files share (`dwz`).
-pub(crate) fn supplement(image: &Image, debug: &Source) -> Option<Source> {
-    let root = &image.origin()?.root;
+pub(crate) fn supplement(elf: &Elf, debug: &Source) -> Option<Source> {
+    let root = &elf.origin()?.root;
     let file = parse(debug).ok()?;
     let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
     let name = Path::new(OsStr::from_bytes(name));
@@ -57,10 +59,10 @@ pub(crate) fn supplement(image: &Image, debug: &Source) -> Option<Source> {
 }
 
 /// The symbols that distributions leave in a stripped file, compressed (`.gnu_debugdata`).
-pub(crate) fn mini(image: &Image) -> Option<Source> {
-    let packed = image
-        .with_file(|file| file.section_by_name(".gnu_debugdata").map(|section| contents(image.source(), &section)))??;
-    unxz(image.source(), &packed).map(Source::memory)
+pub(crate) fn mini(elf: &Elf) -> Option<Source> {
+    let packed =
+        elf.with_file(|file| file.section_by_name(".gnu_debugdata").map(|section| contents(elf.source(), &section)))??;
+    unxz(elf.source(), &packed).map(Source::memory)
 }
 
 fn build_id_of(source: &Source) -> Option<Vec<u8>> {
@@ -70,7 +72,7 @@ fn build_id_of(source: &Source) -> Option<Vec<u8>> {
 /// The file of that build id, below a root or on this machine, where debuginfod's client may have fetched it, too.
 fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
     let (first, rest) = id.split_first()?;
-    let (whole, rest) = (crate::explain::hex::plain(id), crate::explain::hex::plain(rest));
+    let (whole, rest) = (hex::plain(id), hex::plain(rest));
     let path = PathBuf::from(format!("{FOLDER}/.build-id/{first:02x}/{rest}.debug"));
     let fetched = caches(|name| std::env::var_os(name)).into_iter().map(|cache| cache.join(&whole).join("debuginfo"));
     let own = || {

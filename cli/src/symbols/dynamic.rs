@@ -3,7 +3,7 @@
 use object::elf;
 use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
 
-use super::image::Parsed;
+use super::headers::Parsed;
 use crate::files::Source;
 
 /// Whether it asks for a dynamic loader.

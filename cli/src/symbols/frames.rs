@@ -7,7 +7,8 @@ use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEnd
 use object::{Object, ObjectSection};
 
 use super::contents::contents;
-use super::image::{Arch, Image, Parsed, parse};
+use super::elf::Elf;
+use super::headers::{Arch, Parsed, parse};
 use crate::files::Source;
 
 /// Functions by address, each from its first byte to behind its last.
@@ -38,34 +39,34 @@ pub(crate) struct DebugFrames {
 
 impl DebugFrames {
     /// That of the image, where there is one.
-    pub(super) fn load(image: &Image) -> Option<DebugFrames> {
+    pub(super) fn load<'a>(elf: &Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<DebugFrames> {
         let find = |source: &Source, file: &Parsed<'_>| {
             file.section_by_name(".debug_frame").map(|section| contents(source, &section))
         };
-        let own = image.with_file(|file| find(image.source(), file)).flatten();
-        let apart = || image.debug_file().and_then(|source| find(source, &parse(source).ok()?));
+        let own = elf.with_file(|file| find(elf.source(), file)).flatten();
+        let apart = || debug().and_then(|source| find(source, &parse(source).ok()?));
         let data = own.or_else(apart).filter(|data| !data.is_empty())?;
         let mut section = DebugFrame::new(&data, LittleEndian);
-        section.set_address_size(width(image.arch()));
+        section.set_address_size(width(elf.arch()));
         let functions = described(&section, &BaseAddresses::default());
         Some(DebugFrames { data, functions })
     }
 }
 
 /// The functions that `.eh_frame` describes.
-pub(super) fn by_exceptions(image: &Image) -> Functions {
-    image.with_file(|file| in_eh_frame(image, file)).flatten().unwrap_or_default()
+pub(super) fn by_exceptions(elf: &Elf) -> Functions {
+    elf.with_file(|file| in_eh_frame(elf, file)).flatten().unwrap_or_default()
 }
 
-fn in_eh_frame(image: &Image, file: &Parsed<'_>) -> Option<Functions> {
+fn in_eh_frame(elf: &Elf, file: &Parsed<'_>) -> Option<Functions> {
     let section = file.section_by_name(".eh_frame")?;
-    let data = contents(image.source(), &section);
+    let data = contents(elf.source(), &section);
     let mut bases = BaseAddresses::default().set_eh_frame(section.address());
     if let Some(text) = file.section_by_name(".text") {
         bases = bases.set_text(text.address());
     }
     let mut frames = EhFrame::new(&data, LittleEndian);
-    frames.set_address_size(width(image.arch()));
+    frames.set_address_size(width(elf.arch()));
     Some(described(&frames, &bases))
 }
 

@@ -9,8 +9,9 @@ use object::{Object, ObjectSection};
 
 use super::contents::contents;
 use super::debug_files;
+use super::elf::Elf;
 use super::go::GoLines;
-use super::image::{Image, Parsed, parse};
+use super::headers::{Parsed, parse};
 use super::sources::{LineSearch, ends_with};
 use crate::files::Source;
 use crate::output::utf8;
@@ -33,9 +34,9 @@ pub(crate) struct DwarfLines {
 
 impl Lines {
     /// Those of the image, of its debug file, or of its Go program.
-    pub(super) fn load(image: &Image) -> Option<Lines> {
-        let dwarf = DwarfLines::load(image).map(|lines| Lines::Dwarf(Box::new(lines)));
-        dwarf.or_else(|| GoLines::load(image).map(Lines::Go))
+    pub(super) fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<Lines> {
+        let dwarf = DwarfLines::load(elf, debug).map(|lines| Lines::Dwarf(Box::new(lines)));
+        dwarf.or_else(|| GoLines::load(elf).map(Lines::Go))
     }
 
     /// File and line of an address, that of the innermost inlined function.
@@ -56,13 +57,13 @@ impl Lines {
 }
 
 impl DwarfLines {
-    fn load(image: &Image) -> Option<DwarfLines> {
-        let source = match has_lines(image.source()) {
-            true => image.source(),
-            false => image.debug_file().filter(|source| has_lines(source))?,
+    fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<DwarfLines> {
+        let source = match has_lines(elf.source()) {
+            true => elf.source(),
+            false => debug().filter(|source| has_lines(source))?,
         };
         let mut dwarf = load(source)?;
-        if let Some(supplement) = debug_files::supplement(image, source)
+        if let Some(supplement) = debug_files::supplement(elf, source)
             && let Some(shared) = load(&supplement)
         {
             dwarf.set_sup(shared);

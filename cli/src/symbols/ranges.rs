@@ -4,37 +4,41 @@ use std::ops::Range;
 
 use object::{Object, ObjectSection, SectionKind};
 
-use super::image::{Image, Parsed};
-use super::table::Kind;
+use super::elf::Elf;
+use super::frames::Functions;
+use super::headers::Parsed;
+use super::symbol::Kind;
+use super::table::SymbolTable;
 use super::{plt, reach};
 
 /// Functions by unwind information and by sized symbols, stubs, the start and end code, and what the flow of control reaches from
 /// there: one range per known first instruction, by address, without overlap.
 ///
 /// Data that lies between functions belongs to no range.
-pub(crate) fn code(image: &Image) -> Vec<Range<u64>> {
-    let mut ranges = image.with_file(|file| sections(image, file)).unwrap_or_default();
-    for symbol in image.symbols().iter() {
+pub(super) fn code(elf: &Elf, symbols: &SymbolTable, by_exceptions: &Functions) -> Vec<Range<u64>> {
+    let mut ranges = elf.with_file(sections).unwrap_or_default();
+    ranges.extend_from_slice(by_exceptions.ranges());
+    for symbol in symbols.iter() {
         if matches!(symbol.kind, Kind::Function | Kind::Indirect) && symbol.size > 0 {
             ranges.push(symbol.address..symbol.address.saturating_add(symbol.size));
         }
     }
-    let known = cut(held(image, ranges));
-    let reached = reach::reached(image, &known);
+    let known = cut(held(elf, ranges));
+    let reached = reach::reached(elf, &known);
     cut(known.into_iter().chain(reached).collect())
 }
 
 /// What of the ranges is code that the file holds.
-fn held(image: &Image, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+fn held(elf: &Elf, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     for range in &mut ranges {
-        let held = if image.is_code(range.start) { image.held_at(range.start) } else { 0 };
+        let held = if elf.is_code(range.start) { elf.held_at(range.start) } else { 0 };
         range.end = range.end.min(range.start.saturating_add(held));
     }
     ranges.retain(|range| range.start < range.end);
     ranges
 }
 
-fn sections(image: &Image, file: &Parsed<'_>) -> Vec<Range<u64>> {
+fn sections(file: &Parsed<'_>) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     for section in file.sections() {
         let name = section.name().unwrap_or_default();
@@ -43,7 +47,6 @@ fn sections(image: &Image, file: &Parsed<'_>) -> Vec<Range<u64>> {
             ranges.push(section.address()..section.address().saturating_add(section.size()));
         }
     }
-    ranges.extend_from_slice(image.by_exceptions().ranges());
     ranges
 }
 
@@ -66,12 +69,12 @@ fn cut(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 /// The sections that hold code, whole: for a file of which nothing tells where its functions lie.
-pub(crate) fn text_sections(image: &Image) -> Vec<Range<u64>> {
-    let ranges = image.with_file(|file| {
+pub(crate) fn text_sections(elf: &Elf) -> Vec<Range<u64>> {
+    let ranges = elf.with_file(|file| {
         let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
         text.map(|section| section.address()..section.address().saturating_add(section.size())).collect()
     });
-    cut(held(image, ranges.unwrap_or_default()))
+    cut(held(elf, ranges.unwrap_or_default()))
 }
 
 #[cfg(test)]

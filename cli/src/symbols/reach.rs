@@ -7,16 +7,18 @@ use insn::Flow;
 use object::{Object, ObjectSection, RelocationTarget, SectionKind};
 
 use super::contents::contents;
-use super::image::{Arch, Image, Parsed};
-use crate::code::{Insn, Mode};
+use super::elf::Elf;
+use super::headers::{Arch, Parsed};
+use crate::code::{self, Insn, Mode};
+use crate::cpu;
 
 /// Ranges reached from the entry point, the start and end functions, the direct branches of `known` and by falling out of it through
 /// padding, and not in `known`, which is sorted and without overlap.
-pub(crate) fn reached(image: &Image, known: &[Range<u64>]) -> Vec<Range<u64>> {
-    let sections = image.with_file(text).unwrap_or_default();
-    let mode = image.arch().mode(crate::cpu::vendor(None)).lenient();
-    let mut flood = Flood { image, mode, known, sections, found: BTreeMap::new(), work: Vec::new() };
-    flood.work = image.with_file(|file| starts(image, file)).unwrap_or_default();
+pub(crate) fn reached(elf: &Elf, known: &[Range<u64>]) -> Vec<Range<u64>> {
+    let sections = elf.with_file(text).unwrap_or_default();
+    let mode = elf.arch().mode(cpu::vendor()).lenient();
+    let mut flood = Flood { elf, mode, known, sections, found: BTreeMap::new(), work: Vec::new() };
+    flood.work = elf.with_file(|file| starts(elf, file)).unwrap_or_default();
     for range in known {
         let walk = flood.follow(range.start, range.end);
         if walk.falls_through && walk.end == range.end {
@@ -35,7 +37,7 @@ pub(crate) fn reached(image: &Image, known: &[Range<u64>]) -> Vec<Range<u64>> {
 }
 
 struct Flood<'a> {
-    image: &'a Image,
+    elf: &'a Elf,
     mode: Mode,
     known: &'a [Range<u64>],
     sections: Vec<Range<u64>>,
@@ -105,7 +107,7 @@ impl Flood<'_> {
     }
 
     fn decode(&self, pc: u64) -> Option<Insn> {
-        Insn::decode(self.image.bytes_at(pc)?, pc, self.mode)
+        code::decode(self.elf.bytes_at(pc)?, pc, self.mode)
     }
 }
 
@@ -115,13 +117,13 @@ fn text(file: &Parsed<'_>) -> Vec<Range<u64>> {
 }
 
 /// The entry point, and what the arrays of start and end functions name.
-fn starts(image: &Image, file: &Parsed<'_>) -> Vec<u64> {
+fn starts(elf: &Elf, file: &Parsed<'_>) -> Vec<u64> {
     let mut starts = vec![file.entry()];
     let is_array = |name: &str| matches!(name, ".preinit_array" | ".init_array" | ".fini_array");
     let arrays: Vec<_> = file.sections().filter(|section| section.name().is_ok_and(is_array)).collect();
     for array in &arrays {
-        let data = contents(image.source(), array);
-        match image.arch() {
+        let data = contents(elf.source(), array);
+        match elf.arch() {
             Arch::X86_64 | Arch::Arm64 => {
                 starts.extend(data.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)))
             }

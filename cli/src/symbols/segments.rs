@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags, elf};
 
-use super::image::Parsed;
+use super::headers::Parsed;
 use crate::files::Source;
 
 /// A part of the file that is mapped.

@@ -7,57 +7,13 @@ use object::elf;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
-use super::image::{Image, parse};
+use super::elf::Elf;
+use super::headers::parse;
 use super::names::demangle;
+use super::symbol::{Kind, Symbol};
 use super::{debug_files, go, plt};
 use crate::files::Source;
 use crate::output::utf8;
-
-/// What a symbol stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    /// A function's first instruction.
-    Function,
-    /// A function that returns the address of the function to use (`STT_GNU_IFUNC`).
-    Indirect,
-    /// A stub by which another module's function is called.
-    Plt,
-    /// An assembler's label in code.
-    Label,
-    /// Something that has no code.
-    Data,
-}
-
-/// One symbol.
-#[derive(Clone, Debug)]
-pub(crate) struct Symbol {
-    /// In the file's numbering.
-    pub(crate) address: u64,
-    /// Bytes; 0 where it is not told.
-    pub(crate) size: u64,
-    pub(crate) kind: Kind,
-    /// Other modules can see it.
-    pub(crate) global: bool,
-    /// As the linker writes it, without version.
-    pub(crate) name: Box<str>,
-    /// The version that it belongs to, and whether that is the default one.
-    pub(crate) version: Option<(Box<str>, bool)>,
-}
-
-impl Symbol {
-    /// Whether a breakpoint can stand there.
-    pub(crate) fn has_code(&self) -> bool {
-        self.kind != Kind::Data
-    }
-
-    /// Its name with the version that it belongs to; that of the default one also has two signs.
-    pub(crate) fn versioned(&self) -> impl Iterator<Item = String> {
-        let signs = |(_, default): &(Box<str>, bool)| if *default { &["@", "@@"][..] } else { &["@"] };
-        let forms =
-            self.version.iter().flat_map(move |version| signs(version).iter().map(move |sign| (sign, &version.0)));
-        forms.map(|(sign, version)| format!("{}{sign}{version}", self.name))
-    }
-}
 
 /// All symbols of a file, by address.
 #[derive(Debug, Default)]
@@ -70,21 +26,21 @@ pub(crate) struct SymbolTable {
 impl SymbolTable {
     /// Collects the symbols of the file, of its compressed symbol table, of its debug file and of its stubs, and what only Go's runtime
     /// has a name for.
-    pub(crate) fn load(image: &Image) -> SymbolTable {
+    pub(crate) fn load(elf: &Elf, debug: Option<&Source>) -> SymbolTable {
         let mut symbols = Vec::new();
-        collect(image.source(), &mut symbols);
-        if let Some(mini) = debug_files::mini(image) {
+        collect(elf.source(), &mut symbols);
+        if let Some(mini) = debug_files::mini(elf) {
             collect(&mini, &mut symbols);
         }
-        if let Some(debug) = image.debug_file() {
+        if let Some(debug) = debug {
             collect(debug, &mut symbols);
         }
         let named: HashSet<u64> =
             symbols.iter().filter(|symbol| symbol.has_code()).map(|symbol| symbol.address).collect();
-        symbols.extend(go::functions(image, |address| named.contains(&address)));
+        symbols.extend(go::functions(elf, |address| named.contains(&address)));
         for symbol in &mut symbols {
             // A name that points outside the code is no function, whatever its type says.
-            if symbol.kind != Kind::Data && !image.is_code(symbol.address) {
+            if symbol.kind != Kind::Data && !elf.is_code(symbol.address) {
                 symbol.kind = Kind::Data;
             }
         }
@@ -93,7 +49,7 @@ impl SymbolTable {
         symbols.dedup_by(|b, a| {
             a.address == b.address && a.name == b.name && (b.version.is_none() || a.version == b.version)
         });
-        let stubs = plt::stubs(image, &symbols);
+        let stubs = plt::stubs(elf, &symbols);
         symbols.extend(stubs);
         symbols.sort_by(order);
         SymbolTable { symbols, readable: OnceCell::new() }

@@ -7,7 +7,7 @@ use framehop::aarch64::{PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use insn::arm64::Reg;
 use ubp::Registers;
 
-use crate::process::Unwinders;
+use crate::unwinders::Unwinders;
 
 /// Finds callers by unwind information, those of what nothing describes by frame pointers.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use framehop::x86_64::{UnwindRegsX86_64, UnwinderX86_64};
 use insn::x86::Reg;
 use ubp::{Arch, Registers};
 
-use crate::process::Unwinders;
+use crate::unwinders::Unwinders;
 
 /// Finds the callers of 64-bit code by unwind information, of 32-bit code and of what nothing describes by frame pointers.
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Function, Table};
-use crate::symbols::image::Image;
+use super::table::{Function, Table};
+use crate::symbols::elf::Elf;
 use crate::symbols::sources::{LineSearch, ends_with};
 
 /// Steps that are read at most in one search, a byte of the table: functions may share steps, but those of a hostile table must not cost
@@ -17,8 +17,8 @@ pub(crate) struct GoLines {
 }
 
 impl GoLines {
-    pub(in crate::symbols) fn load(image: &Image) -> Option<GoLines> {
-        let table = image.with_file(|file| Table::find(image, file)).flatten()?;
+    pub(in crate::symbols) fn load(elf: &Elf) -> Option<GoLines> {
+        let table = elf.with_file(|file| Table::find(elf, file)).flatten()?;
         let mut functions: Vec<Function> = table.functions().collect();
         functions.sort_by_key(|function| function.address);
         (!functions.is_empty()).then_some(GoLines { table, functions })

@@ -1,7 +1,7 @@
 use insn::Flow;
 use insn::arm64::{Address, LEN, PcRelative, decode};
 
-use super::Stub;
+use super::stub::Stub;
 
 /// Hands over every run of instructions from an `adrp`, or a landing pad before it, that loads from that page and jumps
 /// (ELF for the Arm 64-bit Architecture, 5.7.3).

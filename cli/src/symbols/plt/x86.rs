@@ -1,7 +1,7 @@
 use insn::Flow;
 use insn::x86::{Mode, Reg, decode};
 
-use super::Stub;
+use super::stub::Stub;
 
 /// Hands over every jump through memory.
 pub(super) fn walk(mode: Mode, start: u64, data: &[u8], got: Option<u64>, mut found: impl FnMut(Stub)) {
