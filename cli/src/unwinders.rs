@@ -1,14 +1,14 @@
-//! Follows the frames of a stack by the unwind information of two sections.
+//! Follows the frames of a stack with the unwind information of two sections.
 
 use framehop::{FrameAddress, Unwinder};
 
-/// The unwind information of all modules, section by section: some code is described for exceptions, some only for debuggers.
+/// The unwind information of all modules, by section. `.eh_frame` describes code for exceptions; other code is described only for debuggers.
 pub(crate) struct Unwinders<U: Unwinder> {
-    /// `.eh_frame`; also for code that nothing describes, of which frame pointers are followed.
+    /// The unwinder for `.eh_frame`. It follows frame pointers in code without unwind information.
     pub(crate) by_exceptions: U,
-    /// `.debug_frame`.
+    /// The unwinder for `.debug_frame`.
     pub(crate) by_debug: U,
-    /// What each of them learnt.
+    /// The caches of both unwinders.
     caches: [U::Cache; 2],
 }
 
@@ -25,7 +25,7 @@ impl<U: Unwinder + Clone + Default> Clone for Unwinders<U>
 where
     U::Cache: Default,
 {
-    /// A clone starts with nothing learnt.
+    /// Returns a clone with empty caches.
     fn clone(&self) -> Unwinders<U> {
         let (by_exceptions, by_debug) = (self.by_exceptions.clone(), self.by_debug.clone());
         Unwinders { by_exceptions, by_debug, ..Unwinders::new() }
@@ -33,9 +33,9 @@ where
 }
 
 impl<U: Unwinder> Unwinders<U> {
-    /// Adds to `found` the callers of the code at `address`, whose registers are `frame`, until there are `depth`.
+    /// Adds the callers of the code at `address`, whose registers are `frame`, to `found`, until there are `depth`.
     ///
-    /// `by_debug_alone` says whether only `.debug_frame` describes the code at an address; `word` reads the stack.
+    /// `by_debug_alone` returns whether only `.debug_frame` describes the code at an address. `word` reads the stack.
     pub(crate) fn follow(
         &mut self,
         mut address: FrameAddress,

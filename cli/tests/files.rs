@@ -262,7 +262,7 @@ fn a_library_that_was_replaced_or_deleted_is_read_by_its_mapping_or_named() {
             if *readable {
                 assert_eq!(rows, [row("plugged", 4)], "{said}");
             } else {
-                assert!(said.contains("attached.so was deleted or replaced since it was mapped"), "{said}");
+                assert!(said.contains("attached.so was deleted or replaced after it was mapped"), "{said}");
                 assert_eq!(rows, [], "{said}");
             }
         }
@@ -306,7 +306,7 @@ fn a_debug_link_that_names_a_pipe_a_device_or_procfs_is_told_of_and_waited_for_b
     for (target, why) in [
         (None, "not a regular file"),
         (Some("/dev/zero"), "not a regular file"),
-        (Some("/proc/kmsg"), "a file of proc, which stores none"),
+        (Some("/proc/kmsg"), "a file of proc, which stores no files"),
     ] {
         fs::remove_file(&debug).unwrap();
         match target {

@@ -143,7 +143,7 @@ fn messages_escape_what_they_name() {
     let program = program(&[]);
     let near = OsStr::from_bytes(b"ex\x1b]0;OWNED\x07\n\\xff\xc2\x9b\xe2\x80\xae");
     let text = run(&[OsStr::new("count"), OsStr::new("-b"), near, OsStr::new("--"), program.as_os_str()], b"");
-    assert!(text.contains(&format!("near: {SHOWN}")), "{text}");
+    assert!(text.contains(&format!("similar: {SHOWN}")), "{text}");
     // The command line, too, may be made of names of files.
     let text = run(&words("count", &[OsStr::from_bytes(b"--a\xc2\x9b")]), b"");
     assert!(text.contains(r"--a\u{9b}"), "{text}");

@@ -170,14 +170,15 @@ fn what_is_not_found_is_named_with_what_was_searched_and_what_is_near() {
         stderr(&output)
     };
     let message = text("midle", &program);
-    assert!(message.contains("no such symbol") && message.contains("near: middle"), "{message}");
+    assert!(message.contains("no such symbol") && message.contains("similar: middle"), "{message}");
     assert!(message.contains("libc.so.6"), "{message}");
     let message = text("midle", &fixed);
     assert!(message.contains("statically linked") && !message.contains("to standard error"), "{message}");
     assert!(text("not_code", &program).contains("no code"));
     assert!(text("nosuch!work", &program).contains("no module 'nosuch'"));
     assert!(
-        text("calls.c:999", &program).contains("neither line 999 nor one behind it has code; the last line that has: ")
+        text("calls.c:999", &program)
+            .contains("neither line 999 nor a later line has code; the last line with code is ")
     );
     assert!(text("other.c:1", &program).contains("no source file 'other.c'"));
 }
@@ -251,7 +252,7 @@ fn a_line_without_code_means_the_next_that_has_some_and_this_is_told() {
     let counts = count(&[&format!("calls.c:{blank}")], &[], &program, &["3"]);
     assert_eq!(counts.at("!work"), 3);
     let (told, next) = (stderr(&counts.output), blank + 1);
-    assert!(told.contains(&format!("line {blank} has no code; taken is {next}, the next that has")), "{told}");
+    assert!(told.contains(&format!("line {blank} has no code; line {next} is the next that has")), "{told}");
     let exact = count(&[&format!("calls.c:{line}")], &[], &program, &["3"]);
     assert!(!stderr(&exact.output).contains("ntrace:"), "{}", stderr(&exact.output));
 }

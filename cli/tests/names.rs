@@ -180,7 +180,7 @@ fn what_is_named_as_missing_comes_near_or_nothing_does() {
         assert_eq!(output.status.code(), Some(125), "{location}: {}", stderr(&output));
         let text = stderr(&output);
         let last = text.lines().last().unwrap();
-        last.split_once("; near: ").map(|(_, near)| near.to_string()).unwrap_or_default()
+        last.split_once("; similar: ").map(|(_, near)| near.to_string()).unwrap_or_default()
     };
     assert_eq!(near("hidden"), "(anonymous namespace)::hidden");
     assert_eq!(near("Both::secnod"), "Both::second");

@@ -152,7 +152,7 @@ fn what_cannot_be_done_is_said() {
         (
             &["record", "-o", "/dev/null", "--threads", "1,2", "--", "/bin/true"],
             2,
-            "--threads takes numbers only with -p",
+            "--threads accepts thread ids only with -p",
         ),
         (&["record", "-o", "/nowhere/file", "--", "/bin/true"], 125, "/nowhere/file: No such file"),
         (&["record", "--check", "/nowhere/file"], 125, "/nowhere/file: No such file"),

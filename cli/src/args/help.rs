@@ -1,4 +1,4 @@
-//! The parts of `--help` and of the manual page that no argument has: locations, examples, JSON keys, exit statuses.
+//! The parts of `--help` and of the manual page that no argument has: usage, locations, examples, JSON keys, exit statuses.
 
 /// How the user writes a location.
 pub(crate) const LOCATIONS: &str = "\
@@ -21,6 +21,24 @@ Locations:
 pub(crate) const STATUS: &str = "\
 Exit status: the program's own; if a signal killed the program, ntrace dies by that signal. 125: ntrace failed. 126: the
 program cannot be run or traced. 127: there is no such program or process. 2: the command line is wrong.";
+
+pub(super) const TRACE_USAGE: &str = "\
+ntrace trace -b LOCATION... [OPTIONS] -- PROG [ARG]...
+       ntrace trace -b LOCATION... [OPTIONS] -p PID";
+
+pub(super) const COUNT_USAGE: &str = "\
+ntrace count -b LOCATION... [OPTIONS] -- PROG [ARG]...
+       ntrace count -b LOCATION... [OPTIONS] -p PID";
+
+pub(super) const RECORD_USAGE: &str = "\
+ntrace record -o FILE [OPTIONS] -- PROG [ARG]...
+       ntrace record -o FILE [OPTIONS] -p PID
+       ntrace record --check FILE
+       ntrace record --print FILE [--format FORMAT]";
+
+pub(super) const EXPLAIN_USAGE: &str = "\
+ntrace explain [OPTIONS] HEX...
+       ntrace explain [OPTIONS] -";
 
 pub(super) fn trace() -> String {
     format!(

@@ -9,10 +9,10 @@ mod tracing;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs, Vendor};
+pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
 pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::recording::RecordArgs;
-pub(crate) use self::tracing::{Backend, CountArgs, Format, Target, TimeStyle, TraceArgs};
+pub(crate) use self::tracing::{CountArgs, Format, Target, TimeStyle, TraceArgs};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -27,16 +27,16 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print a line each time a thread reaches a location
-    #[command(after_help = help::trace())]
+    #[command(override_usage = help::TRACE_USAGE, after_help = help::trace())]
     Trace(TraceArgs),
     /// Count how often threads reach locations
-    #[command(after_help = help::count())]
+    #[command(override_usage = help::COUNT_USAGE, after_help = help::count())]
     Count(CountArgs),
     /// Record every instruction that a program executes, check such a recording, or print it
-    #[command(after_help = help::record())]
+    #[command(override_usage = help::RECORD_USAGE, after_help = help::record())]
     Record(RecordArgs),
     /// Explain an instruction: fields, registers, flow, and how a thread passes a breakpoint on it
-    #[command(after_help = help::EXPLAIN)]
+    #[command(override_usage = help::EXPLAIN_USAGE, after_help = help::EXPLAIN)]
     Explain(ExplainArgs),
     /// Report how a thread would pass a breakpoint on each instruction of an ELF file
     #[command(after_help = help::SURVEY)]

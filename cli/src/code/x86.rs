@@ -10,7 +10,7 @@ pub(super) fn decode(bytes: &[u8], pc: u64, mode: Mode) -> Option<Insn> {
     Some(Insn { len: insn.len(), flow, target, prefixes, is_padding: is_padding(&insn) })
 }
 
-/// `nop` in all lengths, and what assemblers of 32-bit code take for it: `lea` of a register's own value.
+/// Whether an instruction is `nop` of any length, or the `lea` of a register's own value that assemblers use as `nop` in 32-bit code.
 fn is_padding(insn: &::insn::x86::Insn) -> bool {
     match (insn.map(), insn.opcode()) {
         (Map::OneByte, 0x90) => insn.writes().is_empty(),

@@ -36,7 +36,7 @@ impl Unwinder {
             let Some(sections) = Sections::of(module) else { continue };
             let start = module.bias.wrapping_add(sections.base_svma());
             let end = module.bias.wrapping_add(module.image.end());
-            // A file whose code is mapped in pieces still has one numbering.
+            // The range of a malformed file may be empty or wrap around.
             if start >= end {
                 continue;
             }

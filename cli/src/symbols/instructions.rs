@@ -1,7 +1,7 @@
-//! Where in a file instructions begin, as certain as the file allows: a breakpoint on another byte would change the program.
+//! Finds the starts of instructions in a file. A breakpoint on any other byte would change the program.
 //!
-//! First all that control flow leads to from the known beginnings of functions. What is left (cases of jump tables, landing pads,
-//! but also padding and data within functions) is walked tentatively, and taken only where it fits without overlap.
+//! Control flow from the starts of functions leads to most instructions. The remaining bytes (cases of jump tables, landing pads, but also padding
+//! and data inside functions) are decoded tentatively, and are accepted only if the instructions do not overlap others.
 
 use std::ops::Range;
 
@@ -10,16 +10,17 @@ use insn::Flow;
 use super::elf::Elf;
 use crate::code::{self, Insn, Mode};
 
-/// The widest gap between ranges for which there is room: alignment, data between functions.
+/// The widest gap between ranges that share a piece, in bytes. Alignment and data between functions are such gaps.
 const GAP: u64 = 1 << 12;
 
-/// What is known of one byte.
+/// What is known about one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Byte {
-    /// In no range.
+    /// The byte is in no range.
     Outside,
+    /// Nothing is known yet.
     Unknown,
-    /// The beginning of a function that was not looked at yet.
+    /// The start of a function that has not been decoded yet.
     Entry,
     /// The first byte of an instruction.
     First,
@@ -27,7 +28,7 @@ enum Byte {
     Further,
 }
 
-/// What is known of the bytes of some addresses that follow each other.
+/// What is known about the bytes at consecutive addresses.
 struct Piece {
     start: u64,
     bytes: Vec<Byte>,
@@ -36,11 +37,11 @@ struct Piece {
 struct Map<'a> {
     elf: &'a Elf,
     mode: Mode,
-    /// By address; ranges that lie close together share one.
+    /// The pieces by address. Ranges that are close together share one.
     pieces: Vec<Piece>,
 }
 
-/// The addresses of the file's instructions within its code ranges, ascending.
+/// Returns the addresses of the instructions in the ranges `code`, ascending.
 pub(super) fn instructions(elf: &Elf, code: &[Range<u64>], mode: Mode) -> Vec<u64> {
     let mut map = Map { elf, mode, pieces: pieces(code) };
     for range in code {
@@ -60,7 +61,7 @@ pub(super) fn instructions(elf: &Elf, code: &[Range<u64>], mode: Mode) -> Vec<u6
     firsts.collect()
 }
 
-/// Room for the ranges, which are sorted, but not for wide gaps between them.
+/// Returns pieces for the sorted ranges. Wide gaps between ranges are in no piece.
 fn pieces(code: &[Range<u64>]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for range in code {
@@ -76,7 +77,7 @@ fn pieces(code: &[Range<u64>]) -> Vec<Piece> {
 }
 
 impl Map<'_> {
-    /// The piece that may hold an address, and where in it.
+    /// Returns the index of the piece that may contain an address, and the offset in it.
     fn find(&self, address: u64) -> Option<(usize, usize)> {
         let piece = self.pieces.partition_point(|piece| piece.start <= address).checked_sub(1)?;
         Some((piece, usize::try_from(address - self.pieces.get(piece)?.start).ok()?))
@@ -89,8 +90,8 @@ impl Map<'_> {
 
     fn set(&mut self, address: u64, byte: Byte) {
         let found = self.find(address).and_then(|(piece, offset)| self.pieces.get_mut(piece)?.bytes.get_mut(offset));
-        if let Some(place) = found {
-            *place = byte;
+        if let Some(known) = found {
+            *known = byte;
         }
     }
 
@@ -98,7 +99,7 @@ impl Map<'_> {
         code::decode(self.elf.bytes_at(address)?, address, self.mode)
     }
 
-    /// Marks what control flow leads to.
+    /// Marks the instructions that control flow reaches.
     fn follow(&mut self, mut starts: Vec<u64>) {
         while let Some(mut pc) = starts.pop() {
             while let Some(insn) = self.decode(pc).filter(|insn| self.mark(pc, insn)) {
@@ -115,11 +116,11 @@ impl Map<'_> {
         matches!(self.get(address), Byte::Unknown | Byte::Entry)
     }
 
-    /// Marks an instruction; not where another was seen before, whose bytes it shares.
+    /// Marks an instruction, unless it shares bytes with a marked one. Returns whether it did.
     fn mark(&mut self, pc: u64, insn: &Insn) -> bool {
         let end = pc + insn.len as u64;
         let fits = self.is_open(pc) && (pc + 1..end).all(|at| self.get(at) == Byte::Unknown);
-        // A jump over a lock prefix: the prefixed form is the whole instruction.
+        // A jump may skip a lock prefix. The instruction is then the prefixed one.
         let inner = (pc + 1..end).find(|at| self.get(*at) == Byte::First);
         let prefixed = self.is_open(pc) && inner.is_some_and(|inner| inner - pc <= insn.prefixes as u64);
         if !fits && !prefixed {
@@ -132,7 +133,7 @@ impl Map<'_> {
         true
     }
 
-    /// Looks at what is left of a range.
+    /// Decodes the unknown bytes of a range.
     fn fill(&mut self, range: &Range<u64>) {
         let unit = self.mode.alignment();
         let mut pc = range.start;
@@ -146,7 +147,7 @@ impl Map<'_> {
                     self.follow(vec![pc]);
                     pc = end;
                 }
-                // Whatever it is, it is no code that fits: go on behind it.
+                // These bytes are no code that fits.
                 None => {
                     while pc < range.end && self.get(pc) == Byte::Unknown {
                         pc += unit;
@@ -156,13 +157,14 @@ impl Map<'_> {
         }
     }
 
-    /// Zeros, as many as instructions are aligned to.
+    /// Whether the bytes of one alignment unit are zero.
     fn is_padding(&self, pc: u64) -> bool {
         let bytes = self.elf.bytes_at(pc).and_then(|bytes| bytes.get(..self.mode.alignment() as usize));
         bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
     }
 
-    /// Where instructions from `pc` on lead without overlapping others: to known ones, to the end, or to where control leaves.
+    /// Decodes instructions from `pc` on, until a known instruction, the end of the range, or the end of control flow. Returns the address after
+    /// them. `None` if they overlap other instructions.
     fn try_run(&self, mut pc: u64, end: u64) -> Option<u64> {
         loop {
             let insn = self.decode(pc)?;
@@ -181,7 +183,7 @@ impl Map<'_> {
     }
 }
 
-/// Whether control does not go on behind it.
+/// Whether control does not continue after an instruction.
 fn ends(insn: &Insn) -> bool {
     matches!(insn.flow, Flow::Jump | Flow::Return | Flow::Faulting)
 }

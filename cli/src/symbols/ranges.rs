@@ -1,4 +1,4 @@
-//! Where in a file instructions lie, and nothing else.
+//! The ranges of a file that contain only instructions.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use super::symbol::Kind;
 use super::table::SymbolTable;
 use super::{plt, reach};
 
-/// Functions by unwind information and by sized symbols, stubs, the start and end code, and what the flow of control reaches from
-/// there: one range per known first instruction, by address, without overlap.
+/// Returns the ranges of code, ascending and without overlap: one range for each known first instruction.
 ///
-/// Data that lies between functions belongs to no range.
+/// Unwind information and sized symbols give functions; stubs, start code and end code are added, and the code that control flow reaches from
+/// all these. Data between functions is in no range.
 pub(super) fn code(elf: &Elf, symbols: &SymbolTable, by_exceptions: &Functions) -> Vec<Range<u64>> {
     let mut ranges = elf.with_file(sections).unwrap_or_default();
     ranges.extend_from_slice(by_exceptions.ranges());
@@ -28,7 +28,7 @@ pub(super) fn code(elf: &Elf, symbols: &SymbolTable, by_exceptions: &Functions) 
     cut(known.into_iter().chain(reached).collect())
 }
 
-/// What of the ranges is code that the file holds.
+/// Cuts ranges to the code that the file contains.
 fn held(elf: &Elf, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     for range in &mut ranges {
         let held = if elf.is_code(range.start) { elf.held_at(range.start) } else { 0 };
@@ -50,7 +50,7 @@ fn sections(file: &Parsed<'_>) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Cuts overlapping ranges at every start, so that each start is the first byte of exactly one.
+/// Cuts overlapping ranges at every start, so that each start is the first byte of exactly one range.
 fn cut(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| (range.start, range.end));
     let mut starts: Vec<u64> = ranges.iter().map(|range| range.start).collect();
@@ -68,7 +68,7 @@ fn cut(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     cut
 }
 
-/// The sections that hold code, whole: for a file of which nothing tells where its functions lie.
+/// Returns the whole code sections. They serve for a file that does not describe its functions.
 pub(crate) fn text_sections(elf: &Elf) -> Vec<Range<u64>> {
     let ranges = elf.with_file(|file| {
         let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_belongs_to_no_range() {
+    fn a_gap_between_ranges_is_in_no_range() {
         assert_eq!(cut(vec![20..30, 0..10]), [0..10, 20..30]);
     }
 }

@@ -1,4 +1,4 @@
-//! The functions of a file by name and address.
+//! The symbols of a file by name and address.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -15,17 +15,16 @@ use super::{debug_files, go, plt};
 use crate::files::Source;
 use crate::output::utf8;
 
-/// All symbols of a file, by address.
+/// All symbols of a file, sorted by address.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolTable {
     symbols: Vec<Symbol>,
-    /// The readable name of each, where it differs.
+    /// The readable name of each symbol, if it differs from the linker's.
     readable: OnceCell<Vec<Option<String>>>,
 }
 
 impl SymbolTable {
-    /// Collects the symbols of the file, of its compressed symbol table, of its debug file and of its stubs, and what only Go's runtime
-    /// has a name for.
+    /// Collects the symbols of the file, of its compressed symbol table, of its debug file, of its stubs, and of the table of Go's runtime.
     pub(crate) fn load(elf: &Elf, debug: Option<&Source>) -> SymbolTable {
         let mut symbols = Vec::new();
         collect(elf.source(), &mut symbols);
@@ -39,13 +38,13 @@ impl SymbolTable {
             symbols.iter().filter(|symbol| symbol.has_code()).map(|symbol| symbol.address).collect();
         symbols.extend(go::functions(elf, |address| named.contains(&address)));
         for symbol in &mut symbols {
-            // A name that points outside the code is no function, whatever its type says.
+            // A symbol outside of the code is no function, whatever its type is.
             if symbol.kind != Kind::Data && !elf.is_code(symbol.address) {
                 symbol.kind = Kind::Data;
             }
         }
         symbols.sort_by(order);
-        // The tables repeat each other; the entry with a version or a size says most and comes first.
+        // Several tables contain the same symbol. The entry with a version or a size comes first and is kept.
         symbols.dedup_by(|b, a| {
             a.address == b.address && a.name == b.name && (b.version.is_none() || a.version == b.version)
         });
@@ -55,28 +54,28 @@ impl SymbolTable {
         SymbolTable { symbols, readable: OnceCell::new() }
     }
 
-    /// All of them, by address.
+    /// All symbols by address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter()
     }
 
-    /// Each of them with its readable name, which is the linker's where that is readable.
+    /// All symbols with their readable names. The linker's name counts if it is readable.
     pub(crate) fn readable(&self) -> impl Iterator<Item = (&Symbol, &str)> {
         let all = self.readable.get_or_init(|| self.symbols.iter().map(|symbol| demangle(&symbol.name)).collect());
         self.symbols.iter().zip(all).map(|(symbol, readable)| (symbol, readable.as_deref().unwrap_or(&symbol.name)))
     }
 
-    /// Those at an address, the best name first.
+    /// The symbols at an address, the best name first.
     pub(crate) fn at(&self, address: u64) -> &[Symbol] {
         let start = self.symbols.partition_point(|symbol| symbol.address < address);
         let rest = &self.symbols[start..];
         &rest[..rest.partition_point(|symbol| symbol.address == address)]
     }
 
-    /// The function that holds an address: the nearest before it whose size does not end before it.
+    /// Returns the function that contains an address: the nearest symbol before it whose size does not end before it.
     pub(crate) fn holding(&self, address: u64) -> Option<&Symbol> {
         let end = self.symbols.partition_point(|symbol| symbol.address <= address);
-        // Nested and unsized symbols stand between; a few steps back find the one around.
+        // Nested and unsized symbols may be in between, so the search goes back a few symbols.
         for (steps, symbol) in self.symbols[..end].iter().rev().enumerate() {
             if steps > 64 {
                 return None;
@@ -96,7 +95,7 @@ impl SymbolTable {
     }
 }
 
-/// By address; at one address the name that is best shown first: functions, global, sized, few underscores, short.
+/// Compares symbols by address. At one address the best name comes first: functions, global, sized, few underscores, short.
 fn order(a: &Symbol, b: &Symbol) -> std::cmp::Ordering {
     let rank = |symbol: &Symbol| {
         let underscores = symbol.name.bytes().take_while(|byte| *byte == b'_').count();
@@ -139,7 +138,7 @@ fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, boo
         _ => return None,
     };
     let name = symbol.name_bytes().ok().filter(|name| !name.is_empty()).map(utf8)?;
-    // Static tables write the version into the name.
+    // In static tables the name contains the version.
     let (name, version) = match name.split_once('@') {
         Some((name, text)) => (name, Some((text.trim_start_matches('@').into(), text.starts_with('@')))),
         None => (&*name, version),

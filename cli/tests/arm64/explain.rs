@@ -152,7 +152,7 @@ fn what_is_no_number_of_words_is_a_usage_error() {
     for (hex, message) in [
         ("zz", "not a hexadecimal digit: 'z'"),
         ("9100042", "odd number of hexadecimal digits"),
-        ("1f2003", "3 bytes are not a number of words"),
+        ("1f2003", "3 bytes are not a whole number of words"),
         ("", "HEX holds no bytes"),
     ] {
         let output = run(&["explain", "--arch", "arm64", hex]);

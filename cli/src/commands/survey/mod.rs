@@ -18,7 +18,7 @@ use crate::output::{Output, shown, tell};
 use crate::symbols::{Image, text_sections};
 
 /// Runs the command.
-pub(in crate::commands) fn run(args: &SurveyArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
     let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", shown(&args.file))))?;
     let survey = survey(&image, image.arch().mode(args.vendor.map_or_else(cpu::vendor, Into::into)));
     for what in image.take_refused() {

@@ -8,10 +8,10 @@ use crate::symbols::symbol::{Kind, Symbol};
 /// The number of bytes of names that are read for each byte of the table.
 const NAMES: usize = 2;
 
-/// The functions of the image's table at addresses that have no name yet; none where it has no table, or one of an unknown version.
-pub(in crate::symbols) fn functions(elf: &Elf, is_named: impl Fn(u64) -> bool) -> Vec<Symbol> {
+/// Returns the functions of the file's table at addresses without a name. The result is empty without a table of a known version.
+pub(crate) fn functions(elf: &Elf, is_named: impl Fn(u64) -> bool) -> Vec<Symbol> {
     let Some(table) = elf.with_file(|file| Table::find(elf, file)).flatten() else { return Vec::new() };
-    // Each function has a name of its own. Where a hostile table has many share a long one, the first keep it.
+    // The limit applies to hostile tables in which many functions share a long name. Only the first functions get it.
     let mut left = NAMES * table.data.len();
     let symbol = |function: Function| {
         let name = table.name(&function, left)?;

@@ -1,5 +1,4 @@
-//! Functions of Go programs by the table that their runtime reads, which is there in stripped ones, too (`.gopclntab`; Go's
-//! src/debug/gosym/pclntab.go and `pcHeader` in src/runtime/symtab.go).
+//! The table of functions that Go's runtime reads (`.gopclntab`; Go's src/debug/gosym/pclntab.go and `pcHeader` in src/runtime/symtab.go).
 
 use std::sync::Arc;
 
@@ -9,10 +8,10 @@ use crate::symbols::contents::contents;
 use crate::symbols::elf::Elf;
 use crate::symbols::headers::Parsed;
 
-/// The longest name that is read.
+/// The longest name that is read, in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// What the layout of a table depends on.
+/// The version of a table, which determines its layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     /// Go 1.16 and 1.17: entries are addresses.
@@ -21,17 +20,17 @@ pub(super) enum Version {
     Offsets,
 }
 
-/// The first word of a table, and its version.
+/// The first word of a table of each version.
 const VERSIONS: &[(u32, Version)] =
     &[(0xffff_fffa, Version::Addresses), (0xffff_fff0, Version::Offsets), (0xffff_fff1, Version::Offsets)];
 
-/// A table.
+/// The table of a program.
 pub(super) struct Table {
     pub(super) data: Arc<[u8]>,
     version: Version,
-    /// Bytes of an address.
+    /// The size of an address in bytes.
     width: usize,
-    /// The address from which entries are counted.
+    /// The address to which entries are relative.
     text: u64,
 }
 
@@ -47,11 +46,11 @@ impl Table {
             return None;
         }
         if version == Version::Offsets {
-            // Where a program can lie anywhere, the loader writes the address; newer linkers leave it out.
-            let place = section.address().wrapping_add(8 + 2 * width as u64);
+            // In a position-independent program the loader writes the address. Newer linkers leave it out.
+            let field = section.address().wrapping_add(8 + 2 * width as u64);
             let relocated = || {
                 let mut all = file.dynamic_relocations()?;
-                all.find(|(at, _)| *at == place).map(|(_, relocation)| relocation.addend().cast_unsigned())
+                all.find(|(at, _)| *at == field).map(|(_, relocation)| relocation.addend() as u64)
             };
             let text = || file.section_by_name(".text").map(|section| section.address());
             table.text = table.header(2).filter(|address| *address != 0).or_else(relocated).or_else(text)?;
@@ -64,26 +63,26 @@ impl Table {
         Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 
-    /// A word of the header: 0 is the number of functions.
+    /// Returns a word of the header. Word 0 is the number of functions.
     fn header(&self, number: usize) -> Option<u64> {
         self.number(8 + number * self.width, self.width)
     }
 
-    /// Where a part of the table begins, by the number of its word in the header: 3 names of functions, 4 files of units, 5 names of
+    /// Returns the offset of a part of the table, by the number of its word in the header: 3 names of functions, 4 files of units, 5 names of
     /// files, 6 values of code, 7 functions.
     pub(super) fn part(&self, number: usize) -> Option<usize> {
-        // Older headers have no address of the first code, which is word 2.
+        // Older headers lack word 2, the address of the first code.
         let number = if self.version == Version::Addresses { number - 1 } else { number };
         self.header(number).and_then(|offset| usize::try_from(offset).ok())
     }
 
-    /// The bytes that differences of addresses are counted in.
+    /// The unit of address differences in bytes.
     pub(super) fn quantum(&self) -> u64 {
         self.data.get(6).copied().map_or(1, u64::from)
     }
 
     pub(super) fn functions(&self) -> impl Iterator<Item = Function> {
-        // Each entry has an address and a place.
+        // Each entry has an address and an offset.
         let width = if self.version == Version::Addresses { self.width } else { 4 };
         let start = self.part(7);
         let entry = move |number: usize| {
@@ -92,7 +91,7 @@ impl Table {
         };
         let function = move |number: usize| {
             let (address, at) = entry(number)?;
-            // Behind the last function stands where it ends.
+            // An entry after the last function has the end address of that function.
             let (end, _) = entry(number + 1)?;
             let about = start?.checked_add(usize::try_from(self.number(at + width, width)?).ok()?)?;
             (address < end).then_some(Function { address, end, fields: about.checked_add(width)? })
@@ -101,7 +100,7 @@ impl Table {
         (0..count.min(self.data.len() / (2 * width))).filter_map(function)
     }
 
-    /// One of a function's fields, which have 32 bits each: 1 is the place of its name.
+    /// Returns a field of a function. Fields have 32 bits each; field 1 is the offset of the name.
     pub(super) fn field(&self, function: &Function, number: usize) -> Option<u64> {
         self.number(function.fields.checked_add(4 * (number - 1))?, 4)
     }
@@ -110,7 +109,7 @@ impl Table {
         self.text(self.part(3)?.checked_add(usize::try_from(self.field(function, 1)?).ok()?)?, most)
     }
 
-    /// A text up to its zero, of so many bytes at most.
+    /// Returns the text at an offset up to its zero, if it has at most `most` bytes.
     pub(super) fn text(&self, at: usize, most: usize) -> Option<String> {
         let text = self.data.get(at..)?;
         let text = text.get(..text.iter().take(LONGEST.min(most)).position(|byte| *byte == 0)?)?;
@@ -118,11 +117,11 @@ impl Table {
     }
 }
 
-/// A function of the table.
+/// One function of the table.
 pub(super) struct Function {
     pub(super) address: u64,
-    /// Behind its last byte.
+    /// The address after the last byte.
     pub(super) end: u64,
-    /// Where its fields are, behind the address.
+    /// The offset of the fields, which follow the address.
     fields: usize,
 }

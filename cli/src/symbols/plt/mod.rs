@@ -1,4 +1,4 @@
-//! The stubs by which a module calls functions of others (the procedure linkage table).
+//! The stubs through which a module calls functions of other modules (procedure linkage table).
 
 mod arm64;
 mod stub;
@@ -17,7 +17,7 @@ use super::headers::{Arch, Parsed};
 use super::symbol::{Kind, Symbol};
 use crate::code::Mode;
 
-/// Symbols `name@plt` for the stubs, found by the relocation of the table slot that each one jumps through.
+/// Returns a symbol `name@plt` for each stub. The relocation of the slot that a stub jumps through has the name.
 pub(crate) fn stubs(elf: &Elf, symbols: &[Symbol]) -> Vec<Symbol> {
     elf.with_file(|file| find(elf, file, symbols)).unwrap_or_default()
 }
@@ -27,21 +27,22 @@ fn find(elf: &Elf, file: &Parsed<'_>, symbols: &[Symbol]) -> Vec<Symbol> {
     let got = file.section_by_name(".got.plt").or_else(|| file.section_by_name(".got")).map(|s| s.address());
     let mut stubs = Vec::new();
     for section in file.sections() {
-        if section.name().is_ok_and(is_plt)
-            && let Ok(data) = section.data()
-        {
+        if !section.name().is_ok_and(is_plt) {
+            continue;
+        }
+        if let Ok(data) = section.data() {
             sweep(elf.arch(), section.address(), data, &slots, got, &mut stubs);
         }
     }
     stubs
 }
 
-/// Whether a section of this name holds stubs.
+/// Whether a section of this name contains stubs.
 pub(crate) fn is_plt(name: &str) -> bool {
     matches!(name, ".plt" | ".plt.got" | ".plt.sec" | ".plt.bnd" | ".iplt")
 }
 
-/// The function that each slot of the global offset table is for.
+/// Returns the name of the function of each slot in the global offset table.
 fn slots(file: &Parsed<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
     let mut slots = HashMap::new();
     let table = file.dynamic_symbol_table();
@@ -70,7 +71,7 @@ fn slots(file: &Parsed<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
 }
 
 fn is_irelative(flags: RelocationFlags) -> bool {
-    // 37, 42 and 1032: no other relocation of any of them has one of these numbers.
+    // The numbers are 37, 42 and 1032. No other relocation of these architectures has one of them.
     const ALL: [u32; 3] = [format::R_X86_64_IRELATIVE.0, format::R_386_IRELATIVE.0, format::R_AARCH64_IRELATIVE.0];
     matches!(flags, RelocationFlags::Elf { r_type } if ALL.contains(&r_type.0))
 }
@@ -80,7 +81,7 @@ fn implicit_addend(file: &Parsed<'_>, address: u64) -> Option<u64> {
     data.try_into().ok().map(|bytes| u64::from(u32::from_le_bytes(bytes)))
 }
 
-/// Walks over a section of stubs.
+/// Finds the stubs in a section.
 fn sweep(arch: Arch, start: u64, data: &[u8], slots: &HashMap<u64, String>, got: Option<u64>, stubs: &mut Vec<Symbol>) {
     let found = |stub: Stub| {
         let name = format!("{}@plt", slots.get(&stub.slot)?).into();
