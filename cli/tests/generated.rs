@@ -48,8 +48,8 @@ fn bash_completes_commands_and_options() {
     let script = completions("bash");
     let complete = |words: &str, number: usize| {
         let run = format!(
-            "source {}; COMP_WORDS=({words}); COMP_CWORD={number}; cur=${{COMP_WORDS[{number}]}}; _ntrace ntrace \"$cur\" x; \
-             echo \"${{COMPREPLY[*]}}\"",
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={number}; \
+             _ntrace ntrace \"${{COMP_WORDS[{number}]}}\" \"${{COMP_WORDS[{number} - 1]}}\"; echo \"${{COMPREPLY[*]}}\"",
             script.display()
         );
         let output = Command::new("bash").args(["-c", &run]).output().unwrap();
