@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use common::{build, build_go, build_with, count, run, source, stderr};
 
-/// Checks that each location finds the functions named, so many hits of each.
+/// Checks that each location finds the named functions with the given numbers of hits.
 #[track_caller]
 fn check(program: &Path, cases: &[(&str, &[(&str, u64)])]) {
     for (location, expected) in cases {

@@ -72,8 +72,8 @@ fn slots(file: &Parsed<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
 
 fn is_irelative(flags: RelocationFlags) -> bool {
     // The numbers are 37, 42 and 1032. No other relocation of these architectures has one of them.
-    const ALL: [u32; 3] = [format::R_X86_64_IRELATIVE.0, format::R_386_IRELATIVE.0, format::R_AARCH64_IRELATIVE.0];
-    matches!(flags, RelocationFlags::Elf { r_type } if ALL.contains(&r_type.0))
+    const ALL: [u32; 3] = [format::R_X86_64_IRELATIVE, format::R_386_IRELATIVE, format::R_AARCH64_IRELATIVE];
+    matches!(flags, RelocationFlags::Elf { r_type } if ALL.contains(&r_type))
 }
 
 fn implicit_addend(file: &Parsed<'_>, address: u64) -> Option<u64> {
