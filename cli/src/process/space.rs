@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
 
 use ubp::{BreakpointId, Mapping, Pid, Registers, Session, Tid};
@@ -150,7 +151,7 @@ fn module_of(image: Rc<Image>, map: &Mapping) -> Option<Module> {
 }
 
 fn bias(image: &Image, map: &Mapping) -> Option<u64> {
-    if map.path.as_deref().is_some_and(|path| path == "[vdso]") {
+    if map.path.as_deref().is_some_and(|path| path == Path::new("[vdso]")) {
         let first = image.segments().first()?;
         return Some(map.start.0.wrapping_sub(first.address.wrapping_sub(first.file.start)));
     }
