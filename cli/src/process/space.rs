@@ -146,8 +146,11 @@ impl Space {
 
 fn module_of(image: Rc<Image>, map: &Mapping) -> Option<Module> {
     let bias = bias(&image, map)?;
-    let code: Vec<Range<u64>> = vec![map.start.0..map.end.0];
-    Some(Module { image, bias, code })
+    Some(Module { image, bias, code: vec![range_of(map)] })
+}
+
+fn range_of(map: &Mapping) -> Range<u64> {
+    map.start.0..map.end.0
 }
 
 fn bias(image: &Image, map: &Mapping) -> Option<u64> {
