@@ -76,8 +76,8 @@ impl Heritage {
             unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
         for fd in (0..STANDARD_DESCRIPTORS).filter(|fd| self.closed & 1 << fd != 0) {
-            // SAFETY: the run-time opened the descriptor in place of a closed one, and nothing uses it in a child that is about to execute a
-            // program.
+            // SAFETY: the run-time opened the descriptor in place of a closed one, and nothing uses it in a child that is about to execute
+            // a program.
             unsafe { libc::close(fd) };
         }
         sigprocmask(SigmaskHow::SIG_SETMASK, Some(&self.mask), None).map_err(io::Error::from)

@@ -2,7 +2,8 @@
 
 use framehop::{FrameAddress, Unwinder};
 
-/// The unwind information of all modules, by section. `.eh_frame` describes code for exceptions; other code is described only for debuggers.
+/// The unwind information of all modules, by section. `.eh_frame` describes code for exceptions; other code is described only for
+/// debuggers.
 pub(crate) struct Unwinders<U: Unwinder> {
     /// The unwinder for `.eh_frame`. It follows frame pointers in code without unwind information.
     pub(crate) by_exceptions: U,

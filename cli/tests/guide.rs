@@ -1,15 +1,15 @@
 #![cfg(target_arch = "x86_64")]
 //! Every command of docs/guide.md prints what the guide shows.
 //!
-//! The test runs the commands of all blocks of the kind `console`, in order, in one shell in one empty folder. A block with a file's name behind the
-//! language (`c shop.c`) is the content of that file, written before the first command. Blocks of the kind `sh` are not run.
+//! The test runs the commands of all blocks of the kind `console`, in order, in one shell in one empty folder. A block with a file's name
+//! behind the language (`c shop.c`) is the content of that file, written before the first command. Blocks of the kind `sh` are not run.
 //!
 //! Rules for the shown output:
 //! - a line `…` stands for any number of lines, also none;
 //! - `[..]` in a line stands for any text;
-//! - in a block after the line `<!-- addresses vary -->`, a hexadecimal number with 0x, a number with a fraction, and a number of three or more
-//!   digits stand for any number. Spaces stand for any number of spaces. ` at FILE:LINE` at the end of a line may be missing, since a machine may
-//!   lack debug files;
+//! - in a block after the line `<!-- addresses vary -->`, a hexadecimal number with 0x, a number with a fraction, and a number of three or
+//!   more digits stand for any number. Spaces stand for any number of spaces. ` at FILE:LINE` at the end of a line may be missing, since a
+//!   machine may lack debug files;
 //! - in a block after the line `<!-- numbers vary -->`, all other numbers stand for any number too.
 
 mod common;

@@ -16,7 +16,8 @@ const CODE: [u8; 64] = {
 /// The names of the sections. ntrace takes all of `.init` for code.
 const NAMES: &[u8] = b"\0.init\0";
 
-/// Returns an executable whose segments have the given addresses, and the given sizes in memory and in the file. Each segment is a section of code.
+/// Returns an executable whose segments have the given addresses, and the given sizes in memory and in the file. Each segment is a section
+/// of code.
 fn executable(segments: &[(u64, u64, u64)]) -> Vec<u8> {
     let code = 64 + 56 * segments.len() as u64;
     let names = code + CODE.len() as u64;

@@ -9,8 +9,8 @@ const SETTLED: i64 = 2;
 
 /// A state of a file. Two states are equal if nobody wrote to the file in between.
 ///
-/// File systems reuse inode numbers, and a file that is written in place keeps its number; the times and the size distinguish such states. A
-/// program can set the time of the last modification, but not the time of the last status change (stat(2)).
+/// File systems reuse inode numbers, and a file that is written in place keeps its number; the times and the size distinguish such states.
+/// A program can set the time of the last modification, but not the time of the last status change (stat(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     /// `st_dev`.
@@ -37,8 +37,8 @@ impl Identity {
         }
     }
 
-    /// Whether the state is old enough that a write to the file now leads to another state. File systems store times with a limited resolution,
-    /// the coarsest with two seconds.
+    /// Whether the state is old enough that a write to the file now leads to another state. File systems store times with a limited
+    /// resolution, the coarsest with two seconds.
     pub(crate) fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64);
         now.saturating_sub(self.changed.0) > SETTLED

@@ -145,8 +145,8 @@ fn answer<T: Send + 'static>(job: impl FnOnce() -> Result<T, OpenError> + Send +
     patience::ask(job).unwrap_or(Err(OpenError::Slow))
 }
 
-/// Opens a file that was found but not opened yet (`O_PATH`). Its type is checked first, since opening a device or a pipe may have a side effect
-/// or wait.
+/// Opens a file that was found but not opened yet (`O_PATH`). Its type is checked first, since opening a device or a pipe may have a side
+/// effect or wait.
 fn check(found: OwnedFd) -> Result<Opened, OpenError> {
     let found = File::from(found);
     let metadata = found.metadata().map_err(OpenError::Io)?;

@@ -1,8 +1,8 @@
 //! Waits for file systems with a deadline.
 //!
-//! A path may lead through a file system with a server (FUSE, NFS, autofs), which may be the traced program itself, or to a file for which the
-//! kernel asks another process first (leases, fanotify). The kernel has no call that looks up or reads a file with a deadline. Therefore a
-//! separate thread makes each call. If a call does not return, the thread is abandoned.
+//! A path may lead through a file system with a server (FUSE, NFS, autofs), which may be the traced program itself, or to a file for which
+//! the kernel asks another process first (leases, fanotify). The kernel has no call that looks up or reads a file with a deadline.
+//! Therefore a separate thread makes each call. If a call does not return, the thread is abandoned.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Sender};

@@ -249,8 +249,8 @@ impl Inserter {
         program(session, space).is_some_and(|program| program.image.is_library())
     }
 
-    /// Inserts a breakpoint at the program's entry point, to report the locations that are still missing there. A dynamic loader that runs as
-    /// the program is already at its entry point and has loaded nothing.
+    /// Inserts a breakpoint at the program's entry point, to report the locations that are still missing there. A dynamic loader that runs
+    /// as the program is already at its entry point and has loaded nothing.
     pub(super) fn break_at_entry(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
         let entry = session.process(space.pid).and_then(|process| process.auxv().entry());
         let is_useful = self.wanted.missing().next().is_some() && !self.is_loader(session, space);

@@ -116,8 +116,8 @@ impl Wanted {
         parts.iter().flat_map(inside).map(|address| module.in_memory(*address)).collect()
     }
 
-    /// Returns the start of the instruction that an address in the file is inside of. `None` if the address is the start of an instruction, or if
-    /// no instruction is known there.
+    /// Returns the start of the instruction that an address in the file is inside of. `None` if the address is the start of an instruction,
+    /// or if no instruction is known there.
     pub(super) fn inside_instruction(&self, image: &Image, address: u64) -> Option<u64> {
         let all = image.instructions(self.mode_of);
         let before = *all.get(all.partition_point(|start| *start <= address).checked_sub(1)?)?;

@@ -1,5 +1,5 @@
-//! Starts a program or attaches to a process, for `trace`, `count` and `record`: finds the program, checks that it can be traced, and explains
-//! why not.
+//! Starts a program or attaches to a process, for `trace`, `count` and `record`: finds the program, checks that it can be traced, and
+//! explains why not.
 
 mod attach;
 mod program;

@@ -8,8 +8,8 @@ use super::pattern::Pattern;
 pub(crate) struct Location {
     /// The text on the command line.
     pub(crate) text: String,
-    /// The possible readings, the likeliest first. There is at least one. The program's modules and symbols decide between them: a colon may
-    /// end the name of a module or of a source file, and an exclamation mark may be part of a function's name.
+    /// The possible readings, the likeliest first. There is at least one. The program's modules and symbols decide between them: a colon
+    /// may end the name of a module or of a source file, and an exclamation mark may be part of a function's name.
     pub(crate) readings: Vec<Reading>,
 }
 

@@ -83,8 +83,8 @@ impl Pattern {
         !self.text.is_empty() && self.text.bytes().all(is_word)
     }
 
-    /// Whether the pattern may match a name of the symbol whose readable name is `readable`. This cheap test saves the computation of all names,
-    /// which consist of the words of the readable name.
+    /// Whether the pattern may match a name of the symbol whose readable name is `readable`. This cheap test saves the computation of all
+    /// names, which consist of the words of the readable name.
     pub(crate) fn may_mean(&self, readable: &str) -> bool {
         self.hints.iter().any(|hint| readable.contains(hint.as_str()))
     }

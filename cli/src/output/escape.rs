@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 use std::ops::RangeInclusive;
 
-/// The characters that change how a terminal shows other characters, in addition to control characters: Unicode's `Bidi_Control` (UAX #9), and
-/// the separators of lines and paragraphs.
+/// The characters that change how a terminal shows other characters, in addition to control characters: Unicode's `Bidi_Control` (UAX #9),
+/// and the separators of lines and paragraphs.
 const DISPLACING: [RangeInclusive<char>; 4] =
     ['\u{61c}'..='\u{61c}', '\u{200e}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
 

@@ -22,7 +22,8 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// A line on standard error that is updated repeatedly and erased when it is dropped.
 ///
-/// It is written only to a terminal whose foreground job is this one, and not while a program there reads the keyboard without line editing.
+/// It is written only to a terminal whose foreground job is this one, and not while a program there reads the keyboard without line
+/// editing.
 pub(crate) struct Live {
     bar: ProgressBar,
     /// The process group of this job.
@@ -31,8 +32,8 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Returns a line for the job with the process group `group`. `None` if standard error is not a terminal, or if the terminal cannot move the cursor
-    /// (`TERM=dumb`).
+    /// Returns a line for the job with the process group `group`. `None` if standard error is not a terminal, or if the terminal cannot
+    /// move the cursor (`TERM=dumb`).
     pub(crate) fn new(group: i32) -> Option<Live> {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -59,8 +60,8 @@ impl Live {
         SHOWN.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the terminal's foreground process group is this job, and the terminal edits lines and echoes input. Editors, pagers and prompts for
-    /// passwords switch that off (termios(3)), and shells put other jobs in the foreground.
+    /// Whether the terminal's foreground process group is this job, and the terminal edits lines and echoes input. Editors, pagers and
+    /// prompts for passwords switch that off (termios(3)), and shells put other jobs in the foreground.
     fn has_terminal(&self) -> bool {
         let terminal = stderr();
         let lines = LocalFlags::ICANON | LocalFlags::ECHO;

@@ -19,8 +19,8 @@ pub(super) struct Candidate {
     pub(super) path: PathBuf,
 }
 
-/// Finds the file of a mapping: by the links of procfs, which lead to it whatever its path is now, then by the path in the root of the process,
-/// and by the path in the root of this process. A certain candidate is returned alone.
+/// Finds the file of a mapping: by the links of procfs, which lead to it whatever its path is now, then by the path in the root of the
+/// process, and by the path in the root of this process. A certain candidate is returned alone.
 ///
 /// # Errors
 /// No file can be opened.

@@ -1,5 +1,5 @@
-//! Compares code in memory with a file. The identity of a file may mislead: a file may be written while it is mapped, and file systems may report
-//! other device and inode numbers. The code in memory is what threads execute.
+//! Compares code in memory with a file. The identity of a file may mislead: a file may be written while it is mapped, and file systems may
+//! report other device and inode numbers. The code in memory is what threads execute.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -28,8 +28,8 @@ pub(super) fn is_mapped(session: &mut Session, pid: Pid, map: &Mapping, image: &
     size > 0 && parts.into_iter().all(|part| is_same(session, pid, image, in_memory(part.start), part).unwrap_or(false))
 }
 
-/// Returns those of the addresses in a module's file at which memory differs from the file. The function around an address is compared, as far as
-/// it is on the same page. `function` returns it; without a function, the bytes of the instruction are compared.
+/// Returns those of the addresses in a module's file at which memory differs from the file. The function around an address is compared, as
+/// far as it is on the same page. `function` returns it; without a function, the bytes of the instruction are compared.
 pub(crate) fn differing(
     session: &mut Session,
     pid: Pid,

@@ -1,7 +1,7 @@
 //! Removes the instructions for signed return addresses from A64 unwind information.
 //!
-//! framehop does not know these instructions and cannot unwind functions that have them. They are not needed, since ntrace removes the signature from
-//! every return address.
+//! framehop does not know these instructions and cannot unwind functions that have them. They are not needed, since ntrace removes the
+//! signature from every return address.
 
 use std::collections::HashMap;
 
@@ -66,8 +66,8 @@ struct Shape {
     encoding: u8,
 }
 
-/// Returns a copy of `.eh_frame` in which the instructions for signed return addresses are DW_CFA_nop. Entries after a malformed entry are not
-/// changed.
+/// Returns a copy of `.eh_frame` in which the instructions for signed return addresses are DW_CFA_nop. Entries after a malformed entry are
+/// not changed.
 pub(super) fn without_signatures(eh_frame: &[u8]) -> Vec<u8> {
     let mut offsets = Vec::new();
     let _ = entries(eh_frame, &mut offsets);

@@ -1,7 +1,7 @@
 //! Finds separate debug files, which distributions place as gdb's manual describes ("Debugging Information in Separate Files").
 //!
-//! They are searched below the root of the process that maps the image, and by build id also in the root of this process and in the cache of
-//! debuginfod's client; ntrace fetches nothing. The image names the files to open, so a file is used only if its build id or checksum
+//! They are searched below the root of the process that maps the image, and by build id also in the root of this process and in the cache
+//! of debuginfod's client; ntrace fetches nothing. The image names the files to open, so a file is used only if its build id or checksum
 //! matches.
 
 use std::ffi::{OsStr, OsString};
@@ -82,8 +82,8 @@ fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
     opened_as(root, &path, id).or_else(own)
 }
 
-/// Returns the cache folders of debuginfod's client (debuginfod_find_debuginfo(3)). They have a folder for each build id. `variable` returns
-/// a variable of the environment.
+/// Returns the cache folders of debuginfod's client (debuginfod_find_debuginfo(3)). They have a folder for each build id. `variable`
+/// returns a variable of the environment.
 fn caches(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(chosen) = folder("DEBUGINFOD_CACHE_PATH") {

@@ -1,7 +1,7 @@
 //! Finds the starts of instructions in a file. A breakpoint on any other byte would change the program.
 //!
-//! Control flow from the starts of functions leads to most instructions. The remaining bytes (cases of jump tables, landing pads, but also padding
-//! and data inside functions) are decoded tentatively, and are accepted only if the instructions do not overlap others.
+//! Control flow from the starts of functions leads to most instructions. The remaining bytes (cases of jump tables, landing pads, but also
+//! padding and data inside functions) are decoded tentatively, and are accepted only if the instructions do not overlap others.
 
 use std::ops::Range;
 
@@ -163,8 +163,8 @@ impl Map<'_> {
         bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
     }
 
-    /// Decodes instructions from `pc` on, until a known instruction, the end of the range, or the end of control flow. Returns the address after
-    /// them. `None` if they overlap other instructions.
+    /// Decodes instructions from `pc` on, until a known instruction, the end of the range, or the end of control flow. Returns the address
+    /// after them. `None` if they overlap other instructions.
     fn try_run(&self, mut pc: u64, end: u64) -> Option<u64> {
         loop {
             let insn = self.decode(pc)?;

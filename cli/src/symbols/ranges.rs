@@ -13,8 +13,8 @@ use super::{plt, reach};
 
 /// Returns the ranges of code, ascending and without overlap: one range for each known first instruction.
 ///
-/// Unwind information and sized symbols give functions; stubs, start code and end code are added, and the code that control flow reaches from
-/// all these. Data between functions is in no range.
+/// Unwind information and sized symbols give functions; stubs, start code and end code are added, and the code that control flow reaches
+/// from all these. Data between functions is in no range.
 pub(super) fn code(elf: &Elf, symbols: &SymbolTable, by_exceptions: &Functions) -> Vec<Range<u64>> {
     let mut ranges = elf.with_file(sections).unwrap_or_default();
     ranges.extend_from_slice(by_exceptions.ranges());

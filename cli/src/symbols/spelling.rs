@@ -2,8 +2,8 @@
 
 use super::shape::{is_word, step};
 
-/// Other spellings of types, and the spelling of the demangler: with the abbreviations of the Itanium C++ ABI (5.1.10), and without redundant
-/// words.
+/// Other spellings of types, and the spelling of the demangler: with the abbreviations of the Itanium C++ ABI (5.1.10), and without
+/// redundant words.
 const TYPES: &[(&str, &str)] = &[
     ("std::basic_string<char,std::char_traits<char>,std::allocator<char>>", "std::string"),
     ("std::basic_istream<char,std::char_traits<char>>", "std::istream"),

@@ -5,8 +5,8 @@ use record::Machine;
 
 use crate::disassembly::{Disassembler, arm64_text};
 
-/// Decodes the instruction at the start of `bytes`, which are at the address `pc`. Returns its bytes, and its text if the disassembler knows
-/// it. `None` if the bytes are no instruction.
+/// Decodes the instruction at the start of `bytes`, which are at the address `pc`. Returns its bytes, and its text if the disassembler
+/// knows it. `None` if the bytes are no instruction.
 pub(super) fn read<'a>(
     disassembler: &mut Disassembler,
     machine: Machine,

@@ -22,8 +22,8 @@ impl Stack {
 
     /// Returns at most `depth` return addresses, the innermost first.
     ///
-    /// `frameless` states that the thread is at a function's first instruction, whose frame is not set up yet, and that no unwind information
-    /// describes it. `word` reads a word of a given size in bytes. `by_debug_alone`: see [`Unwinders::follow`].
+    /// `frameless` states that the thread is at a function's first instruction, whose frame is not set up yet, and that no unwind
+    /// information describes it. `word` reads a word of a given size in bytes. `by_debug_alone`: see [`Unwinders::follow`].
     pub(crate) fn callers(
         &mut self,
         registers: &Registers,

@@ -6,8 +6,8 @@ use super::table::{Function, Table};
 use crate::symbols::elf::Elf;
 use crate::symbols::sources::{LineSearch, ends_with};
 
-/// The largest number of steps that a search reads for each byte of the table. Functions may share steps, and without a limit a hostile table
-/// in which many functions share them would take too long.
+/// The largest number of steps that a search reads for each byte of the table. Functions may share steps, and without a limit a hostile
+/// table in which many functions share them would take too long.
 const STEPS: usize = 16;
 
 /// The source lines of one file.
@@ -93,8 +93,8 @@ impl GoLines {
         self.table.text(self.table.part(5)?.checked_add(usize::try_from(place).ok()?)?, most)
     }
 
-    /// Returns the values of a function's code, and the address up to which each is valid. The table has pairs of differences as numbers with
-    /// seven bits a byte. `left` is the number of steps that may still be read.
+    /// Returns the values of a function's code, and the address up to which each is valid. The table has pairs of differences as numbers
+    /// with seven bits a byte. `left` is the number of steps that may still be read.
     fn steps(&self, function: &Function, offset: u64, left: &mut usize) -> Option<Vec<Step>> {
         let mut at = self.table.part(6)?.checked_add(usize::try_from(offset).ok().filter(|offset| *offset != 0)?)?;
         let (mut steps, mut end, mut value) = (Vec::new(), function.address, -1i64);

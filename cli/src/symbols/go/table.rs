@@ -68,8 +68,8 @@ impl Table {
         self.number(8 + number * self.width, self.width)
     }
 
-    /// Returns the offset of a part of the table, by the number of its word in the header: 3 names of functions, 4 files of units, 5 names of
-    /// files, 6 values of code, 7 functions.
+    /// Returns the offset of a part of the table, by the number of its word in the header: 3 names of functions, 4 files of units, 5 names
+    /// of files, 6 values of code, 7 functions.
     pub(super) fn part(&self, number: usize) -> Option<usize> {
         // Older headers lack word 2, the address of the first code.
         let number = if self.version == Version::Addresses { number - 1 } else { number };
