@@ -221,7 +221,7 @@ fn another_output_than_the_shown_one_is_noticed() {
         ("  4  f", Numbers, " 55  f", true),
         ("  4  f", Numbers, "  5  g", false),
         (" 1.23  f", Addresses, "  17.5  f", true),
-        ("441 f", Addresses, "  9 f", true),
+        (" 441 f", Addresses, "  9 f", true),
         ("at 0x10 (a)", Addresses, "at 0xfe (a)", true),
         ("at 0x10 (a)", None, "at 0xfe (a)", false),
         ("  4  f at a.c:3", Addresses, "  4  f", true),
