@@ -1,10 +1,10 @@
-//! The text of instructions.
+//! Disassembles instructions.
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use insn::x86::{Bits, Mode, Vendor};
 use yaxpeax_arch::{Decoder as _, U8Reader};
 
-/// Writes instructions as Intel's manuals do.
+/// Disassembles x86 instructions in the syntax of Intel's manuals.
 pub(crate) struct Disassembler {
     formatter: IntelFormatter,
     instruction: Instruction,
@@ -25,7 +25,7 @@ impl Disassembler {
         Disassembler { formatter, instruction: Instruction::default() }
     }
 
-    /// The text of the instruction that is all of `bytes`; `None` for those that the disassembler does not know.
+    /// Returns the text of the instruction that consists of all `bytes`. `None` if the disassembler does not know it.
     pub(crate) fn text(&mut self, bytes: &[u8], at: u64, mode: Mode) -> Option<String> {
         let mut decoder = Decoder::with_ip(bitness(mode), bytes, at, options(mode));
         decoder.decode_out(&mut self.instruction);
@@ -55,8 +55,13 @@ fn options(mode: Mode) -> u32 {
     vendor | lenient | DecoderOptions::MPX | DecoderOptions::UDBG
 }
 
-/// The text of an A64 instruction; `None` for one that the disassembler does not know.
+/// Returns the text of an A64 instruction. `None` if the disassembler does not know it.
 pub(crate) fn arm64_text(word: u32) -> Option<String> {
     let decoder = yaxpeax_arm::armv8::a64::InstDecoder::default();
     decoder.decode(&mut U8Reader::new(&word.to_le_bytes())).ok().map(|instruction| instruction.to_string())
+}
+
+/// Returns the hexadecimal digits of a word as an assembler's data directive.
+pub(crate) fn word_directive(digits: &str) -> String {
+    format!(".word 0x{digits}")
 }

@@ -1,18 +1,17 @@
-//! All that is ever read from the bytes of an ELF file, read at once: a file is not to be trusted.
+//! Reads everything that ntrace can read from an ELF file, for a fuzzer: files cannot be trusted.
 
 use std::io::Write;
 
 use insn::x86::Vendor;
 
+use crate::commands::write_survey;
 use crate::output::Output;
-use crate::survey;
 use crate::symbols::{Image, Names};
 
-/// Reads symbols and their names, stubs, lines, code and instructions of the file whose bytes are `data`, and writes its survey to
-/// `out`.
+/// Reads symbols and their names, stubs, lines, code and instructions of the file with the bytes `data`, and writes its survey to `out`.
 ///
 /// # Errors
-/// What is wrong with the file, or why it could not be written.
+/// The file is malformed, or `out` cannot be written.
 pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     let image = Image::parse("file".into(), data).map_err(|error| error.to_string())?;
     let mode = |image: &Image| image.arch().mode(Vendor::Intel);
@@ -31,5 +30,5 @@ pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
         lines.find("main.c");
     }
     let mut out = Output::new("survey".into(), out);
-    survey::write(&image, mode(&image), &mut out).and_then(|()| out.flush()).map_err(|error| error.to_string())
+    write_survey(&image, mode(&image), &mut out).and_then(|()| out.flush()).map_err(|error| error.to_string())
 }

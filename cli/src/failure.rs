@@ -1,17 +1,17 @@
-//! How a run of the command ends when it cannot do what was asked.
+//! The failure of a command: a message and an exit status.
 
 use std::fmt;
 
-/// The command line was wrong.
+/// The status for a wrong command line.
 pub(crate) const USAGE: u8 = 2;
-/// ntrace itself failed; the others are as in env(1) and timeout(1).
+/// The status for a failure of ntrace itself. This and the next two are those of env(1) and timeout(1).
 pub(crate) const OWN: u8 = 125;
-/// The program was found but cannot be traced or run.
+/// The status for a program that exists and cannot be started or traced.
 pub(crate) const CANNOT_RUN: u8 = 126;
-/// The program or process was not found.
+/// The status for a program or process that does not exist.
 pub(crate) const NOT_FOUND: u8 = 127;
 
-/// A message for standard error, one line, and the exit status that goes with it.
+/// A message of one line for standard error, and the exit status of ntrace.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The exit status.
@@ -19,21 +19,26 @@ pub(crate) struct Failure {
     message: String,
 }
 
-/// What functions of the command return.
+/// The result of a function of the command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// A failure with a status of its own.
+    /// Returns a failure with the given exit status.
     pub(crate) fn new(status: u8, message: impl Into<String>) -> Failure {
         Failure { status, message: message.into() }
     }
 
-    /// A failure of ntrace's own work.
+    /// Returns a failure of ntrace itself.
     pub(crate) fn own(message: impl Into<String>) -> Failure {
         Failure::new(OWN, message)
     }
 
-    /// A wrong command line.
+    /// Returns the failure for an error of the session that traces.
+    pub(crate) fn trace(error: ubp::Error) -> Failure {
+        Failure::own(error.to_string())
+    }
+
+    /// Returns the failure for a wrong command line.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure::new(USAGE, message)
     }

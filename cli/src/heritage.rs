@@ -1,4 +1,6 @@
-//! What a program that ntrace starts inherits: what the shell would have given it, and not what ntrace and its run-time made of that.
+//! Gives a program that ntrace starts the signal dispositions and file descriptors that the shell gave to ntrace.
+//!
+//! The Rust run-time and ntrace itself change some of them, and those changes are undone in the program.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,23 +11,24 @@ use nix::libc;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
 use nix::unistd::getpgrp;
 
-/// The signals that were ignored, as bits from signal 1 on.
+/// The signals that were ignored when ntrace started. Bit 0 is signal 1.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
-/// The standard descriptors that were closed, as bits.
+/// The standard descriptors that were closed when ntrace started. Bit 0 is descriptor 0.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// The number behind the last signal's.
+/// The number after the last signal.
 const SIGNALS: libc::c_int = 65;
 const STANDARD_DESCRIPTORS: libc::c_int = 3;
 
-/// Notes what the run-time of Rust changes before `main`: it ignores `SIGPIPE`, and opens standard descriptors that are closed.
-/// The program's `.init_array` calls it.
+/// Notes the state that the Rust run-time changes before `main`: it ignores `SIGPIPE`, and opens standard descriptors that are closed.
+///
+/// The program's `.init_array` calls this function.
 pub extern "C" fn note() {
     let mut ignored = 0;
     for signal in 1..SIGNALS {
         // SAFETY: all-zero bytes are a valid value of this plain C structure.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: nothing is set, and the structure is live. Signals that the C library keeps for itself are refused.
+        // SAFETY: the call changes no action, and the structure is live. The C library refuses its internal signals.
         let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } == 0;
         if known && action.sa_sigaction == libc::SIG_IGN {
             ignored |= 1 << (signal - 1);
@@ -37,53 +40,53 @@ pub extern "C" fn note() {
     CLOSED.store(closed.fold(0, |set, fd| set | 1 << fd), Ordering::Relaxed);
 }
 
-/// What a program gets.
+/// The state that a program inherits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heritage {
-    /// The process group of the front: the terminal's foreground one.
+    /// The front's process group, which is the terminal's foreground group.
     group: i32,
-    /// The signals that were blocked.
+    /// The blocked signals.
     mask: SigSet,
     ignored: u64,
     closed: u8,
 }
 
 impl Heritage {
-    /// What this process has, which is the front, with the signals blocked that were before it blocked some itself.
+    /// Returns the state of this process, the front. `mask` are the signals that were blocked before the front blocked others.
     pub(crate) fn of_front(mask: SigSet) -> Heritage {
         let (ignored, closed) = (IGNORED.load(Ordering::Relaxed), CLOSED.load(Ordering::Relaxed));
         Heritage { group: getpgrp().as_raw(), mask, ignored, closed }
     }
 
-    /// The process group of the front, and of the program that it starts.
+    /// The process group of the front and of the program.
     pub(crate) fn group(&self) -> i32 {
         self.group
     }
 
-    /// Makes a command give it to the program.
-    pub(crate) fn leave_to(self, command: &mut Command) {
+    /// Makes a command start its program with this state.
+    pub(crate) fn give_to(self, command: &mut Command) {
         command.process_group(self.group);
-        // SAFETY: `restore` calls functions only that are async-signal-safe, and the closure owns what it uses.
+        // SAFETY: `restore` calls only async-signal-safe functions, and the closure owns the values that it uses.
         unsafe { command.pre_exec(move || self.restore()) };
     }
 
     fn restore(&self) -> io::Result<()> {
         for signal in (1..SIGNALS).filter(|signal| self.ignored & 1 << (signal - 1) != 0) {
-            // SAFETY: to ignore a signal involves no code of ours.
+            // SAFETY: ignoring a signal runs no code of this process.
             unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
         for fd in (0..STANDARD_DESCRIPTORS).filter(|fd| self.closed & 1 << fd != 0) {
-            // SAFETY: the descriptor is what the run-time opened in place of a closed one, and nobody uses it in a child that is about to
-            // execute a program.
+            // SAFETY: the run-time opened the descriptor in place of a closed one, and nothing uses it in a child that is about to execute
+            // a program.
             unsafe { libc::close(fd) };
         }
         sigprocmask(SigmaskHow::SIG_SETMASK, Some(&self.mask), None).map_err(io::Error::from)
     }
 }
 
-/// Lets this process hear of its children, which it does not where it was started with `SIGCHLD` ignored or blocked.
-pub(crate) fn hear_of_children() {
-    // SAFETY: the default action involves no code of ours.
+/// Makes the kernel report the ends of children to this process. It does not if ntrace was started with `SIGCHLD` ignored or blocked.
+pub(crate) fn enable_child_signals() {
+    // SAFETY: the default action runs no code of this process.
     let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
     let mut only = SigSet::empty();
     only.add(Signal::SIGCHLD);

@@ -1,4 +1,4 @@
-//! Running processes, and what signals to ntrace do.
+//! ntrace attaches to running processes, and handles signals.
 
 mod common;
 
@@ -18,11 +18,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use ubp::arch::BREAKPOINT;
 
-/// A program that runs until it is told to end.
+/// A program that runs until a signal ends it.
 struct Waits {
     child: Child,
     lines: BufReader<ChildStdout>,
-    /// Where its function `beat` lies.
+    /// The address of its function `beat`.
     beat: u64,
 }
 
@@ -36,7 +36,7 @@ impl Waits {
         waits.beat = beat.unwrap_or_else(|| panic!("{line:?}"));
         waits
     }
-    /// Waits until a breakpoint stands at `beat`, and lets the program come there.
+    /// Waits until `beat` has a breakpoint, and then until the program has reached it.
     fn beats_with_a_breakpoint(&mut self) {
         let memory = fs::File::open(format!("/proc/{}/mem", self.pid())).unwrap();
         until("the breakpoint", || {
@@ -44,7 +44,7 @@ impl Waits {
             memory.read_exact_at(&mut bytes, self.beat).unwrap();
             bytes == BREAKPOINT
         });
-        // Between one answer and the next it comes to `beat`.
+        // The program calls `beat` between two answers.
         for _ in 0..2 {
             self.send(Signal::SIGUSR2);
             assert_eq!(self.line(), "alive\n");
@@ -61,7 +61,7 @@ impl Waits {
     fn send(&self, signal: Signal) {
         send(self.child.id(), signal);
     }
-    /// It still works, is nobody's debuggee, and ends as it would alone.
+    /// Checks that the program still works, has no tracer, and ends as it does without ntrace.
     fn ends_clean(mut self) {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         assert!(status.contains("TracerPid:\t0\n"), "{status}");
@@ -77,7 +77,7 @@ fn send(pid: u32, signal: Signal) {
     kill(Pid::from_raw(pid as i32), signal).unwrap();
 }
 
-/// Waits for something that comes soon.
+/// Waits until a condition holds, with a deadline.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
@@ -161,13 +161,13 @@ fn signals_to_ntrace_reach_the_program_that_it_started() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
-/// A terminal, by its two ends: the side of the keyboard and the side of the programs.
+/// Opens a pseudo-terminal. Returns the side of the keyboard and the side of the programs.
 fn terminal() -> (fs::File, fs::File) {
     let (mut keyboard, mut programs) = (-1, -1);
     let (name, termios, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
-    // SAFETY: both numbers are live, and nothing else is asked for.
+    // SAFETY: both numbers are live, and the other arguments may be null.
     assert_eq!(unsafe { libc::openpty(&mut keyboard, &mut programs, name, termios, size) }, 0);
-    // SAFETY: both descriptors are new and nobody else's.
+    // SAFETY: both descriptors are new, and nothing else owns them.
     unsafe { (fs::File::from_raw_fd(keyboard), fs::File::from_raw_fd(programs)) }
 }
 
@@ -180,11 +180,11 @@ fn the_first_ctrl_c_is_the_programs_and_the_second_ends_ntrace_and_the_program_r
     ntrace.args(["count", "-b", "beat", "--format", "json", "-o"]).arg(&file).arg("--").arg(&program).arg("terminal");
     ntrace.stdin(programs).stdout(Stdio::piped()).stderr(Stdio::piped());
     let own_session = || {
-        // SAFETY: setsid takes nothing, and ioctl a number; standard input is the terminal.
+        // SAFETY: setsid takes no argument, and this ioctl takes a number. Standard input is the terminal.
         let done = unsafe { libc::setsid() != -1 && libc::ioctl(0, libc::TIOCSCTTY, 0) == 0 };
         if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
-    // SAFETY: between fork and exec only setsid and ioctl are called.
+    // SAFETY: the closure calls only setsid and ioctl, which are async-signal-safe.
     unsafe { ntrace.pre_exec(own_session) };
     let mut child = ntrace.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -199,11 +199,11 @@ fn the_first_ctrl_c_is_the_programs_and_the_second_ends_ntrace_and_the_program_r
     press();
     let said = line();
     let pid: u32 = said.trim_end().strip_prefix("interrupted ").unwrap_or_else(|| panic!("{said:?}")).parse().unwrap();
-    // ntrace has seen it, too, and goes on: nothing is on its way any more, and the program is its debuggee.
+    // ntrace has received the signal too and continues: no signal is pending, and the program is still traced.
     until("the first key", || status(child.id()).contains("ShdPnd:\t0000000000000000"));
     send(pid, Signal::SIGUSR2);
     assert_eq!(line(), "alive\n");
-    // What the kernel module traces has no tracer by ptrace.
+    // A process that the kernel module traces has no ptrace tracer.
     assert_eq!(status(pid).contains("TracerPid:\t0\n"), Path::new("/dev/ntrace").exists());
     assert_eq!(child.try_wait().unwrap(), None);
     press();

@@ -1,4 +1,4 @@
-//! The kernel module and ptrace(2) give the same answers.
+//! The kernel module and ptrace(2) give equal results.
 
 mod common;
 
@@ -12,13 +12,13 @@ use serde_json::Value;
 const KERNEL: &[&str] = &["--backend", "kernel"];
 const PTRACE: &[&str] = &["--backend", "ptrace"];
 
-/// Hits by place.
+/// The hits by location.
 fn by_place(rows: &[Value]) -> BTreeMap<String, u64> {
     let place = |row: &Value| format!("{}!{}", row["module"].as_str().unwrap_or_default(), row["address"]);
     rows.iter().map(|row| (place(row), row["hits"].as_u64().unwrap())).collect()
 }
 
-/// Counts by both, of which output and end must be equal.
+/// Counts with both back ends. The output and the exit status must be equal.
 fn counted(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> [BTreeMap<String, u64>; 2] {
     let [kernel, ptrace] = [KERNEL, PTRACE].map(|backend| count(locations, &[backend, flags].concat(), program, args));
     assert_eq!(stderr(&kernel.output), stderr(&ptrace.output));
@@ -26,7 +26,7 @@ fn counted(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) ->
     [by_place(&kernel.rows), by_place(&ptrace.rows)]
 }
 
-/// Whether all hits are equal but where they differ between two runs of one back end: those are the program's own.
+/// Whether all hits are equal. Hits that differ between two runs of one back end do not count, since the program itself varies.
 fn same_but_for_chance(kernel: &BTreeMap<String, u64>, ptrace: &BTreeMap<String, u64>, again: impl FnOnce() -> Counts) {
     if kernel == ptrace {
         return;

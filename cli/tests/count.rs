@@ -41,7 +41,7 @@ fn a_32_bit_program_is_counted() {
 }
 
 #[test]
-fn forked_children_count_too_unless_they_are_left_alone() {
+fn forked_children_count_too_unless_no_follow_is_given() {
     let program = build("threads.c", &["-pthread"]);
     assert_eq!(count(&["step"], &[], &program, &[]).at("!step"), 8 * 50 + 3);
     assert_eq!(count(&["step"], &["--no-follow"], &program, &[]).at("!step"), 8 * 50);
@@ -92,7 +92,7 @@ fn locations_without_hits_are_summed_in_one_line_and_listed_on_request() {
 #[test]
 fn a_location_with_hits_in_one_process_only_is_not_among_those_without() {
     let program = build("calls.c", &[]);
-    // The shell's copy of the function has no hits, nor has the program's first.
+    // Neither the shell's copy of the function nor the program's first one has hits.
     let script = format!("{0} 2 >/dev/null 2>&1; exec {0} 2 >/dev/null 2>&1", program.display());
     let output = run(&["count", "--quiet", "-b", "work", "libc!write", "--", "sh", "-c", &script]);
     let json = count(&["work", "libc!write"], &[], Path::new("sh"), &["-c", &script]);
@@ -103,7 +103,7 @@ fn a_location_with_hits_in_one_process_only_is_not_among_those_without() {
     assert!(silent == 0 || text.contains(&format!(" 0  at {silent} other location")), "{text}");
 }
 
-/// The child has copies of the breakpoints of all programs that its parent ran.
+/// The child has copies of the breakpoints of all programs that its parent executed.
 #[test]
 fn children_of_a_program_that_took_the_place_of_another_have_no_locations_of_the_first() {
     let script = "echo one; exec sh -c 'echo two; (echo three); true'";
@@ -112,8 +112,8 @@ fn children_of_a_program_that_took_the_place_of_another_have_no_locations_of_the
     assert!(counts.rows.iter().all(|row| row["module"].is_string()), "{:?}", counts.rows);
 }
 
-/// What the kernel's own probes count. They are told an address: by name newer versions of perf also take the library's own entry for calls
-/// of the function, `malloc@plt`, and count such a call twice.
+/// Returns the count of the kernel's own probes. They get an address, since newer versions of perf also take the library's own stub,
+/// `malloc@plt`, for a name, and count such a call twice.
 fn by_perf(library: &str, function: &str, program: &[&str]) -> Option<u64> {
     let symbols = Command::new("nm").args(["--dynamic", "--defined-only", library]).output().expect("nm runs");
     let symbols = stdout(&symbols);
@@ -152,7 +152,7 @@ fn every_instruction_of_a_function_is_counted() {
 }
 
 #[test]
-fn what_only_a_computed_jump_leads_to_is_counted() {
+fn code_that_only_a_computed_jump_reaches_is_counted() {
     let program = build("table.c", &[]);
     let counts = count(&["choose"], &["--every-instruction"], &program, &["10"]);
     let hits: Vec<u64> = counts.rows.iter().filter_map(|row| row["hits"].as_u64()).filter(|hits| *hits != 0).collect();
@@ -160,7 +160,7 @@ fn what_only_a_computed_jump_leads_to_is_counted() {
 }
 
 #[test]
-fn instructions_that_carry_no_breakpoint_are_told_each_with_its_reason() {
+fn instructions_that_carry_no_breakpoint_are_listed_each_with_its_reason() {
     let program = build("refused.c", &["-O1"]);
     let counts = count(&["around"], &["--every-instruction"], &program, &[]);
     assert!(counts.output.status.success(), "{}", stderr(&counts.output));
@@ -173,7 +173,7 @@ fn instructions_that_carry_no_breakpoint_are_told_each_with_its_reason() {
     assert!(counts.rows.iter().all(|row| row["address"] != refused["address"]), "{:?}", counts.rows);
 }
 
-/// Programs' tables go by addresses too: with others they would not execute the same.
+/// Programs may order data by address, so that other addresses would change which instructions they execute.
 #[test]
 fn libraries_lie_where_they_lie_without_breakpoints() {
     let files = |words: &[&str]| {
@@ -191,7 +191,7 @@ fn libraries_lie_where_they_lie_without_breakpoints() {
 }
 
 #[test]
-fn nothing_to_look_for_is_a_usage_error() {
+fn a_command_line_without_a_location_is_a_usage_error() {
     let output = run(&["count", "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
 }

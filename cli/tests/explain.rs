@@ -63,7 +63,7 @@ fn every_line_gets_one_answer_bad_ones_too() {
     let valid: Vec<bool> = answers.iter().map(|answer| answer["valid"].as_bool().unwrap()).collect();
     assert_eq!(valid, [true, false, false, false, true, false]);
     assert!(answers.iter().filter(|answer| answer["valid"] == false).all(|answer| answer["error"].is_string()));
-    // What follows the instruction is not an error.
+    // Bytes after the instruction are not an error.
     assert_eq!((&answers[4]["hex"], &answers[4]["length"]), (&"c390".into(), &1.into()));
 }
 
@@ -135,6 +135,6 @@ fn plans_of_arm64_look_at_the_code_around() {
     let exits = [&answers[0], &answers[4]].map(|answer| key(answer, "exit"));
     assert_eq!(exits, ["jump", "step_then_return_address"]);
     assert_eq!(answers[0]["slot_text"].as_array().map(Vec::len), Some(2));
-    // One line is one instruction, with nothing around it.
+    // A line is one instruction, without the code around it.
     assert!(from_lines("91000421\n", &["--arch", "arm64"]).contains("; slot, boosted"));
 }

@@ -1,4 +1,4 @@
-//! Files that change while they are traced, and files that a debuggee chose to do harm.
+//! Files that change while they are traced, and files with which a debuggee may do harm.
 
 mod common;
 
@@ -19,26 +19,26 @@ use ubp::arch::BREAKPOINT;
 /// The exit status of `calls.c`.
 const ENDS_WITH: i32 = 7;
 
-/// The library of the test program in the build that these flags make.
+/// Builds the library of the test program with the given flags.
 fn library(flags: &[&str]) -> PathBuf {
     build("replacement.c", &[&["-shared", "-fPIC"], flags].concat())
 }
 
-/// Writes a file over another in place, as cp(1) does: the inode stays.
+/// Overwrites a file in place, as cp(1) does: the inode stays.
 fn write_over(from: &Path, to: &Path) {
     let bytes = fs::read(from).unwrap();
     fs::write(to, bytes).unwrap();
     fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Puts a copy in the place of a file, as install(1) does: under another inode.
+/// Replaces a file by a copy with another inode, as install(1) does.
 fn rename_over(from: &Path, to: &Path) {
     let copy = scratch("copy");
     write_over(from, &copy);
     fs::rename(&copy, to).unwrap();
 }
 
-/// The test program, alone or traced, and its answers.
+/// The running test program, traced or not, and its answers.
 struct Driven {
     child: Child,
     orders: ChildStdin,
@@ -60,7 +60,7 @@ impl Driven {
         line.trim_end().into()
     }
 
-    /// Ends it; what it says on standard error.
+    /// Ends the program. Returns its standard error.
     fn end(mut self) -> String {
         drop(self.orders);
         let mut text = String::new();
@@ -71,7 +71,7 @@ impl Driven {
     }
 }
 
-/// `ntrace count` of the test program at locations.
+/// Starts `ntrace count` of the test program with locations.
 struct Counted {
     program: Driven,
     file: PathBuf,
@@ -85,7 +85,7 @@ impl Counted {
         Counted { program: Driven::start(&mut command), file }
     }
 
-    /// Hits by symbol, a row each, and what was said.
+    /// Returns the rows of hits by symbol, and the messages.
     fn end(self) -> (Vec<(String, u64)>, String) {
         let said = self.program.end();
         (rows(&self.file), said)
@@ -188,20 +188,20 @@ fn a_library_that_is_written_in_place_while_it_is_mapped_gets_breakpoints_where_
     let mut counted = Counted::start(&["plugged", "other"], &path);
     counted.program.order("d");
     assert_eq!(counted.program.order("c"), "6");
-    // Cutting the file would take the program's own data in its pages away.
+    // The file must not become shorter, since its pages contain data of the program.
     let bytes = fs::read(&builds[1]).unwrap();
     assert_eq!(bytes.len() as u64, fs::metadata(&path).unwrap().len());
     fs::File::options().write(true).open(&path).unwrap().write_all_at(&bytes, 0).unwrap();
-    // At the next change of what is loaded the file is known to be another.
+    // ntrace notices the change when the next library is loaded.
     assert_eq!(counted.program.order("l"), "loaded");
     assert_eq!(counted.program.order("c"), "6");
     let (rows, said) = counted.end();
-    // The page of the function was copied for the first breakpoint, and holds what the file held then.
+    // The kernel copied the page of the function for the first breakpoint, so the page has the bytes that the file had at that time.
     assert!(said.contains("!other': no breakpoint: memory does not hold the code of"), "{said}");
     assert_eq!(rows, [row("other", 8), row("plugged", 8)], "{said}");
 }
 
-/// A program that has loaded a library before it is traced.
+/// A program that has loaded a library before ntrace attaches.
 struct Attached {
     program: Driven,
     plugged: u64,
@@ -218,7 +218,7 @@ impl Attached {
         Attached { program, plugged, path }
     }
 
-    /// Attaches by `ntrace`, run by `prefix`, calls the library and lets the program end. Gives hits by symbol, and what was said.
+    /// Attaches with `ntrace`, which `prefix` runs, calls the library, and ends the program. Returns the hits by symbol, and the messages.
     fn count(mut self, prefix: &[&str], locations: &[&str]) -> (Vec<(String, u64)>, String) {
         let (file, said) = (scratch("counts.json"), scratch("said"));
         let counting = count_into(&file, locations);
@@ -262,11 +262,11 @@ fn a_library_that_was_replaced_or_deleted_is_read_by_its_mapping_or_named() {
             if *readable {
                 assert_eq!(rows, [row("plugged", 4)], "{said}");
             } else {
-                assert!(said.contains("attached.so was deleted or replaced since it was mapped"), "{said}");
+                assert!(said.contains("attached.so was deleted or replaced after it was mapped"), "{said}");
                 assert_eq!(rows, [], "{said}");
             }
         }
-        // The same build again is as good as the mapped file.
+        // Another copy of the same build serves as the mapped file.
         let attached = Attached::start(&library(&[]));
         rename_over(&attached.path, &attached.path);
         let (rows, said) = attached.count(prefix, &["plugged"]);
@@ -283,7 +283,7 @@ fn a_function_that_the_program_changed_in_memory_gets_no_breakpoint_and_is_named
     assert_eq!(rows, [row("plugged", 4)], "{said}");
 }
 
-/// The test program without symbols, in a folder of its own; it names the debug file `linked.debug` there.
+/// Returns a folder with the stripped test program, which names the debug file `linked.debug`.
 fn stripped() -> (PathBuf, PathBuf) {
     let folder = scratch("stripped");
     fs::create_dir(&folder).unwrap();
@@ -306,7 +306,7 @@ fn a_debug_link_that_names_a_pipe_a_device_or_procfs_is_told_of_and_waited_for_b
     for (target, why) in [
         (None, "not a regular file"),
         (Some("/dev/zero"), "not a regular file"),
-        (Some("/proc/kmsg"), "a file of proc, which stores none"),
+        (Some("/proc/kmsg"), "a file of proc, which stores no files"),
     ] {
         fs::remove_file(&debug).unwrap();
         match target {
@@ -325,7 +325,7 @@ fn the_size_that_a_file_claims_is_not_the_memory_that_it_takes() {
     let large = scratch("sparse");
     write_over(&build("calls.c", &[]), &large);
     fs::File::options().write(true).open(&large).unwrap().set_len(3 << 30).unwrap();
-    // In KiB.
+    // The memory in KiB.
     let limit = "ulimit -v 1000000; exec \"$0\" \"$@\"";
     let path = large.to_str().unwrap();
     for (args, status) in [(&["survey", path][..], 0), (&["count", "-b", "work", "--", path], ENDS_WITH)] {

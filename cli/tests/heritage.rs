@@ -1,4 +1,4 @@
-//! A program that ntrace starts inherits what the shell would have given it, whatever that was.
+//! A program that ntrace starts inherits the state that the shell gave to ntrace.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use common::{build, ntrace, scratch};
 use nix::libc;
 
-/// What a process is given before it executes `ntrace`, or the program itself.
+/// The state that a process gets before it executes `ntrace` or the program itself.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     ignored: &'static [libc::c_int],
@@ -22,7 +22,7 @@ struct Given {
 
 impl Given {
     fn give(&self) -> io::Result<()> {
-        // SAFETY: between fork and exec only functions are called that are async-signal-safe, with numbers and live structures.
+        // SAFETY: between fork and exec the code calls only async-signal-safe functions, with numbers and live structures.
         unsafe {
             let mut mask: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&mut mask);
@@ -48,13 +48,13 @@ impl Given {
     }
 }
 
-/// What the program says of its inheritance.
+/// Returns the program's report of the state that it inherited.
 fn inherited(mut command: Command, given: Given, program: &Path) -> String {
     let out = scratch("heritage");
     command.arg(program).arg(&out);
-    // The variable that a shell sets to the program's name differs where it is set.
+    // A shell sets the variable `_` to the program's name, which differs.
     command.env_remove("_").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: see `give`; the closure owns what it uses.
+    // SAFETY: `give` calls only async-signal-safe functions, and the closure owns the values that it uses.
     unsafe { command.pre_exec(move || given.give()) };
     let status = command.status().unwrap();
     assert!(status.success(), "{given:?}: {command:?}: {status}");
@@ -72,7 +72,7 @@ fn signals_descriptors_limits_and_environment_are_those_that_ntrace_was_given() 
     for given in [plain, nohup, daemon, odd] {
         let alone = inherited(Command::new("env"), given, &program);
         for way in ["count", "trace", "record"] {
-            // A recording steps through all that the program does to say so: once is enough.
+            // A recording single-steps the whole report, which takes long: one case is enough.
             if way == "record" && given.ignored != nohup.ignored {
                 continue;
             }

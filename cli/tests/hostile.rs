@@ -1,8 +1,8 @@
-//! Files that tell of more than there is: what fuzzing found, each case by its name.
+//! Files that claim more than they contain. Fuzzing found these cases.
 
 use ntrace::examine;
 
-/// `nop; ret`, again and again.
+/// Code that consists of `nop; ret` repeatedly.
 const CODE: [u8; 64] = {
     let mut code = [0x90; 64];
     let mut at = 7;
@@ -13,10 +13,11 @@ const CODE: [u8; 64] = {
     code
 };
 
-/// Names of sections; `.init` is code from end to end.
+/// The names of the sections. ntrace takes all of `.init` for code.
 const NAMES: &[u8] = b"\0.init\0";
 
-/// An executable whose segments, each one section of code, lie at these addresses and claim these sizes in memory and file.
+/// Returns an executable whose segments have the given addresses, and the given sizes in memory and in the file. Each segment is a section
+/// of code.
 fn executable(segments: &[(u64, u64, u64)]) -> Vec<u8> {
     let code = 64 + 56 * segments.len() as u64;
     let names = code + CODE.len() as u64;

@@ -1,4 +1,4 @@
-//! What a debuggee chose reaches no terminal raw.
+//! Names that a debuggee chooses reach no terminal without escapes.
 
 mod common;
 
@@ -13,18 +13,18 @@ use common::{build, ntrace, scratch, stderr, stdout};
 
 /// The name in the program's source.
 const PLAIN: &[u8] = b"chosen_by_debuggees";
-/// Written over it: a title, a bell, a newline, no UTF-8, a C1 control character, text from right to left.
+/// The hostile name that replaces it: a title, a bell, a newline, invalid UTF-8, a C1 control character, text from right to left.
 const HOSTILE: &[u8; PLAIN.len()] = b"ev\x1b]0;OWNED\x07\n\xff\xc2\x9b\xe2\x80\xae";
-/// As it is shown.
+/// The escaped form of the hostile name.
 const SHOWN: &str = r"ev\x1b]0;OWNED\x07\n\xff\u{9b}\u{202e}";
 
-/// A path with the hostile name.
+/// Returns a path with the hostile name.
 fn path(of: &Path) -> PathBuf {
     let name = [HOSTILE, of.file_name().unwrap().as_bytes()].concat();
     of.with_file_name(OsStr::from_bytes(&name))
 }
 
-/// The program, under a hostile path, with a hostile function from a hostile source file.
+/// Builds the program with a hostile path, a hostile function and a hostile source file.
 fn program(flags: &[&str]) -> PathBuf {
     let plain = build("hostile.c", flags);
     let mut bytes = fs::read(&plain).unwrap();
@@ -36,21 +36,21 @@ fn program(flags: &[&str]) -> PathBuf {
         found += 1;
     }
     assert!(found >= 2, "{found} names");
-    // The permissions come along.
+    // `fs::copy` copies the permissions too.
     let hostile = path(&plain);
     fs::copy(&plain, &hostile).unwrap();
     fs::write(&hostile, bytes).unwrap();
     hostile
 }
 
-/// What is in `text` that must not be written raw.
+/// Returns the characters in `text` that must be escaped.
 fn raw(text: &[u8]) -> Vec<char> {
     let is_raw =
         |c: &char| (c.is_control() && *c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     String::from_utf8_lossy(text).chars().filter(is_raw).collect()
 }
 
-/// Runs ntrace, finds nothing raw in what it writes, and returns that.
+/// Runs ntrace, checks that its output has no unescaped character, and returns the output.
 fn run(args: &[&OsStr], input: &[u8]) -> String {
     let file = scratch("input");
     fs::write(&file, input).unwrap();
@@ -139,12 +139,12 @@ fn messages_escape_what_they_name() {
         let text = run(&words(command, &[name]), b"");
         assert!(text.contains(SHOWN), "{command}: {text}");
     }
-    // What comes near is the debuggee's choice.
+    // The debuggee chooses the similar names too.
     let program = program(&[]);
     let near = OsStr::from_bytes(b"ex\x1b]0;OWNED\x07\n\\xff\xc2\x9b\xe2\x80\xae");
     let text = run(&[OsStr::new("count"), OsStr::new("-b"), near, OsStr::new("--"), program.as_os_str()], b"");
-    assert!(text.contains(&format!("near: {SHOWN}")), "{text}");
-    // The command line, too, may be made of names of files.
+    assert!(text.contains(&format!("similar: {SHOWN}")), "{text}");
+    // The command line may contain names of files too.
     let text = run(&words("count", &[OsStr::from_bytes(b"--a\xc2\x9b")]), b"");
     assert!(text.contains(r"--a\u{9b}"), "{text}");
 }
@@ -157,7 +157,7 @@ fn the_name_of_another_tracer_is_escaped() {
     BufReader::new(tracer.stdout.take().unwrap()).read_line(&mut traced).unwrap();
     for command in ["count -b main -p", "record -o /dev/null -p"] {
         let text = run(&words(command, &[OsStr::new(traced.trim())]), b"");
-        let shown = format!(r"is traced by process {} (\x1b[31m\nred) already", tracer.id());
+        let shown = format!(r"is already traced by process {} (\x1b[31m\nred)", tracer.id());
         assert!(text.contains(&shown), "{text}");
     }
     drop(tracer.stdin.take());

@@ -1,4 +1,4 @@
-//! Where locations are, in all the ways to write them.
+//! The addresses of locations, in every form.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use common::{build, build_with, count, count_by, machine, ntrace, run, scratch, source, stderr, trace};
 
-/// The value of a symbol by `nm`.
+/// Returns the value of a symbol as `nm` prints it.
 fn address(program: &Path, symbol: &str) -> u64 {
     let output = Command::new("nm").arg(program).output().expect("nm runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -16,7 +16,7 @@ fn address(program: &Path, symbol: &str) -> u64 {
     u64::from_str_radix(line.split_whitespace().next().unwrap(), 16).unwrap()
 }
 
-/// The number of the line of a program's source that holds a text.
+/// Returns the number of the line in a program's source that contains a text.
 fn line_of(name: &str, text: &str) -> usize {
     let source = fs::read_to_string(source(name)).unwrap();
     1 + source.lines().position(|line| line.contains(text)).expect("the line")
@@ -24,7 +24,7 @@ fn line_of(name: &str, text: &str) -> usize {
 
 #[test]
 fn globs_and_offsets_and_modules_find_their_functions() {
-    // The mark at the start of every function is four bytes long.
+    // The landing pad at the start of every function has four bytes.
     let program = build("calls.c", &[machine::MARKS]);
     let module = program.file_name().unwrap().to_str().unwrap();
     assert_eq!(count(&["mid*"], &[], &program, &["4"]).at("!middle"), 4);
@@ -90,17 +90,17 @@ fn an_indirect_function_means_the_implementation_that_was_chosen() {
 }
 
 #[test]
-fn a_library_that_comes_late_is_found_with_its_constructors() {
+fn a_library_that_is_loaded_late_is_found_with_its_constructors() {
     let library = build("plugin.c", &["-shared", "-fPIC"]);
     let program = build("host.c", &["-ldl"]);
     let counts = count(&["plugged"], &[], &program, &[library.to_str().unwrap()]);
-    // Each of two times it is loaded: once by the constructor, four times by the program.
+    // The library is loaded twice. Each time, its constructor calls the function once, and the program four times.
     assert_eq!(counts.total, 10);
     assert_eq!(counts.rows.len(), 1, "{:?}", counts.rows);
 }
 
 #[test]
-fn the_stub_of_another_modules_function_is_a_place_of_its_own() {
+fn the_stub_of_another_modules_function_is_a_location_of_its_own() {
     for flags in [&[][..], &[machine::MARKS, "-Wl,-z,ibtplt"], &["-no-pie", "-fno-pie"]] {
         let program = build("calls.c", flags);
         let counts = count(&["atoi@plt", "strtol@plt"], &[], &program, &["3"]);
@@ -170,14 +170,15 @@ fn what_is_not_found_is_named_with_what_was_searched_and_what_is_near() {
         stderr(&output)
     };
     let message = text("midle", &program);
-    assert!(message.contains("no such symbol") && message.contains("near: middle"), "{message}");
+    assert!(message.contains("no such symbol") && message.contains("similar: middle"), "{message}");
     assert!(message.contains("libc.so.6"), "{message}");
     let message = text("midle", &fixed);
     assert!(message.contains("statically linked") && !message.contains("to standard error"), "{message}");
     assert!(text("not_code", &program).contains("no code"));
     assert!(text("nosuch!work", &program).contains("no module 'nosuch'"));
     assert!(
-        text("calls.c:999", &program).contains("neither line 999 nor one behind it has code; the last line that has: ")
+        text("calls.c:999", &program)
+            .contains("neither line 999 nor a later line has code; the last line with code is ")
     );
     assert!(text("other.c:1", &program).contains("no source file 'other.c'"));
 }
@@ -208,7 +209,7 @@ fn a_module_is_meant_by_its_name_and_by_any_path_that_leads_to_its_file() {
     ] {
         assert_eq!(count(&[&location], &[], &program, &["3"]).total, 3, "{location}");
     }
-    // As ldd(1) names it, and as the file is called where /lib is a link to /usr/lib.
+    // The path that ldd(1) prints, and the path of the file if /lib is a link to /usr/lib.
     let library = common::c_library();
     let real = fs::canonicalize(&library).unwrap();
     let atoi = |location: &str| count(&[location], &[], &program, &["3"]).rows.len();
@@ -251,7 +252,7 @@ fn a_line_without_code_means_the_next_that_has_some_and_this_is_told() {
     let counts = count(&[&format!("calls.c:{blank}")], &[], &program, &["3"]);
     assert_eq!(counts.at("!work"), 3);
     let (told, next) = (stderr(&counts.output), blank + 1);
-    assert!(told.contains(&format!("line {blank} has no code; taken is {next}, the next that has")), "{told}");
+    assert!(told.contains(&format!("line {blank} has no code; line {next} is the next that has")), "{told}");
     let exact = count(&[&format!("calls.c:{line}")], &[], &program, &["3"]);
     assert!(!stderr(&exact.output).contains("ntrace:"), "{}", stderr(&exact.output));
 }

@@ -1,4 +1,4 @@
-//! What cannot be done is said clearly, with a status of its own.
+//! Each failure has a clear message and its own exit status.
 
 mod common;
 
@@ -48,7 +48,7 @@ fn a_process_that_is_not_there_is_named() {
     assert_eq!(stderr(&output), "ntrace: no such process: 4194304\n");
 }
 
-/// What both commands that attach say of a process.
+/// Returns the message with which both commands that attach refuse a process.
 fn refused(pid: impl std::fmt::Display) -> String {
     let pid = pid.to_string();
     let [count, record] =
@@ -59,7 +59,7 @@ fn refused(pid: impl std::fmt::Display) -> String {
     stderr(&count)
 }
 
-/// What /proc/PID/status says of a process.
+/// Returns a field of /proc/PID/status.
 fn status(pid: u32, field: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     status.lines().find_map(|line| line.strip_prefix(field)).unwrap().trim_start().into()
@@ -92,7 +92,7 @@ fn a_thread_of_the_kernel_runs_no_program() {
     if !is_kernel {
         return crossing::skip("messages, of a thread of the kernel", "none can be seen here");
     }
-    assert_eq!(refused(2), "ntrace: process 2 (kthreadd) is a thread of the kernel: it runs no program\n");
+    assert_eq!(refused(2), "ntrace: process 2 (kthreadd) is a kernel thread: it runs no program\n");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn ntrace_does_not_trace_itself() {
 
 #[test]
 fn an_ancestor_is_traced_with_a_warning() {
-    // It becomes another program, which ends with its input.
+    // The shell executes another program, which ends with its input.
     let hits = scratch("hits");
     let script = format!("{} trace -b libc!read -o {} -p $$ & exec cat", env!("CARGO_BIN_EXE_ntrace"), hits.display());
     let mut command = Command::new("sh");
@@ -125,7 +125,7 @@ fn an_ancestor_is_traced_with_a_warning() {
     assert_eq!(lines.map(Result::unwrap).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// Runs ntrace in namespaces of its own, which takes privileges.
+/// Runs ntrace in new namespaces, which needs privileges.
 fn apart(flags: &[&str], prepare: &str) -> Option<Output> {
     let script = format!("{prepare} && exec {} count -b main -- true", env!("CARGO_BIN_EXE_ntrace"));
     let unshare = |script: &str| Command::new("unshare").args(flags).args(["sh", "-c", script]).output();
@@ -140,7 +140,7 @@ fn apart(flags: &[&str], prepare: &str) -> Option<Output> {
 fn a_proc_that_is_missing_or_of_other_processes_is_told_with_what_mounts_it() {
     let missing = apart(&["--mount", "--propagation", "private"], "mount -t tmpfs none /proc");
     let foreign = apart(&["--pid", "--fork"], "true");
-    for (output, what) in [(missing, "/proc/self: No such file"), (foreign, "/proc is of another PID namespace")] {
+    for (output, what) in [(missing, "/proc/self: No such file"), (foreign, "/proc belongs to another PID namespace")] {
         let Some(output) = output else { continue };
         let text = stderr(&output);
         assert!(text.contains(what) && text.ends_with("mount -t proc proc /proc\n"), "{text}");

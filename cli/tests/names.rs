@@ -1,4 +1,4 @@
-//! The names of functions, in all the ways to write them.
+//! The names of functions, in every form.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use common::{build, build_go, build_with, count, run, source, stderr};
 
-/// Checks that each location finds the functions named, so many hits of each.
+/// Checks that each location finds the named functions with the given numbers of hits.
 #[track_caller]
 fn check(program: &Path, cases: &[(&str, &[(&str, u64)])]) {
     for (location, expected) in cases {
@@ -21,7 +21,7 @@ fn check(program: &Path, cases: &[(&str, &[(&str, u64)])]) {
     }
 }
 
-/// The program in C++, built once.
+/// Builds the C++ program once.
 fn cpp() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     PROGRAM.get_or_init(|| build_with("gcc", "instances.cpp", &["-O1", "-fno-rtti", "-fno-exceptions"])).as_deref()
@@ -167,7 +167,7 @@ fn the_clones_of_a_function_are_found_by_its_name() {
     let program = build("clones.c", &[]);
     let all = [("work", 2), ("work.cold", 2), ("work.constprop.0", 2), ("work.isra.0", 2), ("work.part.0", 2)];
     check(&program, &[("work", &all), ("work.isra.0", &all[3..4]), ("work.other", &[("work.other", 2)])]);
-    // Bytes from the start are those of the function itself.
+    // An offset counts from the start of the function itself.
     let counts = count(&["work+0"], &[], &program, &[]);
     assert_eq!(counts.total, 10);
 }
@@ -180,7 +180,7 @@ fn what_is_named_as_missing_comes_near_or_nothing_does() {
         assert_eq!(output.status.code(), Some(125), "{location}: {}", stderr(&output));
         let text = stderr(&output);
         let last = text.lines().last().unwrap();
-        last.split_once("; near: ").map(|(_, near)| near.to_string()).unwrap_or_default()
+        last.split_once("; similar: ").map(|(_, near)| near.to_string()).unwrap_or_default()
     };
     assert_eq!(near("hidden"), "(anonymous namespace)::hidden");
     assert_eq!(near("Both::secnod"), "Both::second");

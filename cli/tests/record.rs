@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// A trace that is checked in.
+/// A recording in the repository.
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/data/x86-64.ntrace");
 
 #[test]
@@ -23,7 +23,7 @@ fn a_recorded_program_runs_as_if_alone_and_its_trace_is_checked_and_printed() {
     let recorded =
         ntrace().args(["record", "--registers", "-o"]).arg(&file).arg("--").arg(&program).arg("2").output().unwrap();
     assert_eq!((recorded.status, stdout(&recorded)), (plain.status, stdout(&plain)), "{}", stderr(&recorded));
-    // A pipe is no terminal: nothing is shown.
+    // Standard error is a pipe and not a terminal, so no progress is shown.
     assert_eq!(stderr(&recorded), stderr(&plain));
     let checked = ntrace().args(["record", "--check"]).arg(&file).output().unwrap();
     assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
@@ -60,7 +60,7 @@ fn a_trace_is_printed_as_text() {
 
 #[test]
 fn a_mismatch_is_told_with_address_bytes_and_what_was_expected_and_seen() {
-    // rep movsb (f3 a4) becomes movsb with a segment prefix (26 a4), which cannot stand still.
+    // rep movsb (f3 a4) becomes movsb with a segment prefix (26 a4), whose next address cannot be its own.
     let mut trace = fs::read(TRACE).unwrap();
     let at = trace.windows(2).position(|bytes| bytes == [0xf3, 0xa4]).unwrap();
     trace[at] = 0x26;
@@ -88,7 +88,7 @@ fn a_cut_trace_is_checked_so_far_and_a_wrong_one_refused() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // It may end before it has read all.
+        // ntrace may end before it has read the whole input.
         let _ = child.stdin.take().unwrap().write_all(bytes);
         child.wait_with_output().unwrap()
     };
@@ -125,7 +125,7 @@ fn a_running_process_is_recorded_until_ctrl_c_and_runs_on() {
     recorder.args(["record", "-p", &program.id().to_string(), "-o"]).arg(&file);
     let recorder = recorder.stderr(Stdio::piped()).spawn().unwrap();
     let (mut input, mut output) = (program.stdin.take().unwrap(), program.stdout.take().unwrap());
-    // Until the trace has some of it.
+    // Wait until the recording contains some steps.
     while fs::metadata(&file).map_or(0, |data| data.len()) < 500 {
         input.write_all(b"a").unwrap();
         output.read_exact(&mut [0]).unwrap();
@@ -152,7 +152,7 @@ fn what_cannot_be_done_is_said() {
         (
             &["record", "-o", "/dev/null", "--threads", "1,2", "--", "/bin/true"],
             2,
-            "--threads takes numbers only with -p",
+            "--threads accepts thread ids only with -p",
         ),
         (&["record", "-o", "/nowhere/file", "--", "/bin/true"], 125, "/nowhere/file: No such file"),
         (&["record", "--check", "/nowhere/file"], 125, "/nowhere/file: No such file"),

@@ -1,4 +1,4 @@
-//! Where the kernel lets nobody trace, or another tracer came first, ntrace says so at once and the program does not run.
+//! If the kernel forbids tracing, or another tracer exists, ntrace reports it at once and the program does not run.
 
 mod common;
 
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use common::{ntrace, scratch, stderr};
 use nix::libc;
 
-/// Every way of starting a program.
+/// Every command that starts a program.
 const WAYS: [&[&str]; 3] =
     [&["count", "-b", "main", "--"], &["trace", "-b", "main", "--"], &["record", "-o", "/dev/null", "--"]];
-/// No refusal takes longer.
+/// The longest time of a refusal.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Makes the calling process get EPERM for ptrace(2), and all that it starts.
+/// Makes ptrace(2) fail with EPERM in the calling process and in the processes that it starts.
 fn forbid_ptrace() -> io::Result<()> {
     const LOAD_NUMBER: libc::sock_filter = libc::sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
     const IS_PTRACE: libc::sock_filter = libc::sock_filter { code: 0x15, jt: 0, jf: 1, k: libc::SYS_ptrace as u32 };
@@ -25,7 +25,7 @@ fn forbid_ptrace() -> io::Result<()> {
     const ALLOW: libc::sock_filter = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW };
     let mut code = [LOAD_NUMBER, IS_PTRACE, REFUSE, ALLOW];
     let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
-    // SAFETY: prctl takes numbers and, in the second call, a live program whose code lives on.
+    // SAFETY: prctl takes numbers and, in the second call, a filter whose code is live.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
@@ -60,7 +60,7 @@ fn a_filter_that_forbids_ptrace_is_told_at_once() {
     for way in WAYS {
         let mut command = ntrace();
         command.args(way);
-        // SAFETY: between fork and exec only prctl is called.
+        // SAFETY: the closure calls only prctl, which is async-signal-safe.
         unsafe { command.pre_exec(forbid_ptrace) };
         let text = refusal(command, &scratch("ran"));
         assert!(text.contains("trace"), "{text}");

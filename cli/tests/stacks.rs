@@ -1,4 +1,4 @@
-//! Callers, by each kind of unwind information and without any.
+//! Callers are found with each kind of unwind information and without any.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::{build, build_go, trace};
 
-/// The callers of a function at its first hit, as far as the function named.
+/// Returns the callers of a function at its first hit, up to the named function.
 fn callers(function: &str, program: &Path, last: &str) -> Vec<String> {
     let (hits, _) = trace(&["-b", function, "--stack"], program, &[]);
     let stack = hits[0]["stack"].as_array().expect("a stack");
@@ -32,7 +32,7 @@ fn callers_are_found_in_go_with_and_without_debug_information() {
     for flags in [&[][..], &["-ldflags=-s -w"], &["-buildmode=pie", "-ldflags=-s -w"]] {
         let Some(program) = build_go("instances.go", flags) else { return };
         assert_eq!(callers("main.leaf", &program, "runtime.main"), EVERY, "{flags:?}");
-        // A function that makes room on its stack, at its first instruction.
+        // The function is hit at its first instruction, before it allocates its frame.
         assert_eq!(callers("main.middle", &program, "runtime.main"), EVERY[1..], "{flags:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! ntrace comes and goes, by force too, while the program makes threads and processes in every way: the program is not harmed, no
-//! process is left, and nothing waits for long.
+//! ntrace attaches and detaches, or is killed, while the program creates threads and processes in every way. The program is not harmed, no
+//! process remains, and nothing waits for long.
 
 mod common;
 
@@ -13,15 +13,15 @@ use common::{build, ntrace};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// No end of ntrace takes longer.
+/// The longest time until ntrace ends.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Rounds of each storm: few, or as many as the variable says.
+/// The number of rounds of each storm: few, or the number in the variable NTRACE_STORM.
 fn rounds() -> u32 {
     std::env::var("NTRACE_STORM").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(15)
 }
 
-/// Numbers that differ from round to round and are the same in every run (xorshift).
+/// Pseudo-random numbers that differ between rounds and are equal in every run (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -33,7 +33,7 @@ impl Dice {
     }
 }
 
-/// The field of /proc/PID/status of that name; nothing where there is no such process.
+/// Returns a field of /proc/PID/status. `None` if there is no such process.
 fn status(pid: u32, name: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(|value| value.trim().to_owned())
@@ -43,7 +43,7 @@ fn is_gone(pid: u32) -> bool {
     status(pid, "State").is_none_or(|state| state.starts_with(['Z', 'X']))
 }
 
-/// The children of a process.
+/// Returns the children of a process.
 fn children(pid: u32) -> BTreeSet<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
@@ -57,15 +57,15 @@ fn within_limit(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Whom a signal is for.
+/// The process that gets a signal.
 #[derive(Clone, Copy)]
 enum To {
     Ntrace,
-    /// The process that ntrace runs its session in.
+    /// The worker process of ntrace, which traces.
     Worker,
 }
 
-/// A program that does what the letters say (storm.c), and what is asked of ntrace meanwhile.
+/// A program that performs the actions of the letters (storm.c), and the arguments of ntrace.
 fn storm(letters: &str, to: To, signals: &[Signal]) {
     let mut target = Command::new(build("storm.c", &["-pthread"]))
         .arg(letters)
@@ -103,7 +103,7 @@ fn storm(letters: &str, to: To, signals: &[Signal]) {
     assert_eq!((said(&mut target).as_str(), target.wait().unwrap().code()), ("done\n", Some(0)), "'{letters}'");
 }
 
-/// What the program wrote up to its end.
+/// Returns the output of the program up to its end.
 fn said(target: &mut Child) -> String {
     let mut text = String::new();
     target.stdout.take().unwrap().read_to_string(&mut text).unwrap();

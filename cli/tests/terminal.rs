@@ -17,25 +17,25 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 const NTRACE: &str = env!("CARGO_BIN_EXE_ntrace");
 
-/// Three times as long as the live line stands unchanged.
+/// Three times the interval between two updates of the live line.
 const WHILE: Duration = Duration::from_millis(600);
 
-/// A shell with job control, on a terminal of its own.
+/// A shell with job control on its own terminal.
 struct Terminal {
     keyboard: File,
     shell: Child,
-    /// All that the terminal showed.
+    /// Everything that the terminal has shown.
     shown: String,
 }
 
 impl Terminal {
-    /// Runs a script, in which `$N` is ntrace and `$P` the program that uses its terminal.
+    /// Runs a script. `$N` is ntrace, and `$P` is the program that uses the terminal.
     fn run(script: &str, variables: &[(&str, &str)]) -> Terminal {
         let (mut keyboard, mut programs) = (-1, -1);
         let (name, termios, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
-        // SAFETY: both numbers are live, and nothing else is asked for. The terminal has no size: 0 columns.
+        // SAFETY: both numbers are live, and the other arguments may be null. The terminal then has 0 columns.
         assert_eq!(unsafe { libc::openpty(&mut keyboard, &mut programs, name, termios, size) }, 0);
-        // SAFETY: both descriptors are new and nobody else's.
+        // SAFETY: both descriptors are new, and nothing else owns them.
         let (keyboard, programs) = unsafe { (File::from_raw_fd(keyboard), File::from_raw_fd(programs)) };
         static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
         let program = PROGRAM.get_or_init(|| build("terminal.c", &["-static"]));
@@ -45,17 +45,17 @@ impl Terminal {
         let end = || Stdio::from(programs.try_clone().unwrap());
         command.stdin(end()).stdout(end()).stderr(end());
         let own_session = || {
-            // SAFETY: setsid takes nothing, and ioctl a number; standard input is the terminal.
+            // SAFETY: setsid takes no argument, and this ioctl takes a number. Standard input is the terminal.
             let done = unsafe { libc::setsid() != -1 && libc::ioctl(0, libc::TIOCSCTTY, 0) == 0 };
             if done { Ok(()) } else { Err(io::Error::last_os_error()) }
         };
-        // SAFETY: between fork and exec only setsid and ioctl are called.
+        // SAFETY: the closure calls only setsid and ioctl, which are async-signal-safe.
         unsafe { command.pre_exec(own_session) };
         let shell = command.spawn().unwrap();
         Terminal { keyboard, shell, shown: String::new() }
     }
 
-    /// Reads what is shown next, for so long; `false` where no program has the terminal any more.
+    /// Reads what the terminal shows next, with a timeout. Returns `false` if no program has the terminal open any more.
     fn read(&mut self, time: Duration) -> bool {
         let mut fds = [PollFd::new(self.keyboard.as_fd(), PollFlags::POLLIN)];
         if poll(&mut fds, PollTimeout::try_from(time).unwrap()).unwrap() == 0 {
@@ -69,7 +69,7 @@ impl Terminal {
         true
     }
 
-    /// What is shown from now on until `wanted` is.
+    /// Returns what the terminal shows from now on, up to `wanted`.
     fn until(&mut self, wanted: &str) -> String {
         let (start, begin) = (self.shown.len(), Instant::now());
         while !self.shown[start..].contains(wanted) {
@@ -80,7 +80,7 @@ impl Terminal {
         self.shown[start..].to_string()
     }
 
-    /// What is shown for so long.
+    /// Returns what the terminal shows during a given time.
     fn during(&mut self, time: Duration) -> String {
         let (start, begin) = (self.shown.len(), Instant::now());
         while let Some(rest) = time.checked_sub(begin.elapsed()) {
@@ -89,7 +89,7 @@ impl Terminal {
         self.shown[start..].to_string()
     }
 
-    /// All that is shown to the end.
+    /// Returns everything that the terminal shows up to the end.
     fn finish(mut self) -> String {
         while self.read(Duration::from_secs(60)) {}
         self.shell.wait().unwrap();
@@ -97,7 +97,7 @@ impl Terminal {
     }
 }
 
-/// Totals of the live line, one after another.
+/// Returns the totals of the live line in the order in which they appeared.
 fn totals(shown: &str) -> Vec<u64> {
     let before = shown.match_indices(" hits").map(|(at, _)| &shown[..at]);
     before.filter_map(|text| text.rsplit([' ', '\r', '\n']).next()?.parse().ok()).collect()
@@ -148,7 +148,7 @@ fn a_stopped_job_leaves_the_terminal_to_the_shell_and_takes_it_again_in_the_fore
 
 #[test]
 fn a_job_in_the_background_writes_its_results_and_no_live_line() {
-    // Such a job's writes would stop others.
+    // A write of a background job would stop that job.
     let script = "stty tostop; $N count -b beat -- $P beats 6 & wait; echo END";
     let shown = Terminal::run(script, &[]).finish();
     assert!(totals(&shown).is_empty(), "{shown:?}");

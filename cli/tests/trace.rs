@@ -117,7 +117,7 @@ fn a_full_disk_is_an_error_and_the_program_still_ends_by_itself() {
 fn a_closed_pipe_is_an_error_and_the_program_still_ends_by_itself() {
     let program = build("calls.c", &[]);
     let mut ntrace = ntrace();
-    // The program's own standard error is not the closed pipe.
+    // The program's standard error is not the closed pipe.
     let script = format!("exec {} 20000 2>/dev/null", program.display());
     ntrace.args(["trace", "-b", "work", "--", "sh", "-c", &script]);
     let mut child = ntrace.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! A breakpoint on every instruction changes nothing.
+//! A breakpoint on every instruction does not change what a program does.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::{build, build_narrow, count, ntrace, scratch, stderr, stdout};
 use crossing::whole::without_exclusives;
 use serde_json::Value;
 
-/// Runs a program alone and with every instruction traced, or counted; its output and end must be equal.
+/// Runs a program alone, and with every instruction traced or counted. Its output and exit status must be equal.
 fn undisturbed(command: &str, program: &Path, args: &[&str]) -> String {
     let plain = Command::new(program).args(args).output().unwrap();
     let file = scratch("all");

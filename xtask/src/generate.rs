@@ -1,4 +1,5 @@
-//! `cargo xtask gen`: the tables of insn, from its data files, and the manual page of the channel, from wire's declarations.
+//! `cargo xtask gen`: the tables of insn, from its data files, the manual page of the channel, from wire's declarations, and the manual page of
+//! the command, from the declarations of its arguments.
 
 use std::fs;
 
@@ -7,7 +8,9 @@ use anyhow::{Context, Result, bail};
 use crate::run;
 
 /// The manual page of the channel.
-const MANUAL: &str = "docs/ntrace.4";
+const CHANNEL: &str = "docs/ntrace.4";
+/// The manual page of the command.
+const COMMAND: &str = "docs/ntrace.1";
 
 /// Writes them, or with `check` only compares them.
 pub(crate) fn run(check: bool) -> Result<()> {
@@ -18,12 +21,22 @@ pub(crate) fn run(check: bool) -> Result<()> {
     run::run(&mut run::cargo(&arguments))?;
     let mut page = String::new();
     wire::manual::page(&mut page).context("the manual")?;
-    let path = run::root().join(MANUAL);
-    if !check {
-        return fs::write(&path, page).with_context(|| format!("cannot write {MANUAL}"));
+    write(CHANNEL, &page, check)?;
+    let command = run::cargo(&["run", "--quiet", "--bin", "ntrace", "--", "man"]).output().context("ntrace man")?;
+    if !command.status.success() {
+        bail!("ntrace man failed: {}", String::from_utf8_lossy(&command.stderr));
     }
-    if fs::read_to_string(&path).with_context(|| format!("cannot read {MANUAL}"))? != page {
-        bail!("{MANUAL} is not what wire declares; `cargo xtask gen` writes it");
+    write(COMMAND, &String::from_utf8(command.stdout).context("ntrace man")?, check)
+}
+
+/// Writes a page, or with `check` only compares it with the file.
+fn write(file: &str, page: &str, check: bool) -> Result<()> {
+    let path = run::root().join(file);
+    if !check {
+        return fs::write(&path, page).with_context(|| format!("cannot write {file}"));
+    }
+    if fs::read_to_string(&path).with_context(|| format!("cannot read {file}"))? != page {
+        bail!("{file} differs from its declarations; `cargo xtask gen` writes it");
     }
     Ok(())
 }

@@ -1,21 +1,22 @@
-//! Instructions of whatever architecture, as far as the same is asked of all of them.
+//! Instructions of any architecture, with what every architecture can answer.
 
 mod arm64;
+mod insn;
 mod x86;
 
-use insn::Flow;
+pub(crate) use self::insn::Insn;
 
-/// How code is read.
+/// How code is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// 64-bit or 32-bit code of x86.
-    X86(insn::x86::Mode),
+    /// 64-bit or 32-bit x86 code.
+    X86(::insn::x86::Mode),
     /// A64.
     Arm64,
 }
 
 impl Mode {
-    /// The same, where the code of some is in doubt: with all that processors accept.
+    /// This mode, but with every encoding that some processor accepts. It serves where the processor that runs the code is unknown.
     pub(crate) fn lenient(self) -> Mode {
         match self {
             Mode::X86(mode) => Mode::X86(mode.lenient()),
@@ -23,35 +24,19 @@ impl Mode {
         }
     }
 
-    /// Bytes to whose multiples instructions are aligned.
+    /// The alignment of instructions in bytes.
     pub(crate) fn alignment(self) -> u64 {
         match self {
             Mode::X86(_) => 1,
-            Mode::Arm64 => insn::arm64::LEN as u64,
+            Mode::Arm64 => ::insn::arm64::LEN as u64,
         }
     }
 }
 
-/// An instruction at its address.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Insn {
-    /// In bytes.
-    pub(crate) len: usize,
-    pub(crate) flow: Flow,
-    /// Where a direct branch goes.
-    pub(crate) target: Option<u64>,
-    /// Bytes at its beginning without which it is an instruction, too.
-    pub(crate) prefixes: usize,
-    /// Whether it does nothing, as what assemblers put between functions.
-    pub(crate) is_padding: bool,
-}
-
-impl Insn {
-    /// The instruction that `bytes`, which lie at `pc`, begin with.
-    pub(crate) fn decode(bytes: &[u8], pc: u64, mode: Mode) -> Option<Insn> {
-        match mode {
-            Mode::X86(mode) => x86::decode(bytes, pc, mode),
-            Mode::Arm64 => arm64::decode(bytes, pc),
-        }
+/// Decodes the instruction at the start of `bytes`, which are at the address `pc`.
+pub(crate) fn decode(bytes: &[u8], pc: u64, mode: Mode) -> Option<Insn> {
+    match mode {
+        Mode::X86(mode) => x86::decode(bytes, pc, mode),
+        Mode::Arm64 => arm64::decode(bytes, pc),
     }
 }

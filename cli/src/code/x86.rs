@@ -1,17 +1,17 @@
-use insn::x86::{Bits, Map, Mode, Reg};
+use ::insn::x86::{Bits, Map, Mode, Reg};
 
-use super::Insn;
+use super::insn::Insn;
 
 pub(super) fn decode(bytes: &[u8], pc: u64, mode: Mode) -> Option<Insn> {
-    let insn = insn::x86::decode(bytes, mode).ok()?;
+    let insn = ::insn::x86::decode(bytes, mode).ok()?;
     let is_prefix = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
     let prefixes = insn.bytes().iter().take_while(|byte| is_prefix(byte)).count();
     let (flow, target) = (insn.flow(), insn.target_address(pc));
     Some(Insn { len: insn.len(), flow, target, prefixes, is_padding: is_padding(&insn) })
 }
 
-/// `nop` in all lengths, and what assemblers of 32-bit code take for it: `lea` of a register's own value.
-fn is_padding(insn: &insn::x86::Insn) -> bool {
+/// Whether an instruction is `nop` of any length, or the `lea` of a register's own value that assemblers use as `nop` in 32-bit code.
+fn is_padding(insn: &::insn::x86::Insn) -> bool {
     match (insn.map(), insn.opcode()) {
         (Map::OneByte, 0x90) => insn.writes().is_empty(),
         (Map::M0F, 0x1f) => true,

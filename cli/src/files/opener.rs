@@ -1,4 +1,4 @@
-//! Opens files that others chose: only regular files of file systems that store them, and never with an effect or an endless wait.
+//! Opens files that others choose: only regular files on file systems that store bytes, without side effects and without endless waits.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,19 +16,19 @@ use nix::sys::statfs::fstatfs;
 
 use super::{Identity, patience, pseudo};
 
-/// How often a path is looked up again that was renamed meanwhile (`EAGAIN`, openat2(2)).
+/// The number of attempts to look up a path while renames interfere (`EAGAIN`, openat2(2)).
 const ATTEMPTS: usize = 16;
 
-/// Why a file is not opened.
+/// The reason why a file is not opened.
 #[derive(Debug)]
 pub(crate) enum OpenError {
     /// A system call failed.
     Io(io::Error),
-    /// A directory, a pipe, a device or a socket.
+    /// The file is a directory, a pipe, a device or a socket.
     NotRegular,
-    /// It stores nothing: its file system is of this name.
+    /// The file is on a file system of this name, which stores no bytes.
     Pseudo(&'static str),
-    /// Its file system does not answer.
+    /// The file system does not answer.
     Slow,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for OpenError {
         match self {
             OpenError::Io(error) => write!(f, "{error}"),
             OpenError::NotRegular => f.write_str("not a regular file"),
-            OpenError::Pseudo(name) => write!(f, "a file of {name}, which stores none"),
+            OpenError::Pseudo(name) => write!(f, "a file of {name}, which stores no files"),
             OpenError::Slow => f.write_str("its file system does not answer"),
         }
     }
@@ -49,17 +49,17 @@ impl From<Errno> for OpenError {
     }
 }
 
-/// The descriptor of a regular file. Some file systems ask their server when it is closed, so that nobody waits for that.
+/// The descriptor of a regular file. It is closed without waiting, since some file systems ask a server at that time.
 #[derive(Debug)]
 pub(super) struct Stored(Option<File>);
 
 impl Stored {
-    /// Reads at an offset, once.
+    /// Reads at an offset with one call.
     pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.0.as_ref().map_or(Ok(0), |file| file.read_at(buffer, offset))
     }
 
-    /// The state that the file is in.
+    /// Returns the current state of the file.
     pub(super) fn identity(&self) -> io::Result<Identity> {
         let file = self.0.as_ref().ok_or(io::ErrorKind::NotFound)?;
         file.metadata().map(|metadata| Identity::of(&metadata))
@@ -77,27 +77,27 @@ impl Drop for Stored {
 #[derive(Clone, Debug)]
 pub(crate) struct Opened {
     pub(super) file: Arc<Stored>,
-    /// Its state when it was opened.
+    /// The state of the file when it was opened.
     pub(crate) identity: Identity,
-    /// Where it lies, as the kernel names it for this process.
+    /// The path in this process' file tree.
     pub(crate) path: PathBuf,
 }
 
-/// A directory that paths are below, whatever links they lead through: the root of a process.
+/// The root directory of a process. Symbolic links in paths below it do not leave it.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
     directory: Arc<OwnedFd>,
-    /// Where it lies in this process' own tree; `/` where it does not.
-    place: PathBuf,
+    /// The path in this process' file tree; `/` if the directory is not in it.
+    path: PathBuf,
 }
 
 impl Root {
-    /// That of this process.
+    /// Returns the root of this process.
     pub(crate) fn own() -> Result<Root, OpenError> {
         Root::open_directory("/".into())
     }
 
-    /// That of a process.
+    /// Returns the root of a process.
     pub(crate) fn of(pid: impl fmt::Display) -> Result<Root, OpenError> {
         Root::open_directory(format!("/proc/{pid}/root").into())
     }
@@ -107,16 +107,16 @@ impl Root {
             let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
             open_path(&path, flags, Mode::empty()).map_err(OpenError::from)
         })?;
-        let place = link_of(&directory).unwrap_or_else(|| "/".into());
-        Ok(Root { directory: Arc::new(directory), place })
+        let path = link_of(&directory).unwrap_or_else(|| "/".into());
+        Ok(Root { directory: Arc::new(directory), path })
     }
 
-    /// A path of this process' own tree as it is below this root.
+    /// Converts a path of this process' file tree into a path below this root.
     pub(crate) fn path_below(&self, path: &Path) -> PathBuf {
-        path.strip_prefix(&self.place).map_or_else(|_| path.to_path_buf(), |rest| Path::new("/").join(rest))
+        path.strip_prefix(&self.path).map_or_else(|_| path.to_path_buf(), |rest| Path::new("/").join(rest))
     }
 
-    /// Opens a file; symbolic links on the way stay below the root.
+    /// Opens a file. Symbolic links in the path do not leave the root.
     pub(crate) fn open(&self, path: &Path) -> Result<Opened, OpenError> {
         let (root, path) = (Arc::clone(&self.directory), path.to_path_buf());
         answer(move || {
@@ -135,7 +135,7 @@ impl Root {
     }
 }
 
-/// Opens a file by a path of this process, which may be a link that leads out of procfs to a file.
+/// Opens a file by a path of this process. The path may be a link of procfs to a file.
 pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     let path = path.to_path_buf();
     answer(move || check(open_path(&path, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?))
@@ -145,8 +145,8 @@ fn answer<T: Send + 'static>(job: impl FnOnce() -> Result<T, OpenError> + Send +
     patience::ask(job).unwrap_or(Err(OpenError::Slow))
 }
 
-/// Makes a place in the file system, at which nothing was opened yet, a file that can be read: opening a device or a pipe may have an
-/// effect or wait, so that it is asked first what it is.
+/// Opens a file that was found but not opened yet (`O_PATH`). Its type is checked first, since opening a device or a pipe may have a side
+/// effect or wait.
 fn check(found: OwnedFd) -> Result<Opened, OpenError> {
     let found = File::from(found);
     let metadata = found.metadata().map_err(OpenError::Io)?;
@@ -156,7 +156,7 @@ fn check(found: OwnedFd) -> Result<Opened, OpenError> {
     if let Some(name) = pseudo::name(fstatfs(&found)?.filesystem_type()) {
         return Err(OpenError::Pseudo(name));
     }
-    // A lease that another process holds on the file would be waited for.
+    // Without O_NONBLOCK, open waits for a lease that another process holds on the file.
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     let file = File::from(open_path(&*own_link(&found), flags, Mode::empty())?);
     let identity = Identity::of(&file.metadata().map_err(OpenError::Io)?);
@@ -173,7 +173,7 @@ fn link_of(file: &impl AsFd) -> Option<PathBuf> {
     readlink(&*own_link(file)).ok().map(PathBuf::from)
 }
 
-/// Whether a name is that of an entry of a directory, and leads nowhere else.
+/// Whether a name is a single path component that stays in its directory.
 pub(crate) fn is_plain(name: &OsStr) -> bool {
     !matches!(name.as_bytes(), b"" | b"." | b"..") && !name.as_bytes().contains(&b'/')
 }
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// An empty directory of this test alone.
+    /// Creates an empty directory for one test.
     fn scratch(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("ntrace-opener-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -204,7 +204,7 @@ mod tests {
             ("/dev/zero", "not a regular file"),
             ("pipe", "not a regular file"),
             ("/", "not a regular file"),
-            ("/proc/self/maps", "a file of proc, which stores none"),
+            ("/proc/self/maps", "a file of proc, which stores no files"),
             ("loop", "Too many levels of symbolic links"),
         ] {
             let link = folder.join(if target == "loop" { "loop" } else { "link" });
@@ -245,7 +245,7 @@ mod tests {
         std::fs::write(&path, "one").unwrap();
         let before = open(&path).unwrap().identity;
         assert_eq!(open(&path).unwrap().identity, before);
-        // The clock of a file system ticks a few hundred times a second.
+        // The clock of a file system ticks a few hundred times per second.
         while open(&path).unwrap().identity == before {
             std::fs::write(&path, "two").unwrap();
         }

@@ -1,8 +1,8 @@
-//! Waiting for a file system no longer than so long.
+//! Waits for file systems with a deadline.
 //!
-//! A path may lead through a file system that a process serves (FUSE, NFS, autofs), through one whose server is the traced program itself,
-//! or to a file that another process is asked about first (leases, fanotify). The kernel has no call that looks up or reads with a
-//! deadline, so a thread of its own makes each call, and is left alone where it does not return.
+//! A path may lead through a file system with a server (FUSE, NFS, autofs), which may be the traced program itself, or to a file for which
+//! the kernel asks another process first (leases, fanotify). The kernel has no call that looks up or reads a file with a deadline.
+//! Therefore a separate thread makes each call. If a call does not return, the thread is abandoned.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Sender};
@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use nix::sys::signal::SigSet;
 
-/// The longest wait for one call. A local disk under load answers within it.
+/// The longest wait for one call. A local disk under load answers in time.
 const LONGEST: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The thread that makes the calls; none before the first, and after one that did not return.
+/// The thread that makes the calls. There is none before the first call, and after a call that did not return.
 static WORKER: Mutex<Option<Sender<Job>>> = Mutex::new(None);
 
-/// The answer of `job`; none where it does not come in time.
+/// Runs `job` in the thread and returns its answer. `None` if the answer is late.
 pub(super) fn ask<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     ask_within(LONGEST, job)
 }
@@ -27,7 +27,7 @@ pub(super) fn ask<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -
 fn ask_within<T: Send + 'static>(longest: Duration, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (answer, answered) = mpsc::channel();
     let job: Job = Box::new(move || {
-        // Nobody listens where it came too late.
+        // The receiver is gone if the answer is late.
         let _ = answer.send(job());
     });
     let mut worker = WORKER.lock().ok()?;
@@ -39,14 +39,14 @@ fn ask_within<T: Send + 'static>(longest: Duration, job: impl FnOnce() -> T + Se
     answer
 }
 
-/// Has `job` done at some time, without waiting for it.
+/// Runs `job` in the thread without waiting for it.
 pub(super) fn tell(job: impl FnOnce() + Send + 'static) {
     if let Ok(mut worker) = WORKER.lock() {
         hand_over(&mut worker, Box::new(job));
     }
 }
 
-/// Gives a job to the thread, and starts it where there is none.
+/// Gives a job to the thread. Starts the thread if there is none.
 fn hand_over(worker: &mut Option<Sender<Job>>, job: Job) -> Option<()> {
     let job = match worker.as_ref() {
         Some(known) => known.send(job).err().map(|refused| refused.0),
@@ -59,7 +59,7 @@ fn hand_over(worker: &mut Option<Sender<Job>>, job: Job) -> Option<()> {
     Some(())
 }
 
-/// Starts a thread that ends once nobody can ask it any more; signals to the process are no concern of it.
+/// Starts a thread that blocks all signals. It ends when its sender is dropped.
 fn start() -> Option<Sender<Job>> {
     let (sender, jobs) = mpsc::channel::<Job>();
     let mask = SigSet::all().thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK).ok()?;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_does_not_come_is_waited_for_no_longer_than_so_long() {
+    fn a_call_without_an_answer_ends_at_its_deadline() {
         let (release, released) = mpsc::channel::<()>();
         let stuck = ask_within(Duration::from_millis(10), move || released.recv().is_ok());
         assert_eq!(stuck, None);

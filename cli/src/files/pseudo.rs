@@ -1,8 +1,8 @@
-//! File systems whose files are no stored bytes: reading one may wait for an event, or have an effect.
+//! File systems whose files are not stored bytes. Reading such a file may wait for an event, or have a side effect.
 
 use nix::sys::statfs::FsType;
 
-/// `f_type` of each (statfs(2), linux/magic.h).
+/// The file systems by `f_type` (statfs(2), linux/magic.h).
 const PSEUDO: &[(u64, &str)] = &[
     (0x9fa0, "proc"),
     (0x6265_6572, "sysfs"),
@@ -30,9 +30,9 @@ const PSEUDO: &[(u64, &str)] = &[
     (0x0904_1934, "anon_inodefs"),
 ];
 
-/// The name of a pseudo file system; none for one that stores files.
+/// Returns the name of a pseudo file system. `None` for a file system that stores files.
 pub(super) fn name(kind: FsType) -> Option<&'static str> {
-    // The kernel's numbers have 32 bits, whatever the width and sign of the C library's type.
+    // The kernel's numbers have 32 bits; the C library's type may be wider or signed.
     let kind = u64::from(kind.0 as u32);
     PSEUDO.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
 }

@@ -1,4 +1,4 @@
-//! The bytes of a file, read where they are asked for; the file does not decide how much memory that takes.
+//! Reads the bytes of a file when they are needed. Their memory is limited, whatever the file claims.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -12,30 +12,31 @@ use object::read::{ReadCache, ReadCacheOps};
 use super::opener::Stored;
 use super::{Identity, Opened, patience};
 
-/// The largest part of a file that is read, such as a section.
+/// The largest part of a file that is read, such as a section, in bytes.
 const LARGEST: u64 = 512 << 20;
-/// The most bytes of one file that are in memory at a time.
+/// The largest number of bytes of one file that are in memory at a time.
 const MOST: u64 = 1 << 30;
-/// Bytes for which a file system is waited for at once.
+/// The number of bytes that one call reads.
 const CHUNK: usize = 1 << 20;
-/// Names are read in blocks: a block, and how far a name that begins in it may reach beyond.
+/// The size in bytes of the blocks in which names are read.
 const BLOCK: u64 = 256 << 10;
+/// The number of bytes that a name may extend beyond its block.
 const BEYOND: u64 = 64 << 10;
 
-/// Bytes that are read by ranges. What `object` asks for is kept as long as this is.
+/// The bytes of a file, which are read by ranges. Ranges that `object` reads are kept as long as the source.
 pub(crate) struct Source {
     bytes: Bytes,
-    /// The ranges that are kept.
+    /// The ranges that this source keeps.
     kept: RefCell<HashSet<Part>>,
-    /// The ranges that others keep.
+    /// The ranges that callers keep.
     taken: RefCell<HashMap<Part, Weak<[u8]>>>,
-    /// How much more is kept, but for the ranges that others do.
+    /// The number of bytes that may still be kept. Ranges that callers keep are counted separately.
     left: Cell<u64>,
-    /// Messages about parts that were not read.
+    /// The messages about parts that were not read.
     refused: RefCell<BTreeSet<String>>,
 }
 
-/// Offset and size.
+/// The offset and size of a range.
 type Part = (u64, u64);
 
 enum Bytes {
@@ -44,13 +45,13 @@ enum Bytes {
 }
 
 impl Source {
-    /// Those of an open file.
+    /// Returns the source of an open file.
     pub(crate) fn file(opened: &Opened) -> Source {
         let reader = Reader { file: Arc::clone(&opened.file), identity: opened.identity, at: 0 };
         Source::new(Bytes::File { cache: Box::new(ReadCache::new(reader.clone())), reader })
     }
 
-    /// Those that are in memory already.
+    /// Returns the source of bytes that are in memory.
     pub(crate) fn memory(data: impl Into<Arc<[u8]>>) -> Source {
         Source::new(Bytes::Memory(data.into()))
     }
@@ -60,7 +61,7 @@ impl Source {
         Source { bytes, kept, taken, left: Cell::new(MOST), refused }
     }
 
-    /// In bytes.
+    /// The size of the file in bytes.
     pub(crate) fn size(&self) -> u64 {
         match &self.bytes {
             Bytes::File { reader, .. } => reader.identity.size,
@@ -68,7 +69,7 @@ impl Source {
         }
     }
 
-    /// Reads a range that the caller keeps. `None` where the file ends before the range does, or where the range is too large.
+    /// Reads a range that the caller keeps. `None` if the file ends before the range, or if the range is too large.
     pub(crate) fn take(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
         let known = self.taken.borrow().get(&(offset, size)).and_then(Weak::upgrade);
         if known.is_some() {
@@ -80,7 +81,7 @@ impl Source {
         Some(bytes)
     }
 
-    /// Reads a range that the caller does not keep; it is not counted, so callers ask for few bytes.
+    /// Reads a range that the caller does not keep. It does not count against the limit, so callers read few bytes.
     pub(crate) fn look(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
         match &self.bytes {
             Bytes::File { reader, .. } => reader.take(offset, usize::try_from(size).ok()?),
@@ -88,32 +89,32 @@ impl Source {
         }
     }
 
-    /// Whether `size` more bytes may be kept that are computed from the file, such as an expanded section.
+    /// Whether `size` more bytes that are computed from the file may be kept, such as a decompressed section.
     pub(crate) fn allow_expanded(&self, size: u64) -> bool {
         self.room(size).map(|left| self.left.set(left)).is_some()
     }
 
-    /// Remembers that something was refused that has to do with the file.
+    /// Adds a message about a part that is not read.
     pub(crate) fn note_refused(&self, what: String) {
         self.refused.borrow_mut().insert(what);
     }
 
-    /// Takes the messages about parts that were not read; each message is given once.
+    /// Returns the messages about parts that were not read since the last call.
     pub(crate) fn take_refused(&self) -> BTreeSet<String> {
         self.refused.take()
     }
 
-    /// Whether a range is one of the file's and there is room for it; what would be left then.
+    /// Checks that a range is in the file and may be kept. Returns the number of bytes that may still be kept then.
     fn allow(&self, offset: u64, size: u64) -> Option<u64> {
         offset.checked_add(size).filter(|end| *end <= self.size())?;
         self.room(size)
     }
 
-    /// What would be left if so much more were kept.
+    /// Checks that `size` more bytes may be kept. Returns the number of bytes that may still be kept then.
     fn room(&self, size: u64) -> Option<u64> {
         if size > LARGEST {
             self.note_refused(format!(
-                "a section of {} MiB is not read: it may have {} MiB",
+                "a section of {} MiB is not read: the limit is {} MiB",
                 size >> 20,
                 LARGEST >> 20
             ));
@@ -162,18 +163,18 @@ impl<'a> ReadRef<'a> for &'a Source {
     }
 }
 
-/// Reads a file, waiting for its file system as long as it answers.
+/// Reads a file, with a deadline for each call.
 #[derive(Clone)]
 struct Reader {
     file: Arc<Stored>,
-    /// The state that is read.
+    /// The state of the file that is read.
     identity: Identity,
-    /// Where the next read begins.
+    /// The offset of the next read.
     at: u64,
 }
 
 impl Reader {
-    /// Reads as many bytes as the buffer has.
+    /// Fills the buffer.
     fn fill(&self, mut offset: u64, buffer: &mut [u8]) -> Option<()> {
         let mut rest = buffer;
         while !rest.is_empty() {
@@ -182,7 +183,7 @@ impl Reader {
             let read = patience::ask(move || {
                 let read = file.read_at(&mut part, offset).ok()?;
                 part.truncate(read);
-                // Bytes of a later state do not fit to those that were read before.
+                // Bytes of a later state do not match those that were read before.
                 file.identity().is_ok_and(|now| identity.is_unwritten(&now)).then_some(part)
             });
             let part = read.flatten().filter(|part| !part.is_empty())?;
@@ -228,7 +229,7 @@ mod tests {
     use super::*;
     use crate::files::open;
 
-    /// A file of this size that begins with `start`, and is open; it has no name any more.
+    /// Returns the source of an unlinked file of a given size that begins with `start`.
     fn sparse(start: &[u8], size: u64) -> Source {
         let path = std::env::temp_dir().join(format!("ntrace-source-{}-{size}", std::process::id()));
         let mut file = std::fs::File::create(&path).unwrap();
@@ -240,12 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_too_large_is_refused_in_words_and_the_others_are_read() {
+    fn a_part_that_is_too_large_is_refused_with_a_message_and_the_others_are_read() {
         let source = sparse(b"start", 8 << 30);
         assert!((&source).read_bytes_at(0, LARGEST + 1).is_err());
         assert_eq!((&source).read_bytes_at(0, 5), Ok(&b"start"[..]));
         let refused: Vec<String> = source.take_refused().into_iter().collect();
-        assert!(refused.len() == 1 && refused[0].contains("it may have 512 MiB"), "{refused:?}");
+        assert!(refused.len() == 1 && refused[0].contains("the limit is 512 MiB"), "{refused:?}");
     }
 
     #[test]

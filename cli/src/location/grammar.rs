@@ -1,45 +1,45 @@
-//! What a location on the command line says.
+//! The syntax of locations.
 
 use super::module::Module;
 use super::pattern::Pattern;
 
-/// A place in a program, as a person writes it.
+/// A location on the command line.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
-    /// As it was written.
+    /// The text on the command line.
     pub(crate) text: String,
-    /// What it can mean, the likeliest first; there is one at least. What stands in a program decides: a colon may end the name of a
-    /// module or of a source file, and an exclamation mark may be part of a function's name.
+    /// The possible readings, the likeliest first. There is at least one. The program's modules and symbols decide between them: a colon
+    /// may end the name of a module or of a source file, and an exclamation mark may be part of a function's name.
     pub(crate) readings: Vec<Reading>,
 }
 
-/// One thing that a location can mean.
+/// One reading of a location.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
-    /// Only in modules of this name.
+    /// The module to search. `None` is all modules.
     pub(crate) module: Option<Module>,
-    /// Where.
-    pub(crate) place: Place,
+    /// What to search for.
+    pub(crate) meaning: Meaning,
 }
 
-/// Where in a module.
+/// What a reading searches for in a module.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
-    /// So many bytes from a symbol.
+pub(crate) enum Meaning {
+    /// The symbol, plus an offset in bytes.
     Symbol { name: Pattern, offset: u64 },
-    /// An address: the module's own numbering where a module is named, else the process'.
+    /// An address: in the module's file if the reading names a module, else in memory.
     Address(u64),
-    /// The beginning of a source line.
+    /// The start of a source line.
     Line { file: String, line: u64 },
 }
 
 impl Location {
-    /// Reads a location.
+    /// Parses a location.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The text is no location. The error says why.
     pub(crate) fn parse(text: &str) -> Result<Location, String> {
-        let wrong = |what: &str| format!("'{text}' is no location: {what}");
+        let wrong = |what: &str| format!("'{text}' is not a location: {what}");
         let Splits { outside, inside } = Splits::of(text);
         if text.is_empty() || outside.iter().any(|&at| at == 0 || at + 1 == text.len()) {
             return Err(wrong("a name is missing"));
@@ -50,26 +50,26 @@ impl Location {
                 Some(at) => (Some(Module::new(&text[..at])), &text[at + 1..]),
                 None => (None, text),
             };
-            let places = places(rest, module.is_some()).map_err(|error| wrong(&error))?;
-            readings.extend(places.into_iter().map(|place| Reading { module: module.clone(), place }));
+            let meanings = meanings(rest, module.is_some()).map_err(|error| wrong(&error))?;
+            readings.extend(meanings.into_iter().map(|meaning| Reading { module: module.clone(), meaning }));
         }
         Ok(Location { text: text.into(), readings })
     }
 
-    /// The address in the process that it may mean.
+    /// The address in memory, if the location can mean one.
     pub(crate) fn address(&self) -> Option<u64> {
         self.readings.iter().find_map(|reading| match reading {
-            Reading { module: None, place: Place::Address(address) } => Some(*address),
+            Reading { module: None, meaning: Meaning::Address(address) } => Some(*address),
             _ => None,
         })
     }
 }
 
-/// Where the name of a module may end: at exclamation marks and single colons.
+/// The positions at which a module's name may end: exclamation marks and single colons.
 #[derive(Debug, Default)]
 struct Splits {
     outside: Vec<usize>,
-    /// Those that are rather part of a function's name: in brackets, or of an operator.
+    /// Positions that are more likely inside a function's name: in brackets, or in the name of an operator.
     inside: Vec<usize>,
 }
 
@@ -90,25 +90,25 @@ impl Splits {
                 _ => {}
             }
         }
-        // An exclamation mark is the surer sign.
+        // An exclamation mark is the stronger sign.
         splits.outside.sort_by_key(|&at| !text[at..].starts_with('!'));
         splits
     }
 }
 
-/// What may stand behind the name of a module, or alone.
-fn places(text: &str, of_module: bool) -> Result<Vec<Place>, String> {
+/// Parses what follows the name of a module, or a location without a module.
+fn meanings(text: &str, of_module: bool) -> Result<Vec<Meaning>, String> {
     if let Some(address) = address(text) {
-        return Ok(vec![Place::Address(address.map_err(|error| error.to_string())?)]);
+        return Ok(vec![Meaning::Address(address.map_err(|error| error.to_string())?)]);
     }
     if let Some((file, line)) = line(text) {
-        return Ok(vec![Place::Line { file: file.into(), line }]);
+        return Ok(vec![Meaning::Line { file: file.into(), line }]);
     }
-    // What a colon separates from a number is no module, but a source file.
+    // A name that a colon separates from a number is a source file and not a module.
     if of_module && text.starts_with(|c: char| c.is_ascii_digit()) {
         return Ok(Vec::new());
     }
-    let whole = Place::Symbol { name: Pattern::new(text), offset: 0 };
+    let whole = Meaning::Symbol { name: Pattern::new(text), offset: 0 };
     Ok(symbol_and_offset(text).into_iter().chain([whole]).collect())
 }
 
@@ -126,35 +126,35 @@ fn line(text: &str) -> Option<(&str, u64)> {
     line.parse().ok().map(|line| (file, line))
 }
 
-fn symbol_and_offset(text: &str) -> Option<Place> {
+fn symbol_and_offset(text: &str) -> Option<Meaning> {
     let (name, offset) = text.rsplit_once('+').filter(|(name, _)| !name.is_empty())?;
     let offset = match address(offset) {
         Some(number) => number.ok()?,
         None => offset.parse().ok()?,
     };
-    Some(Place::Symbol { name: Pattern::new(name), offset })
+    Some(Meaning::Symbol { name: Pattern::new(name), offset })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Each reading: module, and the place in short.
+    /// Returns each reading in short: the meaning and the module.
     fn read(text: &str) -> Vec<String> {
         let show = |reading: &Reading| {
-            let place = match &reading.place {
-                Place::Symbol { name, offset: 0 } => name.text().to_string(),
-                Place::Symbol { name, offset } => format!("{} + {offset:#x}", name.text()),
-                Place::Address(address) => format!("{address:#x}"),
-                Place::Line { file, line } => format!("{file} line {line}"),
+            let meaning = match &reading.meaning {
+                Meaning::Symbol { name, offset: 0 } => name.text().to_string(),
+                Meaning::Symbol { name, offset } => format!("{} + {offset:#x}", name.text()),
+                Meaning::Address(address) => format!("{address:#x}"),
+                Meaning::Line { file, line } => format!("{file} line {line}"),
             };
-            reading.module.as_ref().map_or(place.clone(), |module| format!("{place} of {}", module.text()))
+            reading.module.as_ref().map_or(meaning.clone(), |module| format!("{meaning} of {}", module.text()))
         };
         Location::parse(text).unwrap().readings.iter().map(show).collect()
     }
 
     #[test]
-    fn every_form_is_told_from_the_others() {
+    fn every_form_is_distinguished_from_the_others() {
         for (text, expected) in [
             ("malloc", "malloc"),
             ("libc!malloc", "malloc of libc"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_meant_otherwise_has_other_readings() {
+    fn an_ambiguous_location_has_several_readings() {
         assert_eq!(read("memfd:x!work"), ["work of memfd:x", "x!work of memfd", "memfd:x!work"]);
         assert_eq!(read("a+1"), ["a + 0x1", "a+1"]);
         assert_eq!(read("a(b!c"), ["a(b!c", "c of a(b"]);

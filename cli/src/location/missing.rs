@@ -1,20 +1,20 @@
-//! What to say of a location that was not found.
+//! Explains why a location was not found.
 
 use std::rc::Rc;
 
-use super::grammar::{Location, Place, Reading};
+use super::grammar::{Location, Meaning, Reading};
 use super::near::near;
 use super::pattern::Pattern;
 use crate::symbols::Image;
 
-/// A sentence that names what was searched, and what comes near.
+/// Returns a sentence that names the searched modules, and similar names.
 pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {
     let covered = |reading: &Reading| images.iter().filter(|image| reading.covers(image)).collect::<Vec<_>>();
     let text = &location.text;
-    // The first reading is what the location looks like; another one counts where it names a module that is there.
+    // The first reading is the likeliest. A reading whose module exists takes precedence.
     let with_module = |reading: &&Reading| reading.module.is_some() && !covered(reading).is_empty();
     let Some(reading) = location.readings.iter().find(with_module).or(location.readings.first()) else {
-        return format!("'{text}': no location");
+        return format!("'{text}': not a location");
     };
     let covered = covered(reading);
     if covered.is_empty() {
@@ -22,20 +22,20 @@ pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {
         return format!("'{text}': no module '{module}' among {}", list(images.iter()));
     }
     let searched = list(covered.iter().copied());
-    match &reading.place {
-        Place::Address(address) => format!("'{text}': no code at {address:#x} of {searched}"),
-        Place::Symbol { name, .. } => {
+    match &reading.meaning {
+        Meaning::Address(address) => format!("'{text}': no code at {address:#x} of {searched}"),
+        Meaning::Symbol { name, .. } => {
             let data = covered.iter().find(|image| !reading.find(image).data.is_empty());
             if let Some(image) = data {
-                return format!("'{text}': a symbol of {} that has no code", image.name());
+                return format!("'{text}': the symbol in {} has no code", image.name());
             }
             format!("'{text}': no such symbol in {searched}{}", hint(name, &covered, images))
         }
-        Place::Line { file, line } => no_line(reading, text, (file, *line), &covered, &searched),
+        Meaning::Line { file, line } => no_line(reading, text, (file, *line), &covered, &searched),
     }
 }
 
-/// Names that come near in the modules that were searched, or the module in which the symbol is.
+/// Returns similar names in the searched modules, or the module that has the symbol.
 fn hint(name: &Pattern, covered: &[&Rc<Image>], images: &[Rc<Image>]) -> String {
     if name.is_glob() {
         return String::new();
@@ -45,7 +45,7 @@ fn hint(name: &Pattern, covered: &[&Rc<Image>], images: &[Rc<Image>]) -> String 
         return format!("; it is in {}", image.name());
     }
     let near = near(name.text(), covered);
-    if near.is_empty() { String::new() } else { format!("; near: {}", near.join(", ")) }
+    if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) }
 }
 
 fn no_line(reading: &Reading, text: &str, (file, line): (&str, u64), images: &[&Rc<Image>], searched: &str) -> String {
@@ -57,8 +57,8 @@ fn no_line(reading: &Reading, text: &str, (file, line): (&str, u64), images: &[&
         return format!("'{text}': no source file '{file}' in the debug information of {searched}");
     }
     let last = searches.iter().filter_map(|search| search.last_line).max();
-    let hint = last.map(|last| format!("; the last line that has: {last}")).unwrap_or_default();
-    format!("'{text}': neither line {line} nor one behind it has code{hint}")
+    let hint = last.map(|last| format!("; the last line with code is {last}")).unwrap_or_default();
+    format!("'{text}': neither line {line} nor a later line has code{hint}")
 }
 
 fn list<'a>(images: impl ExactSizeIterator<Item = &'a Rc<Image>>) -> String {

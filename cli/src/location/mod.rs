@@ -1,4 +1,4 @@
-//! Locations: how they are written, and where they are.
+//! Locations: their syntax, and their addresses in a file.
 
 mod grammar;
 mod missing;

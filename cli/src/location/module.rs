@@ -1,4 +1,4 @@
-//! Names of modules.
+//! The names of modules.
 
 use std::path::{Path, PathBuf};
 
@@ -6,36 +6,36 @@ use super::pattern::Pattern;
 use crate::files::{Identity, open};
 use crate::symbols::Image;
 
-/// What a module is called: by a path, by its file's name, in short.
+/// The name of a module: a path, the name of its file, or a short form.
 #[derive(Debug, Clone)]
 pub(crate) struct Module {
     pattern: Pattern,
-    /// The file that a path leads to, or the program of that name.
+    /// The file at the path, or the program of that name.
     file: Option<Identity>,
 }
 
 impl Module {
     pub(crate) fn new(text: &str) -> Module {
-        // As /proc/PID/maps tells of files that are unlinked, those in memory too.
+        // /proc/PID/maps marks unlinked files so, and files in memory too.
         let text = text.strip_suffix(" (deleted)").unwrap_or(text);
         let path = if text.contains('/') { Some(PathBuf::from(text)) } else { program(text) };
         let file = path.and_then(|path| open(&path).ok()).map(|opened| opened.identity);
         Module { pattern: Pattern::new(text), file }
     }
 
-    /// As it was written.
+    /// The text on the command line.
     pub(crate) fn text(&self) -> &str {
         self.pattern.text()
     }
 
-    /// Whether an image is meant.
+    /// Whether the name means an image.
     pub(crate) fn matches(&self, image: &Image) -> bool {
         let own = image.origin().map(|origin| &origin.identity);
         let is_file = self.file.as_ref().zip(own).is_some_and(|(file, own)| file.is_same_file(own));
         is_file || self.matches_path(image.path())
     }
 
-    /// Whether the file at `path`, as the process that maps it sees it, is meant by its name.
+    /// Whether the name means a file by its path. The path is that of the process that maps the file.
     fn matches_path(&self, path: &Path) -> bool {
         let text = path.to_string_lossy();
         if self.pattern.matches(&text) {
@@ -49,13 +49,14 @@ impl Module {
     }
 }
 
-/// The file that a program's name means in the shell.
+/// Returns the file of a program as the shell finds it.
 fn program(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// A file's name, without brackets, and of a library with each part of its version, without `.so`, without `lib`.
+/// Returns the short forms of a file's name: without brackets; of a library also with each part of its version, without `.so`, and without
+/// `lib`.
 fn short_forms(file: &str) -> impl Iterator<Item = &str> {
     let bare = file.trim_start_matches('[').trim_end_matches(']');
     let bare = bare.strip_prefix("memfd:").unwrap_or(bare);
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_is_meant_by_any_usual_short_form_of_its_name() {
+    fn a_module_is_found_by_every_usual_short_form_of_its_name() {
         let path = Path::new("/lib/x86_64-linux-gnu/libc.so.6");
         for name in ["libc", "c", "libc.so", "libc.so.6", "/lib/x86_64-linux-gnu/libc.so.6", "lib*", "*libc.so*"] {
             assert!(Module::new(name).matches_path(path), "{name}");
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_memory_is_meant_with_and_without_what_the_kernel_writes_around_its_name() {
+    fn a_file_in_memory_is_found_with_and_without_the_kernels_marks_around_its_name() {
         for name in ["jit code", "memfd:jit code", "/memfd:jit code", "/memfd:jit code (deleted)"] {
             assert!(Module::new(name).matches_path(Path::new("/memfd:jit code")), "{name}");
         }
@@ -114,7 +115,7 @@ mod tests {
         let own = image(&std::env::current_exe().unwrap());
         assert!(Module::new("/proc/self/exe").matches(&own));
         assert!(!Module::new("/proc/self/exe").matches(&image(Path::new("/bin/sh"))));
-        // Where sh is a link to another shell, too.
+        // sh may be a link to another shell.
         assert!(Module::new("sh").matches(&image(&std::fs::canonicalize("/bin/sh").unwrap())));
     }
 }

@@ -1,29 +1,30 @@
-//! Names that come near one that was not found.
+//! Finds names that are similar to a name that was not found.
 
 use std::rc::Rc;
 
 use crate::symbols::{Image, Kind, short_names};
 
-/// Names that are told.
+/// The largest number of names that are returned.
 const MOST: usize = 3;
 
-/// How near a name is, the nearest first.
+/// How similar a name is, the most similar first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
-    /// It is the same in a namespace, crate, package or type.
+    /// The name is equal, but in a namespace, crate, package or type.
     Inside,
-    /// So many letters differ, are missing, too many, or swapped.
+    /// The number of characters that differ, are missing, are added, or are swapped.
     Slips(usize),
 }
 
-/// The names of functions that come nearest to `name`, few or none.
+/// Returns the names of functions that are most similar to `name`.
 pub(super) fn near(name: &str, images: &[&Rc<Image>]) -> Vec<String> {
     let mut found: Vec<(Nearness, usize, String)> = Vec::new();
     for (symbol, readable) in images.iter().flat_map(|image| image.symbols().readable()) {
-        if matches!(symbol.kind, Kind::Function | Kind::Indirect)
-            && let Some((nearness, form)) = nearest(name, readable)
-            && !found.iter().any(|(.., known)| *known == form)
-        {
+        if !matches!(symbol.kind, Kind::Function | Kind::Indirect) {
+            continue;
+        }
+        let Some((nearness, form)) = nearest(name, readable) else { continue };
+        if !found.iter().any(|(.., known)| *known == form) {
             found.push((nearness, form.len(), form));
         }
     }
@@ -31,19 +32,17 @@ pub(super) fn near(name: &str, images: &[&Rc<Image>]) -> Vec<String> {
     found.into_iter().take(MOST).map(|(.., name)| name).collect()
 }
 
-/// The nearest of a symbol's names; it is asked for by a readable one.
+/// Returns the most similar of a symbol's names.
 fn nearest(name: &str, readable: &str) -> Option<(Nearness, String)> {
     let forms = short_names(readable).into_iter().chain([readable.to_string()]);
     forms.filter_map(|form| Some((nearness(name, &form)?, form))).min_by_key(|(nearness, form)| (*nearness, form.len()))
 }
 
 fn nearness(name: &str, form: &str) -> Option<Nearness> {
-    if let Some(path) = form.strip_suffix(name)
-        && (path.ends_with("::") || path.ends_with('.'))
-    {
+    if form.strip_suffix(name).is_some_and(|path| path.ends_with("::") || path.ends_with('.')) {
         return Some(Nearness::Inside);
     }
-    // A third of the letters, and three at most: with more of them any name comes near.
+    // At most a third of the characters, and at most three, may differ. With more, every name would be similar.
     let limit = (name.chars().count() / 3).min(3);
     if form.len().abs_diff(name.len()) > 4 * limit {
         return None;
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_a_letter_changed_missing_too_many_or_swapped() {
+    fn a_slip_is_a_character_changed_missing_added_or_swapped() {
         for (name, form, slips) in
             [("midle", "middle", 1), ("maloc", "malloc", 1), ("mlaloc", "malloc", 1), ("Malloc", "malloc", 0)]
         {
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_near_a_name_of_which_too_little_is_left() {
+    fn a_name_with_too_many_slips_is_not_near() {
         for (name, form) in [("xy", "xz"), ("foo", "bar"), ("nosuch", "search"), ("work", "wait")] {
             assert_eq!(nearness(name, form), None, "{name} {form}");
         }

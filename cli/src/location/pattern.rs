@@ -1,4 +1,4 @@
-//! Names with wildcards.
+//! Patterns for names.
 
 use std::iter;
 
@@ -6,14 +6,14 @@ use regex::Regex;
 
 use crate::symbols::as_demangled;
 
-/// A name, or a glob over names, in which `*` means any characters, `?` means one, and `\` takes the meaning from the character behind
-/// it. All other characters mean themselves, brackets and braces too. Spaces count between words only.
+/// A name, or a glob: `*` matches any characters, `?` matches one character, and `\` quotes the next character. All other characters,
+/// including brackets and braces, match themselves. Spaces count only between words.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     text: String,
-    /// What is meant to the letter: the text as it was written, without its quotes, and as the demangler spells types.
+    /// The exact names: the text, the text without quotes, and the text with types as the demangler spells them.
     literal: Vec<String>,
-    /// One of these every name holds that is meant.
+    /// Each matching name contains at least one of these words.
     hints: Vec<String>,
     glob: Option<Regex>,
 }
@@ -38,7 +38,7 @@ impl Pattern {
             }
         }
         regex.push('$');
-        // A pattern that is too long for a regular expression is too long for a name, and means itself.
+        // A pattern that is too long for a regular expression is longer than any name, and matches itself.
         let glob = wild.then(|| Regex::new(&regex).ok()).flatten();
         let mut literal = vec![self::squeezed(&as_demangled(&unquoted)).collect(), unquoted, squeezed];
         literal.dedup();
@@ -46,22 +46,22 @@ impl Pattern {
         Pattern { text: text.into(), literal, hints, glob }
     }
 
-    /// As it was written.
+    /// The text on the command line.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it may mean several names.
+    /// Whether the pattern may match several names.
     pub(crate) fn is_glob(&self) -> bool {
         self.glob.is_some()
     }
 
-    /// Whether it is a name to the letter: names may hold the letters of a glob (`operator*`, `f(char*)`, `main.(*T).Method`).
+    /// Whether the pattern equals a name. Names may contain the characters of a glob (`operator*`, `f(char*)`, `main.(*T).Method`).
     pub(crate) fn is(&self, name: &str) -> bool {
         self.literal.iter().any(|literal| squeezed(name).eq(literal.chars()))
     }
 
-    /// Whether it is the end of a name that begins with the path of a namespace, crate or package. A single word is no such end.
+    /// Whether the pattern equals the end of a name behind the path of a namespace, crate or package. A single word does not.
     pub(crate) fn ends(&self, name: &str) -> bool {
         let last = |text: &str| text.trim_end().chars().next_back();
         if self.is_word() || last(name) != last(&self.text) {
@@ -72,33 +72,33 @@ impl Pattern {
         boundaries.into_iter().any(|at| self.is(&name[at..]))
     }
 
-    /// Whether a name is meant.
+    /// Whether the pattern matches a name.
     pub(crate) fn matches(&self, name: &str) -> bool {
         self.is(name) || self.glob.as_ref().is_some_and(|glob| glob.is_match(&squeezed(name).collect::<String>()))
     }
 
-    /// Whether it is a single word, and no glob.
+    /// Whether the pattern is a single word.
     pub(crate) fn is_word(&self) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         !self.text.is_empty() && self.text.bytes().all(is_word)
     }
 
-    /// Whether one of the names of a symbol can be meant whose readable name is `readable`: a cheap test before all of them are made. They
-    /// consist of its words.
+    /// Whether the pattern may match a name of the symbol whose readable name is `readable`. This cheap test saves the computation of all
+    /// names, which consist of the words of the readable name.
     pub(crate) fn may_mean(&self, readable: &str) -> bool {
         self.hints.iter().any(|hint| readable.contains(hint.as_str()))
     }
 }
 
-/// The longest word, or part of one, that every name holds which is meant by `text`.
+/// Returns the longest word of `text`. Each name that `text` matches contains it.
 fn hint(text: &str) -> String {
-    // A version stands behind the name.
+    // The version follows the name.
     let name = text.split_once('@').map_or(text, |(name, _)| name);
     let words = name.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.max_by_key(|word| word.len()).unwrap_or_default().to_string()
 }
 
-/// A name without spaces that have no meaning: `> >` is `>>`, and `f( int )` is `f(int)`.
+/// Returns a name without meaningless spaces: `> >` is `>>`, and `f( int )` is `f(int)`.
 fn squeezed(name: &str) -> impl Iterator<Item = char> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     let mut letters = name.chars().peekable();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheap_test_keeps_every_name_that_can_be_meant() {
+    fn the_cheap_test_keeps_every_name_that_can_match() {
         for (text, readable) in [
             ("get<true>", "int get<true>()"),
             ("std::string::append", "std::string::append(char const*)"),

@@ -1,44 +1,45 @@
-//! Where in a file a location is.
+//! Finds the addresses of a location in a file.
 
 use std::collections::BTreeMap;
 
-use super::grammar::{Location, Place, Reading};
+use super::grammar::{Location, Meaning, Reading};
+use super::module::Module;
 use super::pattern::Pattern;
 use crate::symbols::{Image, Kind, Names, Symbol};
 
-/// Symbols that are listed by name in a note.
+/// The largest number of symbols that a note lists.
 const LISTED: usize = 5;
 
-/// An address of a file that a location means.
+/// An address of a location in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Site {
-    /// In the file's numbering.
+    /// The address in the file.
     pub(crate) address: u64,
-    /// What it is called, as far as the location chose by name.
+    /// The names of the symbols, if the location is a name.
     pub(crate) names: Vec<String>,
-    /// The function that is meant is the one whose address the code at this one returns.
+    /// Whether the code at the address is a resolver: it returns the address of the function to use.
     pub(crate) indirect: bool,
-    /// It was given by number: it may be no instruction.
+    /// Whether the location has a number or an offset, so that the address may be inside an instruction.
     pub(crate) by_number: bool,
 }
 
-/// What a search in one file gives.
+/// The result of a search in one file.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// The places that are meant, by address.
+    /// The addresses that were found, ascending.
     pub(crate) sites: Vec<Site>,
-    /// What was taken otherwise than written, or left out, in words.
+    /// A note about symbols that were left out, or about another line that was used.
     pub(crate) note: Option<String>,
-    /// Symbols that are meant but stand for no code.
+    /// The symbols that match but have no code.
     pub(crate) data: Vec<String>,
     /// The last line of the source file that has code.
     pub(crate) last_line: Option<u64>,
-    /// The source file is known.
+    /// Whether the source file is known.
     pub(crate) file_known: bool,
 }
 
 impl Location {
-    /// All places of `image` that are meant: those of the first reading that has any.
+    /// Searches an image. The first reading with a result counts.
     pub(crate) fn find(&self, image: &Image) -> Search {
         let found = self.readings.iter().map(|reading| reading.find(image)).find(|search| !search.sites.is_empty());
         let mut search = found.unwrap_or_default();
@@ -48,52 +49,52 @@ impl Location {
 }
 
 impl Reading {
-    /// Whether the image's name allows it to be meant.
+    /// Whether the reading's module is the image, or any module.
     pub(crate) fn covers(&self, image: &Image) -> bool {
         self.module.as_ref().is_none_or(|module| module.matches(image))
     }
 
-    /// All places of `image` that are meant.
+    /// Searches an image.
     pub(crate) fn find(&self, image: &Image) -> Search {
         if !self.covers(image) {
             return Search::default();
         }
-        match &self.place {
-            Place::Symbol { name, offset } => {
+        match &self.meaning {
+            Meaning::Symbol { name, offset } => {
                 let mut search = by_name(image, name, *offset);
                 let as_module = search.sites.is_empty() && *offset != 0 && self.module.is_none();
-                if as_module && super::module::Module::new(name.text()).matches(image) {
+                if as_module && Module::new(name.text()).matches(image) {
                     search.sites.extend(by_number(image, *offset));
                 }
                 search
             }
-            Place::Address(address) if self.module.is_some() => {
+            Meaning::Address(address) if self.module.is_some() => {
                 Search { sites: by_number(image, *address).into_iter().collect(), ..Search::default() }
             }
-            Place::Address(_) => Search::default(),
-            Place::Line { file, line } => by_line(image, file, *line),
+            Meaning::Address(_) => Search::default(),
+            Meaning::Line { file, line } => by_line(image, file, *line),
         }
     }
 }
 
-/// The site at a number, where it is code of the image.
+/// Returns the site at an address in the file, if it is code.
 fn by_number(image: &Image, address: u64) -> Option<Site> {
     let site = Site { address, names: Vec::new(), indirect: false, by_number: true };
     image.is_code(address).then_some(site)
 }
 
-/// How a symbol's name is one that was asked for, the closest first.
+/// How a symbol matches a name, the closest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
-    /// To the letter, by the linker's name or the readable one.
+    /// The linker's name or the readable name equals the name.
     Own,
-    /// To the letter, by a shorter name that other symbols may share.
+    /// A shorter name, which other symbols may share, equals the name.
     Shared,
-    /// To the letter, by a name of the function that it leads to: it is no instance of that.
+    /// A name of the function that the symbol, a thunk, jumps to equals the name. The symbol is no instance of that function.
     LeadsTo,
-    /// To the letter, by the end of a path.
+    /// The end of a path equals the name.
     End,
-    /// By wildcards.
+    /// The glob matches.
     Glob,
 }
 
@@ -101,7 +102,7 @@ fn by_name(image: &Image, name: &Pattern, offset: u64) -> Search {
     let alike = |symbol: &'_ Symbol| likeness(symbol, &Names::of(&symbol.name), name);
     let symbols = image.symbols();
     let meant: Vec<(&Symbol, Likeness)> = match name.is_word() {
-        // A single word is the name of a function outside of any namespace or crate, and mangling leaves it as it is.
+        // A single word is the name of a function outside of all namespaces and crates. Mangled names contain it unchanged.
         true => symbols
             .iter()
             .filter(|symbol| symbol.name.contains(name.text()))
@@ -133,7 +134,7 @@ fn likeness(symbol: &Symbol, names: &Names, name: &Pattern) -> Option<Likeness> 
     if names.readable.iter().chain(&names.shared).any(|form| name.ends(form)) || name.ends(&symbol.name) {
         return Some(Likeness::End);
     }
-    // A glob means functions; stubs only where it shows that it wants them.
+    // A glob matches functions; it matches stubs only if it contains an @.
     let is_wanted = match symbol.kind {
         Kind::Plt => name.text().contains('@'),
         Kind::Label | Kind::Data => false,
@@ -148,9 +149,9 @@ fn likeness(symbol: &Symbol, names: &Names, name: &Pattern) -> Option<Likeness> 
     by_glob.then_some(Likeness::Glob)
 }
 
-/// Makes sites of the symbols that are meant.
+/// Selects the symbols that match most closely, and returns their sites.
 fn choose(image: &Image, meant: Vec<(&Symbol, Likeness)>, offset: u64) -> Search {
-    // What is a name to the letter is no glob. Bytes from the start are those of one instance, and not of all.
+    // A name that equals a symbol is no glob. An offset applies to one instance of a function and not to all.
     let closest = meant.iter().map(|(_, likeness)| *likeness).min();
     let farthest = match closest {
         Some(Likeness::Own) if offset != 0 => Likeness::Own,
@@ -191,7 +192,7 @@ fn choose(image: &Image, meant: Vec<(&Symbol, Likeness)>, offset: u64) -> Search
     search
 }
 
-/// What was left out, and why.
+/// Returns a note about symbols that were left out, and why.
 fn note(left_out: &[&Symbol]) -> Option<String> {
     let mut words: Vec<String> = left_out
         .iter()
@@ -210,7 +211,7 @@ fn note(left_out: &[&Symbol]) -> Option<String> {
 fn by_line(image: &Image, file: &str, wanted: u64) -> Search {
     let Some(lines) = image.lines() else { return Search::default() };
     let mut found = lines.find(file);
-    // Functions that the linker dropped have lines at addresses that are none.
+    // The lines of functions that the linker dropped have addresses without code.
     found.lines.values_mut().for_each(|addresses| addresses.retain(|address| image.is_code(*address)));
     found.lines.retain(|_, addresses| !addresses.is_empty());
     let mut search = Search {
@@ -222,8 +223,7 @@ fn by_line(image: &Image, file: &str, wanted: u64) -> Search {
         let names = vec![format!("{file}:{line}")];
         let site = |&address: &u64| Site { address, names: names.clone(), indirect: false, by_number: false };
         search.sites = addresses.iter().map(site).collect();
-        search.note =
-            (*line != wanted).then(|| format!("line {wanted} has no code; taken is {line}, the next that has"));
+        search.note = (*line != wanted).then(|| format!("line {wanted} has no code; line {line} is the next that has"));
     }
     search
 }

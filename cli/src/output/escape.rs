@@ -1,34 +1,34 @@
-//! Text without the characters that a terminal obeys.
+//! Escapes the characters that a terminal obeys.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 use std::ops::RangeInclusive;
 
-/// Characters beside the control characters that change how others are shown: Unicode's `Bidi_Control` (UAX #9), and the separators of lines
-/// and paragraphs.
+/// The characters that change how a terminal shows other characters, in addition to control characters: Unicode's `Bidi_Control` (UAX #9),
+/// and the separators of lines and paragraphs.
 const DISPLACING: [RangeInclusive<char>; 4] =
     ['\u{61c}'..='\u{61c}', '\u{200e}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
 
-/// How a character is written that must not be written raw.
+/// The form of an escaped character.
 #[derive(Clone, Copy)]
 enum Form {
-    /// As a string of Rust has it: `\n`, `\x1b`, `\u{202e}`.
+    /// The form in strings of Rust: `\n`, `\x1b`, `\u{202e}`.
     Text,
-    /// As a string of JSON has it: `\u202e`. Raw newlines stand between values, and stay.
+    /// The form in strings of JSON: `\u202e`. Newlines between values are not escaped.
     Json,
 }
 
-/// Appends what `value` displays as one line of text: newlines, too, are escaped.
+/// Appends the text of `value` as one line: newlines are escaped too.
 pub(super) fn push_text(line: &mut String, value: impl Display) -> fmt::Result {
     write!(Escaper { out: line, form: Form::Text }, "{value}")
 }
 
-/// Appends a JSON text with the same value, of which any terminal shows every character.
+/// Appends a JSON text with the same value in which every special character is escaped.
 pub(super) fn push_json(out: &mut String, json: &str) -> fmt::Result {
     Escaper { out, form: Form::Json }.write_str(json)
 }
 
-/// The text of `bytes`, of which those that are no UTF-8 are escaped (`\xff`). Control characters stay as they are.
+/// Returns the text of `bytes`. Bytes that are not UTF-8 are escaped (`\xff`); control characters are not.
 pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.into();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_told_apart() {
+    fn bytes_that_are_not_utf8_are_escaped() {
         assert_eq!(utf8(b"a\xffb\xc3"), "a\\xffb\\xc3");
         assert_eq!(utf8("grün".as_bytes()), "grün");
     }

@@ -1,4 +1,4 @@
-//! A line on the terminal that tells how a run goes on.
+//! A line on the terminal that shows the progress of a run.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,29 +8,32 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nix::sys::termios::{LocalFlags, tcgetattr};
 use nix::unistd::tcgetpgrp;
 
-use super::{escape, stderr};
+use super::escape;
+use super::streams::stderr;
 
-/// Between two looks at what there is to show.
+/// The time between two updates of the line.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
 
-/// Takes the live line off the terminal (ECMA-48: carriage return, erase in line).
+/// Erases the live line (ECMA-48: carriage return, erase in line).
 const ERASE: &str = "\r\x1b[K";
 
-/// Whether a live line stands on the terminal.
-static STANDS: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal shows a live line.
+static SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// A line on standard error that is written again and again; gone when it is dropped.
+/// A line on standard error that is updated repeatedly and erased when it is dropped.
 ///
-/// It is only written to a terminal that is this job's own, and not while a program there has taken the keyboard for itself.
+/// It is written only to a terminal whose foreground job is this one, and not while a program there reads the keyboard without line
+/// editing.
 pub(crate) struct Live {
     bar: ProgressBar,
-    /// The process group of the job.
+    /// The process group of this job.
     group: i32,
     shown: Instant,
 }
 
 impl Live {
-    /// `group` is the job's process group. `None` where standard error is no terminal, or one that cannot go back in a line (`TERM=dumb`).
+    /// Returns a line for the job with the process group `group`. `None` if standard error is not a terminal, or if the terminal cannot
+    /// move the cursor (`TERM=dumb`).
     pub(crate) fn new(group: i32) -> Option<Live> {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -39,12 +42,12 @@ impl Live {
         (!bar.is_hidden()).then(|| Live { bar, group, shown: Instant::now() })
     }
 
-    /// Whether the line may be written again.
+    /// Whether it is time to update the line.
     pub(crate) fn is_due(&self) -> bool {
         self.shown.elapsed() >= TICK
     }
 
-    /// Writes the line, where it may be written.
+    /// Writes the line, if it may be written.
     pub(crate) fn show(&mut self, text: impl Display) {
         self.shown = Instant::now();
         if !self.has_terminal() {
@@ -54,11 +57,11 @@ impl Live {
         let _ = escape::push_text(&mut line, text);
         self.bar.set_message(line);
         self.bar.tick();
-        STANDS.store(true, Ordering::Relaxed);
+        SHOWN.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the terminal's foreground process group is the job's, and what is typed is read by lines and echoed: editors, pagers and
-    /// prompts for passwords have it otherwise (termios(3)), and shells make their own jobs the foreground.
+    /// Whether the terminal's foreground process group is this job, and the terminal edits lines and echoes input. Editors, pagers and
+    /// prompts for passwords switch that off (termios(3)), and shells put other jobs in the foreground.
     fn has_terminal(&self) -> bool {
         let terminal = stderr();
         let lines = LocalFlags::ICANON | LocalFlags::ECHO;
@@ -69,16 +72,16 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        if STANDS.swap(false, Ordering::Relaxed) && self.has_terminal() {
+        if SHOWN.swap(false, Ordering::Relaxed) && self.has_terminal() {
             self.bar.finish_and_clear();
         } else {
-            // A progress bar clears its line when it is dropped.
+            // Otherwise the progress bar would erase the line when it is dropped.
             self.bar.set_draw_target(ProgressDrawTarget::hidden());
         }
     }
 }
 
-/// What is to be written before anything else on standard error.
+/// Returns the text that must precede other text on standard error.
 pub(super) fn erase() -> &'static str {
-    if STANDS.swap(false, Ordering::Relaxed) { ERASE } else { "" }
+    if SHOWN.swap(false, Ordering::Relaxed) { ERASE } else { "" }
 }

@@ -1,4 +1,4 @@
-//! The ELF files of traced processes, each state of a file read once.
+//! The ELF files of traced processes. Each state of a file is read once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -9,48 +9,49 @@ use ubp::{Mapping, Pid, Session};
 
 use super::{mapped, running};
 use crate::files::{Identity, OpenError};
-use crate::symbols::{Image, ImageError};
+use crate::symbols::{ElfError, Image};
 
-/// States of the file at one path that are remembered: as many programs may be built at one path, one after another.
+/// The number of states that are kept for one path. Several programs may be built at one path, one after another.
 const STATES: usize = 4;
 
-/// A file as it was when it was read.
+/// One state of a file.
 #[derive(Debug)]
 struct State {
     identity: Identity,
-    /// Another state would have another identity.
+    /// Whether a later state has another identity.
     settled: bool,
-    /// Nothing where it is of no use.
+    /// The image. `None` if the file is not an ELF file for a supported architecture.
     image: Option<Rc<Image>>,
 }
 
-/// All files that were looked at.
+/// All files that were read.
 #[derive(Debug, Default)]
 pub(crate) struct Images {
     files: HashMap<PathBuf, Vec<State>>,
     vdso: HashMap<u64, Rc<Image>>,
-    /// Files, by device, inode and path, whose file system did not answer: it is not asked again.
+    /// The files whose file system did not answer, by device, inode and path. They are not opened again.
     slow: HashSet<(u64, u64, PathBuf)>,
-    /// Files whose code was found in memory where the mapping tells another device or inode.
+    /// The files whose code equals that in memory although the mapping states another device or inode.
     agreed: HashSet<(Identity, u64, u64)>,
-    /// What is to be told of files that cannot be used, and what was.
+    /// The messages about files that cannot be used and that have not been printed yet.
     notes: Vec<String>,
+    /// All messages so far.
     told: BTreeSet<String>,
 }
 
-/// Why the file of a mapping cannot be used.
+/// The reason why the file of a mapping cannot be used.
 enum Unusable {
-    /// The path leads to none, or to another one.
+    /// The path leads to no file, or to another one.
     Replaced,
     Open(OpenError),
-    Image(ImageError),
+    Image(ElfError),
 }
 
 impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unusable::Replaced => f.write_str(
-                " was deleted or replaced since it was mapped; with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE what is mapped can be read",
+                " was deleted or replaced after it was mapped; with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE ntrace can read the mapped file",
             ),
             Unusable::Open(error) => write!(f, ": {error}"),
             Unusable::Image(error) => write!(f, ": {error}"),
@@ -59,7 +60,7 @@ impl fmt::Display for Unusable {
 }
 
 impl Images {
-    /// The image that a mapping among `maps` is part of; `None` for memory without a usable file.
+    /// Returns the image of a mapping, which is one of `maps`. `None` for memory without a usable file.
     pub(crate) fn of(&mut self, session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> Option<Rc<Image>> {
         let path = map.path.as_deref()?;
         if path == Path::new("[vdso]") {
@@ -71,16 +72,16 @@ impl Images {
         match self.find(session, pid, map, path) {
             Ok(image) => image,
             Err(why) => {
-                // Memory that is shared by way of a file without name, such as a compiler's code, is nothing to tell of.
+                // Shared memory of an unlinked file, such as the code of a just-in-time compiler, is not an ELF file and needs no message.
                 if is_elf(session, pid, map, maps) {
-                    self.note(format!("{}{why}: no location in it is found", path.display()));
+                    self.note(format!("{}{why}: no location in it can be found", path.display()));
                 }
                 None
             }
         }
     }
 
-    /// What is to be told of files that cannot be used, once each.
+    /// Returns the messages about files that cannot be used. Each message is returned once.
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
@@ -123,7 +124,7 @@ impl Images {
         Err(Unusable::Replaced)
     }
 
-    /// The image of a file, nothing where it is no ELF file for this machine.
+    /// Returns the image of a file. `None` if it is not an ELF file for a supported architecture.
     fn read(
         &mut self,
         path: &Path,
@@ -135,7 +136,7 @@ impl Images {
         if let Some(known) = states.iter().position(|state| state.identity == identity) {
             let state = &mut states[known];
             if state.settled || state.image.as_ref().is_some_and(is_mapped) {
-                // Compared that late it is the state that was read, for good.
+                // The comparison at a settled time proves that this is the state that was read.
                 state.settled |= identity.is_settled();
                 return Ok(state.image.clone());
             }
@@ -146,15 +147,13 @@ impl Images {
         let read = Image::read(path.into(), &candidate.opened, candidate.root.clone(), candidate.path.clone());
         let image = match read {
             Ok(image) => Some(Rc::new(image)),
-            Err(ImageError::NotElf | ImageError::Foreign(_)) => None,
+            Err(ElfError::NotElf | ElfError::Foreign(_)) => None,
             Err(error) => return Err(Unusable::Image(error)),
         };
-        // It was renamed, linked or given other rights.
-        if let Some(state) = unwritten
-            && let (Some(known), Some(image)) = (&state.image, &image)
-            && known.build_id().is_some()
-            && known.build_id() == image.build_id()
-        {
+        // The file was renamed or linked, or its permissions changed: a state with the same build id is the same image.
+        let build_id = |image: &Option<Rc<Image>>| image.as_ref()?.build_id().map(<[u8]>::to_vec);
+        let wanted = build_id(&image);
+        if let Some(state) = unwritten.filter(|state| wanted.is_some() && build_id(&state.image) == wanted) {
             state.identity = identity;
             return Ok(state.image.clone());
         }
@@ -165,7 +164,7 @@ impl Images {
         Ok(image)
     }
 
-    /// The code that the kernel maps has no file; its size tells the 64-bit from the 32-bit one, as good as a name.
+    /// Returns the image of the vDSO, which has no file and is read from memory. There is one for each ELF class.
     fn vdso(&mut self, session: &mut Session, pid: Pid, map: &Mapping) -> Option<Rc<Image>> {
         let mut data = vec![0; usize::try_from(map.end - map.start).ok()?];
         let read = session.read_memory(pid, map.start, &mut data).ok()?;
@@ -180,7 +179,7 @@ impl Images {
     }
 }
 
-/// Whether the file of a mapping begins as an ELF file does, by what is mapped of its beginning.
+/// Whether the file of a mapping starts with the ELF magic number. The mapping of its first bytes decides.
 fn is_elf(session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> bool {
     let same = |other: &&Mapping| (other.device, other.inode, other.offset) == (map.device, map.inode, 0);
     let mut start = [0; 4];

@@ -1,4 +1,4 @@
-//! The very file that a mapping maps, which need not be the one at its path by now.
+//! Finds the file of a mapping. The path may lead to another file by now.
 
 use std::ffi::OsString;
 use std::fs::read_link;
@@ -8,28 +8,28 @@ use ubp::{Mapping, Pid};
 
 use crate::files::{OpenError, Opened, Root, open};
 
-/// A file that may be the mapped one.
+/// A file that may be the mapped file.
 pub(super) struct Candidate {
     pub(super) opened: Opened,
-    /// It is the mapped one. Else its path says so and nothing says otherwise: the code in memory has to decide.
+    /// Whether it certainly is the mapped file. Otherwise only its path indicates that, and the code in memory must be compared.
     pub(super) certain: bool,
-    /// Where the files are that belong to it.
+    /// The root below which its debug files are searched.
     pub(super) root: Root,
-    /// The path below that root.
+    /// The path below the root.
     pub(super) path: PathBuf,
 }
 
-/// Looks for the file of a mapping: by the links of procfs, which lead to it whatever became of its path, then by the path as the
-/// process sees it and as this one does. A certain one comes alone.
+/// Finds the file of a mapping: by the links of procfs, which lead to it whatever its path is now, then by the path in the root of the
+/// process, and by the path in the root of this process. A certain candidate is returned alone.
 ///
 /// # Errors
-/// Why there is none.
+/// No file can be opened.
 pub(super) fn find(pid: Pid, map: &Mapping) -> Result<Vec<Candidate>, OpenError> {
     let Some(path) = map.path.as_deref() else { return Ok(Vec::new()) };
     let own = Root::own()?;
     let root = Root::of(pid).unwrap_or_else(|_| own.clone());
     let below = root.path_below(path);
-    // Only who has CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE may open what is in map_files (proc_pid_map_files(5)).
+    // Opening a link in map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE (proc_pid_map_files(5)).
     let link = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start.0, map.end.0);
     match open(Path::new(&link)) {
         Ok(opened) => return Ok(vec![Candidate { opened, certain: true, root, path: below }]),
@@ -51,7 +51,7 @@ pub(super) fn find(pid: Pid, map: &Mapping) -> Result<Vec<Candidate>, OpenError>
     }
     let mut names = vec![path.to_path_buf()];
     if map.deleted {
-        // The name may end so itself.
+        // The name itself may end with the mark.
         names.push(deleted(path));
     }
     for name in &names {
@@ -68,7 +68,7 @@ pub(super) fn find(pid: Pid, map: &Mapping) -> Result<Vec<Candidate>, OpenError>
     }
 }
 
-/// The path of a file without name, as the kernel writes it.
+/// Returns the path of an unlinked file in the form that the kernel writes.
 fn deleted(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(" (deleted)");

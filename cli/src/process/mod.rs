@@ -1,16 +1,16 @@
-//! Traced processes: their modules, names of addresses, stacks.
+//! Traced processes: their modules, the descriptions of their addresses, and the stacks of their threads.
 
-mod frames;
+mod description;
 mod images;
 mod mapped;
-mod names;
+mod module;
 mod running;
 mod signed;
 mod space;
 mod unwind;
 
-pub(crate) use frames::Unwinders;
+pub(crate) use description::{Description, source};
 pub(crate) use images::Images;
-pub(crate) use names::{Place, source};
+pub(crate) use module::Module;
 pub(crate) use running::differing;
-pub(crate) use space::{Module, Role, Space};
+pub(crate) use space::{Role, Space};

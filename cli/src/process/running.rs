@@ -1,35 +1,35 @@
-//! Whether the code in memory is that of a file. Identities of files can deceive (a file is written while it is mapped, file systems tell
-//! numbers of their own); what threads run cannot.
+//! Compares code in memory with a file. The identity of a file may mislead: a file may be written while it is mapped, and file systems may
+//! report other device and inode numbers. The code in memory is what threads execute.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use ubp::{Address, Mapping, Pid, Session};
 
-use super::space::Module;
+use super::module::Module;
 use crate::symbols::{Arch, Image};
 
-/// Around an address no more than its page is compared.
+/// The size of a page. The comparison around an address does not exceed its page.
 const PAGE: u64 = 4096;
-/// Bytes of a whole mapping that are compared at once.
+/// The number of bytes of a mapping that are compared at once.
 const PART: u64 = 256 << 10;
-/// No instruction is longer.
+/// The length of the longest instruction, rounded up.
 const LONGEST: u64 = 16;
-/// No relocation in code writes more.
+/// The size of the largest relocation in code, in bytes.
 const RELOCATION: u64 = 8;
 
-/// Whether all that is mapped as code is what the file holds there.
+/// Whether a code mapping equals the file.
 pub(super) fn is_mapped(session: &mut Session, pid: Pid, map: &Mapping, image: &Image) -> bool {
     let Some(bias) = image.bias(map.start.0, map.offset) else { return false };
     let start = map.start.0.wrapping_sub(bias);
     let size = image.held_at(start).min(map.end - map.start);
     let parts = (0..size).step_by(PART as usize).map(|at| start + at..start + size.min(at + PART));
-    let place = |address: u64| bias.wrapping_add(address);
-    size > 0 && parts.into_iter().all(|part| is_same(session, pid, image, place(part.start), part).unwrap_or(false))
+    let in_memory = |address: u64| bias.wrapping_add(address);
+    size > 0 && parts.into_iter().all(|part| is_same(session, pid, image, in_memory(part.start), part).unwrap_or(false))
 }
 
-/// Which of a module's addresses lie in code that is not the file's: what is compared is the function around an address, as far as its
-/// page goes, or the instruction where `function` knows none.
+/// Returns those of the addresses in a module's file at which memory differs from the file. The function around an address is compared, as
+/// far as it is on the same page. `function` returns it; without a function, the bytes of the instruction are compared.
 pub(crate) fn differing(
     session: &mut Session,
     pid: Pid,
@@ -39,7 +39,7 @@ pub(crate) fn differing(
 ) -> ubp::Result<Vec<u64>> {
     let image = &module.image;
     let mut differing = Vec::new();
-    // Code that was read from memory has no file.
+    // An image that was read from memory has no file to compare with.
     if image.origin().is_none() {
         return Ok(differing);
     }
@@ -55,7 +55,7 @@ pub(crate) fn differing(
             let part = range.start.max(page)..range.end.min(page.saturating_add(PAGE));
             let same = match known.get(&(part.start, part.end)) {
                 Some(same) => *same,
-                None => part.is_empty() || is_same(session, pid, image, module.place(part.start), part.clone())?,
+                None => part.is_empty() || is_same(session, pid, image, module.in_memory(part.start), part.clone())?,
             };
             known.insert((part.start, part.end), same);
             if !same && differing.last() != Some(&address) {
@@ -66,11 +66,11 @@ pub(crate) fn differing(
     Ok(differing)
 }
 
-/// Whether memory at `place` holds what the file does at its addresses `range`, but for what loaders and debuggers write there.
-fn is_same(session: &mut Session, pid: Pid, image: &Image, place: u64, range: Range<u64>) -> ubp::Result<bool> {
+/// Whether memory at `address` equals the file at its addresses `range`. Relocations and breakpoint instructions do not count.
+fn is_same(session: &mut Session, pid: Pid, image: &Image, address: u64, range: Range<u64>) -> ubp::Result<bool> {
     let Some(file) = image.read_at(range.start, range.end - range.start) else { return Ok(false) };
     let mut memory = vec![0; file.len()];
-    match session.read_memory(pid, Address(place), &mut memory) {
+    match session.read_memory(pid, Address(address), &mut memory) {
         Ok(read) if read < memory.len() => return Ok(false),
         Err(ubp::Error::Memory { .. }) => return Ok(false),
         other => drop(other?),
@@ -79,9 +79,9 @@ fn is_same(session: &mut Session, pid: Pid, image: &Image, place: u64, range: Ra
         return Ok(true);
     }
     let relocated = |address: u64| {
-        let places = image.relocated();
-        let before = places.get(places.partition_point(|place| *place <= address).wrapping_sub(1));
-        before.is_some_and(|place| address - place < RELOCATION)
+        let all = image.relocated();
+        let before = all.get(all.partition_point(|start| *start <= address).wrapping_sub(1));
+        before.is_some_and(|start| address - start < RELOCATION)
     };
     Ok((range.start..).zip(file.iter().zip(&memory)).all(|(address, (in_file, in_memory))| {
         let offset = (address - range.start) as usize;
@@ -89,7 +89,7 @@ fn is_same(session: &mut Session, pid: Pid, image: &Image, place: u64, range: Ra
     }))
 }
 
-/// Whether the byte at an offset is part of a breakpoint instruction: another tracer's, or a uprobe's.
+/// Whether the byte at an offset is part of a breakpoint instruction of another tracer or of a uprobe.
 fn is_breakpoint(arch: Arch, address: u64, memory: &[u8], offset: usize) -> bool {
     match arch {
         Arch::X86_64 | Arch::I386 => memory.get(offset) == Some(&0xcc),

@@ -1,7 +1,7 @@
-//! Unwind information of A64 without the word that a return address is signed from here on.
+//! Removes the instructions for signed return addresses from A64 unwind information.
 //!
-//! framehop does not know the instruction for it and gives up at functions that have one. Where signatures are taken off return
-//! addresses in any case it says nothing that is needed.
+//! framehop does not know these instructions and cannot unwind functions that have them. They are not needed, since ntrace removes the
+//! signature from every return address.
 
 use std::collections::HashMap;
 
@@ -14,18 +14,20 @@ const SIGNED: [u8; 2] = [0x2c, 0x2d];
 /// DW_CFA_nop.
 const NOP: u8 = 0;
 
-/// What follows the code of an instruction (DWARF 5, 7.24; LSB, 10.6.1).
+/// An operand of an instruction (DWARF 5, 7.24; LSB, 10.6.1).
 #[derive(Clone, Copy)]
 enum Operand {
+    /// A given number of bytes.
     Bytes(usize),
-    /// LEB128, with or without sign.
+    /// A LEB128 number, signed or unsigned.
     Number,
-    /// Its length as a number, and so many bytes.
+    /// A length as a LEB128 number, and that number of bytes.
     Block,
-    /// As the CIE says.
+    /// An address in the encoding that the CIE states.
     Address,
 }
 
+/// The operands of each instruction, by its code.
 const OPERANDS: &[(u8, &[Operand])] = &[
     (0x00, &[]),
     (0x01, &[Operand::Address]),
@@ -56,29 +58,30 @@ const OPERANDS: &[(u8, &[Operand])] = &[
     (0x2f, &[Operand::Number, Operand::Number]),
 ];
 
-/// What the FDEs of a CIE look like.
+/// The layout of the FDEs of a CIE.
 #[derive(Clone, Copy)]
 struct Shape {
     has_augmentation: bool,
-    /// How addresses are encoded (LSB, 10.5.1).
+    /// The encoding of addresses (LSB, 10.5.1).
     encoding: u8,
 }
 
-/// A copy of `.eh_frame` in which those instructions do nothing. Behind an entry that cannot be read it stays as it is.
+/// Returns a copy of `.eh_frame` in which the instructions for signed return addresses are DW_CFA_nop. Entries after a malformed entry are
+/// not changed.
 pub(super) fn without_signatures(eh_frame: &[u8]) -> Vec<u8> {
-    let mut places = Vec::new();
-    let _ = entries(eh_frame, &mut places);
+    let mut offsets = Vec::new();
+    let _ = entries(eh_frame, &mut offsets);
     let mut bytes = eh_frame.to_vec();
-    for place in places {
-        if let Some(byte) = bytes.get_mut(place) {
+    for offset in offsets {
+        if let Some(byte) = bytes.get_mut(offset) {
             *byte = NOP;
         }
     }
     bytes
 }
 
-/// Where the instructions are.
-fn entries(eh_frame: &[u8], places: &mut Vec<usize>) -> Result<()> {
+/// Adds the offsets of the instructions for signed return addresses to `offsets`.
+fn entries(eh_frame: &[u8], offsets: &mut Vec<usize>) -> Result<()> {
     let all = EndianSlice::new(eh_frame, LittleEndian);
     let mut rest = all;
     let mut shapes: HashMap<usize, Shape> = HashMap::new();
@@ -88,7 +91,7 @@ fn entries(eh_frame: &[u8], places: &mut Vec<usize>) -> Result<()> {
             u32::MAX => rest.read_u64()? as usize,
             length => length as usize,
         };
-        // The end of one file's entries.
+        // A length of zero ends the entries of one object file.
         if length == 0 {
             continue;
         }
@@ -110,18 +113,18 @@ fn entries(eh_frame: &[u8], places: &mut Vec<usize>) -> Result<()> {
                 shape
             }
         };
-        instructions(entry, shape, all, places)?;
+        instructions(entry, shape, all, offsets)?;
     }
     Ok(())
 }
 
-/// Reads a CIE up to its instructions.
+/// Parses a CIE up to its instructions.
 fn common(entry: &mut Slice<'_>) -> Result<Shape> {
     let version = entry.read_u8()?;
     let augmentation = entry.read_null_terminated_slice()?;
     entry.read_uleb128()?;
     entry.read_sleb128()?;
-    // The return address' register.
+    // The register of the return address.
     if version == 1 {
         entry.skip(1)?
     } else {
@@ -147,20 +150,20 @@ fn common(entry: &mut Slice<'_>) -> Result<Shape> {
     Ok(shape)
 }
 
-fn instructions(mut entry: Slice<'_>, shape: Shape, all: Slice<'_>, places: &mut Vec<usize>) -> Result<()> {
+fn instructions(mut entry: Slice<'_>, shape: Shape, all: Slice<'_>, offsets: &mut Vec<usize>) -> Result<()> {
     while !entry.is_empty() {
-        let place = entry.offset_from(all);
+        let offset = entry.offset_from(all);
         let code = entry.read_u8()?;
         if SIGNED.contains(&code) {
-            places.push(place);
+            offsets.push(offset);
         }
         let operands = match code >> 6 {
             0 => OPERANDS.iter().find(|(known, _)| *known == code).map(|(_, operands)| *operands),
-            // DW_CFA_offset; advance_loc and restore have all in their code.
+            // DW_CFA_offset has an operand; DW_CFA_advance_loc and DW_CFA_restore have none.
             2 => Some(&[Operand::Number][..]),
             _ => Some(&[][..]),
         };
-        // Another one's length is not known.
+        // The length of an unknown instruction is unknown too.
         let Some(operands) = operands else { break };
         for operand in operands {
             match *operand {
@@ -192,7 +195,7 @@ fn skip_address(data: &mut Slice<'_>, encoding: u8) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// An entry: its length, and the rest.
+    /// Returns an entry: its length, and the rest.
     fn entry(rest: &[u8]) -> Vec<u8> {
         let mut bytes = (rest.len() as u32).to_le_bytes().to_vec();
         bytes.extend(rest);
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_that_addresses_are_signed_is_gone_and_the_same_byte_elsewhere_stays() {
+    fn the_instructions_for_signed_addresses_are_removed_and_equal_bytes_elsewhere_are_kept() {
         // Version 1, "zR", alignments 4 and -8, x30; 4-byte relative addresses; def_cfa sp+0x2d.
         let common = entry(&[0, 0, 0, 0, 1, b'z', b'R', 0, 4, 0x78, 30, 1, 0x1b, 0x0c, 31, 0x2d, 0, 0, 0, 0]);
         let back = (common.len() + 4) as u32;
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_entries_are_left_alone() {
+    fn malformed_entries_are_not_changed() {
         for broken in [&[][..], &[1], &[0xff; 40], &[8, 0, 0, 0, 9, 9, 9, 9, 0x2d, 0x2d, 0x2d, 0x2d]] {
             assert_eq!(without_signatures(broken), broken);
         }

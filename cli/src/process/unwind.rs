@@ -1,4 +1,4 @@
-//! Who called: the return addresses on a thread's stack.
+//! Finds the callers of a thread: the return addresses on its stack.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,15 +8,15 @@ use framehop::{ModuleSectionInfo, Unwinder as _};
 use object::{Object, ObjectSection};
 use ubp::{Address, Pid, Registers, Session};
 
+use super::module::Module;
 use super::signed::without_signatures;
-use super::space::{Module, Space};
 use crate::native::Stack;
 use crate::symbols::{Arch, Image, contents};
 
-/// More callers are not shown.
+/// The largest number of callers.
 const DEPTH: usize = 128;
 
-/// How the callers of a process' threads are found.
+/// Finds the callers of one process' threads.
 #[derive(Clone)]
 pub(crate) struct Unwinder {
     stack: Stack,
@@ -29,13 +29,14 @@ impl fmt::Debug for Unwinder {
 }
 
 impl Unwinder {
-    fn new(modules: &[Module]) -> Unwinder {
+    /// Reads the unwind information of all modules.
+    pub(super) fn new(modules: &[Module]) -> Unwinder {
         let mut stack = Stack::new();
         for module in modules {
             let Some(sections) = Sections::of(module) else { continue };
             let start = module.bias.wrapping_add(sections.base_svma());
             let end = module.bias.wrapping_add(module.image.end());
-            // A file whose code is mapped in pieces still has one numbering.
+            // The range of a malformed file may be empty or wrap around.
             if start >= end {
                 continue;
             }
@@ -49,9 +50,30 @@ impl Unwinder {
         }
         Unwinder { stack }
     }
+
+    /// Returns the return addresses of a held thread's callers, the innermost first.
+    ///
+    /// `at_start` states that the thread is at a function's first instruction, whose frame is not set up yet.
+    pub(super) fn callers(
+        &mut self,
+        session: &mut Session,
+        pid: Pid,
+        modules: &[Module],
+        registers: &Registers,
+        at_start: bool,
+    ) -> Vec<u64> {
+        let module = |address: u64| modules.iter().find(|module| module.contains(address));
+        let by_debug_alone = |address: u64| module(address).is_some_and(|module| is_by_debug_alone(module, address));
+        let pc = registers.pc().0;
+        // Frame pointers do not work at a function's first instruction, but unwind information does. It is not read for 32-bit code.
+        let is_undescribed = |module: &Module| module.image.arch() == Arch::I386 || !is_described(module, pc);
+        let frameless = at_start && module(pc).is_none_or(is_undescribed);
+        let word = |address: u64, size: usize| read_word(session, pid, address, size);
+        self.stack.callers(registers, frameless, DEPTH, by_debug_alone, word)
+    }
 }
 
-/// Sections by name, as framehop asks for them.
+/// The sections that framehop asks for by name.
 struct Sections {
     base: u64,
     sections: Vec<Section>,
@@ -104,35 +126,16 @@ impl ModuleSectionInfo<Arc<[u8]>> for Sections {
     }
 }
 
-impl Space {
-    /// The return addresses of a held thread's callers, the nearest first.
-    ///
-    /// `at_start`: the thread is at a function's first instruction, whose frame is not built yet.
-    pub(crate) fn callers(&mut self, session: &mut Session, registers: &Registers, at_start: bool) -> Vec<u64> {
-        let pid = self.pid;
-        let modules = &self.modules;
-        let module = |place: u64| modules.iter().find(|module| module.contains(place));
-        let by_debug_alone = |place: u64| module(place).is_some_and(|module| is_by_debug_alone(module, place));
-        let pc = registers.pc().0;
-        // The first instruction of a function finds no frame; where unwind information says so, that is asked. Of 32-bit code none is read.
-        let is_silent = |module: &Module| module.image.arch() == Arch::I386 || !is_described(module, pc);
-        let frameless = at_start && module(pc).is_none_or(is_silent);
-        let word = |address: u64, size: usize| read_word(session, pid, address, size);
-        let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(modules));
-        unwinder.stack.callers(registers, frameless, DEPTH, by_debug_alone, word)
-    }
-}
-
 /// Whether unwind information describes the code at an address in memory.
-fn is_described(module: &Module, place: u64) -> bool {
-    let address = module.address(place);
+fn is_described(module: &Module, address: u64) -> bool {
+    let address = module.in_file(address);
     let by_debug = |image: &Image| image.debug_frames().is_some_and(|frames| frames.functions.hold(address));
     module.image.by_exceptions().hold(address) || by_debug(&module.image)
 }
 
-/// Whether only unwind information for debuggers does.
-fn is_by_debug_alone(module: &Module, place: u64) -> bool {
-    let address = module.address(place);
+/// Whether only `.debug_frame` describes the code at an address in memory.
+fn is_by_debug_alone(module: &Module, address: u64) -> bool {
+    let address = module.in_file(address);
     let frames = module.image.debug_frames().filter(|frames| frames.functions.hold(address));
     frames.is_some() && !module.image.by_exceptions().hold(address)
 }

@@ -1,4 +1,4 @@
-//! The bytes of sections, expanded; a file does not decide how much memory that takes.
+//! The decompressed bytes of sections. Their memory is limited, whatever the file states.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use object::read::{CompressedData, CompressionFormat};
 
 use crate::files::Source;
 
-/// How many times its packed size something may take. Symbols and debug information shrink to a fourth or so.
+/// The largest ratio of decompressed to compressed size. Symbols and debug information usually shrink to a fourth.
 const MOST_EXPANSION: u64 = 64;
-/// What unpacking itself may take: the dictionary of `xz -9` is half of it.
+/// The largest memory of the xz decoder in bytes. The dictionary of `xz -9` takes half of it.
 const MOST_FOR_UNPACKING: u64 = 128 << 20;
 
-/// The bytes of a section of `source`; nothing where they cannot be had, or where there would be far too many of them.
+/// Returns the bytes of a section of `source`. The result is empty if they cannot be read, or if they decompress to too many bytes.
 pub(crate) fn contents<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Arc<[u8]> {
     read(source, section).unwrap_or_default()
 }
@@ -34,7 +34,7 @@ fn read<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Option<A
     packed.decompress().ok().map(|data| Arc::from(&*data))
 }
 
-/// What an xz file holds; nothing where it is broken or holds far too much.
+/// Decompresses an xz file. `None` if it is malformed or decompresses to too many bytes.
 pub(super) fn unxz(source: &Source, packed: &[u8]) -> Option<Vec<u8>> {
     let most = MOST_EXPANSION.saturating_mul(packed.len() as u64);
     let stream = Stream::new_stream_decoder(MOST_FOR_UNPACKING, 0).ok()?;

@@ -1,8 +1,8 @@
-//! Separate debug files, as distributions lay them out (gdb's manual, "Debugging Information in Separate Files").
+//! Finds separate debug files, which distributions place as gdb's manual describes ("Debugging Information in Separate Files").
 //!
-//! They are looked for below the root of the process that maps the image, by build id also on this machine itself and among what
-//! debuginfod's client has fetched for this user; ntrace fetches nothing. Which file is opened
-//! is the image's choice, and so it is believed nothing that build id or checksum do not say.
+//! They are searched below the root of the process that maps the image, and by build id also in the root of this process and in the cache
+//! of debuginfod's client; ntrace fetches nothing. The image names the files to open, so a file is used only if its build id or checksum
+//! matches.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -11,25 +11,27 @@ use std::path::{Path, PathBuf};
 use object::Object;
 
 use super::contents::{contents, unxz};
-use super::image::{Image, Origin, Parsed, parse};
+use super::elf::{Elf, Origin};
+use super::headers::{Parsed, parse};
 use crate::files::{OpenError, Opened, Root, Source, is_plain};
+use crate::hex;
 
-/// Where debug files lie below a root.
+/// The folder of debug files below a root.
 const FOLDER: &str = "/usr/lib/debug";
-/// The largest file whose checksum is computed.
+/// The largest file whose checksum is computed, in bytes.
 const LARGEST_SUMMED: u64 = 1 << 30;
-/// Bytes of it that are read at once.
+/// The number of bytes that the checksum reads at once.
 const CHUNK: u64 = 1 << 20;
 
-/// The debug file of `image`: by build id, else by the link that the image names.
-pub(crate) fn find(image: &Image) -> Option<Source> {
-    let origin = image.origin()?;
-    if let Some(found) = image.build_id().and_then(|id| by_build_id(&origin.root, id)) {
+/// Returns the debug file of `elf`: by build id, else by the link in the file.
+pub(crate) fn find(elf: &Elf) -> Option<Source> {
+    let origin = elf.origin()?;
+    if let Some(found) = elf.build_id().and_then(|id| by_build_id(&origin.root, id)) {
         return Some(found);
     }
     let link = |file: &Parsed<'_>| file.gnu_debuglink().ok().flatten().map(|(name, sum)| (name.to_vec(), sum));
-    let (name, checksum) = image.with_file(link)??;
-    let matches = |source: &Source| match (image.build_id(), build_id_of(source)) {
+    let (name, checksum) = elf.with_file(link)??;
+    let matches = |source: &Source| match (elf.build_id(), build_id_of(source)) {
         (Some(wanted), Some(own)) => wanted == own,
         _ => sum(source) == Some(checksum),
     };
@@ -38,39 +40,39 @@ pub(crate) fn find(image: &Image) -> Option<Source> {
         Ok(opened) => Some(opened),
         Err(OpenError::Io(_)) => None,
         Err(error) => {
-            image.source().note_refused(format!("its debug file {} is not read: {error}", path.display()));
+            elf.source().note_refused(format!("its debug file {} is not read: {error}", path.display()));
             None
         }
     });
-    // A link to the file's own name means elsewhere.
+    // A link that names the file itself means a file in another folder.
     let others = opened.filter(|opened: &Opened| !opened.identity.is_same_file(&origin.identity));
     others.map(|opened| Source::file(&opened)).find(matches)
 }
 
-/// The file that holds what several debug files share (`dwz`).
-pub(crate) fn supplement(image: &Image, debug: &Source) -> Option<Source> {
-    let root = &image.origin()?.root;
+/// Returns the file with the debug information that several debug files share (`dwz`).
+pub(crate) fn supplement(elf: &Elf, debug: &Source) -> Option<Source> {
+    let root = &elf.origin()?.root;
     let file = parse(debug).ok()?;
     let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
     let name = Path::new(OsStr::from_bytes(name));
     by_build_id(root, id).or_else(|| opened_as(root, name, id).filter(|_| name.is_absolute()))
 }
 
-/// The symbols that distributions leave in a stripped file, compressed (`.gnu_debugdata`).
-pub(crate) fn mini(image: &Image) -> Option<Source> {
-    let packed = image
-        .with_file(|file| file.section_by_name(".gnu_debugdata").map(|section| contents(image.source(), &section)))??;
-    unxz(image.source(), &packed).map(Source::memory)
+/// Returns the compressed symbols that distributions leave in a stripped file (`.gnu_debugdata`).
+pub(crate) fn mini(elf: &Elf) -> Option<Source> {
+    let packed =
+        elf.with_file(|file| file.section_by_name(".gnu_debugdata").map(|section| contents(elf.source(), &section)))??;
+    unxz(elf.source(), &packed).map(Source::memory)
 }
 
 fn build_id_of(source: &Source) -> Option<Vec<u8>> {
     parse(source).ok()?.build_id().ok().flatten().map(<[u8]>::to_vec)
 }
 
-/// The file of that build id, below a root or on this machine, where debuginfod's client may have fetched it, too.
+/// Returns the file with a build id: below a root, in the root of this process, or in the cache of debuginfod's client.
 fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
     let (first, rest) = id.split_first()?;
-    let (whole, rest) = (crate::explain::hex::plain(id), crate::explain::hex::plain(rest));
+    let (whole, rest) = (hex::plain(id), hex::plain(rest));
     let path = PathBuf::from(format!("{FOLDER}/.build-id/{first:02x}/{rest}.debug"));
     let fetched = caches(|name| std::env::var_os(name)).into_iter().map(|cache| cache.join(&whole).join("debuginfo"));
     let own = || {
@@ -80,8 +82,8 @@ fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
     opened_as(root, &path, id).or_else(own)
 }
 
-/// The folders in which debuginfod's client keeps what it fetched (debuginfod_find_debuginfo(3)), by what a variable of the environment
-/// says: a folder for each build id.
+/// Returns the cache folders of debuginfod's client (debuginfod_find_debuginfo(3)). They have a folder for each build id. `variable`
+/// returns a variable of the environment.
 fn caches(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(chosen) = folder("DEBUGINFOD_CACHE_PATH") {
@@ -89,26 +91,26 @@ fn caches(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     }
     let home = folder("HOME");
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache")));
-    let of_today = cache.map(|cache| cache.join("debuginfod_client"));
-    // Its first versions knew this one alone.
-    let of_old = home.map(|home| home.join(".debuginfod_client_cache"));
-    of_today.into_iter().chain(of_old).collect()
+    let current = cache.map(|cache| cache.join("debuginfod_client"));
+    // The first versions of the client use only this folder.
+    let old = home.map(|home| home.join(".debuginfod_client_cache"));
+    current.into_iter().chain(old).collect()
 }
 
-/// The file at a path, where it has that build id.
+/// Returns the file at a path if it has the build id.
 fn opened_as(root: &Root, path: &Path, id: &[u8]) -> Option<Source> {
     let source = Source::file(&root.open(path).ok()?);
     (build_id_of(&source)? == id).then_some(source)
 }
 
-/// Where the file of that name may be.
+/// Returns the possible paths of a file that a link names.
 fn linked(origin: &Origin, name: &OsStr) -> Vec<PathBuf> {
     let Some(folder) = origin.path.parent().filter(|_| is_plain(name)) else { return Vec::new() };
     let under_root = Path::new(FOLDER).join(folder.strip_prefix("/").unwrap_or(folder)).join(name);
     vec![folder.join(name), folder.join(".debug").join(name), under_root]
 }
 
-/// The checksum of a whole file, as links have it; none of one that is too large.
+/// Returns the checksum of a whole file in the form that links have. `None` for a file that is too large.
 fn sum(source: &Source) -> Option<u32> {
     if source.size() > LARGEST_SUMMED {
         return None;

@@ -1,12 +1,12 @@
-//! What a file asks of the dynamic loader.
+//! What a file states about the dynamic loader.
 
 use object::elf;
 use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
 
-use super::image::Parsed;
+use super::headers::Parsed;
 use crate::files::Source;
 
-/// Whether it asks for a dynamic loader.
+/// Whether the file names a dynamic loader.
 pub(super) fn has_interpreter(file: &Parsed<'_>) -> bool {
     fn ask<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> bool {
         file.elf_program_headers().iter().any(|header| header.p_type(file.endian()) == elf::PT_INTERP)
@@ -18,9 +18,9 @@ pub(super) fn has_interpreter(file: &Parsed<'_>) -> bool {
     }
 }
 
-/// Whether it is a shared object that asks for no dynamic loader, and no statically linked program that can lie anywhere.
+/// Whether the file is a shared object that names no dynamic loader, and is not a static position-independent program.
 pub(super) fn is_library(file: &Parsed<'_>) -> bool {
-    /// The flags of its dynamic section, where it has one.
+    /// Returns the flags of the dynamic section, if there is one.
     fn flags<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> Option<u64> {
         let (endian, data) = (file.endian(), file.data());
         let entries =
@@ -33,5 +33,5 @@ pub(super) fn is_library(file: &Parsed<'_>) -> bool {
         object::File::Elf32(file) => flags(file),
         _ => None,
     };
-    !has_interpreter(file) && flags.is_some_and(|flags| flags & elf::DF_1_PIE.0 == 0)
+    !has_interpreter(file) && flags.is_some_and(|flags| flags & u64::from(elf::DF_1_PIE) == 0)
 }

@@ -1,4 +1,4 @@
-//! Which functions unwind information describes, and the part of it that only debuggers read.
+//! Unwind information: the functions that it describes, and the section that only debuggers read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,65 +7,66 @@ use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEnd
 use object::{Object, ObjectSection};
 
 use super::contents::contents;
-use super::image::{Arch, Image, Parsed, parse};
+use super::elf::Elf;
+use super::headers::{Arch, Parsed, parse};
 use crate::files::Source;
 
-/// Functions by address, each from its first byte to behind its last.
+/// The address ranges of functions, ascending.
 #[derive(Debug, Default)]
 pub(crate) struct Functions(Vec<Range<u64>>);
 
 impl Functions {
-    /// Whether one of them holds an address of the file's.
+    /// Whether a function contains an address in the file.
     pub(crate) fn hold(&self, address: u64) -> bool {
         let behind = self.0.partition_point(|range| range.start <= address);
         self.0[..behind].last().is_some_and(|range| range.contains(&address))
     }
 
-    /// All of them.
+    /// The ranges of all functions.
     pub(super) fn ranges(&self) -> &[Range<u64>] {
         &self.0
     }
 }
 
-/// A section `.debug_frame`, of a file or of its debug file.
+/// The section `.debug_frame` of a file or of its debug file.
 #[derive(Debug)]
 pub(crate) struct DebugFrames {
-    /// Its bytes.
+    /// The bytes of the section.
     pub(crate) data: Arc<[u8]>,
-    /// The functions that it describes.
+    /// The functions that the section describes.
     pub(crate) functions: Functions,
 }
 
 impl DebugFrames {
-    /// That of the image, where there is one.
-    pub(super) fn load(image: &Image) -> Option<DebugFrames> {
+    /// Reads the section of the file, or of its debug file, which `debug` returns.
+    pub(super) fn load<'a>(elf: &Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<DebugFrames> {
         let find = |source: &Source, file: &Parsed<'_>| {
             file.section_by_name(".debug_frame").map(|section| contents(source, &section))
         };
-        let own = image.with_file(|file| find(image.source(), file)).flatten();
-        let apart = || image.debug_file().and_then(|source| find(source, &parse(source).ok()?));
+        let own = elf.with_file(|file| find(elf.source(), file)).flatten();
+        let apart = || debug().and_then(|source| find(source, &parse(source).ok()?));
         let data = own.or_else(apart).filter(|data| !data.is_empty())?;
         let mut section = DebugFrame::new(&data, LittleEndian);
-        section.set_address_size(width(image.arch()));
+        section.set_address_size(width(elf.arch()));
         let functions = described(&section, &BaseAddresses::default());
         Some(DebugFrames { data, functions })
     }
 }
 
-/// The functions that `.eh_frame` describes.
-pub(super) fn by_exceptions(image: &Image) -> Functions {
-    image.with_file(|file| in_eh_frame(image, file)).flatten().unwrap_or_default()
+/// Returns the functions that `.eh_frame` describes.
+pub(super) fn by_exceptions(elf: &Elf) -> Functions {
+    elf.with_file(|file| in_eh_frame(elf, file)).flatten().unwrap_or_default()
 }
 
-fn in_eh_frame(image: &Image, file: &Parsed<'_>) -> Option<Functions> {
+fn in_eh_frame(elf: &Elf, file: &Parsed<'_>) -> Option<Functions> {
     let section = file.section_by_name(".eh_frame")?;
-    let data = contents(image.source(), &section);
+    let data = contents(elf.source(), &section);
     let mut bases = BaseAddresses::default().set_eh_frame(section.address());
     if let Some(text) = file.section_by_name(".text") {
         bases = bases.set_text(text.address());
     }
     let mut frames = EhFrame::new(&data, LittleEndian);
-    frames.set_address_size(width(image.arch()));
+    frames.set_address_size(width(elf.arch()));
     Some(described(&frames, &bases))
 }
 
@@ -73,7 +74,7 @@ fn width(arch: Arch) -> u8 {
     if arch == Arch::I386 { 4 } else { 8 }
 }
 
-/// The functions that a section describes.
+/// Returns the functions that a section describes.
 fn described<'data, S>(section: &S, bases: &BaseAddresses) -> Functions
 where
     S: UnwindSection<EndianSlice<'data, LittleEndian>>,
@@ -81,13 +82,12 @@ where
 {
     let mut ranges = Vec::new();
     let mut entries = section.entries(bases);
-    // A broken entry ends the list; what was read stands.
+    // A malformed entry ends the list. The entries before it are kept.
     while let Ok(Some(entry)) = entries.next() {
-        if let CieOrFde::Fde(partial) = entry
-            && let Ok(fde) = partial.parse(|section, bases, offset| section.cie_from_offset(bases, offset))
-        {
+        let CieOrFde::Fde(partial) = entry else { continue };
+        if let Ok(fde) = partial.parse(|section, bases, offset| section.cie_from_offset(bases, offset)) {
             let start = fde.initial_address();
-            // A signal trampoline's entry begins one byte early, for unwinders that look up the address before the return address.
+            // The entry of a signal trampoline begins one byte early, since unwinders look up the address before the return address.
             let code = start.saturating_add(u64::from(fde.is_signal_trampoline()));
             ranges.push(code..start.saturating_add(fde.len()));
         }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_function_holds_its_first_byte_and_not_the_one_behind_its_last() {
+    fn a_function_contains_its_first_byte_and_not_the_byte_after_its_last() {
         let functions = Functions(vec![0x10..0x20, 0x20..0x28, 0x40..0x50]);
         let held: Vec<u64> =
             [0xf, 0x10, 0x1f, 0x27, 0x28, 0x3f, 0x4f, 0x50].into_iter().filter(|at| functions.hold(*at)).collect();

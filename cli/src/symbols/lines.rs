@@ -1,4 +1,4 @@
-//! Source lines by debug information (DWARF), or by the table of Go's runtime.
+//! Source lines from debug information (DWARF), or from the table of Go's runtime.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,8 +9,9 @@ use object::{Object, ObjectSection};
 
 use super::contents::contents;
 use super::debug_files;
+use super::elf::Elf;
 use super::go::GoLines;
-use super::image::{Image, Parsed, parse};
+use super::headers::{Parsed, parse};
 use super::sources::{LineSearch, ends_with};
 use crate::files::Source;
 use crate::output::utf8;
@@ -19,9 +20,9 @@ type Reader = EndianArcSlice<LittleEndian>;
 
 /// The source lines of one file.
 pub(crate) enum Lines {
-    /// By debug information.
+    /// From debug information.
     Dwarf(Box<DwarfLines>),
-    /// By what Go's runtime reads, in stripped programs.
+    /// From the table of Go's runtime, which stripped programs have too.
     Go(GoLines),
 }
 
@@ -32,13 +33,13 @@ pub(crate) struct DwarfLines {
 }
 
 impl Lines {
-    /// Those of the image, of its debug file, or of its Go program.
-    pub(super) fn load(image: &Image) -> Option<Lines> {
-        let dwarf = DwarfLines::load(image).map(|lines| Lines::Dwarf(Box::new(lines)));
-        dwarf.or_else(|| GoLines::load(image).map(Lines::Go))
+    /// Reads the lines of the file, of its debug file (which `debug` returns), or of a Go program.
+    pub(super) fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<Lines> {
+        let dwarf = DwarfLines::load(elf, debug).map(|lines| Lines::Dwarf(Box::new(lines)));
+        dwarf.or_else(|| GoLines::load(elf).map(Lines::Go))
     }
 
-    /// File and line of an address, that of the innermost inlined function.
+    /// Returns the file and line of an address. The innermost inlined function counts.
     pub(crate) fn of(&self, address: u64) -> Option<(String, u32)> {
         match self {
             Lines::Dwarf(lines) => lines.of(address),
@@ -46,7 +47,7 @@ impl Lines {
         }
     }
 
-    /// The lines of the files whose path ends as `file` does.
+    /// Returns the lines of all source files whose path ends with `file`.
     pub(crate) fn find(&self, file: &str) -> LineSearch {
         match self {
             Lines::Dwarf(lines) => lines.find(file),
@@ -56,15 +57,13 @@ impl Lines {
 }
 
 impl DwarfLines {
-    fn load(image: &Image) -> Option<DwarfLines> {
-        let source = match has_lines(image.source()) {
-            true => image.source(),
-            false => image.debug_file().filter(|source| has_lines(source))?,
+    fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<DwarfLines> {
+        let source = match has_lines(elf.source()) {
+            true => elf.source(),
+            false => debug().filter(|source| has_lines(source))?,
         };
         let mut dwarf = load(source)?;
-        if let Some(supplement) = debug_files::supplement(image, source)
-            && let Some(shared) = load(&supplement)
-        {
+        if let Some(shared) = debug_files::supplement(elf, source).and_then(|supplement| load(&supplement)) {
             dwarf.set_sup(shared);
         }
         let dwarf = Arc::new(dwarf);
@@ -82,7 +81,7 @@ impl DwarfLines {
         let mut units = self.dwarf.units();
         while let Ok(Some(header)) = units.next() {
             if let Ok(unit) = self.dwarf.unit(header) {
-                // A broken unit hides its own lines only.
+                // A malformed unit hides only its own lines.
                 let _ = self.find_in_unit(&unit, file, &mut search);
             }
         }
@@ -104,19 +103,19 @@ impl DwarfLines {
         }
         search.file_known = true;
         let mut rows = program.rows();
-        // The line of the row before, within a sequence: a line that goes on does not begin.
+        // The line of the previous row in the sequence. A row with the same line does not start that line.
         let mut before = None;
         while let Some((_, row)) = rows.next_row()? {
             if row.end_sequence() {
                 before = None;
                 continue;
             }
-            // Line 0 is code that belongs to no line.
+            // Code with line 0 belongs to no line.
             let this = row.line().filter(|_| wanted.contains(&row.file_index())).map(u64::from);
             if let Some(line) = this.filter(|_| row.is_stmt() && before != this) {
                 search.lines.entry(line).or_default().insert(row.address());
             }
-            // A row that is no statement neither begins nor ends one.
+            // A row that is not a statement neither starts nor ends a line.
             if row.is_stmt() {
                 before = this;
             }

@@ -1,4 +1,4 @@
-//! Names of functions as the linker and as people write them.
+//! The names of functions: the linker's, and those that people write.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use cpp_demangle::DemangleOptions;
 
 use super::shape;
 
-/// Bytes of a readable name at most. A mangled name may refer to its own parts, so that each part doubles what is written.
+/// The longest readable name in bytes. A mangled name may refer to its own parts, so that each part doubles the length.
 const LONGEST: usize = 1 << 16;
 
-/// Suffixes by which compilers tell versions and parts of one function apart, and whether one may stand without a number behind it
+/// The suffixes with which compilers mark versions and parts of a function, and whether a suffix may lack a number after it
 /// (GCC: `clone_function_name`; LLVM: function specialization, ThinLTO's promotion, hot-cold splitting; Go: functions in assembly).
 const CLONES: &[(&str, bool)] = &[
     ("__uniq", false),
@@ -26,20 +26,20 @@ const CLONES: &[(&str, bool)] = &[
     ("specialized", false),
 ];
 
-/// The names of one symbol besides the linker's own.
+/// The names of one symbol other than the linker's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// The readable name, where the linker's is not readable.
+    /// The readable name, if the linker's name is mangled.
     pub(crate) readable: Option<String>,
     /// Shorter names, which other symbols may share: without return type and parameters, without the arguments of templates and generics,
-    /// without what tells clones apart.
+    /// without the suffixes of clones.
     pub(crate) shared: Vec<String>,
-    /// The names of the function that a thunk jumps to.
+    /// If the symbol is a thunk, the names of the function that it jumps to.
     pub(crate) leads_to: Vec<String>,
 }
 
 impl Names {
-    /// What is known of a linker's name.
+    /// Returns the names of the symbol with a linker's name.
     pub(crate) fn of(name: &str) -> Names {
         let Parts { stem, clone, stub } = Parts::of(name);
         let mut names = Names { readable: demangle(name), ..Names::default() };
@@ -70,18 +70,18 @@ impl Names {
     }
 }
 
-/// The readable form of a linker's name; `None` where it is readable already.
+/// Returns the readable form of a linker's name. `None` if the linker's name is readable.
 pub(crate) fn demangle(name: &str) -> Option<String> {
     let Parts { stem, clone, stub } = Parts::of(name);
     readable(stem).map(|readable| format!("{readable}{}{stub}", clones_in_words(clone)))
 }
 
-/// A linker's name in parts.
+/// The parts of a linker's name.
 struct Parts<'a> {
     stem: &'a str,
-    /// Suffixes of clones.
+    /// The suffixes of clones.
     clone: &'a str,
-    /// What says that it is a stub: `@plt`.
+    /// The mark of a stub: `@plt`.
     stub: &'a str,
 }
 
@@ -102,7 +102,7 @@ impl Parts<'_> {
     }
 }
 
-/// What stands behind the last point of a name, and where that point is.
+/// Returns the part after the last point of a name, and the position of the point.
 fn last_part(name: &str) -> Option<(usize, &str)> {
     let at = name.rfind('.').filter(|&at| at > 0)?;
     Some((at, &name[at + 1..]))
@@ -135,7 +135,7 @@ fn cpp(name: &str, options: DemangleOptions) -> Option<String> {
     Some(format!("{text}{}", clones_in_words(suffix)))
 }
 
-/// The shorter names of a C++ function, the most telling first.
+/// Returns the shorter names of a C++ function, the most specific first.
 fn instances(name: &str) -> Vec<String> {
     let (stem, _) = unsuffixed(name);
     let Some(without_return) = cpp(stem, DemangleOptions::new().no_return_type()) else { return Vec::new() };
@@ -144,12 +144,12 @@ fn instances(name: &str) -> Vec<String> {
     short.into_iter().chain([without_return]).chain(untagged).chain(plain).collect()
 }
 
-/// A mangled C++ name, and a suffix behind it that [`CLONES`] does not know: no mangled name holds a point.
+/// Splits a mangled C++ name from a suffix that [`CLONES`] does not list. Mangled names contain no point.
 fn unsuffixed(name: &str) -> (&str, &str) {
     name.find('.').map_or((name, ""), |at| name.split_at(at))
 }
 
-/// In words what kind of thunk it is, and the mangled name of the function that it jumps to (Itanium C++ ABI, 5.1.4.2).
+/// Returns the kind of a thunk in words, and the mangled name of the function that it jumps to (Itanium C++ ABI, 5.1.4.2).
 fn thunk(name: &str) -> Option<(&'static str, String)> {
     let special = name.trim_start_matches('_').strip_prefix("ZT")?;
     let (kind, encoding) = match special.split_at_checked(1)? {
@@ -158,7 +158,7 @@ fn thunk(name: &str) -> Option<(&'static str, String)> {
         ("c", rest) => ("covariant return thunk to ", call_offset(call_offset(rest)?)?),
         _ => return None,
     };
-    // A thunk leads to a function, and to nothing special.
+    // A thunk jumps to a function and never to a special symbol.
     (!encoding.starts_with('T')).then(|| (kind, format!("_Z{encoding}")))
 }
 
@@ -170,7 +170,7 @@ fn call_offset(text: &str) -> Option<&str> {
     }
 }
 
-/// What follows so many numbers, each with an underscore behind it.
+/// Returns the text after `numbers` numbers, each with an underscore after it.
 fn offset(text: &str, numbers: usize) -> Option<&str> {
     (0..numbers).try_fold(text, |text, _| {
         let (number, rest) = text.split_once('_')?;
@@ -179,7 +179,7 @@ fn offset(text: &str, numbers: usize) -> Option<&str> {
     })
 }
 
-/// Suffixes of clones as binutils writes them: ` [clone .constprop.0]`.
+/// Returns the suffixes of clones in the form of binutils: ` [clone .constprop.0]`.
 fn clones_in_words(suffix: &str) -> String {
     let mut groups: Vec<String> = Vec::new();
     for part in suffix.split('.').skip(1) {
@@ -191,7 +191,7 @@ fn clones_in_words(suffix: &str) -> String {
     groups.iter().map(|group| format!(" [clone {group}]")).collect()
 }
 
-/// What is written, where that is not too much.
+/// Returns the text that `write` writes. `None` if it is longer than [`LONGEST`].
 fn bounded(write: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
     let mut out = Bounded(String::new());
     write(&mut out).ok().map(|()| out.0)
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(Names::of("malloc"), Names::default());
     }
 
-    /// What each form of the symbol is, and what another symbol's form may be, too.
+    /// Checks the readable name and the shared names of a symbol.
     #[track_caller]
     fn check(name: &str, readable: Option<&str>, shared: &[&str]) {
         let names = Names::of(name);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thunk_is_told_from_the_function_that_it_leads_to() {
+    fn a_thunk_is_distinguished_from_the_function_that_it_jumps_to() {
         let names = Names::of("_ZThn16_N1B1fEv");
         assert_eq!(names.readable.as_deref(), Some("non-virtual thunk to B::f()"));
         assert_eq!(names.shared, ["non-virtual thunk to B::f"]);
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_name_that_doubles_itself_over_and_over_is_left_as_it_is() {
-        // P<A,A>, P<that,that>, …: S1_ is the last one of which so far is told.
+        // P<A,A>, P<that,that>, …: each substitution refers to the part before it.
         let mut name = String::from("_Z1f1PI1AS0_E");
         for round in 0..60u32 {
             let digit = |n: u32| char::from_digit(n, 36).unwrap().to_ascii_uppercase();

@@ -1,40 +1,44 @@
-//! Where in a file instructions lie, and nothing else.
+//! The ranges of a file that contain only instructions.
 
 use std::ops::Range;
 
 use object::{Object, ObjectSection, SectionKind};
 
-use super::image::{Image, Parsed};
-use super::table::Kind;
+use super::elf::Elf;
+use super::frames::Functions;
+use super::headers::Parsed;
+use super::symbol::Kind;
+use super::table::SymbolTable;
 use super::{plt, reach};
 
-/// Functions by unwind information and by sized symbols, stubs, the start and end code, and what the flow of control reaches from
-/// there: one range per known first instruction, by address, without overlap.
+/// Returns the ranges of code, ascending and without overlap: one range for each known first instruction.
 ///
-/// Data that lies between functions belongs to no range.
-pub(crate) fn code(image: &Image) -> Vec<Range<u64>> {
-    let mut ranges = image.with_file(|file| sections(image, file)).unwrap_or_default();
-    for symbol in image.symbols().iter() {
+/// Unwind information and sized symbols give functions; stubs, start code and end code are added, and the code that control flow reaches
+/// from all these. Data between functions is in no range.
+pub(super) fn code(elf: &Elf, symbols: &SymbolTable, by_exceptions: &Functions) -> Vec<Range<u64>> {
+    let mut ranges = elf.with_file(sections).unwrap_or_default();
+    ranges.extend_from_slice(by_exceptions.ranges());
+    for symbol in symbols.iter() {
         if matches!(symbol.kind, Kind::Function | Kind::Indirect) && symbol.size > 0 {
             ranges.push(symbol.address..symbol.address.saturating_add(symbol.size));
         }
     }
-    let known = cut(held(image, ranges));
-    let reached = reach::reached(image, &known);
+    let known = cut(held(elf, ranges));
+    let reached = reach::reached(elf, &known);
     cut(known.into_iter().chain(reached).collect())
 }
 
-/// What of the ranges is code that the file holds.
-fn held(image: &Image, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+/// Cuts ranges to the code that the file contains.
+fn held(elf: &Elf, mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     for range in &mut ranges {
-        let held = if image.is_code(range.start) { image.held_at(range.start) } else { 0 };
+        let held = if elf.is_code(range.start) { elf.held_at(range.start) } else { 0 };
         range.end = range.end.min(range.start.saturating_add(held));
     }
     ranges.retain(|range| range.start < range.end);
     ranges
 }
 
-fn sections(image: &Image, file: &Parsed<'_>) -> Vec<Range<u64>> {
+fn sections(file: &Parsed<'_>) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     for section in file.sections() {
         let name = section.name().unwrap_or_default();
@@ -43,11 +47,10 @@ fn sections(image: &Image, file: &Parsed<'_>) -> Vec<Range<u64>> {
             ranges.push(section.address()..section.address().saturating_add(section.size()));
         }
     }
-    ranges.extend_from_slice(image.by_exceptions().ranges());
     ranges
 }
 
-/// Cuts overlapping ranges at every start, so that each start is the first byte of exactly one.
+/// Cuts overlapping ranges at every start, so that each start is the first byte of exactly one range.
 fn cut(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| (range.start, range.end));
     let mut starts: Vec<u64> = ranges.iter().map(|range| range.start).collect();
@@ -65,13 +68,13 @@ fn cut(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     cut
 }
 
-/// The sections that hold code, whole: for a file of which nothing tells where its functions lie.
-pub(crate) fn text_sections(image: &Image) -> Vec<Range<u64>> {
-    let ranges = image.with_file(|file| {
+/// Returns the whole code sections. They serve for a file that does not describe its functions.
+pub(crate) fn text_sections(elf: &Elf) -> Vec<Range<u64>> {
+    let ranges = elf.with_file(|file| {
         let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
         text.map(|section| section.address()..section.address().saturating_add(section.size())).collect()
     });
-    cut(held(image, ranges.unwrap_or_default()))
+    cut(held(elf, ranges.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -89,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_belongs_to_no_range() {
+    fn a_gap_between_ranges_is_in_no_range() {
         assert_eq!(cut(vec![20..30, 0..10]), [0..10, 20..30]);
     }
 }

@@ -1,4 +1,4 @@
-//! What of a file is mapped.
+//! The segments of a file.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags, elf};
 
-use super::image::Parsed;
+use super::headers::Parsed;
 use crate::files::Source;
 
-/// A part of the file that is mapped.
+/// A part of a file that is mapped.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
-    /// Address in the file's own numbering.
+    /// The address in the file.
     pub(crate) address: u64,
-    /// Bytes in memory.
+    /// The size in memory in bytes.
     pub(crate) size: u64,
-    /// Where in the file.
+    /// The offsets in the file.
     pub(crate) file: Range<u64>,
-    /// Holds code.
+    /// Whether the segment contains code.
     pub(crate) execute: bool,
-    /// What the file holds of it, once it was asked for.
+    /// The bytes in the file. They are read when they are first needed.
     pub(super) contents: OnceCell<Arc<[u8]>>,
 }
 
-/// The loaded segments; the code sections of a file that has none (an object file).
+/// Returns the loaded segments. An object file has none, and its code sections are returned.
 pub(super) fn segments(file: &Parsed<'_>) -> Vec<Segment> {
     let load = |segment: object::Segment<'_, '_, _>| {
         let (start, size) = segment.file_range();
         let execute = match segment.flags() {
-            SegmentFlags::Elf { p_flags, .. } => p_flags.contains(elf::PF_X),
+            SegmentFlags::Elf { p_flags, .. } => p_flags & elf::PF_X != 0,
             _ => false,
         };
         held(segment.address(), segment.size(), start, size, execute)
@@ -46,7 +46,7 @@ pub(super) fn segments(file: &Parsed<'_>) -> Vec<Segment> {
     file.sections().filter_map(code).collect()
 }
 
-/// A segment of which no address is too large, and the file holds no more than there is in memory.
+/// Returns a segment whose addresses do not overflow and whose size in the file is at most its size in memory.
 fn held(address: u64, size: u64, start: u64, in_file: u64, execute: bool) -> Segment {
     let size = size.min(u64::MAX - address);
     let file = start..start.saturating_add(in_file.min(size));
@@ -54,7 +54,7 @@ fn held(address: u64, size: u64, start: u64, in_file: u64, execute: bool) -> Seg
 }
 
 impl Segment {
-    /// How many of its bytes the file holds.
+    /// The number of bytes of the segment that the file contains.
     pub(super) fn held(&self, source: &Source) -> u64 {
         self.file.end.min(source.size()).saturating_sub(self.file.start)
     }

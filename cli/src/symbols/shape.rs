@@ -1,10 +1,10 @@
-//! What readable names consist of: paths, arguments of templates and generics, parameters, tags.
+//! The parts of readable names: paths, arguments of templates and generics, parameters, tags.
 
-/// A readable name without types, parameters and tags, of whatever language.
+/// Returns a readable name of any language without types, parameters and tags.
 pub(crate) fn short_names(readable: &str) -> Vec<String> {
     let mut names = without_type_arguments(readable);
     for name in plain(readable) {
-        // A return type stands before the names of a C++ template's functions.
+        // The name of a C++ template function begins with its return type.
         match name.rsplit_once(' ') {
             Some((before, name)) if !before.ends_with("operator") && !before.ends_with("(anonymous") => {
                 names.push(name.to_string());
@@ -15,8 +15,8 @@ pub(crate) fn short_names(readable: &str) -> Vec<String> {
     names
 }
 
-/// The forms of a readable C++ or Rust name that all its instances share: without the arguments of templates and generics, parameters and
-/// tags; of a Rust method also with its type or its trait alone before it.
+/// Returns the forms of a readable C++ or Rust name that all its instances share: without the arguments of templates and generics, without
+/// parameters, and without tags. A Rust method also has the forms with only its type or only its trait before it.
 pub(super) fn plain(name: &str) -> Vec<String> {
     let Some((qualified, method)) = qualified(name) else { return path(name).into_iter().collect() };
     let Some(method) = path(method) else { return Vec::new() };
@@ -34,7 +34,7 @@ pub(super) fn plain(name: &str) -> Vec<String> {
     forms
 }
 
-/// The forms of a name with type arguments in brackets, as Go's linker writes them: with `[...]`, and without.
+/// Returns the forms of a name whose type arguments are in brackets, as Go's linker writes them: with `[...]`, and without arguments.
 pub(super) fn without_type_arguments(name: &str) -> Vec<String> {
     if !name.contains('[') {
         return Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn without_type_arguments(name: &str) -> Vec<String> {
     if plain.is_empty() { vec![elided] } else { vec![elided, plain] }
 }
 
-/// A C++ name without ABI tags, where it has some.
+/// Returns a C++ name without its ABI tags. `None` if it has none.
 pub(super) fn without_tags(name: &str) -> Option<String> {
     const TAG: &str = "[abi:";
     let mut parts = name.split(TAG);
@@ -64,7 +64,7 @@ pub(super) fn without_tags(name: &str) -> Option<String> {
     (plain != name).then_some(plain)
 }
 
-/// What stands in the brackets at the start of `<Type as Trait>::method`.
+/// The parts in the brackets at the start of `<Type as Trait>::method`.
 struct Qualified<'a> {
     of: &'a str,
     by: Option<&'a str>,
@@ -87,7 +87,7 @@ fn qualified(name: &str) -> Option<(Qualified<'_>, &str)> {
     Some((Qualified { of: inside, by: None }, &name[end..]))
 }
 
-/// A path without arguments, parameters and tags; `None` where brackets do not match.
+/// Returns a path without arguments, parameters and tags. `None` if brackets do not match.
 fn path(name: &str) -> Option<String> {
     let mut out = String::new();
     let mut at = 0;
@@ -107,7 +107,7 @@ fn path(name: &str) -> Option<String> {
                 out.truncate(out.trim_end().len())
             }
             Some(b'(') if part != "(anonymous namespace)" && !out.is_empty() => {
-                // Behind the parameters stand qualifiers, or what is local to the function.
+                // Qualifiers or the name of a local item follow the parameters.
                 let local = name[at..].find("::").filter(|colons| is_qualifiers(&name[at..at + colons]));
                 at = local.map_or(name.len(), |colons| at + colons);
             }
@@ -117,12 +117,12 @@ fn path(name: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether it is what may stand between the parameters of a function and the name of something local to it.
+/// Whether a text may be between the parameters of a function and the name of a local item.
 fn is_qualifiers(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b' ' | b'&')) || text.starts_with(" [")
 }
 
-/// The length of the first part of a name: a bracket with all that it holds, an operator, a word, or one character.
+/// Returns the length of the first part of a name: a bracket with its content, an operator, a word, or one character.
 pub(super) fn step(name: &str) -> Option<usize> {
     if name.starts_with("->") || name.starts_with("=>") {
         return Some(2);
@@ -138,7 +138,7 @@ pub(super) fn step(name: &str) -> Option<usize> {
     }
 }
 
-/// The length of what names an operator, behind the word `operator`: its signs, or a type or word up to its parameters.
+/// Returns the length of the text after the word `operator` that names the operator: its signs, or a type or word up to the parameters.
 fn operator(rest: &str) -> usize {
     for signs in ["()", "[]", "<=>", "->*", "->", "<<=", ">>=", "<<", ">>", "<=", ">=", "<", ">"] {
         if rest.starts_with(signs) {
@@ -151,9 +151,9 @@ fn operator(rest: &str) -> usize {
     rest.find(|c: char| !"+-*/%^&|~!=,".contains(c)).unwrap_or(rest.len())
 }
 
-/// The length of a bracket at the start of a name with all that it holds; `None` where it does not end.
+/// Returns the length of a bracket with its content at the start of a name. `None` if the bracket does not end.
 fn balanced(name: &str) -> Option<usize> {
-    // A stack on the heap: names of hostile files nest as deeply as they like.
+    // The stack is on the heap, since the names of a hostile file may nest deeply.
     let mut open = Vec::new();
     let mut at = 0;
     while at < name.len() {
@@ -166,7 +166,7 @@ fn balanced(name: &str) -> Option<usize> {
                 at += "operator".len() + operator(&rest["operator".len()..]);
                 continue;
             }
-            // Less and greater within parentheses are signs of an expression.
+            // In parentheses, less and greater are operators of an expression.
             '>' if open.last() != Some(&'>') => {}
             '>' | ')' | ']' | '}' => {
                 while open.pop()? != first {}
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_has_no_other_form() {
+    fn a_bracket_that_does_not_end_gives_no_other_form() {
         for name in ["f<", "<u32 as", "f({", "<", "a::<b"] {
             assert_eq!(plain(name), [""; 0], "{name}");
         }

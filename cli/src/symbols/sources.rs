@@ -1,23 +1,23 @@
-//! Source files: their paths, and where their lines begin.
+//! Source files: their paths, and the addresses of their lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// What is known of the lines of a source file.
+/// The lines of a source file.
 #[derive(Debug, Default)]
 pub(crate) struct LineSearch {
-    /// Whether there is such a file.
+    /// Whether the debug information names the file.
     pub(crate) file_known: bool,
-    /// Its lines, and the addresses at which each begins.
+    /// The start addresses of each line.
     pub(crate) lines: BTreeMap<u64, BTreeSet<u64>>,
 }
 
-/// Whether the last parts of `path` are those of `wanted`.
+/// Whether the last components of `path` are those of `wanted`.
 pub(super) fn ends_with(path: &str, wanted: &str) -> bool {
     straight(path).ends_with(straight(wanted))
 }
 
-/// A path without `.` and without `..` behind a folder's name: as compilers are called, so paths look (`obj/../src/./a.c`).
+/// Returns a path without `.`, and without `..` after a folder's name. Compilers write paths as they are called (`obj/../src/./a.c`).
 fn straight(path: &str) -> PathBuf {
     let mut straight = PathBuf::new();
     for part in Path::new(path).components() {

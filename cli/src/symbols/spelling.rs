@@ -1,9 +1,9 @@
-//! What people and other tools spell otherwise than the demangler does.
+//! Spellings of types that differ from those of the demangler.
 
 use super::shape::{is_word, step};
 
-/// Types as others write them, and as the demangler does: by the abbreviations of the Itanium C++ ABI (5.1.10), and without words that say
-/// nothing.
+/// Other spellings of types, and the spelling of the demangler: with the abbreviations of the Itanium C++ ABI (5.1.10), and without
+/// redundant words.
 const TYPES: &[(&str, &str)] = &[
     ("std::basic_string<char,std::char_traits<char>,std::allocator<char>>", "std::string"),
     ("std::basic_istream<char,std::char_traits<char>>", "std::istream"),
@@ -14,7 +14,7 @@ const TYPES: &[(&str, &str)] = &[
     ("short int", "short"),
 ];
 
-/// A name without needless spaces, its types spelled as the demangler does: `const char*` is `char const*`.
+/// Returns a name with its types as the demangler spells them: `const char*` becomes `char const*`. `name` has no needless spaces.
 pub(crate) fn as_demangled(name: &str) -> String {
     let spelled = TYPES.iter().fold(name.to_string(), |name, (other, own)| {
         let mut parts = name.split(other);
@@ -29,7 +29,7 @@ fn const_behind(name: &str) -> String {
     let mut rest = name;
     while let Some((before, behind)) = rest.split_once("const ") {
         out.push_str(before);
-        // It stands before a type where nothing stands before it that it could qualify.
+        // `const` is before its type if no type is before `const`.
         let leads = before.is_empty() && out.is_empty() || before.ends_with(['(', ',', '<']);
         let size = if leads { type_size(behind) } else { 0 };
         let (named, others) = behind.split_at(size);
@@ -42,7 +42,7 @@ fn const_behind(name: &str) -> String {
     out + rest
 }
 
-/// The length of a type's name, with its arguments.
+/// Returns the length of a type's name with its arguments.
 fn type_size(text: &str) -> usize {
     let mut size = 0;
     while let Some(length) = step(&text[size..]) {

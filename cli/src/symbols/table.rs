@@ -1,4 +1,4 @@
-//! The functions of a file by name and address.
+//! The symbols of a file by name and address.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -7,120 +7,75 @@ use object::elf;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
-use super::image::{Image, parse};
+use super::elf::Elf;
+use super::headers::parse;
 use super::names::demangle;
+use super::symbol::{Kind, Symbol};
 use super::{debug_files, go, plt};
 use crate::files::Source;
 use crate::output::utf8;
 
-/// What a symbol stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    /// A function's first instruction.
-    Function,
-    /// A function that returns the address of the function to use (`STT_GNU_IFUNC`).
-    Indirect,
-    /// A stub by which another module's function is called.
-    Plt,
-    /// An assembler's label in code.
-    Label,
-    /// Something that has no code.
-    Data,
-}
-
-/// One symbol.
-#[derive(Clone, Debug)]
-pub(crate) struct Symbol {
-    /// In the file's numbering.
-    pub(crate) address: u64,
-    /// Bytes; 0 where it is not told.
-    pub(crate) size: u64,
-    pub(crate) kind: Kind,
-    /// Other modules can see it.
-    pub(crate) global: bool,
-    /// As the linker writes it, without version.
-    pub(crate) name: Box<str>,
-    /// The version that it belongs to, and whether that is the default one.
-    pub(crate) version: Option<(Box<str>, bool)>,
-}
-
-impl Symbol {
-    /// Whether a breakpoint can stand there.
-    pub(crate) fn has_code(&self) -> bool {
-        self.kind != Kind::Data
-    }
-
-    /// Its name with the version that it belongs to; that of the default one also has two signs.
-    pub(crate) fn versioned(&self) -> impl Iterator<Item = String> {
-        let signs = |(_, default): &(Box<str>, bool)| if *default { &["@", "@@"][..] } else { &["@"] };
-        let forms =
-            self.version.iter().flat_map(move |version| signs(version).iter().map(move |sign| (sign, &version.0)));
-        forms.map(|(sign, version)| format!("{}{sign}{version}", self.name))
-    }
-}
-
-/// All symbols of a file, by address.
+/// All symbols of a file, sorted by address.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolTable {
     symbols: Vec<Symbol>,
-    /// The readable name of each, where it differs.
+    /// The readable name of each symbol, if it differs from the linker's.
     readable: OnceCell<Vec<Option<String>>>,
 }
 
 impl SymbolTable {
-    /// Collects the symbols of the file, of its compressed symbol table, of its debug file and of its stubs, and what only Go's runtime
-    /// has a name for.
-    pub(crate) fn load(image: &Image) -> SymbolTable {
+    /// Collects the symbols of the file, of its compressed symbol table, of its debug file, of its stubs, and of the table of Go's runtime.
+    pub(crate) fn load(elf: &Elf, debug: Option<&Source>) -> SymbolTable {
         let mut symbols = Vec::new();
-        collect(image.source(), &mut symbols);
-        if let Some(mini) = debug_files::mini(image) {
+        collect(elf.source(), &mut symbols);
+        if let Some(mini) = debug_files::mini(elf) {
             collect(&mini, &mut symbols);
         }
-        if let Some(debug) = image.debug_file() {
+        if let Some(debug) = debug {
             collect(debug, &mut symbols);
         }
         let named: HashSet<u64> =
             symbols.iter().filter(|symbol| symbol.has_code()).map(|symbol| symbol.address).collect();
-        symbols.extend(go::functions(image, |address| named.contains(&address)));
+        symbols.extend(go::functions(elf, |address| named.contains(&address)));
         for symbol in &mut symbols {
-            // A name that points outside the code is no function, whatever its type says.
-            if symbol.kind != Kind::Data && !image.is_code(symbol.address) {
+            // A symbol outside of the code is no function, whatever its type is.
+            if symbol.kind != Kind::Data && !elf.is_code(symbol.address) {
                 symbol.kind = Kind::Data;
             }
         }
         symbols.sort_by(order);
-        // The tables repeat each other; the entry with a version or a size says most and comes first.
+        // Several tables contain the same symbol. The entry with a version or a size comes first and is kept.
         symbols.dedup_by(|b, a| {
             a.address == b.address && a.name == b.name && (b.version.is_none() || a.version == b.version)
         });
-        let stubs = plt::stubs(image, &symbols);
+        let stubs = plt::stubs(elf, &symbols);
         symbols.extend(stubs);
         symbols.sort_by(order);
         SymbolTable { symbols, readable: OnceCell::new() }
     }
 
-    /// All of them, by address.
+    /// All symbols by address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter()
     }
 
-    /// Each of them with its readable name, which is the linker's where that is readable.
+    /// All symbols with their readable names. The linker's name counts if it is readable.
     pub(crate) fn readable(&self) -> impl Iterator<Item = (&Symbol, &str)> {
         let all = self.readable.get_or_init(|| self.symbols.iter().map(|symbol| demangle(&symbol.name)).collect());
         self.symbols.iter().zip(all).map(|(symbol, readable)| (symbol, readable.as_deref().unwrap_or(&symbol.name)))
     }
 
-    /// Those at an address, the best name first.
+    /// The symbols at an address, the best name first.
     pub(crate) fn at(&self, address: u64) -> &[Symbol] {
         let start = self.symbols.partition_point(|symbol| symbol.address < address);
         let rest = &self.symbols[start..];
         &rest[..rest.partition_point(|symbol| symbol.address == address)]
     }
 
-    /// The function that holds an address: the nearest before it whose size does not end before it.
+    /// Returns the function that contains an address: the nearest symbol before it whose size does not end before it.
     pub(crate) fn holding(&self, address: u64) -> Option<&Symbol> {
         let end = self.symbols.partition_point(|symbol| symbol.address <= address);
-        // Nested and unsized symbols stand between; a few steps back find the one around.
+        // Nested and unsized symbols may be in between, so the search goes back a few symbols.
         for (steps, symbol) in self.symbols[..end].iter().rev().enumerate() {
             if steps > 64 {
                 return None;
@@ -140,7 +95,7 @@ impl SymbolTable {
     }
 }
 
-/// By address; at one address the name that is best shown first: functions, global, sized, few underscores, short.
+/// Compares symbols by address. At one address the best name comes first: functions, global, sized, few underscores, short.
 fn order(a: &Symbol, b: &Symbol) -> std::cmp::Ordering {
     let rank = |symbol: &Symbol| {
         let underscores = symbol.name.bytes().take_while(|byte| *byte == b'_').count();
@@ -162,7 +117,7 @@ fn collect_elf<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>, sy
     let version = |index: SymbolIndex| {
         let versions = versions.as_ref()?;
         let index = versions.version_index(file.endian(), index);
-        let version = versions.version(index.index()).ok().flatten()?;
+        let version = versions.version(index).ok().flatten()?;
         Some((String::from_utf8_lossy(version.name()).into(), !index.is_hidden()))
     };
     symbols.extend(file.symbols().filter_map(|symbol| take(&symbol, None)));
@@ -175,7 +130,7 @@ fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, boo
     }
     let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return None };
     let in_section = symbol.section_index().is_some();
-    let kind = match st_info.st_type() {
+    let kind = match st_info & 0xf {
         elf::STT_FUNC => Kind::Function,
         elf::STT_GNU_IFUNC => Kind::Indirect,
         elf::STT_NOTYPE if in_section => Kind::Label,
@@ -183,7 +138,7 @@ fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, boo
         _ => return None,
     };
     let name = symbol.name_bytes().ok().filter(|name| !name.is_empty()).map(utf8)?;
-    // Static tables write the version into the name.
+    // In static tables the name contains the version.
     let (name, version) = match name.split_once('@') {
         Some((name, text)) => (name, Some((text.trim_start_matches('@').into(), text.starts_with('@')))),
         None => (&*name, version),

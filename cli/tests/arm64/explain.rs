@@ -45,8 +45,8 @@ fn each_kind_of_plan_says_how_a_thread_leaves() {
 }
 
 #[test]
-fn a_slots_words_are_told_at_its_addresses() {
-    // ldr q0, .+8: the distance grows by that of the slot.
+fn a_slots_words_are_shown_at_its_addresses() {
+    // ldr q0, .+8: the distance grows by the distance of the slot.
     let answers = explain(&["9c000040"]);
     assert_eq!(answers[0]["slot_address"], "0x3f0000");
     assert_eq!(answers[0]["slot"], "4000089c00400014");
@@ -104,7 +104,7 @@ fn branches_go_to_addresses_or_registers() {
 }
 
 #[test]
-fn memory_is_told_with_size_base_index_and_what_is_written_back() {
+fn memory_is_shown_with_size_base_index_and_writeback() {
     let of = |word| explain(&[word])[0]["memory"][0].as_str().unwrap_or_default().to_owned();
     for (word, memory) in [
         ("f8408401", "reads 8 bytes at [x0], then x0 +8"), // ldr x1, [x0], #8
@@ -118,7 +118,7 @@ fn memory_is_told_with_size_base_index_and_what_is_written_back() {
 }
 
 #[test]
-fn flags_are_told_one_by_one() {
+fn flags_are_shown_one_by_one() {
     // adc x0, x0, x1; subs x0, x0, x1; csel x0, x0, x1, eq
     let answers = explain(&["9a010000", "eb010000", "9a810000"]);
     let flags = |answer: &Value, key: &str| {
@@ -148,11 +148,11 @@ fn instructions_follow_each_other_up_to_a_word_that_is_none() {
 }
 
 #[test]
-fn what_is_no_number_of_words_is_a_usage_error() {
+fn bytes_that_are_not_whole_words_are_a_usage_error() {
     for (hex, message) in [
         ("zz", "not a hexadecimal digit: 'z'"),
         ("9100042", "odd number of hexadecimal digits"),
-        ("1f2003", "3 bytes are not a number of words"),
+        ("1f2003", "3 bytes are not a whole number of words"),
         ("", "HEX holds no bytes"),
     ] {
         let output = run(&["explain", "--arch", "arm64", hex]);
@@ -169,7 +169,7 @@ fn every_line_gets_one_answer_bad_ones_too() {
     let valid: Vec<bool> = answers.iter().map(|answer| answer["valid"].as_bool().unwrap()).collect();
     assert_eq!(valid, [true, false, false, false, false, true]);
     assert!(answers.iter().filter(|answer| answer["valid"] == false).all(|answer| answer["error"].is_string()));
-    // What follows the first instruction of a line is not looked at.
+    // Bytes after the first instruction of a line are not read.
     assert_eq!(answers[5]["text"], "ret");
     let short = from_lines(lines, &[]);
     assert_eq!(short.lines().count(), 6);

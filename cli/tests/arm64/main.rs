@@ -1,4 +1,4 @@
-//! What is told of A64 code, on any machine.
+//! `ntrace explain` and `ntrace survey` of A64 code, on any machine.
 
 #[path = "../common/mod.rs"]
 mod common;

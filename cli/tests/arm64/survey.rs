@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::{run, scratch, stderr, stdout};
 
-/// An object file for arm64 with functions of this code, of which each has a symbol.
+/// Returns an object file for arm64 with the given functions. Each function has a symbol.
 fn file(functions: &[&[u8]]) -> String {
     let mut object = Object::new(BinaryFormat::Elf, Architecture::Aarch64, Endianness::Little);
     let section = object.section_id(StandardSection::Text);
@@ -40,7 +40,7 @@ fn survey(path: &str) -> Value {
     serde_json::from_str(&stdout(&output)).unwrap()
 }
 
-/// Each kind of way, and a word that is no instruction.
+/// Code with an instruction for each class, and a word that is no instruction.
 const WORDS: [u32; 12] = [
     0xd503_245f, // bti c: emulated
     0x5400_0040, // b.eq .+8: emulated
@@ -91,7 +91,7 @@ fn refusals_and_what_is_no_instruction_are_listed_with_address_and_reason() {
 #[test]
 fn an_exclusive_sequence_is_seen_across_the_symbols_in_it() {
     let words = code(&WORDS);
-    // A function begins at the store.
+    // A function starts at the store.
     let survey = survey(&file(&[&words[..20], &words[20..]]));
     assert_eq!(survey["refused"], 3);
 }

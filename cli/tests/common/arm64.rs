@@ -1,8 +1,8 @@
-//! What tests need to know of AArch64.
+//! The properties of AArch64 that tests need.
 
-/// By which the compiler marks where calls and jumps land, and signs return addresses.
+/// The compiler flag for landing pads and signed return addresses.
 pub(crate) const MARKS: &str = "-mbranch-protection=standard";
-/// There are no 32-bit programs.
+/// The compiler flag for 32-bit programs, which do not exist.
 pub(crate) const NARROW: Option<&str> = None;
 /// The name of the stack pointer.
 pub(crate) const STACK: &str = "sp";

@@ -1,4 +1,4 @@
-//! Answers of `ntrace explain`.
+//! Runs `ntrace explain`.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::{ntrace, run, stderr, stdout};
 
-/// What is answered in JSON.
+/// Returns the JSON answers.
 pub(crate) fn explain(args: &[&str]) -> Vec<Value> {
     let output = run(&[&["explain", "--json"], args].concat());
     assert_eq!(stderr(&output), "");
     stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What is answered to lines of standard input.
+/// Returns the answers to the lines of standard input.
 pub(crate) fn from_lines(lines: &str, args: &[&str]) -> String {
     let mut command = ntrace();
     command.args(["explain", "-"]).args(args).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,5 +1,5 @@
-//! What the tests of the command share: the command itself, and programs built by the system's compilers.
-// Each test program uses a part of it.
+//! Helpers for the tests of the command: they run `ntrace`, and build programs with the system's compilers.
+// Each test program uses only some of the helpers.
 #![allow(dead_code, unreachable_pub)]
 
 pub(crate) mod explain;
@@ -21,7 +21,7 @@ pub(crate) fn ntrace() -> Command {
     Command::new(env!("CARGO_BIN_EXE_ntrace"))
 }
 
-/// Runs it to its end.
+/// Runs the command to its end.
 pub(crate) fn run(args: &[&str]) -> Output {
     ntrace().args(args).stdin(Stdio::null()).output().expect("ntrace runs")
 }
@@ -36,19 +36,19 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A path for a file of this test alone.
+/// Returns a path that no other test uses.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}-{name}", std::process::id()))
 }
 
-/// The source of a program.
+/// Returns the path of a test program's source.
 pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
 }
 
-/// Builds a program; `None`, said loudly, where this machine's compiler cannot.
+/// Builds a program. Returns `None` and reports a skipped test if this machine's compiler cannot.
 pub(crate) fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
     let out = scratch(&name.replace('.', "_"));
     let done = Command::new(compiler).arg(source(name)).arg("-o").arg(&out).args(flags).output();
@@ -69,7 +69,7 @@ pub(crate) fn build_with(compiler: &str, name: &str, flags: &[&str]) -> Option<P
     }
 }
 
-/// Builds a program with Go; `None`, said loudly, where there is none or it cannot.
+/// Builds a program with Go. Returns `None` and reports a skipped test if there is no Go or it cannot.
 pub(crate) fn build_go(name: &str, flags: &[&str]) -> Option<PathBuf> {
     let out = scratch(&name.replace('.', "_"));
     let done = Command::new("go").arg("build").args(flags).arg("-o").arg(&out).arg(source(name)).output();
@@ -82,22 +82,22 @@ pub(crate) fn build_go(name: &str, flags: &[&str]) -> Option<PathBuf> {
     None
 }
 
-/// Builds a C program with gcc, which every machine that builds this has.
+/// Builds a C program with gcc, which the build of ntrace itself needs.
 pub(crate) fn build(name: &str, flags: &[&str]) -> PathBuf {
     build_with("gcc", name, &[&["-O1", "-g"], flags].concat()).expect("gcc builds the program")
 }
 
-/// Builds a 32-bit program; `None` where the machine has none, and, said loudly, where its compiler cannot.
+/// Builds a 32-bit program. Returns `None` if the machine has no such programs. Reports a skipped test if its compiler cannot build them.
 pub(crate) fn build_narrow(name: &str, flags: &[&str]) -> Option<PathBuf> {
     build_with("gcc", name, &[&[machine::NARROW?], flags].concat())
 }
 
-/// The machine's C library.
+/// Returns the path of the machine's C library.
 pub(crate) fn c_library() -> String {
     format!("/lib/{}-linux-gnu/libc.so.6", std::env::consts::ARCH)
 }
 
-/// `ntrace count … --format json`: the hits by location, what the program wrote, and the exit status.
+/// The results of `ntrace count … --format json`: the hits by location, the program's output, and the exit status.
 pub(crate) struct Counts {
     pub(crate) rows: Vec<Value>,
     pub(crate) total: u64,
@@ -105,12 +105,12 @@ pub(crate) struct Counts {
     pub(crate) output: Output,
 }
 
-/// Counts at locations of a program.
+/// Counts the hits of locations in a program.
 pub(crate) fn count(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> Counts {
     count_by(ntrace(), locations, flags, program, args)
 }
 
-/// Counts with a command whose environment is prepared.
+/// Counts with a prepared command.
 pub(crate) fn count_by(
     mut command: Command,
     locations: &[&str],
@@ -132,7 +132,7 @@ pub(crate) fn count_by(
 }
 
 impl Counts {
-    /// Hits at the location whose text ends so.
+    /// Returns the hits of the location whose text ends with `end`.
     pub(crate) fn at(&self, end: &str) -> u64 {
         let ends = |row: &&Value| row["location"].as_str().unwrap().ends_with(end);
         let row = self.rows.iter().find(ends).unwrap_or_else(|| panic!("no {end} in {:?}", self.rows));
@@ -140,7 +140,7 @@ impl Counts {
     }
 }
 
-/// `ntrace trace … --format json`: one value a line.
+/// Runs `ntrace trace … --format json`. Returns one value for each line.
 pub(crate) fn trace(args: &[&str], program: &Path, program_args: &[&str]) -> (Vec<Value>, Output) {
     let file = scratch("trace.json");
     let mut command = ntrace();

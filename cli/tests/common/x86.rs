@@ -1,8 +1,8 @@
-//! What tests need to know of x86-64.
+//! The properties of x86-64 that tests need.
 
-/// By which the compiler marks where calls and jumps land.
+/// The compiler flag for landing pads.
 pub(crate) const MARKS: &str = "-fcf-protection=full";
-/// What the compiler is told to make 32-bit programs.
+/// The compiler flag for 32-bit programs.
 pub(crate) const NARROW: Option<&str> = Some("-m32");
 /// The name of the stack pointer.
 pub(crate) const STACK: &str = "rsp";

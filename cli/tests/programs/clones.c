@@ -1,4 +1,4 @@
-/* What compilers make of one function: versions, a part, and what is seldom run. The names are those of GCC's clones. */
+/* The clones that GCC makes of a function: versions, a part, and the part that is seldom executed. */
 #include <stdio.h>
 
 #define COUNTED __attribute__((noinline))
@@ -13,7 +13,7 @@ COUNTED int part(int n) __asm__("work.part.0");
 COUNTED int part(int n) { return seen += n; }
 COUNTED int seldom(int n) __asm__("work.cold");
 COUNTED int seldom(int n) { return seen += n; }
-/* No clone of it. */
+/* Not a clone of the function. */
 COUNTED int other(int n) __asm__("work.other");
 COUNTED int other(int n) { return seen += n; }
 

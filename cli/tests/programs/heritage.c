@@ -1,4 +1,4 @@
-// Says what it inherited.
+// Reports the state that it inherited.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

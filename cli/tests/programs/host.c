@@ -1,4 +1,4 @@
-/* Loads the library named by its argument twice, calls into it, and lets it go. */
+/* Loads the library named by its argument twice, calls its functions, and unloads it. */
 #include <dlfcn.h>
 #include <stdio.h>
 

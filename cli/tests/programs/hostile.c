@@ -1,5 +1,5 @@
-/* A name that the debuggee chose: the test writes another over it, which a terminal would obey, in the table of symbols and in the debug
-   information. With an argument it is a tracer, named likewise, and says the number of its tracee. */
+/* A function whose name the test replaces in the symbol table and in the debug information by one with control characters.
+   With an argument the program, which has such a name too, traces a child and prints the child's process id. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int trace(void) {
     waitpid(child, NULL, 0);
     printf("%d\n", child);
     fflush(stdout);
-    /* Until the test is done. */
+    /* Wait until the test is done. */
     getchar();
     kill(child, SIGKILL);
     return 0;

@@ -1,4 +1,4 @@
-//! Functions of which there are several of one name.
+//! Several functions with one name.
 use std::hint::black_box;
 
 trait Go {

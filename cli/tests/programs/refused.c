@@ -1,4 +1,4 @@
-/* Has an instruction that carries no breakpoint, and goes around it. */
+/* Has an instruction that carries no breakpoint, and jumps over it. */
 #ifdef __aarch64__
 #define REFUSED "stxr w9, w10, [x11]"
 #else

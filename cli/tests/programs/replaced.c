@@ -1,6 +1,6 @@
-/* Does with the library named by its argument what single letters on standard input tell, and answers each with a line:
-   d loads it, and says where its function `plugged` lies; u lets it go; c calls `plugged` four times and `other` eight times;
-   l loads another library; p changes a byte of its function `other` that nobody runs. */
+/* Reads letters from standard input, performs an action on the library named by its argument for each, and answers with a line:
+   d loads it and prints the address of its function `plugged`; u unloads it; c calls `plugged` four times and `other` eight times;
+   l loads another library; p changes a byte of its function `other` that is never executed. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

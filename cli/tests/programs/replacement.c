@@ -26,7 +26,7 @@ __attribute__((noinline)) int plugged(int n) {
 }
 #endif
 
-/* It holds four bytes that nobody runs. */
+/* The function contains four bytes that are never executed. */
 __attribute__((noinline)) int other(int n) {
     __asm__ volatile(JUMP " 1f; .long 0x5a5a5a5a; 1:");
     return n + VALUE;

@@ -1,5 +1,5 @@
-// Makes threads and processes in every way, without a pause, until its standard input ends; each calls `work`. Says what went wrong and
-// exits with 9, or says "done". The first argument holds letters: what is done, one after the other, by each thread.
+// Creates threads and processes in every way, without a pause, until its standard input ends; each calls `work`. Prints what went wrong and
+// exits with 9, or prints "done". The letters of the first argument are the actions that each thread performs, one after another.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -95,7 +95,7 @@ static void run(char letter, char *stack) {
         end_of(child, "fork");
         break;
     case 't': // a thread
-        // While another thread executes a program the kernel has none to give.
+        // The kernel refuses a new thread while another thread executes a program.
         while ((status = pthread_create(&thread, 0, in_thread, (void *)1)) == EAGAIN) sched_yield();
         if (status) fail("pthread_create", status);
         pthread_join(thread, 0);

@@ -1,4 +1,4 @@
-/* Calls a function so often with either argument. Its cases are reached by a computed jump alone. */
+/* Calls a function a number of times with each of two arguments. Only a computed jump reaches its cases. */
 #include <stdlib.h>
 
 long choose(long number);

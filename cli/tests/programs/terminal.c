@@ -1,8 +1,8 @@
-/* What a program may do with its terminal. Each way calls `beat` all the while.
-   beats N     N times a tenth of a second. With a further argument it says when it begins and ends.
+/* Uses its terminal in different ways, and calls `beat` repeatedly meanwhile.
+   beats N     N times, with a tenth of a second between. With a further argument it prints when it begins and ends.
    reads       until a line can be read.
-   raw         takes the keyboard for itself, says so, and says when it is about to give it back.
-   execs N     executes itself N times, after ten beats each, which take half a second. */
+   raw         switches line editing and echo off, prints that, and prints when it is about to switch them on.
+   execs N     executes itself N times, each time after ten beats, which take half a second. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@ enum { THREADS = 8, ROUNDS = 50, ALARMS = 500 };
 static atomic_int handled, alarms;
 static pthread_barrier_t gate;
 
-// 2 ms after the last, and only so often: where each takes long, work must end too.
+// An alarm 2 ms after the last one. Their number is limited, so that work ends even if each takes long.
 static void alarm_again(void) {
     struct itimerval once = {{0, 0}, {0, 2000}};
     if (atomic_fetch_add(&alarms, 1) < ALARMS)

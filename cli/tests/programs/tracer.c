@@ -1,4 +1,4 @@
-/* A program that wants to be a tracer: says what the kernel answers when it attaches to a child that is its own. */
+/* A program that traces: prints the kernel's answer when it attaches to its own child. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

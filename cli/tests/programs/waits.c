@@ -1,5 +1,5 @@
-/* Says where `beat` lies, and works in a loop until told to stop: SIGTERM ends it with status 3, and SIGUSR2 makes it say that it is
-   alive. With an argument SIGINT makes it say so and its number, and nothing else of a terminal ends it. */
+/* Prints the address of `beat`, and works in a loop until a signal ends it: SIGTERM ends it with status 3, and SIGUSR2 makes it print that
+   it is alive. With an argument, SIGINT makes it print "interrupted" and its process id, and no other signal of a terminal ends it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

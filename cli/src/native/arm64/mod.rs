@@ -1,4 +1,4 @@
-//! AArch64.
+//! Calls and stacks on AArch64.
 
 mod stack;
 
@@ -8,25 +8,25 @@ use ubp::{Pid, Registers, Session};
 pub(crate) use self::stack::Stack;
 use crate::symbols;
 
-/// Arguments that are shown.
+/// The number of arguments that are shown.
 const COUNT: u32 = 6;
 
-/// Whether programs for it run here.
+/// Whether this machine runs programs for an architecture.
 pub(crate) fn runs(arch: symbols::Arch) -> bool {
     arch == symbols::Arch::Arm64
 }
 
-/// The integer arguments of a function at its first instruction, in the registers of AAPCS64.
+/// The integer arguments of a function that is at its first instruction, in the registers of AAPCS64.
 pub(crate) fn arguments(_: &mut Session, _: Pid, registers: &Registers) -> Vec<u64> {
     (0..COUNT).filter_map(|number| registers.get(Reg::general(number))).collect()
 }
 
-/// Where a function at its first instruction returns to.
+/// The return address of a function that is at its first instruction.
 pub(crate) fn return_address(_: &mut Session, _: Pid, registers: &Registers) -> Option<u64> {
     registers.get(Reg::X30)
 }
 
-/// What a function that has just returned answers.
-pub(crate) fn answer(registers: &Registers) -> u64 {
+/// The return value of a function that has just returned.
+pub(crate) fn return_value(registers: &Registers) -> u64 {
     registers.get(Reg::general(0)).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The frames on a thread's stack.
+//! Unwinds the stack of a thread on AArch64.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use framehop::aarch64::{PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use insn::arm64::Reg;
 use ubp::Registers;
 
-use crate::process::Unwinders;
+use crate::unwinders::Unwinders;
 
-/// Finds callers by unwind information, those of what nothing describes by frame pointers.
+/// Finds callers by unwind information, and by frame pointers for code without unwind information.
 #[derive(Clone)]
 pub(crate) struct Stack {
     pub(crate) unwinders: Unwinders<UnwinderAarch64<Arc<[u8]>>>,
@@ -20,8 +20,10 @@ impl Stack {
         Stack { unwinders: Unwinders::new() }
     }
 
-    /// At most `depth` return addresses, the nearest first. `frameless`: the thread is at a function's first instruction, whose frame is not
-    /// built yet, and nothing describes it. `word` reads a word of so many bytes; `by_debug_alone` is as in [`Unwinders::follow`].
+    /// Returns at most `depth` return addresses, the innermost first.
+    ///
+    /// `frameless` states that the thread is at a function's first instruction, whose frame is not set up yet, and that no unwind
+    /// information describes it. `word` reads a word of a given size in bytes. `by_debug_alone`: see [`Unwinders::follow`].
     pub(crate) fn callers(
         &mut self,
         registers: &Registers,
@@ -31,7 +33,7 @@ impl Stack {
         mut word: impl FnMut(u64, usize) -> Option<u64>,
     ) -> Vec<u64> {
         let [link, frame] = [30, 29].map(|number| registers.get(Reg::general(number)).unwrap_or(0));
-        // Return addresses may be signed, in the bits above those of an address (Documentation/arch/arm64/pointer-authentication.rst).
+        // A signed return address has its signature in the bits above the address (Documentation/arch/arm64/pointer-authentication.rst).
         let mask = PtrAuthMask::from_max_known_address((1 << 48) - 1);
         let mut pc = FrameAddress::from_instruction_pointer(registers.pc().0);
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! x86-64 and i386.
+//! Calls and stacks on x86-64 and i386.
 
 mod stack;
 
@@ -8,16 +8,16 @@ use ubp::{Pid, Registers, Session};
 pub(crate) use self::stack::Stack;
 use crate::symbols;
 
-/// Arguments that are shown.
+/// The number of arguments that are shown.
 const COUNT: usize = 6;
 
-/// Whether programs for it run here.
+/// Whether this machine runs programs for an architecture.
 pub(crate) fn runs(arch: symbols::Arch) -> bool {
     matches!(arch, symbols::Arch::X86_64 | symbols::Arch::I386)
 }
 
-/// The integer arguments of a function at its first instruction: in the registers of the System V ABI for x86-64, or on the stack of
-/// the one for i386.
+/// The integer arguments of a function that is at its first instruction: in registers by the System V ABI for x86-64, on the stack by the
+/// System V ABI for i386.
 pub(crate) fn arguments(session: &mut Session, pid: Pid, registers: &Registers) -> Vec<u64> {
     if registers.arch() == ubp::Arch::I386 {
         let mut bytes = [0; 4 * COUNT];
@@ -29,7 +29,7 @@ pub(crate) fn arguments(session: &mut Session, pid: Pid, registers: &Registers) 
     order.into_iter().filter_map(|register| registers.get(register)).collect()
 }
 
-/// Where a function at its first instruction returns to.
+/// The return address of a function that is at its first instruction.
 pub(crate) fn return_address(session: &mut Session, pid: Pid, registers: &Registers) -> Option<u64> {
     let size = if registers.arch() == ubp::Arch::I386 { 4 } else { 8 };
     let mut bytes = [0; 8];
@@ -37,8 +37,8 @@ pub(crate) fn return_address(session: &mut Session, pid: Pid, registers: &Regist
     read.is_ok_and(|read| read == size).then(|| u64::from_le_bytes(bytes))
 }
 
-/// What a function that has just returned answers.
-pub(crate) fn answer(registers: &Registers) -> u64 {
-    let answer = registers.get(Reg::RAX).unwrap_or(0);
-    if registers.arch() == ubp::Arch::I386 { answer & 0xffff_ffff } else { answer }
+/// The return value of a function that has just returned.
+pub(crate) fn return_value(registers: &Registers) -> u64 {
+    let value = registers.get(Reg::RAX).unwrap_or(0);
+    if registers.arch() == ubp::Arch::I386 { value & 0xffff_ffff } else { value }
 }

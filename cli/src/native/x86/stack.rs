@@ -1,4 +1,4 @@
-//! The frames on a thread's stack.
+//! Unwinds the stack of a thread on x86.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use framehop::x86_64::{UnwindRegsX86_64, UnwinderX86_64};
 use insn::x86::Reg;
 use ubp::{Arch, Registers};
 
-use crate::process::Unwinders;
+use crate::unwinders::Unwinders;
 
-/// Finds the callers of 64-bit code by unwind information, of 32-bit code and of what nothing describes by frame pointers.
+/// Finds the callers of 64-bit code by unwind information. Frame pointers serve for 32-bit code, and for code without unwind information.
 #[derive(Clone)]
 pub(crate) struct Stack {
     pub(crate) unwinders: Unwinders<UnwinderX86_64<Arc<[u8]>>>,
@@ -20,8 +20,10 @@ impl Stack {
         Stack { unwinders: Unwinders::new() }
     }
 
-    /// At most `depth` return addresses, the nearest first. `frameless`: the thread is at a function's first instruction, whose frame is not
-    /// built yet, and nothing describes it. `word` reads a word of so many bytes; `by_debug_alone` is as in [`Unwinders::follow`].
+    /// Returns at most `depth` return addresses, the innermost first.
+    ///
+    /// `frameless` states that the thread is at a function's first instruction, whose frame is not set up yet, and that no unwind
+    /// information describes it. `word` reads a word of a given size in bytes. `by_debug_alone`: see [`Unwinders::follow`].
     pub(crate) fn callers(
         &mut self,
         registers: &Registers,

@@ -1,52 +1,52 @@
-//! Source lines of a Go program by the table that its runtime reads (`pcvalue` in src/runtime/symtab.go).
+//! The source lines of a Go program by the table that Go's runtime reads (`pcvalue` in src/runtime/symtab.go).
 
 use std::collections::HashMap;
 
-use super::{Function, Table};
-use crate::symbols::image::Image;
+use super::table::{Function, Table};
+use crate::symbols::elf::Elf;
 use crate::symbols::sources::{LineSearch, ends_with};
 
-/// Steps that are read at most in one search, a byte of the table: functions may share steps, but those of a hostile table must not cost
-/// more the more of them do.
+/// The largest number of steps that a search reads for each byte of the table. Functions may share steps, and without a limit a hostile
+/// table in which many functions share them would take too long.
 const STEPS: usize = 16;
 
-/// The lines of one file.
+/// The source lines of one file.
 pub(crate) struct GoLines {
     table: Table,
     functions: Vec<Function>,
 }
 
 impl GoLines {
-    pub(in crate::symbols) fn load(image: &Image) -> Option<GoLines> {
-        let table = image.with_file(|file| Table::find(image, file)).flatten()?;
+    pub(crate) fn load(elf: &Elf) -> Option<GoLines> {
+        let table = elf.with_file(|file| Table::find(elf, file)).flatten()?;
         let mut functions: Vec<Function> = table.functions().collect();
         functions.sort_by_key(|function| function.address);
         (!functions.is_empty()).then_some(GoLines { table, functions })
     }
 
-    /// File and line of an address.
-    pub(in crate::symbols) fn of(&self, address: u64) -> Option<(String, u32)> {
+    /// Returns the file and line of an address.
+    pub(crate) fn of(&self, address: u64) -> Option<(String, u32)> {
         let behind = self.functions.partition_point(|function| function.address <= address);
         let function = self.functions[..behind].last().filter(|function| address < function.end)?;
         let at = |steps: Vec<Step>| steps.into_iter().find(|step| address < step.end).map(|step| step.value);
         let mut left = self.most_steps();
         let line = at(self.lines(function, &mut left)?)?;
         let number = at(self.files(function, &mut left)?)?;
-        let file = self.name(self.file_place(function, number)?, usize::MAX)?;
+        let file = self.name(self.name_offset(function, number)?, usize::MAX)?;
         Some((file, u32::try_from(line).ok()?))
     }
 
-    /// The lines of the files whose path ends as `file` does.
-    pub(in crate::symbols) fn find(&self, file: &str) -> LineSearch {
+    /// Returns the lines of all source files whose path ends with `file`.
+    pub(crate) fn find(&self, file: &str) -> LineSearch {
         let mut search = LineSearch::default();
-        // By the place of its name in the table.
+        // Whether each source file is wanted, by the offset of its name in the table.
         let mut known: HashMap<u64, bool> = HashMap::new();
         let (mut left, mut letters) = (self.most_steps(), self.most_steps());
         for function in &self.functions {
             let files = self.files(function, &mut left);
             let (Some(files), Some(lines)) = (files, self.lines(function, &mut left)) else { continue };
             let mut is_wanted = |value| {
-                let Some(place) = self.file_place(function, value) else { return false };
+                let Some(place) = self.name_offset(function, value) else { return false };
                 *known.entry(place).or_insert_with(|| {
                     let name = self.name(place, letters).unwrap_or_default();
                     letters = letters.saturating_sub(name.len());
@@ -58,9 +58,8 @@ impl GoLines {
             for step in lines {
                 while files.next_if(|(end, _)| *end <= start).is_some() {}
                 let is_there = files.peek().is_some_and(|(_, wanted)| *wanted);
-                if let Ok(line @ 1..) = u64::try_from(step.value)
-                    && is_there
-                {
+                let line = u64::try_from(step.value).ok().filter(|line| *line > 0 && is_there);
+                if let Some(line) = line {
                     search.file_known = true;
                     search.lines.entry(line).or_default().insert(start);
                 }
@@ -82,8 +81,8 @@ impl GoLines {
         self.steps(function, self.table.field(function, 6)?, left)
     }
 
-    /// Where the name of a function's file of that number stands.
-    fn file_place(&self, function: &Function, number: i64) -> Option<u64> {
+    /// Returns the offset of the name of a function's source file, by the file's number.
+    fn name_offset(&self, function: &Function, number: i64) -> Option<u64> {
         let unit = self.table.field(function, 8)?;
         let number = unit.checked_add_signed(number)?;
         let at = self.table.part(4)?.checked_add(usize::try_from(number.checked_mul(4)?).ok()?)?;
@@ -94,7 +93,8 @@ impl GoLines {
         self.table.text(self.table.part(5)?.checked_add(usize::try_from(place).ok()?)?, most)
     }
 
-    /// The values of a function's code, up to where each holds: pairs of differences, numbers of seven bits a byte. `left` counts the steps.
+    /// Returns the values of a function's code, and the address up to which each is valid. The table has pairs of differences as numbers
+    /// with seven bits a byte. `left` is the number of steps that may still be read.
     fn steps(&self, function: &Function, offset: u64, left: &mut usize) -> Option<Vec<Step>> {
         let mut at = self.table.part(6)?.checked_add(usize::try_from(offset).ok().filter(|offset| *offset != 0)?)?;
         let (mut steps, mut end, mut value) = (Vec::new(), function.address, -1i64);
@@ -104,7 +104,7 @@ impl GoLines {
             if difference == 0 && !steps.is_empty() {
                 break;
             }
-            // The sign stands in the lowest bit.
+            // The lowest bit is the sign.
             value += i64::from(difference >> 1) ^ -i64::from(difference & 1);
             end = end.checked_add(u64::from(self.varint(&mut at)?) * self.table.quantum())?;
             steps.push(Step { end, value });
@@ -126,7 +126,7 @@ impl GoLines {
     }
 }
 
-/// A value, and the address up to which it holds.
+/// A value, and the address up to which it is valid.
 struct Step {
     end: u64,
     value: i64,

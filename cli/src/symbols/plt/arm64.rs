@@ -1,15 +1,16 @@
 use insn::Flow;
 use insn::arm64::{Address, LEN, PcRelative, decode};
 
-use super::Stub;
+use super::stub::Stub;
+use crate::hex;
 
-/// Hands over every run of instructions from an `adrp`, or a landing pad before it, that loads from that page and jumps
+/// Calls `found` for each sequence from an `adrp`, or from a landing pad before it, that loads from that page and jumps
 /// (ELF for the Arm 64-bit Architecture, 5.7.3).
 pub(super) fn walk(start: u64, data: &[u8], mut found: impl FnMut(Stub)) {
     let (mut landing_pad, mut page, mut slot, mut begin) = (None, None, None, start);
-    for (number, word) in data.as_chunks().0.iter().enumerate() {
+    for (number, word) in hex::words(data).enumerate() {
         let pc = start.wrapping_add((number * LEN) as u64);
-        let Ok(insn) = decode(u32::from_le_bytes(*word)) else { continue };
+        let Ok(insn) = decode(word) else { continue };
         if insn.landing_pad().is_some() {
             landing_pad = Some(pc);
             continue;
@@ -17,14 +18,15 @@ pub(super) fn walk(start: u64, data: &[u8], mut found: impl FnMut(Stub)) {
         if let Some(relative @ PcRelative::Page { register, .. }) = insn.pc_relative() {
             page = Some((register, relative.address(pc)));
             begin = landing_pad.take().unwrap_or(pc);
-        } else if let (Some((register, page)), Some(memory)) = (page, insn.memory())
-            && memory.base == Address::Register(register)
-        {
+            continue;
+        }
+        let memory = insn.memory().zip(page);
+        let load = memory.filter(|(memory, (register, _))| memory.base == Address::Register(*register));
+        if let Some((memory, (_, page))) = load {
             slot = Some(page.wrapping_add_signed(memory.displacement));
-        } else if insn.flow() == Flow::Jump
-            && let Some(slot) = slot.take()
-        {
-            found(Stub { start: begin, end: pc.wrapping_add(LEN as u64), slot });
+        } else if insn.flow() == Flow::Jump {
+            let end = pc.wrapping_add(LEN as u64);
+            slot.take().into_iter().for_each(|slot| found(Stub { start: begin, end, slot }));
         }
     }
 }

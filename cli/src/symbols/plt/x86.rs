@@ -1,9 +1,9 @@
 use insn::Flow;
 use insn::x86::{Mode, Reg, decode};
 
-use super::Stub;
+use super::stub::Stub;
 
-/// Hands over every jump through memory.
+/// Calls `found` for each jump through memory.
 pub(super) fn walk(mode: Mode, start: u64, data: &[u8], got: Option<u64>, mut found: impl FnMut(Stub)) {
     let mut offset = 0;
     let mut landing_pad = None;

@@ -1,0 +1,133 @@
+//! The parts of `--help` and of the manual page that no argument has: usage, locations, examples, JSON keys, exit statuses.
+
+/// How the user writes a location.
+pub(crate) const LOCATIONS: &str = "\
+Locations:
+  malloc                 every function of that name in the program and its
+                         libraries, also in libraries that are loaded later. A
+                         name without parameters, template arguments, tags and
+                         clone suffixes means all functions that share it
+  'str*'                 a pattern for names, mangled or not: 'core::fmt::*',
+                         'ns::Type::*'. * means any characters, ? means one
+                         character, \\ quotes the next character
+  libc!malloc            only in that module; also libc:malloc. A module is
+                         libc, libc.so.6, 'lib*', a path, or [vdso]
+  main+0x10              bytes from a symbol
+  malloc@plt             the stub through which a module calls another module's
+                         function
+  memcpy@GLIBC_2.14      one version of a symbol
+  ls.c:1250              the start of a source line, in every inlined copy
+                         (needs debug information). A line without code means
+                         the next line that has code
+  0x401136               an address in memory. An address below the size of the
+                         program counts from the program's base
+  libc!0x9d400           an address in the module's file, as nm and objdump
+                         print it; also libc+0x9d400";
+
+/// The exit statuses of `trace`, `count` and `record`.
+pub(crate) const STATUS: &str = "\
+Exit status: the program's own; if a signal killed the program, ntrace dies by that signal. 125: ntrace failed. 126: \
+the program cannot be run or traced. 127: there is no such program or process. 2: the command line is wrong.";
+
+pub(super) const TRACE_USAGE: &str = "\
+ntrace trace [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
+       ntrace trace [-b LOCATION]... [OPTIONS] -p PID";
+
+pub(super) const COUNT_USAGE: &str = "\
+ntrace count [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
+       ntrace count [-b LOCATION]... [OPTIONS] -p PID";
+
+pub(super) const RECORD_USAGE: &str = "\
+ntrace record -o FILE [OPTIONS] -- PROG [ARG]...
+       ntrace record -o FILE [OPTIONS] -p PID
+       ntrace record --check FILE
+       ntrace record --print FILE [--format FORMAT]";
+
+pub(super) const EXPLAIN_USAGE: &str = "\
+ntrace explain [OPTIONS] HEX...
+       ntrace explain [OPTIONS] -";
+
+pub(super) fn trace() -> String {
+    format!(
+        "{LOCATIONS}\n\n\
+         Examples:\n  \
+           ntrace trace -b malloc --args -- ls -l\n  \
+           ntrace trace -b 'libc!open*' --stack -o opens.txt -p 1234\n  \
+           ntrace trace -b main --every-instruction --format json -o all.json -- ./prog\n\n\
+         JSON: one object a line. Keys: event (\"hit\"), time (seconds), pid, tid, location, module, symbol, offset, address, file \
+         and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line).\n\n\
+         Signals: ntrace passes signals that it receives to the program. The terminal sends its signals to the program itself; a \
+         second Ctrl-C makes ntrace detach from the program. With -p, Ctrl-C or SIGTERM ends the trace, and the process \
+         continues.\n\n{STATUS}"
+    )
+}
+
+pub(super) fn count() -> String {
+    format!(
+        "{LOCATIONS}\n\n\
+         Examples:\n  \
+           ntrace count -b 'libc!malloc' -- ls -l /usr/lib\n  \
+           ntrace count -b 'pthread_*' -p 1234        (Ctrl-C prints the counts)\n  \
+           ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n\n\
+         JSON: one object. Keys: total, counts (hits, location, names, module, symbol, offset, address, file, line), refused \
+         (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
+         hits are listed too; those of --every-instruction only with --all.\n\n{STATUS}"
+    )
+}
+
+pub(super) fn record() -> String {
+    format!(
+        "\
+ntrace single-steps every instruction, and records what the processor did: address, bytes, next address.
+
+Examples:
+  ntrace record -o ls.ntrace -- ls -l
+  ntrace record -o - --registers -p 1234 | zstd >trace.zst        (Ctrl-C ends the recording)
+  ntrace record --check ls.ntrace
+  ntrace record --print ls.ntrace | less
+
+--check compares each step with the decoder's reading of its bytes: length, flow and target. It reports each mismatch with \
+address, bytes, expected and actual value, and exits with status 1. FILE may be - in all three forms.
+
+JSON of --print: one object a line. Keys: event (\"step\", \"mapping\", \"started\", \"bits\", \"syscall\", \"signal\", \"exec\", \
+\"exited\", \"killed\", \"released\", \"moved\"), tid, pid; of a step pc, bytes, text, next, seen, module, offset, registers.
+
+docs/recording.md describes the format.
+
+{STATUS}"
+    )
+}
+
+pub(super) const EXPLAIN: &str = "\
+Examples:
+  ntrace explain '48 8b 05 10 00 00 00'
+  ntrace explain --at 0x401000 --json e8fb0f0000
+  objdump -d prog | cut -f2 | ntrace explain --json -
+
+JSON: one object an instruction. Keys: hex, valid, error, length, text, flow, target, encoding, fields, operand_size, \
+address_size, memory, implicit_memory, reads, writes, flags_read, flags_written, plan (\"emulate\", \"slot\", \"refuse\"), boosted, \
+exit, scratch, reason, slot (bytes), slot_address, slot_text. A key that does not apply is null.
+
+HEX may contain spaces, commas, 0x and \\x. Several instructions in one HEX are explained one after another. With -, each line \
+of standard input is one instruction and gets one line, even if it is invalid; length is the number of bytes that the \
+instruction has.
+
+Exit status: 0. 1: HEX has no valid instruction. 2: HEX is not hexadecimal, or the command line is wrong.";
+
+pub(super) const SURVEY: &str = "\
+Examples:
+  ntrace survey /bin/ls
+  ntrace survey --json /lib/x86_64-linux-gnu/libc.so.6
+
+Exit status: 0. 125: the file cannot be read or has no code. 2: the command line is wrong.";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  ntrace completions bash >~/.local/share/bash-completion/completions/ntrace
+  ntrace completions zsh >~/.zfunc/_ntrace        (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  ntrace completions fish >~/.config/fish/completions/ntrace.fish";
+
+pub(super) const MAN: &str = "\
+Examples:
+  ntrace man | man -l -
+  ntrace man >/usr/local/share/man/man1/ntrace.1";

@@ -1,0 +1,53 @@
+//! The command line.
+//!
+//! `ntrace --help`, the manual page ntrace(1) and the shell completions come from these declarations.
+
+mod explaining;
+mod help;
+mod recording;
+mod tracing;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
+pub(crate) use self::help::{LOCATIONS, STATUS};
+pub(crate) use self::recording::RecordArgs;
+pub(crate) use self::tracing::{CountArgs, Format, Target, TimeStyle, TraceArgs};
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "ntrace", version, about = "Trace, count and explain the instructions of running programs")]
+#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 110)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print a line each time a thread reaches a location
+    #[command(override_usage = help::TRACE_USAGE, after_help = help::trace())]
+    Trace(TraceArgs),
+    /// Count how often threads reach locations
+    #[command(override_usage = help::COUNT_USAGE, after_help = help::count())]
+    Count(CountArgs),
+    /// Record every instruction that a program executes, check such a recording, or print it
+    #[command(override_usage = help::RECORD_USAGE, after_help = help::record())]
+    Record(RecordArgs),
+    /// Explain an instruction: fields, registers, flow, and how a thread passes a breakpoint on it
+    #[command(override_usage = help::EXPLAIN_USAGE, after_help = help::EXPLAIN)]
+    Explain(ExplainArgs),
+    /// Report how a thread would pass a breakpoint on each instruction of an ELF file
+    #[command(after_help = help::SURVEY)]
+    Survey(SurveyArgs),
+    /// Print a script that completes the arguments of ntrace in a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page ntrace(1)
+    #[command(after_help = help::MAN)]
+    Man,
+}

@@ -1,0 +1,119 @@
+//! The arguments of `ntrace trace` and `ntrace count`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// The locations and the program. `trace` and `count` share these arguments.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// A location: symbol, pattern, module!symbol, address, file:line, symbol+offset. May be repeated
+    #[arg(short = 'b', long = "break", value_name = "LOCATION", num_args = 1..)]
+    pub(crate) locations: Vec<String>,
+
+    /// Set a breakpoint on every instruction of the functions of -b, or without -b of the whole program with its libraries
+    #[arg(long)]
+    pub(crate) every_instruction: bool,
+
+    /// Do not trace the processes that the program forks
+    #[arg(long)]
+    pub(crate) no_follow: bool,
+
+    /// Write the results to FILE instead of standard error
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// The format of the results
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+
+    /// The mechanism for breakpoints
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub(crate) backend: Backend,
+
+    /// Attach to the running process PID
+    #[arg(short, long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(i32).range(1..))]
+    pub(crate) pid: Option<i32>,
+
+    /// The program to run, with its arguments
+    #[arg(last = true, value_name = "PROG", required_unless_present = "pid", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// The arguments of `ntrace trace`.
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// Print the first six integer arguments of the function. A pointer to printable text is printed as the text, up to 64 bytes
+    #[arg(long)]
+    pub(crate) args: bool,
+
+    /// Print the callers of the function, at most 128
+    #[arg(long)]
+    pub(crate) stack: bool,
+
+    /// The time to print with each hit
+    #[arg(long, value_enum, default_value_t = TimeStyle::Relative)]
+    pub(crate) time: TimeStyle,
+}
+
+/// The arguments of `ntrace count`.
+#[derive(Debug, Args)]
+pub(crate) struct CountArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// List each location without hits, instead of their number in one line
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Do not show the running total on the terminal
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// The mechanism that sets breakpoints and reports hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backend {
+    /// The kernel module if it is loaded and supports the request, else ptrace
+    Auto,
+    /// The kernel module, through /dev/ntrace
+    Kernel,
+    /// ptrace(2)
+    Ptrace,
+}
+
+impl From<Backend> for ubp::Mechanism {
+    fn from(backend: Backend) -> ubp::Mechanism {
+        match backend {
+            Backend::Auto => ubp::Mechanism::Auto,
+            Backend::Kernel => ubp::Mechanism::Kernel,
+            Backend::Ptrace => ubp::Mechanism::Ptrace,
+        }
+    }
+}
+
+/// The format of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text for people
+    Text,
+    /// JSON, one object a line
+    Json,
+}
+
+/// The time that is printed with each hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeStyle {
+    /// Seconds since the trace began
+    Relative,
+    /// Seconds of the monotonic clock
+    Monotonic,
+    /// Seconds since 1970-01-01 00:00 UTC
+    Epoch,
+    /// No time
+    None,
+}

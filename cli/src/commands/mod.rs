@@ -1,0 +1,30 @@
+//! The subcommands.
+
+mod completions;
+mod count;
+mod explain;
+mod man;
+mod record;
+mod slot;
+mod survey;
+mod trace;
+
+use std::process::ExitCode;
+
+pub(crate) use self::survey::write as write_survey;
+use crate::args::Command;
+use crate::failure::Result;
+use crate::worker;
+
+/// Runs a subcommand and returns the exit status.
+pub(crate) fn run(command: &Command) -> Result<ExitCode> {
+    match command {
+        Command::Record(args) => record::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Survey(args) => survey::run(args),
+        Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),
+        Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
+        Command::Completions { shell } => completions::run(*shell),
+        Command::Man => man::run(),
+    }
+}

@@ -1,0 +1,54 @@
+use std::hint::black_box;
+
+use insn::x86::{Insn, Mode, decode};
+use stepping::x86::{Plan, plan};
+
+use super::report::{Survey, Way};
+use super::sweep::{Found, sweep};
+use crate::commands::slot::slot_address;
+use crate::disassembly::Disassembler;
+use crate::hex;
+
+/// Counts all instructions of `code`, which consists of pieces with their addresses.
+pub(super) fn look(code: &[(u64, &[u8])], mode: Mode, survey: &mut Survey) {
+    let mut disassembler = Disassembler::new();
+    for &(start, bytes) in code {
+        for (pc, found) in sweep(bytes, start, mode) {
+            match found {
+                Found::Insn(insn) => {
+                    let (hex, text) = (insn.bytes(), || disassembler.text(insn.bytes(), pc, insn.mode()));
+                    survey.add(pc, way(&insn, pc), || hex::plain(hex), text);
+                }
+                Found::Undecodable(byte, error) => survey.add_undecodable(pc, &[byte], &error.to_string()),
+            }
+        }
+    }
+}
+
+fn way(insn: &Insn, pc: u64) -> Way {
+    match plan(insn, pc) {
+        Plan::Emulate(_) => Way::Emulated,
+        Plan::Slot(slot) => Way::of_slot(slot.assemble(slot_address(pc))),
+        Plan::Refuse(reason) => Way::Refused(reason.to_string()),
+    }
+}
+
+/// Decodes and classifies all code. Returns the number of instructions.
+pub(super) fn decode_all(code: &[(u64, &[u8])], mode: Mode) -> u64 {
+    let mut count = 0;
+    for (_, bytes) in code {
+        let mut rest = *bytes;
+        while !rest.is_empty() {
+            let len = match decode(rest, mode) {
+                Ok(insn) => {
+                    count += 1;
+                    black_box(insn.flow());
+                    insn.len()
+                }
+                Err(_) => 1,
+            };
+            rest = rest.get(len..).unwrap_or_default();
+        }
+    }
+    count
+}

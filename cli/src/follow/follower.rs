@@ -1,0 +1,226 @@
+//! Handles the events of a program and its children until they end or ntrace is asked to stop.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use nix::sys::wait::waitpid;
+use ubp::{Event, EventKind, Pid, Session};
+
+use super::inserter::{Inserter, Refused};
+use crate::failure::{Failure, Result};
+use crate::output::tell;
+use crate::process::Space;
+use crate::worker::{self, Control, End, Notice};
+
+/// The number of events that are handled before the follower looks for notices of the front.
+const BATCH: usize = 256;
+
+/// What a command does with the events of the program.
+pub(crate) trait Sink {
+    /// A thread is held at a location.
+    fn hit(&mut self, session: &mut Session, space: &mut Space, event: &Event, address: u64) -> Result<()>;
+    /// No event is pending.
+    fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
+    /// Modules were unmapped or replaced ([`Space::gone`]).
+    fn unloaded(&mut self, session: &Session, space: &Space);
+    /// A process forked. The child has copies of its breakpoints.
+    fn forked(&mut self, parent: Pid, child: Pid);
+    /// A process is about to lose its breakpoints: it ended, it executed another program, or ntrace detaches.
+    fn ended(&mut self, session: &Session, space: &mut Space);
+    /// The longest time between two calls of [`Sink::idle`]. `None` is no limit.
+    fn tick(&self) -> Option<Duration>;
+}
+
+/// A program that ntrace follows, with its children.
+pub(crate) struct Follower {
+    pub(super) session: Session,
+    pub(super) inserter: Inserter,
+    pub(super) spaces: HashMap<Pid, Space>,
+    pub(super) control: Control,
+    /// The program itself. Its end determines ntrace's exit status.
+    pub(super) first: Pid,
+    /// Whether ntrace was asked to stop before the program continued.
+    pub(super) cancelled: bool,
+    /// How the program ended.
+    end: Option<End>,
+    /// Whether ntrace started the program.
+    spawned: bool,
+    /// Whether the user pressed Ctrl-C once.
+    interrupted: bool,
+}
+
+impl Follower {
+    /// Returns a follower of a program that is not running yet.
+    pub(super) fn new(session: Session, inserter: Inserter, control: Control, spawned: bool) -> Follower {
+        let (spaces, first) = (HashMap::new(), Pid(0));
+        Follower { session, inserter, spaces, control, first, cancelled: false, end: None, spawned, interrupted: false }
+    }
+
+    /// Follows the program and its children until they end or ntrace is asked to stop.
+    ///
+    /// # Errors
+    /// Tracing failed. The follower has detached, and the program continues without breakpoints.
+    pub(crate) fn run(&mut self, sink: &mut impl Sink) -> Result<End> {
+        let done = self.follow(sink);
+        self.detach(sink);
+        self.inserter.tell_refused();
+        done?;
+        let mut missing = self.inserter.missing();
+        // A run in which no location was found has failed.
+        let last = if missing.len() == self.inserter.wanted.locations.len() { missing.pop() } else { None };
+        for what in &missing {
+            tell(what);
+        }
+        if let Some(what) = last {
+            return Err(Failure::own(what));
+        }
+        Ok(self.end.unwrap_or(End::Detached))
+    }
+
+    /// The instructions without a breakpoint among those that `--every-instruction` asked for.
+    pub(crate) fn refused(&self) -> Vec<Refused> {
+        self.inserter.refused().cloned().collect()
+    }
+
+    fn follow(&mut self, sink: &mut impl Sink) -> Result<()> {
+        while !self.cancelled {
+            for _ in 0..BATCH {
+                let Some(event) = self.session.poll().map_err(Failure::trace)? else { break };
+                self.handle(&event, sink)?;
+            }
+            if self.session.processes().next().is_none() {
+                return Ok(());
+            }
+            sink.idle(&self.session, &self.spaces)?;
+            let notice = self.control.wait(&self.session, sink.tick())?;
+            if notice.is_some_and(|notice| self.must_stop(notice)) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a notice asks to stop. Passes other signals to the program.
+    fn must_stop(&mut self, notice: Notice) -> bool {
+        let running = self.spawned && self.end.is_none();
+        match notice {
+            Notice::Gone => true,
+            Notice::Signal { .. } if !running => true,
+            // The terminal sent the signal to the program too. A second key press means that ntrace must stop.
+            Notice::Signal { from_terminal: true, .. } => std::mem::replace(&mut self.interrupted, true),
+            Notice::Signal { number, .. } => {
+                worker::send(self.first, number);
+                false
+            }
+        }
+    }
+
+    fn handle(&mut self, event: &Event, sink: &mut impl Sink) -> Result<()> {
+        match self.react(event, sink) {
+            Err(Trouble::Trace(error)) if is_end(&error) => Ok(()),
+            Err(Trouble::Trace(error)) => Err(Failure::trace(error)),
+            Err(Trouble::Own(failure)) => Err(failure),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn react(&mut self, event: &Event, sink: &mut impl Sink) -> std::result::Result<(), Trouble> {
+        let Follower { session, inserter, spaces, .. } = self;
+        let space = spaces.entry(event.pid).or_insert_with(|| Space::new(event.pid));
+        match event.kind {
+            EventKind::Hit(id) => match space.roles.get(&id).cloned() {
+                Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
+                None => {
+                    if let Some(address) = session.breakpoint(event.pid, id).map(|b| b.address().0) {
+                        sink.hit(session, space, event, address)?;
+                    }
+                }
+            },
+            EventKind::Exec => {
+                sink.ended(session, space);
+                *space = Space::new(event.pid);
+                inserter.update(session, space, None)?;
+                inserter.break_at_entry(session, space)?;
+            }
+            EventKind::Loaded => {
+                let new = inserter.read_modules(session, space)?;
+                if !space.gone.is_empty() {
+                    sink.unloaded(session, space);
+                    inserter.remove_gone(session, space)?;
+                }
+                inserter.insert_in_modules(session, space, &new, None)?;
+            }
+            EventKind::Forked { child } => {
+                sink.forked(event.pid, child);
+                let copy = space.fork(child);
+                spaces.insert(child, copy);
+                session.resume(child.leader())?;
+            }
+            EventKind::Exited(_) | EventKind::Killed(_) => {
+                sink.ended(session, space);
+                spaces.remove(&event.pid);
+                if event.pid == self.first {
+                    self.end = Some(match event.kind {
+                        EventKind::Killed(signal) => End::Killed(signal.0),
+                        EventKind::Exited(status) => End::Exited(status),
+                        _ => End::Detached,
+                    });
+                }
+            }
+            _ => {}
+        }
+        if event.is_held() {
+            self.session.resume(event.tid)?;
+        }
+        Ok(())
+    }
+
+    /// Detaches from all processes.
+    fn detach(&mut self, sink: &mut impl Sink) {
+        let pids: Vec<Pid> = self.session.processes().map(ubp::Process::pid).collect();
+        for pid in pids {
+            if let Some(space) = self.spaces.get_mut(&pid) {
+                sink.ended(&self.session, space);
+            }
+            match self.session.detach(pid) {
+                Err(error) if !is_end(&error) => tell(format_args!("detaching from process {pid}: {error}")),
+                _ => {}
+            }
+        }
+    }
+
+    /// Ends the session. After a failure, waits for the program that ntrace started and detached from, as a shell would.
+    pub(crate) fn finish(self, end: Result<End>) -> Result<End> {
+        let child = (self.spawned && self.end.is_none()).then_some(self.first);
+        self.session.leave();
+        if let (Err(failure), Some(pid)) = (&end, child) {
+            tell(format_args!("{failure}; the program continues without breakpoints"));
+            let _ = waitpid(nix::unistd::Pid::from_raw(pid.0), None);
+            return Ok(End::Exited(i32::from(failure.status)));
+        }
+        end
+    }
+}
+
+/// An error of the handling of an event.
+enum Trouble {
+    Trace(ubp::Error),
+    Own(Failure),
+}
+
+impl From<ubp::Error> for Trouble {
+    fn from(error: ubp::Error) -> Trouble {
+        Trouble::Trace(error)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Own(failure)
+    }
+}
+
+/// Whether an error only means that the thread or process ended: another thread exited the process, or a signal killed it.
+fn is_end(error: &ubp::Error) -> bool {
+    matches!(error, ubp::Error::NoSuchProcess(_) | ubp::Error::NoSuchThread(_) | ubp::Error::NotHeld(_))
+}

@@ -1,0 +1,393 @@
+//! Inserts breakpoints at the user's locations, and removes them when their code is unmapped.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use serde::Serialize;
+use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spec, Tid};
+
+use super::plan::{Planned, Wanted, function_parts};
+use super::running::Running;
+use super::told::Told;
+use super::{confirm, tracers};
+use crate::location::{self, Location};
+use crate::native;
+use crate::output::{shown, tell};
+use crate::process::{Images, Module, Role, Space};
+
+/// The largest number of refused instructions that are listed one by one.
+const LISTED: usize = 8;
+
+/// An instruction without a breakpoint. The field names are the keys of the JSON form.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Refused {
+    location: String,
+    module: Option<String>,
+    /// The address in the module's file.
+    address: String,
+    reason: String,
+}
+
+/// Inserts breakpoints, and remembers those that could not be inserted.
+#[derive(Debug)]
+pub(crate) struct Inserter {
+    pub(super) wanted: Wanted,
+    images: Images,
+    report: Report,
+    /// The instructions that `--every-instruction` asked for and that have no breakpoint, by module and address in its file.
+    refused: BTreeMap<(Option<String>, u64), Refused>,
+    told: Told,
+}
+
+impl Inserter {
+    pub(super) fn new(wanted: Wanted, report: Report) -> Inserter {
+        let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
+        Inserter { wanted, images, report, refused, told }
+    }
+
+    /// Reads the memory map and inserts breakpoints in new modules. `running`: see [`Inserter::insert_in_modules`].
+    pub(super) fn update(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        running: Option<&mut Running<'_>>,
+    ) -> ubp::Result<()> {
+        let new = self.read_modules(session, space)?;
+        self.insert_in_modules(session, space, &new, running)
+    }
+
+    /// Reads the memory map and returns the new modules.
+    pub(super) fn read_modules(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<Vec<Module>> {
+        let new = space.update(session, &mut self.images)?;
+        self.images.take_notes().iter().for_each(tell);
+        Ok(new)
+    }
+
+    /// Removes the breakpoints in modules that are gone. A module whose file changed is gone, although it is still mapped.
+    pub(super) fn remove_gone(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
+        let is_gone = |address: u64| space.gone.iter().any(|module| module.contains(address));
+        let active = session.breakpoints(space.pid).filter(|breakpoint| breakpoint.is_active());
+        let stale: Vec<BreakpointId> = active.filter(|b| is_gone(b.address().0)).map(|b| b.id()).collect();
+        space.forget_gone();
+        space.roles.retain(|id, _| !stale.contains(id));
+        if stale.is_empty() { Ok(()) } else { session.remove(space.pid, &stale) }
+    }
+
+    /// Inserts the breakpoints of the user's locations in modules.
+    ///
+    /// `running` is given for code that was mapped and relocated before ntrace attached. A resolver in it can be called at once.
+    pub(super) fn insert_in_modules(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        modules: &[Module],
+        running: Option<&mut Running<'_>>,
+    ) -> ubp::Result<()> {
+        let mut found: Vec<Vec<Planned>> = modules.iter().map(|module| self.wanted.sites_in(module)).collect();
+        self.wanted.take_notes().iter().for_each(tell);
+        for (module, sites) in modules.iter().zip(&mut found) {
+            confirm::drop_differing(session, space, module, sites)?;
+        }
+        // Resolvers are called before any breakpoint is inserted, since a breakpoint in a resolver would report a hit.
+        let running = running.filter(|_| found.iter().flatten().any(|site| site.indirect));
+        if let Some(running) = running {
+            let Some(tid) = running.hold(session)? else { return Ok(()) };
+            found.iter_mut().flatten().filter(|site| site.indirect).for_each(|site| resolve(session, tid, site));
+        }
+        for (module, sites) in modules.iter().zip(found) {
+            self.warn_of_middles(module, &sites);
+            self.insert_planned(session, space, sites)?;
+            self.break_at_ptrace(session, space, module)?;
+            if self.wanted.is_whole_program() {
+                self.insert_in_parts(session, space, module, module.image.code())?;
+            }
+            for what in module.image.take_refused() {
+                tell(format_args!("{}: {what}", shown(module.image.path())));
+            }
+        }
+        let absolute = self.absolute_sites(session, space);
+        self.insert_planned(session, space, absolute)
+    }
+
+    /// Returns the sites of the locations that are addresses in memory.
+    fn absolute_sites(&mut self, session: &mut Session, space: &Space) -> Vec<Planned> {
+        let mut planned = Vec::new();
+        for number in 0..self.wanted.locations.len() {
+            let location = &self.wanted.locations[number];
+            let Some(address) = location.address() else { continue };
+            let text = location.text.clone();
+            let Some(address) = in_memory(session, space, address) else { continue };
+            self.wanted.found[number] = true;
+            if !space.inserted.contains(&address) {
+                if let Some(module) = space.module(address) {
+                    self.warn_of_middle(module, address, &text);
+                }
+                let names = vec![text];
+                planned.push(Planned { address, names, indirect: false, by_number: true });
+            }
+        }
+        planned
+    }
+
+    fn warn_of_middles(&mut self, module: &Module, sites: &[Planned]) {
+        for site in sites.iter().filter(|site| site.by_number) {
+            if let Some(name) = site.names.first() {
+                self.warn_of_middle(module, site.address, name);
+            }
+        }
+    }
+
+    fn warn_of_middle(&mut self, module: &Module, address: u64, name: &str) {
+        let in_file = module.in_file(address);
+        if let Some(start) = self.wanted.inside_instruction(&module.image, in_file) {
+            let start = module.in_memory(start);
+            self.told.tell_once(
+                format!("middle {name} {} {in_file:#x}", module.image.name()),
+                format_args!(
+                    "warning: '{name}' ({address:#x}) is inside the instruction at {start:#x}: \
+                     a breakpoint there changes what the program does"
+                ),
+            );
+        }
+    }
+
+    /// Inserts the breakpoints of planned sites.
+    fn insert_planned(&mut self, session: &mut Session, space: &mut Space, sites: Vec<Planned>) -> ubp::Result<()> {
+        let (indirect, direct): (Vec<Planned>, Vec<Planned>) = sites.into_iter().partition(|site| site.indirect);
+        for site in indirect {
+            insert_internal(session, space, site.address, Role::Resolver { names: site.names })?;
+        }
+        if self.wanted.every_instruction {
+            for site in &direct {
+                let Some(module) = space.module(site.address).cloned() else { continue };
+                let parts = function_parts(&module.image, module.in_file(site.address));
+                self.insert_in_parts(session, space, &module, &parts)?;
+            }
+        }
+        let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for site in direct {
+            let known = names.entry(site.address).or_default();
+            let new = site.names.into_iter().filter(|name| !known.contains(name)).collect::<Vec<_>>();
+            known.extend(new);
+        }
+        for (address, names) in &names {
+            let known = space.labels.get(address).map(|known| known.to_vec()).unwrap_or_default();
+            let all: Vec<String> =
+                known.iter().chain(names.iter().filter(|name| !known.contains(name))).cloned().collect();
+            space.labels.insert(*address, Rc::from(all));
+            space.descriptions.remove(address);
+        }
+        self.insert(session, space, names.into_iter().map(|(address, names)| (address, names.into_iter().next())))
+    }
+
+    /// Inserts a breakpoint at every instruction in parts of a module.
+    fn insert_in_parts(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        module: &Module,
+        parts: &[Range<u64>],
+    ) -> ubp::Result<()> {
+        let mut all = self.wanted.instructions(module, parts);
+        for address in confirm::take_differing(session, space, module, &mut all)? {
+            self.add_refused(space, address, "the code in memory is not that of the file".into());
+        }
+        self.insert(session, space, all.into_iter().map(|address| (address, None)))
+    }
+
+    /// Inserts the user's breakpoints in one batch, and reports those that were refused.
+    fn insert(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        sites: impl Iterator<Item = (u64, Option<String>)>,
+    ) -> ubp::Result<()> {
+        let new: Vec<(u64, Option<String>)> = sites.filter(|(address, _)| space.inserted.insert(*address)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let spec =
+            |&(address, _): &(u64, _)| Spec { address: Address(address), report: self.report, ..Spec::default() };
+        let specs: Vec<Spec> = new.iter().map(spec).collect();
+        let answers = session.insert(space.pid, &specs)?;
+        for ((address, name), answer) in new.into_iter().zip(answers) {
+            if let Err(error) = answer {
+                self.refuse(space, address, name, &error);
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, space: &mut Space, address: u64, name: Option<String>, error: &InsertError) {
+        space.inserted.remove(&address);
+        match name {
+            Some(name) => {
+                let description = space.description(address);
+                let location = &description.location;
+                let key = format!("refused {name} {location}");
+                self.told.tell_once(key, format_args!("'{name}': {error} ({location})"));
+            }
+            None => self.add_refused(space, address, reason(error)),
+        }
+    }
+
+    fn add_refused(&mut self, space: &mut Space, address: u64, reason: String) {
+        let description = space.description(address);
+        let key = (description.module.clone(), description.in_file);
+        let refused = Refused {
+            location: description.location.clone(),
+            module: description.module.clone(),
+            address: format!("{:#x}", description.in_file),
+            reason,
+        };
+        self.refused.insert(key, refused);
+    }
+
+    /// Whether the program is a dynamic loader that was run to load another program (`ld.so ./prog`).
+    pub(super) fn is_loader(&self, session: &Session, space: &Space) -> bool {
+        program(session, space).is_some_and(|program| program.image.is_library())
+    }
+
+    /// Inserts a breakpoint at the program's entry point, to report the locations that are still missing there. A dynamic loader that runs
+    /// as the program is already at its entry point and has loaded nothing.
+    pub(super) fn break_at_entry(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
+        let entry = session.process(space.pid).and_then(|process| process.auxv().entry());
+        let is_useful = self.wanted.missing().next().is_some() && !self.is_loader(session, space);
+        match entry.filter(|_| is_useful) {
+            Some(entry) => insert_internal(session, space, entry.0, Role::Entry),
+            None => Ok(()),
+        }
+    }
+
+    /// Inserts a breakpoint at the C library's `ptrace`, if the module has that function and its use has not been reported.
+    fn break_at_ptrace(&self, session: &mut Session, space: &mut Space, module: &Module) -> ubp::Result<()> {
+        match tracers::ptrace_in(session, module, &self.told) {
+            Some(address) => insert_internal(session, space, address, Role::Ptrace),
+            None => Ok(()),
+        }
+    }
+
+    /// Handles a hit of a breakpoint that ntrace set for itself.
+    pub(super) fn internal_hit(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        tid: Tid,
+        id: BreakpointId,
+        role: Role,
+    ) -> ubp::Result<()> {
+        match role {
+            Role::Resolver { names } => {
+                // At the resolver's return address, its result is in a register.
+                let registers = session.registers(tid)?;
+                match native::return_address(session, space.pid, &registers) {
+                    Some(address) => insert_internal(session, space, address, Role::Resolved { names, tid }),
+                    None => Ok(()),
+                }
+            }
+            // Another thread executes the instruction at the return address.
+            Role::Resolved { tid: caller, .. } if caller != tid => Ok(()),
+            Role::Resolved { names, .. } => {
+                let address = native::return_value(&session.registers(tid)?);
+                remove_internal(session, space, id)?;
+                if space.module(address).is_none() {
+                    return Ok(());
+                }
+                let site = Planned { address, names, indirect: false, by_number: false };
+                self.insert_planned(session, space, vec![site])
+            }
+            Role::Entry => {
+                remove_internal(session, space, id)?;
+                self.tell_waiting();
+                Ok(())
+            }
+            Role::Ptrace => {
+                tracers::tell_of_ptrace(session, space.pid, tid, &mut self.told)?;
+                if tracers::was_told(&self.told) { remove_internal(session, space, id) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// Reports the locations that are missing and may be found later.
+    pub(super) fn tell_waiting(&mut self) {
+        let explained =
+            |location: &Location| (location.text.clone(), location::explain(location, self.wanted.searched()));
+        let missing: Vec<(String, String)> = self.wanted.missing().map(explained).collect();
+        for (text, what) in missing {
+            let key = format!("missing {text}");
+            self.told.tell_once(key, format_args!("{what}; waiting for libraries that are loaded later"));
+        }
+    }
+
+    /// Explains each location that was never found.
+    pub(super) fn missing(&self) -> Vec<String> {
+        self.wanted.missing().map(|location| location::explain(location, self.wanted.searched())).collect()
+    }
+
+    /// The instructions without a breakpoint among those that `--every-instruction` asked for.
+    pub(super) fn refused(&self) -> impl ExactSizeIterator<Item = &Refused> {
+        self.refused.values()
+    }
+
+    /// Reports the instructions without a breakpoint.
+    pub(super) fn tell_refused(&self) {
+        let count = self.refused.len();
+        match count {
+            0 => return,
+            1 => tell("1 instruction carries no breakpoint:"),
+            _ => tell(format_args!("{count} instructions carry no breakpoint:")),
+        }
+        for refused in self.refused().take(LISTED) {
+            tell(format_args!("  {}: {}", refused.location, refused.reason));
+        }
+        if count > LISTED {
+            tell(format_args!("  and {} more", count - LISTED));
+        }
+    }
+}
+
+/// Inserts a breakpoint that ntrace needs for itself. A refusal is ignored.
+fn insert_internal(session: &mut Session, space: &mut Space, address: u64, role: Role) -> ubp::Result<()> {
+    let answers = session.insert(space.pid, &[Spec::event(Address(address))])?;
+    if let Some(id) = answers.into_iter().next().and_then(Result::ok) {
+        space.roles.insert(id, role);
+    }
+    Ok(())
+}
+
+fn remove_internal(session: &mut Session, space: &mut Space, id: BreakpointId) -> ubp::Result<()> {
+    space.roles.remove(&id);
+    session.remove(space.pid, &[id])
+}
+
+/// Calls a resolver in a held thread, and replaces the site by the function that it returns.
+fn resolve(session: &mut Session, tid: Tid, site: &mut Planned) {
+    match session.call(tid, Address(site.address), &[0, 0]) {
+        Ok(address) if address != 0 => (site.address, site.indirect) = (address, false),
+        _ => {}
+    }
+}
+
+fn reason(error: &InsertError) -> String {
+    match error.reason {
+        InsertReason::Refused(refusal) => refusal.to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// The module of the executed file.
+fn program<'a>(session: &Session, space: &'a Space) -> Option<&'a Module> {
+    space.module(session.process(space.pid)?.auxv().entry()?.0)
+}
+
+/// The address in memory of a location that is a number: the number itself if code is mapped there, else the number in the program's file.
+fn in_memory(session: &Session, space: &Space, address: u64) -> Option<u64> {
+    let process = session.process(space.pid)?;
+    if let Some(map) = process.maps().ok()?.iter().find(|map| map.contains(Address(address))) {
+        return map.execute.then_some(address);
+    }
+    let program = program(session, space)?;
+    let in_file = !program.image.is_fixed() && program.image.is_code(address);
+    in_file.then(|| program.in_memory(address))
+}

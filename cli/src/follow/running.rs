@@ -1,0 +1,64 @@
+//! A process that ntrace attaches to, before its breakpoints are set.
+
+use ubp::{Error, Event, EventKind, Pid, Session, Tid};
+
+use crate::worker::Control;
+
+/// A process that ran before ntrace attached to it.
+pub(super) struct Running<'a> {
+    pid: Pid,
+    held: Option<Tid>,
+    control: &'a mut Control,
+    /// Whether the front asked to stop.
+    cancelled: bool,
+}
+
+impl Running<'_> {
+    pub(super) fn new(pid: Pid, control: &mut Control) -> Running<'_> {
+        Running { pid, held: None, control, cancelled: false }
+    }
+
+    /// Returns a held thread. The first call interrupts the process; the stops of its other threads follow as events.
+    ///
+    /// `None` means that the front asked to stop. That ends the wait for a thread that does not return from the kernel.
+    pub(super) fn hold(&mut self, session: &mut Session) -> ubp::Result<Option<Tid>> {
+        if self.held.is_some() || self.cancelled {
+            return Ok(self.held);
+        }
+        session.interrupt(self.pid)?;
+        loop {
+            while let Some(event) = session.poll()? {
+                if let Some(tid) = interrupted(&event) {
+                    self.held = Some(tid);
+                    return Ok(self.held);
+                }
+                if event.is_held() {
+                    session.resume(event.tid)?;
+                }
+            }
+            if session.process(self.pid).is_none() {
+                return Err(Error::NoSuchProcess(self.pid));
+            }
+            // An error of the pipe means that the front has ended.
+            if !matches!(self.control.wait(session, None), Ok(None)) {
+                self.cancelled = true;
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The held thread, if a thread was held.
+    pub(super) fn held(&self) -> Option<Tid> {
+        self.held
+    }
+
+    /// Whether the front asked to stop.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled
+    }
+}
+
+/// Returns the thread that an [`EventKind::Interrupted`] names.
+fn interrupted(event: &Event) -> Option<Tid> {
+    matches!(event.kind, EventKind::Interrupted).then_some(event.tid)
+}
