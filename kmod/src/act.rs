@@ -2,8 +2,8 @@
 
 //! What a breakpoint does with a thread: tells of it, holds it.
 
+use fastpath::{Act, Registers};
 use kernel::prelude::*;
-use passage::{Act, Registers};
 use wire::events::Event;
 use wire::site::{action, Base, Condition, Subject};
 

@@ -5,7 +5,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use passage::Registers;
+use fastpath::Registers;
 
 /// Those of a process that are remembered: what the kernel keeps of a process does not grow. One more is remembered in place of
 /// another, which is counted twice.

@@ -12,17 +12,17 @@ use wire::{Failure, Status};
 
 use crate::arch;
 use crate::breakpoints::{failure, overlay};
-#[cfg(uprobes_call)]
-use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
+#[cfg(uprobes_call)]
+use crate::ffi;
 use crate::leave;
-use crate::list::Keep;
 use crate::patch::Patches;
 use crate::place::{self, Code, Maps};
 use crate::server::zeroes;
 use crate::space::mark;
 use crate::step::{unfindable, Step};
+use crate::vec::Keep;
 
 /// Entries of the first arena of a session.
 const LEAST: u32 = 1008;
@@ -120,7 +120,7 @@ impl<'a> Batch<'a> {
         let Prepared { which, number, mut entry, passing } = self.prepare(address, rest)?;
         #[cfg(uprobes_call)]
         // SAFETY: the instruction is as long as that.
-        if unsafe { c::ntrace_uprobes_call(self.debuggee.mm(), entry.bytes().as_ptr(), entry.bytes().len()) } {
+        if unsafe { ffi::ntrace_uprobes_call(self.debuggee.mm(), entry.bytes().as_ptr(), entry.bytes().len()) } {
             return Err(Status::Unsupported.into());
         }
         entry.mark |= if actions != 0 { mark::ACTS } else { 0 };

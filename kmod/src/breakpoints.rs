@@ -11,9 +11,9 @@ use wire::site::Site;
 use wire::{Failure, Status};
 
 use crate::batch::Batch;
-use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
+use crate::ffi;
 use crate::patch::Patches;
 use crate::server::zeroes;
 use crate::space::{wait_for_hits, Storage};
@@ -212,7 +212,7 @@ impl Debuggee {
             }
             wait_for_hits();
             // SAFETY: no thread that is waited for needs what is locked.
-            unsafe { c::ntrace_uprobes_leave(self.mm(), address.wrapping_add(BEHIND) as _) };
+            unsafe { ffi::ntrace_uprobes_leave(self.mm(), address.wrapping_add(BEHIND) as _) };
         }
         let mut batches: KVec<Batch<'_>> = KVec::new();
         for found in &over {

@@ -7,9 +7,9 @@ use ubp::core::{Inaccessible, Memory};
 use wire::{Failure, Status};
 
 use crate::debuggee::Debuggee;
-use crate::list::Keep;
 use crate::server::zeroes;
 use crate::space::Storage;
+use crate::vec::Keep;
 
 const PAGE: usize = 4096;
 

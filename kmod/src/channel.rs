@@ -11,12 +11,12 @@ use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::{new_mutex, new_spinlock};
 use wire::events::Event;
 
-use crate::c::{self, Mapping};
 use crate::debuggee::{Debuggee, Opener};
+use crate::ffi::{self, Mapping};
 use crate::held::Held;
-use crate::list::{self, Keep};
 use crate::queue::Queue;
 use crate::ring::Ring;
+use crate::vec::{self, Keep};
 use crate::waiters::Waiters;
 
 /// Unread bytes with which events are lost: half of what makes commands wait.
@@ -142,7 +142,7 @@ impl Channel {
     /// The mapping is one that nobody uses yet.
     pub(crate) unsafe fn map(&self, vma: *mut Mapping) -> Result {
         // SAFETY: the caller's promise.
-        let new = Ring::new(unsafe { c::ntrace_ring_size(vma) } as u64)?;
+        let new = Ring::new(unsafe { ffi::ntrace_ring_size(vma) } as u64)?;
         let mut messages = self.messages.lock();
         // SAFETY: the caller's promise.
         unsafe { messages.ring.as_ref().unwrap_or(&new).map(vma)? };
@@ -233,9 +233,9 @@ impl Channel {
             return false;
         }
         let Adoptee { debuggee, is_new, before } = adoptee;
-        let old = list::take(&mut adopted.all, |other| other.debuggee.number == debuggee.number);
+        let old = vec::take(&mut adopted.all, |other| other.debuggee.number == debuggee.number);
         // What nobody asks for must not grow. Both end without the lock.
-        let _over = list::take(&mut adopted.all, |other| other.debuggee.is_gone());
+        let _over = vec::take(&mut adopted.all, |other| other.debuggee.is_gone());
         let (is_new, first) = old.as_ref().map_or((is_new, before), |old| (is_new || old.is_new, old.before));
         let taken = adopted.all.push(Adoptee { debuggee, is_new, before: first }, GFP_KERNEL_ACCOUNT).is_ok();
         let _old = old.map(|old| {
@@ -261,7 +261,7 @@ impl Channel {
     /// The number of the thread that runs here, as the opener knows it.
     pub(crate) fn thread(&self) -> u64 {
         // SAFETY: the namespace is the opener's, which has it.
-        unsafe { c::ntrace_thread_number(ptr::null_mut(), self.opener.namespace()) as u64 }
+        unsafe { ffi::ntrace_thread_number(ptr::null_mut(), self.opener.namespace()) as u64 }
     }
 
     /// Notes that a thread is held. Says whether it is to be: not where the session ends.
@@ -273,7 +273,7 @@ impl Channel {
     /// Forgets a thread that is not held any more.
     pub(crate) fn unhold(&self, held: &Arc<Held>) {
         let mut all = self.held.lock();
-        drop(list::take(&mut all.threads, |other| Arc::ptr_eq(other, held)));
+        drop(vec::take(&mut all.threads, |other| Arc::ptr_eq(other, held)));
     }
 
     /// A held thread.

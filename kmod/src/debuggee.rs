@@ -13,13 +13,13 @@ use wire::commands::option;
 use wire::{Failure, Status};
 
 use crate::breakpoints;
-use crate::c::{self, Cred, File, Namespace};
 use crate::channel::Channel;
+use crate::ffi::{self, Cred, File, Namespace};
 use crate::leave::{self, Threads};
-use crate::list::{set_length, Keep};
 use crate::space::Space;
 use crate::spaces::User;
 use crate::step::Step;
+use crate::vec::{set_length, Keep};
 use crate::watch::{Watch, Why};
 
 /// The most processes of a session, each of which has a description of its memory.
@@ -48,7 +48,7 @@ impl Opener {
     /// The file is open.
     pub(crate) unsafe fn of(file: *const File) -> Opener {
         // SAFETY: the file is open; `drop` gives both references back.
-        Opener { cred: unsafe { c::ntrace_file_cred(file) }, namespace: unsafe { c::ntrace_namespace() } }
+        Opener { cred: unsafe { ffi::ntrace_file_cred(file) }, namespace: unsafe { ffi::ntrace_namespace() } }
     }
 }
 
@@ -56,8 +56,8 @@ impl Drop for Opener {
     fn drop(&mut self) {
         // SAFETY: `of` took references.
         unsafe {
-            c::ntrace_cred_put(self.cred);
-            c::put_pid_ns(self.namespace);
+            ffi::ntrace_cred_put(self.cred);
+            ffi::put_pid_ns(self.namespace);
         }
     }
 }
@@ -93,13 +93,13 @@ impl Debuggee {
         let gone = Failure::new(Status::NoProcess, process);
         let process = i32::try_from(process).map_err(|_| gone)?;
         // SAFETY: the opener's file is open, and it holds its namespace.
-        let opened = unsafe { c::ntrace_memory_open(channel.opener.cred, channel.opener.namespace, process) };
+        let opened = unsafe { ffi::ntrace_memory_open(channel.opener.cred, channel.opener.namespace, process) };
         match from_err_ptr(opened) {
             Ok(memory) => {
                 // SAFETY: the file is open; its private data is the process' memory, to which it has a reference.
-                let user = User::of(unsafe { c::ntrace_file_private(memory) });
+                let user = User::of(unsafe { ffi::ntrace_file_private(memory) });
                 // SAFETY: it was opened here.
-                unsafe { c::fput(memory) };
+                unsafe { ffi::fput(memory) };
                 let (user, owner) = (user.map_err(|_| Status::NoMemory)?, breakpoints::owner());
                 let number = number.unwrap_or_else(|| channel.next_number());
                 let watch = Watch::new(owner, number, options, channel.clone()).map_err(|_| Status::NoMemory)?;
@@ -111,11 +111,11 @@ impl Debuggee {
                     Debuggee { number, owner, user, watch, kept: false, locked: false, steps: KVec::new() };
                 if options & option::KEEP != 0 {
                     // SAFETY: there is a reference to the description.
-                    debuggee.kept = unsafe { c::ntrace_memory_keep(debuggee.mm()) };
+                    debuggee.kept = unsafe { ffi::ntrace_memory_keep(debuggee.mm()) };
                 }
                 let namespace = channel.opener.namespace;
                 // SAFETY: the watch is given up only after `ntrace_life_end`, when the debuggee is dropped.
-                match unsafe { c::ntrace_life_begin(namespace, process, debuggee.mm(), known, place) } {
+                match unsafe { ffi::ntrace_life_begin(namespace, process, debuggee.mm(), known, place) } {
                     0 => Ok(debuggee),
                     error if error == ENOMEM.to_errno() => Err(Status::NoMemory.into()),
                     _ => Err(gone),
@@ -161,7 +161,7 @@ impl Debuggee {
     pub(crate) fn kill(&self) {
         if let Some(watch) = self.watch.as_ref().filter(|watch| watch.options & option::KILL != 0) {
             // SAFETY: the place is the watch's.
-            unsafe { c::ntrace_life_kill(watch.life()) };
+            unsafe { ffi::ntrace_life_kill(watch.life()) };
         }
     }
 
@@ -185,7 +185,7 @@ impl Debuggee {
         for number in threads.iter().filter(|number| i32::try_from(**number).is_ok()) {
             watch.call(*number, Why::Asked).map_err(|_| Status::NoMemory)?;
             // SAFETY: the namespace is the opener's, which has it.
-            let called = unsafe { c::ntrace_thread_call(self.mm(), namespace, *number as _) };
+            let called = unsafe { ffi::ntrace_thread_call(self.mm(), namespace, *number as _) };
             if !called {
                 watch.forget(*number, Why::Asked);
             }
@@ -204,7 +204,7 @@ impl Debuggee {
             numbers.reserve(most, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
             let room = numbers.spare_capacity_mut().as_mut_ptr();
             // SAFETY: there is room for so many.
-            let count = unsafe { c::ntrace_threads_list(self.mm(), namespace, room.cast(), most as _) } as usize;
+            let count = unsafe { ffi::ntrace_threads_list(self.mm(), namespace, room.cast(), most as _) } as usize;
             if count <= most {
                 // SAFETY: so many were written.
                 unsafe { set_length(numbers, count) };
@@ -218,7 +218,7 @@ impl Debuggee {
     pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<usize, Failure> {
         let (to, size) = (bytes.as_mut_ptr().cast(), bytes.len());
         // SAFETY: there is room for as many bytes, and who made this knows of the lock.
-        let read = unsafe { c::ntrace_memory_read(self.mm(), address as _, to, size as _, self.locked) };
+        let read = unsafe { ffi::ntrace_memory_read(self.mm(), address as _, to, size as _, self.locked) };
         self.count(read)
     }
 
@@ -226,7 +226,7 @@ impl Debuggee {
     pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<usize, Failure> {
         // SAFETY: as many bytes are there.
         let written =
-            unsafe { c::ntrace_memory_write(self.mm(), address as _, bytes.as_ptr().cast(), bytes.len() as _) };
+            unsafe { ffi::ntrace_memory_write(self.mm(), address as _, bytes.as_ptr().cast(), bytes.len() as _) };
         self.count(written)
     }
 
@@ -246,7 +246,7 @@ impl Debuggee {
             words.reserve(most * 4, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
             let room = words.spare_capacity_mut().as_mut_ptr();
             // SAFETY: there is room for so many.
-            let count = unsafe { c::ntrace_memory_mappings(self.mm(), room.cast(), most as _) };
+            let count = unsafe { ffi::ntrace_memory_mappings(self.mm(), room.cast(), most as _) };
             let count = usize::try_from(count).map_err(|_| self.gone())?;
             if count <= most {
                 // SAFETY: so many were written.
@@ -266,7 +266,7 @@ impl Debuggee {
     fn leave_memory(&mut self) {
         if core::mem::take(&mut self.kept) {
             // SAFETY: it was kept by `new`.
-            unsafe { c::ntrace_memory_leave(self.mm()) };
+            unsafe { ffi::ntrace_memory_leave(self.mm()) };
         }
     }
 
@@ -279,7 +279,7 @@ impl Drop for Debuggee {
     fn drop(&mut self) {
         if let Some(watch) = self.watch.take() {
             // SAFETY: the place is the watch's, to which there is a reference.
-            unsafe { c::ntrace_life_end(watch.life()) };
+            unsafe { ffi::ntrace_life_end(watch.life()) };
             watch.channel.debuggees.fetch_sub(1, Ordering::Relaxed);
             self.space().forget_watch(watch.owner);
             // Who is about to be held sees it, or is let go.
@@ -287,7 +287,7 @@ impl Drop for Debuggee {
             watch.channel.release(Some(watch.owner));
             self.leave_memory();
             // SAFETY: the callee calls `end` with this before it returns.
-            unsafe { c::ntrace_memory_work(end, ptr::from_ref(self).cast_mut().cast()) };
+            unsafe { ffi::ntrace_memory_work(end, ptr::from_ref(self).cast_mut().cast()) };
         }
         self.leave_memory();
     }

@@ -7,8 +7,8 @@ use kernel::prelude::*;
 use kernel::types::ForeignOwnable;
 use wire::text::Text;
 
-use crate::c::{self, File, Inode, Mapping, PollTable, SeqFile};
 use crate::debuggee::Opener;
+use crate::ffi::{self, File, Inode, Mapping, PollTable, SeqFile};
 use crate::session::Session;
 use crate::user::Buffer;
 
@@ -20,7 +20,7 @@ type Owned = Pin<KBox<Session>>;
 /// `open` was done with the file, and `release` was not.
 unsafe fn session<'a>(file: *const File) -> Pin<&'a Session> {
     // SAFETY: the caller's promise: the pointer is the one that `open` stored.
-    unsafe { Owned::borrow(c::ntrace_file_private(file)) }
+    unsafe { Owned::borrow(ffi::ntrace_file_private(file)) }
 }
 
 #[no_mangle]
@@ -29,7 +29,7 @@ extern "C" fn ntrace_open(_: *mut Inode, file: *mut File) -> c_int {
     match Session::new(unsafe { Opener::of(file) }) {
         Ok(session) => {
             // SAFETY: the kernel gives the file that it opens.
-            unsafe { c::ntrace_file_begin(file, session.into_foreign() as *mut c_void) };
+            unsafe { ffi::ntrace_file_begin(file, session.into_foreign() as *mut c_void) };
             0
         }
         Err(error) => error.to_errno(),
@@ -41,7 +41,7 @@ extern "C" fn ntrace_open(_: *mut Inode, file: *mut File) -> c_int {
 #[no_mangle]
 unsafe extern "C" fn ntrace_release(_: *mut Inode, file: *mut File) -> c_int {
     // SAFETY: the pointer is the one that `open` stored.
-    drop(unsafe { Owned::from_foreign(c::ntrace_file_private(file)) });
+    drop(unsafe { Owned::from_foreign(ffi::ntrace_file_private(file)) });
     0
 }
 
@@ -50,7 +50,7 @@ unsafe extern "C" fn ntrace_release(_: *mut Inode, file: *mut File) -> c_int {
 #[no_mangle]
 unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open.
-    let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
+    let (session, waits) = unsafe { (session(file), ffi::ntrace_file_waits(file)) };
     answer(session.read(Buffer::new(to, size), waits))
 }
 
@@ -59,7 +59,7 @@ unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, 
 #[no_mangle]
 unsafe extern "C" fn ntrace_write(file: *mut File, from: *const c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open.
-    let (session, waits) = unsafe { (session(file), c::ntrace_file_waits(file)) };
+    let (session, waits) = unsafe { (session(file), ffi::ntrace_file_waits(file)) };
     answer(session.write(Buffer::new(from.cast_mut(), size), waits))
 }
 
@@ -70,8 +70,8 @@ unsafe extern "C" fn ntrace_poll(file: *mut File, table: *mut PollTable) -> u32 
     // SAFETY: the file is open.
     let session = unsafe { session(file) };
     session.unread().poll(file, table);
-    let readable = if session.is_readable() { c::poll::READABLE } else { 0 };
-    let writable = if session.is_writable() { c::poll::WRITABLE } else { 0 };
+    let readable = if session.is_readable() { ffi::poll::READABLE } else { 0 };
+    let writable = if session.is_writable() { ffi::poll::WRITABLE } else { 0 };
     readable | writable
 }
 
@@ -103,7 +103,7 @@ impl Text for Info {
 
     fn put(&mut self, piece: &str) -> Result {
         // SAFETY: the kernel opened the file for writing; the piece has that many bytes.
-        c::result(unsafe { c::seq_write(self.0, piece.as_ptr().cast(), piece.len()) })
+        ffi::result(unsafe { ffi::seq_write(self.0, piece.as_ptr().cast(), piece.len()) })
     }
 }
 

@@ -8,11 +8,11 @@ use kernel::sync::{Arc, Mutex};
 use wire::events::Event;
 use wire::{Failure, Status};
 
-use crate::c;
+use crate::ffi;
 use crate::step::Step;
 use crate::waiters::Waiters;
 use crate::watch::{Watch, Why};
-use passage::Registers;
+use fastpath::Registers;
 
 /// The most bytes of a machine's general registers, as ptrace has them.
 pub(crate) const GENERAL: usize = 34 * 8;
@@ -139,7 +139,7 @@ impl Held {
 /// Fills in the registers of the thread that runs here; says how many bytes they are.
 pub(crate) fn current(bytes: &mut [u8]) -> usize {
     // SAFETY: so many bytes are there.
-    unsafe { c::ntrace_registers_get(bytes.as_mut_ptr().cast(), bytes.len()) }
+    unsafe { ffi::ntrace_registers_get(bytes.as_mut_ptr().cast(), bytes.len()) }
 }
 
 /// Nanoseconds of the monotonic clock.

@@ -2,13 +2,13 @@
 
 //! A thread at a breakpoint.
 
+use fastpath::{find, gone, mark, Hit, Modes, Registers, Storage, ALL};
 use kernel::ffi::{c_int, c_void};
-use passage::{find, gone, mark, Hit, Modes, Registers, Storage, ALL};
 use ubp::arch::BEHIND;
 use ubp::core::Error as TableError;
 
 use crate::act;
-use crate::c;
+use crate::ffi;
 use crate::held::{Held, Reason};
 use crate::leave::{here, is_step, leave, original};
 use crate::lives;
@@ -37,7 +37,7 @@ const FAULT: c_int = 2;
 /// nothing but that number.
 #[inline(always)]
 fn hit(space: &Space, registers: &mut Registers, counted: usize, may_wait: bool) -> Hit {
-    match passage::hit(&space.storages, registers, counted, may_wait) {
+    match fastpath::hit(&space.storages, registers, counted, may_wait) {
         Hit::InSlot(storage) => leave_slot(space, registers, &storage, may_wait),
         hit => hit,
     }
@@ -150,7 +150,7 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
                     drop(read);
                     if !raised {
                         // SAFETY: it is the thread that runs here that gets it.
-                        unsafe { c::force_sig(SIGTRAP) };
+                        unsafe { ffi::force_sig(SIGTRAP) };
                     }
                     return PASSED;
                 }
@@ -183,9 +183,9 @@ pub(crate) fn bring_in(address: u64, write: bool) -> bool {
     // SAFETY: the address is the user's, which the callee looks after.
     unsafe {
         if write {
-            c::fault_in_safe_writeable(address as *const c_void, 1) == 0
+            ffi::fault_in_safe_writeable(address as *const c_void, 1) == 0
         } else {
-            c::fault_in_readable(address as *const c_void, 1) == 0
+            ffi::fault_in_readable(address as *const c_void, 1) == 0
         }
     }
 }
@@ -232,7 +232,7 @@ unsafe extern "C" fn ntrace_seen(
             }
             // It is held at the first instruction of the handler, and then at the breakpoint that it comes back to.
             // SAFETY: it marks the current thread.
-            unsafe { c::ntrace_thread_call_this() };
+            unsafe { ffi::ntrace_thread_call_this() };
         }
         leave(registers, &arena, modes, (why != FAULT && !steps).then_some(&space.again));
     }
@@ -249,7 +249,7 @@ impl Read {
     /// Nothing sleeps while this is there.
     pub(crate) unsafe fn new() -> Read {
         // SAFETY: the caller's promise.
-        unsafe { c::ntrace_read_lock() };
+        unsafe { ffi::ntrace_read_lock() };
         Read
     }
 }
@@ -257,7 +257,7 @@ impl Read {
 impl Drop for Read {
     fn drop(&mut self) {
         // SAFETY: `new` began it.
-        unsafe { c::ntrace_read_unlock() };
+        unsafe { ffi::ntrace_read_unlock() };
     }
 }
 

@@ -2,9 +2,9 @@
 
 //! Taking threads out of slots, and slots out of memory.
 
+use fastpath::{mark, Modes, Part, Registers, Storage};
 use kernel::ffi::c_void;
 use kernel::prelude::*;
-use passage::{mark, Modes, Part, Registers, Storage};
 use stepping::Progress;
 use ubp::arch::BREAKPOINT;
 use ubp::core::{passing_near, Arena, Entry, Inaccessible, Layout, Memory, Number, State};
@@ -12,11 +12,11 @@ use wire::{Failure, Status};
 
 use crate::again::Again;
 use crate::arch::PAGE;
-use crate::c;
 use crate::debuggee::Debuggee;
-use crate::list::Keep;
+use crate::ffi;
 use crate::patch::Patches;
 use crate::space::wait_for_hits;
+use crate::vec::Keep;
 
 /// The entries of an arena as they were at some moment: they can be read where no page may be waited for.
 pub(crate) struct Entries {
@@ -150,7 +150,7 @@ fn is_retired(pc: u64, arena: &Arena<Source<'_>>) -> bool {
 fn sweep(debuggee: &Debuggee, storages: &[(Storage, Entries)], only_retired: bool) {
     let mut sweep = Sweep { again: &debuggee.space().again, storages, mode: Modes::of_this_machine(), only_retired };
     // SAFETY: the callee calls `look` with this, for threads that do not run, and keeps nothing.
-    unsafe { c::ntrace_threads_visit(debuggee.mm(), look, (&raw mut sweep).cast()) };
+    unsafe { ffi::ntrace_threads_visit(debuggee.mm(), look, (&raw mut sweep).cast()) };
 }
 
 /// Frees the retired entries of a storage. Called with the space's changes locked.
@@ -212,7 +212,7 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
         }
         for (storage, _) in &all {
             // SAFETY: `place::map` mapped it, and no thread is in it.
-            unsafe { c::ntrace_memory_unmap(debuggee.mm(), storage.base as _, storage.size() as _) };
+            unsafe { ffi::ntrace_memory_unmap(debuggee.mm(), storage.base as _, storage.size() as _) };
         }
     }
 }

@@ -11,15 +11,15 @@ use kernel::sync::Arc;
 use wire::commands::option;
 use wire::events::Event;
 
-use crate::c::{self, Task};
 use crate::channel::{Adoptee, Note};
 use crate::debuggee::Debuggee;
+use crate::ffi::{self, Task};
 use crate::held::{time, Held, Reason};
 use crate::hit::{self, Read};
 use crate::leave::{self, Threads};
 use crate::spaces::{self, User};
 use crate::watch::{Watch, Why};
-use passage::Registers;
+use fastpath::Registers;
 
 /// Takes a reference to a watch.
 ///
@@ -65,7 +65,7 @@ unsafe extern "C" fn ntrace_born(mm: *mut c_void, thread: *mut Task) -> c_int {
     let mut called = 0;
     for watch in space.watches().iter() {
         // SAFETY: the thread is there, and the namespace is the opener's, which has it.
-        let number = unsafe { c::ntrace_thread_number(thread, watch.channel.opener.namespace()) };
+        let number = unsafe { ffi::ntrace_thread_number(thread, watch.channel.opener.namespace()) };
         match watch.call(number as u64, Why::Born) {
             Ok(()) => called = 1,
             Err(_) => watch.channel.miss(),
@@ -140,9 +140,9 @@ fn tell_forked(parent: &Watch, child: u64) {
 /// The thread that runs here has the memory of a debuggee, and is about to run for the first time.
 pub(crate) fn begun(watch: &Watch, registers: &mut Registers) {
     // SAFETY: it looks at the current thread.
-    if unsafe { c::ntrace_thread_leads() } {
+    if unsafe { ffi::ntrace_thread_leads() } {
         // SAFETY: the place is this watch's.
-        unsafe { c::ntrace_life_join(watch.life()) };
+        unsafe { ffi::ntrace_life_join(watch.life()) };
         tell_forked(watch, watch.debuggee);
     } else {
         let (channel, debuggee) = (&watch.channel, watch.debuggee);
@@ -158,7 +158,7 @@ fn executed(registers: &mut Registers) {
     loop {
         let mut is_guest = false;
         // SAFETY: the place is this function's.
-        let Some(before) = ptr::NonNull::new(unsafe { c::ntrace_life_due(&mut is_guest) }) else { return };
+        let Some(before) = ptr::NonNull::new(unsafe { ffi::ntrace_life_due(&mut is_guest) }) else { return };
         // SAFETY: the callee took a reference for us.
         let before: Arc<Watch> = unsafe { Arc::from_raw(before.as_ptr().cast_const().cast()) };
         let follows = !is_guest || before.options & option::CHILDREN != 0;
@@ -201,7 +201,7 @@ fn adopt(heir: &Arc<Watch>, is_new: bool) -> Option<(Arc<Watch>, u64)> {
     let mut birth = Birth { heir, process: heir.channel.thread(), is_new, before, made: None };
     // A process may trace itself always: another thread has to ask.
     // SAFETY: the callee calls `bear` with this before it returns.
-    unsafe { c::ntrace_memory_work(bear, (&raw mut birth).cast()) };
+    unsafe { ffi::ntrace_memory_work(bear, (&raw mut birth).cast()) };
     birth.made.map(|made| (made, before))
 }
 

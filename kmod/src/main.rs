@@ -2,21 +2,20 @@
 
 //! ntrace: sessions of tracing by a file descriptor.
 
-use passage::arch;
+use fastpath::arch;
 
 mod act;
 mod again;
 mod batch;
 mod breakpoints;
-mod c;
 mod cache;
 mod channel;
 mod debuggee;
+mod ffi;
 mod file;
 mod held;
 mod hit;
 mod leave;
-mod list;
 mod lives;
 mod patch;
 mod place;
@@ -29,6 +28,7 @@ mod space;
 mod spaces;
 mod step;
 mod user;
+mod vec;
 mod waiters;
 mod watch;
 
@@ -46,18 +46,18 @@ struct Ntrace;
 impl kernel::Module for Ntrace {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         // SAFETY: done once, before there is a file.
-        c::result(unsafe { c::ntrace_memory_begin() })?;
+        ffi::result(unsafe { ffi::ntrace_memory_begin() })?;
         // SAFETY: the same.
-        c::result(unsafe { c::ntrace_hooks_begin() }).inspect_err(|_| {
+        ffi::result(unsafe { ffi::ntrace_hooks_begin() }).inspect_err(|_| {
             // SAFETY: nothing uses it.
-            unsafe { c::ntrace_memory_end() };
+            unsafe { ffi::ntrace_memory_end() };
         })?;
         // SAFETY: the device is static, and is registered once.
-        c::result(unsafe { c::misc_register(&raw mut c::ntrace_device) }).inspect_err(|_| {
+        ffi::result(unsafe { ffi::misc_register(&raw mut ffi::ntrace_device) }).inspect_err(|_| {
             // SAFETY: no file was ever opened.
             unsafe {
-                c::ntrace_hooks_end();
-                c::ntrace_memory_end();
+                ffi::ntrace_hooks_end();
+                ffi::ntrace_memory_end();
             }
         })?;
         Ok(Ntrace)
@@ -68,9 +68,9 @@ impl Drop for Ntrace {
     fn drop(&mut self) {
         // SAFETY: it was registered by `init`; open files hold the module, so none is left.
         unsafe {
-            c::misc_deregister(&raw mut c::ntrace_device);
-            c::ntrace_hooks_end();
-            c::ntrace_memory_end();
+            ffi::misc_deregister(&raw mut ffi::ntrace_device);
+            ffi::ntrace_hooks_end();
+            ffi::ntrace_memory_end();
         }
     }
 }

@@ -6,9 +6,9 @@ use kernel::prelude::*;
 use ubp::arch::{ALIGNMENT, BREAKPOINT};
 use wire::{Failure, Status};
 
-use crate::c;
 use crate::debuggee::Debuggee;
-use crate::list::Keep;
+use crate::ffi;
+use crate::vec::Keep;
 
 /// The most that are kept before they are made.
 const MOST: usize = 4096;
@@ -72,7 +72,12 @@ impl<'a> Patches<'a> {
         let count = self.all.len();
         // SAFETY: so many are there.
         let made = unsafe {
-            c::ntrace_memory_patch(self.debuggee.mm(), self.all.as_mut_ptr().cast(), count as _, BREAKPOINT.len() as _)
+            ffi::ntrace_memory_patch(
+                self.debuggee.mm(),
+                self.all.as_mut_ptr().cast(),
+                count as _,
+                BREAKPOINT.len() as _,
+            )
         };
         for (place, patch) in self.all.iter().enumerate().filter(|(_, patch)| patch.done == 0) {
             failed(place, patch.address);

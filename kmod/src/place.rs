@@ -8,8 +8,8 @@ use ubp::core::{places, Area, Layout, Use};
 use wire::{Failure, Status};
 
 use crate::arch;
-use crate::c;
 use crate::debuggee::Debuggee;
+use crate::ffi;
 use crate::space::Storage;
 
 /// The bit of a mapping's protection that says it can be executed (`PROT_EXEC`).
@@ -70,7 +70,7 @@ impl Maps {
     fn place(&self, debuggee: &Debuggee, size: u64, site: u64) -> Option<(bool, u64)> {
         let (mut heap, mut brk, mut stack) = (0, 0, 0);
         // SAFETY: the places are this function's.
-        unsafe { c::ntrace_memory_growth(debuggee.mm(), &mut heap, &mut brk, &mut stack) };
+        unsafe { ffi::ntrace_memory_growth(debuggee.mm(), &mut heap, &mut brk, &mut stack) };
         // The heap is there before its first page is mapped.
         let middle = self.all().partition_point(|[start, ..]| *start < heap);
         let taken = |&[start, end, ..]: &[u64; 4]| {
@@ -116,14 +116,14 @@ pub(crate) fn map(
         let (code, records) = (storage.code_size(), storage.records_size());
         let mm = debuggee.mm();
         // SAFETY: the kernel looks after what is mapped there already.
-        let mapped = unsafe { c::ntrace_memory_map(mm, base as _, code as _, (READ | EXECUTE | guard) as _) };
+        let mapped = unsafe { ffi::ntrace_memory_map(mm, base as _, code as _, (READ | EXECUTE | guard) as _) };
         if mapped == 0 {
             // SAFETY: the same.
-            if unsafe { c::ntrace_memory_map(mm, (base + code) as _, records as _, (READ | WRITE) as _) } == 0 {
+            if unsafe { ffi::ntrace_memory_map(mm, (base + code) as _, records as _, (READ | WRITE) as _) } == 0 {
                 return Ok(storage);
             }
             // SAFETY: it was mapped a line before.
-            unsafe { c::ntrace_memory_unmap(mm, base as _, code as _) };
+            unsafe { ffi::ntrace_memory_unmap(mm, base as _, code as _) };
         }
         let before = maps.words.len();
         *maps = Maps::of(debuggee)?;

@@ -2,8 +2,8 @@
 
 //! Uprobes that come and go where breakpoints are.
 
+use fastpath::arch::UPROBE;
 use kernel::ffi::{c_ulong, c_void};
-use passage::arch::UPROBE;
 use ubp::arch::BREAKPOINT;
 
 use crate::debuggee::Debuggee;

@@ -7,8 +7,8 @@ use core::ptr;
 use kernel::prelude::*;
 use wire::Sink;
 
-use crate::list::{set_length, Keep};
 use crate::user::Buffer;
+use crate::vec::{set_length, Keep};
 
 /// Bytes in the order in which they were put.
 pub(crate) struct Queue {

@@ -10,7 +10,7 @@ use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 use wire::ring::{parts, room, HEAD, MOST, SIZE, START, TAIL};
 
-use crate::c::{self, Mapping};
+use crate::ffi::{self, Mapping};
 
 /// Memory that the kernel writes and users see, and may write too.
 pub(crate) struct Ring {
@@ -33,7 +33,7 @@ impl Ring {
             return Err(EINVAL);
         }
         // SAFETY: whole pages, and no more than a ring may have.
-        let base = unsafe { c::ntrace_ring_make(mapped as _) };
+        let base = unsafe { ffi::ntrace_ring_make(mapped as _) };
         if base.is_null() {
             return Err(ENOMEM);
         }
@@ -50,10 +50,10 @@ impl Ring {
     pub(crate) unsafe fn map(&self, vma: *mut Mapping) -> Result {
         // SAFETY: the caller's promise; the length is compared before.
         unsafe {
-            if c::ntrace_ring_size(vma) as u64 != self.size + PAGE_SIZE as u64 {
+            if ffi::ntrace_ring_size(vma) as u64 != self.size + PAGE_SIZE as u64 {
                 return Err(EINVAL);
             }
-            c::result(c::ntrace_ring_map(vma, self.base))
+            ffi::result(ffi::ntrace_ring_map(vma, self.base))
         }
     }
 
@@ -92,6 +92,6 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: it was made so, and mappings have references of their own to its pages.
-        unsafe { c::vfree(self.base) };
+        unsafe { ffi::vfree(self.base) };
     }
 }

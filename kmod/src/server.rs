@@ -11,7 +11,7 @@ use wire::{Failure, Status, MOST_WORDS};
 use crate::channel::{Adoptee, Channel};
 use crate::debuggee::Debuggee;
 use crate::held::Held;
-use crate::list::{self, set_length, Keep};
+use crate::vec::{self, set_length, Keep};
 
 /// The most bytes of a blob in a reply: that of a message less all that may stand before it.
 const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
@@ -36,14 +36,14 @@ impl Server {
     /// Finds out what became of the debuggees.
     pub(crate) fn refresh(&mut self) {
         self.take_in(self.channel.adopted());
-        while let Some(over) = list::take(&mut self.debuggees, Debuggee::is_gone) {
+        while let Some(over) = vec::take(&mut self.debuggees, Debuggee::is_gone) {
             drop(over);
         }
     }
 
     fn take_in(&mut self, adopted: KVec<Adoptee>) {
         for Adoptee { debuggee, is_new, before } in adopted {
-            let old = list::take(&mut self.debuggees, |other| other.number == debuggee.number);
+            let old = vec::take(&mut self.debuggees, |other| other.number == debuggee.number);
             // One that executed another program may have been detached meanwhile.
             if is_new || old.is_some() {
                 let _ = self.debuggees.push(debuggee, GFP_KERNEL_ACCOUNT);
@@ -125,7 +125,7 @@ impl Serve for Server {
     }
 
     fn detach(&mut self, debuggee: u64) -> Result<(), Failure> {
-        let found = list::take(&mut self.debuggees, |other| other.number == debuggee);
+        let found = vec::take(&mut self.debuggees, |other| other.number == debuggee);
         found.map(drop).ok_or(Failure::new(Status::NoProcess, debuggee))
     }
 

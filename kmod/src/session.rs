@@ -9,9 +9,9 @@ use wire::commands::Sequence;
 use wire::text::Text;
 use wire::{Field, Header, Split, Status};
 
-use crate::c::{self, Mapping};
 use crate::channel::Channel;
 use crate::debuggee::Opener;
+use crate::ffi::{self, Mapping};
 use crate::queue::Queue;
 use crate::server::Server;
 use crate::user::Buffer;
@@ -149,7 +149,7 @@ impl Session {
                 wire::encode(reply, head, &fields).map_err(|error| error.unwrap_or(EINVAL))?;
             }
             // SAFETY: it looks at the current thread.
-            let killed = unsafe { c::ntrace_killed() };
+            let killed = unsafe { ffi::ntrace_killed() };
             if !killed {
                 self.channel.put(reply.rest())?;
             }

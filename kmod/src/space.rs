@@ -4,6 +4,8 @@
 
 use core::sync::atomic::{fence, AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
+use fastpath::Storages;
+pub(crate) use fastpath::{mark, Storage};
 use kernel::bindings;
 use kernel::ffi::c_void;
 use kernel::prelude::*;
@@ -12,13 +14,11 @@ use kernel::sync::lock::spinlock::SpinLockBackend;
 use kernel::sync::lock::Guard;
 use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::{new_mutex, new_spinlock};
-use passage::Storages;
-pub(crate) use passage::{mark, Storage};
 use wire::{Failure, Status};
 
 use crate::again::Again;
-use crate::c;
-use crate::list;
+use crate::ffi;
+use crate::vec;
 use crate::watch::{Watch, Why};
 
 /// The most sessions that trace it, or attachments of one: each thread that ends looks at all, with a lock that every end takes.
@@ -30,7 +30,7 @@ struct Description(*mut c_void);
 impl Drop for Description {
     fn drop(&mut self) {
         // SAFETY: who made it took a reference.
-        unsafe { c::ntrace_memory_drop(self.0) };
+        unsafe { ffi::ntrace_memory_drop(self.0) };
     }
 }
 
@@ -71,7 +71,7 @@ impl Space {
     #[inline(never)]
     pub(crate) fn new(mm: *mut c_void, forked: bool, flags: kernel::alloc::Flags) -> Result<Pin<KBox<Space>>> {
         // SAFETY: the caller has a reference of its own.
-        unsafe { c::ntrace_memory_hold(mm) };
+        unsafe { ffi::ntrace_memory_hold(mm) };
         let mm = Description(mm);
         KBox::pin_init(
             pin_init!(Space {
@@ -130,7 +130,7 @@ impl Space {
 
     /// Forgets a session.
     pub(crate) fn forget_watch(&self, owner: u64) {
-        drop(list::take(&mut self.watches.lock(), |watch| watch.owner == owner));
+        drop(vec::take(&mut self.watches.lock(), |watch| watch.owner == owner));
     }
 
     /// The session with this number.

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use kernel::ffi::c_void;
 use kernel::prelude::*;
 
-use crate::c;
+use crate::ffi;
 use crate::space::{wait_for_hits, Space};
 
 /// Chains of spaces by a hash of the kernel's description of them.
@@ -27,7 +27,7 @@ struct Locked;
 impl Locked {
     fn new() -> Locked {
         // SAFETY: nobody who has the lock calls this.
-        unsafe { c::ntrace_spaces_lock() };
+        unsafe { ffi::ntrace_spaces_lock() };
         Locked
     }
 }
@@ -35,7 +35,7 @@ impl Locked {
 impl Drop for Locked {
     fn drop(&mut self) {
         // SAFETY: `new` locked it.
-        unsafe { c::ntrace_spaces_unlock() };
+        unsafe { ffi::ntrace_spaces_unlock() };
     }
 }
 

@@ -8,15 +8,15 @@ use wire::{Failure, Status};
 
 use crate::batch::Batch;
 use crate::breakpoints::failure;
-use crate::c;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
+use crate::ffi;
 use crate::hit;
 use crate::leave::here;
-use crate::list;
 use crate::space::{mark, Storage};
+use crate::vec;
 use crate::watch::Watch;
-use passage::{run, Hit, Modes, Registers};
+use fastpath::{run, Hit, Modes, Registers};
 
 /// How a held thread carries out the instruction at which it stands.
 #[derive(Clone, Copy)]
@@ -39,9 +39,9 @@ impl Step {
         let is_emulated = self.entry.mark & mark::SLOT == 0;
         // In a slot it is the signal that finds out.
         // SAFETY: it looks at the current thread.
-        if is_emulated && unsafe { c::ntrace_thread_is_signalled() } {
+        if is_emulated && unsafe { ffi::ntrace_thread_is_signalled() } {
             // SAFETY: it marks the current thread.
-            unsafe { c::ntrace_thread_call_this() };
+            unsafe { ffi::ntrace_thread_call_this() };
             return false;
         }
         let way = is_emulated.then(|| way(&self.entry, registers.mode(Modes::of_this_machine())));
@@ -71,7 +71,7 @@ impl Debuggee {
     fn exchange_step(&self, steps: &mut KVec<(u64, Step)>, thread: u64, address: u64) -> Result<Step, Failure> {
         let _change = self.space().change();
         // It has left the slot of its last step.
-        if let Some((_, Step { storage, number, mut entry })) = list::take(steps, |(other, _)| *other == thread) {
+        if let Some((_, Step { storage, number, mut entry })) = vec::take(steps, |(other, _)| *other == thread) {
             let mut arena = storage.arena(Cache::new(self, &storage));
             entry.site = unfindable(number);
             let freed = arena.set_entry(number, &entry).and_then(|()| arena.release(number));

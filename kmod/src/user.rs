@@ -5,8 +5,8 @@
 use kernel::ffi::c_void;
 use kernel::prelude::*;
 
-use crate::c;
-use crate::list::set_length;
+use crate::ffi;
+use crate::vec::set_length;
 
 /// A buffer that a reader or a writer of the device gave, and what of it is left.
 pub(crate) struct Buffer {
@@ -41,7 +41,7 @@ impl Buffer {
         to.reserve(size, GFP_KERNEL_ACCOUNT)?;
         let room = to.spare_capacity_mut().get_mut(..size.min(self.left)).ok_or(ENOMEM)?;
         // SAFETY: the room has that many bytes; the callee checks the user's address.
-        if unsafe { c::ntrace_user_copy(room.as_mut_ptr().cast(), self.address as _, room.len() as _) } != 0 {
+        if unsafe { ffi::ntrace_user_copy(room.as_mut_ptr().cast(), self.address as _, room.len() as _) } != 0 {
             return Err(EFAULT);
         }
         let length = before + room.len();
@@ -56,7 +56,7 @@ impl Buffer {
             return Err(EFAULT);
         }
         // SAFETY: the slice has that many bytes; the callee checks the user's address.
-        if unsafe { c::ntrace_user_write(self.address as _, bytes.as_ptr().cast(), bytes.len() as _) } != 0 {
+        if unsafe { ffi::ntrace_user_write(self.address as _, bytes.as_ptr().cast(), bytes.len() as _) } != 0 {
             return Err(EFAULT);
         }
         self.skip(bytes.len());
@@ -69,7 +69,7 @@ pub(crate) fn copy(address: u64, most: usize, to: &mut KVVec<u8>) -> Result {
     if most > 0 {
         to.reserve(most, GFP_KERNEL_ACCOUNT)?;
         // SAFETY: there is room for so many bytes; the address is the user's, which the callee looks after.
-        let left = unsafe { c::ntrace_user_copy(to.as_mut_ptr().cast(), address as _, most as _) };
+        let left = unsafe { ffi::ntrace_user_copy(to.as_mut_ptr().cast(), address as _, most as _) };
         // SAFETY: as many were written.
         unsafe { set_length(to, most.saturating_sub(left as usize)) };
     }
@@ -79,5 +79,5 @@ pub(crate) fn copy(address: u64, most: usize, to: &mut KVVec<u8>) -> Result {
 /// Fills `bytes` from `address` on; pages are waited for. Says whether all could be read.
 pub(crate) fn fill(address: u64, bytes: &mut [u8]) -> bool {
     // SAFETY: there is room for so many bytes; the address is the user's, which the callee looks after.
-    unsafe { c::ntrace_user_copy(bytes.as_mut_ptr().cast(), address as _, bytes.len() as _) == 0 }
+    unsafe { ffi::ntrace_user_copy(bytes.as_mut_ptr().cast(), address as _, bytes.len() as _) == 0 }
 }

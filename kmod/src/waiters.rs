@@ -8,7 +8,7 @@ use kernel::bindings;
 use kernel::prelude::*;
 use kernel::types::Opaque;
 
-use crate::c::{self, File, PollTable};
+use crate::ffi::{self, File, PollTable};
 
 /// A number, and who waits for it.
 #[pin_data]
@@ -29,7 +29,7 @@ impl Waiters {
         pin_init!(Waiters {
             count: AtomicUsize::new(0),
             // SAFETY: the slot is pinned.
-            queue <- Opaque::ffi_init(|slot| unsafe { c::ntrace_wait_init(slot) }),
+            queue <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_wait_init(slot) }),
         })
     }
 
@@ -49,19 +49,19 @@ impl Waiters {
     pub(crate) fn wait(&self, range: core::ops::Range<usize>) -> Result {
         // SAFETY: both belong to this, which outlives the call; the number is read as a whole.
         let waited =
-            unsafe { c::ntrace_wait(self.queue.get(), self.count.as_ptr().cast(), range.start as _, range.end as _) };
-        c::result(waited)
+            unsafe { ffi::ntrace_wait(self.queue.get(), self.count.as_ptr().cast(), range.start as _, range.end as _) };
+        ffi::result(waited)
     }
 
     /// Sleeps until the number is at least `least`, or the thread is killed.
     pub(crate) fn wait_killable(&self, least: usize) {
         // SAFETY: both belong to this, which outlives the call; the number is read as a whole.
-        unsafe { c::ntrace_wait_killable(self.queue.get(), self.count.as_ptr().cast(), least as _) };
+        unsafe { ffi::ntrace_wait_killable(self.queue.get(), self.count.as_ptr().cast(), least as _) };
     }
 
     /// Has a poller woken with those who wait.
     pub(crate) fn poll(&self, file: *mut File, table: *mut PollTable) {
         // SAFETY: called for a file that is being polled; the queue lives as long as the file.
-        unsafe { c::ntrace_poll_wait(file, self.queue.get(), table) };
+        unsafe { ffi::ntrace_poll_wait(file, self.queue.get(), table) };
     }
 }

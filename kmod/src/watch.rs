@@ -10,9 +10,9 @@ use kernel::new_spinlock;
 use kernel::prelude::*;
 use kernel::sync::{Arc, SpinLock};
 
-use crate::c::{self, Life};
 use crate::channel::Channel;
-use crate::list;
+use crate::ffi::{self, Life};
+use crate::vec;
 use stepping::SLOT_SIZE;
 
 /// A session's interest in a process.
@@ -112,28 +112,28 @@ impl Watch {
             call.thread == thread && !is_in_step
         };
         // SAFETY: it looks at the current thread.
-        let is_signalled = unsafe { c::ntrace_thread_is_signalled() };
+        let is_signalled = unsafe { ffi::ntrace_thread_is_signalled() };
         let mut calls = self.calls.lock();
         let place = calls.iter().position(is_due)?;
         let why = calls.get(place)?.why;
         if is_signalled && why != Why::Born {
             // SAFETY: the same.
-            unsafe { c::ntrace_thread_call_this() };
+            unsafe { ffi::ntrace_thread_call_this() };
             return None;
         }
-        list::take_at(&mut calls, place);
+        vec::take_at(&mut calls, place);
         Some(why)
     }
 
     /// Does not want a thread to come by for that any more.
     pub(crate) fn forget(&self, thread: u64, why: Why) {
-        list::take(&mut self.calls.lock(), |call| call.thread == thread && call.why == why);
+        vec::take(&mut self.calls.lock(), |call| call.thread == thread && call.why == why);
     }
 
     /// Wants nothing any more of the thread that runs here, which ends: another one may have its number.
     pub(crate) fn forget_this(&self) {
         let thread = self.channel.thread();
         let mut calls = self.calls.lock();
-        while list::take(&mut calls, |call| call.thread == thread).is_some() {}
+        while vec::take(&mut calls, |call| call.thread == thread).is_some() {}
     }
 }

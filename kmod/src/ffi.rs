@@ -7,7 +7,7 @@ use kernel::error::from_err_ptr;
 use kernel::ffi::{c_int, c_long, c_ulong, c_void};
 use kernel::prelude::*;
 
-use passage::Registers;
+use fastpath::Registers;
 
 /// Bits of poll's answer (include/uapi/asm-generic/poll.h).
 pub(crate) mod poll {
