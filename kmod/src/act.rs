@@ -8,8 +8,8 @@ use wire::events::Event;
 use wire::site::{action, Base, Condition, Subject};
 
 use crate::held::{self, Held, Reason, GENERAL};
-use crate::space::Space;
-use crate::user;
+use crate::mm::current;
+use crate::mm::space::Space;
 
 /// Whether a condition holds for a thread at its site. One on memory that cannot be read does not.
 #[inline(never)]
@@ -20,7 +20,7 @@ fn holds(condition: &Condition, count: u64) -> bool {
         Subject::Memory { address, size } => {
             let mut bytes = [0; 8];
             let part = bytes.get_mut(..usize::from(size));
-            part.is_some_and(|part| user::fill(address, part)).then(|| u64::from_le_bytes(bytes))
+            part.is_some_and(|part| current::fill(address, part)).then(|| u64::from_le_bytes(bytes))
         }
     };
     value.is_some_and(|value| condition.relation.holds(value, condition.value))
@@ -53,8 +53,11 @@ pub(crate) fn act(space: &Space, act: &Act, registers: &mut Registers) {
         let mut memory = KVVec::new();
         // What cannot be had is left out.
         if let Some(base) = base {
-            let _ =
-                user::copy(base.wrapping_add(act.site.memory.offset), usize::from(act.site.memory.size), &mut memory);
+            let _ = current::copy(
+                base.wrapping_add(act.site.memory.offset),
+                usize::from(act.site.memory.size),
+                &mut memory,
+            );
         }
         let event = Event::Hit {
             time: held::time(),

@@ -17,10 +17,10 @@ use crate::debuggee::Debuggee;
 #[cfg(uprobes_call)]
 use crate::ffi;
 use crate::leave;
+use crate::mm::mappings::{self, Code, Maps};
+use crate::mm::space::mark;
 use crate::patch::Patches;
-use crate::place::{self, Code, Maps};
 use crate::server::zeroes;
-use crate::space::mark;
 use crate::step::{unfindable, Step};
 use crate::vec::Keep;
 
@@ -263,7 +263,7 @@ impl<'a> Batch<'a> {
         }
         let wanted = u32::try_from(rest).unwrap_or(u32::MAX).max(largest.saturating_mul(2)).max(LEAST);
         let layout = Layout::new(wanted.min(Layout::MAX_CAPACITY / 8));
-        let mapped = place::map(debuggee, self.owner, &mut self.maps, layout, site, far.is_some());
+        let mapped = mappings::map(debuggee, self.owner, &mut self.maps, layout, site, far.is_some());
         if let (Err(_), Some(number)) = (&mapped, far) {
             return Ok(number);
         }

@@ -9,8 +9,8 @@ use wire::text::Text;
 
 use crate::debuggee::Opener;
 use crate::ffi::{self, File, Inode, Mapping, PollTable, SeqFile};
+use crate::mm::current::Buffer;
 use crate::session::Session;
-use crate::user::Buffer;
 
 type Owned = Pin<KBox<Session>>;
 

@@ -12,8 +12,8 @@ use crate::ffi;
 use crate::held::{Held, Reason};
 use crate::leave::{here, is_step, leave, original};
 use crate::lives;
-use crate::space::Space;
-use crate::spaces::{self, User};
+use crate::mm::space::Space;
+use crate::mm::space_table::{self, User};
 use crate::watch::Why;
 
 /// So often a page is waited for before the processor is asked to raise the fault.
@@ -74,7 +74,7 @@ fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, may_w
 #[no_mangle]
 unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
-    let Some(space) = (unsafe { spaces::find(mm) }) else { return FOREIGN };
+    let Some(space) = (unsafe { space_table::find(mm) }) else { return FOREIGN };
     // SAFETY: the caller's promise.
     let registers = unsafe { &mut *registers };
     let is_again = space.again.take(registers, registers.pc().wrapping_sub(BEHIND));
@@ -214,7 +214,7 @@ unsafe extern "C" fn ntrace_seen(
     why: c_int,
 ) -> *mut c_void {
     // SAFETY: the caller's promise.
-    let Some(space) = (unsafe { spaces::find(mm) }) else { return address };
+    let Some(space) = (unsafe { space_table::find(mm) }) else { return address };
     // SAFETY: the caller's promise.
     let registers = unsafe { &mut *registers };
     let modes = Modes::of_this_machine();

@@ -10,12 +10,12 @@ use ubp::arch::BREAKPOINT;
 use ubp::core::{passing_near, Arena, Entry, Inaccessible, Layout, Memory, Number, State};
 use wire::{Failure, Status};
 
-use crate::again::Again;
 use crate::arch::PAGE;
 use crate::debuggee::Debuggee;
 use crate::ffi;
+use crate::mm::interrupted_hits::Again;
+use crate::mm::space::wait_for_hits;
 use crate::patch::Patches;
-use crate::space::wait_for_hits;
 use crate::vec::Keep;
 
 /// The entries of an arena as they were at some moment: they can be read where no page may be waited for.
@@ -211,7 +211,7 @@ pub(crate) fn end(debuggee: &Debuggee, threads: Threads<'_>) {
             }
         }
         for (storage, _) in &all {
-            // SAFETY: `place::map` mapped it, and no thread is in it.
+            // SAFETY: `mappings::map` mapped it, and no thread is in it.
             unsafe { ffi::ntrace_memory_unmap(debuggee.mm(), storage.base as _, storage.size() as _) };
         }
     }

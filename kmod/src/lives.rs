@@ -17,7 +17,7 @@ use crate::ffi::{self, Task};
 use crate::held::{time, Held, Reason};
 use crate::hit::{self, Read};
 use crate::leave::{self, Threads};
-use crate::spaces::{self, User};
+use crate::mm::space_table::{self, User};
 use crate::watch::{Watch, Why};
 use fastpath::Registers;
 
@@ -61,7 +61,7 @@ unsafe extern "C" fn ntrace_ended(watch: &Watch, status: c_int) {
 #[no_mangle]
 unsafe extern "C" fn ntrace_born(mm: *mut c_void, thread: *mut Task) -> c_int {
     // SAFETY: the caller's promise.
-    let Some(space) = (unsafe { spaces::find(mm) }) else { return 0 };
+    let Some(space) = (unsafe { space_table::find(mm) }) else { return 0 };
     let mut called = 0;
     for watch in space.watches().iter() {
         // SAFETY: the thread is there, and the namespace is the opener's, which has it.
@@ -81,7 +81,7 @@ unsafe extern "C" fn ntrace_born(mm: *mut c_void, thread: *mut Task) -> c_int {
 #[no_mangle]
 unsafe extern "C" fn ntrace_forked(parent: *mut c_void, child: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
-    match unsafe { spaces::fork(parent, child) } {
+    match unsafe { space_table::fork(parent, child) } {
         Ok(copied) => c_int::from(copied),
         Err(error) => error.to_errno(),
     }
@@ -97,7 +97,7 @@ unsafe extern "C" fn ntrace_begun(registers: *mut Registers, mm: *mut c_void) {
     // SAFETY: nothing sleeps in it.
     let read = unsafe { Read::new() };
     // SAFETY: a read-side section began.
-    let space = unsafe { spaces::find(mm) }.filter(|space| space.take_forked());
+    let space = unsafe { space_table::find(mm) }.filter(|space| space.take_forked());
     // SAFETY: it is the first time, though a session may trace the process by now: the space remembers that it was taken.
     let user = space.map(|space| unsafe { User::of_forked(space) });
     drop(read);

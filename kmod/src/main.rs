@@ -5,7 +5,6 @@
 use fastpath::arch;
 
 mod act;
-mod again;
 mod batch;
 mod breakpoints;
 mod cache;
@@ -17,17 +16,14 @@ mod held;
 mod hit;
 mod leave;
 mod lives;
+mod mm;
 mod patch;
-mod place;
 mod probed;
 mod queue;
 mod ring;
 mod server;
 mod session;
-mod space;
-mod spaces;
 mod step;
-mod user;
 mod vec;
 mod waiters;
 mod watch;

@@ -8,7 +8,7 @@ use ubp::arch::BREAKPOINT;
 
 use crate::debuggee::Debuggee;
 use crate::hit::Read;
-use crate::spaces::{self, User};
+use crate::mm::space_table::{self, User};
 
 /// Whether some session traces who has this memory.
 ///
@@ -19,7 +19,7 @@ unsafe extern "C" fn ntrace_is_traced(mm: *mut c_void) -> bool {
     // SAFETY: nothing sleeps in it.
     let _read = unsafe { Read::new() };
     // SAFETY: a read-side section began.
-    unsafe { spaces::find(mm) }.is_some()
+    unsafe { space_table::find(mm) }.is_some()
 }
 
 /// Whether a breakpoint stands at a place, and no uprobe.

@@ -7,7 +7,7 @@ use core::ptr;
 use kernel::prelude::*;
 use wire::Sink;
 
-use crate::user::Buffer;
+use crate::mm::current::Buffer;
 use crate::vec::{set_length, Keep};
 
 /// Bytes in the order in which they were put.

@@ -12,9 +12,9 @@ use wire::{Field, Header, Split, Status};
 use crate::channel::Channel;
 use crate::debuggee::Opener;
 use crate::ffi::{self, Mapping};
+use crate::mm::current::Buffer;
 use crate::queue::Queue;
 use crate::server::Server;
-use crate::user::Buffer;
 use crate::waiters::Waiters;
 
 /// Bytes that go through the kernel's memory at once.

@@ -13,7 +13,7 @@ use crate::debuggee::Debuggee;
 use crate::ffi;
 use crate::hit;
 use crate::leave::here;
-use crate::space::{mark, Storage};
+use crate::mm::space::{mark, Storage};
 use crate::vec;
 use crate::watch::Watch;
 use fastpath::{run, Hit, Modes, Registers};

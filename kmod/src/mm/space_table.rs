@@ -9,7 +9,7 @@ use kernel::ffi::c_void;
 use kernel::prelude::*;
 
 use crate::ffi;
-use crate::space::{wait_for_hits, Space};
+use crate::mm::space::{wait_for_hits, Space};
 
 /// Chains of spaces by a hash of the kernel's description of them.
 static CHAINS: [AtomicPtr<Space>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];

@@ -10,7 +10,7 @@
 #include <linux/uaccess.h>
 #include <asm/futex.h>
 
-#include "shim.h"
+#include "../shim.h"
 
 static int add(u32 __user *word, u32 *before)
 {

@@ -20,7 +20,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
-#include "shim.h"
+#include "../shim.h"
 
 /* Pages are guarded on arm64 alone. */
 #ifndef PROT_BTI

@@ -16,8 +16,8 @@ use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::{new_mutex, new_spinlock};
 use wire::{Failure, Status};
 
-use crate::again::Again;
 use crate::ffi;
+use crate::mm::interrupted_hits::Again;
 use crate::vec;
 use crate::watch::{Watch, Why};
 

@@ -10,7 +10,7 @@ use wire::{Failure, Status};
 use crate::arch;
 use crate::debuggee::Debuggee;
 use crate::ffi;
-use crate::space::Storage;
+use crate::mm::space::Storage;
 
 /// The bit of a mapping's protection that says it can be executed (`PROT_EXEC`).
 const EXECUTE: u64 = 4;
