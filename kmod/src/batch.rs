@@ -14,13 +14,13 @@ use crate::arch;
 use crate::breakpoints::{failure, overlay};
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
+use crate::device::commands::zeroes;
 #[cfg(uprobes_call)]
 use crate::ffi;
 use crate::leave;
 use crate::mm::mappings::{self, Code, Maps};
 use crate::mm::space::mark;
 use crate::patch::Patches;
-use crate::server::zeroes;
 use crate::step::{unfindable, Step};
 use crate::vec::Keep;
 

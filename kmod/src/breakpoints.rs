@@ -13,10 +13,10 @@ use wire::{Failure, Status};
 use crate::batch::Batch;
 use crate::cache::Cache;
 use crate::debuggee::Debuggee;
+use crate::device::commands::zeroes;
 use crate::ffi;
 use crate::mm::space::{wait_for_hits, Storage};
 use crate::patch::Patches;
-use crate::server::zeroes;
 
 /// The number of the next session that sets a breakpoint.
 static OWNERS: AtomicU64 = AtomicU64::new(1);

@@ -7,8 +7,8 @@ use ubp::core::{Inaccessible, Memory};
 use wire::{Failure, Status};
 
 use crate::debuggee::Debuggee;
+use crate::device::commands::zeroes;
 use crate::mm::space::Storage;
-use crate::server::zeroes;
 use crate::vec::Keep;
 
 const PAGE: usize = 4096;

@@ -20,7 +20,7 @@ use crate::vec::{self, Keep};
 use crate::waiters::Waiters;
 
 /// Unread bytes with which events are lost: half of what makes commands wait.
-const MOST_EVENTS: usize = crate::session::FULL / 2;
+const MOST_EVENTS: usize = crate::device::session::FULL / 2;
 /// Notes with which those of threads are lost.
 const MOST_NOTES: usize = 1024;
 

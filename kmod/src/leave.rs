@@ -67,7 +67,7 @@ impl Entries {
         let layout = storage.layout;
         let length = Entry::SIZE * u64::from(count);
         let mut bytes = KVVec::new();
-        crate::server::zeroes(&mut bytes, length as usize)?;
+        crate::device::commands::zeroes(&mut bytes, length as usize)?;
         let there = debuggee.read(storage.base + layout.entries(), &mut bytes)?;
         bytes.keep(there);
         Ok(Entries { bytes, layout })
@@ -262,7 +262,7 @@ pub(crate) fn inherit(debuggee: &Debuggee, from: u64) -> Result<(), Failure> {
             }
             if entry.site - inside as u64 != at {
                 at = entry.site - inside as u64;
-                crate::server::zeroes(&mut page, PAGE as usize)?;
+                crate::device::commands::zeroes(&mut page, PAGE as usize)?;
                 debuggee.read(at, &mut page)?;
             }
             if !page.get(inside..).unwrap_or_default().starts_with(&BREAKPOINT) {

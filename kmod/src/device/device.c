@@ -10,7 +10,7 @@
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
 
-#include "shim.h"
+#include "../shim.h"
 
 /* module! has other words for it in newer kernels. */
 MODULE_AUTHOR("The ntrace authors");

@@ -11,10 +11,10 @@ use wire::{Field, Header, Split, Status};
 
 use crate::channel::Channel;
 use crate::debuggee::Opener;
+use crate::device::commands::Server;
 use crate::ffi::{self, Mapping};
 use crate::mm::current::Buffer;
 use crate::queue::Queue;
-use crate::server::Server;
 use crate::waiters::Waiters;
 
 /// Bytes that go through the kernel's memory at once.

@@ -8,9 +8,9 @@ use kernel::types::ForeignOwnable;
 use wire::text::Text;
 
 use crate::debuggee::Opener;
+use crate::device::session::Session;
 use crate::ffi::{self, File, Inode, Mapping, PollTable, SeqFile};
 use crate::mm::current::Buffer;
-use crate::session::Session;
 
 type Owned = Pin<KBox<Session>>;
 
