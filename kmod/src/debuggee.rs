@@ -13,7 +13,7 @@ use wire::commands::option;
 use wire::{Failure, Status};
 
 use crate::breakpoints;
-use crate::channel::Channel;
+use crate::channel::channel::Channel;
 use crate::ffi::{self, Cred, File, Namespace};
 use crate::leave::{self, Threads};
 use crate::mm::space::Space;

@@ -8,9 +8,9 @@ use kernel::sync::{Arc, Mutex};
 use wire::events::Event;
 use wire::{Failure, Status};
 
+use crate::channel::wait_count::Waiters;
 use crate::ffi;
 use crate::step::Step;
-use crate::waiters::Waiters;
 use crate::watch::{Watch, Why};
 use fastpath::Registers;
 

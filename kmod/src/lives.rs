@@ -11,7 +11,7 @@ use kernel::sync::Arc;
 use wire::commands::option;
 use wire::events::Event;
 
-use crate::channel::{Adoptee, Note};
+use crate::channel::channel::{Adoptee, Note};
 use crate::debuggee::Debuggee;
 use crate::ffi::{self, Task};
 use crate::held::{time, Held, Reason};

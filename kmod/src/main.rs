@@ -19,11 +19,8 @@ mod lives;
 mod mm;
 mod patch;
 mod probed;
-mod queue;
-mod ring;
 mod step;
 mod vec;
-mod waiters;
 mod watch;
 
 use kernel::prelude::*;

@@ -10,7 +10,7 @@ use kernel::new_spinlock;
 use kernel::prelude::*;
 use kernel::sync::{Arc, SpinLock};
 
-use crate::channel::Channel;
+use crate::channel::channel::Channel;
 use crate::ffi::{self, Life};
 use crate::vec;
 use stepping::SLOT_SIZE;

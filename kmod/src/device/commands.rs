@@ -8,7 +8,7 @@ use kernel::sync::Arc;
 use wire::commands::{option, Serve};
 use wire::{Failure, Status, MOST_WORDS};
 
-use crate::channel::{Adoptee, Channel};
+use crate::channel::channel::{Adoptee, Channel};
 use crate::debuggee::Debuggee;
 use crate::held::Held;
 use crate::vec::{self, set_length, Keep};

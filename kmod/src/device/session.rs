@@ -9,13 +9,13 @@ use wire::commands::Sequence;
 use wire::text::Text;
 use wire::{Field, Header, Split, Status};
 
-use crate::channel::Channel;
+use crate::channel::channel::Channel;
+use crate::channel::queue::Queue;
+use crate::channel::wait_count::Waiters;
 use crate::debuggee::Opener;
 use crate::device::commands::Server;
 use crate::ffi::{self, Mapping};
 use crate::mm::current::Buffer;
-use crate::queue::Queue;
-use crate::waiters::Waiters;
 
 /// Bytes that go through the kernel's memory at once.
 const PIECE: usize = 64 << 10;

@@ -11,13 +11,13 @@ use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::{new_mutex, new_spinlock};
 use wire::events::Event;
 
+use crate::channel::queue::Queue;
+use crate::channel::ring::Ring;
+use crate::channel::wait_count::Waiters;
 use crate::debuggee::{Debuggee, Opener};
 use crate::ffi::{self, Mapping};
 use crate::held::Held;
-use crate::queue::Queue;
-use crate::ring::Ring;
 use crate::vec::{self, Keep};
-use crate::waiters::Waiters;
 
 /// Unread bytes with which events are lost: half of what makes commands wait.
 const MOST_EVENTS: usize = crate::device::session::FULL / 2;
