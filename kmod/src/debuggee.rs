@@ -12,10 +12,10 @@ use kernel::sync::Arc;
 use wire::commands::option;
 use wire::{Failure, Status};
 
-use crate::breakpoints;
+use crate::breakpoints::table;
+use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::Channel;
 use crate::ffi::{self, Cred, File, Namespace};
-use crate::leave::{self, Threads};
 use crate::mm::space::Space;
 use crate::mm::space_table::User;
 use crate::step::Step;
@@ -100,7 +100,7 @@ impl Debuggee {
                 let user = User::of(unsafe { ffi::ntrace_file_private(memory) });
                 // SAFETY: it was opened here.
                 unsafe { ffi::fput(memory) };
-                let (user, owner) = (user.map_err(|_| Status::NoMemory)?, breakpoints::owner());
+                let (user, owner) = (user.map_err(|_| Status::NoMemory)?, table::owner());
                 let number = number.unwrap_or_else(|| channel.next_number());
                 let watch = Watch::new(owner, number, options, channel.clone()).map_err(|_| Status::NoMemory)?;
                 user.space().add_watch(&watch)?;
@@ -297,5 +297,5 @@ impl Drop for Debuggee {
 /// `debuggee` is one.
 unsafe extern "C" fn end(debuggee: *mut c_void) {
     // SAFETY: the caller's promise.
-    leave::end(unsafe { &*debuggee.cast::<Debuggee>() }, Threads::All);
+    teardown::end(unsafe { &*debuggee.cast::<Debuggee>() }, Threads::All);
 }

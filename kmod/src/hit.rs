@@ -8,9 +8,9 @@ use ubp::arch::BEHIND;
 use ubp::core::Error as TableError;
 
 use crate::act;
+use crate::breakpoints::teardown::{here, is_step, leave, original};
 use crate::ffi;
 use crate::held::{Held, Reason};
-use crate::leave::{here, is_step, leave, original};
 use crate::lives;
 use crate::mm::space::Space;
 use crate::mm::space_table::{self, User};

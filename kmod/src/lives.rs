@@ -11,12 +11,12 @@ use kernel::sync::Arc;
 use wire::commands::option;
 use wire::events::Event;
 
+use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::{Adoptee, Note};
 use crate::debuggee::Debuggee;
 use crate::ffi::{self, Task};
 use crate::held::{time, Held, Reason};
 use crate::hit::{self, Read};
-use crate::leave::{self, Threads};
 use crate::mm::space_table::{self, User};
 use crate::watch::{Watch, Why};
 use fastpath::Registers;
@@ -121,7 +121,7 @@ fn forked(user: User, registers: &mut Registers) {
         let _ = child.map(|(child, _)| children.push((heir.owner, child), GFP_KERNEL_ACCOUNT));
     }
     user.space().disown();
-    leave::end(&Debuggee::of_nobody(user, false), Threads::This(registers));
+    teardown::end(&Debuggee::of_nobody(user, false), Threads::This(registers));
     let child_of = |heir: &Watch| children.iter().find(|(owner, _)| *owner == heir.owner).map(|(_, child)| child);
     for heir in &heirs {
         tell_forked(heir, child_of(heir).map_or(0, |child| child.debuggee));
@@ -213,7 +213,7 @@ unsafe extern "C" fn bear(birth: *mut c_void) {
     let heir = birth.heir;
     let number = if birth.is_new { None } else { Some(heir.debuggee) };
     if let Ok(debuggee) = Debuggee::new(number, &heir.channel, birth.process, heir.options) {
-        if leave::inherit(&debuggee, heir.owner).is_ok() {
+        if teardown::inherit(&debuggee, heir.owner).is_ok() {
             birth.made = debuggee.watch();
             let adoptee = Adoptee { debuggee, is_new: birth.is_new, before: birth.before };
             if !heir.channel.adopt(adoptee) {

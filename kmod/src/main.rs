@@ -5,20 +5,15 @@
 use fastpath::arch;
 
 mod act;
-mod batch;
 mod breakpoints;
-mod cache;
 mod channel;
 mod debuggee;
 mod device;
 mod ffi;
 mod held;
 mod hit;
-mod leave;
 mod lives;
 mod mm;
-mod patch;
-mod probed;
 mod step;
 mod vec;
 mod watch;

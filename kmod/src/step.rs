@@ -6,13 +6,13 @@ use kernel::prelude::*;
 use ubp::core::{way, Entry, Number, Way};
 use wire::{Failure, Status};
 
-use crate::batch::Batch;
-use crate::breakpoints::failure;
-use crate::cache::Cache;
+use crate::breakpoints::arena_cache::Cache;
+use crate::breakpoints::insert::Batch;
+use crate::breakpoints::table::failure;
+use crate::breakpoints::teardown::here;
 use crate::debuggee::Debuggee;
 use crate::ffi;
 use crate::hit;
-use crate::leave::here;
 use crate::mm::space::{mark, Storage};
 use crate::vec;
 use crate::watch::Watch;

@@ -10,13 +10,13 @@ use ubp::core::{Arena, Entry, Error as TableError, Number, State};
 use wire::site::Site;
 use wire::{Failure, Status};
 
-use crate::batch::Batch;
-use crate::cache::Cache;
+use crate::breakpoints::arena_cache::Cache;
+use crate::breakpoints::insert::Batch;
+use crate::breakpoints::patch::Patches;
 use crate::debuggee::Debuggee;
 use crate::device::commands::zeroes;
 use crate::ffi;
 use crate::mm::space::{wait_for_hits, Storage};
-use crate::patch::Patches;
 
 /// The number of the next session that sets a breakpoint.
 static OWNERS: AtomicU64 = AtomicU64::new(1);

@@ -11,16 +11,16 @@ use wire::site::Site;
 use wire::{Failure, Status};
 
 use crate::arch;
-use crate::breakpoints::{failure, overlay};
-use crate::cache::Cache;
+use crate::breakpoints::arena_cache::Cache;
+use crate::breakpoints::patch::Patches;
+use crate::breakpoints::table::{failure, overlay};
+use crate::breakpoints::teardown;
 use crate::debuggee::Debuggee;
 use crate::device::commands::zeroes;
 #[cfg(uprobes_call)]
 use crate::ffi;
-use crate::leave;
 use crate::mm::mappings::{self, Code, Maps};
 use crate::mm::space::mark;
-use crate::patch::Patches;
 use crate::step::{unfindable, Step};
 use crate::vec::Keep;
 
@@ -255,7 +255,7 @@ impl<'a> Batch<'a> {
             if let Some(arena) = self.arenas.get_mut(number) {
                 arena.memory_mut().flush()?;
             }
-            leave::reclaim(debuggee, &storage)?;
+            teardown::reclaim(debuggee, &storage)?;
             return Ok(number);
         }
         if !debuggee.space().storages.has_room() {

@@ -16,7 +16,7 @@
 #include <linux/uprobes.h>
 #include <linux/workqueue.h>
 
-#include "shim.h"
+#include "../shim.h"
 
 struct change {
 	struct list_head node;
