@@ -11,10 +11,10 @@ use crate::act;
 use crate::breakpoints::teardown::{here, is_step, leave, original};
 use crate::ffi;
 use crate::held::{Held, Reason};
-use crate::lives;
 use crate::mm::space::Space;
 use crate::mm::space_table::{self, User};
-use crate::watch::Why;
+use crate::process::attachment::Why;
+use crate::process::lifecycle;
 
 /// So often a page is waited for before the processor is asked to raise the fault.
 pub(crate) const TRIES: u32 = 16;
@@ -273,7 +273,7 @@ unsafe extern "C" fn ntrace_called(registers: *mut Registers, mm: *mut c_void) {
         let Some((watch, why)) = user.space().calling(registers.pc()) else { return };
         leave_slots(user.space(), registers);
         if why == Why::Born {
-            lives::begun(&watch, registers);
+            lifecycle::begun(&watch, registers);
         } else {
             Held::hold(&watch, Reason::Asked, registers);
         }

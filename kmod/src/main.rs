@@ -7,16 +7,14 @@ use fastpath::arch;
 mod act;
 mod breakpoints;
 mod channel;
-mod debuggee;
 mod device;
 mod ffi;
 mod held;
 mod hit;
-mod lives;
 mod mm;
+mod process;
 mod step;
 mod vec;
-mod watch;
 
 use kernel::prelude::*;
 

@@ -10,12 +10,12 @@ use crate::breakpoints::arena_cache::Cache;
 use crate::breakpoints::insert::Batch;
 use crate::breakpoints::table::failure;
 use crate::breakpoints::teardown::here;
-use crate::debuggee::Debuggee;
 use crate::ffi;
 use crate::hit;
 use crate::mm::space::{mark, Storage};
+use crate::process::attachment::Watch;
+use crate::process::debuggee::Debuggee;
 use crate::vec;
-use crate::watch::Watch;
 use fastpath::{run, Hit, Modes, Registers};
 
 /// How a held thread carries out the instruction at which it stands.

@@ -6,9 +6,9 @@ use kernel::prelude::*;
 use ubp::core::{Inaccessible, Memory};
 use wire::{Failure, Status};
 
-use crate::debuggee::Debuggee;
 use crate::device::commands::zeroes;
 use crate::mm::space::Storage;
+use crate::process::debuggee::Debuggee;
 use crate::vec::Keep;
 
 const PAGE: usize = 4096;

@@ -15,12 +15,12 @@ use crate::breakpoints::arena_cache::Cache;
 use crate::breakpoints::patch::Patches;
 use crate::breakpoints::table::{failure, overlay};
 use crate::breakpoints::teardown;
-use crate::debuggee::Debuggee;
 use crate::device::commands::zeroes;
 #[cfg(uprobes_call)]
 use crate::ffi;
 use crate::mm::mappings::{self, Code, Maps};
 use crate::mm::space::mark;
+use crate::process::debuggee::Debuggee;
 use crate::step::{unfindable, Step};
 use crate::vec::Keep;
 

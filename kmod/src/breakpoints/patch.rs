@@ -6,8 +6,8 @@ use kernel::prelude::*;
 use ubp::arch::{ALIGNMENT, BREAKPOINT};
 use wire::{Failure, Status};
 
-use crate::debuggee::Debuggee;
 use crate::ffi;
+use crate::process::debuggee::Debuggee;
 use crate::vec::Keep;
 
 /// The most that are kept before they are made.

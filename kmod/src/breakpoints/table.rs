@@ -13,10 +13,10 @@ use wire::{Failure, Status};
 use crate::breakpoints::arena_cache::Cache;
 use crate::breakpoints::insert::Batch;
 use crate::breakpoints::patch::Patches;
-use crate::debuggee::Debuggee;
 use crate::device::commands::zeroes;
 use crate::ffi;
 use crate::mm::space::{wait_for_hits, Storage};
+use crate::process::debuggee::Debuggee;
 
 /// The number of the next session that sets a breakpoint.
 static OWNERS: AtomicU64 = AtomicU64::new(1);

@@ -12,10 +12,10 @@ use wire::{Failure, Status};
 
 use crate::arch::PAGE;
 use crate::breakpoints::patch::Patches;
-use crate::debuggee::Debuggee;
 use crate::ffi;
 use crate::mm::interrupted_hits::Again;
 use crate::mm::space::wait_for_hits;
+use crate::process::debuggee::Debuggee;
 use crate::vec::Keep;
 
 /// The entries of an arena as they were at some moment: they can be read where no page may be waited for.

@@ -6,9 +6,9 @@ use fastpath::arch::UPROBE;
 use kernel::ffi::{c_ulong, c_void};
 use ubp::arch::BREAKPOINT;
 
-use crate::debuggee::Debuggee;
 use crate::hit::Read;
 use crate::mm::space_table::{self, User};
+use crate::process::debuggee::Debuggee;
 
 /// Whether some session traces who has this memory.
 ///

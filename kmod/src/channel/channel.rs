@@ -14,9 +14,9 @@ use wire::events::Event;
 use crate::channel::queue::Queue;
 use crate::channel::ring::Ring;
 use crate::channel::wait_count::Waiters;
-use crate::debuggee::{Debuggee, Opener};
 use crate::ffi::{self, Mapping};
 use crate::held::Held;
+use crate::process::debuggee::{Debuggee, Opener};
 use crate::vec::{self, Keep};
 
 /// Unread bytes with which events are lost: half of what makes commands wait.

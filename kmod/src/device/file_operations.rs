@@ -7,10 +7,10 @@ use kernel::prelude::*;
 use kernel::types::ForeignOwnable;
 use wire::text::Text;
 
-use crate::debuggee::Opener;
 use crate::device::session::Session;
 use crate::ffi::{self, File, Inode, Mapping, PollTable, SeqFile};
 use crate::mm::current::Buffer;
+use crate::process::debuggee::Opener;
 
 type Owned = Pin<KBox<Session>>;
 

@@ -12,10 +12,10 @@ use wire::{Field, Header, Split, Status};
 use crate::channel::channel::Channel;
 use crate::channel::queue::Queue;
 use crate::channel::wait_count::Waiters;
-use crate::debuggee::Opener;
 use crate::device::commands::Server;
 use crate::ffi::{self, Mapping};
 use crate::mm::current::Buffer;
+use crate::process::debuggee::Opener;
 
 /// Bytes that go through the kernel's memory at once.
 const PIECE: usize = 64 << 10;

@@ -8,9 +8,9 @@ use ubp::core::{places, Area, Layout, Use};
 use wire::{Failure, Status};
 
 use crate::arch;
-use crate::debuggee::Debuggee;
 use crate::ffi;
 use crate::mm::space::Storage;
+use crate::process::debuggee::Debuggee;
 
 /// The bit of a mapping's protection that says it can be executed (`PROT_EXEC`).
 const EXECUTE: u64 = 4;

@@ -18,8 +18,8 @@ use wire::{Failure, Status};
 
 use crate::ffi;
 use crate::mm::interrupted_hits::Again;
+use crate::process::attachment::{Watch, Why};
 use crate::vec;
-use crate::watch::{Watch, Why};
 
 /// The most sessions that trace it, or attachments of one: each thread that ends looks at all, with a lock that every end takes.
 const MOST: usize = 64;

@@ -14,7 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/uprobes.h>
 
-#include "shim.h"
+#include "../shim.h"
 
 struct ntrace_life {
 	struct hlist_node node;

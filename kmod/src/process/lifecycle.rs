@@ -13,12 +13,12 @@ use wire::events::Event;
 
 use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::{Adoptee, Note};
-use crate::debuggee::Debuggee;
 use crate::ffi::{self, Task};
 use crate::held::{time, Held, Reason};
 use crate::hit::{self, Read};
 use crate::mm::space_table::{self, User};
-use crate::watch::{Watch, Why};
+use crate::process::attachment::{Watch, Why};
+use crate::process::debuggee::Debuggee;
 use fastpath::Registers;
 
 /// Takes a reference to a watch.

@@ -18,9 +18,9 @@ use crate::channel::channel::Channel;
 use crate::ffi::{self, Cred, File, Namespace};
 use crate::mm::space::Space;
 use crate::mm::space_table::User;
+use crate::process::attachment::{Watch, Why};
 use crate::step::Step;
 use crate::vec::{set_length, Keep};
-use crate::watch::{Watch, Why};
 
 /// The most processes of a session, each of which has a description of its memory.
 const MOST: usize = 1 << 12;
