@@ -7,9 +7,9 @@ use kernel::prelude::*;
 use wire::events::Event;
 use wire::site::{action, Base, Condition, Subject};
 
-use crate::held::{self, Held, Reason, GENERAL};
 use crate::mm::current;
 use crate::mm::space::Space;
+use crate::thread::held::{self, Held, Reason, GENERAL};
 
 /// Whether a condition holds for a thread at its site. One on memory that cannot be read does not.
 #[inline(never)]

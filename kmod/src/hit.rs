@@ -10,11 +10,11 @@ use ubp::core::Error as TableError;
 use crate::act;
 use crate::breakpoints::teardown::{here, is_step, leave, original};
 use crate::ffi;
-use crate::held::{Held, Reason};
 use crate::mm::space::Space;
 use crate::mm::space_table::{self, User};
 use crate::process::attachment::Why;
 use crate::process::lifecycle;
+use crate::thread::held::{Held, Reason};
 
 /// So often a page is waited for before the processor is asked to raise the fault.
 pub(crate) const TRIES: u32 = 16;

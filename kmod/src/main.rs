@@ -9,11 +9,10 @@ mod breakpoints;
 mod channel;
 mod device;
 mod ffi;
-mod held;
 mod hit;
 mod mm;
 mod process;
-mod step;
+mod thread;
 mod vec;
 
 use kernel::prelude::*;

@@ -21,7 +21,7 @@ use crate::ffi;
 use crate::mm::mappings::{self, Code, Maps};
 use crate::mm::space::mark;
 use crate::process::debuggee::Debuggee;
-use crate::step::{unfindable, Step};
+use crate::thread::step::{unfindable, Step};
 use crate::vec::Keep;
 
 /// Entries of the first arena of a session.

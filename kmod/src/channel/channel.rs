@@ -15,8 +15,8 @@ use crate::channel::queue::Queue;
 use crate::channel::ring::Ring;
 use crate::channel::wait_count::Waiters;
 use crate::ffi::{self, Mapping};
-use crate::held::Held;
 use crate::process::debuggee::{Debuggee, Opener};
+use crate::thread::held::Held;
 use crate::vec::{self, Keep};
 
 /// Unread bytes with which events are lost: half of what makes commands wait.

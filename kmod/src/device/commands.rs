@@ -9,8 +9,8 @@ use wire::commands::{option, Serve};
 use wire::{Failure, Status, MOST_WORDS};
 
 use crate::channel::channel::{Adoptee, Channel};
-use crate::held::Held;
 use crate::process::debuggee::Debuggee;
+use crate::thread::held::Held;
 use crate::vec::{self, set_length, Keep};
 
 /// The most bytes of a blob in a reply: that of a message less all that may stand before it.

@@ -19,7 +19,7 @@ use crate::ffi::{self, Cred, File, Namespace};
 use crate::mm::space::Space;
 use crate::mm::space_table::User;
 use crate::process::attachment::{Watch, Why};
-use crate::step::Step;
+use crate::thread::step::Step;
 use crate::vec::{set_length, Keep};
 
 /// The most processes of a session, each of which has a description of its memory.

@@ -14,11 +14,11 @@ use wire::events::Event;
 use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::{Adoptee, Note};
 use crate::ffi::{self, Task};
-use crate::held::{time, Held, Reason};
 use crate::hit::{self, Read};
 use crate::mm::space_table::{self, User};
 use crate::process::attachment::{Watch, Why};
 use crate::process::debuggee::Debuggee;
+use crate::thread::held::{time, Held, Reason};
 use fastpath::Registers;
 
 /// Takes a reference to a watch.

@@ -11,7 +11,7 @@ use wire::{Failure, Status};
 use crate::channel::wait_count::Waiters;
 use crate::ffi;
 use crate::process::attachment::{Watch, Why};
-use crate::step::Step;
+use crate::thread::step::Step;
 use fastpath::Registers;
 
 /// The most bytes of a machine's general registers, as ptrace has them.

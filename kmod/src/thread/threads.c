@@ -11,7 +11,7 @@
 #include <linux/wait.h>
 #include <asm/syscall.h>
 
-#include "shim.h"
+#include "../shim.h"
 
 struct visit {
 	struct mm_struct *mm;
