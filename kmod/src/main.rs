@@ -4,7 +4,6 @@
 
 use fastpath::arch;
 
-mod act;
 mod breakpoints;
 mod channel;
 mod device;

@@ -6,7 +6,7 @@ use fastpath::arch::UPROBE;
 use kernel::ffi::{c_ulong, c_void};
 use ubp::arch::BREAKPOINT;
 
-use crate::hit::Read;
+use crate::hit::hit::Read;
 use crate::mm::space_table::{self, User};
 use crate::process::debuggee::Debuggee;
 

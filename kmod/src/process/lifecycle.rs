@@ -14,7 +14,7 @@ use wire::events::Event;
 use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::{Adoptee, Note};
 use crate::ffi::{self, Task};
-use crate::hit::{self, Read};
+use crate::hit::hit::{self, Read};
 use crate::mm::space_table::{self, User};
 use crate::process::attachment::{Watch, Why};
 use crate::process::debuggee::Debuggee;

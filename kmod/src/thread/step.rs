@@ -11,7 +11,7 @@ use crate::breakpoints::insert::Batch;
 use crate::breakpoints::table::failure;
 use crate::breakpoints::teardown::here;
 use crate::ffi;
-use crate::hit;
+use crate::hit::hit;
 use crate::mm::space::{mark, Storage};
 use crate::process::attachment::Watch;
 use crate::process::debuggee::Debuggee;

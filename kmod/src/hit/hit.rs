@@ -7,9 +7,9 @@ use kernel::ffi::{c_int, c_void};
 use ubp::arch::BEHIND;
 use ubp::core::Error as TableError;
 
-use crate::act;
 use crate::breakpoints::teardown::{here, is_step, leave, original};
 use crate::ffi;
+use crate::hit::actions;
 use crate::mm::space::Space;
 use crate::mm::space_table::{self, User};
 use crate::process::attachment::Why;
@@ -133,7 +133,7 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
             Hit::Acts { act, counted: now } => {
                 counted = now;
                 registers.set_pc(site);
-                act::act(user.space(), &act, registers);
+                actions::act(user.space(), &act, registers);
                 if registers.pc() != site {
                     // It was sent elsewhere.
                     return PASSED;

@@ -15,7 +15,7 @@
 #include <linux/tracepoint.h>
 #include <linux/uprobes.h>
 
-#include "shim.h"
+#include "../shim.h"
 
 #ifdef CONFIG_PREEMPT_RT
 #error "Locks are taken where nothing may sleep, which those of PREEMPT_RT do."
