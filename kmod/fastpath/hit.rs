@@ -11,58 +11,58 @@ use crate::arch::{self, Modes, Registers};
 use crate::storage::{mark, Storage, Storages};
 use crate::user::{self, Accesses, Part};
 
-/// What one session's breakpoint is to do.
+/// The actions of a breakpoint that are due.
 #[derive(Clone, Copy)]
 pub struct Act {
-    /// The session's number for the process.
+    /// The attachment that owns the breakpoint.
     pub owner: u64,
-    /// What it was inserted with.
+    /// The record with which the breakpoint was inserted.
     pub site: Site,
-    /// Hits so far, this one included.
+    /// The number of hits, this one included.
     pub count: u64,
 }
 
-/// How a hit went.
+/// What became of a hit.
 pub enum Hit {
-    /// Nothing of ours.
+    /// The trap is not of a breakpoint.
     Foreign,
-    /// The thread goes on.
+    /// The thread has passed the breakpoint.
     Passed,
-    /// The thread has done one instruction with its own trap flag set.
+    /// The thread has passed the breakpoint with its own trap flag set, and is due a trap.
     SingleStep,
-    /// There is a breakpoint instruction of the program itself, which the thread is due.
+    /// The instruction below the breakpoint is one of the program's own breakpoint instructions.
     Breakpoint,
-    /// The same, or one of uprobes.
+    /// The instruction below the breakpoint is a breakpoint instruction of uprobes or of the program.
     Uprobe,
-    /// Memory is to be brought in first; so many breakpoints have counted it.
+    /// A page must be brought in first.
     Absent {
-        /// Where.
+        /// An address in the page.
         address: u64,
-        /// It is to be written.
+        /// Whether the page will be written.
         write: bool,
-        /// So many.
+        /// The number of breakpoints that have counted the hit.
         counted: usize,
     },
-    /// One breakpoint, the last of so many that have counted it, has something to do where one may wait; then it goes on.
+    /// A breakpoint has actions, for which the thread has to sleep. The hit goes on afterwards.
     Acts {
-        /// What.
+        /// The actions.
         act: Act,
-        /// So many.
+        /// The number of breakpoints that have counted the hit, this one included.
         counted: usize,
     },
-    /// There is a breakpoint instruction in a slot, which is of this storage.
+    /// The breakpoint instruction is that of a slot of this storage.
     InSlot(Storage),
-    /// The thread has carried out an instruction for which this owner's session let it go.
+    /// The thread has carried out a step.
     Stepped {
-        /// The session, by its number.
+        /// The attachment whose session wanted the step.
         owner: u64,
     },
 }
 
-/// All breakpoints of a place have counted a hit.
+/// The number for a hit that all breakpoints of a site have counted.
 pub const ALL: usize = crate::storage::MOST;
 
-/// The active entry of a site in an arena; who finds it goes on with the number of its slot.
+/// The active entry of a site in a storage, and the number of its slot.
 #[inline(never)]
 pub fn find(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Number, Stored)>, Hit> {
     find_here(storage, site, counted)
@@ -82,8 +82,7 @@ fn find_here(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Num
     }
 }
 
-/// A thread has run into a breakpoint instruction, which so many breakpoints have counted. Whatever cannot be done at once changes
-/// nothing but that number.
+/// Handles a hit that `counted` breakpoints have counted. A hit that has to wait changes nothing but that number.
 pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_wait: bool) -> Hit {
     let site = registers.pc().wrapping_sub(BEHIND);
     let mut rest = storages.at_once();
@@ -103,39 +102,39 @@ pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_w
             return hit;
         }
     }
-    let mut place = 1;
+    let mut index = 1;
     if rest.size_hint().1 != Some(0) {
         match others(rest, site, counted, may_wait) {
-            Ok(more) => place += more,
+            Ok(more) => index += more,
             Err(hit) => return hit,
         }
     }
     let slot = storage.arena(Part(storage.base)).slot(number);
-    // A slot may do by several instructions what the program is to be trapped behind once.
+    // A slot may need several instructions for one of the program's, and the program expects one trap for it.
     if entry.mark() & mark::SLOT == 0 || registers.is_stepping() {
-        return emulate(registers, &entry.entry(), slot, place);
+        return emulate(registers, &entry.entry(), slot, index);
     }
     registers.set_pc(slot);
     Hit::Passed
 }
 
-/// Has breakpoints that other storages have at the same site count, too; says how many they are.
+/// Counts the hit for the breakpoints of other storages at the same site. Returns how many there are.
 #[inline(never)]
 fn others(storages: impl Iterator<Item = Storage>, site: u64, counted: usize, may_wait: bool) -> Result<usize, Hit> {
-    let mut place = 1;
+    let mut index = 1;
     for storage in storages {
-        let Some((number, entry)) = find(&storage, site, place)? else { continue };
-        if place >= counted {
-            if let Some(hit) = count(&storage, number, &entry, place, may_wait) {
+        let Some((number, entry)) = find(&storage, site, index)? else { continue };
+        if index >= counted {
+            if let Some(hit) = count(&storage, number, &entry, index, may_wait) {
                 return Err(hit);
             }
         }
-        place += 1;
+        index += 1;
     }
-    Ok(place - 1)
+    Ok(index - 1)
 }
 
-/// Does what the instruction does, unless its slot does.
+/// Emulates the instruction, or sends the thread through its slot.
 fn emulate(registers: &mut Registers, entry: &Entry, slot: u64, counted: usize) -> Hit {
     match way(entry, registers.mode(Modes::of_this_machine())) {
         Ok(Way::Slot) => {
@@ -146,34 +145,34 @@ fn emulate(registers: &mut Registers, entry: &Entry, slot: u64, counted: usize) 
             Hit::Breakpoint if arch::UPROBE == entry.bytes() => Hit::Uprobe,
             hit => hit,
         },
-        // Somebody wrote to the table: the thread cannot be helped.
+        // The debuggee has overwritten the table, and the thread cannot pass.
         Err(_) => Hit::Foreign,
     }
 }
 
-/// Counts a hit of one breakpoint, which is number `place` at its site. Says what stands in the way, or is to be done.
+/// Counts a hit for the breakpoint with the index `index` at its site. Returns a result if the hit cannot go on at once.
 #[inline(always)]
-fn count(storage: &Storage, number: Number, entry: &Stored, place: usize, may_wait: bool) -> Option<Hit> {
+fn count(storage: &Storage, number: Number, entry: &Stored, index: usize, may_wait: bool) -> Option<Hit> {
     let record = storage.record(number);
     if entry.mark() & mark::ACTS != 0 {
-        return act(storage.owner, record, entry.site(), place, may_wait);
+        return act(storage.owner, record, entry.site(), index, may_wait);
     }
-    (!user::add(record)).then_some(Hit::Absent { address: record, write: true, counted: place })
+    (!user::add(record)).then_some(Hit::Absent { address: record, write: true, counted: index })
 }
 
-/// The same for one whose record says what is to be done.
+/// Counts a hit for a breakpoint whose record has actions.
 #[cold]
 #[inline(never)]
-fn act(owner: u64, record: u64, site: u64, place: usize, may_wait: bool) -> Option<Hit> {
-    let absent = |write| Some(Hit::Absent { address: record, write, counted: place });
+fn act(owner: u64, record: u64, site: u64, index: usize, may_wait: bool) -> Option<Hit> {
+    let absent = |write| Some(Hit::Absent { address: record, write, counted: index });
     let mut bytes = [0; Site::BYTES];
     if !may_wait || !user::read(record, &mut bytes) {
         return absent(false);
     }
     let Some(count) = user::count(record) else { return absent(true) };
-    // Nonsense, which somebody else wrote, does nothing.
+    // A record that the debuggee has overwritten may make no sense, and has no actions.
     let site = Site { address: site, ..Site::from_bytes(&bytes).ok()? };
-    Some(Hit::Acts { act: Act { owner, site, count }, counted: place + 1 })
+    Some(Hit::Acts { act: Act { owner, site, count }, counted: index + 1 })
 }
 
 /// Emulates the instruction of a site.
@@ -181,16 +180,16 @@ pub fn run(registers: &mut Registers, emulate: &ubp::arch::Emulate, entry: &Entr
     let mut memory = Accesses::default();
     let before = registers.pc();
     registers.set_pc(entry.site);
-    // Whatever fails changes nothing.
+    // A failure changes no register and no memory.
     match registers.emulate(emulate, entry.mark & mark::GUARDED != 0, &mut memory) {
         Ok(Outcome::SingleStep) => Hit::SingleStep,
-        // Behind it, with the prefixes that it may have.
+        // The pc is behind the instruction and its prefixes.
         Ok(Outcome::Breakpoint) => Hit::Breakpoint,
         Err(Fault::Page(address)) => {
             registers.set_pc(before);
             Hit::Absent { address, write: memory.wrote, counted }
         }
-        // The processor itself raises the fault, or does what cannot be done here.
+        // In the slot the processor raises the fault, or executes what cannot be emulated.
         Ok(Outcome::Slot) | Err(_) => {
             registers.set_pc(slot);
             Hit::Passed
@@ -199,7 +198,7 @@ pub fn run(registers: &mut Registers, emulate: &ubp::arch::Emulate, entry: &Entr
     }
 }
 
-/// No breakpoint stands there any more, or none of ours.
+/// Handles a trap at a site without an entry. If the breakpoint instruction is gone, the thread runs the program's own instruction.
 #[cold]
 #[inline(never)]
 pub fn gone(registers: &mut Registers, site: u64) -> Hit {

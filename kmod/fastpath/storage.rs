@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where in an address space the storage of breakpoints lies.
+//! The storages of an address space: arenas with tables and slots, and a record for each breakpoint.
 
 use core::slice;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -10,43 +10,43 @@ use wire::site::Site;
 
 use crate::arch;
 
-/// The most arenas of one address space: what the kernel keeps of it does not grow.
+/// Storages of an address space at most, so that the kernel's memory stays bounded.
 pub(crate) const MOST: usize = 64;
 
-/// Bits of an entry's mark. Whoever changes them is sent elsewhere in user mode, and nothing more.
+/// Bits of an entry's mark. A debuggee that changes them only misleads its own threads.
 pub mod mark {
-    /// Its record says what is to be done at a hit.
+    /// The record has actions.
     pub const ACTS: u8 = 1;
-    /// The slot does all that the instruction does, whether it could be emulated or not.
+    /// The slot does all that the instruction does, even if the instruction could be emulated.
     pub const SLOT: u8 = 2;
-    /// It is no breakpoint's: its slot ends with a breakpoint instruction, and who gets there is held.
+    /// The entry is that of a step: its slot ends with a breakpoint instruction, where the thread is held.
     pub const STEP: u8 = 4;
-    /// It lies in a guarded page, and its slot too.
+    /// The site and its slot lie in guarded pages (BTI).
     pub const GUARDED: u8 = 8;
 }
 
-/// One arena: the layout of `ubp::core`, and behind it a record for each entry.
+/// An arena with the layout of `ubp::core`, and behind it a record for each entry.
 ///
-/// A record is what `insert` was given (`wire::site`), with the hits so far in place of the address. Threads write it where they
-/// are: it lies in a mapping that can be written.
+/// A record is the site that `insert` was given (`wire::site`), with the number of hits in place of the address. Threads count in it, so
+/// records lie in a writable mapping.
 #[derive(Clone, Copy)]
 pub struct Storage {
-    /// Its address.
+    /// The address.
     pub base: u64,
-    /// The layout.
+    /// The layout of the arena.
     pub layout: Layout,
-    /// The session, by its number.
+    /// The attachment that owns it.
     pub owner: u64,
-    /// Bytes of what is mapped to be executed, and of the whole: what every hit asks for is worked out once.
+    /// Bytes of the executable mapping, and of both mappings. Every hit needs them, so they are computed once.
     code: u64,
     whole: u64,
-    /// The first address that may be a site of it, and how far behind that the last one may lie.
+    /// The first address that its slots reach, and the distance from there to the last one.
     first: u64,
     span: u64,
 }
 
 impl Storage {
-    /// One of an owner, at an address, for sites within reach of its slots, or for all.
+    /// A storage at an address. A `far` one serves all sites, otherwise those within reach of its slots.
     pub fn new(base: u64, layout: Layout, owner: u64, far: bool) -> Storage {
         let code = layout.size().next_multiple_of(arch::PAGE);
         let first = base.saturating_add(code).saturating_sub(arch::REACH);
@@ -56,17 +56,17 @@ impl Storage {
         storage
     }
 
-    /// Bytes of what is mapped to be executed.
+    /// Bytes of the executable mapping, which holds the arena.
     pub fn code_size(&self) -> u64 {
         self.code
     }
 
-    /// Bytes of what is mapped to be written, behind that.
+    /// Bytes of the writable mapping behind it, which holds the records.
     pub fn records_size(&self) -> u64 {
         (u64::from(self.layout.capacity()) * Site::BYTES as u64).next_multiple_of(arch::PAGE)
     }
 
-    /// Bytes of the whole.
+    /// Bytes of both mappings.
     pub fn size(&self) -> u64 {
         self.whole
     }
@@ -76,12 +76,12 @@ impl Storage {
         self.base + self.code + u64::from(number.0) * Site::BYTES as u64
     }
 
-    /// Whether `site` may be one of it.
+    /// Whether it may have an entry of `site`.
     pub fn serves(&self, site: u64) -> bool {
         site.wrapping_sub(self.first) <= self.span
     }
 
-    /// Whether slots in it may be out of reach of their sites: a copy has a trap behind it then in place of the branch.
+    /// Whether its slots may be out of reach of their sites. Such a slot ends with a trap in place of the branch.
     pub fn is_far(&self) -> bool {
         self.span == u64::MAX
     }
@@ -91,13 +91,13 @@ impl Storage {
         address.wrapping_sub(self.base) < self.whole
     }
 
-    /// Its table in `memory`.
+    /// The arena, read and written through `memory`.
     pub fn arena<M: Memory>(&self, memory: M) -> Arena<M> {
         Arena::open(memory, self.base, self.layout)
     }
 }
 
-/// Where a storage is noted. The base is written last, and zeroed first.
+/// A storage of an address space. The base is written last and zeroed first.
 struct Note {
     base: AtomicU64,
     capacity: AtomicU32,
@@ -136,34 +136,34 @@ impl Note {
     }
 }
 
-/// All storages of an address space, read without a lock.
+/// The storages of an address space. Readers take no lock.
 pub struct Storages {
     notes: [Note; MOST],
-    /// So many of them were ever used.
+    /// How many of `notes` were ever used.
     used: AtomicU32,
 }
 
-/// There is no room for another storage.
+/// The failure to add a storage where there is no room.
 #[derive(Debug)]
 pub struct Full;
 
 impl Storages {
-    /// None.
+    /// No storages.
     pub const NONE: Storages = Storages { notes: [Note::EMPTY; MOST], used: AtomicU32::new(0) };
 
-    /// Gives storage to another owner.
+    /// Gives a storage to another attachment.
     pub fn give(&self, storage: &Storage, owner: u64) {
         if let Some(note) = self.note(storage.base) {
             note.owner.store(owner, Ordering::Relaxed);
         }
     }
 
-    /// Its storages at this moment, for a hit.
+    /// The present storages, in code that is inlined for a hit.
     pub(crate) fn at_once(&self) -> impl Iterator<Item = Storage> + '_ {
         self.used().filter_map(Note::storage)
     }
 
-    /// Its storages at this moment.
+    /// The present storages.
     pub fn iter(&self) -> Iter<'_> {
         Iter { notes: self.used() }
     }
@@ -178,12 +178,12 @@ impl Storages {
         self.notes.iter().find(|note| note.base.load(Ordering::Relaxed) == base)
     }
 
-    /// Whether one more can be noted.
+    /// Whether there is room for another storage.
     pub fn has_room(&self) -> bool {
         self.note(0).is_some()
     }
 
-    /// Notes a storage, which hits find from now on. One at a time changes them.
+    /// Adds a storage, which hits find from now on. The caller excludes other changes.
     pub fn add(&self, storage: &Storage) -> Result<(), Full> {
         let place = self.notes.iter().position(|note| note.base.load(Ordering::Relaxed) == 0).ok_or(Full)?;
         let note = self.notes.get(place).ok_or(Full)?;
@@ -199,19 +199,19 @@ impl Storages {
         Ok(())
     }
 
-    /// Forgets those of an owner, which hits that have begun may use still. One at a time changes them.
+    /// Removes the storages of an attachment. Hits that have begun may still use them. The caller excludes other changes.
     pub fn forget(&self, owner: u64) {
         for note in self.notes.iter().filter(|note| note.owner.load(Ordering::Relaxed) == owner) {
             note.base.store(0, Ordering::Release);
         }
     }
 
-    /// So many entries of a storage are retired.
+    /// The number of retired entries of a storage.
     pub fn retired(&self, storage: &Storage) -> u32 {
         self.note(storage.base).map_or(0, |note| note.retired.load(Ordering::Relaxed))
     }
 
-    /// Notes how many entries of a storage are retired.
+    /// Sets the number of retired entries of a storage.
     pub fn set_retired(&self, storage: &Storage, count: u32) {
         if let Some(note) = self.note(storage.base) {
             note.retired.store(count, Ordering::Relaxed);
@@ -219,7 +219,7 @@ impl Storages {
     }
 }
 
-/// Storages one after the other, in little code for each use.
+/// Iterates over storages, in little code for each use.
 pub struct Iter<'a> {
     notes: slice::Iter<'a, Note>,
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory of the process that runs here, without waiting for a page. Page faults are disabled.
+//! The memory of the current process while page faults are disabled: an access to a page that is not in fails.
 
 use core::ffi::{c_int, c_long, c_ulong, c_void};
 use core::ptr;
@@ -14,34 +14,34 @@ extern "C" {
     fn copy_to_user_nofault(to: *mut c_void, from: *const c_void, size: usize) -> c_long;
 }
 
-/// Fills `bytes` from `address` on; says whether it could at once.
+/// Fills `bytes` from `address` on. Returns whether all pages were in.
 pub fn read(address: u64, bytes: &mut [u8]) -> bool {
     let to = bytes.as_mut_ptr().cast::<c_void>();
-    // SAFETY: there is room for as many bytes; the address is the user's, which the callee looks after.
+    // SAFETY: `bytes` has that many bytes; the function checks the user's address.
     unsafe { ntrace_user_get(to, address as _, bytes.len()) }
 }
 
 fn write(address: u64, bytes: &[u8]) -> bool {
     let from = bytes.as_ptr().cast::<c_void>();
-    // SAFETY: so many bytes are there; the address is the user's, which the callee looks after.
+    // SAFETY: `bytes` has that many bytes; the function checks the user's address.
     unsafe { copy_to_user_nofault(address as *mut c_void, from, bytes.len()) == 0 }
 }
 
-/// Adds one to the number at `address`, which other threads may do at the same time. Says whether it could at once.
+/// Atomically adds one to the number at `address`. Returns whether the page was in.
 pub(crate) fn add(address: u64) -> bool {
-    // SAFETY: the address is the user's, which the callee looks after.
+    // SAFETY: the function checks the user's address, and accepts a null pointer or a pointer to a word for the result.
     unsafe { ntrace_user_count(address as _, ptr::null_mut()) == 0 }
 }
 
-/// The same; gives what the number becomes.
+/// Atomically adds one to the number at `address`. Returns the new number if the page was in.
 pub(crate) fn count(address: u64) -> Option<u64> {
     let mut value = 0;
-    // SAFETY: the address is the user's, which the callee looks after.
+    // SAFETY: the function checks the user's address, and accepts a null pointer or a pointer to a word for the result.
     let counted = unsafe { ntrace_user_count(address as _, &mut value) };
     (counted == 0).then_some(value)
 }
 
-/// A part of it, by offsets.
+/// The memory from an address on, by offsets.
 pub struct Part(pub u64);
 
 impl Memory for Part {
@@ -58,7 +58,7 @@ impl Memory for Part {
     }
 }
 
-/// The memory of an instruction that is emulated. Remembers whether the access that failed was to write.
+/// The memory of an emulated instruction. Remembers whether the access that failed was a write.
 #[derive(Default)]
 pub(crate) struct Accesses {
     pub(crate) wrote: bool,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What architectures differ in.
+//! What differs between architectures.
 
 #[cfg(CONFIG_ARM64)]
 mod arm64;

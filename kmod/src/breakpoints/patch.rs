@@ -1,49 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Exchanging breakpoint instructions and the program's own bytes, many at once.
+//! Patches of code: breakpoint instructions in place of the program's bytes, and back, many at once.
 
+use core::mem::{offset_of, size_of};
+
+use fastpath::layout;
 use kernel::prelude::*;
 use ubp::arch::{ALIGNMENT, BREAKPOINT};
 use wire::{Failure, Status};
 
 use crate::ffi;
-use crate::process::debuggee::Debuggee;
+use crate::mm::remote::Remote;
 use crate::vec::Keep;
 
-/// The most that are kept before they are made.
+/// Patches that are collected before they are made.
 const MOST: usize = 4096;
 
-/// What is to stand at an address in place of what stands there. shim.h has the same.
+/// A patch of code: `struct ntrace_patch`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Patch {
     address: u64,
     old: [u8; 4],
     new: [u8; 4],
-    /// Whether it was made: not where something else stood there.
+    /// Whether the patch was made: not if other bytes than `old` were there.
     done: u32,
-    /// Whether what is to stand there is what would without breakpoints.
+    /// Whether `new` are the program's bytes.
     restores: u32,
 }
 
-/// Patches that are made in their order.
+const _: () = {
+    assert!(size_of::<Patch>() == layout::NTRACE_PATCH_SIZE as usize);
+    assert!(offset_of!(Patch, address) == layout::NTRACE_PATCH_ADDRESS as usize);
+    assert!(offset_of!(Patch, old) == layout::NTRACE_PATCH_OLD as usize);
+    assert!(offset_of!(Patch, new) == layout::NTRACE_PATCH_NEW as usize);
+    assert!(offset_of!(Patch, done) == layout::NTRACE_PATCH_DONE as usize);
+    assert!(offset_of!(Patch, restores) == layout::NTRACE_PATCH_RESTORES as usize);
+    assert!(BREAKPOINT.len() <= layout::NTRACE_PATCH_BYTES as usize);
+};
+
+/// Patches, which are made in their order.
 pub(crate) struct Patches<'a> {
-    debuggee: &'a Debuggee,
+    memory: Remote<'a>,
     all: KVVec<Patch>,
 }
 
 impl<'a> Patches<'a> {
-    /// None.
-    pub(crate) fn new(debuggee: &'a Debuggee) -> Patches<'a> {
-        Patches { debuggee, all: KVVec::new() }
+    /// No patches.
+    pub(crate) fn new(memory: Remote<'a>) -> Patches<'a> {
+        Patches { memory, all: KVVec::new() }
     }
 
-    /// A breakpoint instruction in place of the program's bytes, which `bytes` begin with.
+    /// Adds a breakpoint instruction in place of the program's bytes, which `bytes` begin with.
     pub(crate) fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
         self.push(address, bytes, &BREAKPOINT, false)
     }
 
-    /// The program's bytes in place of a breakpoint instruction. Where there are many they are made.
+    /// Adds the program's bytes in place of a breakpoint instruction. Makes the patches first if there are many.
     pub(crate) fn restore(&mut self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
         if self.all.len() >= MOST {
             self.make(|_, _| ())?;
@@ -51,7 +64,8 @@ impl<'a> Patches<'a> {
         self.push(address, &BREAKPOINT, bytes, true)
     }
 
-    /// Addresses come from the debuggee's memory, too: what is not aligned might reach into the next page, and is no site.
+    /// Adds a patch. An address may come from the debuggee's memory: one that is not aligned is no site, and is left out, because the
+    /// patch might reach into the next page.
     fn push(&mut self, address: u64, old: &[u8], new: &[u8], restores: bool) -> Result<(), Failure> {
         if address % ALIGNMENT != 0 {
             return Ok(());
@@ -66,25 +80,18 @@ impl<'a> Patches<'a> {
         self.all.push(patch, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory.into())
     }
 
-    /// Makes them, and tells of each, by its place and address, that could not be made.
+    /// Makes the patches. Calls `failed` with index and address of each that could not be made.
     #[inline(never)]
     pub(crate) fn make(&mut self, mut failed: impl FnMut(usize, u64)) -> Result<(), Failure> {
-        let count = self.all.len();
-        // SAFETY: so many are there.
-        let made = unsafe {
-            ffi::ntrace_memory_patch(
-                self.debuggee.mm(),
-                self.all.as_mut_ptr().cast(),
-                count as _,
-                BREAKPOINT.len() as _,
-            )
-        };
-        for (place, patch) in self.all.iter().enumerate().filter(|(_, patch)| patch.done == 0) {
-            failed(place, patch.address);
+        let (patches, count) = (self.all.as_mut_ptr().cast(), self.all.len());
+        // SAFETY: `patches` points to `count` patches, whose layout is asserted above.
+        let made = unsafe { ffi::ntrace_memory_patch(self.memory.mm(), patches, count as _, BREAKPOINT.len() as _) };
+        for (index, patch) in self.all.iter().enumerate().filter(|(_, patch)| patch.done == 0) {
+            failed(index, patch.address);
         }
         self.all.keep(0);
         if made < 0 {
-            Err(Failure::new(Status::NoProcess, self.debuggee.number))
+            Err(self.memory.gone())
         } else {
             Ok(())
         }

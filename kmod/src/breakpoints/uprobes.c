@@ -32,12 +32,12 @@ static DEFINE_SPINLOCK(lock);
 static atomic_t count;
 
 /* Flags are a number in Linux 6.12, and a bitmap in a structure in newer kernels. */
-bool ntrace_uprobes_are_in(struct mm_struct *mm)
+bool ntrace_uprobes_used(struct mm_struct *mm)
 {
 	return test_bit(MMF_HAS_UPROBES, (unsigned long *)&mm->flags);
 }
 
-bool ntrace_uprobes_change(void)
+bool ntrace_uprobes_pending(void)
 {
 	return atomic_read(&count);
 }
@@ -52,7 +52,7 @@ static void work(struct work_struct *work)
 		spin_unlock(&lock);
 		if (!change)
 			return;
-		ntrace_probed(change->mm, change->at, (const u8 *)&change->bytes);
+		ntrace_uprobe_changed(change->mm, change->at, (const u8 *)&change->bytes);
 		spin_lock(&lock);
 		list_del(&change->node);
 		spin_unlock(&lock);
@@ -64,14 +64,14 @@ static void work(struct work_struct *work)
 
 static DECLARE_WORK(worker, work);
 
-void ntrace_uprobes_wait(void)
+void ntrace_uprobes_flush(void)
 {
-	if (ntrace_uprobes_change())
+	if (ntrace_uprobes_pending())
 		flush_work(&worker);
 }
 
 /* What stands at a place without a breakpoint, where it was changed; called with the lock of mappings held. */
-void ntrace_uprobes_last(struct mm_struct *mm, unsigned long at, u8 *bytes)
+void ntrace_uprobes_original(struct mm_struct *mm, unsigned long at, u8 *bytes)
 {
 	struct change *change;
 
@@ -141,8 +141,8 @@ static int restore(struct arch_uprobe *uprobe, void *memory, unsigned long at)
 	uprobe_opcode_t last = 0;
 	int error = 0;
 
-	ntrace_uprobes_last(mm, at, (u8 *)&last);
-	if (last == theirs || !ntrace_is_alone(mm, at)) {
+	ntrace_uprobes_original(mm, at, (u8 *)&last);
+	if (last == theirs || !ntrace_has_only_breakpoint(mm, at)) {
 		note(mm, at, &uprobe->insn);
 		error = READ_ONCE(stand_in)(uprobe, memory, at);
 	}
@@ -204,21 +204,21 @@ static int calls_begin(void)
 {
 	char optimize[] = "arch_uprobe_optimize";
 
-	return ntrace_divert(&becoming_call, optimize);
+	return ntrace_ftrace_add(&becoming_call, optimize);
 }
 
 static void calls_end(void)
 {
-	ntrace_divert_no_more(&becoming_call);
+	ntrace_ftrace_remove(&becoming_call);
 }
 
 /* Whether an instruction is the first of the two. */
-bool ntrace_uprobes_call(struct mm_struct *mm, const u8 *instruction, unsigned long length)
+bool ntrace_uprobes_is_call(struct mm_struct *mm, const u8 *instruction, unsigned long length)
 {
 	/* lea -0x80(%rsp),%rsp */
 	static const u8 first[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 };
 
-	return length == sizeof(first) && !memcmp(instruction, first, sizeof(first)) && ntrace_uprobes_are_in(mm);
+	return length == sizeof(first) && !memcmp(instruction, first, sizeof(first)) && ntrace_uprobes_used(mm);
 }
 #else
 static int calls_begin(void)
@@ -231,20 +231,20 @@ static void calls_end(void)
 }
 #endif
 
-int ntrace_uprobes_begin(void)
+int ntrace_uprobes_init(void)
 {
 	char set_swbp[] = "set_swbp", set_orig_insn[] = "set_orig_insn", restore[] = "ntrace_restore";
 
-	return ntrace_divert(&coming, set_swbp) ?: ntrace_divert(&going_on, restore) ?:
-		ntrace_divert(&going, set_orig_insn) ?: calls_begin();
+	return ntrace_ftrace_add(&coming, set_swbp) ?: ntrace_ftrace_add(&going_on, restore) ?:
+		ntrace_ftrace_add(&going, set_orig_insn) ?: calls_begin();
 }
 
-void ntrace_uprobes_end(void)
+void ntrace_uprobes_exit(void)
 {
 	calls_end();
-	ntrace_divert_no_more(&coming);
-	ntrace_divert_no_more(&going);
-	ntrace_divert_no_more(&going_on);
+	ntrace_ftrace_remove(&coming);
+	ntrace_ftrace_remove(&going);
+	ntrace_ftrace_remove(&going_on);
 	flush_work(&worker);
 }
 
@@ -256,7 +256,7 @@ struct handed {
 static void look(struct pt_regs *registers, void *data)
 {
 	struct handed *handed = data;
-	int left = ntrace_trap_left(registers);
+	int left = ntrace_trap_pending(registers);
 
 	if ((left == NTRACE_OTHERS || left == NTRACE_UPROBE) && instruction_pointer(registers) == handed->at)
 		handed->found = true;
@@ -266,7 +266,7 @@ static void look(struct pt_regs *registers, void *data)
  * Returns when no thread that came by a place, and stands at `at` by that, is on its way to uprobes or with them: what they do not know
  * they take for the program's own.
  */
-void ntrace_uprobes_leave(struct mm_struct *mm, unsigned long at)
+void ntrace_uprobes_drain(struct mm_struct *mm, unsigned long at)
 {
 	struct handed handed = { .at = at };
 

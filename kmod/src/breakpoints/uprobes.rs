@@ -1,48 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Uprobes that come and go where breakpoints are.
+//! Uprobes that are added and removed at breakpoints' addresses, as uprobes.c tells of them.
 
 use fastpath::arch::UPROBE;
-use kernel::ffi::{c_ulong, c_void};
+use kernel::ffi::c_ulong;
 use ubp::arch::BREAKPOINT;
 
-use crate::hit::hit::Read;
-use crate::mm::space_table::{self, User};
-use crate::process::debuggee::Debuggee;
+use crate::breakpoints::table::Breakpoints;
+use crate::ffi::Mm;
+use crate::mm::atomic::Atomic;
+use crate::mm::remote::Remote;
+use crate::process::traced_table::{self, TracedRef};
 
-/// Whether some session traces who has this memory.
+/// Whether a session traces a process with this memory.
 ///
 /// # Safety
-/// There is a reference to the description.
+/// The caller has a reference to `mm`.
 #[no_mangle]
-unsafe extern "C" fn ntrace_is_traced(mm: *mut c_void) -> bool {
-    // SAFETY: nothing sleeps in it.
-    let _read = unsafe { Read::new() };
-    // SAFETY: a read-side section began.
-    unsafe { space_table::find(mm) }.is_some()
+unsafe extern "C" fn ntrace_is_traced(mm: *const Mm) -> bool {
+    // SAFETY: nothing sleeps until the end of the function.
+    let _atomic = unsafe { Atomic::new() };
+    // SAFETY: `_atomic` is a read-side section of RCU.
+    unsafe { traced_table::find(mm) }.is_some()
 }
 
-/// Whether a breakpoint stands at a place, and no uprobe.
+/// Whether a site has a breakpoint and no uprobe.
 ///
 /// # Safety
-/// There is a reference to the memory, and the lock of its mappings is held.
+/// The caller is a user of the memory and holds the lock of its mappings.
 #[no_mangle]
-unsafe extern "C" fn ntrace_is_alone(mm: *mut c_void, at: c_ulong) -> bool {
-    let Some(user) = User::find(mm) else { return false };
-    let debuggee = Debuggee::of_nobody(user, true);
-    let found = debuggee.active(at as u64).next();
-    found.is_some_and(|found| UPROBE != found.entry.bytes())
+unsafe extern "C" fn ntrace_has_only_breakpoint(mm: *const Mm, at: c_ulong) -> bool {
+    let Some(found) = TracedRef::find(mm) else { return false };
+    let space = found.space();
+    // SAFETY: the caller is a user of the memory and holds the lock. `memory` is dropped before the function returns.
+    let memory = unsafe { Remote::locked(space.mm()) };
+    let entered = Breakpoints::new(space, memory, 0).active(at as u64).next();
+    entered.is_some_and(|entered| UPROBE != entered.entry.bytes())
 }
 
-/// Uprobes have set or taken out one of theirs, so that `bytes` stand there without breakpoints.
+/// Takes note of a uprobe that was added or removed: without breakpoints, `bytes` would be at its address now.
 ///
 /// # Safety
-/// As for `ntrace_is_traced`, and `bytes` are as many as a breakpoint instruction's.
+/// The caller has a reference to `mm`, and `bytes` has as many bytes as a breakpoint instruction.
 #[no_mangle]
-unsafe extern "C" fn ntrace_probed(mm: *mut c_void, at: c_ulong, bytes: *const [u8; BREAKPOINT.len()]) {
-    if let Some(user) = User::find(mm) {
-        // Where it cannot be, the breakpoint or the uprobe goes on without the other.
-        // SAFETY: the caller's promise.
-        let _ = Debuggee::of_nobody(user, false).overwrite(at as u64, unsafe { &*bytes }, true);
+unsafe extern "C" fn ntrace_uprobe_changed(mm: *const Mm, at: c_ulong, bytes: *const [u8; BREAKPOINT.len()]) {
+    if let Some(found) = TracedRef::find(mm) {
+        let space = found.space();
+        let breakpoints = Breakpoints::new(space, Remote::new(space.mm(), 0), 0);
+        // After a failure either the breakpoint or the uprobe goes on without the other.
+        // SAFETY: the caller vouches for `bytes`.
+        let _ = breakpoints.overwrite(at as u64, unsafe { &*bytes }, true);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Bytes on their way.
+//! A queue of bytes.
 
 use core::ptr;
 
@@ -10,9 +10,10 @@ use wire::Sink;
 use crate::mm::current::Buffer;
 use crate::vec::{set_length, Keep};
 
-/// Bytes in the order in which they were put.
+/// Bytes that leave in the order in which they came.
 pub(crate) struct Queue {
     bytes: KVVec<u8>,
+    /// How many of `bytes` have left.
     taken: usize,
 }
 
@@ -21,12 +22,12 @@ impl Queue {
         Queue { bytes: KVVec::new(), taken: 0 }
     }
 
-    /// Those that are not taken yet.
+    /// The bytes in the queue.
     pub(crate) fn rest(&self) -> &[u8] {
         self.bytes.get(self.taken..).unwrap_or_default()
     }
 
-    /// Takes so many, or all that are there.
+    /// Removes the first `count` bytes, or all if there are fewer.
     pub(crate) fn take(&mut self, count: usize) {
         let there = self.rest().len();
         self.taken += count.min(there);
@@ -35,32 +36,33 @@ impl Queue {
         }
     }
 
-    /// Puts the first `size` bytes of a user's buffer, or nothing where one of them cannot be read.
+    /// Appends the first `size` bytes of a user's buffer, or nothing if one of them cannot be read.
     pub(crate) fn fill(&mut self, from: &Buffer, size: usize) -> Result {
         self.compact();
         from.read(size, &mut self.bytes)
     }
 
-    /// Where the next byte will stand; see [`Queue::cut`].
+    /// The position behind the last byte, for [`Queue::behind`] and [`Queue::cut`]. It is valid until bytes are removed.
     pub(crate) fn end(&self) -> usize {
         self.bytes.len()
     }
 
-    /// What stands behind `end`.
+    /// The bytes behind a position.
     pub(crate) fn behind(&self, end: usize) -> &[u8] {
         self.bytes.get(end..).unwrap_or_default()
     }
 
-    /// Forgets what stands behind `end`.
+    /// Drops the bytes behind a position.
     pub(crate) fn cut(&mut self, end: usize) {
         self.bytes.keep(end);
     }
 
-    /// Moves what is not taken to the beginning.
+    /// Moves the bytes in the queue to the beginning of the allocation.
     fn compact(&mut self) {
         let there = self.rest().len();
         if self.taken > 0 {
-            // SAFETY: `there` bytes stand behind the taken ones, and at the beginning is room for as many.
+            // SAFETY: `there` initialised bytes follow the first `taken` ones, and `copy` accepts that source and destination overlap.
+            // After it the first `there` bytes are initialised.
             unsafe {
                 let start = self.bytes.as_mut_ptr();
                 ptr::copy(start.add(self.taken), start, there);

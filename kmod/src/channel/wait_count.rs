@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Threads that wait for a number to come into a range.
+//! A number, and threads that wait until it is in a range.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,33 +10,33 @@ use kernel::types::Opaque;
 
 use crate::ffi::{self, File, PollTable};
 
-/// A number, and who waits for it.
+/// A number that threads may wait for.
 #[pin_data]
-pub(crate) struct Waiters {
+pub(crate) struct WaitCount {
     count: AtomicUsize,
     #[pin]
     queue: Opaque<bindings::wait_queue_head>,
 }
 
-// SAFETY: a wait queue has a lock of its own.
-unsafe impl Send for Waiters {}
-// SAFETY: the same.
-unsafe impl Sync for Waiters {}
+// SAFETY: the number is atomic, and a wait queue may be used from any thread.
+unsafe impl Send for WaitCount {}
+// SAFETY: the number is atomic, and a wait queue is guarded by its own spinlock.
+unsafe impl Sync for WaitCount {}
 
-impl Waiters {
-    /// The number is 0.
-    pub(crate) fn new() -> impl PinInit<Waiters> {
-        pin_init!(Waiters {
+impl WaitCount {
+    /// The number 0.
+    pub(crate) fn new() -> impl PinInit<WaitCount> {
+        pin_init!(WaitCount {
             count: AtomicUsize::new(0),
-            // SAFETY: the slot is pinned.
+            // SAFETY: `slot` is valid for writes and pinned, so the queue's list may point into it.
             queue <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_wait_init(slot) }),
         })
     }
 
-    /// Sets the number and wakes all who wait.
+    /// Sets the number and wakes all waiting threads.
     pub(crate) fn set(&self, count: usize) {
         self.count.store(count, Ordering::Release);
-        // SAFETY: the queue was initialised. A null key wakes all.
+        // SAFETY: `new` initialised the queue. A null key wakes every kind of waiter.
         unsafe { bindings::__wake_up(self.queue.get(), bindings::TASK_NORMAL, 0, core::ptr::null_mut()) };
     }
 
@@ -45,23 +45,28 @@ impl Waiters {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Sleeps until the number is in the range, or a signal comes.
+    /// Sleeps until the number is in `range`. A signal interrupts it.
     pub(crate) fn wait(&self, range: core::ops::Range<usize>) -> Result {
-        // SAFETY: both belong to this, which outlives the call; the number is read as a whole.
+        // SAFETY: the queue and the number belong to `self`, which outlives the call. The number has the size of `unsigned long` and is
+        // read at once.
         let waited =
             unsafe { ffi::ntrace_wait(self.queue.get(), self.count.as_ptr().cast(), range.start as _, range.end as _) };
         ffi::result(waited)
     }
 
-    /// Sleeps until the number is at least `least`, or the thread is killed.
+    /// Sleeps until the number is at least `least`. Only SIGKILL interrupts it.
     pub(crate) fn wait_killable(&self, least: usize) {
-        // SAFETY: both belong to this, which outlives the call; the number is read as a whole.
+        // SAFETY: the queue and the number belong to `self`, which outlives the call. The number has the size of `unsigned long` and is
+        // read at once.
         unsafe { ffi::ntrace_wait_killable(self.queue.get(), self.count.as_ptr().cast(), least as _) };
     }
 
-    /// Has a poller woken with those who wait.
-    pub(crate) fn poll(&self, file: *mut File, table: *mut PollTable) {
-        // SAFETY: called for a file that is being polled; the queue lives as long as the file.
+    /// Adds the queue to those that wake a poller.
+    ///
+    /// # Safety
+    /// `file` is being polled with `table`, and the number lives as long as the file.
+    pub(crate) unsafe fn poll(&self, file: *mut File, table: *mut PollTable) {
+        // SAFETY: the caller vouches for file and table, and for the life of the queue.
         unsafe { ffi::ntrace_poll_wait(file, self.queue.get(), table) };
     }
 }

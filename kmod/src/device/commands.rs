@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What commands do: a function for each.
+//! The commands of the channel, a function for each.
 
+use fastpath::arch::MACHINE;
 use kernel::alloc::AllocError;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use wire::commands::{option, Serve};
 use wire::{Failure, Status, MOST_WORDS};
 
-use crate::channel::channel::{Adoptee, Channel};
 use crate::process::debuggee::Debuggee;
+use crate::process::registry::{Adoptee, Registry};
 use crate::thread::held::Held;
-use crate::vec::{self, set_length, Keep};
+use crate::vec::{self, zeroes, Keep};
 
-/// The most bytes of a blob in a reply: that of a message less all that may stand before it.
+/// Bytes of a blob in a reply at most: those of a message less all that may come before the blob.
 const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
-/// What a session's commands are carried out on.
+
+/// Carries out the commands of a session.
 pub(crate) struct Server {
-    channel: Arc<Channel>,
+    registry: Arc<Registry>,
     debuggees: KVec<Debuggee>,
     /// The blob of a reply.
     blob: KVVec<u8>,
-    /// The same in words.
+    /// The blob of a reply that consists of words.
     words: KVVec<u64>,
 }
 
 impl Server {
-    /// One that traces nothing.
-    pub(crate) fn new(channel: Arc<Channel>) -> Server {
-        Server { channel, debuggees: KVec::new(), blob: KVVec::new(), words: KVVec::new() }
+    /// A server without debuggees.
+    pub(crate) fn new(registry: Arc<Registry>) -> Server {
+        Server { registry, debuggees: KVec::new(), blob: KVVec::new(), words: KVVec::new() }
     }
-}
 
-impl Server {
-    /// Finds out what became of the debuggees.
+    /// Takes in debuggees that were adopted, and drops those that are gone.
     pub(crate) fn refresh(&mut self) {
-        self.take_in(self.channel.adopted());
-        while let Some(over) = vec::take(&mut self.debuggees, Debuggee::is_gone) {
-            drop(over);
+        self.take_in(self.registry.adopted());
+        while let Some(gone) = vec::take(&mut self.debuggees, Debuggee::is_gone) {
+            drop(gone);
         }
     }
 
     fn take_in(&mut self, adopted: KVec<Adoptee>) {
         for Adoptee { debuggee, is_new, before } in adopted {
             let old = vec::take(&mut self.debuggees, |other| other.number == debuggee.number);
-            // One that executed another program may have been detached meanwhile.
+            // The user may have detached a debuggee after it executed another program.
             if is_new || old.is_some() {
                 let _ = self.debuggees.push(debuggee, GFP_KERNEL_ACCOUNT);
             }
@@ -55,16 +55,16 @@ impl Server {
     }
 
     fn held(&self, thread: u64) -> Result<Arc<Held>, Failure> {
-        self.channel.held(thread).ok_or(Failure::new(Status::NotHeld, thread))
+        self.registry.held(thread).ok_or(Failure::new(Status::NotHeld, thread))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.take_in(self.channel.close());
+        self.take_in(self.registry.close());
         self.debuggees.iter().for_each(Debuggee::kill);
-        // Whoever is held goes on; then the debuggees end.
-        self.channel.release(None);
+        // All held threads are resumed before the debuggees are dropped.
+        self.registry.release_all();
     }
 }
 
@@ -72,23 +72,10 @@ fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
     debuggees.iter().find(|debuggee| debuggee.number == number).ok_or(Failure::new(Status::NoProcess, number))
 }
 
-/// Makes of a blob so many zeroes.
-pub(crate) fn zeroes(blob: &mut KVVec<u8>, length: usize) -> Result<(), Failure> {
-    blob.keep(0);
-    blob.reserve(length, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
-    let room = blob.spare_capacity_mut().get_mut(..length).ok_or(Status::NoMemory)?;
-    room.iter_mut().for_each(|byte| {
-        byte.write(0);
-    });
-    // SAFETY: so many were written.
-    unsafe { set_length(blob, length) };
-    Ok(())
-}
-
-/// Words as bytes, as a blob has them.
+/// The bytes of words.
 fn bytes(words: &[u64]) -> &[u8] {
     let (start, length) = (words.as_ptr().cast::<u8>(), words.len() * 8);
-    // SAFETY: words are bytes, eight each.
+    // SAFETY: each word consists of eight initialised bytes, and the result borrows the words.
     unsafe { core::slice::from_raw_parts(start, length) }
 }
 
@@ -105,7 +92,7 @@ impl wire::text::Text for Text<'_> {
 
 impl Serve for Server {
     fn hello(&mut self) -> Result<(u64, u64, u64), Failure> {
-        Ok((wire::VERSION, crate::arch::MACHINE, kernel::page::PAGE_SIZE as u64))
+        Ok((wire::VERSION, MACHINE, kernel::page::PAGE_SIZE as u64))
     }
 
     fn describe(&mut self) -> Result<(&[u8],), Failure> {
@@ -118,7 +105,7 @@ impl Serve for Server {
         if options & !option::ALL != 0 {
             return Err(Failure::new(Status::Value, 1));
         }
-        let debuggee = Debuggee::new(None, &self.channel, process, options)?;
+        let debuggee = Debuggee::new(None, &self.registry, process, options)?;
         let number = debuggee.number;
         self.debuggees.push(debuggee, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         Ok((number,))
@@ -131,17 +118,17 @@ impl Serve for Server {
 
     fn insert(&mut self, debuggee: u64, sites: &[u8]) -> Result<(u64, &[u8]), Failure> {
         self.words.keep(0);
-        let inserted = find(&self.debuggees, debuggee)?.insert(sites, &mut self.words)?;
+        let inserted = find(&self.debuggees, debuggee)?.breakpoints().insert(sites, &mut self.words)?;
         Ok((inserted, bytes(&self.words)))
     }
 
     fn remove(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(u64,), Failure> {
-        Ok((find(&self.debuggees, debuggee)?.remove(addresses)?,))
+        Ok((find(&self.debuggees, debuggee)?.breakpoints().remove(addresses)?,))
     }
 
     fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
         self.blob.keep(0);
-        find(&self.debuggees, debuggee)?.counts(addresses, &mut self.blob)?;
+        find(&self.debuggees, debuggee)?.breakpoints().counts(addresses, &mut self.blob)?;
         Ok((&self.blob,))
     }
 
@@ -152,7 +139,7 @@ impl Serve for Server {
 
     fn step(&mut self, thread: u64) -> Result<(), Failure> {
         let held = self.held(thread)?;
-        let debuggee = self.debuggees.iter_mut().find(|debuggee| debuggee.owner == held.owner);
+        let debuggee = self.debuggees.iter_mut().find(|debuggee| debuggee.attachment().id == held.attachment);
         held.step(debuggee.ok_or(Failure::new(Status::NotHeld, thread))?.step(thread, held.pc())?);
         Ok(())
     }
@@ -178,8 +165,8 @@ impl Serve for Server {
             return Err(Failure::new(Status::Limit, MOST));
         }
         zeroes(&mut self.blob, length as usize)?;
-        let count = debuggee.read(address, &mut self.blob)?;
-        debuggee.clean(address, self.blob.get_mut(..count).unwrap_or_default());
+        let count = debuggee.memory().read(address, &mut self.blob)?;
+        debuggee.breakpoints().clean(address, self.blob.get_mut(..count).unwrap_or_default());
         if count == 0 && length > 0 {
             return Err(Failure::new(Status::Memory, address));
         }
@@ -187,11 +174,11 @@ impl Serve for Server {
     }
 
     fn write_memory(&mut self, debuggee: u64, address: u64, bytes: &[u8]) -> Result<(), Failure> {
-        find(&self.debuggees, debuggee)?.overwrite(address, bytes, false)
+        find(&self.debuggees, debuggee)?.breakpoints().overwrite(address, bytes, false)
     }
 
     fn mappings(&mut self, debuggee: u64) -> Result<(&[u8],), Failure> {
-        find(&self.debuggees, debuggee)?.mappings(&mut self.words)?;
+        find(&self.debuggees, debuggee)?.memory().mappings(&mut self.words)?;
         Ok((bytes(&self.words),))
     }
 }

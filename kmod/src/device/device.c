@@ -51,13 +51,13 @@ void ntrace_cred_put(const struct cred *cred)
 	put_cred(cred);
 }
 
-void ntrace_file_begin(struct file *file, void *session)
+void ntrace_file_open(struct file *file, void *session)
 {
 	file->private_data = session;
 	stream_open(file_inode(file), file);
 }
 
-bool ntrace_file_waits(const struct file *file)
+bool ntrace_file_blocks(const struct file *file)
 {
 	return !(file->f_flags & O_NONBLOCK);
 }
@@ -81,7 +81,7 @@ int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsig
 }
 
 /* Inline: fatal_signal_pending. */
-bool ntrace_killed(void)
+bool ntrace_is_killed(void)
 {
 	return fatal_signal_pending(current);
 }
@@ -99,7 +99,7 @@ unsigned long ntrace_ring_size(const struct vm_area_struct *vma)
 }
 
 /* A macro; vmalloc_user does not account for its pages. */
-void *ntrace_ring_make(unsigned long size)
+void *ntrace_ring_alloc(unsigned long size)
 {
 	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 }

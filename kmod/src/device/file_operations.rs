@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The operations of the device's files, as shim.c names them.
+//! The file operations of the device, which device.c lists.
 
+use fastpath::layout::{NTRACE_POLL_READABLE, NTRACE_POLL_WRITABLE};
 use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
 use kernel::types::ForeignOwnable;
 use wire::text::Text;
 
+use crate::channel::opener::Opener;
 use crate::device::session::Session;
-use crate::ffi::{self, File, Inode, Mapping, PollTable, SeqFile};
+use crate::ffi::{self, File, Inode, PollTable, SeqFile, Vma};
 use crate::mm::current::Buffer;
-use crate::process::debuggee::Opener;
 
 type Owned = Pin<KBox<Session>>;
 
 /// The session of a file.
 ///
 /// # Safety
-/// `open` was done with the file, and `release` was not.
+/// `ntrace_open` has succeeded for the file, and the result is not used after `ntrace_release`.
 unsafe fn session<'a>(file: *const File) -> Pin<&'a Session> {
-    // SAFETY: the caller's promise: the pointer is the one that `open` stored.
+    // SAFETY: `ntrace_open` stored a pointer made by `into_foreign`, and `ntrace_release` alone takes it back.
     unsafe { Owned::borrow(ffi::ntrace_file_private(file)) }
 }
 
 #[no_mangle]
 extern "C" fn ntrace_open(_: *mut Inode, file: *mut File) -> c_int {
-    // SAFETY: the kernel gives the file that it opens; its session ends with it.
+    // SAFETY: the kernel calls this function with the file that it opens.
     match Session::new(unsafe { Opener::of(file) }) {
         Ok(session) => {
-            // SAFETY: the kernel gives the file that it opens.
-            unsafe { ffi::ntrace_file_begin(file, session.into_foreign() as *mut c_void) };
+            // SAFETY: the kernel calls this function with the file that it opens. The file owns the session until `ntrace_release`.
+            unsafe { ffi::ntrace_file_open(file, session.into_foreign() as *mut c_void) };
             0
         }
         Err(error) => error.to_errno(),
@@ -37,49 +38,50 @@ extern "C" fn ntrace_open(_: *mut Inode, file: *mut File) -> c_int {
 }
 
 /// # Safety
-/// The kernel calls it once for a file, and nothing of the file after it.
+/// The kernel calls this function once for an open file, after all other operations.
 #[no_mangle]
 unsafe extern "C" fn ntrace_release(_: *mut Inode, file: *mut File) -> c_int {
-    // SAFETY: the pointer is the one that `open` stored.
+    // SAFETY: `ntrace_open` stored a pointer made by `into_foreign`. No other operation runs or follows, so nobody borrows the session.
     drop(unsafe { Owned::from_foreign(ffi::ntrace_file_private(file)) });
     0
 }
 
 /// # Safety
-/// The kernel calls it with an open file and a user's buffer.
+/// The kernel calls this function with an open file and a user's buffer.
 #[no_mangle]
 unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, _: *mut i64) -> isize {
-    // SAFETY: the file is open.
-    let (session, waits) = unsafe { (session(file), ffi::ntrace_file_waits(file)) };
-    answer(session.read(Buffer::new(to, size), waits))
+    // SAFETY: the file is open during the call.
+    let (session, blocks) = unsafe { (session(file), ffi::ntrace_file_blocks(file)) };
+    answer(session.read(Buffer::new(to, size), blocks))
 }
 
 /// # Safety
-/// The kernel calls it with an open file and a user's buffer.
+/// The kernel calls this function with an open file and a user's buffer.
 #[no_mangle]
 unsafe extern "C" fn ntrace_write(file: *mut File, from: *const c_void, size: usize, _: *mut i64) -> isize {
-    // SAFETY: the file is open.
-    let (session, waits) = unsafe { (session(file), ffi::ntrace_file_waits(file)) };
-    answer(session.write(Buffer::new(from.cast_mut(), size), waits))
+    // SAFETY: the file is open during the call.
+    let (session, blocks) = unsafe { (session(file), ffi::ntrace_file_blocks(file)) };
+    answer(session.write(Buffer::new(from.cast_mut(), size), blocks))
 }
 
 /// # Safety
-/// The kernel calls it with an open file and its table.
+/// The kernel calls this function with an open file and the table of a poller.
 #[no_mangle]
 unsafe extern "C" fn ntrace_poll(file: *mut File, table: *mut PollTable) -> u32 {
-    // SAFETY: the file is open.
+    // SAFETY: the file is open during the call.
     let session = unsafe { session(file) };
-    session.unread().poll(file, table);
-    let readable = if session.is_readable() { ffi::poll::READABLE } else { 0 };
-    let writable = if session.is_writable() { ffi::poll::WRITABLE } else { 0 };
-    readable | writable
+    // SAFETY: the kernel polls the file with this table. The number belongs to the session, which lives as long as the file.
+    unsafe { session.unread().poll(file, table) };
+    let readable = if session.is_readable() { NTRACE_POLL_READABLE } else { 0 };
+    let writable = if session.is_writable() { NTRACE_POLL_WRITABLE } else { 0 };
+    (readable | writable) as u32
 }
 
 /// # Safety
-/// The kernel calls it with an open file and a mapping that nobody uses yet.
+/// The kernel calls this function with an open file and a mapping that it is creating.
 #[no_mangle]
-unsafe extern "C" fn ntrace_mmap(file: *mut File, vma: *mut Mapping) -> c_int {
-    // SAFETY: the file is open, the mapping nobody's.
+unsafe extern "C" fn ntrace_mmap(file: *mut File, vma: *mut Vma) -> c_int {
+    // SAFETY: the file is open during the call, and nobody else uses the mapping before the call returns.
     match unsafe { session(file).map(vma) } {
         Ok(()) => 0,
         Err(error) => error.to_errno(),
@@ -87,12 +89,12 @@ unsafe extern "C" fn ntrace_mmap(file: *mut File, vma: *mut Mapping) -> c_int {
 }
 
 /// # Safety
-/// The kernel calls it with an open file and where to write.
+/// The kernel calls this function with an open file, for /proc/PID/fdinfo.
 #[no_mangle]
 unsafe extern "C" fn ntrace_show_fdinfo(out: *mut SeqFile, file: *mut File) {
-    // SAFETY: the file is open.
+    // SAFETY: the file is open during the call.
     let session = unsafe { session(file) };
-    // seq_file asks again with more room where a piece did not fit.
+    // If the text does not fit, seq_file calls again with more room.
     let _ = session.describe(&mut Info(out));
 }
 
@@ -102,7 +104,7 @@ impl Text for Info {
     type Error = Error;
 
     fn put(&mut self, piece: &str) -> Result {
-        // SAFETY: the kernel opened the file for writing; the piece has that many bytes.
+        // SAFETY: the kernel opened the seq_file that `ntrace_show_fdinfo` is called with, and `piece` has that many bytes.
         ffi::result(unsafe { ffi::seq_write(self.0, piece.as_ptr().cast(), piece.len()) })
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A session: what one open file of the device is.
+//! A session: an open file of the device.
 
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -9,47 +9,46 @@ use wire::commands::Sequence;
 use wire::text::Text;
 use wire::{Field, Header, Split, Status};
 
-use crate::channel::channel::Channel;
+use crate::channel::channel::{Channel, FULL};
+use crate::channel::opener::Opener;
 use crate::channel::queue::Queue;
-use crate::channel::wait_count::Waiters;
+use crate::channel::wait_count::WaitCount;
 use crate::device::commands::Server;
-use crate::ffi::{self, Mapping};
+use crate::ffi::{self, Vma};
 use crate::mm::current::Buffer;
-use crate::process::debuggee::Opener;
+use crate::process::registry::Registry;
 
-/// Bytes that go through the kernel's memory at once.
+/// Bytes that read(2) and write(2) copy at once.
 const PIECE: usize = 64 << 10;
-/// Unread bytes with which no further command is carried out: a reply may be as long as a message.
-pub(crate) const FULL: usize = 1 << 20;
 
-/// A session. It ends when the last descriptor of its file is closed, whatever closes it.
+/// A session. It ends when the last descriptor of its file is closed.
 #[pin_data]
 pub(crate) struct Session {
     #[pin]
     commands: Mutex<Commands>,
     channel: Arc<Channel>,
-    /// What goes to a reader next: one reads at a time, and no command waits for a reader's memory.
+    /// The bytes that a reader copies. One thread reads at a time, and no command waits until a reader's page is in.
     #[pin]
     piece: Mutex<KVVec<u8>>,
 }
 
 /// The stream of commands.
 struct Commands {
-    /// What was written and is not carried out: less than a message.
+    /// The part of a message that was written so far.
     kept: Queue,
     sequence: Sequence,
     server: Server,
-    /// The reply that is being made.
+    /// The reply to the current command.
     reply: Queue,
-    /// No message can begin where the stream stands.
+    /// Whether the stream has lost its message boundaries.
     broken: bool,
 }
 
 impl Session {
-    /// One that traces nothing.
+    /// A session without debuggees.
     pub(crate) fn new(opener: Opener) -> Result<Pin<KBox<Session>>> {
         let channel = Channel::new(opener)?;
-        let server = Server::new(channel.clone());
+        let server = Server::new(Registry::new(channel.clone())?);
         let commands =
             Commands { kept: Queue::new(), sequence: Sequence::default(), server, reply: Queue::new(), broken: false };
         KBox::pin_init(
@@ -62,37 +61,38 @@ impl Session {
         )
     }
 
-    /// Bytes that a reader finds, and who is told when there are some.
-    pub(crate) fn unread(&self) -> &Waiters {
+    /// The number of unread bytes and notes.
+    pub(crate) fn unread(&self) -> &WaitCount {
         self.channel.unread()
     }
 
-    /// Whether a reader finds something, in the ring or not.
+    /// Whether a reader finds something, in the ring or in the queue.
     pub(crate) fn is_readable(&self) -> bool {
         self.channel.is_readable()
     }
 
-    /// Shows the ring of events in a mapping.
+    /// Maps the ring of events.
     ///
     /// # Safety
-    /// The mapping is one that nobody uses yet.
-    pub(crate) unsafe fn map(&self, vma: *mut Mapping) -> Result {
-        // SAFETY: the caller's promise.
+    /// The kernel is creating `vma` by mmap(2), and nobody else uses it yet.
+    pub(crate) unsafe fn map(&self, vma: *mut Vma) -> Result {
+        // SAFETY: the caller vouches for `vma`.
         unsafe { self.channel.map(vma) }
     }
 
-    /// Whether commands are carried out without waiting for a reader.
+    /// Whether the next command need not wait until the user reads.
     pub(crate) fn is_writable(&self) -> bool {
         self.unread().get() < FULL
     }
 
-    /// Carries out what a user writes; says how many bytes of it were taken.
-    pub(crate) fn write(&self, mut from: Buffer, waits: bool) -> Result<usize> {
+    /// Carries out the commands that a user writes. Returns how many bytes were taken. `blocks` says whether the caller waits until the user
+    /// reads.
+    pub(crate) fn write(&self, mut from: Buffer, blocks: bool) -> Result<usize> {
         let length = from.len();
         loop {
-            // Never with a lock: who waits for a lock cannot be interrupted.
+            // No lock is held while waiting, because a thread that waits for a lock cannot be interrupted.
             if !self.is_writable() {
-                if !waits {
+                if !blocks {
                     return Err(EAGAIN);
                 }
                 self.unread().wait(0..FULL)?;
@@ -104,7 +104,7 @@ impl Session {
             while !from.is_empty() && self.is_writable() {
                 let size = from.len().min(PIECE);
                 if let Err(error) = commands.kept.fill(&from, size) {
-                    // What was taken before is carried out already.
+                    // The commands before are carried out already.
                     return if from.len() < length { Ok(length - from.len()) } else { Err(error) };
                 }
                 let left = self.carry_out(&mut commands)?;
@@ -116,12 +116,12 @@ impl Session {
         }
     }
 
-    /// Carries out the commands that are there; says how many of the last bytes must be written again, and are forgotten:
-    /// the commands behind one with which too much is unread, or over which the writer is killed. That one is not answered:
-    /// what it could not do says nothing of the debuggee.
+    /// Carries out the commands in `kept`. Returns how many of the last bytes were dropped and must be written again: the commands
+    /// behind one that made too much unread, or behind one during which the writer was killed. That one gets no reply, because its
+    /// failure says nothing of the debuggee.
     fn carry_out(&self, commands: &mut Commands) -> Result<usize> {
         let Commands { kept, sequence, server, reply, broken } = commands;
-        // The first one began when there was room.
+        // There was room for the reply to the first command when it was written.
         let mut first = true;
         loop {
             let (message, length) = match wire::split(kept.rest()) {
@@ -141,15 +141,15 @@ impl Session {
             reply.cut(0);
             server.refresh();
             if let Err(error) = sequence.serve(server, &message, reply) {
-                // Half a reply would make all behind it unreadable.
+                // Half a reply would make everything behind it unreadable.
                 reply.cut(0);
                 let status = if error.is_none() { Status::Limit } else { Status::NoMemory };
                 let fields = [Field::Word(status as u64), Field::Word(u64::from(wire::MOST_WORDS))];
                 let head = Header { flags: 0, ..message.header };
                 wire::encode(reply, head, &fields).map_err(|error| error.unwrap_or(EINVAL))?;
             }
-            // SAFETY: it looks at the current thread.
-            let killed = unsafe { ffi::ntrace_killed() };
+            // SAFETY: the function looks at the current thread.
+            let killed = unsafe { ffi::ntrace_is_killed() };
             if !killed {
                 self.channel.put(reply.rest())?;
             }
@@ -164,12 +164,12 @@ impl Session {
         }
     }
 
-    /// Gives a reader what there is; waits for something where it wants to.
-    pub(crate) fn read(&self, mut to: Buffer, waits: bool) -> Result<usize> {
+    /// Copies unread bytes to a reader. `blocks` says whether the caller waits until there are some.
+    pub(crate) fn read(&self, mut to: Buffer, blocks: bool) -> Result<usize> {
         let length = to.len();
         loop {
             if self.unread().get() == 0 && length > 0 {
-                if !waits {
+                if !blocks {
                     return Err(EAGAIN);
                 }
                 self.unread().wait(1..usize::MAX)?;
@@ -187,7 +187,7 @@ impl Session {
         }
     }
 
-    /// A few lines for /proc/PID/fdinfo.
+    /// Writes the lines of /proc/PID/fdinfo.
     pub(crate) fn describe<T: Text>(&self, out: &mut T) -> Result<(), T::Error> {
         for (name, value) in [("ntrace-version", wire::VERSION), ("ntrace-unread", self.unread().get() as u64)] {
             out.put(name)?;

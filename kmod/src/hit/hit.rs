@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A thread at a breakpoint.
+//! Entry points of threads that run into a breakpoint, return to user mode or get a signal.
 
+use fastpath::layout;
 use fastpath::{find, gone, mark, Hit, Modes, Registers, Storage, ALL};
 use kernel::ffi::{c_int, c_void};
 use ubp::arch::BEHIND;
 use ubp::core::Error as TableError;
 
-use crate::breakpoints::teardown::{here, is_step, leave, original};
-use crate::ffi;
+use crate::breakpoints::slot::{here, is_step, leave, leave_all, original};
+use crate::ffi::{self, Mm};
 use crate::hit::actions;
+use crate::mm::atomic::{bring_in, Atomic, MOST_FAULTS};
 use crate::mm::space::Space;
-use crate::mm::space_table::{self, User};
-use crate::process::attachment::Why;
+use crate::process::attachment::Cause;
 use crate::process::lifecycle;
-use crate::thread::held::{Held, Reason};
+use crate::process::traced_table::{self, TracedRef};
+use crate::thread::hold::{hold, Reason};
 
-/// So often a page is waited for before the processor is asked to raise the fault.
-pub(crate) const TRIES: u32 = 16;
+/// The answers of `ntrace_hit` (shim.h).
+const FOREIGN: c_int = layout::NTRACE_FOREIGN as c_int;
+const PASSED: c_int = layout::NTRACE_PASSED as c_int;
+const SINGLE_STEP: c_int = layout::NTRACE_SINGLE_STEP as c_int;
+const UPROBE: c_int = layout::NTRACE_UPROBE as c_int;
+/// The hit has to wait. The number of breakpoints that have counted it is added.
+const LATER: c_int = layout::NTRACE_LATER as c_int;
+/// `LATER`, counted by all breakpoints, stays below the other marks of a trap frame.
+const _: () = assert!(layout::NTRACE_LATER + ALL as u64 <= layout::NTRACE_AGAIN);
 
-/// What C is told of a hit: shim.h has the same.
-const FOREIGN: c_int = 0;
-const PASSED: c_int = 1;
-const SINGLE_STEP: c_int = 2;
-const UPROBE: c_int = 3;
-/// It has to wait; the number of breakpoints that have counted it is added.
-const LATER: c_int = 4;
+const SIGTRAP: c_int = layout::NTRACE_SIGTRAP as c_int;
 
-const SIGTRAP: c_int = 5;
+/// Why `ntrace_registers_seen` is called (shim.h).
+const STOP: c_int = layout::NTRACE_STOP as c_int;
+const FAULT: c_int = layout::NTRACE_FAULT as c_int;
 
-/// Why registers are going to be seen, of a thread that gets no signal, and of one whose instruction faulted: shim.h has the same.
-const STOP: c_int = 0;
-const FAULT: c_int = 2;
-
-/// A thread has run into a breakpoint instruction, which so many breakpoints have counted. Whatever cannot be done at once changes
-/// nothing but that number.
+/// Handles a hit that `counted` breakpoints have counted. A hit that has to wait changes nothing but that number.
 #[inline(always)]
 fn hit(space: &Space, registers: &mut Registers, counted: usize, may_wait: bool) -> Hit {
     match fastpath::hit(&space.storages, registers, counted, may_wait) {
@@ -43,7 +43,7 @@ fn hit(space: &Space, registers: &mut Registers, counted: usize, may_wait: bool)
     }
 }
 
-/// A thread has come to the end of a slot that has no way back of its own.
+/// Handles the breakpoint instruction at the end of a slot.
 #[inline(never)]
 fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, may_wait: bool) -> Hit {
     let pc = registers.pc().wrapping_sub(BEHIND);
@@ -60,30 +60,31 @@ fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, may_w
     }
     let before = registers.pc();
     registers.set_pc(pc);
-    if leave(registers, &arena, Modes::of_this_machine(), Some(&space.again)) {
+    if leave(registers, &arena, Modes::of_this_machine(), Some(&space.interrupted)) {
         return if is_step { Hit::Stepped { owner: storage.owner } } else { Hit::Passed };
     }
     registers.set_pc(before);
     Hit::Foreign
 }
 
-/// A thread of the process that runs here has run into a breakpoint instruction.
+/// Handles the breakpoint trap of the current thread.
 ///
 /// # Safety
-/// Called in a read-side section of RCU, with the registers of the thread that runs here.
+/// Called in a read-side section of RCU. `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *mut c_void) -> c_int {
-    // SAFETY: the caller's promise.
-    let Some(space) = (unsafe { space_table::find(mm) }) else { return FOREIGN };
-    // SAFETY: the caller's promise.
+unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_int {
+    // SAFETY: the caller's read-side section lasts until this function returns.
+    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return FOREIGN };
+    let space = &traced.space;
+    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
-    let is_again = space.again.take(registers, registers.pc().wrapping_sub(BEHIND));
-    let before = if is_again { ALL } else { 0 };
+    let is_counted = space.interrupted.take(registers, registers.pc().wrapping_sub(BEHIND));
+    let before = if is_counted { ALL } else { 0 };
     let mut seen = None;
     loop {
         return match hit(space, registers, before, false) {
             Hit::Foreign => match (seen, space.sequence()) {
-                // It may have been there, and not been found.
+                // A change is under way: there may be a breakpoint that was not found.
                 (_, now) if now % 2 != 0 => LATER + before as c_int,
                 (Some(seen), now) if seen == now => FOREIGN,
                 (_, now) => {
@@ -100,42 +101,42 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *mut c_void) -> c
     }
 }
 
-/// A thread whose hit needs memory that was not there is on its way to user mode, and may wait. Answers as `ntrace_hit`.
+/// Handles a hit that had to wait, where the current thread may sleep. Returns what `ntrace_hit` returns.
 ///
 /// # Safety
-/// Called with the registers of the thread that runs here.
+/// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_void, counted: c_int) -> c_int {
-    // SAFETY: the caller's promise.
+unsafe extern "C" fn ntrace_hit_sleeping(registers: *mut Registers, mm: *const Mm, counted: c_int) -> c_int {
+    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
     let site = registers.pc().wrapping_sub(BEHIND);
     let (mut counted, mut tries, mut is_settled) = (counted as usize, 0, false);
-    while let Some(user) = User::find(mm) {
-        let change = is_settled.then(|| user.space().change());
-        // SAFETY: nothing sleeps until it ends.
-        let read = unsafe { Read::new() };
-        let hit = hit(user.space(), registers, counted, true);
-        drop(read);
+    while let Some(found) = TracedRef::find(mm) {
+        let change = is_settled.then(|| found.space().change());
+        // SAFETY: nothing sleeps until `atomic` is dropped.
+        let atomic = unsafe { Atomic::new() };
+        let hit = hit(found.space(), registers, counted, true);
+        drop(atomic);
         drop(change);
         match hit {
-            // What is not found while others change it is looked for again while nobody does.
+            // A breakpoint that is not found during a change is looked for again while there is none.
             Hit::Foreign if !is_settled => is_settled = true,
             Hit::Foreign | Hit::Breakpoint | Hit::InSlot(_) => return FOREIGN,
             Hit::Passed => return PASSED,
             Hit::SingleStep => return SINGLE_STEP,
             Hit::Uprobe => return UPROBE,
             Hit::Stepped { owner } => {
-                if let Some(watch) = user.space().watch(owner) {
-                    Held::hold(&watch, Reason::Stepped, registers);
+                if let Some(attachment) = found.traced().attachment(owner) {
+                    hold(&attachment, Reason::Stepped, registers);
                 }
                 return PASSED;
             }
             Hit::Acts { act, counted: now } => {
                 counted = now;
                 registers.set_pc(site);
-                actions::act(user.space(), &act, registers);
+                actions::act(found.traced(), &act, registers);
                 if registers.pc() != site {
-                    // It was sent elsewhere.
+                    // The session has sent the thread elsewhere.
                     return PASSED;
                 }
                 registers.set_pc(site.wrapping_add(BEHIND));
@@ -143,13 +144,13 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
             Hit::Absent { address, write, counted: now } => {
                 counted = now.max(counted);
                 tries += 1;
-                if tries > TRIES || !bring_in(address, write) {
-                    // SAFETY: nothing sleeps until it ends.
-                    let read = unsafe { Read::new() };
-                    let raised = raise(user.space(), registers);
-                    drop(read);
+                if tries > MOST_FAULTS || !bring_in(address, write) {
+                    // SAFETY: nothing sleeps until `atomic` is dropped.
+                    let atomic = unsafe { Atomic::new() };
+                    let raised = raise(found.space(), registers);
+                    drop(atomic);
                     if !raised {
-                        // SAFETY: it is the thread that runs here that gets it.
+                        // SAFETY: the function sends the signal to the current thread.
                         unsafe { ffi::force_sig(SIGTRAP) };
                     }
                     return PASSED;
@@ -157,40 +158,28 @@ unsafe extern "C" fn ntrace_hit_waiting(registers: *mut Registers, mm: *mut c_vo
             }
         }
     }
-    // The session has ended meanwhile.
+    // No session traces the process any more.
     match gone(registers, registers.pc().wrapping_sub(BEHIND)) {
         Hit::Passed => PASSED,
         _ => FOREIGN,
     }
 }
 
-/// A thread on its way to user mode, whose hit had to wait, is to run into the breakpoint instruction once more; it is not counted then.
+/// Makes the current thread, whose hit had to wait, run into the breakpoint instruction again. That hit is not counted.
 ///
 /// # Safety
-/// Called with the registers of the thread that runs here.
+/// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_come_again(registers: *mut Registers, mm: *mut c_void) {
-    // SAFETY: the caller's promise.
+unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm) {
+    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
     registers.set_pc(registers.pc().wrapping_sub(BEHIND));
-    if let Some(user) = User::find(mm) {
-        user.space().again.note(registers);
+    if let Some(found) = TracedRef::find(mm) {
+        found.space().interrupted.note(registers);
     }
 }
 
-/// Brings a page in as an access of the program would. Says whether it can be accessed now.
-pub(crate) fn bring_in(address: u64, write: bool) -> bool {
-    // SAFETY: the address is the user's, which the callee looks after.
-    unsafe {
-        if write {
-            ffi::fault_in_safe_writeable(address as *const c_void, 1) == 0
-        } else {
-            ffi::fault_in_readable(address as *const c_void, 1) == 0
-        }
-    }
-}
-
-/// Sends a thread to the copy of its instruction, for the processor to raise the fault.
+/// Sends a thread to the copy of its instruction, so that the processor raises the fault.
 fn raise(space: &Space, registers: &mut Registers) -> bool {
     let site = registers.pc().wrapping_sub(BEHIND);
     let near = space.storages.iter().filter(|storage| storage.serves(site));
@@ -200,22 +189,23 @@ fn raise(space: &Space, registers: &mut Registers) -> bool {
     true
 }
 
-/// The registers of the thread that runs here are going to be seen, and the address of a fault: they are to show the program's own
-/// code. Gives the address in the program for one in a slot, else the same. Who has not carried the instruction out comes again, and is
-/// counted again only where it faults. It takes no lock: the caller holds the one of the process' signals, by which interrupts may wait.
+/// Takes the current thread out of its slot before a debugger, a signal handler or a core dump sees its registers. Returns the address
+/// in the program for the address of a fault in a slot, otherwise `address` itself. An instruction that has not run traps again, and is
+/// counted again only if it faults. No lock is taken: the caller holds the one of the process' signals, and interrupts are disabled.
 ///
 /// # Safety
-/// As for `ntrace_hit`.
+/// Called in a read-side section of RCU. `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_seen(
+unsafe extern "C" fn ntrace_registers_seen(
     registers: *mut Registers,
-    mm: *mut c_void,
+    mm: *const Mm,
     address: *mut c_void,
     why: c_int,
 ) -> *mut c_void {
-    // SAFETY: the caller's promise.
-    let Some(space) = (unsafe { space_table::find(mm) }) else { return address };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's read-side section lasts until this function returns.
+    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return address };
+    let space = &traced.space;
+    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
     let modes = Modes::of_this_machine();
     let mut shown = address;
@@ -226,67 +216,34 @@ unsafe extern "C" fn ntrace_seen(
         }
         let steps = is_step(registers.pc(), &arena);
         if steps {
-            // Who only stops is not done with its step.
+            // A thread that only stops goes on with its step afterwards.
             if why == STOP {
                 continue;
             }
-            // It is held at the first instruction of the handler, and then at the breakpoint that it comes back to.
-            // SAFETY: it marks the current thread.
-            unsafe { ffi::ntrace_thread_call_this() };
+            // The thread is held at the first instruction of the signal's handler, and again at the breakpoint to which it returns.
+            // SAFETY: the function sets a flag of the current thread.
+            unsafe { ffi::ntrace_thread_notify_this() };
         }
-        leave(registers, &arena, modes, (why != FAULT && !steps).then_some(&space.again));
+        leave(registers, &arena, modes, (why != FAULT && !steps).then_some(&space.interrupted));
     }
     shown
 }
 
-/// A read-side section of RCU.
-pub(crate) struct Read;
-
-impl Read {
-    /// Begins one.
-    ///
-    /// # Safety
-    /// Nothing sleeps while this is there.
-    pub(crate) unsafe fn new() -> Read {
-        // SAFETY: the caller's promise.
-        unsafe { ffi::ntrace_read_lock() };
-        Read
-    }
-}
-
-impl Drop for Read {
-    fn drop(&mut self) {
-        // SAFETY: `new` began it.
-        unsafe { ffi::ntrace_read_unlock() };
-    }
-}
-
-/// A thread is on its way to user mode, for whom some session may have asked.
+/// Takes the requests to the current thread, which returns to user mode.
 ///
 /// # Safety
-/// Called with the registers of the thread that runs here.
+/// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_called(registers: *mut Registers, mm: *mut c_void) {
-    // SAFETY: the caller's promise.
+unsafe extern "C" fn ntrace_take_requests(registers: *mut Registers, mm: *const Mm) {
+    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
-    while let Some(user) = User::find(mm) {
-        let Some((watch, why)) = user.space().calling(registers.pc()) else { return };
-        leave_slots(user.space(), registers);
-        if why == Why::Born {
-            lifecycle::begun(&watch, registers);
+    while let Some(found) = TracedRef::find(mm) {
+        let Some((attachment, cause)) = found.traced().take_request(registers.pc()) else { return };
+        leave_all(found.space(), registers);
+        if cause == Cause::New {
+            lifecycle::begun(&attachment, registers);
         } else {
-            Held::hold(&watch, Reason::Asked, registers);
+            hold(&attachment, Reason::Asked, registers);
         }
     }
-}
-
-/// Puts the thread that runs here where it would be without breakpoints.
-pub(crate) fn leave_slots(space: &Space, registers: &mut Registers) {
-    // SAFETY: nothing sleeps until it ends.
-    let read = unsafe { Read::new() };
-    for storage in space.storages.iter() {
-        let arena = here(&storage);
-        leave(registers, &arena, Modes::of_this_machine(), Some(&space.again));
-    }
-    drop(read);
 }

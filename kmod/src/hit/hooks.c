@@ -21,32 +21,8 @@
 #error "Locks are taken where nothing may sleep, which those of PREEMPT_RT do."
 #endif
 
-static DEFINE_SPINLOCK(spaces);
-
-void ntrace_spaces_lock(void)
-{
-	spin_lock(&spaces);
-}
-
-void ntrace_spaces_unlock(void)
-{
-	spin_unlock(&spaces);
-}
-
-void ntrace_read_lock(void)
-{
-	rcu_read_lock();
-	pagefault_disable();
-}
-
-void ntrace_read_unlock(void)
-{
-	pagefault_enable();
-	rcu_read_unlock();
-}
-
 /* As force_sig_fault does, which is not exported: who blocks or ignores the signal dies of it. */
-void ntrace_raise(const struct pt_regs *registers, int code)
+void ntrace_raise_sigtrap(const struct pt_regs *registers, int code)
 {
 	struct kernel_siginfo info;
 	sigset_t trap;
@@ -63,15 +39,15 @@ void ntrace_raise(const struct pt_regs *registers, int code)
 }
 
 /* As uprobe_pre_sstep_notifier does, which is not exported. What is no uprobe either raises the signal there. */
-bool ntrace_hand_over(struct pt_regs *registers)
+bool ntrace_hand_to_uprobes(struct pt_regs *registers)
 {
-	ntrace_trap_leave(registers, NTRACE_OTHERS);
+	ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 	/* Who leaves uprobes has waited for those that are marked, and is seen by those that are not yet. */
 	smp_mb();
-	if (ntrace_uprobes_change()) {
-		ntrace_trap_leave(registers, NTRACE_AGAIN);
-	} else if (!ntrace_uprobes_are_in(current->mm)) {
-		ntrace_trap_leave(registers, 0);
+	if (ntrace_uprobes_pending()) {
+		ntrace_trap_set_pending(registers, NTRACE_AGAIN);
+	} else if (!ntrace_uprobes_used(current->mm)) {
+		ntrace_trap_set_pending(registers, 0);
 		return false;
 	}
 	set_thread_flag(TIF_UPROBE);
@@ -80,24 +56,24 @@ bool ntrace_hand_over(struct pt_regs *registers)
 
 static void way_to_user(struct pt_regs *registers)
 {
-	int left = ntrace_trap_left(registers);
+	int left = ntrace_trap_pending(registers);
 
 	__module_get(THIS_MODULE);
 	clear_thread_flag(TIF_UPROBE);
-	ntrace_trap_leave(registers, 0);
-	ntrace_uprobes_wait();
-	ntrace_begun(registers, current->mm);
+	ntrace_trap_set_pending(registers, 0);
+	ntrace_uprobes_flush();
+	ntrace_first_return(registers, current->mm);
 	if (left >= NTRACE_LATER) {
-		left = ntrace_hit_waiting(registers, current->mm, left - NTRACE_LATER);
+		left = ntrace_hit_sleeping(registers, current->mm, left - NTRACE_LATER);
 		/* Signals come before uprobes now: whose trap it is gets it when the thread runs into it once more. */
 		if (left == NTRACE_FOREIGN || left == NTRACE_UPROBE)
-			ntrace_come_again(registers, current->mm);
+			ntrace_hit_again(registers, current->mm);
 	}
 	if (left == NTRACE_SINGLE_STEP)
-		ntrace_raise(registers, TRAP_TRACE);
+		ntrace_raise_sigtrap(registers, TRAP_TRACE);
 	/* Uprobes are to have it first that is in a place of theirs. */
 	if (!(current->utask && current->utask->active_uprobe))
-		ntrace_called(registers, current->mm);
+		ntrace_take_requests(registers, current->mm);
 	module_put(THIS_MODULE);
 }
 
@@ -107,9 +83,9 @@ static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace
 	const struct uprobe_task *utask = current->utask;
 
 	/* Uprobes wait for a trap of theirs, once, or for the end of a step, which is not to be taken for ended before. */
-	if (ntrace_trap_left(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
+	if (ntrace_trap_pending(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
 		/* On arm64 what uprobes do not know is run again, and a mark would be taken for a system call. */
-		ntrace_trap_leave(registers, IS_ENABLED(CONFIG_X86) ? NTRACE_UPROBE : 0);
+		ntrace_trap_set_pending(registers, IS_ENABLED(CONFIG_X86) ? NTRACE_UPROBE : 0);
 		/* Whom somebody asks for meanwhile comes by behind it. */
 		if (ntrace_is_traced(current->mm))
 			set_thread_flag(TIF_NOTIFY_SIGNAL);
@@ -132,7 +108,7 @@ static void forked(void *data, struct task_struct *parent, struct task_struct *c
 		return;
 	rcu_read_lock();
 	if (parent->mm == child->mm)
-		called = ntrace_born(child->mm, child);
+		called = ntrace_thread_created(child->mm, child);
 	else
 		called = ntrace_forked(parent->mm, child->mm);
 	rcu_read_unlock();
@@ -165,8 +141,8 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 
 	if (!current->mm || (current->flags & PF_USER_WORKER))
 		return;
-	if (ntrace_trap_left(registers) == NTRACE_UPROBE)
-		ntrace_trap_leave(registers, 0);
+	if (ntrace_trap_pending(registers) == NTRACE_UPROBE)
+		ntrace_trap_set_pending(registers, 0);
 	spin_lock_irqsave(&current->sighand->siglock, flags);
 	sigorsets(&told, &current->pending.signal, &current->signal->shared_pending.signal);
 	sigandnsets(&told, &told, &current->blocked);
@@ -182,9 +158,9 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 			address = &queued->info.si_addr;
 	}
 	if (why != NTRACE_STOP || current->ptrace || current->jobctl & (JOBCTL_STOP_PENDING | JOBCTL_TRAP_MASK)) {
-		ntrace_read_lock();
-		*address = ntrace_seen(registers, current->mm, *address, why);
-		ntrace_read_unlock();
+		ntrace_atomic_begin();
+		*address = ntrace_registers_seen(registers, current->mm, *address, why);
+		ntrace_atomic_end();
 	}
 	spin_unlock_irqrestore(&current->sighand->siglock, flags);
 	/* Who was called while uprobes looked at it has not come by. */
@@ -228,34 +204,16 @@ static void find(struct tracepoint *point, void *data)
 			hooks[i].point = point;
 }
 
-int ntrace_divert(struct ftrace_ops *ops, char *function)
-{
-	int error = ftrace_set_filter(ops, function, strlen(function), 0);
-
-	if (!error && !(ops->flags & FTRACE_OPS_FL_ENABLED))
-		error = register_ftrace_function(ops);
-	if (error)
-		pr_err("ntrace: no %s: %d\n", function, error);
-	return error;
-}
-
-void ntrace_divert_no_more(struct ftrace_ops *ops)
-{
-	if (ops->flags & FTRACE_OPS_FL_ENABLED)
-		unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
-}
-
 static void unhook(int count)
 {
-	ntrace_divert_no_more(&watched);
-	ntrace_divert_no_more(&ending);
+	ntrace_ftrace_remove(&watched);
+	ntrace_ftrace_remove(&ending);
 	while (count--)
 		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
 	tracepoint_synchronize_unregister();
 }
 
-int ntrace_hooks_begin(void)
+int ntrace_hooks_init(void)
 {
 	char way[] = "uprobe_notify_resume", signals[] = "get_signal", stops[] = "ptrace_notify", files[] = "exit_files";
 	int error = 0, count = 0;
@@ -268,24 +226,24 @@ int ntrace_hooks_begin(void)
 		if (error)
 			pr_err("ntrace: no %s: %d\n", hooks[count].name, error);
 	}
-	error = error ?: ntrace_divert(&diverted, way) ?: ntrace_divert(&watched, signals) ?:
-		ntrace_divert(&watched, stops) ?: ntrace_divert(&ending, files) ?: ntrace_uprobes_begin() ?: ntrace_trap_begin();
+	error = error ?: ntrace_ftrace_add(&diverted, way) ?: ntrace_ftrace_add(&watched, signals) ?:
+		ntrace_ftrace_add(&watched, stops) ?: ntrace_ftrace_add(&ending, files) ?: ntrace_uprobes_init() ?: ntrace_trap_init();
 	if (error) {
-		ntrace_uprobes_end();
+		ntrace_uprobes_exit();
 		unhook(count);
-		ntrace_divert_no_more(&diverted);
+		ntrace_ftrace_remove(&diverted);
 	}
 	return error;
 }
 
 /* No file is open, so that no process has breakpoints; one that was forked with some may not have run yet. */
-void ntrace_hooks_end(void)
+void ntrace_hooks_exit(void)
 {
-	ntrace_uprobes_end();
+	ntrace_uprobes_exit();
 	unhook(ARRAY_SIZE(hooks));
 	/* Who has the flag yet comes by as ever, until nobody has. */
-	ntrace_threads_forget();
-	ntrace_trap_end();
-	ntrace_divert_no_more(&diverted);
+	ntrace_threads_clear();
+	ntrace_trap_exit();
+	ntrace_ftrace_remove(&diverted);
 	synchronize_rcu_tasks();
 }

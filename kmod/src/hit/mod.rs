@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Threads that run into a breakpoint, and the hooks in the kernel.
+//! Hits: threads that run into breakpoint instructions, and what the breakpoints do then.
 
-pub(crate) mod actions;
+mod actions;
 pub(crate) mod hit;

@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/futex.h>
+#include <linux/rcupdate.h>
 #include <linux/uaccess.h>
 #include <asm/futex.h>
 
@@ -124,4 +125,17 @@ bool ntrace_user_get(void *to, unsigned long from, size_t size)
 	if (size == 32)
 		return get(to, place, 32);
 	return get(to, place, size);
+}
+
+/* Begins a read-side section of RCU with page faults disabled. */
+void ntrace_atomic_begin(void)
+{
+	rcu_read_lock();
+	pagefault_disable();
+}
+
+void ntrace_atomic_end(void)
+{
+	pagefault_enable();
+	rcu_read_unlock();
 }

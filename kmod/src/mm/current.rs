@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory of the process that runs here, where its pages may be waited for.
+//! The memory of the current process, where the thread may sleep until a page is in.
 
 use kernel::ffi::c_void;
 use kernel::prelude::*;
@@ -8,7 +8,7 @@ use kernel::prelude::*;
 use crate::ffi;
 use crate::vec::set_length;
 
-/// A buffer that a reader or a writer of the device gave, and what of it is left.
+/// The rest of a buffer that the user gave to read(2) or write(2).
 pub(crate) struct Buffer {
     address: u64,
     left: usize,
@@ -28,34 +28,34 @@ impl Buffer {
         self.left == 0
     }
 
-    /// Leaves out the next `count` bytes.
+    /// Drops the next `count` bytes.
     pub(crate) fn skip(&mut self, count: usize) {
         let count = count.min(self.left);
         self.address = self.address.wrapping_add(count as u64);
         self.left -= count;
     }
 
-    /// Adds the next `size` bytes to a list, or none where one of them cannot be read.
+    /// Appends the next `size` bytes to `to`, or nothing if one of them cannot be read.
     pub(crate) fn read(&self, size: usize, to: &mut KVVec<u8>) -> Result {
         let before = to.len();
         to.reserve(size, GFP_KERNEL_ACCOUNT)?;
         let room = to.spare_capacity_mut().get_mut(..size.min(self.left)).ok_or(ENOMEM)?;
-        // SAFETY: the room has that many bytes; the callee checks the user's address.
+        // SAFETY: `room` has `room.len()` bytes; the function checks the user's address.
         if unsafe { ffi::ntrace_user_copy(room.as_mut_ptr().cast(), self.address as _, room.len() as _) } != 0 {
             return Err(EFAULT);
         }
         let length = before + room.len();
-        // SAFETY: all of the room behind the first `before` bytes was written.
+        // SAFETY: the first `before` bytes were initialised before, and the copy filled all of `room` behind them.
         unsafe { set_length(to, length) };
         Ok(())
     }
 
-    /// Writes bytes and leaves them behind, or fails where one of them cannot be written or there is no room.
+    /// Writes `bytes` to the buffer and skips them. Fails if one of them cannot be written or the buffer is too short.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result {
         if bytes.len() > self.left {
             return Err(EFAULT);
         }
-        // SAFETY: the slice has that many bytes; the callee checks the user's address.
+        // SAFETY: `bytes` has that many bytes; the function checks the user's address.
         if unsafe { ffi::ntrace_user_write(self.address as _, bytes.as_ptr().cast(), bytes.len() as _) } != 0 {
             return Err(EFAULT);
         }
@@ -64,20 +64,20 @@ impl Buffer {
     }
 }
 
-/// Copies up to `most` bytes from `address` on, up to the first that cannot be read; pages are waited for.
+/// Replaces `to` by up to `most` bytes from `address` on, up to the first that cannot be read.
 pub(crate) fn copy(address: u64, most: usize, to: &mut KVVec<u8>) -> Result {
     if most > 0 {
         to.reserve(most, GFP_KERNEL_ACCOUNT)?;
-        // SAFETY: there is room for so many bytes; the address is the user's, which the callee looks after.
+        // SAFETY: `to` has room for `most` bytes; the function checks the user's address.
         let left = unsafe { ffi::ntrace_user_copy(to.as_mut_ptr().cast(), address as _, most as _) };
-        // SAFETY: as many were written.
+        // SAFETY: the function copied all but the last `left` bytes.
         unsafe { set_length(to, most.saturating_sub(left as usize)) };
     }
     Ok(())
 }
 
-/// Fills `bytes` from `address` on; pages are waited for. Says whether all could be read.
+/// Fills `bytes` from `address` on. Returns whether all bytes could be read.
 pub(crate) fn fill(address: u64, bytes: &mut [u8]) -> bool {
-    // SAFETY: there is room for so many bytes; the address is the user's, which the callee looks after.
+    // SAFETY: `bytes` has that many bytes; the function checks the user's address.
     unsafe { ffi::ntrace_user_copy(bytes.as_mut_ptr().cast(), address as _, bytes.len() as _) == 0 }
 }

@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is mapped in a debuggee, and mapping arenas there.
+//! The mappings of a process, and new ones for the storages of breakpoints.
 
+use fastpath::arch;
+use fastpath::{chunks, Storage};
 use kernel::alloc::KVVec;
 use kernel::error::code::EEXIST;
 use ubp::core::{places, Area, Layout, Use};
 use wire::{Failure, Status};
 
-use crate::arch;
 use crate::ffi;
-use crate::mm::space::Storage;
-use crate::process::debuggee::Debuggee;
+use crate::mm::remote::Remote;
+use fastpath::layout::{NTRACE_PROT_EXEC, NTRACE_PROT_READ, NTRACE_PROT_WRITE};
 
-/// The bit of a mapping's protection that says it can be executed (`PROT_EXEC`).
-const EXECUTE: u64 = 4;
-const READ: u64 = 1;
-const WRITE: u64 = 2;
-
-/// What was mapped at some moment: four words each, as `mappings` tells, by address.
+/// The mappings of a process at some moment, by address: start, end, protection and file offset of each.
 pub(crate) struct Maps {
     words: KVVec<u64>,
-    /// What was found last: sites come in order.
+    /// The last answer of `code_at`: sites come in the order of their addresses.
     last: Code,
 }
 
-/// Addresses of one mapping that can be executed.
+/// The addresses of an executable mapping.
 #[derive(Clone, Copy)]
 pub(crate) struct Code {
     pub(crate) start: u64,
@@ -32,22 +28,22 @@ pub(crate) struct Code {
 }
 
 impl Maps {
-    /// What is mapped now.
-    pub(crate) fn of(debuggee: &Debuggee) -> Result<Maps, Failure> {
+    /// The present mappings.
+    pub(crate) fn of(memory: &Remote<'_>) -> Result<Maps, Failure> {
         let mut words = KVVec::new();
-        debuggee.mappings(&mut words)?;
+        memory.mappings(&mut words)?;
         Ok(Maps { words, last: Code { start: 0, end: 0 } })
     }
 
     fn all(&self) -> &[[u64; 4]] {
-        self.words.as_chunks().0
+        chunks(&self.words)
     }
 
-    /// The code that an address lies in.
+    /// The executable mapping around an address.
     pub(crate) fn code_at(&mut self, address: u64) -> Option<Code> {
         if !(self.last.start..self.last.end).contains(&address) {
             let [start, end, protection, _] = *self.at(address)?;
-            if protection & EXECUTE == 0 {
+            if protection & NTRACE_PROT_EXEC == 0 {
                 return None;
             }
             self.last = Code { start, end };
@@ -55,7 +51,7 @@ impl Maps {
         Some(self.last)
     }
 
-    /// Whether an address lies in a guarded page.
+    /// Whether an address lies in a guarded page (BTI).
     pub(crate) fn is_guarded(&self, address: u64) -> bool {
         arch::GUARDED != 0 && self.at(address).is_some_and(|[_, _, protection, _]| protection & arch::GUARDED != 0)
     }
@@ -65,13 +61,13 @@ impl Maps {
         self.all().get(behind.checked_sub(1)?).filter(|[_, end, ..]| address < *end)
     }
 
-    /// Whether no address for `size` bytes reaches a site, and the nearest.
+    /// The free address nearest to `site` for `size` bytes, and whether it is out of reach. Addresses within reach come first.
     #[inline(never)]
-    fn place(&self, debuggee: &Debuggee, size: u64, site: u64) -> Option<(bool, u64)> {
+    fn find_room(&self, memory: &Remote<'_>, size: u64, site: u64) -> Option<(bool, u64)> {
         let (mut heap, mut brk, mut stack) = (0, 0, 0);
-        // SAFETY: the places are this function's.
-        unsafe { ffi::ntrace_memory_growth(debuggee.mm(), &mut heap, &mut brk, &mut stack) };
-        // The heap is there before its first page is mapped.
+        // SAFETY: the function writes a word to each of the three variables.
+        unsafe { ffi::ntrace_memory_growth(memory.mm(), &mut heap, &mut brk, &mut stack) };
+        // The heap has an address before its first page is mapped.
         let middle = self.all().partition_point(|[start, ..]| *start < heap);
         let taken = |&[start, end, ..]: &[u64; 4]| {
             let usage = match () {
@@ -88,7 +84,7 @@ impl Maps {
             None => self.all().get(number).map(taken),
         });
         let mut best: Option<(bool, u64)> = None;
-        for start in places(areas, arch::end(debuggee.mm()), arch::PAGE, size, site, site) {
+        for start in places(areas, arch::end(memory.mm()), arch::PAGE, size, site, site) {
             let far = !arch::reaches(start, start + size, site, site);
             if best.is_none_or(|best| (far, start.abs_diff(site)) < (best.0, best.1.abs_diff(site))) {
                 best = Some((far, start));
@@ -98,10 +94,10 @@ impl Maps {
     }
 }
 
-/// Maps an arena that reaches `site`, if it can be or is to be `near`, in guarded pages where that lies in such.
+/// Maps a storage, within reach of `site` if there is room or if it has to be `near`, and in guarded pages if the site's page is guarded.
 pub(crate) fn map(
-    debuggee: &Debuggee,
-    owner: u64,
+    memory: &Remote<'_>,
+    attachment: u64,
     maps: &mut Maps,
     layout: Layout,
     site: u64,
@@ -110,23 +106,25 @@ pub(crate) fn map(
     let guard = if maps.is_guarded(site) { arch::GUARDED } else { 0 };
     loop {
         let size = Storage::new(0, layout, 0, false).size();
-        let found = maps.place(debuggee, size, site).filter(|(far, _)| !(near && *far));
+        let found = maps.find_room(memory, size, site).filter(|(far, _)| !(near && *far));
         let (far, base) = found.ok_or(Failure::new(Status::NoMemory, site))?;
-        let storage = Storage::new(base, layout, owner, far);
+        let storage = Storage::new(base, layout, attachment, far);
         let (code, records) = (storage.code_size(), storage.records_size());
-        let mm = debuggee.mm();
-        // SAFETY: the kernel looks after what is mapped there already.
-        let mapped = unsafe { ffi::ntrace_memory_map(mm, base as _, code as _, (READ | EXECUTE | guard) as _) };
+        let mm = memory.mm();
+        let execute = NTRACE_PROT_READ | NTRACE_PROT_EXEC | guard;
+        // SAFETY: the function maps with MAP_FIXED_NOREPLACE, so no existing mapping changes.
+        let mapped = unsafe { ffi::ntrace_memory_map(mm, base as _, code as _, execute as _) };
         if mapped == 0 {
-            // SAFETY: the same.
-            if unsafe { ffi::ntrace_memory_map(mm, (base + code) as _, records as _, (READ | WRITE) as _) } == 0 {
+            let write = NTRACE_PROT_READ | NTRACE_PROT_WRITE;
+            // SAFETY: the function maps with MAP_FIXED_NOREPLACE, so no existing mapping changes.
+            if unsafe { ffi::ntrace_memory_map(mm, (base + code) as _, records as _, write as _) } == 0 {
                 return Ok(storage);
             }
-            // SAFETY: it was mapped a line before.
+            // SAFETY: this loop mapped these addresses above, and no breakpoint uses them yet.
             unsafe { ffi::ntrace_memory_unmap(mm, base as _, code as _) };
         }
         let before = maps.words.len();
-        *maps = Maps::of(debuggee)?;
+        *maps = Maps::of(memory)?;
         if mapped != EEXIST.to_errno() as _ || maps.words.len() == before {
             return Err(Failure::new(Status::NoMemory, site));
         }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Address spaces: their breakpoint storages, their mappings, and access to their memory.
+//! Memory: address spaces with breakpoints, their mappings, and how they are read and written from here and from elsewhere.
 
+pub(crate) mod atomic;
 pub(crate) mod current;
 pub(crate) mod interrupted_hits;
 pub(crate) mod mappings;
+pub(crate) mod mm_ref;
+pub(crate) mod remote;
 pub(crate) mod space;
-pub(crate) mod space_table;

@@ -31,7 +31,7 @@
 /* A mount of our own, of the initial namespace: it knows processes by pid_nr. */
 static struct vfsmount *proc;
 
-int ntrace_memory_begin(void)
+int ntrace_proc_mount(void)
 {
 	struct file_system_type *type = get_fs_type("proc");
 
@@ -44,12 +44,12 @@ int ntrace_memory_begin(void)
 	return PTR_ERR_OR_ZERO(proc);
 }
 
-void ntrace_memory_end(void)
+void ntrace_proc_unmount(void)
 {
 	kern_unmount(proc);
 }
 
-struct pid_namespace *ntrace_namespace(void)
+struct pid_namespace *ntrace_namespace_get(void)
 {
 	return get_pid_ns(task_active_pid_ns(current));
 }
@@ -209,8 +209,8 @@ static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned l
 			set_page_dirty_lock(page);
 		}
 		place = kmap_local_page(page) + offset_in_page(patches->address);
-		if (patches->restores && ntrace_uprobes_change())
-			ntrace_uprobes_last(mm, patches->address, patches->new);
+		if (patches->restores && ntrace_uprobes_pending())
+			ntrace_uprobes_original(mm, patches->address, patches->new);
 		if (!memcmp(place, patches->done ? patches->new : patches->old, size)) {
 			ntrace_page_write(vma, page, patches->address, place, patches->new, size);
 			patches->done = 1;
@@ -279,23 +279,23 @@ long ntrace_memory_mappings(struct mm_struct *mm, u64 *words, unsigned long most
 	return count;
 }
 
-void ntrace_memory_hold(struct mm_struct *mm)
+void ntrace_mm_grab(struct mm_struct *mm)
 {
 	mmgrab(mm);
 }
 
-void ntrace_memory_drop(struct mm_struct *mm)
+void ntrace_mm_drop(struct mm_struct *mm)
 {
 	mmdrop(mm);
 }
 
 /* Keeps the memory itself, if there is still some. */
-bool ntrace_memory_keep(struct mm_struct *mm)
+bool ntrace_mm_get(struct mm_struct *mm)
 {
 	return mmget_not_zero(mm);
 }
 
-void ntrace_memory_leave(struct mm_struct *mm)
+void ntrace_mm_put(struct mm_struct *mm)
 {
 	mmput(mm);
 }
@@ -324,7 +324,7 @@ static void do_job(struct work_struct *work)
 }
 
 /* Calls a function where nobody is being killed: who is gets no pages of others. */
-void ntrace_memory_work(void (*function)(void *data), void *data)
+void ntrace_work_run(void (*function)(void *data), void *data)
 {
 	struct job job = { .function = function, .data = data };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What becomes of the processes that sessions trace: they end, or execute another program. In C for tables, tracepoints and fields
- * of structures.
+ * Exec and exit of the processes that sessions trace. In C for hash tables, tracepoints and fields of structures.
  *
- * A process is found by its number's description here: its memory is gone when it ends. One that shares the memory of a debuggee
- * for a while (vfork) is the debuggee's guest.
+ * A process is found by its struct pid, because its memory is gone when it ends. A process that shares the memory of a debuggee for a
+ * while (vfork) is the debuggee's guest.
  */
 #include <linux/hashtable.h>
 #include <linux/list.h>
@@ -18,19 +17,32 @@
 
 struct ntrace_life {
 	struct hlist_node node;
-	/* Of a debuggee its guests; the place of a guest among them. */
+	/* The guests of a debuggee, and the entry of a guest in that list. */
 	struct list_head guests;
 	struct pid *process;
-	/* What it was traced with. */
+	/* The memory of the program that is traced. */
 	struct mm_struct *mm;
-	void *watch;
+	const void *attachment;
 	bool is_guest;
 };
 
 static DEFINE_HASHTABLE(lives, 8);
 static DEFINE_SPINLOCK(lock);
 
-static struct ntrace_life *make(struct pid *process, struct mm_struct *mm, void *watch)
+/* The lock of the table of traced address spaces (traced_table.rs). */
+static DEFINE_SPINLOCK(table);
+
+void ntrace_table_lock(void)
+{
+	spin_lock(&table);
+}
+
+void ntrace_table_unlock(void)
+{
+	spin_unlock(&table);
+}
+
+static struct ntrace_life *make(struct pid *process, struct mm_struct *mm, const void *attachment)
 {
 	struct ntrace_life *life = kzalloc(sizeof(*life), GFP_KERNEL_ACCOUNT);
 
@@ -38,7 +50,7 @@ static struct ntrace_life *make(struct pid *process, struct mm_struct *mm, void 
 		INIT_LIST_HEAD(&life->guests);
 		life->process = get_pid(process);
 		life->mm = mm;
-		life->watch = watch;
+		life->attachment = attachment;
 	}
 	return life;
 }
@@ -56,7 +68,7 @@ static void end(struct ntrace_life *life)
 	kfree(life);
 }
 
-/* Whether no thread of a process has memory any more. */
+/* Whether all threads of a process have given up its memory. */
 static bool is_over(struct task_struct *task)
 {
 	struct task_struct *thread;
@@ -67,27 +79,27 @@ static bool is_over(struct task_struct *task)
 	return true;
 }
 
-/* A session traces a process from now on, if that lives. */
-int ntrace_life_begin(struct pid_namespace *namespace, int process, struct mm_struct *mm, void *watch,
-		      struct ntrace_life **place)
+/* Adds a process that a session attaches to. Fails if the process has ended. Sets `life` in both cases. */
+int ntrace_life_add(struct pid_namespace *namespace, int process, struct mm_struct *mm, const void *attachment,
+		    struct ntrace_life **life)
 {
 	struct task_struct *task;
-	struct ntrace_life *life;
+	struct ntrace_life *new;
 	struct pid *pid;
 	int error = -ESRCH;
 
 	rcu_read_lock();
 	pid = get_pid(find_pid_ns(process, namespace));
 	rcu_read_unlock();
-	life = make(pid, mm, watch);
+	new = make(pid, mm, attachment);
 	put_pid(pid);
-	if (!life)
+	if (!new)
 		return -ENOMEM;
 	spin_lock(&lock);
-	enter(life);
-	*place = life;
+	enter(new);
+	*life = new;
 	rcu_read_lock();
-	/* Whoever ends or executes after this finds it. */
+	/* A process that ends or executes from here on finds its entry. */
 	task = pid_task(pid, PIDTYPE_TGID);
 	if (task && !is_over(task)) {
 		error = 0;
@@ -99,23 +111,23 @@ int ntrace_life_begin(struct pid_namespace *namespace, int process, struct mm_st
 	return error;
 }
 
-/* It does not any more. */
-void ntrace_life_end(struct ntrace_life **place)
+/* Removes a process and its guests, if it was added. */
+void ntrace_life_remove(struct ntrace_life **life)
 {
 	struct ntrace_life *guest, *next;
 
 	spin_lock(&lock);
-	if (*place) {
-		list_for_each_entry_safe(guest, next, &(*place)->guests, guests)
+	if (*life) {
+		list_for_each_entry_safe(guest, next, &(*life)->guests, guests)
 			end(guest);
-		end(*place);
-		*place = NULL;
+		end(*life);
+		*life = NULL;
 	}
 	spin_unlock(&lock);
 }
 
-/* The process that runs here is a guest of a debuggee from now on. */
-void ntrace_life_join(struct ntrace_life **place)
+/* Adds the current process as a guest of a debuggee, if that was not removed. */
+void ntrace_life_add_guest(struct ntrace_life **life)
 {
 	struct ntrace_life *guest = make(task_tgid(current), current->mm, NULL);
 
@@ -123,9 +135,9 @@ void ntrace_life_join(struct ntrace_life **place)
 		return;
 	guest->is_guest = true;
 	spin_lock(&lock);
-	if (*place) {
-		guest->watch = (*place)->watch;
-		list_add(&guest->guests, &(*place)->guests);
+	if (*life) {
+		guest->attachment = (*life)->attachment;
+		list_add(&guest->guests, &(*life)->guests);
 		enter(guest);
 	} else {
 		end(guest);
@@ -133,18 +145,18 @@ void ntrace_life_join(struct ntrace_life **place)
 	spin_unlock(&lock);
 }
 
-/* Kills a debuggee, if it is still the program that was traced. */
-void ntrace_life_kill(struct ntrace_life **place)
+/* Kills a debuggee unless it has executed another program. */
+void ntrace_life_kill(struct ntrace_life **life)
 {
 	struct task_struct *task;
 	struct pid *pid = NULL;
 
 	spin_lock(&lock);
 	rcu_read_lock();
-	if (*place) {
-		task = pid_task((*place)->process, PIDTYPE_TGID);
-		if (task && (!task->mm || task->mm == (*place)->mm))
-			pid = get_pid((*place)->process);
+	if (*life) {
+		task = pid_task((*life)->process, PIDTYPE_TGID);
+		if (task && (!task->mm || task->mm == (*life)->mm))
+			pid = get_pid((*life)->process);
 	}
 	rcu_read_unlock();
 	spin_unlock(&lock);
@@ -154,21 +166,21 @@ void ntrace_life_kill(struct ntrace_life **place)
 }
 
 /*
- * The process that runs here executes another program than the one that a session traces. Gives a reference to that, which is not
- * given again.
+ * Takes an entry of the current process whose traced program is not the current one, since the process has executed another. Returns a
+ * reference to the attachment, or NULL if there is no such entry. Each entry is returned once.
  */
-void *ntrace_life_due(bool *is_guest)
+void *ntrace_life_take_executed(bool *is_guest)
 {
 	struct pid *process = task_tgid(current);
+	const void *attachment = NULL;
 	struct ntrace_life *life;
-	void *watch = NULL;
 
 	spin_lock(&lock);
 	hash_for_each_possible(lives, life, node, (unsigned long)process) {
 		if (life->process != process || life->mm == current->mm)
 			continue;
-		watch = life->watch;
-		ntrace_watch_hold(watch);
+		attachment = life->attachment;
+		ntrace_attachment_get(attachment);
 		*is_guest = life->is_guest;
 		if (life->is_guest)
 			end(life);
@@ -177,10 +189,10 @@ void *ntrace_life_due(bool *is_guest)
 		break;
 	}
 	spin_unlock(&lock);
-	return watch;
+	return (void *)attachment;
 }
 
-/* The process runs another program, of which nothing has run. */
+/* Tracepoint: the current process has executed another program, which has not run yet. */
 void ntrace_executed(void *data, struct task_struct *task, pid_t before, struct linux_binprm *program)
 {
 	struct ntrace_life *life;
@@ -192,7 +204,7 @@ void ntrace_executed(void *data, struct task_struct *task, pid_t before, struct 
 	spin_unlock(&lock);
 }
 
-/* The thread that runs here ends: it has no memory any more, and its status stands there. */
+/* The current thread ends. It has given up its memory, and its status is set. */
 void ntrace_exited(void)
 {
 	struct signal_struct *signal = current->signal;
@@ -206,7 +218,7 @@ void ntrace_exited(void)
 	hash_for_each_possible_safe(lives, life, next, node, (unsigned long)process) {
 		if (life->process != process)
 			continue;
-		ntrace_thread_ended(life->watch);
+		ntrace_thread_ended(life->attachment);
 		rcu_read_lock();
 		over = is_over(current);
 		status = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : current->group_leader->exit_code;
@@ -215,7 +227,7 @@ void ntrace_exited(void)
 			end(life);
 		} else if (over) {
 			hash_del(&life->node);
-			ntrace_ended(life->watch, status);
+			ntrace_process_ended(life->attachment, status);
 		}
 	}
 	spin_unlock(&lock);

@@ -1,166 +1,175 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lives of traced processes: threads begin, processes fork, execute, end.
+//! The lifecycle of traced processes: new threads, fork, exec and exit.
 
 use core::mem::ManuallyDrop;
 use core::ptr;
 
+use fastpath::Registers;
 use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use wire::commands::option;
 use wire::events::Event;
 
+use crate::breakpoints::slot;
+use crate::breakpoints::table::Breakpoints;
 use crate::breakpoints::teardown::{self, Threads};
-use crate::channel::channel::{Adoptee, Note};
-use crate::ffi::{self, Task};
-use crate::hit::hit::{self, Read};
-use crate::mm::space_table::{self, User};
-use crate::process::attachment::{Watch, Why};
+use crate::channel::channel::{time, Note};
+use crate::ffi::{self, Mm, Task};
+use crate::mm::atomic::Atomic;
+use crate::mm::remote::Remote;
+use crate::process::attachment::{Attachment, Cause};
 use crate::process::debuggee::Debuggee;
-use crate::thread::held::{time, Held, Reason};
-use fastpath::Registers;
+use crate::process::registry::Adoptee;
+use crate::process::traced_table::{self, TracedRef};
+use crate::thread::hold::{hold, Reason};
 
-/// Takes a reference to a watch.
+/// Takes a reference to an attachment.
 ///
 /// # Safety
-/// It is one that `Watch` gave to lives.c, and lives.c has it still.
+/// `attachment` is an attachment that lifecycle.c knows.
 #[no_mangle]
-unsafe extern "C" fn ntrace_watch_hold(watch: *const Watch) {
-    // SAFETY: the debuggee, which has a reference, takes it from lives.c before it gives that up.
-    let watch = ManuallyDrop::new(unsafe { Arc::from_raw(watch) });
-    let _ = Arc::into_raw(Arc::clone(&watch));
+unsafe extern "C" fn ntrace_attachment_get(attachment: *const Attachment) {
+    // SAFETY: the pointer came from an `Arc`, whose debuggee removes it from lifecycle.c before it gives its reference up.
+    // `ManuallyDrop` leaves that reference alone.
+    let attachment = ManuallyDrop::new(unsafe { Arc::from_raw(attachment) });
+    let _ = Arc::into_raw(Arc::clone(&attachment));
 }
 
-/// The thread that runs here ends.
+/// The current thread ends.
 ///
 /// # Safety
-/// As for `ntrace_watch_hold`.
+/// `attachment` is an attachment that lifecycle.c knows.
 #[no_mangle]
-unsafe extern "C" fn ntrace_thread_ended(watch: &Watch) {
-    watch.forget_this();
-    let thread = watch.channel.thread();
-    watch.channel.note(Note { time: time(), debuggee: watch.debuggee, thread, status: None });
+unsafe extern "C" fn ntrace_thread_ended(attachment: &Attachment) {
+    attachment.withdraw_this();
+    let (channel, debuggee) = (attachment.channel(), attachment.debuggee);
+    channel.note(Note { time: time(), debuggee, thread: channel.opener.this_thread(), status: None });
 }
 
-/// The process that runs here has ended.
+/// The current process has ended.
 ///
 /// # Safety
-/// As for `ntrace_watch_hold`.
+/// `attachment` is an attachment that lifecycle.c knows.
 #[no_mangle]
-unsafe extern "C" fn ntrace_ended(watch: &Watch, status: c_int) {
-    watch.end();
+unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int) {
+    attachment.end();
     let status = Some(status as u32);
-    watch.channel.note(Note { time: time(), debuggee: watch.debuggee, thread: 0, status });
+    attachment.channel().note(Note { time: time(), debuggee: attachment.debuggee, thread: 0, status });
 }
 
-/// A thread was made that has this memory. Says whether it is to come by before it runs.
+/// A thread with this memory was made. Returns whether it must be notified before it runs.
 ///
 /// # Safety
 /// Called in a read-side section of RCU, before the thread runs.
 #[no_mangle]
-unsafe extern "C" fn ntrace_born(mm: *mut c_void, thread: *mut Task) -> c_int {
-    // SAFETY: the caller's promise.
-    let Some(space) = (unsafe { space_table::find(mm) }) else { return 0 };
-    let mut called = 0;
-    for watch in space.watches().iter() {
-        // SAFETY: the thread is there, and the namespace is the opener's, which has it.
-        let number = unsafe { ffi::ntrace_thread_number(thread, watch.channel.opener.namespace()) };
-        match watch.call(number as u64, Why::Born) {
-            Ok(()) => called = 1,
-            Err(_) => watch.channel.miss(),
+unsafe extern "C" fn ntrace_thread_created(mm: *const Mm, thread: *mut Task) -> c_int {
+    // SAFETY: the caller's read-side section lasts as long as the address space is used.
+    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return 0 };
+    let mut requested = 0;
+    for attachment in traced.attachments().iter() {
+        // SAFETY: the thread has not run, so it has not ended.
+        let number = unsafe { attachment.channel().opener.number_of(thread) };
+        match attachment.request(number, Cause::New) {
+            Ok(()) => requested = 1,
+            Err(_) => attachment.channel().miss(),
         }
     }
-    called
+    requested
 }
 
-/// A process was forked. Says whether it is to come by before it runs, or that there is no memory for that.
+/// A process was forked. Returns whether it must be notified before it runs, or an error number if there is no memory for that.
 ///
 /// # Safety
-/// Called in a read-side section of RCU, before the new process runs.
+/// Called in a read-side section of RCU, before the new process runs. It has its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_forked(parent: *mut c_void, child: *mut c_void) -> c_int {
-    // SAFETY: the caller's promise.
-    match unsafe { space_table::fork(parent, child) } {
+unsafe extern "C" fn ntrace_forked(parent: *const Mm, child: &Mm) -> c_int {
+    // SAFETY: the caller is in a read-side section of RCU, and the child has not run.
+    match unsafe { traced_table::fork(parent, child) } {
         Ok(copied) => c_int::from(copied),
         Err(error) => error.to_errno(),
     }
 }
 
-/// A thread is on its way to user mode. Where it is a process' first way it is a debuggee from now on, or has the breakpoints
-/// taken out that it was forked with.
+/// A thread with TIF_UPROBE returns to user mode. The first return after a fork or an exec makes debuggees of the process, or removes
+/// the breakpoints that it was forked with.
 ///
 /// # Safety
-/// Called by a thread with its registers.
+/// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_begun(registers: *mut Registers, mm: *mut c_void) {
-    // SAFETY: nothing sleeps in it.
-    let read = unsafe { Read::new() };
-    // SAFETY: a read-side section began.
-    let space = unsafe { space_table::find(mm) }.filter(|space| space.take_forked());
-    // SAFETY: it is the first time, though a session may trace the process by now: the space remembers that it was taken.
-    let user = space.map(|space| unsafe { User::of_forked(space) });
-    drop(read);
-    // SAFETY: the caller's promise.
+unsafe extern "C" fn ntrace_first_return(registers: *mut Registers, mm: *const Mm) {
+    // SAFETY: nothing sleeps until `atomic` is dropped.
+    let atomic = unsafe { Atomic::new() };
+    // SAFETY: `atomic` is a read-side section of RCU.
+    let traced = unsafe { traced_table::find(mm) }.filter(|traced| traced.take_forked());
+    // SAFETY: `take_forked` has returned true.
+    let traced = traced.map(|traced| unsafe { TracedRef::of_forked(traced) });
+    drop(atomic);
+    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
-    if let Some(user) = user {
-        forked(user, registers);
+    if let Some(traced) = traced {
+        forked(traced, registers);
     }
     executed(registers);
 }
 
-/// The process that runs here was forked and is about to run.
-fn forked(user: User, registers: &mut Registers) {
-    hit::leave_slots(user.space(), registers);
-    let heirs = user.space().take_heirs();
+/// The current process was forked and is about to run for the first time.
+fn forked(copy: TracedRef, registers: &mut Registers) {
+    let (traced, space) = (copy.traced(), copy.space());
+    slot::leave_all(space, registers);
+    let heirs = traced.take_heirs();
     let mut children = KVec::new();
-    // Without memory for it none is traced.
+    // Without memory for the list, no session traces the child.
     let is_room = children.reserve(heirs.len(), GFP_KERNEL_ACCOUNT).is_ok();
     for heir in heirs.iter().filter(|heir| is_room && heir.options & option::CHILDREN != 0) {
         let child = adopt(heir, true);
-        let _ = child.map(|(child, _)| children.push((heir.owner, child), GFP_KERNEL_ACCOUNT));
+        let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
     }
-    user.space().disown();
-    teardown::end(&Debuggee::of_nobody(user, false), Threads::This(registers));
-    let child_of = |heir: &Watch| children.iter().find(|(owner, _)| *owner == heir.owner).map(|(_, child)| child);
+    traced.disown();
+    teardown::end(&Breakpoints::new(space, Remote::new(space.mm(), 0), 0), Threads::This(registers));
+    drop(copy);
+    let child_of = |heir: &Attachment| children.iter().find(|(id, _)| *id == heir.id).map(|(_, child)| child);
     for heir in &heirs {
         tell_forked(heir, child_of(heir).map_or(0, |child| child.debuggee));
     }
     for (_, child) in children.iter().filter(|(_, child)| child.options & option::HOLD_NEW != 0) {
-        Held::hold(child, Reason::Begun, registers);
+        hold(child, Reason::Begun, registers);
     }
 }
 
-/// Tells that the process that runs here was made by a debuggee. What cannot be told is counted.
-fn tell_forked(parent: &Watch, child: u64) {
-    let (channel, debuggee) = (&parent.channel, parent.debuggee);
-    let _ = channel.tell(&Event::Forked { time: time(), debuggee, process: channel.thread(), child });
+/// Tells that a debuggee has made the current process. The channel counts what it loses.
+fn tell_forked(parent: &Attachment, child: u64) {
+    let (channel, debuggee) = (parent.channel(), parent.debuggee);
+    let process = channel.opener.this_thread();
+    let _ = channel.tell(&Event::Forked { time: time(), debuggee, process, child });
 }
 
-/// The thread that runs here has the memory of a debuggee, and is about to run for the first time.
-pub(crate) fn begun(watch: &Watch, registers: &mut Registers) {
-    // SAFETY: it looks at the current thread.
-    if unsafe { ffi::ntrace_thread_leads() } {
-        // SAFETY: the place is this watch's.
-        unsafe { ffi::ntrace_life_join(watch.life()) };
-        tell_forked(watch, watch.debuggee);
+/// The current thread has the memory of a debuggee and is about to run for the first time.
+pub(crate) fn begun(attachment: &Attachment, registers: &mut Registers) {
+    // SAFETY: the function looks at the current thread.
+    if unsafe { ffi::ntrace_thread_is_leader() } {
+        // SAFETY: lifecycle.c has written to `life` alone, which lives as long as the attachment.
+        unsafe { ffi::ntrace_life_add_guest(attachment.life()) };
+        tell_forked(attachment, attachment.debuggee);
     } else {
-        let (channel, debuggee) = (&watch.channel, watch.debuggee);
-        let _ = channel.tell(&Event::ThreadStarted { time: time(), debuggee, thread: channel.thread() });
+        let (channel, debuggee) = (attachment.channel(), attachment.debuggee);
+        let thread = channel.opener.this_thread();
+        let _ = channel.tell(&Event::ThreadStarted { time: time(), debuggee, thread });
     }
-    if watch.options & option::HOLD_NEW != 0 {
-        Held::hold(watch, Reason::Begun, registers);
+    if attachment.options & option::HOLD_NEW != 0 {
+        hold(attachment, Reason::Begun, registers);
     }
 }
 
-/// Where the process that runs here executes another program it is followed.
+/// Follows the current process if it executes another program than the one that sessions trace.
 fn executed(registers: &mut Registers) {
     loop {
         let mut is_guest = false;
-        // SAFETY: the place is this function's.
-        let Some(before) = ptr::NonNull::new(unsafe { ffi::ntrace_life_due(&mut is_guest) }) else { return };
-        // SAFETY: the callee took a reference for us.
-        let before: Arc<Watch> = unsafe { Arc::from_raw(before.as_ptr().cast_const().cast()) };
+        // SAFETY: the function writes to `is_guest`.
+        let Some(before) = ptr::NonNull::new(unsafe { ffi::ntrace_life_take_executed(&mut is_guest) }) else { return };
+        // SAFETY: the function has called `ntrace_attachment_get` for the pointer that it returns; this `Arc` owns that reference.
+        let before: Arc<Attachment> = unsafe { Arc::from_raw(before.as_ptr().cast_const().cast()) };
         let follows = !is_guest || before.options & option::CHILDREN != 0;
         let now = if follows { adopt(&before, is_guest) } else { None };
         let debuggee = now.as_ref().map_or(0, |(now, _)| now.debuggee);
@@ -169,55 +178,57 @@ fn executed(registers: &mut Registers) {
         }
         match now {
             Some((now, before)) => {
-                let _ = now.channel.tell(&Event::Executed { time: time(), debuggee, before });
+                let _ = now.channel().tell(&Event::Executed { time: time(), debuggee, before });
                 if now.options & option::HOLD_EXECUTED != 0 {
-                    Held::hold(&now, Reason::Executed, registers);
+                    hold(&now, Reason::Executed, registers);
                 }
             }
             None if !is_guest => {
                 before.end();
                 let ended = Event::Ended { time: time(), debuggee: before.debuggee, status: u64::MAX };
-                let _ = before.channel.tell(&ended);
+                let _ = before.channel().tell(&ended);
             }
             None => {}
         }
     }
 }
 
-/// A debuggee that is to be made.
-struct Birth<'a> {
-    heir: &'a Arc<Watch>,
+/// An attachment that is about to be made.
+struct Adoption<'a> {
+    heir: &'a Arc<Attachment>,
     process: u64,
     is_new: bool,
-    /// The number of what is kept of the program before.
+    /// The new number of the debuggee before, if its memory is kept.
     before: u64,
-    made: Option<Arc<Watch>>,
+    made: Option<Arc<Attachment>>,
 }
 
-/// Has a session trace the process that runs here as it traces another one, or traced it before; not where its opener may not.
-fn adopt(heir: &Arc<Watch>, is_new: bool) -> Option<(Arc<Watch>, u64)> {
+/// Attaches a session to the current process, in the way in which the session traces its parent or traced it before exec. Returns
+/// the attachment and the new number of the debuggee before. Fails where the opener may not trace the process.
+fn adopt(heir: &Arc<Attachment>, is_new: bool) -> Option<(Arc<Attachment>, u64)> {
     let is_kept = !is_new && heir.options & option::KEEP != 0;
-    let before = if is_kept { heir.channel.next_number() } else { 0 };
-    let mut birth = Birth { heir, process: heir.channel.thread(), is_new, before, made: None };
-    // A process may trace itself always: another thread has to ask.
-    // SAFETY: the callee calls `bear` with this before it returns.
-    unsafe { ffi::ntrace_memory_work(bear, (&raw mut birth).cast()) };
-    birth.made.map(|made| (made, before))
+    let before = if is_kept { heir.registry.next_number() } else { 0 };
+    let process = heir.channel().opener.this_thread();
+    let mut adoption = Adoption { heir, process, is_new, before, made: None };
+    // A process may always trace itself, so a kernel thread asks for permission.
+    // SAFETY: the function calls `adopt_here` with `adoption` before it returns, and nobody else uses `adoption` meanwhile.
+    unsafe { ffi::ntrace_work_run(adopt_here, (&raw mut adoption).cast()) };
+    adoption.made.map(|made| (made, before))
 }
 
 /// # Safety
-/// `birth` is one.
-unsafe extern "C" fn bear(birth: *mut c_void) {
-    // SAFETY: the caller's promise.
-    let birth = unsafe { &mut *birth.cast::<Birth<'_>>() };
-    let heir = birth.heir;
-    let number = if birth.is_new { None } else { Some(heir.debuggee) };
-    if let Ok(debuggee) = Debuggee::new(number, &heir.channel, birth.process, heir.options) {
-        if teardown::inherit(&debuggee, heir.owner).is_ok() {
-            birth.made = debuggee.watch();
-            let adoptee = Adoptee { debuggee, is_new: birth.is_new, before: birth.before };
-            if !heir.channel.adopt(adoptee) {
-                birth.made = None;
+/// `adoption` points to an `Adoption` that nobody else uses.
+unsafe extern "C" fn adopt_here(adoption: *mut c_void) {
+    // SAFETY: the caller vouches for the pointer.
+    let adoption = unsafe { &mut *adoption.cast::<Adoption<'_>>() };
+    let heir = adoption.heir;
+    let number = if adoption.is_new { None } else { Some(heir.debuggee) };
+    if let Ok(debuggee) = Debuggee::new(number, &heir.registry, adoption.process, heir.options) {
+        if teardown::inherit(&debuggee.breakpoints(), heir.id).is_ok() {
+            let made = debuggee.attachment().clone();
+            let adoptee = Adoptee { debuggee, is_new: adoption.is_new, before: adoption.before };
+            if heir.registry.adopt(adoptee) {
+                adoption.made = Some(made);
             }
         }
     }

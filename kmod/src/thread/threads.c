@@ -23,7 +23,7 @@ struct visit {
 /* Whether a thread may be making another that nobody sees yet. Who waits for a vfork's end, is stopped or is held has made it. */
 static bool clones(const struct task_struct *thread)
 {
-	return ntrace_trap_clones(task_pt_regs(thread)) &&
+	return ntrace_trap_is_clone(task_pt_regs(thread)) &&
 	       !(READ_ONCE(thread->__state) & (TASK_FREEZABLE | __TASK_STOPPED | __TASK_TRACED));
 }
 
@@ -67,7 +67,7 @@ int ntrace_thread_number(struct task_struct *thread, struct pid_namespace *names
 }
 
 /* Has the thread that runs here come by way_to_user. */
-void ntrace_thread_call_this(void)
+void ntrace_thread_notify_this(void)
 {
 	set_thread_flag(TIF_UPROBE);
 }
@@ -92,7 +92,7 @@ bool ntrace_thread_is_signalled(void)
 }
 
 /* Whether the thread that runs here is the first of its process. */
-bool ntrace_thread_leads(void)
+bool ntrace_thread_is_leader(void)
 {
 	return thread_group_leader(current);
 }
@@ -120,7 +120,7 @@ unsigned long ntrace_threads_list(struct mm_struct *mm, struct pid_namespace *na
 }
 
 /* Has a thread come by way_to_user before it runs in user mode again, from a wait too. Says whether there is such a thread. */
-bool ntrace_thread_call(struct mm_struct *mm, struct pid_namespace *namespace, int number)
+bool ntrace_thread_notify(struct mm_struct *mm, struct pid_namespace *namespace, int number)
 {
 	struct wait_queue_entry waiter = {};
 	struct task_struct *thread;
@@ -151,14 +151,14 @@ static int forget(void *data)
 			continue;
 		if (thread->utask && thread->utask->active_uprobe)
 			continue;
-		if (ntrace_trap_left(task_pt_regs(thread)) != NTRACE_OTHERS)
+		if (ntrace_trap_pending(task_pt_regs(thread)) != NTRACE_OTHERS)
 			clear_tsk_thread_flag(thread, TIF_UPROBE);
 	}
 	return 0;
 }
 
 /* Nobody has to come by any more: without us the kernel would take it for a breakpoint of uprobes'. */
-void ntrace_threads_forget(void)
+void ntrace_threads_clear(void)
 {
 	stop_machine(forget, NULL, NULL);
 }

@@ -4,39 +4,41 @@
 
 mod registers;
 
-use core::ffi::c_void;
-use ubp::arch::Mode;
 pub use ubp::arch::{reaches, PAGE, REACH};
+use ubp::arch::{Mode, BREAKPOINT};
 
 pub use self::registers::Registers;
+use crate::{layout, Mm};
 
 /// ELF's e_machine.
-pub const MACHINE: u64 = 183;
+pub const MACHINE: u64 = layout::NTRACE_MACHINE;
 
-/// What uprobes put into code (arch/arm64/include/asm/brk-imm.h).
-pub const UPROBE: [u8; 4] = 0xd420_00a0_u32.to_le_bytes();
+/// The breakpoint instruction of uprobes.
+pub const UPROBE: [u8; 4] = (layout::NTRACE_UPROBE_INSTRUCTION as u32).to_le_bytes();
 
-/// What an mmap(2) of guarded pages asks for (`PROT_BTI`, arch/arm64/include/uapi/asm/mman.h).
-pub const GUARDED: u64 = 0x10;
+const _: () = assert!(u32::from_le_bytes(BREAKPOINT) as u64 == layout::NTRACE_BREAKPOINT_INSTRUCTION);
 
-/// How this machine reads code: there is one way.
+/// The protection bit of guarded pages (`PROT_BTI`).
+pub const GUARDED: u64 = layout::NTRACE_GUARDED;
+
+/// How the processor reads code, which is the same everywhere.
 #[derive(Clone, Copy)]
 pub struct Modes;
 
 impl Modes {
-    /// The one.
+    /// The only mode.
     pub fn of_this_machine() -> Modes {
         Modes
     }
 }
 
-/// How the code of a process is read.
-pub fn mode(_: *const c_void) -> Mode {
+/// How the processor reads the code of a process.
+pub fn mode(_: &Mm) -> Mode {
     Mode
 }
 
-/// Behind the last address of a process; where the kernel has 52 bits, it gives out higher ones on demand only
+/// The first address behind a process' last one. Kernels with 52 bits give out higher ones on demand only
 /// (Documentation/arch/arm64/memory.rst).
-pub fn end(_: *const c_void) -> u64 {
+pub fn end(_: &Mm) -> u64 {
     1 << 48
 }

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A thread's registers, as they lie on its kernel stack.
+//! A thread's registers on its kernel stack.
+
+use core::mem::{offset_of, size_of};
 
 use stepping::{Fault, Memory, Outcome};
 use ubp::arch::{Emulate, Mode, Reg};
 
 use super::Modes;
+use crate::{chunks, layout};
 
-/// Which kind of branch led to the instruction (Arm ARM, C5.2.1, BTYPE).
+/// The kind of branch that led to the instruction (Arm ARM, C5.2.1, BTYPE).
 const BTYPE: u64 = 3 << 10;
 /// The condition flags in PSTATE (Arm ARM, C5.2.10).
 const NZCV: u64 = 0xf << 28;
 
-/// What `struct pt_regs` begins with: `struct user_pt_regs` (arch/arm64/include/asm/ptrace.h).
+/// `struct user_pt_regs`, with which `struct pt_regs` begins (arch/arm64/include/asm/ptrace.h).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Registers {
@@ -22,10 +25,22 @@ pub struct Registers {
     pstate: u64,
 }
 
+const _: () = {
+    assert!(size_of::<Registers>() == layout::NTRACE_GENERAL_SIZE as usize);
+    assert!(offset_of!(Registers, general) == layout::NTRACE_PT_REGS_GENERAL as usize);
+    assert!(offset_of!(Registers, sp) == layout::NTRACE_PT_REGS_SP as usize);
+    assert!(offset_of!(Registers, pc) == layout::NTRACE_PT_REGS_PC as usize);
+    assert!(offset_of!(Registers, pstate) == layout::NTRACE_PT_REGS_PSTATE as usize);
+    assert!(offset_of!(Registers, pc) == layout::NTRACE_USER_PT_REGS_PC as usize);
+};
+
 impl Registers {
-    /// Takes on what ptrace shows, `struct user_pt_regs`; of PSTATE the condition flags and BTYPE.
+    /// Takes over registers as ptrace shows them, `struct user_pt_regs`. Of PSTATE it takes the condition flags and BTYPE.
     pub fn assign(&mut self, bytes: &[u8]) {
-        let ([words @ .., sp, pc, pstate], []) = bytes.as_chunks() else { return };
+        if bytes.len() % 8 != 0 {
+            return;
+        }
+        let [words @ .., sp, pc, pstate] = chunks(bytes) else { return };
         for (to, from) in self.general.iter_mut().zip(words) {
             *to = u64::from_ne_bytes(*from);
         }
@@ -33,17 +48,17 @@ impl Registers {
         self.pstate = self.pstate & !(NZCV | BTYPE) | u64::from_ne_bytes(*pstate) & (NZCV | BTYPE);
     }
 
-    /// The pc in what ptrace shows.
+    /// The pc in registers as ptrace shows them.
     pub fn pc_of(bytes: &[u8]) -> u64 {
-        bytes.as_chunks().0.get(32).map_or(0, |word| u64::from_ne_bytes(*word))
+        chunks(bytes).get(layout::NTRACE_USER_PT_REGS_PC as usize / 8).map_or(0, |word| u64::from_ne_bytes(*word))
     }
 
-    /// Where the thread goes on.
+    /// The pc.
     pub fn pc(&self) -> u64 {
         self.pc
     }
 
-    /// Has it go on there.
+    /// Sets the pc.
     pub fn set_pc(&mut self, pc: u64) {
         self.pc = pc;
     }
@@ -73,23 +88,23 @@ impl Registers {
         }
     }
 
-    /// Whether the program steps itself, which it cannot.
+    /// Whether the program steps itself, which no program can.
     pub fn is_stepping(&self) -> bool {
         false
     }
 
-    /// How the thread's code is read.
+    /// How the processor reads the thread's code.
     pub fn mode(&self, _: Modes) -> Mode {
         Mode
     }
 
-    /// Does what an instruction does, in a guarded page or in another one.
+    /// Emulates an instruction. `guarded` says whether it lies in a guarded page.
     pub fn emulate(&mut self, emulate: &Emulate, guarded: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         emulate.run(&mut Emulated { registers: self, guarded }, memory)
     }
 }
 
-/// Registers of a thread at a site.
+/// The registers of a thread, and whether its site lies in a guarded page.
 struct Emulated<'a> {
     registers: &'a mut Registers,
     guarded: bool,

@@ -4,35 +4,36 @@
 
 mod registers;
 
-use core::ffi::{c_ulong, c_void};
+use core::ffi::c_ulong;
 use ubp::arch::Mode;
 pub use ubp::arch::{reaches, PAGE, REACH};
 
 pub use self::registers::Registers;
+use crate::{layout, Mm};
 
 /// ELF's e_machine.
-pub const MACHINE: u64 = 62;
+pub const MACHINE: u64 = layout::NTRACE_MACHINE;
 
-/// What uprobes put into code: it is what programs have for themselves, too.
-pub const UPROBE: [u8; 1] = [0xcc];
+/// The breakpoint instruction of uprobes. Programs may have the same one of their own.
+pub const UPROBE: [u8; 1] = [layout::NTRACE_UPROBE_INSTRUCTION as u8];
 
 extern "C" {
-    fn ntrace_memory_is_narrow(mm: *const c_void) -> bool;
+    fn ntrace_memory_is_narrow(mm: *const Mm) -> bool;
     fn ntrace_cpu_is_amd() -> bool;
     fn ntrace_cpu_address_bits() -> c_ulong;
     fn ntrace_base(gs: bool) -> c_ulong;
 }
 
-/// How this machine reads code.
+/// How the processor reads code: vendors differ.
 #[derive(Clone, Copy)]
 pub struct Modes {
     amd: bool,
 }
 
 impl Modes {
-    /// Asks the processor.
+    /// The modes of the processor.
     pub fn of_this_machine() -> Modes {
-        // SAFETY: it reads what never changes.
+        // SAFETY: the function reads a variable of the kernel that never changes.
         Modes { amd: unsafe { ntrace_cpu_is_amd() } }
     }
 
@@ -46,21 +47,21 @@ impl Modes {
     }
 }
 
-/// How the code of a process is read.
-pub fn mode(mm: *const c_void) -> Mode {
+/// How the processor reads the code of a process.
+pub fn mode(mm: &Mm) -> Mode {
     Modes::of_this_machine().of(is_narrow(mm))
 }
 
-fn is_narrow(mm: *const c_void) -> bool {
-    // SAFETY: callers have a reference to it; one flag is read.
+fn is_narrow(mm: &Mm) -> bool {
+    // SAFETY: `mm` refers to a structure of the kernel. The function reads a flag that exec alone sets.
     unsafe { ntrace_memory_is_narrow(mm) }
 }
 
-/// What an mmap(2) of guarded pages asks for: there are none here.
+/// The protection bit of guarded pages, which x86 lacks.
 pub const GUARDED: u64 = 0;
 
-/// Behind the last address of a process (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
-pub fn end(mm: *const c_void) -> u64 {
+/// The first address behind a process' last one: 47 bits less a guard page, or 4 GiB less some pages for 32-bit programs.
+pub fn end(mm: &Mm) -> u64 {
     if is_narrow(mm) {
         0xffff_d000
     } else {

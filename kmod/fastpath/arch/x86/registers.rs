@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A thread's registers, as they lie on its kernel stack.
+//! A thread's registers on its kernel stack.
 
 use core::arch::asm;
 
@@ -8,45 +8,73 @@ use stepping::{Fault, Memory, Outcome};
 use ubp::arch::{Emulate, Mode, Reg};
 
 use super::Modes;
+use crate::{chunks, layout};
 
-/// The kernel's __USER32_CS (arch/x86/include/asm/segment.h).
-const USER32_CS: u64 = 0x23;
-
-/// `struct pt_regs` (arch/x86/include/asm/ptrace.h), word by word: `struct user_regs_struct` begins with the same.
+/// `struct pt_regs` (arch/x86/include/asm/ptrace.h) by words. `struct user_regs_struct` begins with the same words.
 #[repr(transparent)]
-pub struct Registers([u64; 21]);
+pub struct Registers([u64; WORDS]);
 
-/// Where in it the general registers stand, by their numbers.
-const GENERAL: [u8; 16] = [10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0];
-const ORIG_AX: usize = 15;
-const IP: usize = 16;
-const CS: usize = 17;
-const FLAGS: usize = 18;
-const SP: usize = 19;
-const SS: usize = 20;
+/// Words of `struct pt_regs`.
+const WORDS: usize = layout::NTRACE_PT_REGS_SIZE as usize / 8;
+/// The words of the general registers, by the registers' numbers.
+const GENERAL: [u8; 16] = [
+    word(layout::NTRACE_PT_REGS_AX),
+    word(layout::NTRACE_PT_REGS_CX),
+    word(layout::NTRACE_PT_REGS_DX),
+    word(layout::NTRACE_PT_REGS_BX),
+    word(layout::NTRACE_PT_REGS_SP),
+    word(layout::NTRACE_PT_REGS_BP),
+    word(layout::NTRACE_PT_REGS_SI),
+    word(layout::NTRACE_PT_REGS_DI),
+    word(layout::NTRACE_PT_REGS_R8),
+    word(layout::NTRACE_PT_REGS_R9),
+    word(layout::NTRACE_PT_REGS_R10),
+    word(layout::NTRACE_PT_REGS_R11),
+    word(layout::NTRACE_PT_REGS_R12),
+    word(layout::NTRACE_PT_REGS_R13),
+    word(layout::NTRACE_PT_REGS_R14),
+    word(layout::NTRACE_PT_REGS_R15),
+];
+const ORIG_AX: usize = word(layout::NTRACE_PT_REGS_ORIG_AX) as usize;
+const IP: usize = word(layout::NTRACE_PT_REGS_IP) as usize;
+const CS: usize = word(layout::NTRACE_PT_REGS_CS) as usize;
+const FLAGS: usize = word(layout::NTRACE_PT_REGS_FLAGS) as usize;
+const SP: usize = word(layout::NTRACE_PT_REGS_SP) as usize;
+const SS: usize = word(layout::NTRACE_PT_REGS_SS) as usize;
+
+// `general` takes the words before the flags but for the stack pointer, which is among the last six.
+const _: () = assert!(WORDS == 21 && ORIG_AX == WORDS - 6 && SP == WORDS - 2);
+
+/// The word at an offset.
+const fn word(offset: u64) -> u8 {
+    (offset / 8) as u8
+}
 
 /// Bytes of `struct user_regs_struct`.
-const BYTES: usize = 27 * 8;
-/// Where the words of a 32-bit program's `struct user_regs_struct32` (arch/x86/include/asm/user32.h) stand here; segments stand nowhere.
+const BYTES: usize = layout::NTRACE_GENERAL_SIZE as usize;
+/// The words here of the words of a 32-bit program's `struct user_regs_struct32` (arch/x86/include/asm/user32.h). Segment registers have
+/// none.
 const NARROW: [u8; 17] = [5, 11, 12, 13, 14, 4, 10, 99, 99, 99, 99, 15, 16, 17, 18, 19, 20];
-/// Which of them is the pc.
+/// The pc's word in `struct user_regs_struct32`.
 const NARROW_IP: usize = 12;
 
-/// The trap flag.
-const TF: u64 = 1 << 8;
+const _: () = {
+    assert!(layout::NTRACE_GENERAL32_SIZE == NARROW.len() as u64 * 4);
+    assert!(layout::NTRACE_GENERAL32_IP == NARROW_IP as u64 * 4 && NARROW[NARROW_IP] as usize == IP);
+};
 
-/// Flags that a program may have (arch/x86/kernel/ptrace.c, FLAG_MASK).
+/// The flags that ptrace may change (FLAG_MASK, arch/x86/kernel/ptrace.c).
 const SETTABLE: u64 = 0x5_4dd5;
 
 impl Registers {
-    /// Takes on what ptrace shows: `struct user_regs_struct`, or a 32-bit program's. Segments stay as they are.
+    /// Takes over registers as ptrace shows them: `struct user_regs_struct`, or that of a 32-bit program. Segment registers stay.
     pub fn assign(&mut self, bytes: &[u8]) {
         if bytes.len() == BYTES {
-            for (number, word) in bytes.as_chunks().0.iter().enumerate() {
+            for (number, word) in chunks(bytes).iter().enumerate() {
                 self.assign_word(number, u64::from_ne_bytes(*word));
             }
         } else {
-            for (number, word) in NARROW.iter().zip(bytes.as_chunks().0) {
+            for (number, word) in NARROW.iter().zip(chunks(bytes)) {
                 self.assign_word((*number).into(), u32::from_ne_bytes(*word).into());
             }
         }
@@ -64,19 +92,19 @@ impl Registers {
         }
     }
 
-    /// The pc in what ptrace shows.
+    /// The pc in registers as ptrace shows them.
     pub fn pc_of(bytes: &[u8]) -> u64 {
-        let narrow = || bytes.as_chunks().0.get(NARROW_IP).map(|word| u32::from_ne_bytes(*word).into());
-        let wide = || bytes.as_chunks().0.get(IP).map(|word| u64::from_ne_bytes(*word));
+        let narrow = || chunks(bytes).get(NARROW_IP).map(|word| u32::from_ne_bytes(*word).into());
+        let wide = || chunks(bytes).get(IP).map(|word| u64::from_ne_bytes(*word));
         if bytes.len() == BYTES { wide() } else { narrow() }.unwrap_or(0)
     }
 
-    /// Where the thread goes on.
+    /// The pc.
     pub fn pc(&self) -> u64 {
         self.0[IP]
     }
 
-    /// Has it go on there.
+    /// Sets the pc.
     pub fn set_pc(&mut self, pc: u64) {
         self.0[IP] = pc;
     }
@@ -99,27 +127,27 @@ impl Registers {
         }
     }
 
-    /// Whether the program steps itself.
+    /// Whether the program has set the trap flag.
     pub fn is_stepping(&self) -> bool {
-        self.0[FLAGS] & TF != 0
+        self.0[FLAGS] & layout::NTRACE_TRAP_FLAG != 0
     }
 
-    /// How the thread's code is read.
+    /// How the processor reads the thread's code.
     pub fn mode(&self, modes: Modes) -> Mode {
-        modes.of(self.0[CS] & 0xffff == USER32_CS)
+        modes.of(self.0[CS] & 0xffff == layout::NTRACE_USER32_CS)
     }
 
-    /// Does what an instruction does.
+    /// Emulates an instruction.
     pub fn emulate(&mut self, emulate: &Emulate, _: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         emulate.run(self, memory)
     }
 }
 
-/// A segment register, which entering the kernel does not change.
+/// A segment register. The kernel's entry does not change these.
 #[inline(never)]
 fn selector(register: Reg) -> u64 {
     let value: u64;
-    // SAFETY: each reads a register.
+    // SAFETY: each instruction reads a segment register into `value` and does nothing else.
     unsafe {
         match register {
             Reg::DS => asm!("mov {}, ds", out(reg) value, options(nomem, nostack, preserves_flags)),
@@ -131,7 +159,7 @@ fn selector(register: Reg) -> u64 {
     value
 }
 
-/// The word of a register.
+/// The index of a register's word.
 fn place(register: Reg) -> Option<usize> {
     match register {
         Reg::RIP => Some(IP),
@@ -143,13 +171,13 @@ fn place(register: Reg) -> Option<usize> {
 impl stepping::x86::Registers for Registers {
     fn get(&self, register: Reg) -> u64 {
         match register {
-            // Upper bits tell of the entry into the kernel.
+            // The upper bits tell how the kernel was entered.
             Reg::CS => self.0[CS] & 0xffff,
             Reg::SS => self.0[SS] & 0xffff,
             Reg::DS | Reg::ES | Reg::FS | Reg::GS => selector(register),
-            // SAFETY: it reads a base of the thread that runs here, whose registers these are.
+            // SAFETY: the function reads a register of the current thread, whose registers these are.
             Reg::FS_BASE => unsafe { super::ntrace_base(false) as u64 },
-            // SAFETY: the same.
+            // SAFETY: the function reads a register of the current thread, whose registers these are.
             Reg::GS_BASE => unsafe { super::ntrace_base(true) as u64 },
             _ => place(register).and_then(|place| self.0.get(place)).map_or(0, |value| *value),
         }
@@ -160,7 +188,7 @@ impl stepping::x86::Registers for Registers {
     }
 
     fn linear_address_bits(&self) -> u32 {
-        // SAFETY: it reads what never changes.
+        // SAFETY: the function reads a variable of the kernel that never changes.
         unsafe { super::ntrace_cpu_address_bits() as u32 }
     }
 }

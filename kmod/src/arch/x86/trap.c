@@ -16,7 +16,7 @@
 /* orig_ax is -1 in the frame of every trap. */
 enum { MARK = -1 };
 
-int ntrace_trap_left(const struct pt_regs *registers)
+int ntrace_trap_pending(const struct pt_regs *registers)
 {
 	long left = MARK - (long)registers->orig_ax;
 
@@ -24,13 +24,13 @@ int ntrace_trap_left(const struct pt_regs *registers)
 	return max(left, 0L);
 }
 
-void ntrace_trap_leave(struct pt_regs *registers, int left)
+void ntrace_trap_set_pending(struct pt_regs *registers, int left)
 {
 	if ((long)registers->orig_ax < 0)
 		registers->orig_ax = MARK - left;
 }
 
-bool ntrace_trap_clones(const struct pt_regs *registers)
+bool ntrace_trap_is_clone(const struct pt_regs *registers)
 {
 	long number = registers->orig_ax;
 
@@ -51,20 +51,20 @@ static int first(struct notifier_block *self, unsigned long event, void *data)
 	if (!registers || !user_mode(registers) || !current->mm)
 		return NOTIFY_DONE;
 	if (event == DIE_DEBUG)
-		ntrace_trap_leave(registers, NTRACE_OTHERS);
+		ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 	if (event != DIE_INT3)
 		return NOTIFY_DONE;
 	pagefault_disable();
 	hit = ntrace_hit(registers, current->mm);
 	pagefault_enable();
-	if (hit == NTRACE_PASSED || (hit == NTRACE_UPROBE && ntrace_hand_over(registers)))
+	if (hit == NTRACE_PASSED || (hit == NTRACE_UPROBE && ntrace_hand_to_uprobes(registers)))
 		return NOTIFY_STOP;
 	if (hit != NTRACE_FOREIGN && hit != NTRACE_UPROBE) {
-		ntrace_trap_leave(registers, hit);
+		ntrace_trap_set_pending(registers, hit);
 		set_thread_flag(TIF_UPROBE);
 		return NOTIFY_STOP;
 	}
-	ntrace_trap_leave(registers, NTRACE_OTHERS);
+	ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 	return NOTIFY_DONE;
 }
 
@@ -74,8 +74,8 @@ static int last(struct notifier_block *self, unsigned long event, void *data)
 	struct die_args *args = data;
 
 	if (args->regs && user_mode(args->regs) && (event == DIE_INT3 || event == DIE_DEBUG))
-		if (ntrace_trap_left(args->regs) == NTRACE_OTHERS)
-			ntrace_trap_leave(args->regs, 0);
+		if (ntrace_trap_pending(args->regs) == NTRACE_OTHERS)
+			ntrace_trap_set_pending(args->regs, 0);
 	return NOTIFY_DONE;
 }
 
@@ -83,7 +83,7 @@ static int last(struct notifier_block *self, unsigned long event, void *data)
 static struct notifier_block before = { .notifier_call = first, .priority = INT_MAX };
 static struct notifier_block behind = { .notifier_call = last, .priority = INT_MIN };
 
-int ntrace_trap_begin(void)
+int ntrace_trap_init(void)
 {
 	int error = register_die_notifier(&behind);
 
@@ -95,7 +95,7 @@ int ntrace_trap_begin(void)
 	return error;
 }
 
-void ntrace_trap_end(void)
+void ntrace_trap_exit(void)
 {
 	unregister_die_notifier(&before);
 	unregister_die_notifier(&behind);
