@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What only C can say: initialisers that name fields, and macros. Each function says which. */
+/* The device and its files. In C for initialisers of structures, fields, macros and inline functions. */
 #include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -12,7 +12,7 @@
 
 #include "../shim.h"
 
-/* module! has other words for it in newer kernels. */
+/* The key of module! for it differs between kernels. */
 MODULE_AUTHOR("The ntrace authors");
 
 static const struct file_operations ntrace_operations = {
@@ -26,7 +26,7 @@ static const struct file_operations ntrace_operations = {
 	.show_fdinfo = ntrace_show_fdinfo,
 };
 
-/* Anybody may open it: who may trace what is decided when a process is attached. */
+/* Anybody may open the device. Permission to trace a process is checked at the attach command. */
 struct miscdevice ntrace_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "ntrace",
@@ -34,13 +34,12 @@ struct miscdevice ntrace_device = {
 	.fops = &ntrace_operations,
 };
 
-/* The fields of struct file. */
 void *ntrace_file_private(const struct file *file)
 {
 	return file->private_data;
 }
 
-/* Inline: get_cred and put_cred. */
+/* Takes a reference to the credentials of the opener. */
 const struct cred *ntrace_file_cred(const struct file *file)
 {
 	return get_cred(file->f_cred);
@@ -62,49 +61,49 @@ bool ntrace_file_blocks(const struct file *file)
 	return !(file->f_flags & O_NONBLOCK);
 }
 
-/* Inline: poll_wait. */
 void ntrace_poll_wait(struct file *file, struct wait_queue_head *queue, struct poll_table_struct *table)
 {
 	poll_wait(file, queue, table);
 }
 
-/* A macro with a key of its own. */
 void ntrace_wait_init(struct wait_queue_head *queue)
 {
 	init_waitqueue_head(queue);
 }
 
-/* A macro: sleeps until at least `least` and fewer than `most`. */
+/* Sleeps until the count is at least `least` and less than `most`. A signal interrupts it. */
 int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsigned long least, unsigned long most)
 {
 	return wait_event_interruptible(*queue, READ_ONCE(*count) >= least && READ_ONCE(*count) < most);
 }
 
-/* Inline: fatal_signal_pending. */
-bool ntrace_is_killed(void)
-{
-	return fatal_signal_pending(current);
-}
-
-/* The same for a thread that is held: nothing but SIGKILL ends it early. */
+/*
+ * Sleeps until the count is at least `least`. Only SIGKILL interrupts it. A held thread sleeps here: it does not hold up suspend, and does
+ * not count as load.
+ */
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least)
 {
 	wait_event_state(*queue, READ_ONCE(*count) >= least, (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
 }
 
-/* Fields of struct vm_area_struct: 0 where it is no mapping of a ring. */
+bool ntrace_is_killed(void)
+{
+	return fatal_signal_pending(current);
+}
+
+/* The size of a mapping, or 0 if it cannot be one of a ring: that is shared and begins at offset 0. */
 unsigned long ntrace_ring_size(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_SHARED && !vma->vm_pgoff ? vma->vm_end - vma->vm_start : 0;
 }
 
-/* A macro; vmalloc_user does not account for its pages. */
+/* vmalloc_user does not charge the pages to the memory cgroup. */
 void *ntrace_ring_alloc(unsigned long size)
 {
 	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 }
 
-/* Inline: vm_flags_set. A child must not keep the session open, and has no mapping. */
+/* Children do not inherit the mapping, because it would keep the session open. */
 int ntrace_ring_map(struct vm_area_struct *vma, void *ring)
 {
 	unsigned long at;

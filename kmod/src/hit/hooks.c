@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the kernel is hooked: a thread's way to user mode, forks, signals, and stops for a tracer. In C for tracepoints, ftrace and inline
- * functions of threads.
+ * Hooks in the kernel: the return to user mode, forks, signals, and stops for a tracer. In C for tracepoints, ftrace and inline functions
+ * of threads.
  *
- * A thread whose TIF_UPROBE is set calls uprobe_notify_resume on its way to user mode, where it may sleep. That is diverted,
- * unless uprobes themselves wait for it.
+ * A thread with TIF_UPROBE calls uprobe_notify_resume when it returns to user mode, where it may sleep. ftrace redirects that call to
+ * before_user_mode, unless uprobes themselves need it.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
@@ -18,10 +18,10 @@
 #include "../shim.h"
 
 #ifdef CONFIG_PREEMPT_RT
-#error "Locks are taken where nothing may sleep, which those of PREEMPT_RT do."
+#error "ntrace takes locks where a thread must not sleep; with PREEMPT_RT these locks sleep."
 #endif
 
-/* As force_sig_fault does, which is not exported: who blocks or ignores the signal dies of it. */
+/* Sends SIGTRAP as force_sig_fault does, which is not exported: a process that blocks or ignores the signal dies. */
 void ntrace_raise_sigtrap(const struct pt_regs *registers, int code)
 {
 	struct kernel_siginfo info;
@@ -38,11 +38,17 @@ void ntrace_raise_sigtrap(const struct pt_regs *registers, int code)
 	send_sig_info(SIGTRAP, &info, current);
 }
 
-/* As uprobe_pre_sstep_notifier does, which is not exported. What is no uprobe either raises the signal there. */
+/*
+ * Hands a trap to uprobes, as uprobe_pre_sstep_notifier does, which is not exported. If the trap is not of a uprobe either, uprobes raise the
+ * signal. Returns false if the process has no uprobes.
+ */
 bool ntrace_hand_to_uprobes(struct pt_regs *registers)
 {
 	ntrace_trap_set_pending(registers, NTRACE_OTHERS);
-	/* Who leaves uprobes has waited for those that are marked, and is seen by those that are not yet. */
+	/*
+	 * A change of uprobes either sees the mark and waits for this thread (ntrace_uprobes_drain), or began before, and is seen here as
+	 * pending.
+	 */
 	smp_mb();
 	if (ntrace_uprobes_pending()) {
 		ntrace_trap_set_pending(registers, NTRACE_AGAIN);
@@ -54,72 +60,73 @@ bool ntrace_hand_to_uprobes(struct pt_regs *registers)
 	return true;
 }
 
-static void way_to_user(struct pt_regs *registers)
+/* Called on the return to user mode in place of uprobe_notify_resume. */
+static void before_user_mode(struct pt_regs *registers)
 {
-	int left = ntrace_trap_pending(registers);
+	int pending = ntrace_trap_pending(registers);
 
 	__module_get(THIS_MODULE);
 	clear_thread_flag(TIF_UPROBE);
 	ntrace_trap_set_pending(registers, 0);
 	ntrace_uprobes_flush();
 	ntrace_first_return(registers, current->mm);
-	if (left >= NTRACE_LATER) {
-		left = ntrace_hit_sleeping(registers, current->mm, left - NTRACE_LATER);
-		/* Signals come before uprobes now: whose trap it is gets it when the thread runs into it once more. */
-		if (left == NTRACE_FOREIGN || left == NTRACE_UPROBE)
+	if (pending >= NTRACE_LATER) {
+		pending = ntrace_hit_sleeping(registers, current->mm, pending - NTRACE_LATER);
+		/* Signals are handled before uprobes here, so the thread traps again for whoever the trap belongs to. */
+		if (pending == NTRACE_FOREIGN || pending == NTRACE_UPROBE)
 			ntrace_hit_again(registers, current->mm);
 	}
-	if (left == NTRACE_SINGLE_STEP)
+	if (pending == NTRACE_SINGLE_STEP)
 		ntrace_raise_sigtrap(registers, TRAP_TRACE);
-	/* Uprobes are to have it first that is in a place of theirs. */
+	/* Uprobes go first for a thread in a uprobe's slot. */
 	if (!(current->utask && current->utask->active_uprobe))
 		ntrace_take_requests(registers, current->mm);
 	module_put(THIS_MODULE);
 }
 
-static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static void notrace redirect(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *registers = (struct pt_regs *)ftrace_regs_get_argument(fregs, 0);
 	const struct uprobe_task *utask = current->utask;
 
-	/* Uprobes wait for a trap of theirs, once, or for the end of a step, which is not to be taken for ended before. */
+	/* Uprobes need the call after a trap of theirs, once, and at the end of a step, which a call before would end too early. */
 	if (ntrace_trap_pending(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
-		/* On arm64 what uprobes do not know is run again, and a mark would be taken for a system call. */
+		/* On arm64 a trap that uprobes do not know runs again, and a mark would be taken for a system call. */
 		ntrace_trap_set_pending(registers, IS_ENABLED(CONFIG_X86) ? NTRACE_UPROBE : 0);
-		/* Whom somebody asks for meanwhile comes by behind it. */
+		/* Has `seen` set TIF_UPROBE again, for requests that come meanwhile. */
 		if (ntrace_is_traced(current->mm))
 			set_thread_flag(TIF_NOTIFY_SIGNAL);
 		return;
 	}
-	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)way_to_user);
+	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)before_user_mode);
 }
 
-static struct ftrace_ops diverted = {
-	.func = divert,
+static struct ftrace_ops redirection = {
+	.func = redirect,
 	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
 
-/* The new thread has its memory and has not run. */
+/* Tracepoint: the new thread has its memory and has not run. */
 static void forked(void *data, struct task_struct *parent, struct task_struct *child)
 {
-	int called;
+	int notify;
 
 	if (!parent->mm || !child->mm)
 		return;
 	rcu_read_lock();
 	if (parent->mm == child->mm)
-		called = ntrace_thread_created(child->mm, child);
+		notify = ntrace_thread_created(child->mm, child);
 	else
-		called = ntrace_forked(parent->mm, child->mm);
+		notify = ntrace_forked(parent->mm, child->mm);
 	rcu_read_unlock();
-	if (called > 0)
+	if (notify > 0)
 		set_tsk_thread_flag(child, TIF_UPROBE);
-	else if (called < 0)
-		/* Without memory for that it would run into breakpoints that nobody knows. */
+	else if (notify < 0)
+		/* Without memory for its table entry, the child would run into breakpoints that nobody handles. */
 		send_sig(SIGKILL, child, 1);
 }
 
-/* Whether the processor raised a signal at the instruction that was carried out. */
+/* Whether the processor raised a signal at an instruction. */
 static bool is_fault(int signal, const struct kernel_siginfo *info)
 {
 	return sig_specific_sicodes(signal) && signal != SIGCHLD && signal != SIGPOLL && signal != SIGSYS &&
@@ -127,8 +134,8 @@ static bool is_fault(int signal, const struct kernel_siginfo *info)
 }
 
 /*
- * The thread looks for signals, or stops for a tracer: who is told of it is to see the registers, and the address of a fault, as the
- * program has them. Under the lock that the kernel is about to take.
+ * Called when the current thread looks for signals or stops for a tracer. Handlers and tracers see its registers and the address of a fault
+ * as the program has them. The kernel is about to take the lock that is taken here.
  */
 static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -163,19 +170,19 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 		ntrace_atomic_end();
 	}
 	spin_unlock_irqrestore(&current->sighand->siglock, flags);
-	/* Who was called while uprobes looked at it has not come by. */
+	/* A request may have come while uprobes had the thread, whose flag they clear. */
 	if (current->utask && test_thread_flag(TIF_NOTIFY_SIGNAL))
 		set_thread_flag(TIF_UPROBE);
 }
 
-static struct ftrace_ops watched = {
+static struct ftrace_ops seeing = {
 	.func = seen,
 	.flags = FTRACE_OPS_FL_PERMANENT,
 };
 
 /*
- * What a thread gives up right after its memory, on its way to its end: the tracepoint for it comes behind the memory in Linux 6.12, and
- * before it in newer kernels.
+ * Called for exit_files: an ending thread gives its files up right after its memory. The tracepoint of an exit comes after that in Linux
+ * 6.12, and before it in newer kernels.
  */
 static void notrace ends(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -206,7 +213,7 @@ static void find(struct tracepoint *point, void *data)
 
 static void unhook(int count)
 {
-	ntrace_ftrace_remove(&watched);
+	ntrace_ftrace_remove(&seeing);
 	ntrace_ftrace_remove(&ending);
 	while (count--)
 		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
@@ -215,7 +222,7 @@ static void unhook(int count)
 
 int ntrace_hooks_init(void)
 {
-	char way[] = "uprobe_notify_resume", signals[] = "get_signal", stops[] = "ptrace_notify", files[] = "exit_files";
+	char returns[] = "uprobe_notify_resume", signals[] = "get_signal", stops[] = "ptrace_notify", files[] = "exit_files";
 	int error = 0, count = 0;
 
 	for_each_kernel_tracepoint(find, NULL);
@@ -226,24 +233,24 @@ int ntrace_hooks_init(void)
 		if (error)
 			pr_err("ntrace: no %s: %d\n", hooks[count].name, error);
 	}
-	error = error ?: ntrace_ftrace_add(&diverted, way) ?: ntrace_ftrace_add(&watched, signals) ?:
-		ntrace_ftrace_add(&watched, stops) ?: ntrace_ftrace_add(&ending, files) ?: ntrace_uprobes_init() ?: ntrace_trap_init();
+	error = error ?: ntrace_ftrace_add(&redirection, returns) ?: ntrace_ftrace_add(&seeing, signals) ?:
+		ntrace_ftrace_add(&seeing, stops) ?: ntrace_ftrace_add(&ending, files) ?: ntrace_uprobes_init() ?: ntrace_trap_init();
 	if (error) {
 		ntrace_uprobes_exit();
 		unhook(count);
-		ntrace_ftrace_remove(&diverted);
+		ntrace_ftrace_remove(&redirection);
 	}
 	return error;
 }
 
-/* No file is open, so that no process has breakpoints; one that was forked with some may not have run yet. */
+/* No file is open, so no process has breakpoints, except children that were forked with some and have not run. */
 void ntrace_hooks_exit(void)
 {
 	ntrace_uprobes_exit();
 	unhook(ARRAY_SIZE(hooks));
-	/* Who has the flag yet comes by as ever, until nobody has. */
+	/* Threads with the flag are still redirected until it is cleared. */
 	ntrace_threads_clear();
 	ntrace_trap_exit();
-	ntrace_ftrace_remove(&diverted);
+	ntrace_ftrace_remove(&redirection);
 	synchronize_rcu_tasks();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of the process that runs here. In C for inline functions (arch_futex_atomic_op_inuser, uaccess_enable_privileged) and the
- * table of exceptions.
+ * The memory of the current process. In C for inline functions (arch_futex_atomic_op_inuser, user_access_begin, copy_from_user) and the
+ * exception table.
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -25,7 +25,7 @@ static int add(u32 __user *word, u32 *before)
 }
 
 #ifdef CONFIG_ARM64_LSE_ATOMICS
-/* By one instruction: exclusives of processors that count in one place hold each other up. */
+/* Adds by one instruction. With exclusive loads and stores, processors that count at one address slow each other down. */
 static int add_at_once(u64 __user *place, u64 *value)
 {
 	u64 __user *masked = __uaccess_mask_ptr(place);
@@ -49,7 +49,10 @@ static int add_at_once(u64 __user *place, u64 *value)
 }
 #endif
 
-/* A number of two words: the carry is added by the one who made it. Page faults are disabled by the caller. */
+/*
+ * Adds one to a number of 64 bits. Sets `value`, if there is one, to the new number. Without an instruction for it the halves are added
+ * one after the other, and the thread whose addition overflows adds the carry. The caller has disabled page faults.
+ */
 int ntrace_user_count(unsigned long at, u64 *value)
 {
 	u32 __user *word = (u32 __user *)at;
@@ -71,8 +74,8 @@ int ntrace_user_count(unsigned long at, u64 *value)
 }
 
 /*
- * Inline: copy_from_user, untagged_addr. Gives what is left. Page by page, as a copy that ends in a fault is not precise. Registers of the
- * program have tags that the processor ignores.
+ * Copies bytes from the program. Returns how many bytes at the end could not be copied. Copies page by page, because a copy that faults does
+ * not tell the exact byte. Removes the tag of the address, which the processor ignores and the kernel does not.
  */
 unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 {
@@ -89,15 +92,15 @@ unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 	return size;
 }
 
-/* Inline: copy_to_user. Gives what is left. */
+/* Copies bytes to the program. Returns how many bytes could not be copied. */
 unsigned long ntrace_user_write(unsigned long to, const void *from, unsigned long size)
 {
 	return copy_to_user((void __user *)to, from, size);
 }
 
 /*
- * Inline: user_access_begin and its like. Whole words at once; page faults are disabled by the caller. Every hit reads a word of the
- * index and an entry: they are told apart where the compiler sees how long they are.
+ * Reads bytes of the program, by words where possible. The caller has disabled page faults. Every hit reads a word of the index and an
+ * entry: for their sizes ntrace_user_get has calls of its own, in which the compiler unrolls the loops.
  */
 static __always_inline bool get(void *to, const void __user *place, size_t size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Another process' memory. In C for what has no other name: inline functions (mmget_not_zero, get_user_page_vma_remote,
- * copy_from_user_page, the lock of mappings), macros (for_each_vma) and fields of structures.
+ * The memory of other processes. In C for inline functions (mmget_not_zero, get_user_page_vma_remote, copy_from_user_page, mmap_lock),
+ * macros (for_each_vma) and fields of structures.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -22,13 +22,13 @@
 
 #include "../shim.h"
 
-/* Pages are guarded on arm64 alone. */
+/* Only arm64 has guarded pages. */
 #ifndef PROT_BTI
 #define PROT_BTI 0
 #define VM_ARM64_BTI 0
 #endif
 
-/* A mount of our own, of the initial namespace: it knows processes by pid_nr. */
+/* The module's own mount of proc, of the initial PID namespace: names in it are the numbers of pid_nr. */
 static struct vfsmount *proc;
 
 int ntrace_proc_mount(void)
@@ -37,7 +37,7 @@ int ntrace_proc_mount(void)
 
 	if (!type)
 		return -ENODEV;
-	/* It gets the namespace of who loads the module. */
+	/* The mount gets the PID namespace of the process that loads the module. */
 	if (current->nsproxy->pid_ns_for_children != &init_pid_ns)
 		return -EPERM;
 	proc = kern_mount(type);
@@ -55,8 +55,8 @@ struct pid_namespace *ntrace_namespace_get(void)
 }
 
 /*
- * Opening a process' mem asks whatever ptrace asks: credentials, LSMs, dumpable, user namespaces. The file stays with the
- * mm that was asked about.
+ * Opens /proc/PID/mem with `cred`. The open checks what ptrace checks: credentials, LSMs, dumpable, user namespaces. The file keeps the
+ * mm_struct that was checked.
  */
 struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *namespace, int process)
 {
@@ -72,7 +72,7 @@ struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *n
 	rcu_read_unlock();
 	if (!pid)
 		return ERR_PTR(-ESRCH);
-	/* As with ptrace: held, nobody would be there to let it go, and killed with its session it would end itself. */
+	/* As ptrace refuses it: a process that holds itself cannot resume itself, and one that kills its debuggees would end itself. */
 	if (pid == task_tgid(current)) {
 		put_pid(pid);
 		return ERR_PTR(-EPERM);
@@ -81,7 +81,7 @@ struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *n
 	before = override_creds(cred);
 	file = file_open_root(&root, name, O_RDWR, 0);
 	revert_creds(before);
-	/* The number was this process' own all the time if it is there still. */
+	/* If the process still exists, no other one can have had its number meanwhile. */
 	task = get_pid_task(pid, PIDTYPE_TGID);
 	put_pid(pid);
 	if (!task) {
@@ -93,7 +93,7 @@ struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *n
 	return file;
 }
 
-/* A page, also one that the process may not write to. Of one below a stack get_user_pages warns, and it is not there either. */
+/* A page, even one that the process must not write to. get_user_pages would warn of an address below a stack, which has no page. */
 static struct page *page_at(struct mm_struct *mm, unsigned long at, int flags, struct vm_area_struct **vma)
 {
 	return vma_lookup(mm, at) ? get_user_page_vma_remote(mm, at, flags | FOLL_FORCE, vma) : ERR_PTR(-EFAULT);
@@ -122,7 +122,7 @@ static unsigned long read_pages(struct mm_struct *mm, unsigned long at, void *by
 	return done;
 }
 
-/* Bytes read, up to the first that cannot be. Who has the lock of mappings has the memory, too. */
+/* Returns the number of bytes up to the first that cannot be read. `locked`: the caller holds mmap_lock and is a user of the memory. */
 long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size, bool locked)
 {
 	long done = -EINTR;
@@ -139,7 +139,10 @@ long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, uns
 	return done;
 }
 
-/* All bytes are written, or none: bytes before the first that cannot be. A page is not got for who is being killed. */
+/*
+ * Writes all bytes, or none if one cannot be written. Returns the number of bytes before that one. A thread that is being killed gets no
+ * pages.
+ */
 long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *bytes, unsigned long size)
 {
 	unsigned long most = DIV_ROUND_UP(offset_in_page(at) + size, PAGE_SIZE), got = 0, done = 0;
@@ -184,7 +187,7 @@ long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *byt
 	return done;
 }
 
-/* The lock of mappings is given back after so many: others wait for it. */
+/* Patches that are made before mmap_lock is released for others. */
 enum { PATCHES = 256 };
 
 static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size)
@@ -196,7 +199,7 @@ static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned l
 	for (; count--; patches++) {
 		void *place;
 
-		/* An instruction that is patched lies in one page: those of more bytes than one are aligned. */
+		/* A patch lies in one page: it is a single byte or aligned. */
 		if (!page || (patches->address & PAGE_MASK) != at) {
 			if (page)
 				put_page(page);
@@ -237,9 +240,10 @@ static void patch_all(struct mm_struct *mm, struct ntrace_patch *patches, unsign
 }
 
 /*
- * Exchanges bytes where the old ones stand, a few at each place, best in the order of addresses. Each processor is interrupted then,
- * before which it may execute what it fetched before. What they were given is written a second time: a processor that is emulated
- * (QEMU's TCG) may have translated the old bytes while they were replaced, and keeps that until it sees the page written again.
+ * Makes each patch whose old bytes are in memory, `size` bytes of each. Patches in the order of addresses are the fastest. Afterwards each
+ * processor is interrupted, because until then it may execute bytes that it fetched before. The new bytes are written a second time: an
+ * emulated processor (QEMU's TCG) may have translated the old bytes while they were replaced, and keeps the translation until it sees
+ * another write to the page.
  */
 long ntrace_memory_patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size)
 {
@@ -252,7 +256,7 @@ long ntrace_memory_patch(struct mm_struct *mm, struct ntrace_patch *patches, uns
 	return 0;
 }
 
-/* How many there are; of these at most `most` as four words each. */
+/* Writes up to `most` mappings, as start, end, protection and file offset. Returns how many there are. */
 long ntrace_memory_mappings(struct mm_struct *mm, u64 *words, unsigned long most)
 {
 	VMA_ITERATOR(all, mm, 0);
@@ -289,7 +293,7 @@ void ntrace_mm_drop(struct mm_struct *mm)
 	mmdrop(mm);
 }
 
-/* Keeps the memory itself, if there is still some. */
+/* Becomes a user of the memory, if it still has one. */
 bool ntrace_mm_get(struct mm_struct *mm)
 {
 	return mmget_not_zero(mm);
@@ -300,7 +304,7 @@ void ntrace_mm_put(struct mm_struct *mm)
 	mmput(mm);
 }
 
-/* What may grow: the heap and where it ends now, and the first stack. */
+/* The parts that grow: start and end of the heap, and an address in the first stack. */
 void ntrace_memory_growth(struct mm_struct *mm, u64 *heap, u64 *brk, u64 *stack)
 {
 	spin_lock(&mm->arg_lock);
@@ -323,7 +327,7 @@ static void do_job(struct work_struct *work)
 	job->function(job->data);
 }
 
-/* Calls a function where nobody is being killed: who is gets no pages of others. */
+/* Calls a function in a kernel thread and waits for it. A thread that is being killed gets no pages of other processes. */
 void ntrace_work_run(void (*function)(void *data), void *data)
 {
 	struct job job = { .function = function, .data = data };
@@ -338,7 +342,7 @@ void ntrace_work_run(void (*function)(void *data), void *data)
 	destroy_work_on_stack(&job.work);
 }
 
-/* Mappings are changed by a kernel thread, which takes the memory for its own. */
+/* A change of mappings. A kernel thread makes it, which borrows the memory. */
 struct change {
 	struct mm_struct *mm;
 	unsigned long at, size, protection;
@@ -361,7 +365,9 @@ static void change_memory(void *data)
 	kthread_unuse_mm(change->mm);
 }
 
-/* Breakpoints are locked while this is waited for, and other jobs wait for that lock: they must not hold up this one. */
+/*
+ * The caller holds the lock of breakpoints, for which jobs of system_unbound_wq may wait. Another queue keeps them from delaying this job.
+ */
 static long make(struct change *change)
 {
 	struct job job = { .function = change_memory, .data = change };

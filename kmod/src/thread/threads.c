@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads of a process. In C for macros (for_each_process_thread, task_pt_regs) and fields of structures. */
+/* Threads of a process. In C for macros (for_each_process_thread, task_pt_regs), inline functions and fields of structures. */
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
 #include <linux/regset.h>
@@ -20,7 +20,10 @@ struct visit {
 	bool clones;
 };
 
-/* Whether a thread may be making another that nobody sees yet. Who waits for a vfork's end, is stopped or is held has made it. */
+/*
+ * Whether a thread may be creating another that no list has yet. A thread that waits for the end of a vfork, is stopped or is held has
+ * already created it.
+ */
 static bool clones(const struct task_struct *thread)
 {
 	return ntrace_trap_is_clone(task_pt_regs(thread)) &&
@@ -42,13 +45,13 @@ static int visit(void *data)
 	return 0;
 }
 
-/* So long a thread is waited for that makes another: no more than memory that cannot be had keeps it. */
+/* How long a visit waits for threads that create others. Only a lack of memory delays these so long. */
 enum { PATIENCE = 10 * HZ };
 
 /*
- * Looks at the user registers of every thread that has this memory, while all processors are stopped: where a thread goes on in
- * user mode stands there and nowhere else then, and can be changed. Does so again until all threads and processes that were being made from
- * them are there.
+ * Calls `look` with the user registers of every thread that has this memory, while all processors are stopped. The registers say where
+ * each thread goes on in user mode, and `look` may change them. Repeats the visit until it includes all threads and processes that were
+ * being created.
  */
 void ntrace_threads_visit(struct mm_struct *mm, void (*look)(struct pt_regs *registers, void *data), void *data)
 {
@@ -60,25 +63,26 @@ void ntrace_threads_visit(struct mm_struct *mm, void (*look)(struct pt_regs *reg
 	while (all.clones && time_before(jiffies, until) && !schedule_timeout_uninterruptible(1));
 }
 
-/* Of the thread that runs here where none is named. */
+/* The number of a thread in a namespace. NULL is the current thread. */
 int ntrace_thread_number(struct task_struct *thread, struct pid_namespace *namespace)
 {
 	return task_pid_nr_ns(thread ?: current, namespace);
 }
 
-/* Has the thread that runs here come by way_to_user. */
+/* Makes the current thread call before_user_mode (hooks.c) when it returns to user mode. */
 void ntrace_thread_notify_this(void)
 {
 	set_thread_flag(TIF_UPROBE);
 }
 
-/* Of 32-bit programs: arch/x86/entry/syscalls/syscall_32.tbl. */
+/* close(2) of 32-bit programs (arch/x86/entry/syscalls/syscall_32.tbl). */
 enum { COMPAT_CLOSE = 6 };
 
 /*
- * Whether a signal is to be handled, and a system call may be begun anew for it, before the thread that runs here goes on.
- * One that ends with EINTR is begun anew where no handler is run: for all it knows, nobody broke it off. close is done
- * whatever it says.
+ * Whether the current thread handles a signal before it goes on in user mode.
+ *
+ * A system call that a notification interrupted is restarted unless a handler runs, so the program does not see the interruption. A
+ * close(2) is not restarted: the descriptor is closed even if the call returns EINTR.
  */
 bool ntrace_thread_is_signalled(void)
 {
@@ -91,13 +95,13 @@ bool ntrace_thread_is_signalled(void)
 	return signal_pending(current);
 }
 
-/* Whether the thread that runs here is the first of its process. */
+/* Whether the current thread is the leader of its process. */
 bool ntrace_thread_is_leader(void)
 {
 	return thread_group_leader(current);
 }
 
-/* The general registers of the thread that runs here, as ptrace shows them. Gives how many bytes they are. */
+/* The general registers of the current thread, as ptrace shows them. Returns the number of bytes. */
 size_t ntrace_registers_get(void *registers, size_t size)
 {
 	int length = regset_get(current, &task_user_regset_view(current)->regsets[0], size, registers);
@@ -105,7 +109,7 @@ size_t ntrace_registers_get(void *registers, size_t size)
 	return length > 0 ? length : 0;
 }
 
-/* The numbers of all threads that have this memory: how many there are, at most `most` are written. */
+/* Writes the numbers of up to `most` threads that have this memory. Returns how many there are. */
 unsigned long ntrace_threads_list(struct mm_struct *mm, struct pid_namespace *namespace, u64 *numbers, unsigned long most)
 {
 	struct task_struct *process, *thread;
@@ -119,7 +123,10 @@ unsigned long ntrace_threads_list(struct mm_struct *mm, struct pid_namespace *na
 	return count;
 }
 
-/* Has a thread come by way_to_user before it runs in user mode again, from a wait too. Says whether there is such a thread. */
+/*
+ * Makes a thread call before_user_mode (hooks.c) before it runs in user mode again. Interrupts a system call in which it waits. Returns
+ * whether the memory has such a thread.
+ */
 bool ntrace_thread_notify(struct mm_struct *mm, struct pid_namespace *namespace, int number)
 {
 	struct wait_queue_entry waiter = {};
@@ -130,7 +137,7 @@ bool ntrace_thread_notify(struct mm_struct *mm, struct pid_namespace *namespace,
 	thread = pid_task(find_pid_ns(number, namespace), PIDTYPE_PID);
 	found = thread && thread->mm == mm && !(thread->flags & (PF_KTHREAD | PF_USER_WORKER | PF_EXITING));
 	if (found) {
-		/* Whoever looks for work then finds it. */
+		/* The caller's request must be visible before the flags are. */
 		smp_mb();
 		set_tsk_thread_flag(thread, TIF_UPROBE);
 		set_tsk_thread_flag(thread, TIF_NOTIFY_SIGNAL);
@@ -142,7 +149,7 @@ bool ntrace_thread_notify(struct mm_struct *mm, struct pid_namespace *namespace,
 	return found;
 }
 
-static int forget(void *data)
+static int clear(void *data)
 {
 	struct task_struct *process, *thread;
 
@@ -157,8 +164,8 @@ static int forget(void *data)
 	return 0;
 }
 
-/* Nobody has to come by any more: without us the kernel would take it for a breakpoint of uprobes'. */
+/* Withdraws all notifications. After the module is gone, the kernel would take the flag for a breakpoint of uprobes. */
 void ntrace_threads_clear(void)
 {
-	stop_machine(forget, NULL, NULL);
+	stop_machine(clear, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Breakpoint instructions. In C for ftrace and macros of exception syndromes. Notifiers are not told of those of user mode: the
- * function that handles them is diverted for ours, which have an immediate of their own. It may sleep.
+ * Breakpoint traps. In C for ftrace and macros of exception syndromes. The kernel calls no notifier for breakpoint instructions of user
+ * mode, so ftrace redirects the function that handles them. It may sleep. The module's breakpoint instructions have their own immediate.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
@@ -16,19 +16,21 @@
 #include "../../shim.h"
 #include "trap.h"
 
-/* syscallno is -1 in the frame of every exception. */
-enum { MARK = -1 };
+/*
+ * syscallno is -1 in the frame of every exception, and a number that is not negative in that of a system call. Smaller numbers are free:
+ * they keep what is pending for the return to user mode.
+ */
+enum { NONE = -1 };
 
 int ntrace_trap_pending(const struct pt_regs *registers)
 {
-	/* A system call's number is not negative. */
-	return max(MARK - registers->syscallno, 0);
+	return max(NONE - registers->syscallno, 0);
 }
 
-void ntrace_trap_set_pending(struct pt_regs *registers, int left)
+void ntrace_trap_set_pending(struct pt_regs *registers, int pending)
 {
 	if (registers->syscallno < 0)
-		registers->syscallno = MARK - left;
+		registers->syscallno = NONE - pending;
 }
 
 bool ntrace_trap_is_clone(const struct pt_regs *registers)
@@ -36,7 +38,7 @@ bool ntrace_trap_is_clone(const struct pt_regs *registers)
 	return registers->syscallno == __NR_clone || registers->syscallno == __NR_clone3;
 }
 
-/* Nothing stands there any more: whoever ran into it runs it again, be it ours still. */
+/* Whether the breakpoint instruction is gone. The thread then runs the program's own instruction. */
 static bool is_gone(const struct pt_regs *registers)
 {
 	u32 word;
@@ -53,7 +55,10 @@ static void trapped(unsigned long esr, struct pt_regs *registers)
 	hit = ntrace_hit(registers, current->mm);
 	ntrace_atomic_end();
 	if (hit >= NTRACE_LATER) {
-		/* Only who sleeps is not waited for by synchronize_rcu_tasks; all processors would count in this place. */
+		/*
+		 * synchronize_rcu_tasks does not wait for a thread that sleeps. Hits that do not sleep do without the reference, for
+		 * which all processors would write to one counter.
+		 */
 		__module_get(THIS_MODULE);
 		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER);
 		module_put(THIS_MODULE);
