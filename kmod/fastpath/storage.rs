@@ -185,8 +185,8 @@ impl Storages {
 
     /// Adds a storage, which hits find from now on. The caller excludes other changes.
     pub fn add(&self, storage: &Storage) -> Result<(), Full> {
-        let place = self.notes.iter().position(|note| note.base.load(Ordering::Relaxed) == 0).ok_or(Full)?;
-        let note = self.notes.get(place).ok_or(Full)?;
+        let index = self.notes.iter().position(|note| note.base.load(Ordering::Relaxed) == 0).ok_or(Full)?;
+        let note = self.notes.get(index).ok_or(Full)?;
         note.capacity.store(storage.layout.capacity(), Ordering::Relaxed);
         note.owner.store(storage.owner, Ordering::Relaxed);
         note.code.store(storage.code, Ordering::Relaxed);
@@ -195,7 +195,7 @@ impl Storages {
         note.span.store(storage.span, Ordering::Relaxed);
         note.retired.store(0, Ordering::Relaxed);
         note.base.store(storage.base, Ordering::Release);
-        self.used.fetch_max(place as u32 + 1, Ordering::Release);
+        self.used.fetch_max(index as u32 + 1, Ordering::Release);
         Ok(())
     }
 

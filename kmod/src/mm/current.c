@@ -26,20 +26,20 @@ static int add(u32 __user *word, u32 *before)
 
 #ifdef CONFIG_ARM64_LSE_ATOMICS
 /* Adds by one instruction. With exclusive loads and stores, processors that count at one address slow each other down. */
-static int add_at_once(u64 __user *place, u64 *value)
+static int add_at_once(u64 __user *number, u64 *value)
 {
-	u64 __user *masked = __uaccess_mask_ptr(place);
+	u64 __user *masked = __uaccess_mask_ptr(number);
 	u64 before = 0;
 	int error = -EFAULT;
 
-	if (!access_ok(place, sizeof(*place)))
+	if (!access_ok(number, sizeof(*number)))
 		return error;
 	uaccess_enable_privileged();
 	asm volatile(__LSE_PREAMBLE
-		     "1:	ldadd	%[one], %[before], %[place]\n"
+		     "1:	ldadd	%[one], %[before], %[number]\n"
 		     "	mov	%w[error], wzr\n"
 		     "2:\n" _ASM_EXTABLE_UACCESS(1b, 2b)
-		     : [error] "+r"(error), [before] "+r"(before), [place] "+Q"(*masked)
+		     : [error] "+r"(error), [before] "+r"(before), [number] "+Q"(*masked)
 		     : [one] "r"(1UL)
 		     : "memory");
 	uaccess_disable_privileged();
@@ -102,16 +102,16 @@ unsigned long ntrace_user_write(unsigned long to, const void *from, unsigned lon
  * Reads bytes of the program, by words where possible. The caller has disabled page faults. Every hit reads a word of the index and an
  * entry: for their sizes ntrace_user_get has calls of its own, in which the compiler unrolls the loops.
  */
-static __always_inline bool get(void *to, const void __user *place, size_t size)
+static __always_inline bool get(void *to, const void __user *at, size_t size)
 {
-	if (!user_read_access_begin(place, size))
+	if (!user_read_access_begin(at, size))
 		return false;
-	for (; size >= sizeof(u64); size -= sizeof(u64), to += sizeof(u64), place += sizeof(u64))
-		unsafe_get_user(*(u64 *)to, (u64 __user *)place, fault);
-	for (; size >= sizeof(u32); size -= sizeof(u32), to += sizeof(u32), place += sizeof(u32))
-		unsafe_get_user(*(u32 *)to, (u32 __user *)place, fault);
-	for (; size; size--, to++, place++)
-		unsafe_get_user(*(u8 *)to, (u8 __user *)place, fault);
+	for (; size >= sizeof(u64); size -= sizeof(u64), to += sizeof(u64), at += sizeof(u64))
+		unsafe_get_user(*(u64 *)to, (u64 __user *)at, fault);
+	for (; size >= sizeof(u32); size -= sizeof(u32), to += sizeof(u32), at += sizeof(u32))
+		unsafe_get_user(*(u32 *)to, (u32 __user *)at, fault);
+	for (; size; size--, to++, at++)
+		unsafe_get_user(*(u8 *)to, (u8 __user *)at, fault);
 	user_read_access_end();
 	return true;
 fault:
@@ -121,13 +121,13 @@ fault:
 
 bool ntrace_user_get(void *to, unsigned long from, size_t size)
 {
-	const void __user *place = (const void __user *)from;
+	const void __user *at = (const void __user *)from;
 
 	if (size == 4)
-		return get(to, place, 4);
+		return get(to, at, 4);
 	if (size == 32)
-		return get(to, place, 32);
-	return get(to, place, size);
+		return get(to, at, 32);
+	return get(to, at, size);
 }
 
 /* Begins a read-side section of RCU with page faults disabled. */

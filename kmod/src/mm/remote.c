@@ -197,7 +197,7 @@ static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned l
 	unsigned long at = 0;
 
 	for (; count--; patches++) {
-		void *place;
+		void *code;
 
 		/* A patch lies in one page: it is a single byte or aligned. */
 		if (!page || (patches->address & PAGE_MASK) != at) {
@@ -211,14 +211,14 @@ static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned l
 			}
 			set_page_dirty_lock(page);
 		}
-		place = kmap_local_page(page) + offset_in_page(patches->address);
+		code = kmap_local_page(page) + offset_in_page(patches->address);
 		if (patches->restores && ntrace_uprobes_pending())
 			ntrace_uprobes_original(mm, patches->address, patches->new);
-		if (!memcmp(place, patches->done ? patches->new : patches->old, size)) {
-			ntrace_page_write(vma, page, patches->address, place, patches->new, size);
+		if (!memcmp(code, patches->done ? patches->new : patches->old, size)) {
+			ntrace_page_write(vma, page, patches->address, code, patches->new, size);
 			patches->done = 1;
 		}
-		kunmap_local(place);
+		kunmap_local(code);
 	}
 	if (page)
 		put_page(page);

@@ -81,8 +81,8 @@ impl Registers {
             Reg::NZCV => self.pstate = self.pstate & !NZCV | value & NZCV,
             _ => {
                 let number = register.as_general().map(usize::from);
-                if let Some(place) = number.and_then(|number| self.general.get_mut(number)) {
-                    *place = value;
+                if let Some(general) = number.and_then(|number| self.general.get_mut(number)) {
+                    *general = value;
                 }
             }
         }

@@ -87,8 +87,8 @@ impl Registers {
             FLAGS => SETTABLE,
             _ => u64::MAX,
         };
-        if let Some(place) = self.0.get_mut(number) {
-            *place = *place & !settable | word & settable;
+        if let Some(value) = self.0.get_mut(number) {
+            *value = *value & !settable | word & settable;
         }
     }
 
@@ -122,8 +122,8 @@ impl Registers {
 
     /// Sets a general register.
     pub fn set(&mut self, register: Reg, value: u64) {
-        if let Some(place) = place(register).and_then(|place| self.0.get_mut(place)) {
-            *place = value;
+        if let Some(word) = index(register).and_then(|index| self.0.get_mut(index)) {
+            *word = value;
         }
     }
 
@@ -160,11 +160,11 @@ fn selector(register: Reg) -> u64 {
 }
 
 /// The index of a register's word.
-fn place(register: Reg) -> Option<usize> {
+fn index(register: Reg) -> Option<usize> {
     match register {
         Reg::RIP => Some(IP),
         Reg::FLAGS => Some(FLAGS),
-        _ => GENERAL.get(usize::from(register.number())).map(|place| usize::from(*place)),
+        _ => GENERAL.get(usize::from(register.number())).map(|index| usize::from(*index)),
     }
 }
 
@@ -179,7 +179,7 @@ impl stepping::x86::Registers for Registers {
             Reg::FS_BASE => unsafe { super::ntrace_base(false) as u64 },
             // SAFETY: the function reads a register of the current thread, whose registers these are.
             Reg::GS_BASE => unsafe { super::ntrace_base(true) as u64 },
-            _ => place(register).and_then(|place| self.0.get(place)).map_or(0, |value| *value),
+            _ => index(register).and_then(|index| self.0.get(index)).map_or(0, |value| *value),
         }
     }
 
