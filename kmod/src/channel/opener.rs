@@ -40,6 +40,7 @@ impl Opener {
     }
 
     /// The number of the current thread.
+    #[inline(never)]
     pub(crate) fn this_thread(&self) -> u64 {
         // SAFETY: a null pointer stands for the current thread, and the opener has a reference to its namespace.
         unsafe { ffi::ntrace_thread_number(ptr::null_mut(), self.namespace) as u64 }

@@ -115,6 +115,7 @@ impl Debuggee {
     }
 
     /// The session's breakpoints in the process.
+    #[inline(never)]
     pub(crate) fn breakpoints(&self) -> Breakpoints<'_> {
         Breakpoints::new(self.traced.space(), self.memory(), self.attachment.id)
     }
