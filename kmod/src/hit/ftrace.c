@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions of the kernel that ftrace calls back for. In C for struct ftrace_ops. */
+/* Callbacks of ftrace for functions of the kernel. In C for struct ftrace_ops. */
 #include <linux/ftrace.h>
 
 #include "../shim.h"
 
-/* Adds a function to those that `ops` is called for, and registers `ops` with the first one. */
+/* Has ftrace call `ops` for one more function. The first call registers `ops`. */
 int ntrace_ftrace_add(struct ftrace_ops *ops, char *function)
 {
 	int error = ftrace_set_filter(ops, function, strlen(function), 0);
