@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! ntrace: sessions of tracing by a file descriptor.
+//! ntrace.ko: tracing sessions, each an open file of /dev/ntrace.
+//!
+//! # Lock order
+//!
+//! A thread that holds a lock takes only locks that come later in this list. Locks of one line are never held together.
+//!
+//! 1. `Session::commands`, `Session::piece`
+//! 2. `Space::changes`
+//! 3. `Registry::adopted`, `Registry::held`, `Held::registers`, `Channel::messages`
+//! 4. `mmap_lock` of a debuggee
+//! 5. The table of traced address spaces (`ntrace_table_lock`), the list of lifecycle.c, `Traced::attachments`, `Traced::heirs`
+//! 6. `Attachment::requests`, `Channel::notes`, the list of uprobes.c
+//! 7. The wait queue of a `WaitCount`
+//!
+//! The locks of 1 to 4 sleep, those of 5 to 7 spin. uprobes take `mmap_lock` before they call uprobes.c. `ntrace_hit` takes none of these
+//! locks, and neither does `ntrace_registers_seen`, which runs under the lock of the process' signals. The worker of uprobes.c takes
+//! `Space::changes`, so no thread waits for the worker while it holds a lock of this list. While a thread waits for a user to read, write
+//! or resume, it holds none of them; only while a page of the user's own buffer is brought in, it holds its lock of line 1.
 
-use passage::arch;
-
-mod act;
-mod again;
-mod batch;
 mod breakpoints;
-mod c;
-mod cache;
 mod channel;
-mod debuggee;
-mod file;
-mod held;
+mod device;
+mod ffi;
 mod hit;
-mod leave;
-mod list;
-mod lives;
-mod patch;
-mod place;
-mod probed;
-mod queue;
-mod ring;
-mod server;
-mod session;
-mod space;
-mod spaces;
-mod step;
-mod user;
-mod waiters;
-mod watch;
+mod mm;
+mod process;
+mod thread;
+mod vec;
 
 use kernel::prelude::*;
 
@@ -45,19 +42,19 @@ struct Ntrace;
 
 impl kernel::Module for Ntrace {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        // SAFETY: done once, before there is a file.
-        c::result(unsafe { c::ntrace_memory_begin() })?;
-        // SAFETY: the same.
-        c::result(unsafe { c::ntrace_hooks_begin() }).inspect_err(|_| {
-            // SAFETY: nothing uses it.
-            unsafe { c::ntrace_memory_end() };
+        // SAFETY: called once when the module is loaded, before there is a device.
+        ffi::result(unsafe { ffi::ntrace_proc_mount() })?;
+        // SAFETY: called once when the module is loaded, after the mount that openers need.
+        ffi::result(unsafe { ffi::ntrace_hooks_init() }).inspect_err(|_| {
+            // SAFETY: the mount succeeded, and without a device nobody uses it.
+            unsafe { ffi::ntrace_proc_unmount() };
         })?;
-        // SAFETY: the device is static, and is registered once.
-        c::result(unsafe { c::misc_register(&raw mut c::ntrace_device) }).inspect_err(|_| {
-            // SAFETY: no file was ever opened.
+        // SAFETY: the device is static and registered once.
+        ffi::result(unsafe { ffi::misc_register(&raw mut ffi::ntrace_device) }).inspect_err(|_| {
+            // SAFETY: both were set up above. Without a device no session has used them.
             unsafe {
-                c::ntrace_hooks_end();
-                c::ntrace_memory_end();
+                ffi::ntrace_hooks_exit();
+                ffi::ntrace_proc_unmount();
             }
         })?;
         Ok(Ntrace)
@@ -66,11 +63,11 @@ impl kernel::Module for Ntrace {
 
 impl Drop for Ntrace {
     fn drop(&mut self) {
-        // SAFETY: it was registered by `init`; open files hold the module, so none is left.
+        // SAFETY: `init` set all three up. Each open file holds the module, so there is no session.
         unsafe {
-            c::misc_deregister(&raw mut c::ntrace_device);
-            c::ntrace_hooks_end();
-            c::ntrace_memory_end();
+            ffi::misc_deregister(&raw mut ffi::ntrace_device);
+            ffi::ntrace_hooks_exit();
+            ffi::ntrace_proc_unmount();
         }
     }
 }

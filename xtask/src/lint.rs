@@ -41,7 +41,7 @@ fn format(_: &Path) -> Result<()> {
     run::run(&mut run::cargo(&["fmt", "--all", "--check"]))?;
     // Of the edition of the kernel's own code, and no package of cargo's.
     let mut module = Command::new("rustfmt");
-    module.args(["--edition", "2021", "--check", "kmod/src/main.rs", "kmod/passage/lib.rs"]);
+    module.args(["--edition", "2021", "--check", "kmod/src/main.rs", "kmod/fastpath/lib.rs"]);
     run::run(module.current_dir(run::root()))
 }
 

@@ -10,6 +10,7 @@ mod loaded;
 mod machine;
 mod module;
 mod root;
+mod shim;
 mod source;
 
 pub(crate) use batch::Batch;

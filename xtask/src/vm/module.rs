@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::kernel::Kernel;
 use super::machine::{Kind, Machine};
+use super::shim;
 use crate::run;
 use crate::suite::matches;
 
@@ -23,6 +24,7 @@ const EXPORTS: &str = "kmod/exports.txt";
 
 /// Builds ntrace.ko, sees that it keeps what it promises, and gives its path, under target/.
 pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
+    shim::check()?;
     let kernel = Kernel::of(machine)?;
     kernel.build()?;
     // The kernel's build writes beside the description of a module: the checkout's is copied. What is built fits one kernel.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What copy_to_user_page does, which is not exported here. */
+/* Writes to a page of a process, as copy_to_user_page does, which arm64 does not export. */
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <asm/cacheflush.h>
@@ -14,7 +14,7 @@ void ntrace_page_write(struct vm_area_struct *vma, struct page *page, unsigned l
 	memcpy(to, from, count);
 	if (vma->vm_flags & VM_EXEC) {
 		caches_clean_inval_pou(start, start + count);
-		/* An instruction cache may hold the page by other addresses. */
+		/* An instruction cache may hold the page under other virtual addresses. */
 		icache_inval_all_pou();
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Breakpoint instructions. In C for ftrace and macros of exception syndromes. Notifiers are not told of those of user mode: the
- * function that handles them is diverted for ours, which have an immediate of their own. It may sleep.
+ * Breakpoint traps. In C for ftrace and macros of exception syndromes. The kernel calls no notifier for breakpoint instructions of user
+ * mode, so ftrace redirects the function that handles them. It may sleep. The module's breakpoint instructions have their own immediate.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
@@ -14,55 +14,59 @@
 #include <asm/unistd.h>
 
 #include "../../shim.h"
+#include "trap.h"
 
-/* stepping::arm64::BREAKPOINT, and its immediate. */
-enum { BREAKPOINT = 0xd42eac40, IMMEDIATE = 0x7562 };
-/* syscallno is -1 in the frame of every exception. */
-enum { MARK = -1 };
+/*
+ * syscallno is -1 in the frame of every exception, and a number that is not negative in that of a system call. Smaller numbers are free:
+ * they keep what is pending for the return to user mode.
+ */
+enum { NONE = -1 };
 
-int ntrace_trap_left(const struct pt_regs *registers)
+int ntrace_trap_pending(const struct pt_regs *registers)
 {
-	/* A system call's number is not negative. */
-	return max(MARK - registers->syscallno, 0);
+	return max(NONE - registers->syscallno, 0);
 }
 
-void ntrace_trap_leave(struct pt_regs *registers, int left)
+void ntrace_trap_set_pending(struct pt_regs *registers, int pending)
 {
 	if (registers->syscallno < 0)
-		registers->syscallno = MARK - left;
+		registers->syscallno = NONE - pending;
 }
 
-bool ntrace_trap_clones(const struct pt_regs *registers)
+bool ntrace_trap_is_clone(const struct pt_regs *registers)
 {
 	return registers->syscallno == __NR_clone || registers->syscallno == __NR_clone3;
 }
 
-/* Nothing stands there any more: whoever ran into it runs it again, be it ours still. */
+/* Whether the breakpoint instruction is gone. The thread then runs the program's own instruction. */
 static bool is_gone(const struct pt_regs *registers)
 {
 	u32 word;
 
 	return copy_from_user_nofault(&word, (const void __user *)registers->pc, sizeof(word)) ||
-	       le32_to_cpu(word) != BREAKPOINT;
+	       le32_to_cpu(word) != NTRACE_BREAKPOINT_INSTRUCTION;
 }
 
 static void trapped(unsigned long esr, struct pt_regs *registers)
 {
 	int hit;
 
-	ntrace_read_lock();
+	ntrace_atomic_begin();
 	hit = ntrace_hit(registers, current->mm);
-	ntrace_read_unlock();
+	ntrace_atomic_end();
 	if (hit >= NTRACE_LATER) {
-		/* Only who sleeps is not waited for by synchronize_rcu_tasks; all processors would count in this place. */
+		/*
+		 * synchronize_rcu_tasks does not wait for a thread that sleeps. Hits that do not sleep do without the reference, for
+		 * which all processors would write to one counter.
+		 */
 		__module_get(THIS_MODULE);
-		hit = ntrace_hit_waiting(registers, current->mm, hit - NTRACE_LATER);
+		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER);
 		module_put(THIS_MODULE);
 	}
-	if (hit == NTRACE_UPROBE && !ntrace_hand_over(registers))
+	if (hit == NTRACE_UPROBE && !ntrace_hand_to_uprobes(registers))
 		hit = NTRACE_FOREIGN;
 	if (hit == NTRACE_SINGLE_STEP || (hit == NTRACE_FOREIGN && !is_gone(registers)))
-		ntrace_raise(registers, hit == NTRACE_FOREIGN ? TRAP_BRKPT : TRAP_TRACE);
+		ntrace_raise_sigtrap(registers, hit == NTRACE_FOREIGN ? TRAP_BRKPT : TRAP_TRACE);
 }
 
 static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -70,10 +74,10 @@ static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace
 	unsigned long esr = ftrace_regs_get_argument(fregs, 0);
 	struct pt_regs *registers = (struct pt_regs *)ftrace_regs_get_argument(fregs, 1);
 
-	if (esr_brk_comment(esr) == IMMEDIATE)
+	if (esr_brk_comment(esr) == NTRACE_BREAKPOINT_IMMEDIATE)
 		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)trapped);
 	else if (esr_brk_comment(esr) == UPROBES_BRK_IMM)
-		ntrace_trap_leave(registers, NTRACE_OTHERS);
+		ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 }
 
 static struct ftrace_ops diverted = {
@@ -81,17 +85,17 @@ static struct ftrace_ops diverted = {
 	.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT,
 };
 
-int ntrace_trap_begin(void)
+int ntrace_trap_init(void)
 {
 	char name[] = "do_el0_brk64";
-	int error = ntrace_divert(&diverted, name);
+	int error = ntrace_ftrace_add(&diverted, name);
 
 	if (error)
-		ntrace_trap_end();
+		ntrace_trap_exit();
 	return error;
 }
 
-void ntrace_trap_end(void)
+void ntrace_trap_exit(void)
 {
-	ntrace_divert_no_more(&diverted);
+	ntrace_ftrace_remove(&diverted);
 }

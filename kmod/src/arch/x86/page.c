@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Inline: copy_to_user_page. */
+/* Writes to a page of a process. In C for an inline function. */
 #include <linux/highmem.h>
 #include <linux/mm.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Breakpoint instructions. In C for the notifiers' structures and inline functions of registers. */
+/* Breakpoint traps. In C for the notifiers' structures and inline functions of registers. */
 #include <linux/kdebug.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -13,24 +13,24 @@
 
 #include "../../shim.h"
 
-/* orig_ax is -1 in the frame of every trap. */
-enum { MARK = -1 };
+/*
+ * orig_ax is -1 in the frame of every trap, and a number that is not negative in that of a system call. Smaller numbers are free: they keep
+ * what is pending for the return to user mode.
+ */
+enum { NONE = -1 };
 
-int ntrace_trap_left(const struct pt_regs *registers)
+int ntrace_trap_pending(const struct pt_regs *registers)
 {
-	long left = MARK - (long)registers->orig_ax;
-
-	/* A system call's number is not negative. */
-	return max(left, 0L);
+	return max(NONE - (long)registers->orig_ax, 0L);
 }
 
-void ntrace_trap_leave(struct pt_regs *registers, int left)
+void ntrace_trap_set_pending(struct pt_regs *registers, int pending)
 {
 	if ((long)registers->orig_ax < 0)
-		registers->orig_ax = MARK - left;
+		registers->orig_ax = NONE - pending;
 }
 
-bool ntrace_trap_clones(const struct pt_regs *registers)
+bool ntrace_trap_is_clone(const struct pt_regs *registers)
 {
 	long number = registers->orig_ax;
 
@@ -42,7 +42,7 @@ bool ntrace_trap_clones(const struct pt_regs *registers)
 	return number == __NR_ia32_fork || number == __NR_ia32_vfork || number == __NR_ia32_clone;
 }
 
-static int first(struct notifier_block *self, unsigned long event, void *data)
+static int before_uprobes(struct notifier_block *self, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 	struct pt_regs *registers = args->regs;
@@ -51,57 +51,57 @@ static int first(struct notifier_block *self, unsigned long event, void *data)
 	if (!registers || !user_mode(registers) || !current->mm)
 		return NOTIFY_DONE;
 	if (event == DIE_DEBUG)
-		ntrace_trap_leave(registers, NTRACE_OTHERS);
+		ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 	if (event != DIE_INT3)
 		return NOTIFY_DONE;
 	pagefault_disable();
 	hit = ntrace_hit(registers, current->mm);
 	pagefault_enable();
-	if (hit == NTRACE_PASSED || (hit == NTRACE_UPROBE && ntrace_hand_over(registers)))
+	if (hit == NTRACE_PASSED || (hit == NTRACE_UPROBE && ntrace_hand_to_uprobes(registers)))
 		return NOTIFY_STOP;
 	if (hit != NTRACE_FOREIGN && hit != NTRACE_UPROBE) {
-		ntrace_trap_leave(registers, hit);
+		ntrace_trap_set_pending(registers, hit);
 		set_thread_flag(TIF_UPROBE);
 		return NOTIFY_STOP;
 	}
-	ntrace_trap_leave(registers, NTRACE_OTHERS);
+	ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 	return NOTIFY_DONE;
 }
 
-/* Whoever comes here was not uprobes'. */
-static int last(struct notifier_block *self, unsigned long event, void *data)
+/* Called for traps that uprobes have not handled. */
+static int after_uprobes(struct notifier_block *self, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
 	if (args->regs && user_mode(args->regs) && (event == DIE_INT3 || event == DIE_DEBUG))
-		if (ntrace_trap_left(args->regs) == NTRACE_OTHERS)
-			ntrace_trap_leave(args->regs, 0);
+		if (ntrace_trap_pending(args->regs) == NTRACE_OTHERS)
+			ntrace_trap_set_pending(args->regs, 0);
 	return NOTIFY_DONE;
 }
 
-/* Uprobes are asked between these two. */
-static struct notifier_block before = { .notifier_call = first, .priority = INT_MAX };
-static struct notifier_block behind = { .notifier_call = last, .priority = INT_MIN };
+/* The notifier of uprobes has a priority between these two. */
+static struct notifier_block first = { .notifier_call = before_uprobes, .priority = INT_MAX };
+static struct notifier_block last = { .notifier_call = after_uprobes, .priority = INT_MIN };
 
-int ntrace_trap_begin(void)
+int ntrace_trap_init(void)
 {
-	int error = register_die_notifier(&behind);
+	int error = register_die_notifier(&last);
 
 	if (error)
 		return error;
-	error = register_die_notifier(&before);
+	error = register_die_notifier(&first);
 	if (error)
-		unregister_die_notifier(&behind);
+		unregister_die_notifier(&last);
 	return error;
 }
 
-void ntrace_trap_end(void)
+void ntrace_trap_exit(void)
 {
-	unregister_die_notifier(&before);
-	unregister_die_notifier(&behind);
+	unregister_die_notifier(&first);
+	unregister_die_notifier(&last);
 }
 
-/* What a memory's code is; CONFIG_IA32_EMULATION's flag for uprobes says it. */
+/* Whether a memory is that of a 32-bit program. The flag was made for uprobes. */
 bool ntrace_memory_is_narrow(const struct mm_struct *mm)
 {
 	return IS_ENABLED(CONFIG_IA32_EMULATION) && (mm->context.flags & BIT(MM_CONTEXT_UPROBE_IA32));
@@ -117,7 +117,7 @@ unsigned long ntrace_cpu_address_bits(void)
 	return pgtable_l5_enabled() ? 57 : 48;
 }
 
-/* Bases of the thread that runs here; gs is swapped in the kernel. */
+/* The base of fs or gs of the current thread. In the kernel the program's gs base is in the other register. */
 unsigned long ntrace_base(bool gs)
 {
 	return native_read_msr(gs ? MSR_KERNEL_GS_BASE : MSR_FS_BASE);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The commands of the channel, a function for each.
+
+use fastpath::arch::MACHINE;
+use kernel::alloc::AllocError;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+use wire::commands::{option, Serve};
+use wire::{Failure, Status, MOST_WORDS};
+
+use crate::process::debuggee::Debuggee;
+use crate::process::registry::{Adoptee, Registry};
+use crate::thread::held::Held;
+use crate::vec::{self, zeroes, Keep};
+
+/// Bytes of a blob in a reply at most: those of a message less all that may come before the blob.
+const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
+
+/// Carries out the commands of a session.
+pub(crate) struct Server {
+    registry: Arc<Registry>,
+    debuggees: KVec<Debuggee>,
+    /// The blob of a reply.
+    blob: KVVec<u8>,
+    /// The blob of a reply that consists of words.
+    words: KVVec<u64>,
+}
+
+impl Server {
+    /// A server without debuggees.
+    pub(crate) fn new(registry: Arc<Registry>) -> Server {
+        Server { registry, debuggees: KVec::new(), blob: KVVec::new(), words: KVVec::new() }
+    }
+
+    /// Takes in debuggees that were adopted, and drops those that are gone.
+    pub(crate) fn refresh(&mut self) {
+        self.take_in(self.registry.adopted());
+        while let Some(gone) = vec::take(&mut self.debuggees, Debuggee::is_gone) {
+            drop(gone);
+        }
+    }
+
+    fn take_in(&mut self, adopted: KVec<Adoptee>) {
+        for Adoptee { debuggee, is_new, before } in adopted {
+            let old = vec::take(&mut self.debuggees, |other| other.number == debuggee.number);
+            // The user may have detached a debuggee after it executed another program.
+            if is_new || old.is_some() {
+                let _ = self.debuggees.push(debuggee, GFP_KERNEL_ACCOUNT);
+            }
+            if let Some(Ok(old)) = old.map(|old| old.renamed(before)) {
+                let _ = self.debuggees.push(old, GFP_KERNEL_ACCOUNT);
+            }
+        }
+    }
+
+    fn held(&self, thread: u64) -> Result<Arc<Held>, Failure> {
+        self.registry.held(thread).ok_or(Failure::new(Status::NotHeld, thread))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.take_in(self.registry.close());
+        self.debuggees.iter().for_each(Debuggee::kill);
+        // All held threads are resumed before the debuggees are dropped.
+        self.registry.release_all();
+    }
+}
+
+fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
+    debuggees.iter().find(|debuggee| debuggee.number == number).ok_or(Failure::new(Status::NoProcess, number))
+}
+
+/// The bytes of words.
+fn bytes(words: &[u64]) -> &[u8] {
+    let (start, length) = (words.as_ptr().cast::<u8>(), words.len() * 8);
+    // SAFETY: each word consists of eight initialised bytes, and the result borrows the words.
+    unsafe { core::slice::from_raw_parts(start, length) }
+}
+
+/// Collects text.
+struct Text<'a>(&'a mut KVVec<u8>);
+
+impl wire::text::Text for Text<'_> {
+    type Error = AllocError;
+
+    fn put(&mut self, piece: &str) -> Result<(), AllocError> {
+        self.0.extend_from_slice(piece.as_bytes(), GFP_KERNEL_ACCOUNT)
+    }
+}
+
+impl Serve for Server {
+    fn hello(&mut self) -> Result<(u64, u64, u64), Failure> {
+        Ok((wire::VERSION, MACHINE, kernel::page::PAGE_SIZE as u64))
+    }
+
+    fn describe(&mut self) -> Result<(&[u8],), Failure> {
+        self.blob.keep(0);
+        wire::manual::listing(&mut Text(&mut self.blob)).map_err(|_| Status::NoMemory)?;
+        Ok((&self.blob,))
+    }
+
+    fn attach(&mut self, process: u64, options: u64) -> Result<(u64,), Failure> {
+        if options & !option::ALL != 0 {
+            return Err(Failure::new(Status::Value, 1));
+        }
+        let debuggee = Debuggee::new(None, &self.registry, process, options)?;
+        let number = debuggee.number;
+        self.debuggees.push(debuggee, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+        Ok((number,))
+    }
+
+    fn detach(&mut self, debuggee: u64) -> Result<(), Failure> {
+        let found = vec::take(&mut self.debuggees, |other| other.number == debuggee);
+        found.map(drop).ok_or(Failure::new(Status::NoProcess, debuggee))
+    }
+
+    fn insert(&mut self, debuggee: u64, sites: &[u8]) -> Result<(u64, &[u8]), Failure> {
+        self.words.keep(0);
+        let inserted = find(&self.debuggees, debuggee)?.breakpoints().insert(sites, &mut self.words)?;
+        Ok((inserted, bytes(&self.words)))
+    }
+
+    fn remove(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(u64,), Failure> {
+        Ok((find(&self.debuggees, debuggee)?.breakpoints().remove(addresses)?,))
+    }
+
+    fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
+        self.blob.keep(0);
+        find(&self.debuggees, debuggee)?.breakpoints().counts(addresses, &mut self.blob)?;
+        Ok((&self.blob,))
+    }
+
+    fn resume(&mut self, thread: u64) -> Result<(), Failure> {
+        self.held(thread)?.resume();
+        Ok(())
+    }
+
+    fn step(&mut self, thread: u64) -> Result<(), Failure> {
+        let held = self.held(thread)?;
+        let debuggee = self.debuggees.iter_mut().find(|debuggee| debuggee.attachment().id == held.attachment);
+        held.step(debuggee.ok_or(Failure::new(Status::NotHeld, thread))?.step(thread, held.pc())?);
+        Ok(())
+    }
+
+    fn hold(&mut self, debuggee: u64, thread: u64) -> Result<(), Failure> {
+        find(&self.debuggees, debuggee)?.hold(thread)
+    }
+
+    fn registers(&mut self, thread: u64) -> Result<(&[u8],), Failure> {
+        let held = self.held(thread)?;
+        self.blob.keep(0);
+        held.registers(&mut self.blob)?;
+        Ok((&self.blob,))
+    }
+
+    fn set_registers(&mut self, thread: u64, registers: &[u8]) -> Result<(), Failure> {
+        self.held(thread)?.set_registers(registers)
+    }
+
+    fn read_memory(&mut self, debuggee: u64, address: u64, length: u64) -> Result<(&[u8],), Failure> {
+        let debuggee = find(&self.debuggees, debuggee)?;
+        if length > MOST {
+            return Err(Failure::new(Status::Limit, MOST));
+        }
+        zeroes(&mut self.blob, length as usize)?;
+        let count = debuggee.memory().read(address, &mut self.blob)?;
+        debuggee.breakpoints().clean(address, self.blob.get_mut(..count).unwrap_or_default());
+        if count == 0 && length > 0 {
+            return Err(Failure::new(Status::Memory, address));
+        }
+        Ok((self.blob.get(..count).unwrap_or_default(),))
+    }
+
+    fn write_memory(&mut self, debuggee: u64, address: u64, bytes: &[u8]) -> Result<(), Failure> {
+        find(&self.debuggees, debuggee)?.breakpoints().overwrite(address, bytes, false)
+    }
+
+    fn mappings(&mut self, debuggee: u64) -> Result<(&[u8],), Failure> {
+        find(&self.debuggees, debuggee)?.memory().mappings(&mut self.words)?;
+        Ok((bytes(&self.words),))
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The device and its files. In C for initialisers of structures, fields, macros and inline functions. */
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/vmalloc.h>
+#include <linux/wait.h>
+
+#include "../shim.h"
+
+/* The key of module! for it differs between kernels. */
+MODULE_AUTHOR("The ntrace authors");
+
+static const struct file_operations ntrace_operations = {
+	.owner = THIS_MODULE,
+	.open = ntrace_open,
+	.release = ntrace_release,
+	.read = ntrace_read,
+	.write = ntrace_write,
+	.poll = ntrace_poll,
+	.mmap = ntrace_mmap,
+	.show_fdinfo = ntrace_show_fdinfo,
+};
+
+/* Anybody may open the device. Permission to trace a process is checked at the attach command. */
+struct miscdevice ntrace_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "ntrace",
+	.mode = 0666,
+	.fops = &ntrace_operations,
+};
+
+void *ntrace_file_private(const struct file *file)
+{
+	return file->private_data;
+}
+
+/* Takes a reference to the credentials of the opener. */
+const struct cred *ntrace_file_cred(const struct file *file)
+{
+	return get_cred(file->f_cred);
+}
+
+void ntrace_cred_put(const struct cred *cred)
+{
+	put_cred(cred);
+}
+
+void ntrace_file_open(struct file *file, void *session)
+{
+	file->private_data = session;
+	stream_open(file_inode(file), file);
+}
+
+bool ntrace_file_blocks(const struct file *file)
+{
+	return !(file->f_flags & O_NONBLOCK);
+}
+
+void ntrace_poll_wait(struct file *file, struct wait_queue_head *queue, struct poll_table_struct *table)
+{
+	poll_wait(file, queue, table);
+}
+
+void ntrace_wait_init(struct wait_queue_head *queue)
+{
+	init_waitqueue_head(queue);
+}
+
+/* Sleeps until the count is at least `least` and less than `most`. A signal interrupts it. */
+int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsigned long least, unsigned long most)
+{
+	return wait_event_interruptible(*queue, READ_ONCE(*count) >= least && READ_ONCE(*count) < most);
+}
+
+/*
+ * Sleeps until the count is at least `least`. Only SIGKILL interrupts it. A held thread sleeps here: it does not hold up suspend, and does
+ * not count as load.
+ */
+void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least)
+{
+	wait_event_state(*queue, READ_ONCE(*count) >= least, (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
+}
+
+bool ntrace_is_killed(void)
+{
+	return fatal_signal_pending(current);
+}
+
+/* The size of a mapping, or 0 if it cannot be one of a ring: that is shared and begins at offset 0. */
+unsigned long ntrace_ring_size(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_SHARED && !vma->vm_pgoff ? vma->vm_end - vma->vm_start : 0;
+}
+
+/* vmalloc_user does not charge the pages to the memory cgroup. */
+void *ntrace_ring_alloc(unsigned long size)
+{
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+/* Children do not inherit the mapping, because it would keep the session open. */
+int ntrace_ring_map(struct vm_area_struct *vma, void *ring)
+{
+	unsigned long at;
+	int error = 0;
+
+	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND);
+	for (at = vma->vm_start; at < vma->vm_end && !error; at += PAGE_SIZE, ring += PAGE_SIZE)
+		error = vm_insert_page(vma, at, vmalloc_to_page(ring));
+	return error;
+}

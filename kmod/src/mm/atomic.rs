@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sections that do not sleep, and the page faults that they leave for later.
+
+use kernel::ffi::c_void;
+
+use crate::ffi;
+
+/// How often a hit brings pages in before the processor raises the fault itself.
+pub(crate) const MOST_FAULTS: u32 = 16;
+
+/// A read-side section of RCU with page faults disabled. It lasts while the value lives.
+pub(crate) struct Atomic;
+
+impl Atomic {
+    /// Begins a section.
+    ///
+    /// # Safety
+    /// The thread does not sleep while the value lives.
+    pub(crate) unsafe fn new() -> Atomic {
+        // SAFETY: `drop` ends the section, and the caller does not sleep before.
+        unsafe { ffi::ntrace_atomic_begin() };
+        Atomic
+    }
+}
+
+impl Drop for Atomic {
+    fn drop(&mut self) {
+        // SAFETY: `new` began the section.
+        unsafe { ffi::ntrace_atomic_end() };
+    }
+}
+
+/// Brings in the page at `address` of the current process as an access of the program would. Returns whether the access succeeds now.
+pub(crate) fn bring_in(address: u64, write: bool) -> bool {
+    // SAFETY: both functions accept any address and check that it is a user's.
+    unsafe {
+        if write {
+            ffi::fault_in_safe_writeable(address as *const c_void, 1) == 0
+        } else {
+            ffi::fault_in_readable(address as *const c_void, 1) == 0
+        }
+    }
+}

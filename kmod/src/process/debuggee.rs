@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A process that a session traces, as its commands know it.
+
+use core::ptr;
+
+use kernel::error::from_err_ptr;
+use kernel::ffi::c_void;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+use wire::commands::option;
+use wire::{Failure, Status};
+
+use crate::breakpoints::table::Breakpoints;
+use crate::breakpoints::teardown::{self, Threads};
+use crate::ffi::{self, Mm};
+use crate::mm::mm_ref::MmUser;
+use crate::mm::remote::Remote;
+use crate::process::attachment::{Attachment, Cause};
+use crate::process::registry::Registry;
+use crate::process::traced_table::TracedRef;
+use crate::thread::step::{Step, Steps};
+use crate::vec::set_length;
+
+/// A process that a session traces. It is one memory: a program that the process executes is another debuggee.
+pub(crate) struct Debuggee {
+    /// The number that commands name it by.
+    pub(crate) number: u64,
+    attachment: Arc<Attachment>,
+    traced: TracedRef,
+    /// Keeps the memory after the process has ended.
+    kept: Option<MmUser>,
+    steps: Steps,
+}
+
+impl Debuggee {
+    /// Attaches to a process, if the opener of the channel may trace it. A debuggee without a `number` gets the next one.
+    pub(crate) fn new(
+        number: Option<u64>,
+        registry: &Arc<Registry>,
+        process: u64,
+        options: u64,
+    ) -> Result<Debuggee, Failure> {
+        registry.has_room()?;
+        let gone = Failure::new(Status::NoProcess, process);
+        let process = i32::try_from(process).map_err(|_| gone)?;
+        let opener = &registry.channel.opener;
+        match from_err_ptr(opener.open_memory(process)) {
+            Ok(memory) => {
+                // SAFETY: the file is open. Its private data is the process' `struct mm_struct`, to which the file has a reference.
+                let traced = TracedRef::of(unsafe { &*ffi::ntrace_file_private(memory).cast::<Mm>() });
+                // SAFETY: `open_memory` opened the file, and nothing uses it any more.
+                unsafe { ffi::fput(memory) };
+                let traced = traced.map_err(|_| Status::NoMemory)?;
+                let number = number.unwrap_or_else(|| registry.next_number());
+                let attachment = Attachment::new(number, options, registry.clone()).map_err(|_| Status::NoMemory)?;
+                traced.traced().attach(&attachment)?;
+                registry.count();
+                let (known, life) = (ptr::from_ref(&*attachment).cast(), attachment.life());
+                let mut debuggee = Debuggee { number, attachment, traced, kept: None, steps: Steps::NONE };
+                let mm = debuggee.traced.space().mm();
+                if options & option::KEEP != 0 {
+                    debuggee.kept = MmUser::get(mm);
+                }
+                // SAFETY: the opener has a reference to its namespace. The attachment outlives its entry in lifecycle.c, which
+                // `Debuggee::drop` removes first.
+                match unsafe { ffi::ntrace_life_add(opener.namespace(), process, mm, known, life) } {
+                    0 => Ok(debuggee),
+                    error if error == ENOMEM.to_errno() => Err(Status::NoMemory.into()),
+                    _ => Err(gone),
+                }
+            }
+            Err(error) if error == EACCES || error == EPERM => Err(Failure::new(Status::Denied, process as u64)),
+            Err(error) if error == ENOMEM => Err(Status::NoMemory.into()),
+            Err(_) => Err(gone),
+        }
+    }
+
+    /// The session's attachment.
+    pub(crate) fn attachment(&self) -> &Arc<Attachment> {
+        &self.attachment
+    }
+
+    /// Whether the process has ended or may no longer be traced.
+    pub(crate) fn is_over(&self) -> bool {
+        self.attachment.is_over()
+    }
+
+    /// Whether commands can do nothing with it any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_over() && self.kept.is_none()
+    }
+
+    /// Gives another number to the memory of a program that executed another one. Returns the debuggee as an error if its memory is not
+    /// kept or `number` is 0.
+    pub(crate) fn renamed(mut self, number: u64) -> Result<Debuggee, Debuggee> {
+        if self.kept.is_none() || number == 0 {
+            return Err(self);
+        }
+        self.number = number;
+        Ok(self)
+    }
+
+    /// Kills the process if it is attached with that option: its session ends.
+    pub(crate) fn kill(&self) {
+        if self.attachment.options & option::KILL != 0 {
+            // SAFETY: lifecycle.c has written to `life` alone, which lives as long as the attachment.
+            unsafe { ffi::ntrace_life_kill(self.attachment.life()) };
+        }
+    }
+
+    /// The memory of the process.
+    pub(crate) fn memory(&self) -> Remote<'_> {
+        Remote::new(self.traced.space().mm(), self.number)
+    }
+
+    /// The session's breakpoints in the process.
+    #[inline(never)]
+    pub(crate) fn breakpoints(&self) -> Breakpoints<'_> {
+        Breakpoints::new(self.traced.space(), self.memory(), self.attachment.id)
+    }
+
+    /// Prepares the step of a held thread, which is at `address`.
+    pub(crate) fn step(&mut self, thread: u64, address: u64) -> Result<Step, Failure> {
+        let memory = Remote::new(self.traced.space().mm(), self.number);
+        let breakpoints = Breakpoints::new(self.traced.space(), memory, self.attachment.id);
+        self.steps.prepare(&breakpoints, thread, address)
+    }
+
+    /// Holds a thread, or all threads for 0, as soon as it is about to run in user mode.
+    pub(crate) fn hold(&self, thread: u64) -> Result<(), Failure> {
+        let (mm, namespace) = (self.traced.space().mm(), self.attachment.channel().opener.namespace());
+        let mut threads = KVVec::new();
+        if thread == 0 {
+            self.threads(&mut threads)?;
+        } else {
+            threads.push(thread, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+        }
+        let mut found = false;
+        // The kernel's numbers have 32 bits.
+        for number in threads.iter().filter(|number| i32::try_from(**number).is_ok()) {
+            self.attachment.request(*number, Cause::Hold).map_err(|_| Status::NoMemory)?;
+            // SAFETY: the opener has a reference to its namespace.
+            let notified = unsafe { ffi::ntrace_thread_notify(mm, namespace, *number as _) };
+            if !notified {
+                self.attachment.withdraw(*number, Cause::Hold);
+            }
+            found |= notified;
+        }
+        if found {
+            Ok(())
+        } else {
+            Err(Failure::new(Status::NoThread, thread))
+        }
+    }
+
+    /// The numbers of all threads.
+    fn threads(&self, numbers: &mut KVVec<u64>) -> Result<(), Failure> {
+        let (mm, namespace) = (self.traced.space().mm(), self.attachment.channel().opener.namespace());
+        let mut most = 16;
+        loop {
+            numbers.reserve(most, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+            let room = numbers.spare_capacity_mut().as_mut_ptr();
+            // SAFETY: `room` has space for `most` numbers, and the opener has a reference to its namespace.
+            let count = unsafe { ffi::ntrace_threads_list(mm, namespace, room.cast(), most as _) } as usize;
+            if count <= most {
+                // SAFETY: the function wrote all `count` numbers.
+                unsafe { set_length(numbers, count) };
+                return Ok(());
+            }
+            most = count;
+        }
+    }
+}
+
+impl Drop for Debuggee {
+    fn drop(&mut self) {
+        let (attachment, registry) = (&self.attachment, &self.attachment.registry);
+        // SAFETY: lifecycle.c has written to `life` alone, and the attachment is still referenced.
+        unsafe { ffi::ntrace_life_remove(attachment.life()) };
+        registry.uncount();
+        self.traced.traced().detach(attachment.id);
+        // A thread that is about to be held sees `is_over`; one that is held already is resumed.
+        attachment.end();
+        registry.release(attachment.id);
+        // A kept memory whose process has ended goes here, so that its breakpoints need not be removed.
+        self.kept = None;
+        // SAFETY: the function calls `end` with this debuggee before it returns.
+        unsafe { ffi::ntrace_work_run(end, ptr::from_ref(self).cast_mut().cast()) };
+    }
+}
+
+/// # Safety
+/// `debuggee` points to a `Debuggee`.
+unsafe extern "C" fn end(debuggee: *mut c_void) {
+    // SAFETY: the caller vouches for the pointer.
+    let debuggee = unsafe { &*debuggee.cast::<Debuggee>() };
+    teardown::end(&debuggee.breakpoints(), Threads::All);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The lifecycle of traced processes: new threads, fork, exec and exit.
+
+use core::mem::ManuallyDrop;
+use core::ptr;
+
+use fastpath::Registers;
+use kernel::ffi::{c_int, c_void};
+use kernel::prelude::*;
+use kernel::sync::Arc;
+use wire::commands::option;
+use wire::events::Event;
+
+use crate::breakpoints::slot;
+use crate::breakpoints::table::Breakpoints;
+use crate::breakpoints::teardown::{self, Threads};
+use crate::channel::channel::{time, Note};
+use crate::ffi::{self, Mm, Task};
+use crate::mm::atomic::Atomic;
+use crate::mm::remote::Remote;
+use crate::process::attachment::{Attachment, Cause};
+use crate::process::debuggee::Debuggee;
+use crate::process::registry::Adoptee;
+use crate::process::traced_table::{self, TracedRef};
+use crate::thread::hold::{hold, Reason};
+
+/// Takes a reference to an attachment.
+///
+/// # Safety
+/// `attachment` is an attachment that lifecycle.c knows.
+#[no_mangle]
+unsafe extern "C" fn ntrace_attachment_get(attachment: *const Attachment) {
+    // SAFETY: the pointer came from an `Arc`, whose debuggee removes it from lifecycle.c before it gives its reference up.
+    // `ManuallyDrop` leaves that reference alone.
+    let attachment = ManuallyDrop::new(unsafe { Arc::from_raw(attachment) });
+    let _ = Arc::into_raw(Arc::clone(&attachment));
+}
+
+/// The current thread ends.
+///
+/// # Safety
+/// `attachment` is an attachment that lifecycle.c knows.
+#[no_mangle]
+unsafe extern "C" fn ntrace_thread_ended(attachment: &Attachment) {
+    attachment.withdraw_this();
+    let (channel, debuggee) = (attachment.channel(), attachment.debuggee);
+    channel.note(Note { time: time(), debuggee, thread: channel.opener.this_thread(), status: None });
+}
+
+/// The current process has ended.
+///
+/// # Safety
+/// `attachment` is an attachment that lifecycle.c knows.
+#[no_mangle]
+unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int) {
+    attachment.end();
+    let status = Some(status as u32);
+    attachment.channel().note(Note { time: time(), debuggee: attachment.debuggee, thread: 0, status });
+}
+
+/// A thread with this memory was made. Returns whether it must be notified before it runs.
+///
+/// # Safety
+/// Called in a read-side section of RCU, before the thread runs.
+#[no_mangle]
+unsafe extern "C" fn ntrace_thread_created(mm: *const Mm, thread: *mut Task) -> c_int {
+    // SAFETY: the caller's read-side section lasts as long as the address space is used.
+    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return 0 };
+    let mut requested = 0;
+    for attachment in traced.attachments().iter() {
+        // SAFETY: the thread has not run, so it has not ended.
+        let number = unsafe { attachment.channel().opener.number_of(thread) };
+        match attachment.request(number, Cause::New) {
+            Ok(()) => requested = 1,
+            Err(_) => attachment.channel().miss(),
+        }
+    }
+    requested
+}
+
+/// A process was forked. Returns whether it must be notified before it runs, or an error number if there is no memory for that.
+///
+/// # Safety
+/// Called in a read-side section of RCU, before the new process runs. It has its memory.
+#[no_mangle]
+unsafe extern "C" fn ntrace_forked(parent: *const Mm, child: &Mm) -> c_int {
+    // SAFETY: the caller is in a read-side section of RCU, and the child has not run.
+    match unsafe { traced_table::fork(parent, child) } {
+        Ok(copied) => c_int::from(copied),
+        Err(error) => error.to_errno(),
+    }
+}
+
+/// A thread with TIF_UPROBE returns to user mode. The first return after a fork or an exec makes debuggees of the process, or removes
+/// the breakpoints that it was forked with.
+///
+/// # Safety
+/// `registers` are those of the current thread, and `mm` is its memory.
+#[no_mangle]
+unsafe extern "C" fn ntrace_first_return(registers: *mut Registers, mm: *const Mm) {
+    // SAFETY: nothing sleeps until `atomic` is dropped.
+    let atomic = unsafe { Atomic::new() };
+    // SAFETY: `atomic` is a read-side section of RCU.
+    let traced = unsafe { traced_table::find(mm) }.filter(|traced| traced.take_forked());
+    // SAFETY: `take_forked` has returned true.
+    let traced = traced.map(|traced| unsafe { TracedRef::of_forked(traced) });
+    drop(atomic);
+    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
+    let registers = unsafe { &mut *registers };
+    if let Some(traced) = traced {
+        forked(traced, registers);
+    }
+    executed(registers);
+}
+
+/// The current process was forked and is about to run for the first time.
+fn forked(copy: TracedRef, registers: &mut Registers) {
+    let (traced, space) = (copy.traced(), copy.space());
+    slot::leave_all(space, registers);
+    let heirs = traced.take_heirs();
+    let mut children = KVec::new();
+    // Without memory for the list, no session traces the child.
+    let is_room = children.reserve(heirs.len(), GFP_KERNEL_ACCOUNT).is_ok();
+    for heir in heirs.iter().filter(|heir| is_room && heir.options & option::CHILDREN != 0) {
+        let child = adopt(heir, true);
+        let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
+    }
+    traced.disown();
+    teardown::end(&Breakpoints::new(space, Remote::new(space.mm(), 0), 0), Threads::This(registers));
+    drop(copy);
+    let child_of = |heir: &Attachment| children.iter().find(|(id, _)| *id == heir.id).map(|(_, child)| child);
+    for heir in &heirs {
+        tell_forked(heir, child_of(heir).map_or(0, |child| child.debuggee));
+    }
+    for (_, child) in children.iter().filter(|(_, child)| child.options & option::HOLD_NEW != 0) {
+        hold(child, Reason::Begun, registers);
+    }
+}
+
+/// Tells that a debuggee has made the current process. The channel counts what it loses.
+fn tell_forked(parent: &Attachment, child: u64) {
+    let (channel, debuggee) = (parent.channel(), parent.debuggee);
+    let process = channel.opener.this_thread();
+    let _ = channel.tell(&Event::Forked { time: time(), debuggee, process, child });
+}
+
+/// The current thread has the memory of a debuggee and is about to run for the first time.
+pub(crate) fn begun(attachment: &Attachment, registers: &mut Registers) {
+    // SAFETY: the function looks at the current thread.
+    if unsafe { ffi::ntrace_thread_is_leader() } {
+        // SAFETY: lifecycle.c has written to `life` alone, which lives as long as the attachment.
+        unsafe { ffi::ntrace_life_add_guest(attachment.life()) };
+        tell_forked(attachment, attachment.debuggee);
+    } else {
+        let (channel, debuggee) = (attachment.channel(), attachment.debuggee);
+        let thread = channel.opener.this_thread();
+        let _ = channel.tell(&Event::ThreadStarted { time: time(), debuggee, thread });
+    }
+    if attachment.options & option::HOLD_NEW != 0 {
+        hold(attachment, Reason::Begun, registers);
+    }
+}
+
+/// Follows the current process if it executes another program than the one that sessions trace.
+fn executed(registers: &mut Registers) {
+    loop {
+        let mut is_guest = false;
+        // SAFETY: the function writes to `is_guest`.
+        let Some(before) = ptr::NonNull::new(unsafe { ffi::ntrace_life_take_executed(&mut is_guest) }) else { return };
+        // SAFETY: the function has called `ntrace_attachment_get` for the pointer that it returns; this `Arc` owns that reference.
+        let before: Arc<Attachment> = unsafe { Arc::from_raw(before.as_ptr().cast_const().cast()) };
+        let follows = !is_guest || before.options & option::CHILDREN != 0;
+        let now = if follows { adopt(&before, is_guest) } else { None };
+        let debuggee = now.as_ref().map_or(0, |(now, _)| now.debuggee);
+        if is_guest {
+            tell_forked(&before, debuggee);
+        }
+        match now {
+            Some((now, before)) => {
+                let _ = now.channel().tell(&Event::Executed { time: time(), debuggee, before });
+                if now.options & option::HOLD_EXECUTED != 0 {
+                    hold(&now, Reason::Executed, registers);
+                }
+            }
+            None if !is_guest => {
+                before.end();
+                let ended = Event::Ended { time: time(), debuggee: before.debuggee, status: u64::MAX };
+                let _ = before.channel().tell(&ended);
+            }
+            None => {}
+        }
+    }
+}
+
+/// An attachment that is about to be made.
+struct Adoption<'a> {
+    heir: &'a Arc<Attachment>,
+    process: u64,
+    is_new: bool,
+    /// The new number of the debuggee before, if its memory is kept.
+    before: u64,
+    made: Option<Arc<Attachment>>,
+}
+
+/// Attaches a session to the current process, in the way in which the session traces its parent or traced it before exec. Returns
+/// the attachment and the new number of the debuggee before. Fails where the opener may not trace the process.
+fn adopt(heir: &Arc<Attachment>, is_new: bool) -> Option<(Arc<Attachment>, u64)> {
+    let is_kept = !is_new && heir.options & option::KEEP != 0;
+    let before = if is_kept { heir.registry.next_number() } else { 0 };
+    let process = heir.channel().opener.this_thread();
+    let mut adoption = Adoption { heir, process, is_new, before, made: None };
+    // A process may always trace itself, so a kernel thread asks for permission.
+    // SAFETY: the function calls `adopt_here` with `adoption` before it returns, and nobody else uses `adoption` meanwhile.
+    unsafe { ffi::ntrace_work_run(adopt_here, (&raw mut adoption).cast()) };
+    adoption.made.map(|made| (made, before))
+}
+
+/// # Safety
+/// `adoption` points to an `Adoption` that nobody else uses.
+unsafe extern "C" fn adopt_here(adoption: *mut c_void) {
+    // SAFETY: the caller vouches for the pointer.
+    let adoption = unsafe { &mut *adoption.cast::<Adoption<'_>>() };
+    let heir = adoption.heir;
+    let number = if adoption.is_new { None } else { Some(heir.debuggee) };
+    if let Ok(debuggee) = Debuggee::new(number, &heir.registry, adoption.process, heir.options) {
+        if teardown::inherit(&debuggee.breakpoints(), heir.id).is_ok() {
+            let made = debuggee.attachment().clone();
+            let adoptee = Adoptee { debuggee, is_new: adoption.is_new, before: adoption.before };
+            if heir.registry.adopt(adoptee) {
+                adoption.made = Some(made);
+            }
+        }
+    }
+}

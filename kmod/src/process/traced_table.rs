@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The table of all traced address spaces. Readers take no lock.
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use kernel::prelude::*;
+
+use crate::ffi::{self, Mm};
+use crate::mm::space::{wait_for_hits, Space};
+use crate::process::traced::Traced;
+
+/// Chains by a hash of the address of `struct mm_struct`.
+static CHAINS: [AtomicPtr<Traced>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
+
+fn chain(mm: *const Mm) -> &'static AtomicPtr<Traced> {
+    // The structure is some hundred bytes long.
+    let number = (mm as usize >> 6) ^ (mm as usize >> 14);
+    let [first, ..] = &CHAINS;
+    CHAINS.get(number % CHAINS.len()).unwrap_or(first)
+}
+
+/// The lock of the table, held while the value lives.
+struct Locked;
+
+impl Locked {
+    fn new() -> Locked {
+        // SAFETY: no function that holds the lock calls this one.
+        unsafe { ffi::ntrace_table_lock() };
+        Locked
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // SAFETY: `new` took the lock.
+        unsafe { ffi::ntrace_table_unlock() };
+    }
+}
+
+/// The traced address space with this `struct mm_struct`, if it is one.
+///
+/// # Safety
+/// The caller is in a read-side section of RCU or holds the table's lock, and uses the result only there, or while the address space has
+/// a user.
+pub(crate) unsafe fn find<'a>(mm: *const Mm) -> Option<&'a Traced> {
+    let mut next = chain(mm).load(Ordering::Acquire);
+    loop {
+        // SAFETY: `TracedRef::drop` frees an address space only after it has left its chain and a grace period has passed, so the
+        // caller's section or lock keeps it.
+        let traced = unsafe { next.as_ref() }?;
+        if ptr::eq(traced.space.mm(), mm) {
+            return Some(traced);
+        }
+        next = traced.next.load(Ordering::Acquire);
+    }
+}
+
+/// Adds an address space that the table lacks.
+fn enter(traced: Pin<KBox<Traced>>, _: &Locked) -> *mut Traced {
+    let first = chain(traced.space.mm());
+    traced.next.store(first.load(Ordering::Relaxed), Ordering::Relaxed);
+    // SAFETY: the value stays where it is until `TracedRef::drop` frees it.
+    let raw = KBox::into_raw(unsafe { Pin::into_inner_unchecked(traced) });
+    first.store(raw, Ordering::Release);
+    raw
+}
+
+/// A counted reference to a traced address space.
+pub(crate) struct TracedRef(*mut Traced);
+
+// SAFETY: a traced address space may be used from any thread, and its users are counted under the table's lock.
+unsafe impl Send for TracedRef {}
+
+impl TracedRef {
+    /// A reference to the traced address space of `mm`, which enters the table if it is not there.
+    pub(crate) fn of(mm: &Mm) -> Result<TracedRef> {
+        let new = Traced::new(mm, false, GFP_KERNEL_ACCOUNT)?;
+        let locked = Locked::new();
+        // SAFETY: the lock is held until a user is counted.
+        let found = match unsafe { find(mm) } {
+            Some(traced) => {
+                traced.users.fetch_add(1, Ordering::Relaxed);
+                ptr::from_ref(traced).cast_mut()
+            }
+            None => return Ok(TracedRef(enter(new, &locked))),
+        };
+        drop(locked);
+        Ok(TracedRef(found))
+    }
+
+    /// A reference to the traced address space of `mm`, unless it is a fork's copy that has not run.
+    pub(crate) fn find(mm: *const Mm) -> Option<TracedRef> {
+        let _locked = Locked::new();
+        // SAFETY: the lock is held until a user is counted.
+        let traced = unsafe { find(mm) }.filter(|traced| !traced.is_forked())?;
+        traced.users.fetch_add(1, Ordering::Relaxed);
+        Some(TracedRef(ptr::from_ref(traced).cast_mut()))
+    }
+
+    /// The reference that `fork` counted for the copy.
+    ///
+    /// # Safety
+    /// `Traced::take_forked` has returned true to the caller.
+    pub(crate) unsafe fn of_forked(traced: &Traced) -> TracedRef {
+        TracedRef(ptr::from_ref(traced).cast_mut())
+    }
+
+    /// The traced address space.
+    pub(crate) fn traced(&self) -> &Traced {
+        // SAFETY: this reference is counted as a user, and what has users is not freed.
+        unsafe { &*self.0 }
+    }
+
+    /// Its breakpoints.
+    pub(crate) fn space(&self) -> &Space {
+        &self.traced().space
+    }
+}
+
+impl Drop for TracedRef {
+    fn drop(&mut self) {
+        let locked = Locked::new();
+        // SAFETY: this reference is still counted as a user.
+        let traced = unsafe { &*self.0 };
+        if traced.users.fetch_sub(1, Ordering::Relaxed) > 1 {
+            return;
+        }
+        let mut link = chain(traced.space.mm());
+        loop {
+            let next = link.load(Ordering::Relaxed);
+            if next == self.0 {
+                link.store(traced.next.load(Ordering::Relaxed), Ordering::Release);
+                break;
+            }
+            // SAFETY: address spaces leave a chain under the lock only, which is held here.
+            match unsafe { next.as_ref() } {
+                Some(other) => link = &other.next,
+                None => break,
+            }
+        }
+        drop(locked);
+        wait_for_hits();
+        // SAFETY: `enter` made the pointer of a box. The address space has left the table, its last user was this one, and the grace
+        // period above has ended all readers that found it before.
+        drop(unsafe { KBox::from_raw(self.0) });
+    }
+}
+
+/// Enters the copy that a fork makes of a traced address space, with its storages and the attachments of the parent. Returns whether
+/// there is a copy, which has work to do before it runs. Fails if there is no memory and the copy has breakpoints.
+///
+/// # Safety
+/// The caller is in a read-side section of RCU, and the copy has not run.
+pub(crate) unsafe fn fork(parent: *const Mm, child: &Mm) -> Result<bool> {
+    // SAFETY: the caller's read-side section lasts as long as `parent` is used.
+    let Some(parent) = (unsafe { find(parent) }) else { return Ok(false) };
+    copy(parent, child).or_else(|error| {
+        parent.attachments().iter().for_each(|attachment| attachment.channel().miss());
+        let has_breakpoints = parent.space.storages.iter().next().is_some();
+        if has_breakpoints {
+            Err(error)
+        } else {
+            Ok(false)
+        }
+    })
+}
+
+fn copy(parent: &Traced, child: &Mm) -> Result<bool> {
+    let (heirs, storages) = (parent.copy_attachments()?, &parent.space.storages);
+    if heirs.is_empty() && storages.iter().next().is_none() {
+        return Ok(false);
+    }
+    let copy = Traced::new(child, true, GFP_ATOMIC)?;
+    copy.set_heirs(heirs);
+    for storage in storages.iter() {
+        copy.space.storages.add(&storage).map_err(|_| ENOSPC)?;
+        copy.space.storages.set_retired(&storage, storages.retired(&storage));
+    }
+    enter(copy, &Locked::new());
+    Ok(true)
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How the current thread is held, and how it carries out a step.
+
+use fastpath::{mark, run, Hit, Modes, Registers};
+use ubp::core::{way, Way};
+use wire::events::Event;
+
+use crate::breakpoints::slot::here;
+use crate::channel::channel::time;
+use crate::ffi;
+use crate::mm::atomic::{bring_in, MOST_FAULTS};
+use crate::process::attachment::{Attachment, Cause};
+use crate::thread::held::Held;
+use crate::thread::step::Step;
+
+/// Why a thread is held: the reason in the event `held`.
+#[derive(Clone, Copy)]
+pub(crate) enum Reason {
+    Breakpoint = 1,
+    Stepped = 2,
+    Asked = 3,
+    Executed = 4,
+    Begun = 5,
+}
+
+/// Holds the current thread until it is resumed or killed.
+pub(crate) fn hold(attachment: &Attachment, mut reason: Reason, registers: &mut Registers) {
+    while hold_once(attachment, reason, registers) {
+        reason = Reason::Stepped;
+    }
+}
+
+/// Holds the current thread once. Returns whether it has carried out a step since, and must be held again.
+#[inline(never)]
+fn hold_once(attachment: &Attachment, reason: Reason, registers: &mut Registers) -> bool {
+    let (channel, registry) = (attachment.channel(), &attachment.registry);
+    let thread = channel.opener.this_thread();
+    // The thread's step is over, so no signal can interrupt it.
+    attachment.withdraw(thread, Cause::Signal);
+    let Ok(held) = Held::this(thread, attachment.id) else { return false };
+    let (debuggee, address) = (attachment.debuggee, registers.pc());
+    let event = Event::Held { time: time(), debuggee, thread, reason: reason as u64, address };
+    if registry.hold(&held) && !attachment.is_over() && channel.tell(&event).is_ok() {
+        held.wait();
+    }
+    registry.unhold(&held);
+    held.finish(registers).is_some_and(|step| begin(&step, attachment, registers))
+}
+
+/// Begins a step of the current thread. Returns whether the step is done. Otherwise it ends at the breakpoint instruction behind the
+/// slot, or with a signal.
+fn begin(Step(entered): &Step, attachment: &Attachment, registers: &mut Registers) -> bool {
+    let slot = here(&entered.storage).slot(entered.number);
+    attachment.request_this(slot);
+    let is_emulated = entered.entry.mark & mark::SLOT == 0;
+    // A signal that is pending interrupts a step in a slot by itself. An emulated step has to wait for it.
+    // SAFETY: the function looks at the current thread.
+    if is_emulated && unsafe { ffi::ntrace_thread_is_signalled() } {
+        // SAFETY: the function sets a flag of the current thread.
+        unsafe { ffi::ntrace_thread_notify_this() };
+        return false;
+    }
+    let way = is_emulated.then(|| way(&entered.entry, registers.mode(Modes::of_this_machine())));
+    if let Some(Ok(Way::Emulate(emulate))) = way {
+        for _ in 0..MOST_FAULTS {
+            match run(registers, &emulate, &entered.entry, slot, 0) {
+                Hit::Absent { address, write, .. } if bring_in(address, write) => {}
+                Hit::Passed | Hit::SingleStep => return registers.pc() != slot,
+                _ => break,
+            }
+        }
+    }
+    registers.set_pc(slot);
+    false
+}

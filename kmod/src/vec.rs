@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the kernel's vectors lack, or offer in newer kernels only.
+
+use core::ptr;
+
+use kernel::alloc::{Allocator, KVec, Vec};
+use kernel::prelude::*;
+use wire::{Failure, Status};
+
+/// Shortens vectors whose elements need no drop.
+pub(crate) trait Keep {
+    /// Keeps the first `count` elements.
+    fn keep(&mut self, count: usize);
+}
+
+impl<T: Copy, A: Allocator> Keep for Vec<T, A> {
+    fn keep(&mut self, count: usize) {
+        if count < self.len() {
+            // SAFETY: `count` is smaller than the number of initialised elements, and `T: Copy` needs no drop.
+            unsafe { set_length(self, count) };
+        }
+    }
+}
+
+/// Sets the length of a vector. The kernel's own `set_len` is private in newer kernels.
+///
+/// # Safety
+/// The vector's capacity is at least `length`, and its first `length` elements are initialised.
+#[inline(always)]
+pub(crate) unsafe fn set_length<T, A: Allocator>(vec: &mut Vec<T, A>, length: usize) {
+    // SAFETY: `read` copies the vector and `write` overwrites the original without a drop, so exactly one owner of the allocation
+    // remains. The pointer and the capacity come from the vector itself; the caller vouches for `length`.
+    unsafe {
+        let (start, _, capacity) = ptr::read(vec).into_raw_parts();
+        ptr::write(vec, Vec::from_raw_parts(start, length, capacity));
+    }
+}
+
+/// Removes the first element that fits; the last element takes its index.
+pub(crate) fn take<T>(vec: &mut KVec<T>, fits: impl FnMut(&T) -> bool) -> Option<T> {
+    let index = vec.iter().position(fits)?;
+    take_at(vec, index)
+}
+
+/// Removes the element at `index`; the last element takes its index.
+pub(crate) fn take_at<T>(vec: &mut KVec<T>, index: usize) -> Option<T> {
+    let last = vec.len().checked_sub(1).filter(|last| index <= *last)?;
+    let start = vec.as_mut_ptr();
+    // SAFETY: `index` and `last` are below the length. The shorter length takes the last element away from the vector before `read`
+    // moves it out, so it has one owner at any time.
+    unsafe {
+        ptr::swap(start.add(index), start.add(last));
+        set_length(vec, last);
+        Some(start.add(last).read())
+    }
+}
+
+/// Makes `bytes` consist of `length` zeroes.
+pub(crate) fn zeroes(bytes: &mut KVVec<u8>, length: usize) -> Result<(), Failure> {
+    bytes.keep(0);
+    bytes.reserve(length, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+    let room = bytes.spare_capacity_mut().get_mut(..length).ok_or(Status::NoMemory)?;
+    room.iter_mut().for_each(|byte| {
+        byte.write(0);
+    });
+    // SAFETY: the loop has initialised the first `length` bytes, which `reserve` made room for.
+    unsafe { set_length(bytes, length) };
+    Ok(())
+}
