@@ -84,7 +84,11 @@ mod kernel;
 #[cfg(feature = "std")]
 mod loader;
 #[cfg(feature = "std")]
+mod machine;
+#[cfg(feature = "std")]
 mod memory;
+#[cfg(feature = "std")]
+mod options;
 #[cfg(feature = "std")]
 mod process;
 #[cfg(feature = "std")]
@@ -95,6 +99,8 @@ mod registers;
 mod session;
 #[cfg(feature = "std")]
 mod signal;
+#[cfg(feature = "std")]
+mod stdio;
 
 #[cfg(feature = "std")]
 pub use self::{
@@ -102,10 +108,13 @@ pub use self::{
     breakpoint::{Breakpoint, BreakpointId, Comparison, Condition, Method, Operand, Report, Spec},
     error::{Error, InsertError, InsertReason, Result},
     event::{Event, EventKind},
-    process::{Arch, Auxv, Mapping, Process},
+    machine::Arch,
+    options::{Mechanism, Options},
+    process::{Auxv, Mapping, Process},
     registers::Registers,
-    session::{Mechanism, Options, Session, Stdio},
+    session::Session,
     signal::Signal,
+    stdio::Stdio,
 };
 /// The program to spawn, as the standard library describes it.
 #[cfg(feature = "std")]

@@ -9,29 +9,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use crate::arch;
-use crate::{Address, Error, Pid, Result, Tid};
-
-/// Architectures of debuggees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Arch {
-    /// 64-bit x86.
-    X86_64,
-    /// 32-bit x86.
-    I386,
-    /// 64-bit Arm.
-    Arm64,
-}
-
-impl Arch {
-    /// Bytes of a word.
-    pub(crate) fn width(self) -> usize {
-        match self {
-            Arch::X86_64 | Arch::Arm64 => 8,
-            Arch::I386 => 4,
-        }
-    }
-}
+use crate::{Address, Arch, Error, Pid, Result, Tid};
 
 /// A traced process.
 #[derive(Clone, Debug)]

@@ -161,8 +161,10 @@ impl Site {
     /// The bytes of the record.
     pub fn bytes(&self) -> [u8; Site::BYTES] {
         let mut bytes = [0; Site::BYTES];
-        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(self.words()) {
-            *to = word.to_ne_bytes();
+        for (to, word) in bytes.chunks_exact_mut(8).zip(self.words()) {
+            for (to, byte) in to.iter_mut().zip(word.to_ne_bytes()) {
+                *to = byte;
+            }
         }
         bytes
     }
@@ -173,8 +175,8 @@ impl Site {
     /// As [`Site::from_words`].
     pub fn from_bytes(record: &[u8; Site::BYTES]) -> Result<Site, Failure> {
         let mut words = [0; Site::WORDS];
-        for (word, bytes) in words.iter_mut().zip(record.as_chunks().0) {
-            *word = u64::from_ne_bytes(*bytes);
+        for (word, bytes) in words.iter_mut().zip(record.chunks_exact(8)) {
+            *word = bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         }
         Site::from_words(&words)
     }
@@ -220,8 +222,28 @@ fn test(word: u64, address: u64, value: u64) -> Option<Condition> {
     Some(Condition { subject, relation, value })
 }
 
-/// The records of a blob; nothing where it is no whole number of them.
-pub fn records(blob: &[u8]) -> Option<&[[u8; Site::BYTES]]> {
-    let (records, []) = blob.as_chunks() else { return None };
-    Some(records)
+/// The records of a blob; `None` if its length is not a multiple of [`Site::BYTES`].
+pub fn records(blob: &[u8]) -> Option<Records<'_>> {
+    (blob.len() % Site::BYTES == 0).then_some(Records(blob))
+}
+
+/// The records of a blob.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Records<'a>(&'a [u8]);
+
+impl<'a> Records<'a> {
+    /// Number of records.
+    pub const fn len(self) -> usize {
+        self.0.len() / Site::BYTES
+    }
+
+    /// Whether there is no record.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The records in their order, each as [`Site::from_bytes`] takes it.
+    pub fn iter(self) -> impl Iterator<Item = &'a [u8; Site::BYTES]> {
+        self.0.chunks_exact(Site::BYTES).filter_map(|record| record.first_chunk())
+    }
 }

@@ -1,8 +1,8 @@
 //! Site → entry, by open addressing with linear probing.
 
+use super::arena::{Arena, Error, Number};
 use super::entry::Stored;
 use super::memory::Memory;
-use super::table::{Arena, Error, Number};
 
 /// Fibonacci hashing: the highest bits of the product are the well-mixed ones.
 #[inline]

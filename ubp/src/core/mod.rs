@@ -37,6 +37,7 @@
 //! | 27 | 1 | reserved, 0 |
 //! | 28 | 4 | references |
 
+mod arena;
 mod entry;
 mod index;
 mod layout;
@@ -45,6 +46,7 @@ mod pass;
 mod place;
 mod table;
 
+pub use arena::{Arena, Error, Number};
 pub use entry::{Entry, State, Stored};
 pub use layout::{Layout, MAGIC, VERSION};
 pub use memory::{Inaccessible, Memory};
@@ -52,4 +54,3 @@ pub use pass::{Passing, Problem, Way, passing, passing_near, prepare, prepare_ne
 #[cfg(all(test, feature = "std", target_arch = "x86_64"))]
 pub(crate) use place::GROWTH;
 pub use place::{Area, Use, places};
-pub use table::{Arena, Error, Number};

@@ -42,9 +42,9 @@ pub(super) fn guards() -> bool {
 pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
     /// mov x8, #222; svc #0
     const CALL: [u32; 2] = [0xd280_1bc8, 0xd400_0001];
-    let words = code.as_chunks::<4>().0.windows(2).enumerate();
-    let is_call = |pair: &[[u8; 4]]| pair.iter().map(|word| u32::from_le_bytes(*word)).eq(CALL);
-    words.filter(move |(_, pair)| is_call(pair)).map(|(at, _)| 4 * (at as u64 + 2))
+    let bytes = CALL.map(u32::to_le_bytes).concat();
+    let pairs = code.windows(8).step_by(4).enumerate();
+    pairs.filter(move |(_, pair)| *pair == bytes).map(|(at, _)| 4 * (at as u64 + 2))
 }
 
 #[cfg(test)]

@@ -54,9 +54,8 @@ impl Kernel {
         let answer = |(number, spec): (usize, &Spec)| {
             let address = spec.address;
             let own = debuggee.breakpoints.get_mut(number);
-            if let Ok(at) = refused.binary_search_by_key(&address.0, |(address, _)| *address)
-                && let Some((_, reason)) = refused.get(at)
-            {
+            let found = refused.binary_search_by_key(&address.0, |(address, _)| *address).ok();
+            if let Some((_, reason)) = found.and_then(|at| refused.get(at)) {
                 if let Some(own) = own {
                     *own = None;
                 }
@@ -271,7 +270,8 @@ impl Debuggee {
             })
         })?;
         let words = told.map_err(|failure| failed(self.process.pid, "insert", failure))?;
-        Ok(words.as_chunks().0.iter().map(|[at, status, detail]| (*at, *status, *detail)).collect())
+        let failures = words.chunks_exact(3).filter_map(|failure| failure.first_chunk());
+        Ok(failures.map(|[at, status, detail]| (*at, *status, *detail)).collect())
     }
 
     /// Sites of code that is not mapped any more are of no use.
@@ -353,5 +353,5 @@ fn words(numbers: &[u64]) -> Vec<u8> {
 }
 
 fn from_words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+    bytes.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| u64::from_ne_bytes(*word)).collect()
 }

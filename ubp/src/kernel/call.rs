@@ -81,8 +81,8 @@ impl Kernel {
         if let Some(held) = self.held.get_mut(&tid) {
             held.came_back = is_where_it_was;
             // In a signal's handler, from which it comes back there.
-            if !is_where_it_was && let Some(site) = held.site.take() {
-                self.passing.insert(tid, (pid, site));
+            if !is_where_it_was {
+                self.passing.extend(held.site.take().map(|site| (tid, (pid, site))));
             }
         }
         result

@@ -33,7 +33,7 @@ impl<'a> Code<'a> {
 
     /// How threads pass a site, or why it cannot stand.
     pub(super) fn method(&mut self, site: u64) -> Result<Method, InsertReason> {
-        if !site.is_multiple_of(arch::ALIGNMENT) {
+        if site % arch::ALIGNMENT != 0 {
             return Err(InsertReason::Misaligned);
         }
         self.look(site);

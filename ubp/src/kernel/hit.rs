@@ -23,9 +23,7 @@ impl Kernel {
             return self.resume(tid);
         };
         let mut reports = VecDeque::new();
-        if let Some(internal) = site.internal
-            && self.on_internal(pid, internal)?
-        {
+        if site.internal.map_or(Ok(false), |internal| self.on_internal(pid, internal))? {
             reports.push_back(EventKind::Loaded);
         }
         let mut registers = None;
@@ -33,9 +31,8 @@ impl Kernel {
             let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) else { continue };
             own.breakpoint.arrivals += 1;
             let (spec, arrivals) = (own.breakpoint.spec, own.breakpoint.arrivals);
-            if let Some(condition) = spec.condition.filter(|_| !site.is_filtered())
-                && !self.holds(pid, tid, &condition, arrivals, &mut registers)
-            {
+            let condition = spec.condition.filter(|_| !site.is_filtered());
+            if condition.is_some_and(|condition| !self.holds(pid, tid, &condition, arrivals, &mut registers)) {
                 continue;
             }
             if let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) {
@@ -118,9 +115,8 @@ impl Kernel {
             return Ok(());
         }
         let site = self.held.get(&tid).and_then(|held| held.site.filter(|_| held.came_back));
-        if let Some(site) = site
-            && self.registers(tid).is_ok_and(|registers| registers.pc() == Address(site))
-        {
+        let is_at = |site: &u64| self.registers(tid).is_ok_and(|registers| registers.pc() == Address(*site));
+        if let Some(site) = site.filter(is_at) {
             self.passing.insert(tid, (pid, site));
             self.held.remove(&tid);
             let stepped = self.channel.ask(Command::Step { thread: tid.0 as u64 }, |told| told.map(drop))?;

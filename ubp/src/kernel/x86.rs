@@ -4,8 +4,6 @@ use libc::user_regs_struct;
 
 use crate::arch::{Reg, USER32_CS, get, set};
 
-/// Words of `struct user_regs_struct`.
-const WORDS: usize = size_of::<user_regs_struct>() / 8;
 /// 32-bit words of the kernel's `struct user_regs_struct32` (arch/x86/include/asm/user32.h).
 const NARROW_WORDS: usize = 17;
 
@@ -13,17 +11,19 @@ const NARROW_WORDS: usize = 17;
 pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
     // SAFETY: all-zero bytes are a valid value of this plain C struct.
     let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
-    if let (words, []) = bytes.as_chunks::<8>()
-        && words.len() == WORDS
-    {
+    if bytes.len() == size_of::<user_regs_struct>() {
         let to = (&raw mut raw).cast::<u8>();
-        // SAFETY: the structure consists of words, and there are as many.
+        // SAFETY: the structure consists of words and has as many bytes, which do not overlap `bytes`.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         return Some(raw);
     }
-    let (words, []) = bytes.as_chunks::<4>() else { return None };
-    let words: [u32; NARROW_WORDS] =
-        words.iter().map(|word| u32::from_ne_bytes(*word)).collect::<Vec<_>>().try_into().ok()?;
+    if bytes.len() != 4 * NARROW_WORDS {
+        return None;
+    }
+    let mut words = [0; NARROW_WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = u32::from_ne_bytes(*bytes.first_chunk()?);
+    }
     let [bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss] = words.map(u64::from);
     (raw.rbx, raw.rcx, raw.rdx, raw.rsi, raw.rdi, raw.rbp, raw.rax) = (bx, cx, dx, si, di, bp, ax);
     (raw.ds, raw.es, raw.fs, raw.gs, raw.orig_rax) = (ds, es, fs, gs, orig_ax);
@@ -68,13 +68,8 @@ pub(super) fn word(register: Reg) -> Option<u16> {
     if !set(&mut raw, register, mark) || get(&raw, register) != Some(mark) {
         return None;
     }
-    let (words, _) = bytes(&raw)
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|word| u64::from_ne_bytes(*word))
-        .fold((None, 0u16), |(found, number), word| (if word == mark { Some(number) } else { found }, number + 1));
-    words
+    let at = bytes(&raw).chunks_exact(8).rposition(|word| word == mark.to_ne_bytes())?;
+    u16::try_from(at).ok()
 }
 
 /// Whether the loader maps libraries a second time.

@@ -38,8 +38,8 @@ pub fn refusal(code: &[u8], offset: usize, site: u64) -> Option<Refusal> {
     let mut words = [0; 2 * WINDOW + 1];
     let code = code.get(offset.saturating_sub(before * MAX_LEN)..).unwrap_or_default();
     let mut length = 0;
-    for (place, word) in words.iter_mut().zip(code.as_chunks().0) {
-        *place = u32::from_le_bytes(*word);
+    for (to, word) in words.iter_mut().zip(code.chunks_exact(MAX_LEN)) {
+        *to = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
         length += 1;
     }
     let words = words.get(..length).unwrap_or_default();

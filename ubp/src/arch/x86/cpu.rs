@@ -10,9 +10,11 @@ pub(crate) fn mode(arch: Arch) -> Mode {
     Mode::new(bits, vendor()).lenient()
 }
 
-/// Whose processor this is (CPUID leaf 0).
+/// The processor's vendor (CPUID leaf 0).
+#[allow(unused_unsafe, reason = "__cpuid is unsafe in Rust 1.85 and safe in newer versions")]
 fn vendor() -> Vendor {
-    let leaf = std::arch::x86_64::__cpuid(0);
+    // SAFETY: every x86-64 processor has CPUID.
+    let leaf = unsafe { std::arch::x86_64::__cpuid(0) };
     let name = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
     if name == b"AuthenticAMD" || name == b"HygonGenuine" { Vendor::Amd } else { Vendor::Intel }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::arch::MODE;
+use crate::core::{Inaccessible, Layout};
 
 const BASE: u64 = 0x10_0000;
 
