@@ -1,4 +1,4 @@
-/// Architectures of debuggees.
+/// The architecture of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Arch {

@@ -1,18 +1,18 @@
 use std::fmt;
 
-/// What a session reports and follows.
+/// Options of a session: what it reports and which processes it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
-    /// Trace the processes that a debuggee makes. Else they are cleaned of breakpoints before they run, and let go.
+    /// Trace the children of debuggees. Otherwise breakpoints are removed from a child before it runs, and it is not traced.
     pub follow_forks: bool,
-    /// Deliver [`EventKind::Signal`](crate::EventKind::Signal). Else signals reach the debuggee at once.
+    /// Deliver [`EventKind::Signal`](crate::EventKind::Signal). Otherwise signals reach the debuggee at once.
     pub signals: bool,
     /// Deliver [`EventKind::ThreadStarted`](crate::EventKind::ThreadStarted) and
     /// [`EventKind::ThreadExited`](crate::EventKind::ThreadExited).
     pub threads: bool,
-    /// Kill the programs that the session spawned when the tracer itself is killed, rather than leave breakpoints in them
-    /// that the programs themselves answer (`PTRACE_O_EXITKILL`). Processes attached to are never killed.
+    /// Kill the programs that the session spawned if the tracer is killed (`PTRACE_O_EXITKILL`). Otherwise the programs live on and
+    /// handle the remaining breakpoints themselves. Attached processes are never killed.
     pub exit_kill: bool,
 }
 
@@ -22,16 +22,16 @@ impl Default for Options {
     }
 }
 
-/// What a session works by.
+/// The mechanism of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Mechanism {
     /// ptrace(2).
     #[default]
     Ptrace,
-    /// The kernel module's channel, `/dev/ntrace` (docs/ntrace.4). It tells of no signals and calls no functions.
+    /// The kernel module's channel, `/dev/ntrace` (ntrace(4)). It does not report signals.
     Kernel,
-    /// The kernel module where it is loaded and can do what the [`Options`] ask for, else ptrace.
+    /// The kernel module if it is loaded and supports the [`Options`], otherwise ptrace.
     Auto,
 }
 

@@ -1,12 +1,12 @@
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 
-/// The ends of the pipes that a spawned program's [`Command`](std::process::Command) asked for.
+/// The tracer's ends of the pipes that a spawned program's [`Command`](std::process::Command) asked for.
 #[derive(Debug, Default)]
 pub struct Stdio {
-    /// What the program reads.
+    /// Pipe to the program's standard input.
     pub stdin: Option<ChildStdin>,
-    /// What the program writes.
+    /// Pipe from the program's standard output.
     pub stdout: Option<ChildStdout>,
-    /// What the program complains.
+    /// Pipe from the program's standard error.
     pub stderr: Option<ChildStderr>,
 }

@@ -10,17 +10,17 @@ use super::memory::{Inaccessible, Memory};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Number(pub u32);
 
-/// Why the table could not be used.
+/// Why an operation on the table failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The memory cannot be accessed.
     Inaccessible(Inaccessible),
-    /// All entries are taken.
+    /// All entries are in use.
     Full,
-    /// What stands there cannot be: somebody else wrote to the arena.
+    /// The arena holds an impossible value: the program wrote to it.
     Corrupt {
-        /// Offset from the arena's start.
+        /// Offset from the arena's start in bytes.
         offset: u64,
     },
 }
@@ -43,7 +43,7 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// One arena. Address and layout are the back end's own knowledge, never read from the memory.
+/// One arena. The back end supplies address and layout; they are never read from the memory.
 #[derive(Clone, Debug)]
 pub struct Arena<M> {
     pub(super) memory: M,
@@ -52,7 +52,8 @@ pub struct Arena<M> {
 }
 
 impl<M: Memory> Arena<M> {
-    /// Makes an arena in zeroed memory, for code of `architecture` (ELF's `e_machine`); `gate` enters the kernel.
+    /// Makes an arena at address `base` in zeroed memory, for code of `architecture` (ELF's `e_machine`). `gate` is the code of a system call
+    /// instruction.
     ///
     /// # Errors
     /// The memory is too small.
@@ -67,50 +68,50 @@ impl<M: Memory> Arena<M> {
         Ok(arena)
     }
 
-    /// An arena that was made before. Whatever its memory holds by now, each answer is bounded by the layout.
+    /// Opens an arena that was made before. Whatever its memory contains now, results are bounded by the layout.
     pub const fn open(memory: M, base: u64, layout: Layout) -> Arena<M> {
         Arena { memory, base, layout }
     }
 
-    /// The memory.
+    /// The arena's memory.
     pub fn memory(&self) -> &M {
         &self.memory
     }
-    /// The memory.
+    /// The arena's memory, for changes.
     pub fn memory_mut(&mut self) -> &mut M {
         &mut self.memory
     }
-    /// Where it begins in the debuggee.
+    /// The address of the arena in the debuggee.
     pub fn base(&self) -> u64 {
         self.base
     }
-    /// Its parts.
+    /// The layout.
     pub fn layout(&self) -> Layout {
         self.layout
     }
-    /// Where the code lies that enters the kernel.
+    /// The address of the system call instruction.
     pub fn gate(&self) -> u64 {
         self.base + header::GATE
     }
-    /// Whether `address` lies in it.
+    /// Whether `address` lies in the arena.
     pub fn contains(&self, address: u64) -> bool {
         address.wrapping_sub(self.base) < self.layout.size()
     }
-    /// Entries in use.
+    /// Number of entries in use.
     ///
     /// # Errors
     /// The memory cannot be read.
     pub fn count(&self) -> Result<u32, Error> {
         self.read_u32(header::COUNT)
     }
-    /// Entries that were ever used; numbers from there on are free.
+    /// Number of entries ever used; entries from this number on are free.
     ///
     /// # Errors
     /// The memory cannot be read.
     pub fn high_water(&self) -> Result<u32, Error> {
         Ok(self.read_u32(header::HIGH_WATER)?.min(self.layout.capacity()))
     }
-    /// Whether [`Arena::insert`] would find room.
+    /// Whether [`Arena::insert`] would fail with [`Error::Full`].
     ///
     /// # Errors
     /// The memory cannot be read.
@@ -124,13 +125,13 @@ impl<M: Memory> Arena<M> {
         self.base.wrapping_add(self.layout.slot(number.0))
     }
 
-    /// The slot that `pc` lies in, and how far in.
+    /// The slot that contains `pc`, and the offset in it in bytes.
     pub fn slot_at(&self, pc: u64) -> Option<(Number, u8)> {
         let (number, offset) = self.layout.slot_at(pc.checked_sub(self.base)?)?;
         Some((Number(number), offset))
     }
 
-    /// An entry.
+    /// The entry with the given number.
     ///
     /// # Errors
     /// The number is too large, or the memory cannot be read.
@@ -138,7 +139,7 @@ impl<M: Memory> Arena<M> {
         Ok(self.stored(self.check(number)?)?.entry())
     }
 
-    /// The same, of a number that is not too large.
+    /// The stored entry of a number that was checked.
     #[inline]
     pub(super) fn stored(&self, number: Number) -> Result<Stored, Inaccessible> {
         let mut stored = Stored([0; ENTRY_SIZE as usize]);
@@ -146,7 +147,7 @@ impl<M: Memory> Arena<M> {
         Ok(stored)
     }
 
-    /// Changes an entry that [`Arena::insert`] made, but not its site.
+    /// Replaces an entry that [`Arena::insert`] made. The site must stay the same.
     ///
     /// # Errors
     /// The number is too large, or the memory cannot be written.

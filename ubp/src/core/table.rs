@@ -1,4 +1,4 @@
-//! Sites in an arena: found, entered, released.
+//! Operations on the table: find, insert, release.
 
 use stepping::SLOT_SIZE;
 
@@ -9,7 +9,7 @@ use super::layout::header;
 use super::memory::Memory;
 
 impl<M: Memory> Arena<M> {
-    /// The entry of a site, whatever its state.
+    /// The entry of a site, in whatever state it is.
     ///
     /// # Errors
     /// The memory cannot be read, or is corrupt.
@@ -20,10 +20,10 @@ impl<M: Memory> Arena<M> {
         }
     }
 
-    /// The same, as it lies there: [`Arena::find`] for who is in haste.
+    /// [`Arena::find`] without decoding, inlined for the path of a hit.
     ///
     /// # Errors
-    /// Those of [`Arena::find`].
+    /// The errors of [`Arena::find`].
     #[inline(always)]
     pub fn find_stored(&self, site: u64) -> Result<Option<(Number, Stored)>, Error> {
         match self.probe_here(site)? {
@@ -32,7 +32,7 @@ impl<M: Memory> Arena<M> {
         }
     }
 
-    /// The number that [`Arena::insert`] will give to the next new site, whose slot can be assembled for it.
+    /// The number that the next [`Arena::insert`] uses. A slot can be assembled for its address beforehand.
     ///
     /// # Errors
     /// [`Error::Full`], or the memory cannot be read or is corrupt.
@@ -46,7 +46,7 @@ impl<M: Memory> Arena<M> {
         }
     }
 
-    /// Enters a site with its slot. A retired or inactive entry of the same site is taken out of the index, not freed.
+    /// Adds a site with its slot. A retired or inactive entry of the same site is removed from the index, but not freed.
     ///
     /// # Errors
     /// [`Error::Full`], or the memory cannot be accessed or is corrupt.
@@ -71,7 +71,7 @@ impl<M: Memory> Arena<M> {
         Ok(number)
     }
 
-    /// Writes a slot anew, which no thread may be in.
+    /// Rewrites a slot. No thread may be in it.
     ///
     /// # Errors
     /// The number is too large, or the memory cannot be written.
@@ -80,7 +80,7 @@ impl<M: Memory> Arena<M> {
         Ok(self.memory.write(offset, slot)?)
     }
 
-    /// Frees an entry and its slot, which no thread may be in or enter.
+    /// Frees an entry and its slot. No thread may be in the slot or enter it.
     ///
     /// # Errors
     /// The number is too large, or the memory cannot be accessed or is corrupt.

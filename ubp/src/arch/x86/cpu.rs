@@ -1,10 +1,10 @@
-//! How this processor reads code.
+//! The decoder mode of this processor.
 
 use insn::x86::{Bits, Mode, Vendor};
 
 use crate::Arch;
 
-/// How code of `arch` is read here.
+/// The decoder mode for code of `arch` on this processor.
 pub(crate) fn mode(arch: Arch) -> Mode {
     let bits = if arch == Arch::I386 { Bits::B32 } else { Bits::B64 };
     Mode::new(bits, vendor()).lenient()
