@@ -1,4 +1,4 @@
-//! x86-64 and i386: registers as the channel has them, and how the loader maps code.
+//! x86-64 and i386: registers in the channel's layout, and the loader's system calls.
 
 use libc::user_regs_struct;
 
@@ -7,7 +7,7 @@ use crate::arch::{Reg, USER32_CS, get, set};
 /// 32-bit words of the kernel's `struct user_regs_struct32` (arch/x86/include/asm/user32.h).
 const NARROW_WORDS: usize = 17;
 
-/// Registers as `registers` gives them; nothing where they are of no program that runs here.
+/// Parses the reply to `registers`; `None` if it has an unknown layout.
 pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
     // SAFETY: all-zero bytes are a valid value of this plain C struct.
     let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
@@ -31,7 +31,7 @@ pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
     Some(raw)
 }
 
-/// Registers as `set_registers` takes them.
+/// The registers in the layout that `set_registers` takes.
 pub(super) fn bytes(raw: &user_regs_struct) -> Vec<u8> {
     if raw.cs == USER32_CS {
         let words: [u64; NARROW_WORDS] = [
@@ -60,7 +60,7 @@ pub(super) fn bytes(raw: &user_regs_struct) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) }.to_vec()
 }
 
-/// Which word of what `registers` gives a register is.
+/// The index of a register's word in the reply to `registers`.
 pub(super) fn word(register: Reg) -> Option<u16> {
     // SAFETY: all-zero bytes are a valid value of this plain C struct.
     let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
@@ -72,12 +72,12 @@ pub(super) fn word(register: Reg) -> Option<u16> {
     u16::try_from(at).ok()
 }
 
-/// Whether the loader maps libraries a second time.
+/// Whether the loader maps code a second time to guard it; only on arm64.
 pub(super) fn guards() -> bool {
     false
 }
 
-/// How far behind the beginning of `code`, which is the loader's, its system calls of `mmap` return to.
+/// Offsets in the loader's `code` to which its system calls of `mmap` return.
 pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
     /// mov $9,%eax; syscall
     const CALL: [u8; 7] = [0xb8, 9, 0, 0, 0, 0x0f, 5];
