@@ -1,4 +1,4 @@
-//! What an opcode form reads and writes: the cold tables (`generated/semantics.rs`), written by insn/gen/src/x86/semantics.rs.
+//! What an opcode form reads and writes: look-ups in the cold tables (`generated/semantics.rs`).
 
 use super::Insn;
 use super::codes::{access, form, memory, operand};
@@ -10,7 +10,7 @@ use crate::Access;
 pub(super) struct Operand {
     /// One of [`place`](super::codes::place).
     pub(super) place: u8,
-    /// Names a byte register.
+    /// Whether the operand is a byte register.
     pub(super) byte: bool,
     pub(super) access: Access,
 }
@@ -28,7 +28,7 @@ impl Operand {
 #[derive(Clone, Copy)]
 pub(super) struct Form(&'static [u8; form::LEN]);
 
-/// An item by its number; nothing is told by numbers that no form has.
+/// An item by its number; the default for a number that no form has.
 fn item<T: Copy + Default>(items: &[T], number: u8) -> T {
     items.get(usize::from(number)).copied().unwrap_or_default()
 }
@@ -56,12 +56,12 @@ impl Form {
         let [code, _] = item(&MEMORIES, self.0[form::MEMORY]);
         (access_of(code >> memory::ACCESS), code as u8)
     }
-    /// Bytes of an element that EVEX.b broadcasts; 0 where it does not.
+    /// Size in bytes of an element that EVEX.b broadcasts; 0 if it does not broadcast.
     pub(super) fn broadcast(&self) -> u8 {
         let [_, scale] = item(&MEMORIES, self.0[form::MEMORY]);
         scale as u8
     }
-    /// Scale of disp8 where it is not the memory size; else 0.
+    /// Factor of disp8; 0 if it is the size of memory.
     pub(super) fn scale(&self) -> u8 {
         let [_, scale] = item(&MEMORIES, self.0[form::MEMORY]);
         (scale >> memory::SCALE) as u8

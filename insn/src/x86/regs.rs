@@ -1,11 +1,11 @@
-//! Registers and sets of them.
+//! Registers, sets of registers, and flags.
 
 use core::fmt;
 
 use super::codes::{bank, each_register};
 
-/// One register, whatever width is used of it (`al`, `ax`, `eax` and `rax` are one; so are `xmm0`, `ymm0`, `zmm0`;
-/// `ah` is part of `rax`; `mm0` and `st0`'s physical register are one).
+/// A register, whatever part of it is used: `al`, `ah`, `ax`, `eax` and `rax` are one register, so are `xmm0`, `ymm0` and `zmm0`, and so
+/// are `mm0` and the physical register of `st0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(u8);
 
@@ -22,7 +22,7 @@ macro_rules! registers {
 each_register!(registers);
 
 impl Reg {
-    /// General register 0 to 31 (16 to 31 are APX's).
+    /// General register 0 to 31; 16 to 31 are those of APX.
     pub const fn gpr(n: u8) -> Reg {
         Reg(n & 31)
     }
@@ -34,7 +34,7 @@ impl Reg {
     pub const fn mask(n: u8) -> Reg {
         Reg(bank::MASK + (n & 7))
     }
-    /// MMX register, which is also the mantissa of the x87 register of that physical number.
+    /// MMX register mm0 to mm7, which is also the mantissa of the x87 register with that physical number.
     pub const fn mmx(n: u8) -> Reg {
         Reg(bank::MMX + (n & 7))
     }
@@ -42,7 +42,7 @@ impl Reg {
     pub const fn bound(n: u8) -> Reg {
         Reg(bank::BOUND + (n & 3))
     }
-    /// Segment register in the encoding's order: es, cs, ss, ds, fs, gs.
+    /// Segment register in the order of encodings: es, cs, ss, ds, fs, gs.
     pub const fn segment(n: u8) -> Reg {
         Reg(bank::SEGMENT + if n > 5 { 5 } else { n })
     }
@@ -50,7 +50,7 @@ impl Reg {
     pub const fn tile(n: u8) -> Reg {
         Reg(bank::TILE + (n & 7))
     }
-    /// The register of that number in [`RegSet`]'s bits, 0 to 127.
+    /// The register with a number in [`RegSet`]'s bits, 0 to 127.
     pub const fn from_number(number: u8) -> Reg {
         Reg(number & 127)
     }
@@ -58,7 +58,7 @@ impl Reg {
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// The general register's number, where it is one.
+    /// The number of a general register; `None` for other registers.
     pub const fn as_gpr(self) -> Option<u8> {
         if self.0 < 32 { Some(self.0) } else { None }
     }
@@ -129,29 +129,29 @@ impl Flags {
     pub const VIF: Flags = Flags(1 << 19);
     /// Virtual interrupt pending.
     pub const VIP: Flags = Flags(1 << 20);
-    /// CPUID can be used.
+    /// Identification: can be changed if CPUID exists.
     pub const ID: Flags = Flags(1 << 21);
     /// CF, PF, AF, ZF, SF, OF.
     pub const STATUS: Flags = Flags(0x8d5);
 
-    /// The set of the given bits.
+    /// The set with the given bits.
     pub const fn from_bits(bits: u32) -> Flags {
         Flags(bits)
     }
-    /// The bits.
+    /// The set as bits.
     pub const fn bits(self) -> u32 {
         self.0
     }
-    /// What is in either.
+    /// The flags in either set.
     #[must_use]
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
-    /// Whether all of `other` is in it.
+    /// Whether the set contains all flags of `other`.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Whether no bit is set.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
