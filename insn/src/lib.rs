@@ -113,3 +113,7 @@ pub enum Access {
     /// Read and written.
     ReadWrite = 3,
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -105,3 +105,7 @@ pub enum Fault {
     /// An indirect branch led to an address, given here, that is not a suitable landing pad (arm64).
     LandingPad(u64),
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

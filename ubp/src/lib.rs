@@ -141,3 +141,7 @@ pub use self::{
 /// The program to spawn, as the standard library describes it.
 #[cfg(feature = "std")]
 pub use std::process::Command;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
