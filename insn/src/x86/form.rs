@@ -88,10 +88,10 @@ impl Insn {
     /// The form of the instruction.
     pub(super) fn form(&self) -> Form {
         const NOTHING: Form = Form(&[0; form::LEN]);
-        let Some(place) = self.place() else { return NOTHING };
+        let Some(index) = self.rule_index() else { return NOTHING };
         let row = ROWS.get(usize::from(self.space)).map_or(0, |row: &[u8; 16]| row[usize::from(self.opcode >> 4)]);
         let list = PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 16]| page[usize::from(self.opcode & 15)]);
-        let form = LISTS.get(usize::from(list) + place).copied().unwrap_or(0);
+        let form = LISTS.get(usize::from(list) + index).copied().unwrap_or(0);
         FORMS.get(usize::from(form)).map_or(NOTHING, Form)
     }
 }

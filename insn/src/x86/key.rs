@@ -14,10 +14,10 @@ fn bit(base: u32, value: u32) -> u64 {
 
 impl Insn {
     /// The index in the opcode's list of the rule that fits. The instruction must be valid.
-    pub(super) fn place(&self) -> Option<usize> {
+    pub(super) fn rule_index(&self) -> Option<usize> {
         // Most opcodes have only one rule.
         let list = validity::list(self.space, self.opcode);
-        if validity::is_last(list) { Some(0) } else { self.rule().map(|(place, _)| place) }
+        if validity::is_last(list) { Some(0) } else { self.rule().map(|(index, _)| index) }
     }
     /// The rule that fits the instruction, and its index in the opcode's list.
     pub(super) fn rule(&self) -> Option<(usize, Rule)> {
