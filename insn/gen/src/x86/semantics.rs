@@ -1,7 +1,6 @@
 //! The cold tables: what a form reads and writes.
 //!
-//! A form becomes six numbers ([`super::codes::form`]). All but implicit memory number what is stored once, however many forms have
-//! it.
+//! A form becomes six numbers ([`super::codes::form`]). All except implicit memory refer to lists, in which each item is stored once.
 
 use super::codes::{attr, bank, each_register, form as part, implicit, memory, operand, place, size, space};
 use super::parse::{Form, Operand};
@@ -58,7 +57,7 @@ fn intern<T: PartialEq>(all: &mut Vec<T>, item: T) -> u16 {
     index as u16
 }
 
-/// The number of an item, of which there are few.
+/// The number of an item in a list of at most 256.
 fn number<T: PartialEq>(all: &mut Vec<T>, item: T) -> Result<u8, String> {
     u8::try_from(intern(all, item)).map_err(|_| "more than a byte can name".to_owned())
 }
@@ -163,7 +162,7 @@ fn size_of(operand: &Operand) -> Result<u16, String> {
         .ok_or_else(|| format!("unknown size {}", operand.size))
 }
 
-/// Bytes of a broadcast element, and in the high byte disp8's scale where it is not the size of memory.
+/// Size of a broadcast element in bytes, and in the high byte the factor of disp8 if it is not the size of memory.
 fn scale(form: &Form) -> u16 {
     let element = [("bw", 2), ("bd", 4), ("bq", 8)].iter().find(|(a, _)| form.has(a)).map_or(0, |(_, n)| *n);
     let fixed = form.attrs.iter().find_map(|a| a.strip_prefix('n')?.parse::<u16>().ok()).unwrap_or(0);
