@@ -33,7 +33,7 @@ impl<'a> Code<'a> {
 
     /// How threads pass a site, or why it is refused.
     pub(super) fn method(&mut self, site: u64) -> Result<Method, InsertReason> {
-        if site % arch::ALIGNMENT != 0 {
+        if site.checked_next_multiple_of(arch::ALIGNMENT) != Some(site) {
             return Err(InsertReason::Misaligned);
         }
         self.look(site);
