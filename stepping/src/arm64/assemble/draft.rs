@@ -89,7 +89,9 @@ impl Draft {
     pub(super) fn finish(self, exit: Exit, scratch: Option<Scratch>) -> Code {
         let mut bytes = [0; SLOT_SIZE];
         for (to, word) in bytes.chunks_exact_mut(4).zip(self.words) {
-            to.copy_from_slice(&word.to_le_bytes());
+            for (to, byte) in to.iter_mut().zip(word.to_le_bytes()) {
+                *to = byte;
+            }
         }
         let filling = self.words.iter().rev().take_while(|word| **word == BREAKPOINT).count();
         let len = WORDS.saturating_sub(filling).wrapping_mul(4) as u8;
