@@ -1,6 +1,6 @@
-//! Sets of registers, which architectures have alike.
+//! Sets of registers, defined alike for all architectures.
 
-/// Defines `RegSet` over the `Reg` of the module, a number below 128.
+/// Defines `RegSet` over the module's `Reg`, whose number is below 128.
 macro_rules! register_set {
     () => {
         /// A set of registers as bits, numbered by [`Reg::number`].
@@ -11,20 +11,20 @@ macro_rules! register_set {
             /// No register.
             pub const EMPTY: RegSet = RegSet(0);
 
-            /// The set of the given bits.
+            /// The set with the given bits.
             pub const fn from_bits(bits: u128) -> RegSet {
                 RegSet(bits)
             }
-            /// The bits.
+            /// The set as bits.
             pub const fn bits(self) -> u128 {
                 self.0
             }
-            /// With `reg` added.
+            /// The set with `reg` added.
             #[must_use]
             pub const fn with(self, reg: Reg) -> RegSet {
                 RegSet(self.0 | 1 << (reg.0 & 127))
             }
-            /// Without `reg`.
+            /// The set without `reg`.
             #[must_use]
             pub const fn without(self, reg: Reg) -> RegSet {
                 RegSet(self.0 & !(1 << (reg.0 & 127)))
@@ -33,12 +33,12 @@ macro_rules! register_set {
             pub const fn contains(self, reg: Reg) -> bool {
                 self.0 >> (reg.0 & 127) & 1 != 0
             }
-            /// What is in either.
+            /// The registers in either set.
             #[must_use]
             pub const fn union(self, other: RegSet) -> RegSet {
                 RegSet(self.0 | other.0)
             }
-            /// Whether it has no member.
+            /// Whether the set is empty.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }

@@ -1,25 +1,25 @@
-//! All that an instruction reads and writes, at once.
+//! Everything that an instruction reads and writes, in one structure.
 
 use super::{Insn, Memory, Nzcv, RegSet};
 
-/// What an instruction reads and writes: the answers of the accessors of the same names.
+/// Everything that an instruction reads and writes. Each field is the result of the method of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Effects {
-    /// [`Insn::reads`].
+    /// Result of [`Insn::reads`].
     pub reads: RegSet,
-    /// [`Insn::writes`].
+    /// Result of [`Insn::writes`].
     pub writes: RegSet,
-    /// [`Insn::flags_read`].
+    /// Result of [`Insn::flags_read`].
     pub flags_read: Nzcv,
-    /// [`Insn::flags_written`].
+    /// Result of [`Insn::flags_written`].
     pub flags_written: Nzcv,
-    /// [`Insn::memories`].
+    /// Result of [`Insn::memories`].
     pub memories: [Option<Memory>; 2],
 }
 
 impl Insn {
-    /// All effects with one look into the cold tables.
+    /// All effects with one look-up in the tables.
     pub fn effects(&self) -> Effects {
         let meaning = self.meaning();
         let memories = self.memories_by(meaning);
@@ -27,31 +27,32 @@ impl Insn {
         let (reads, writes) = self.registers_by(meaning, &memories);
         Effects { reads, writes, flags_read, flags_written, memories }
     }
-    /// Registers read, implicit ones included. `NZCV` is among them where a flag is, `PC` where the address of the instruction counts.
+    /// The registers that the instruction reads, including implicit ones; with [`Reg::NZCV`](super::Reg::NZCV) if it reads a flag, and [`Reg::PC`](super::Reg::PC) if its
+    /// address matters.
     pub fn reads(&self) -> RegSet {
         self.effects().reads
     }
-    /// Registers written, implicit ones included. `PC` is among them where control may go elsewhere.
+    /// The registers that the instruction may write, including implicit ones; with [`Reg::PC`](super::Reg::PC) if control may leave the next instruction.
     pub fn writes(&self) -> RegSet {
         self.effects().writes
     }
-    /// Condition flags read.
+    /// The condition flags that the instruction reads.
     pub fn flags_read(&self) -> Nzcv {
         self.flags_by(self.meaning()).0
     }
-    /// Condition flags written.
+    /// The condition flags that the instruction may write.
     pub fn flags_written(&self) -> Nzcv {
         self.flags_by(self.meaning()).1
     }
-    /// The memory operand; of a memory copy, its destination.
+    /// The memory operand; for a memory copy its destination.
     pub fn memory(&self) -> Option<Memory> {
         let [memory, _] = self.memories();
         memory
     }
-    /// All memory operands: two of a memory copy, destination and source.
+    /// All memory operands; a memory copy has two, destination and source.
     ///
-    /// Instructions of the guarded control stack tell their access to it. Calls and returns do not: they push and pop an entry only where
-    /// the process has switched that stack on (Arm ARM D11.2, `GCSPR_EL0` is neither read nor written elsewhere).
+    /// Accesses of calls and returns to the guarded control stack are not included, because they occur only if the process has enabled that
+    /// stack (Arm ARM D11.2). Accesses of other instructions to it are.
     pub fn memories(&self) -> [Option<Memory>; 2] {
         self.memories_by(self.meaning())
     }

@@ -1,10 +1,11 @@
 //! Memory operands.
 
-use super::form::{Meaning, NO_MEMORY};
+use super::codes::{access, memory, mode};
+use super::tables::Meaning;
 use super::{Insn, Reg, RegSet};
 use crate::Access;
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Address {
@@ -12,15 +13,15 @@ pub enum Address {
     Register(Reg),
     /// The address of the instruction.
     Pc,
-    /// Each element of a vector register; the memory operand is one access for each.
+    /// Each element of a vector register. The memory operand stands for one access per element.
     Elements(Reg),
 }
 
-/// How an index register becomes 64 bits.
+/// How an index register is extended to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Extend {
-    /// All 64 bits count.
+    /// All 64 bits are used.
     None,
     /// The low 32 bits, zero-extended.
     Uxtw,
@@ -28,78 +29,51 @@ pub enum Extend {
     Sxtw,
 }
 
-/// When the base register is written back.
+/// Writeback of the base register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writeback {
-    /// The address is base and displacement, and is what is written back.
+    /// The address is base plus displacement, and is written back.
     Pre,
-    /// The address is the base alone; base and displacement (or index) are written back.
+    /// The address is the base alone; base plus displacement or index is written back.
     Post,
 }
 
-/// A memory operand as the instruction encodes it.
+/// A memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Memory {
-    /// What the address is counted from.
+    /// Base of the address.
     pub base: Address,
     /// Index register, general or vector.
     pub index: Option<Reg>,
-    /// How the index becomes 64 bits.
+    /// How the index is extended to 64 bits.
     pub extend: Extend,
-    /// The index is shifted to the left by so many bits.
+    /// Number of bits by which the index is shifted to the left.
     pub shift: u8,
-    /// Bytes, already scaled; with [`Memory::by_vector_length`] a multiple of a length that the instruction does not tell.
+    /// Displacement in bytes, already scaled; with [`Memory::by_vector_length`] in units that the vector length determines.
     pub displacement: i64,
-    /// `mul vl`: the displacement counts whole operands, as long as the vector length makes them.
+    /// `mul vl`: the unit of the displacement is the whole operand, whose size depends on the vector length.
     pub by_vector_length: bool,
     /// Whether and when the base is written back.
     pub writeback: Option<Writeback>,
-    /// Bytes accessed from the address on, of all registers together; of each element where a vector register makes addresses;
-    /// 0 where the instruction does not tell (vector length, memory copies).
+    /// Number of bytes accessed from the address on, for all registers together; per element if the base or index is a vector register;
+    /// 0 if the instruction does not determine it (vector length, memory copies).
     pub size: u16,
-    /// How it is used.
+    /// How the memory is used.
     pub access: Access,
 }
 
-/// Address modes, numbered as in insn/gen/src/arm64/operand.rs.
-mod mode {
-    pub(super) const UNSIGNED12: u32 = 1;
-    pub(super) const SIGNED9: u32 = 2;
-    pub(super) const PRE9: u32 = 3;
-    pub(super) const POST9: u32 = 4;
-    pub(super) const SIGNED7: u32 = 5;
-    pub(super) const PRE7: u32 = 6;
-    pub(super) const POST7: u32 = 7;
-    pub(super) const INDEX: u32 = 8;
-    pub(super) const LITERAL: u32 = 9;
-    pub(super) const SIGNED10: u32 = 10;
-    pub(super) const PRE10: u32 = 11;
-    pub(super) const POST_INDEX: u32 = 12;
-    pub(super) const POST_SIZE: u32 = 13;
-    pub(super) const PRE_SIZE: u32 = 14;
-    pub(super) const AT_D: u32 = 15;
-    pub(super) const AT_M: u32 = 16;
-    pub(super) const GCS_PUSH: u32 = 17;
-    pub(super) const GCS: u32 = 18;
-    pub(super) const VECTORS4: u32 = 19;
-    pub(super) const VECTORS6: u32 = 20;
-    pub(super) const VECTORS9: u32 = 21;
-    pub(super) const ARRAY4: u32 = 22;
-    pub(super) const REPLICATED4: u32 = 23;
-    pub(super) const UNSIGNED6: u32 = 24;
-    pub(super) const SCALAR_INDEX: u32 = 25;
-    pub(super) const VECTOR_INDEX: u32 = 26;
-    pub(super) const VECTOR_UXTW: u32 = 27;
-    pub(super) const VECTOR_SXTW: u32 = 28;
-    pub(super) const VECTOR_BASE_INDEX: u32 = 29;
-    pub(super) const VECTOR_BASE5: u32 = 30;
-}
-
-const ACCESSES: [Access; 4] = [Access::None, Access::Read, Access::Write, Access::ReadWrite];
+/// Accesses by number.
+const ACCESSES: [Access; 4] = {
+    let mut accesses = [Access::None; 4];
+    accesses[access::READ as usize] = Access::Read;
+    accesses[access::WRITE as usize] = Access::Write;
+    accesses[access::READ_WRITE as usize] = Access::ReadWrite;
+    accesses
+};
 
 impl Memory {
-    /// The registers that the address is made of.
+    /// The registers in the address.
     pub fn registers(&self) -> RegSet {
         let base = match self.base {
             Address::Register(base) | Address::Elements(base) => RegSet::EMPTY.with(base),
@@ -114,11 +88,11 @@ impl Insn {
         meaning.memory.map(|code| self.memory_of(code))
     }
     fn memory_of(&self, code: u32) -> Option<Memory> {
-        if code == NO_MEMORY {
+        if code == memory::NONE {
             return None;
         }
-        let size = (code >> 10 & 0x3ff) as u16;
-        let unit = code >> 20 & 15;
+        let size = (code >> memory::SIZE & 0x3ff) as u16;
+        let unit = code >> memory::UNIT & 15;
         let signed = |low, width| self.signed_field(low, width).wrapping_shl(unit);
         let writes_back = |when, displacement| (displacement, Some(when));
         let mut memory = Memory {
@@ -130,7 +104,7 @@ impl Insn {
             by_vector_length: false,
             writeback: None,
             size,
-            access: ACCESSES[(code >> 8 & 3) as usize],
+            access: ACCESSES[(code >> memory::ACCESS & 3) as usize],
         };
         (memory.displacement, memory.writeback) = match code & 0xff {
             mode::UNSIGNED12 => (i64::from(self.field(10, 12)).wrapping_shl(unit), None),

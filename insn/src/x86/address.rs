@@ -1,34 +1,15 @@
-//! Memory operands, of modrm and implicit.
+//! Memory operands, encoded by modrm or implicit.
 
-use super::form::{Form, attr, place};
-use super::general::space;
+use super::codes::{attr, implicit, place, size, space};
+use super::form::Form;
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Bits, Insn, Memory, Reg, Vendor};
 use crate::Access;
 
-/// Kinds of implicit memory access, numbered as in insn/gen/src/x86/semantics.rs.
-mod kind {
-    pub(super) const PUSH: u8 = 1;
-    pub(super) const POP: u8 = 2;
-    pub(super) const PUSH_FAR: u8 = 3;
-    pub(super) const POP_FAR: u8 = 4;
-    pub(super) const PUSHA: u8 = 5;
-    pub(super) const POPA: u8 = 6;
-    pub(super) const LEAVE: u8 = 7;
-    pub(super) const IRET: u8 = 8;
-    pub(super) const PUSH2: u8 = 9;
-    pub(super) const POP2: u8 = 10;
-    pub(super) const XLAT: u8 = 11;
-    pub(super) const MASKMOV: u8 = 12;
-    pub(super) const MASKMOV_MMX: u8 = 13;
-    pub(super) const CLZERO: u8 = 14;
-    pub(super) const MOVDIR64B: u8 = 15;
-}
-
 impl Insn {
-    /// The memory operand of modrm or `moffs`, by the registers *before* the instruction.
+    /// The memory operand of modrm or `moffs`. Its address uses the values of registers *before* the instruction.
     ///
-    /// `bt`, `bts`, `btr` and `btc` with the bit's number in a register reach from there as far as that says.
+    /// `bt`, `bts`, `btr` and `btc` with a bit number in a register access memory at a distance from there that depends on the number.
     pub fn memory(&self) -> Option<Memory> {
         self.memory_of(&self.form())
     }
@@ -54,8 +35,8 @@ impl Insn {
                 self.address(modrm, vector, &mut memory);
             }
         }
-        // `pop` counts from rsp after the pop (SDM vol. 2B, POP).
-        if memory.base == Some(Reg::RSP) && form.implicit_memory() == kind::POP {
+        // `pop` computes the address with rsp after the pop (SDM vol. 2B, POP).
+        if memory.base == Some(Reg::RSP) && form.implicit_memory() == implicit::POP {
             memory.displacement = memory.displacement.wrapping_add(i64::from(self.size_of(form)));
         }
         if self.segment == NO_SEGMENT && matches!(memory.base, Some(Reg::RSP | Reg::RBP)) {
@@ -63,7 +44,7 @@ impl Insn {
         }
         Some(memory)
     }
-    /// A memory operand at a register, in the data segment.
+    /// A memory operand addressed by a register in the data segment.
     fn at(&self, base: Option<Reg>, access: Access, size: u16) -> Memory {
         let segment = if self.segment == NO_SEGMENT { Reg::DS } else { Reg::segment(self.segment) };
         Memory {
@@ -77,7 +58,7 @@ impl Insn {
             access,
         }
     }
-    /// EVEX's disp8 counts in units of the memory operand, or of an element (SDM vol. 2A 2.7.5).
+    /// The factor of EVEX's disp8: the size of the memory operand or of an element (SDM vol. 2A 2.7.5).
     fn displacement_scale(&self, form: &Form, size: u16) -> i64 {
         match form.scale() {
             _ if !form.has(attr::SCALED) => 1,
@@ -89,7 +70,7 @@ impl Insn {
     fn is_broadcast(&self, form: &Form) -> bool {
         form.broadcast() != 0 && self.p2 & 0x10 != 0
     }
-    /// Bytes of vector length.
+    /// The vector length in bytes.
     fn vector_size(&self) -> u16 {
         16 << (self.p2 >> 5 & 3)
     }
@@ -102,26 +83,26 @@ impl Insn {
         let y = if long && self.w() { 8 } else { 4 };
         let small = operand == 2;
         match code {
-            0..0x80 => u16::from(code),
-            0x80 => operand,
-            0x81 => operand.min(4),
-            0x82 => y,
-            0x83 => operand + 2,
-            0x84 if long => 10,
-            0x84 => 6,
-            0x85 => operand * 2,
-            0x86 => self.vector_size(),
-            0x87 => self.vector_size() / 2,
-            0x88 => self.vector_size() / 4,
-            0x89 => self.vector_size() / 8,
-            0x8a if small => 14,
-            0x8a => 28,
-            0x8b if small => 94,
-            0x8b => 108,
-            0x8c => y * 2,
-            // `movsxd` reads four bytes whatever its prefix on Zen 4.
-            0x8d if small && self.mode.vendor == Vendor::Intel => 2,
-            0x8d => 4,
+            0..size::FIRST => u16::from(code),
+            size::V => operand,
+            size::Z => operand.min(4),
+            size::Y => y,
+            size::P => operand + 2,
+            size::S if long => 10,
+            size::S => 6,
+            size::A => operand * 2,
+            size::X => self.vector_size(),
+            size::H => self.vector_size() / 2,
+            size::F => self.vector_size() / 4,
+            size::E => self.vector_size() / 8,
+            size::N if small => 14,
+            size::N => 28,
+            size::K if small => 94,
+            size::K => 108,
+            size::J => y * 2,
+            // On Zen 4 `movsxd` reads four bytes with any prefix.
+            size::M if small && self.mode.vendor == Vendor::Intel => 2,
+            size::M => 4,
             _ => 512,
         }
     }
@@ -148,15 +129,16 @@ impl Insn {
         }
         memory.scale = 1 << (sib >> 6);
     }
-    /// Memory operands that no modrm encodes: string elements, stack pushes and pops, `maskmov`, `xlat`.
-    /// At most two; a stack access has its address *before* the instruction as displacement from rsp. Of rax, the index of
-    /// `xlat`, only al counts; the address of `clzero` is rounded down to its size.
+    /// Memory operands that modrm does not encode, at most two: string elements, pushes and pops, `maskmov`, `xlat` and others.
+    ///
+    /// The displacement of a stack access is relative to rsp *before* the instruction. For `xlat` only al of the index rax counts. The address
+    /// of `clzero` is rounded down to its size.
     pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
         self.implicit_memory_of(&self.form())
     }
     #[inline]
     pub(super) fn implicit_memory_of(&self, form: &Form) -> [Option<Memory>; 2] {
-        // What F2 and F3 repeat are the string instructions.
+        // Only string instructions can be repeated.
         if form.has(attr::REP) {
             return self.string_memory(form);
         }
@@ -167,23 +149,25 @@ impl Insn {
         let push = |size: u16| self.stack(-i64::from(size), size, Access::Write);
         let pop = |size: u16| self.stack(0, size, Access::Read);
         let one = match form.implicit_memory() {
-            kind::PUSH if self.space == space::ONE_BYTE && self.opcode == 0xc8 => return self.enter_memory(n),
-            kind::PUSH => push(n),
-            kind::POP => pop(n),
-            kind::PUSH_FAR => push(2 * n),
-            kind::POP_FAR => pop(2 * n),
-            kind::PUSHA => push(8 * n),
-            kind::POPA => pop(8 * n),
-            kind::LEAVE => Memory { base: Some(Reg::RBP), ..pop(n) },
-            kind::IRET if self.mode.bits == Bits::B64 => pop(5 * n),
-            kind::IRET => pop(3 * n),
-            kind::PUSH2 => push(16),
-            kind::POP2 => pop(16),
-            kind::XLAT => Memory { index: Some(Reg::RAX), ..self.at(Some(Reg::RBX), Access::Read, 1) },
-            kind::MASKMOV => self.at(Some(Reg::RDI), Access::Write, 16),
-            kind::MASKMOV_MMX => self.at(Some(Reg::RDI), Access::Write, 8),
-            kind::CLZERO => self.at(Some(Reg::RAX), Access::Write, 64),
-            kind::MOVDIR64B => Memory { segment: Reg::ES, ..self.at(Some(Reg::gpr(self.reg())), Access::Write, 64) },
+            implicit::PUSH if self.space == space::ONE_BYTE && self.opcode == 0xc8 => return self.enter_memory(n),
+            implicit::PUSH => push(n),
+            implicit::POP => pop(n),
+            implicit::PUSH_FAR => push(2 * n),
+            implicit::POP_FAR => pop(2 * n),
+            implicit::PUSHA => push(8 * n),
+            implicit::POPA => pop(8 * n),
+            implicit::LEAVE => Memory { base: Some(Reg::RBP), ..pop(n) },
+            implicit::IRET if self.mode.bits == Bits::B64 => pop(5 * n),
+            implicit::IRET => pop(3 * n),
+            implicit::PUSH2 => push(16),
+            implicit::POP2 => pop(16),
+            implicit::XLAT => Memory { index: Some(Reg::RAX), ..self.at(Some(Reg::RBX), Access::Read, 1) },
+            implicit::MASKMOV => self.at(Some(Reg::RDI), Access::Write, 16),
+            implicit::MASKMOV_MMX => self.at(Some(Reg::RDI), Access::Write, 8),
+            implicit::CLZERO => self.at(Some(Reg::RAX), Access::Write, 64),
+            implicit::MOVDIR64B => {
+                Memory { segment: Reg::ES, ..self.at(Some(Reg::gpr(self.reg())), Access::Write, 64) }
+            }
             _ => return [None; 2],
         };
         [Some(one), None]
@@ -196,7 +180,7 @@ impl Insn {
         };
         Memory { segment: Reg::SS, displacement, address_size, ..self.at(Some(Reg::RSP), access, size) }
     }
-    /// `enter` pushes rbp, as many frame pointers as its nesting level less one, and the new frame pointer.
+    /// `enter` pushes rbp, one frame pointer less than its nesting level, and the new frame pointer.
     fn enter_memory(&self, n: u16) -> [Option<Memory>; 2] {
         let level = self.immediate2().map_or(0, |field| field.value as u16 & 31);
         let pushed = n * (level + 1);

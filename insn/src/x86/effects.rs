@@ -1,29 +1,29 @@
-//! All that an instruction reads and writes, at once.
+//! Everything that an instruction reads and writes, in one structure.
 
 use super::{Flags, Insn, Memory, RegSet};
 
-/// What an instruction reads and writes: the answers of the accessors of the same names.
+/// Everything that an instruction reads and writes. Each field is the result of the method of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Effects {
-    /// [`Insn::reads`].
+    /// Result of [`Insn::reads`].
     pub reads: RegSet,
-    /// [`Insn::writes`].
+    /// Result of [`Insn::writes`].
     pub writes: RegSet,
-    /// [`Insn::flags_read`].
+    /// Result of [`Insn::flags_read`].
     pub flags_read: Flags,
-    /// [`Insn::flags_written`].
+    /// Result of [`Insn::flags_written`].
     pub flags_written: Flags,
-    /// [`Insn::memory`].
+    /// Result of [`Insn::memory`].
     pub memory: Option<Memory>,
-    /// [`Insn::implicit_memory`].
+    /// Result of [`Insn::implicit_memory`].
     pub implicit_memory: [Option<Memory>; 2],
-    /// [`Insn::operand_size`].
+    /// Result of [`Insn::operand_size`].
     pub operand_size: u8,
 }
 
 impl Insn {
-    /// All effects with one look into the cold tables; cheaper than two of the accessors.
+    /// All effects with one look-up in the tables, which is cheaper than two of the single methods.
     pub fn effects(&self) -> Effects {
         let form = self.form();
         let memory = self.memory_of(&form);

@@ -1,38 +1,32 @@
-//! Where control goes.
+//! Flow of control, and targets of branches.
 
-use core::ops::RangeInclusive;
-
-use super::general::space;
-use super::insn::{Packed, ext, shape};
-use super::{Insn, MAX_LEN, Mode, Reg, Vendor, general};
+use super::chunk::MAX_LEN;
+use super::codes::{flow, space};
+use super::general::decode_packed;
+use super::insn::{BRANCHES, Packed, ext, shape};
+use super::{Insn, Mode, Reg, Vendor};
 use crate::{Flow, Target};
 
 /// By the low four bits of `Insn::flow`.
-const FLOWS: [Flow; 16] = [
-    Flow::Next,
-    Flow::Jump,
-    Flow::ConditionalJump,
-    Flow::Call,
-    Flow::Return,
-    Flow::Syscall,
-    Flow::Interrupt,
-    Flow::Trap,
-    Flow::Far,
-    Flow::Transaction,
-    Flow::Privileged,
-    Flow::Faulting,
-    Flow::Jump,
-    Flow::Call,
-    Flow::Next,
-    Flow::Next,
-];
+const FLOWS: [Flow; 16] = {
+    let mut flows = [Flow::Next; 16];
+    flows[flow::JUMP as usize] = Flow::Jump;
+    flows[flow::CONDITIONAL_JUMP as usize] = Flow::ConditionalJump;
+    flows[flow::CALL as usize] = Flow::Call;
+    flows[flow::RETURN as usize] = Flow::Return;
+    flows[flow::SYSCALL as usize] = Flow::Syscall;
+    flows[flow::INTERRUPT as usize] = Flow::Interrupt;
+    flows[flow::TRAP as usize] = Flow::Trap;
+    flows[flow::FAR as usize] = Flow::Far;
+    flows[flow::TRANSACTION as usize] = Flow::Transaction;
+    flows[flow::PRIVILEGED as usize] = Flow::Privileged;
+    flows[flow::FAULTING as usize] = Flow::Faulting;
+    flows[flow::INDIRECT_JUMP as usize] = Flow::Jump;
+    flows[flow::INDIRECT_CALL as usize] = Flow::Call;
+    flows
+};
 
-/// Numbers of relative branches.
-pub(super) const BRANCHES: RangeInclusive<u8> = Flow::Jump as u8..=Flow::Call as u8;
-/// In `Insn::flow`: a relative branch that is longer than the first word.
-pub(super) const LONG: u8 = 16;
-
-/// The target of what is rare, from the bytes alone: keeping all fields at hand for these few would cost every instruction.
+/// The target of a rare instruction, from its bytes alone: if the caller kept all fields in registers, every instruction would pay for it.
 #[inline(never)]
 fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
     let rex = bytes & 0xf0 == 0x40;
@@ -45,7 +39,7 @@ fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
     }
     let bytes = bytes.to_le_bytes();
     let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else { return Target::None };
-    let Ok(packed) = Packed::of_words(general::decode_packed(chunk, mode)) else { return Target::None };
+    let Ok(packed) = Packed::of_words(decode_packed(chunk, mode)) else { return Target::None };
     let insn = packed.unpack(bytes, mode);
     match insn.flow() {
         Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
@@ -56,26 +50,25 @@ fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
 }
 
 impl Insn {
-    /// What it does to the flow of control.
+    /// What the instruction does to the flow of control.
     #[inline]
     pub fn flow(&self) -> Flow {
         FLOWS[usize::from(self.flow & 15)]
     }
-    /// Where a change of flow goes.
+    /// The target of a change of flow.
     #[inline(always)]
     pub fn target(&self) -> Target<Reg> {
-        const RETURN: u8 = Flow::Return as u8;
         let bytes = u128::from_le_bytes(self.bytes);
-        if self.flow > RETURN {
+        if self.flow > flow::RETURN {
             return other_target(bytes, self.mode);
         }
         // The distance ends the first word.
         let end = (bytes as u64).wrapping_shl(0u32.wrapping_sub(8 * u32::from(self.len))) as i64;
         let distance = end.wrapping_shr(0u32.wrapping_sub(8 * u32::from(self.tail)));
-        // Overwritten, not branched to: which instruction is a branch no processor foresees.
+        // A conditional move, not a branch: no processor predicts which instruction is a branch.
         let mut target = Target::Relative(distance);
         if !BRANCHES.contains(&self.flow) {
-            target = if self.flow == RETURN { Target::Stack } else { Target::None };
+            target = if self.flow == flow::RETURN { Target::Stack } else { Target::None };
         }
         target
     }
@@ -104,7 +97,7 @@ impl Insn {
             _ => Target::None,
         }
     }
-    /// The target address of a direct branch at `pc`, truncated as the operand size and vendor command.
+    /// The target address of a direct branch at `pc`, truncated by operand size and vendor; `None` for other instructions.
     pub fn target_address(&self, pc: u64) -> Option<u64> {
         let distance = match self.target() {
             Target::Relative(distance) => distance,
@@ -118,7 +111,7 @@ impl Insn {
             _ => target,
         })
     }
-    /// Bytes of rip that a near branch leaves.
+    /// Number of bytes of rip that a near branch keeps.
     fn branch_size(&self) -> u8 {
         match (self.mode.bits, self.plain_operand_size()) {
             (super::Bits::B64, 2) if self.mode.vendor == Vendor::Amd => 2,

@@ -1,28 +1,31 @@
-//! The decoded instruction and what can be asked of it.
+//! The decoded instruction.
 
-use super::decode::shape_of;
-use super::{Error, ErrorKind, MAX_LEN, Mode, entry};
+use core::ops::RangeInclusive;
 
-/// One decoded instruction. Cheap to copy; everything but length, flow and validity is computed when asked for.
+use super::codes::{entry, flow};
+use super::entry::immediate;
+use super::{Error, ErrorKind, Mode};
+
+/// A decoded instruction. It is cheap to copy. Everything but length, flow and validity is computed on request.
 #[derive(Clone, Copy)]
 pub struct Insn {
-    /// The instruction, and whatever follows it; the last is 0.
+    /// The instruction and the bytes after it; the last byte is 0.
     pub(super) bytes: [u8; 16],
     pub(super) len: u8,
     pub(super) mode: Mode,
-    /// Opcode space, numbered as in insn/gen/src/x86/parse.rs.
+    /// One of [`space`](super::codes::space).
     pub(super) space: u8,
-    /// Offset of the opcode byte; of 3DNow!'s second 0F.
+    /// Offset of the opcode byte; for 3DNow! of the second 0F.
     pub(super) opcode_at: u8,
     pub(super) opcode: u8,
-    /// Number of the `Flow`, or 12 and 13: jump and call that are not relative; 16 more: a distance beyond the first word.
+    /// One of [`flow`]; with [`LONG`] of a relative branch whose distance lies beyond the first word.
     pub(super) flow: u8,
-    /// Bytes of all immediates, the suffix of 3DNow! included.
+    /// Size of all immediates in bytes, including the opcode suffix of 3DNow!.
     pub(super) tail: u8,
-    /// A modrm byte follows the opcode; of its operand [`shape`] tells more.
+    /// Bits of [`shape`].
     pub(super) shape: u8,
     pub(super) prefixes: u8,
-    /// Number of the segment register of an override that counts; [`NO_SEGMENT`].
+    /// Number of the segment register of an override that counts, or [`NO_SEGMENT`].
     pub(super) segment: u8,
     /// Extension bits, see [`ext`].
     pub(super) ext: u8,
@@ -33,20 +36,13 @@ pub struct Insn {
     pub(super) pp: u8,
 }
 
-/// The first eight bytes as one word, the first lowest: in one load.
-#[inline(always)]
-pub(super) fn first_word(bytes: &[u8; MAX_LEN]) -> u64 {
-    bytes.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// `Insn::bytes`: two words that overlap, as nothing beyond the fifteenth byte is read.
-#[inline(always)]
-pub(super) fn bytes_of(chunk: &[u8; MAX_LEN]) -> [u8; 16] {
-    let last = chunk.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    (u128::from(first_word(chunk)) | u128::from(last >> 8) << 64).to_le_bytes()
-}
-
+/// No segment override counts.
 pub(super) const NO_SEGMENT: u8 = 0xff;
+
+/// Flows of relative branches.
+pub(super) const BRANCHES: RangeInclusive<u8> = flow::JUMP..=flow::CALL;
+/// In `Insn::flow`: a relative branch that is longer than the first word.
+pub(super) const LONG: u8 = 16;
 
 /// Bits of `Insn::shape`.
 pub(super) mod shape {
@@ -73,6 +69,16 @@ pub(super) mod ext {
     pub(in super::super) const REX: u8 = 0x80;
 }
 
+/// `Insn::shape` of an entry of the hot tables.
+#[inline(always)]
+pub(super) fn shape_of(entry: u32) -> u8 {
+    let bit = |flag: u32, to: u8| if entry & flag != 0 { to } else { 0 };
+    bit(entry::MODRM, shape::MODRM)
+        | bit(entry::ANY_MOD, shape::ANY_MOD)
+        | bit(entry::MOFFS, shape::MOFFS)
+        | bit(entry::REX2, shape::REX2)
+}
+
 /// Kinds of errors by their number.
 const KINDS: [ErrorKind; 9] = [
     ErrorKind::Truncated,
@@ -86,12 +92,12 @@ const KINDS: [ErrorKind; 9] = [
     ErrorKind::Mvex,
 ];
 
-/// An instruction but for its bytes and mode, in few words.
+/// An instruction without its bytes and mode, in few words.
 pub(super) struct Packed {
-    /// Apart from the rest, as the next instruction waits for it.
+    /// Length, separate from the rest because decoding the next instruction depends on it.
     pub(super) len: u32,
     pub(super) flow: u8,
-    /// Tail and shape as an entry of the hot tables has them.
+    /// Tail and shape, in the form of an entry of the hot tables.
     pub(super) entry: u32,
     /// Space, offset of the opcode, opcode, prefixes.
     pub(super) place: u32,
@@ -100,7 +106,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// The words of a result: entry and place, then the rest; of an error, its fields and 0.
+    /// A result as two words: entry and place, then the rest; for an error its fields, then 0.
     pub(super) fn words(result: &Result<Insn, Error>) -> (u64, u64) {
         let insn = match result {
             Ok(insn) => insn,
@@ -123,7 +129,7 @@ impl Packed {
         let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, insn.flow, 0];
         Packed { len: insn.len.into(), flow: insn.flow, entry, place, more: u64::from_le_bytes(more) }
     }
-    /// The inverse of [`Packed::words`].
+    /// The result that [`Packed::words`] made into words.
     #[inline(always)]
     pub(super) fn of_words(words: (u64, u64)) -> Result<Packed, Error> {
         let (first, more) = words;
@@ -148,7 +154,7 @@ impl Packed {
             opcode_at,
             opcode,
             flow: self.flow,
-            tail: entry::immediate(self.entry, 1) as u8,
+            tail: immediate(self.entry, 1) as u8,
             shape: shape_of(self.entry),
             prefixes,
             segment,
@@ -184,7 +190,7 @@ impl core::fmt::Debug for Insn {
 
 #[allow(clippy::len_without_is_empty)]
 impl Insn {
-    /// Length in bytes, 1 to 15.
+    /// The length in bytes, 1 to 15.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.len)
@@ -193,7 +199,7 @@ impl Insn {
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.len()).unwrap_or(&[])
     }
-    /// The mode it was decoded in.
+    /// The mode that the instruction was decoded in.
     pub fn mode(&self) -> Mode {
         self.mode
     }

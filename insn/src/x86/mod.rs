@@ -1,7 +1,12 @@
-//! x86-64 and i386.
+//! Instructions of x86-64 and i386.
+//!
+//! "SDM" is the Intel 64 and IA-32 Architectures Software Developer's Manual, "APM" the AMD64 Architecture Programmer's Manual.
 
 mod address;
+mod chunk;
+mod codes;
 mod decode;
+mod decoder;
 mod effects;
 mod entry;
 mod error;
@@ -14,12 +19,14 @@ mod insn;
 mod key;
 mod memory;
 mod mode;
+mod opcode;
 mod operands;
 mod prefixed;
 mod regs;
 mod validity;
 mod vector;
 
+pub use chunk::MAX_LEN;
 pub use effects::Effects;
 pub use error::{Error, ErrorKind};
 pub use fields::{Encoding, Field, Map, Prefixes};
@@ -27,9 +34,6 @@ pub use insn::Insn;
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
 pub use regs::{Flags, Reg, RegSet};
-
-/// The longest instruction, in bytes (SDM vol. 2A, 2.3.11).
-pub const MAX_LEN: usize = 15;
 
 /// Decodes the instruction at the start of `bytes`.
 ///
@@ -45,7 +49,7 @@ pub const MAX_LEN: usize = 15;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Truncated`] where `bytes` ends before the instruction does; else what is wrong, with the byte and its offset.
+/// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; otherwise what is wrong, with the byte and its offset.
 #[inline(always)]
 pub fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
     decode::decode(bytes, mode)

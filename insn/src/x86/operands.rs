@@ -1,20 +1,20 @@
 //! Registers and flags that an instruction reads and writes.
 
-use super::form::{Form, Operand, attr, place};
-use super::general::space;
+use super::codes::{attr, place, space};
+use super::form::{Form, Operand};
 use super::insn::ext;
 use super::{Bits, Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
 use crate::Flow;
 
 impl Insn {
-    /// Whether modrm.rm is a vector register named with EVEX's X as fifth bit.
+    /// Whether modrm.rm names a vector register with EVEX's X as fifth bit.
     pub(super) fn rm_is_evex_vector(&self) -> bool {
         self.is_evex() && self.space != space::EVEX_MAP4 && self.form().has(attr::VECTOR_RM)
     }
     pub(super) fn is_evex(&self) -> bool {
         (space::EVEX..space::REX2).contains(&self.space)
     }
-    /// Effective operand size in bytes (2, 4, 8; 1 for byte forms).
+    /// The effective operand size in bytes: 1 (byte forms), 2, 4 or 8.
     pub fn operand_size(&self) -> u8 {
         self.size_of(&self.form())
     }
@@ -26,14 +26,14 @@ impl Insn {
         if self.mode.bits != Bits::B64 {
             return size;
         }
-        // Near branches are of 64 bits but for 66 on AMD (APM vol. 3, 1.2.7).
+        // Near branches have 64 bits, except with prefix 66 on AMD (APM vol. 3, 1.2.7).
         if matches!(self.flow(), Flow::Jump | Flow::ConditionalJump | Flow::Call | Flow::Return) {
             return if size == 2 && self.mode.vendor == Vendor::Amd { 2 } else { 8 };
         }
         let wide = form.has(attr::FORCE_64) || form.has(attr::DEFAULT_64) && size == 4;
         if wide { 8 } else { size }
     }
-    /// The register of an operand, if it is one.
+    /// The register of an operand; `None` for memory and immediates.
     pub(super) fn operand_register(&self, operand: Operand) -> Option<Reg> {
         // Outside 64-bit mode there are eight registers; VEX's and EVEX's further bits are ignored.
         let limit = |n: u8| if self.mode.bits == Bits::B64 { n } else { n & 7 };
@@ -76,7 +76,7 @@ impl Insn {
             _ => return None,
         })
     }
-    /// The registers that an operand stands for: most are one, some an aligned group.
+    /// The registers that an operand stands for: one, or an aligned group.
     fn operand_registers(&self, form: &Form, operand: Operand) -> RegSet {
         let Some(reg) = self.operand_register(operand) else { return RegSet::EMPTY };
         let size = match operand.place {
@@ -107,7 +107,7 @@ impl Insn {
         let (read, written) = self.operands_used(form);
         (self.reads_by(form, read, memory), self.writes_by(form, written))
     }
-    /// The mask register that EVEX.aaa names, where it masks.
+    /// The mask register that EVEX.aaa names, if the instruction is masked.
     fn masking(&self, form: &Form) -> Option<Reg> {
         let aaa = self.p2 & 7;
         let masks = self.is_evex() && aaa != 0 && form.has(attr::MASK | attr::MASK_CLEARED);
@@ -117,14 +117,15 @@ impl Insn {
     fn is_repeated(&self, form: &Form) -> bool {
         form.has(attr::REP) && self.prefixes().has(Prefixes::REP | Prefixes::REPNE)
     }
-    /// Registers read, implicit ones and those of addresses included.
+    /// The registers that the instruction reads, including implicit ones and those of addresses.
     ///
-    /// What is written in part keeps the rest; that alone does not make it read (`mov al, 1`, `sqrtss xmm0, xmm1`).
-    /// What may survive in whole is read: the destination of `cmov`, of a merging mask, of a repeated `lods`. A register
-    /// whose value cannot matter is read all the same (`xor eax, eax`). [`Reg::FLAGS`] is a member where
-    /// [`Insn::flags_read`] is not empty, [`Reg::MXCSR`] with floating point arithmetic, [`Reg::RIP`] with what is relative
-    /// to it or saves it, [`Reg::SSP`] with calls and returns; x87 instructions that use the register stack read and write
-    /// all of mm0 to mm7. Of the segments that memory operands use only fs and gs count, as their bases.
+    /// - A partial write does not count as a read (`mov al, 1`, `sqrtss xmm0, xmm1`).
+    /// - A destination that may keep its whole value counts as read: of `cmov`, with a merging mask, of a repeated `lods`.
+    /// - A register counts as read even if its value cannot matter (`xor eax, eax`).
+    /// - [`Reg::FLAGS`] is a member if [`Insn::flags_read`] is not empty, [`Reg::MXCSR`] with floating point arithmetic, [`Reg::RIP`] if the
+    ///   instruction uses or saves it, [`Reg::SSP`] with calls and returns.
+    /// - x87 instructions that use the register stack read and write all of mm0 to mm7.
+    /// - Of the segments of memory operands only fs and gs count, as their bases.
     pub fn reads(&self) -> RegSet {
         let form = self.form();
         let [first, second] = self.implicit_memory_of(&form);
@@ -149,7 +150,7 @@ impl Insn {
         }
         if self.flags_read_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
-    /// Registers of the addresses of memory operands.
+    /// The registers in the addresses of memory operands.
     fn address_registers(&self, memory: [Option<&Memory>; 3]) -> RegSet {
         // `lea` computes no linear address.
         let lea = self.space == space::ONE_BYTE && self.opcode == 0x8d;
@@ -166,10 +167,10 @@ impl Insn {
         }
         set
     }
-    /// Registers that may be written, implicit ones included.
+    /// The registers that the instruction may write, including implicit ones.
     ///
-    /// A 32-bit write to a general register clears its upper half. Members as in [`Insn::reads`]: [`Reg::FLAGS`] where
-    /// [`Insn::flags_written`] is not empty, [`Reg::RIP`] where the flow may leave the next instruction.
+    /// A 32-bit write to a general register clears its upper half. Members are as in [`Insn::reads`]: [`Reg::FLAGS`] if
+    /// [`Insn::flags_written`] is not empty, [`Reg::RIP`] if the flow may leave the next instruction.
     pub fn writes(&self) -> RegSet {
         let form = self.form();
         self.writes_by(&form, self.operands_used(&form).1)
@@ -189,7 +190,7 @@ impl Insn {
         }
         if self.flags_written_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
-    /// Flags read. That a shift by cl leaves them alone when cl is 0 does not make them read.
+    /// The flags that the instruction reads. A shift by cl does not read them, although it keeps them when cl is 0.
     pub fn flags_read(&self) -> Flags {
         self.flags_read_by(&self.form())
     }
@@ -200,14 +201,14 @@ impl Insn {
         }
         if form.has(attr::CONDITION) { flags.union(condition_flags(self.opcode)) } else { flags }
     }
-    /// SCC is a condition code, but for 10 and 11: true and false (APX, conditional compare and test).
+    /// The flags that SCC reads: a condition code, except 10 and 11, which are true and false (APX, conditional compare and test).
     fn scc_flags(&self) -> Flags {
         match self.p2 & 15 {
             10 | 11 => Flags::EMPTY,
             condition => condition_flags(condition),
         }
     }
-    /// Flags that may be written, those left undefined included.
+    /// The flags that the instruction may write, including those that it leaves undefined.
     pub fn flags_written(&self) -> Flags {
         self.flags_written_by(&self.form())
     }
@@ -217,7 +218,7 @@ impl Insn {
         }
         self.in_image(form, form.flags().1)
     }
-    /// Those of the flags that a form names which are in its image in memory, where it has one.
+    /// The flags of a form that are in its image in memory, if it has one.
     fn in_image(&self, form: &Form, flags: u32) -> Flags {
         let short = form.has(attr::IMAGE) && self.size_of(form) == 2;
         Flags::from_bits(if short { flags & 0xffff } else { flags })

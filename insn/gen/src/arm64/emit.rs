@@ -11,14 +11,16 @@ use crate::write::{array, field, head};
 
 pub(crate) fn hot(hot: &Hot) -> Result<String, String> {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::Flow;\nuse crate::arm64::decode::{Hot, Set};\nuse crate::arm64::flow::{Way, Ways};\nuse crate::arm64::known::Known;\n\n");
+    out.push_str(
+        "use crate::Flow;\nuse crate::arm64::tables::{Hot, Known, Set};\nuse crate::arm64::way::{Way, Ways};\n\n",
+    );
     if hot.classes.len() > CLASSES {
         return Err(format!("{} classes", hot.classes.len()));
     }
     // No word has these bits under that mask.
     let mut quick: Vec<Cube> =
         hot.classes.iter().map(|class| class.quick.first().copied().unwrap_or((0, 1, 0))).collect();
-    // As many as a byte can name: no look into them can fail.
+    // 256 entries, so that no byte is out of range.
     quick.resize(CLASSES, (0, 1, 0));
     let known: Vec<_> = hot.first.iter().map(|class| known(&hot.classes[usize::from(*class)])).collect();
     out.push_str("/// What most words need.\npub(crate) static HOT: Hot = Hot { ways: Ways::ALL,\n");
@@ -71,9 +73,9 @@ fn variant(way: u16) -> String {
     format!("Way::{}", WAYS[usize::from(way)].1)
 }
 
-/// What is known of all words of a class that are allocated: a short name, and the expression that it stands for.
+/// What is known of all allocated words of a class: a short name, and the expression that it stands for.
 fn known(class: &Class) -> (String, String) {
-    // Of a class without an instruction nothing is told.
+    // For a class without instructions the answer does not matter.
     let first = class.ways.first().copied().unwrap_or(FAULTING);
     let flow = flow_name(first);
     if class.ways.iter().any(|way| flow_name(*way) != flow) {
@@ -87,7 +89,7 @@ fn known(class: &Class) -> (String, String) {
 
 pub(crate) fn forms(cold: &Cold) -> String {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::arm64::form::{Form, Meaning};\n\n");
+    out.push_str("use crate::arm64::tables::{Form, Meaning};\n\n");
     array(&mut out, "Where the forms of a top byte begin.", "STARTS", "u16", &cold.starts, 16, u16::to_string);
     array(
         &mut out,
@@ -116,7 +118,7 @@ pub(crate) fn forms(cold: &Cold) -> String {
 
 pub(crate) fn special(table: &Specials) -> String {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::arm64::Kind;\nuse crate::arm64::special::{Form, Special};\n\n");
+    out.push_str("use crate::arm64::Kind;\nuse crate::arm64::tables::{Special, SpecialForm as Form};\n\n");
     array(&mut out, "Where the forms of a top byte begin.", "STARTS", "u8", &table.starts, 24, u8::to_string);
     array(
         &mut out,

@@ -1,49 +1,37 @@
 //! Writes a diagram as a program of bytes.
 
+use super::codes::step;
 use super::diagram::{Diagram, UNDEFINED};
 use std::collections::HashMap;
 
-/// Steps of the program, the same as in insn/src/arm64/decode.rs: bits 4 to 0 number the bit that is asked for.
-mod step {
-    /// The bit must be clear.
-    pub(super) const CLEAR: u8 = 0;
-    /// The bit must be set.
-    pub(super) const SET: u8 = 0x20;
-    /// Goes on elsewhere if the bit is set: two bytes follow.
-    pub(super) const IF_SET: u8 = 0x40;
-    /// The same if it is clear.
-    pub(super) const IF_CLEAR: u8 = 0x60;
-    /// Goes on elsewhere: the high bits of the place are here, the low byte follows.
-    pub(super) const GO: u8 = 0x80;
-    /// The way is in the low bits.
-    pub(super) const DONE: u8 = 0xa0;
-    /// Skips as many bytes as follow in one if the bit is set.
-    pub(super) const SKIP_IF_SET: u8 = 0xc0;
-}
-
-/// So many bytes can be named by a step that goes on elsewhere.
+/// Bytes that a step which goes on elsewhere can name.
 const MOST: usize = 1 << 13;
 const TOO_LONG: &str = "the program has more than 8192 bytes";
 
-/// A step before its place is known.
+/// The first byte of a step.
+fn first(step: u8, low: u8) -> u8 {
+    step << step::POSITION | low
+}
+
+/// A step before its offset is known.
 enum Step {
-    /// A byte that says it all.
+    /// A complete step of one byte.
     Byte(u8),
-    /// Goes on at the place of a reference.
+    /// Goes on at the code of a reference.
     Go { to: u16 },
-    /// The same if a bit is set, or clear.
+    /// Goes on at the code of a reference if a bit is set, or clear.
     GoIf { bit: u8, clear: bool, to: u16 },
 }
 
-/// Writes each node once, followed by one of those it leads to where that was not written before.
+/// Writes each node once, followed by one of its successors unless that was written before.
 pub(crate) struct Writer<'a> {
     diagram: &'a Diagram,
     steps: Vec<Step>,
-    /// The step that each reference begins with.
+    /// The first step of each reference.
     begins: HashMap<u16, usize>,
 }
 
-/// The program, and where it begins for each reference that was written.
+/// The program, and its start for each reference.
 pub(crate) struct Program {
     pub(crate) bytes: Vec<u8>,
     places: HashMap<u16, u16>,
@@ -59,14 +47,14 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(diagram: &'a Diagram) -> Writer<'a> {
         Writer { diagram, steps: Vec::new(), begins: HashMap::new() }
     }
-    /// Writes the program of a reference, unless it was.
+    /// Writes the program of a reference, unless it was written before.
     pub(crate) fn write(&mut self, reference: u16) {
         let mut next = vec![reference];
         while let Some(reference) = next.pop() {
             self.chain(reference, &mut next);
         }
     }
-    /// Writes what was not written yet from a reference on, and notes where else it leads.
+    /// Writes nodes from a reference on that were not written yet, and notes their other successors.
     fn chain(&mut self, mut reference: u16, next: &mut Vec<u16>) {
         if self.begins.contains_key(&reference) {
             return;
@@ -74,7 +62,7 @@ impl<'a> Writer<'a> {
         loop {
             let Some((bit, low, high)) = self.diagram.node(reference) else {
                 self.begins.entry(reference).or_insert(self.steps.len());
-                self.steps.push(Step::Byte(step::DONE | reference as u8));
+                self.steps.push(Step::Byte(first(step::DONE, reference as u8)));
                 return;
             };
             if self.begins.contains_key(&reference) {
@@ -84,7 +72,7 @@ impl<'a> Writer<'a> {
             self.begins.insert(reference, self.steps.len());
             let bit = bit as u8;
             if low == UNDEFINED || high == UNDEFINED {
-                self.steps.push(Step::Byte(bit | if high == UNDEFINED { step::CLEAR } else { step::SET }));
+                self.steps.push(Step::Byte(first(if high == UNDEFINED { step::CLEAR } else { step::SET }, bit)));
                 reference = if high == UNDEFINED { low } else { high };
                 continue;
             }
@@ -95,13 +83,13 @@ impl<'a> Writer<'a> {
             reference = follows;
         }
     }
-    /// The program, with skips wherever they reach.
+    /// The program, with skips wherever one byte can hold the distance.
     pub(crate) fn finish(self) -> Result<Program, String> {
         let mut skips = vec![false; self.steps.len()];
         let places = loop {
             let places = self.places(&skips);
             let reach: Vec<bool> = (0..skips.len()).map(|i| self.skipped(&places, i).is_some()).collect();
-            // Shorter steps bring others within reach, and none out of it.
+            // Shorter steps only shorten distances.
             if reach == skips {
                 break places;
             }
@@ -114,12 +102,12 @@ impl<'a> Writer<'a> {
                 Step::Byte(byte) => bytes.push(*byte),
                 Step::Go { to } => {
                     let [high, low] = place(to)?.to_be_bytes();
-                    bytes.extend([step::GO | high, low]);
+                    bytes.extend([first(step::GO, high), low]);
                 }
                 Step::GoIf { bit, clear, to } => match self.skipped(&places, i) {
-                    Some(skipped) => bytes.extend([bit | step::SKIP_IF_SET, skipped]),
+                    Some(skipped) => bytes.extend([first(step::SKIP_IF_SET, *bit), skipped]),
                     None => {
-                        bytes.push(bit | if *clear { step::IF_CLEAR } else { step::IF_SET });
+                        bytes.push(first(if *clear { step::IF_CLEAR } else { step::IF_SET }, *bit));
                         bytes.extend(place(to)?.to_le_bytes());
                     }
                 },
@@ -131,7 +119,7 @@ impl<'a> Writer<'a> {
         let places = self.begins.iter().map(|(reference, step)| (*reference, places[*step] as u16)).collect();
         Ok(Program { bytes, places })
     }
-    /// Where each step begins, and the end.
+    /// The offset of each step, and of the end.
     fn places(&self, skips: &[bool]) -> Vec<usize> {
         let mut places = vec![0];
         for (step, skip) in self.steps.iter().zip(skips) {
@@ -144,9 +132,9 @@ impl<'a> Writer<'a> {
         }
         places
     }
-    /// How many bytes a step skips, where one byte can say it.
+    /// The number of bytes that a step skips, if one byte can hold it.
     fn skipped(&self, places: &[usize], i: usize) -> Option<u8> {
-        // Where a bit is clear it goes back, to what was written before.
+        // Jumps on a clear bit go backwards.
         let Step::GoIf { clear: false, to, .. } = &self.steps[i] else { return None };
         places[self.begins[to]].checked_sub(places[i + 1])?.try_into().ok()
     }

@@ -1,44 +1,20 @@
-//! What an instruction does, done on the thread's registers and memory.
+//! Emulation of instructions on a thread's registers and memory.
 
 mod branch;
 mod control_stack;
 mod landing;
+mod registers;
 
 use insn::arm64::{Insn, PcRelative, Reg};
 
 use super::Slot;
 use super::class::{Class, Literal, class, next};
 use crate::{Fault, Memory, Outcome};
+use registers::{read, write};
 
-/// The registers of the thread at the site.
-///
-/// Asked for: the general registers, [`Reg::PC`], [`Reg::NZCV`] (flags in bits 31 to 28), and [`Reg::GCSPR`] where
-/// [`Registers::control_stack`] says so; never [`Reg::XZR`].
-pub trait Registers {
-    /// The value of `reg`, zero-extended.
-    fn get(&self, reg: Reg) -> u64;
-    /// Sets the whole of `reg`.
-    fn set(&mut self, reg: Reg, value: u64);
-    /// BTYPE in PSTATE, 0 to 3: which kind of indirect branch led to the site (Arm ARM D8.4.8).
-    fn branch_type(&self) -> u8;
-    /// Sets BTYPE, to 0 to 3.
-    fn set_branch_type(&mut self, branch_type: u8);
-    /// Whether the site lies in a guarded page (`PROT_BTI`), and its slot too.
-    fn guarded(&self) -> bool {
-        false
-    }
-    /// Whether the thread runs with a guarded control stack.
-    fn control_stack(&self) -> bool {
-        false
-    }
-    /// What the processor makes the pc where a branch goes to `address`. Linux has the top byte ignored in user addresses
-    /// (Arm ARM, `AArch64.BranchAddr`).
-    fn untagged(&self, address: u64) -> u64 {
-        ((address << 8) as i64 >> 8) as u64
-    }
-}
+pub use registers::Registers;
 
-/// An instruction to be emulated, at its address.
+/// An instruction to emulate, with its address.
 ///
 /// ```
 /// use insn::arm64::{Reg, decode};
@@ -82,8 +58,8 @@ impl Emulate {
     /// Does what the instruction does.
     ///
     /// # Errors
-    /// The fault that the processor would raise; registers and memory are then unchanged. A branch to an address that
-    /// cannot be executed has no fault of its own: the instruction there has.
+    /// The fault that the processor would raise. Registers and memory are unchanged then. A branch to an address that cannot be executed
+    /// does not fault itself; the instruction fetch at its target does.
     pub fn run(&self, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         let class = class(&self.insn);
         if class == Class::Breakpoint {
@@ -121,7 +97,7 @@ impl Emulate {
                 target = read(registers, register);
                 control_stack::pop(target, registers, memory)?;
             }
-            // `nop`, `bti`, jumps not taken; plan() makes an Emulate of no other class.
+            // `nop`, `bti` and jumps not taken: plan() emulates no other class.
             _ => {}
         }
         registers.set_branch_type(branch_type);
@@ -130,29 +106,19 @@ impl Emulate {
         Ok(Outcome::Done)
     }
 
-    /// Whether it is the program's own breakpoint instruction.
+    /// Whether the instruction is the program's own breakpoint instruction.
     pub fn is_breakpoint(&self) -> bool {
         class(&self.insn) == Class::Breakpoint
     }
 
-    /// A copy to make the processor raise the fault that [`Emulate::run`] met. A call's may only be single-stepped (its
-    /// [`Code::exit`](super::Code::exit) says so), that of any other instruction is complete.
+    /// A copy with which the processor raises the fault that [`Emulate::run`] found. The copy of a call may only be single-stepped, as its
+    /// [`Code::exit`](crate::Code::exit) says; the copy of any other instruction is complete.
     pub fn slot(&self) -> Slot {
         Slot { insn: self.insn, pc: self.pc }
     }
 }
 
-fn read(registers: &impl Registers, register: Reg) -> u64 {
-    if register == Reg::XZR { 0 } else { registers.get(register) }
-}
-
-fn write(registers: &mut impl Registers, register: Reg, value: u64) {
-    if register != Reg::XZR {
-        registers.set(register, value);
-    }
-}
-
-/// Loads a literal, as whole as the memory can read it.
+/// Loads a literal in one read of memory.
 fn load(pc: u64, literal: Literal, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<(), Fault> {
     let mut bytes = [0; 8];
     if let Some(wanted) = bytes.get_mut(..usize::from(literal.size)) {
