@@ -7,6 +7,7 @@ use wire::commands::{Command, Reply};
 use wire::site::{Memory, Site};
 
 use crate::channel::ask;
+use crate::words;
 
 /// Sets breakpoints that only count; says how many, and of each other one its place and why.
 ///
@@ -16,7 +17,9 @@ pub fn insert(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<(u64,
     let site = |address: &u64| Site { address: *address, actions: 0, memory: Memory::NONE, condition: None }.bytes();
     let sites: Vec<u8> = addresses.iter().flat_map(site).collect();
     ask(file, Command::Insert { debuggee, sites: &sites }, |told| match told? {
-        Reply::Insert { inserted, failures } => Ok((inserted, words(failures).as_chunks().0.to_vec())),
+        Reply::Insert { inserted, failures } => {
+            Ok((inserted, words(failures).chunks_exact(3).map(|row| [row[0], row[1], row[2]]).collect()))
+        }
         other => panic!("{other:?}"),
     })
 }
@@ -41,10 +44,6 @@ pub fn counts(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<Vec<u
         Reply::Counts { counts } => Ok(words(counts)),
         other => panic!("{other:?}"),
     })
-}
-
-fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
 }
 
 fn bytes(words: &[u64]) -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, Command as Program, Stdio};
 use std::time::{Duration, Instant};
 
 use crossing::channel::{Channel, DEVICE, ask, attach, open, reply, stream};
-use crossing::in_turn;
+use crossing::{in_turn, words};
 use wire::commands::{Command, Reply};
 use wire::{Failure, Status};
 
@@ -116,13 +116,13 @@ crossing::channel_tests! {
             Ok(Reply::Mappings { mappings }) => mappings.to_vec(),
             other => panic!("{other:?}"),
         });
-        let words: Vec<u64> = found.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        let found: Vec<(u64, u64, String)> = words
-            .as_chunks::<4>().0.iter()
-            .map(|[start, end, protection, _]| {
+        let found: Vec<(u64, u64, String)> = words(&found)
+            .chunks_exact(4)
+            .map(|mapping| {
+                let (start, end, protection) = (mapping[0], mapping[1], mapping[2]);
                 let letters = ["r", "w", "x"].iter().enumerate();
                 let letters = letters.map(|(bit, letter)| if protection >> bit & 1 == 1 { letter } else { "-" });
-                (*start, *end, letters.collect::<String>())
+                (start, end, letters.collect::<String>())
             })
             .collect();
         let expected: Vec<_> = process.maps().into_iter().map(|(start, end, all)| (start, end, all[..3].to_owned())).collect();

@@ -165,7 +165,7 @@ fn narrow_instructions(program: &Path) -> Vec<u64> {
 }
 
 fn narrow_words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word)).collect()
+    bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
 }
 
 /// A process of tests/programs/narrow.c.

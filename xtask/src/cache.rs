@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use nix::fcntl::{Flock, FlockArg};
 
 /// `$XDG_CACHE_HOME/ntrace` or `~/.cache/ntrace`.
 pub(crate) fn folder() -> PathBuf {
@@ -42,7 +43,8 @@ impl Entry {
         fs::create_dir_all(&self.folder).with_context(|| format!("cannot make {}", self.folder.display()))?;
         let path = self.beside("lock");
         let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        let locked = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error);
+        let _locked = locked.with_context(|| format!("cannot lock {}", path.display()))?;
         if self.is_complete() {
             return Ok(());
         }

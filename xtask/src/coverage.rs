@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         command
     };
     run::run(&mut llvm_cov(&["clean", "--workspace"]))?;
-    run::run(&mut llvm_cov(&["--branch", "--no-report", "--package", "insn", "--package", "stepping"]))?;
+    run::run(&mut llvm_cov(&["--branch", "--no-report", "--package", "ntrace-insn", "--package", "ntrace-stepping"]))?;
     run::run(&mut llvm_cov(&[&["--branch", "--no-report", "--package", "crossing"], CROSSING].concat()))?;
     let report = ["report", "--branch", "--ignore-filename-regex", OTHERS];
     if options.record {

@@ -33,5 +33,5 @@ pub(super) fn is_library(file: &Parsed<'_>) -> bool {
         object::File::Elf32(file) => flags(file),
         _ => None,
     };
-    !has_interpreter(file) && flags.is_some_and(|flags| flags & elf::DF_1_PIE.0 == 0)
+    !has_interpreter(file) && flags.is_some_and(|flags| flags & u64::from(elf::DF_1_PIE) == 0)
 }

@@ -375,7 +375,7 @@ fn arch(data: &[u8]) -> Result<Arch, ImageError> {
         return Err(ImageError::Corrupt("it ends within its header".into()));
     };
     let bytes = [machine[0], machine[1]];
-    let machine = if *order == elf::ELFDATA2MSB.0 { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) };
+    let machine = if *order == elf::ELFDATA2MSB { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) };
     match (*class, machine) {
         (1 | 2, 62) => Ok(Arch::X86_64),
         (1, 3) => Ok(Arch::I386),

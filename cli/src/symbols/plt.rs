@@ -66,8 +66,8 @@ fn slots(file: &Parsed<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
 
 fn is_irelative(flags: RelocationFlags) -> bool {
     // 37, 42 and 1032: no other relocation of any of them has one of these numbers.
-    const ALL: [u32; 3] = [elf::R_X86_64_IRELATIVE.0, elf::R_386_IRELATIVE.0, elf::R_AARCH64_IRELATIVE.0];
-    matches!(flags, RelocationFlags::Elf { r_type } if ALL.contains(&r_type.0))
+    const ALL: [u32; 3] = [elf::R_X86_64_IRELATIVE, elf::R_386_IRELATIVE, elf::R_AARCH64_IRELATIVE];
+    matches!(flags, RelocationFlags::Elf { r_type } if ALL.contains(&r_type))
 }
 
 fn implicit_addend(file: &Parsed<'_>, address: u64) -> Option<u64> {

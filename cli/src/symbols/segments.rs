@@ -29,7 +29,7 @@ pub(super) fn segments(file: &Parsed<'_>) -> Vec<Segment> {
     let load = |segment: object::Segment<'_, '_, _>| {
         let (start, size) = segment.file_range();
         let execute = match segment.flags() {
-            SegmentFlags::Elf { p_flags, .. } => p_flags.contains(elf::PF_X),
+            SegmentFlags::Elf { p_flags, .. } => p_flags & elf::PF_X != 0,
             _ => false,
         };
         held(segment.address(), segment.size(), start, size, execute)

@@ -162,7 +162,7 @@ fn collect_elf<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>, sy
     let version = |index: SymbolIndex| {
         let versions = versions.as_ref()?;
         let index = versions.version_index(file.endian(), index);
-        let version = versions.version(index.index()).ok().flatten()?;
+        let version = versions.version(index).ok().flatten()?;
         Some((String::from_utf8_lossy(version.name()).into(), !index.is_hidden()))
     };
     symbols.extend(file.symbols().filter_map(|symbol| take(&symbol, None)));
@@ -175,7 +175,7 @@ fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, boo
     }
     let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return None };
     let in_section = symbol.section_index().is_some();
-    let kind = match st_info.st_type() {
+    let kind = match st_info & 0xf {
         elf::STT_FUNC => Kind::Function,
         elf::STT_GNU_IFUNC => Kind::Indirect,
         elf::STT_NOTYPE if in_section => Kind::Label,

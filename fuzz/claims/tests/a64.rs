@@ -41,7 +41,7 @@ fn real_code_is_what_other_decoders_say_but_for_known_deviations() {
     let mut words = Vec::new();
     for path in programs {
         let text = text(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        words.extend(text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
+        words.extend(claims::a64::words_of(&text));
     }
     println!("{} words", words.len());
     words.sort_unstable();

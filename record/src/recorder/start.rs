@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -36,8 +37,8 @@ impl<W: Write> Recorder<W> {
     pub(super) fn start(&mut self, command: Command) -> Result<(), RecordError> {
         // The child tells its number and waits to be seized before it executes the program. Meanwhile the standard library
         // waits for it in a thread of its own.
-        let (mut from_child, to_parent) = io::pipe().map_err(RecordError::Spawn)?;
-        let (from_parent, mut to_child) = io::pipe().map_err(RecordError::Spawn)?;
+        let (mut from_child, to_parent) = sys::pipe().map_err(RecordError::Spawn)?;
+        let (from_parent, mut to_child) = sys::pipe().map_err(RecordError::Spawn)?;
         let others = to_child.as_raw_fd();
         let starting = thread::spawn(move || start(command, from_parent, to_parent, others));
         let mut number = [0; 4];
@@ -101,10 +102,10 @@ impl<W: Write> Recorder<W> {
                 break;
             }
         }
-        if let Threads::These(tids) = &self.options.threads
-            && let Some(missing) = tids.iter().find(|tid| !seized.contains(tid))
-        {
-            return Err(RecordError::NoSuchProcess(*missing));
+        if let Threads::These(tids) = &self.options.threads {
+            if let Some(missing) = tids.iter().find(|tid| !seized.contains(tid)) {
+                return Err(RecordError::NoSuchProcess(*missing));
+            }
         }
         if seized.is_empty() { Err(RecordError::NoSuchProcess(pid)) } else { Ok(()) }
     }
@@ -168,12 +169,7 @@ fn wait_for_exec(tid: u32) -> io::Result<()> {
     }
 }
 
-fn start(
-    mut command: Command,
-    mut from_parent: io::PipeReader,
-    mut to_parent: io::PipeWriter,
-    others: RawFd,
-) -> io::Result<Child> {
+fn start(mut command: Command, mut from_parent: File, mut to_parent: File, others: RawFd) -> io::Result<Child> {
     let wait = move || {
         // The child's own copy of the end that its parent writes to: with it the pipe would never end.
         // SAFETY: close takes a number, and nothing in the child owns that descriptor.

@@ -200,9 +200,8 @@ impl Probe {
     }
 
     fn put_back(&mut self, regs: &mut libc::user_regs_struct) {
-        if let (Some(code), Some(value)) = (self.code, self.scratch.take())
-            && let Some(scratch) = code.scratch
-        {
+        let kept = self.scratch.take();
+        if let (Some(scratch), Some(value)) = (self.code.and_then(|code| code.scratch), kept) {
             *field(regs, scratch.register).expect("a general register") = value;
         }
     }
@@ -238,10 +237,10 @@ impl Probe {
 
     /// Turns slot addresses in what the program would see into original ones.
     pub(super) fn translate(&mut self, ending: &mut Ending) {
-        if let Stop::Signal { address, .. } = &mut ending.stop
-            && let Some(place) = self.place(*address)
-        {
-            *address = place.pc;
+        if let Stop::Signal { address, .. } = &mut ending.stop {
+            if let Some(place) = self.place(*address) {
+                *address = place.pc;
+            }
         }
         let Some(state) = &mut ending.state else { return };
         self.correct_faulted_call(state);

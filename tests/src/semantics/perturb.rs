@@ -37,9 +37,10 @@ pub(super) fn unread_changed(
     }
     for ((start, window), (_, original)) in other.windows_mut().into_iter().zip(state.windows()) {
         let pattern = rng.next();
-        let (words, _) = window.as_chunks_mut::<8>();
-        for word in words {
-            *word = (u64::from_le_bytes(*word) ^ pattern).to_le_bytes();
+        for word in window.chunks_exact_mut(8) {
+            for (byte, change) in word.iter_mut().zip(pattern.to_le_bytes()) {
+                *byte ^= change;
+            }
         }
         for extent in extents.iter().filter(|extent| extent.is_read()) {
             let from = extent.start.max(start);

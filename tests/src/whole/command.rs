@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
+use crate::pipe;
+
 /// The whole environment of every program that is compared: they do nothing by chance, nor by where memory is that they are given.
 pub(super) const ENVIRONMENT: [(&str, &str); 5] = [
     ("LC_ALL", "C"),
@@ -88,7 +90,7 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
         .args([format!("--fsize={limit}"), format!("--cpu={SECONDS}")])
         .arg(command.get_program())
         .args(command.get_args());
-    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    let (mut reader, writer) = pipe();
     let end = writer.as_raw_fd();
     // SAFETY: dup2 may be called between fork and exec; both numbers are those of descriptors or free.
     unsafe {
@@ -171,7 +173,7 @@ pub fn ntrace() -> &'static Path {
         }
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--package", "ntrace"])
+            .args(["build", "--quiet", "--release", "--package", "ntrace-cli"])
             .current_dir(&root)
             .status()
             .unwrap_or_else(|error| panic!("cannot run cargo: {error}"));

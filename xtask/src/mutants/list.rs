@@ -36,9 +36,9 @@ pub(super) fn without_place(name: &str) -> String {
     }
 }
 
-/// All of a room, or those in files that match a glob.
-pub(super) fn list(room: &str, glob: Option<&str>) -> Result<Vec<Mutant>> {
-    let mut command = run::cargo(&["mutants", "--list", "--json", "--package", room]);
+/// All mutants of a package, or those in files that match a glob.
+pub(super) fn list(package: &str, glob: Option<&str>) -> Result<Vec<Mutant>> {
+    let mut command = run::cargo(&["mutants", "--list", "--json", "--package", package]);
     command.args(glob.iter().flat_map(|glob| ["--file", glob]));
     parse(&run::output(&mut command)?)
 }

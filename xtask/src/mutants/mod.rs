@@ -22,13 +22,19 @@ use tree::{Built, Program, Tree};
 /// A room whose code is changed, and the tests that are asked: its own, without those that see whether files are in sync, and of
 /// `crossing` those that run what it says.
 struct Room {
+    /// Its folder.
     name: &'static str,
+    package: &'static str,
     own: &'static [&'static str],
 }
 
 const ROOMS: [Room; 2] = [
-    Room { name: "insn", own: &["--lib", "--test=x86", "--test=arm64", "--test=x86_properties"] },
-    Room { name: "stepping", own: &["--lib", "--test=x86", "--test=arm64"] },
+    Room {
+        name: "insn",
+        package: "ntrace-insn",
+        own: &["--lib", "--test=x86", "--test=arm64", "--test=x86_properties"],
+    },
+    Room { name: "stepping", package: "ntrace-stepping", own: &["--lib", "--test=x86", "--test=arm64"] },
 ];
 const CROSSING: [&str; 3] = ["--test=oracle", "--test=lockstep_*", "--test=semantics"];
 /// Changes that no test can see, with the reason.
@@ -83,7 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Asks the tests about all mutants of a room.
 fn ask(room: &Room, glob: Option<&str>) -> Result<Outcome> {
-    let mutants = list::list(room.name, glob)?;
+    let mutants = list::list(room.package, glob)?;
     let mut files: BTreeMap<&str, Vec<(usize, &Mutant)>> = BTreeMap::new();
     for (place, mutant) in mutants.iter().enumerate() {
         files.entry(&mutant.file).or_default().push((place + 1, mutant));
@@ -116,7 +122,7 @@ type Files<'a> = BTreeMap<&'a str, (String, Vec<(usize, &'a Mutant)>)>;
 fn build(room: &Room, files: &mut Files<'_>) -> Result<(Vec<Program>, usize)> {
     let tree = Tree::copy()?;
     let root = format!("{}/src/lib.rs", room.name);
-    let selection = [&["--package", room.name, "--package", "crossing"], room.own, &CROSSING[..]].concat();
+    let selection = [&["--package", room.package, "--package", "crossing"], room.own, &CROSSING[..]].concat();
     let mut unviable = BTreeSet::new();
     loop {
         let mut switched: BTreeMap<String, Switched> = BTreeMap::new();
@@ -150,16 +156,17 @@ fn one_by_one(room: &Room, mutants: &[&Mutant]) -> Result<(Vec<String>, usize)> 
     fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
     let places: Vec<&str> = mutants.iter().filter_map(|mutant| mutant.name.split(' ').next()).collect();
     let places = format!("^({})", places.join("|"));
-    let mut command = run::cargo(&["mutants", "--minimum-test-timeout=20", "--colors=never", "--package", room.name]);
+    let mut command =
+        run::cargo(&["mutants", "--minimum-test-timeout=20", "--colors=never", "--package", room.package]);
     command.args(["--re", &places, "--output"]).arg(&output);
     // To all calls of cargo: behind `--` they would choose what is run, and all tests were built.
     command.args(room.own.iter().map(|word| format!("--cargo-arg={word}")));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    eprintln!("$ cargo mutants --package {}", room.name);
+    eprintln!("$ cargo mutants --package {}", room.package);
     let status = command.status().context("cannot start `cargo mutants`")?;
     // Its manual: 2 some live, 3 some tests did not end.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
-        bail!("`cargo mutants --package {}` failed: {status}", room.name);
+        bail!("`cargo mutants --package {}` failed: {status}", room.package);
     }
     let lines = |name: &str| -> Result<Vec<String>> {
         let path = output.join("mutants.out").join(name);

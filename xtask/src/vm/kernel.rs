@@ -106,7 +106,7 @@ impl Kernel {
 
     /// Where one of [`MODULES`] lies as the kernel can load it.
     fn loadable(&self, name: &str) -> PathBuf {
-        self.build.folder().join("loadable").join(name.replace('/', "-")).with_added_extension("ko")
+        self.build.folder().join("loadable").join(name.replace('/', "-") + ".ko")
     }
 
     /// Builds it, or what modules need of it, unless that was done before.

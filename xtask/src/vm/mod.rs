@@ -51,7 +51,7 @@ pub(crate) enum Task {
         module: bool,
         #[command(flatten)]
         boot: Boot,
-        /// What `cargo test` selects by, such as `--package ubp --test attach`
+        /// What `cargo test` selects by, such as `--package ntrace-ubp --test attach`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         selection: Vec<String>,
     },
@@ -198,7 +198,7 @@ pub(crate) fn has_kernel(machine: Machine) -> bool {
 
 /// Builds the command for the machine; returns the folder where it lies.
 fn ntrace(arch: Arch) -> Result<PathBuf> {
-    run::run(&mut cargo(arch, &["build", "--package", "ntrace"])?)?;
+    run::run(&mut cargo(arch, &["build", "--package", "ntrace-cli"])?)?;
     Ok(target_folder(arch).join("debug"))
 }
 

@@ -89,7 +89,7 @@ impl Distributed {
 
     /// One of [`MODULES`], compressed.
     pub(crate) fn module(&self, name: &str) -> PathBuf {
-        self.modules().join("kernel").join(name).with_added_extension("ko.xz")
+        self.modules().join("kernel").join(format!("{name}.ko.xz"))
     }
 
     fn modules(&self) -> PathBuf {

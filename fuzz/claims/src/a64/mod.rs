@@ -37,8 +37,7 @@ pub fn encodings(low: u32) -> impl Iterator<Item = u32> {
 /// # Panics
 /// Where that does not hold.
 pub fn decoders(data: &[u8]) {
-    for bytes in data.as_chunks::<4>().0 {
-        let word = u32::from_le_bytes(*bytes);
+    for word in words_of(data) {
         for peer in PEERS {
             if let Some(found) = compare(peer.name, word, (peer.decode)(word)) {
                 panic!("{found}");
@@ -52,8 +51,7 @@ pub fn decoders(data: &[u8]) {
 /// # Panics
 /// Where that does not hold.
 pub fn any_word(data: &[u8]) {
-    for bytes in data.as_chunks::<4>().0 {
-        let word = u32::from_le_bytes(*bytes);
+    for word in words_of(data) {
         let Ok(insn) = insn::arm64::decode(word) else { continue };
         assert_eq!(insn.flow(), insn::arm64::flow_of_allocated(word), "{word:#010x}");
         assert!(insn == insn::arm64::decode_allocated(word), "{word:#010x}");
@@ -73,4 +71,9 @@ pub fn any_word(data: &[u8]) {
         assert!(insn.trap().is_none() || insn.exclusive().is_none(), "{word:#010x}");
         let _ = (insn.kind(), insn.condition(), insn.landing_pad(), insn.is_unpredictable());
     }
+}
+
+/// The whole words of `data`.
+pub fn words_of(data: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    data.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_le_bytes))
 }

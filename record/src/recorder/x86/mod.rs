@@ -36,7 +36,10 @@ pub(super) const STANDS_BEHIND_CALL: bool = true;
 
 /// This machine.
 pub(super) fn machine() -> Machine {
-    let id = core::arch::x86_64::__cpuid(0);
+    // Newer versions of Rust call it safe.
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 processor has `cpuid`, and the leaf 0.
+    let id = unsafe { core::arch::x86_64::__cpuid(0) };
     let words = [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes);
     let is_amd = matches!(words.as_flattened(), b"AuthenticAMD" | b"HygonGenuine");
     Machine::X86(if is_amd { Vendor::Amd } else { Vendor::Intel })
