@@ -1,19 +1,19 @@
 //! LLVM's disassembler llvm-mc, the newest that Debian has: the decoders are compared with it. It comes from another suite than this
 //! system's, with the libraries and the loader that it wants, and is installed nowhere.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use crate::cache::Entry;
-use crate::debian::Suite;
+use crate::debian::{self, Suite};
 use crate::suite::Setting;
 use crate::{host, setup};
 
 /// Where Debian has the newest that is released.
 const SUITE: &str = "sid";
+const PROGRAM: &str = "llvm-mc";
 /// The test program of the comparison.
 pub(crate) const TEST: &str = "fuzz/claims/tests/assembler.rs";
 /// The variable that names the program to it.
@@ -27,13 +27,11 @@ pub(crate) fn bring() -> Result<()> {
         suite.unpack_with_dependencies(&format!("llvm-{version}"), folder)?;
         let programs = folder.join(format!("usr/lib/llvm-{version}/bin"));
         for file in fs::read_dir(&programs).with_context(|| format!("no {}", programs.display()))?.flatten() {
-            if file.file_name() != "llvm-mc" {
+            if file.file_name() != PROGRAM {
                 fs::remove_file(file.path()).with_context(|| format!("cannot remove {}", file.path().display()))?;
             }
         }
-        let (program, text) = (program(), script(version));
-        fs::write(&program, text).with_context(|| format!("cannot write {}", program.display()))?;
-        fs::set_permissions(&program, Permissions::from_mode(0o755)).context("cannot make it a program")
+        debian::wrap(folder, PROGRAM, &format!("usr/lib/llvm-{version}/bin/{PROGRAM}"), "")
     })
 }
 
@@ -61,15 +59,7 @@ fn entry() -> Entry {
 }
 
 fn program() -> PathBuf {
-    entry().folder().join("llvm-mc")
-}
-
-/// Runs it by the loader that belongs to its libraries.
-fn script(version: u32) -> String {
-    format!(
-        "#!/bin/sh\nroot=$(dirname \"$0\")\nexec \"$root/lib64/ld-linux-x86-64.so.2\" \
-         --library-path \"$root/usr/lib/x86_64-linux-gnu\" \"$root/usr/lib/llvm-{version}/bin/llvm-mc\" \"$@\"\n"
-    )
+    entry().folder().join(PROGRAM)
 }
 
 /// The highest number that a package `llvm-NUMBER` has.

@@ -133,7 +133,7 @@ pub(crate) fn is_new_enough(debians: &str) -> Result<()> {
 }
 
 /// The major and the minor number of a version.
-fn numbers(version: &str) -> Vec<u32> {
+pub(crate) fn numbers(version: &str) -> Vec<u32> {
     version.split(['.', '+', '-', '~']).take(2).map_while(|number| number.parse().ok()).collect()
 }
 

@@ -1,8 +1,8 @@
 //! Debian's packages of another architecture, downloaded and unpacked without being installed: no root is needed.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -155,6 +155,18 @@ impl Drop for Suite {
         // What is left behind lies in the cache.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Writes the script `name` into `root`, where packages of x86-64 are unpacked: it runs their `program` with `arguments` of the shell's by the
+/// loader and the libraries beside it, whatever this system has.
+pub(crate) fn wrap(root: &Path, name: &str, program: &str, arguments: &str) -> Result<()> {
+    let text = format!(
+        "#!/bin/sh\nroot=$(dirname \"$0\")\nexec \"$root/lib64/ld-linux-x86-64.so.2\" \
+         --library-path \"$root/usr/lib/x86_64-linux-gnu\" \"$root/{program}\" {arguments} \"$@\"\n"
+    );
+    let path = root.join(name);
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).context("cannot make it a program")
 }
 
 /// `apt-get` with a cache of its own.

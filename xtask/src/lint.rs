@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
-use crate::{run, truth};
+use crate::{packages, run, truth};
 
 /// The most lines that a source file may have.
 const MOST_LINES: usize = 800;
@@ -21,6 +21,7 @@ pub(crate) fn lanes() -> Vec<Lane> {
         lane("format", || component("rustfmt"), format),
         lane("file sizes", no_obstacle, |_| file_sizes(&run::root())),
         lane("page of figures", no_obstacle, |_| truth::check()),
+        lane("packages", packages::obstacle, |_| packages::check()),
         lane("clippy", || component("cargo-clippy"), clippy),
         lane("documentation", no_obstacle, documentation),
     ]

@@ -17,6 +17,8 @@ mod libfuzzer;
 mod lint;
 mod module;
 mod mutants;
+mod oldest;
+mod packages;
 mod programs;
 mod run;
 mod setup;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{assembler, cross, debian, programs, run, vm};
+use crate::{assembler, cross, debian, oldest, programs, run, vm};
 
 /// A Debian package, how its presence is seen, and what needs it.
 #[derive(Clone, Copy)]
@@ -124,9 +124,12 @@ fn bring() -> Result<()> {
     if !is_host() || !run::is_installed("apt-get") {
         return Ok(());
     }
-    // Without it one lane is skipped.
+    // Without one of these a lane is skipped.
     if let Err(error) = assembler::bring() {
         eprintln!("setup: no llvm-mc to compare decoders with: {error:#}");
+    }
+    if let Err(error) = oldest::bring() {
+        eprintln!("setup: no Rust of Debian 13 to build by: {error:#}");
     }
     add_architecture("arm64")?;
     cross::prepare()?;

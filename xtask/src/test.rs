@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
-use crate::{arm64, assembler, cross, fuzz, generate, host, lint, module, setup};
+use crate::{arm64, assembler, cross, fuzz, generate, host, lint, module, oldest, setup};
 
 /// The lanes. Of those of one place the earlier ones run first; of places those that take longest stand first.
 pub(crate) fn lanes() -> Vec<Lane> {
@@ -14,6 +14,7 @@ pub(crate) fn lanes() -> Vec<Lane> {
     lanes.extend([
         lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("tests", Place::Host, no_obstacle, host::tests),
+        lane("oldest Rust", Place::OldestRust, oldest::obstacle, |_| oldest::check()),
         lane("newest assembler", Place::Host, assembler::obstacle, assembler::compare),
         lane("documentation tests", Place::Host, no_obstacle, host::documentation),
         lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
