@@ -2,6 +2,7 @@
 
 mod segment;
 mod source;
+mod thread;
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -16,6 +17,7 @@ use crate::memory::Memory;
 use crate::varint::Cursor;
 use segment::Segment;
 use source::Source;
+use thread::Thread;
 
 /// Reads a trace from memory; see [`Reader`].
 ///
@@ -47,14 +49,6 @@ struct Process {
     memory: Memory,
     /// Threads that are recorded.
     threads: u32,
-}
-
-struct Thread {
-    pid: u32,
-    bits: Option<Bits>,
-    pc: u64,
-    flow: Flow,
-    registers: Registers,
 }
 
 impl<R: Read> Reader<R> {

@@ -2,14 +2,13 @@
 //! system's, with the libraries and the loader that it wants, and is installed nowhere.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
 use crate::cache::Entry;
+use crate::cross;
 use crate::debian::{self, Suite};
-use crate::suite::Setting;
-use crate::{host, setup};
 
 /// Where Debian has the newest that is released.
 const SUITE: &str = "sid";
@@ -35,12 +34,6 @@ pub(crate) fn bring() -> Result<()> {
     })
 }
 
-/// The comparison: of some encodings, and of all in a long run.
-pub(crate) fn compare(ledger: &Path) -> Result<()> {
-    let setting = Setting { variables: Vec::from_iter(variable()), ..Setting::default() };
-    host::suite()?.select(&[TEST])?.run(ledger, &setting)
-}
-
 /// The variable that names the program, where it was brought.
 pub(crate) fn variable() -> Option<(&'static str, PathBuf)> {
     entry().is_complete().then(|| (VARIABLE, program()))
@@ -48,7 +41,7 @@ pub(crate) fn variable() -> Option<(&'static str, PathBuf)> {
 
 /// Why nothing can be compared here.
 pub(crate) fn obstacle() -> Option<String> {
-    if !setup::is_host() {
+    if !cross::is_host() {
         return Some("llvm-mc is brought to x86-64 alone".into());
     }
     (!entry().is_complete()).then(|| format!("no llvm-mc of Debian's {SUITE}; `cargo xtask setup` brings it"))

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::{programs, run, setup};
+use crate::{apt, programs, run};
 
 /// Which benchmarks, and how.
 #[derive(Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Options {
 
 /// Builds the benchmarks with all peers and runs them.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::install(setup::FOR_BENCHMARKS)?;
+    apt::install(apt::FOR_BENCHMARKS)?;
     let mut arguments =
         vec!["run", "--profile", "compared", "--quiet", "--package", "bench", "--features", "zydis,bad64", "--"];
     arguments.extend(options.name.as_deref());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{fuzz, libfuzzer, run};
+use crate::{libfuzzer, run};
 
 /// The most bytes of text that one claim's corpus may have.
 const MOST: usize = 160 << 10;
@@ -21,7 +21,7 @@ impl Corpus {
 
     /// Where libFuzzer reads and adds inputs.
     pub(crate) fn folder(&self) -> PathBuf {
-        fuzz::folder().join("corpus").join(&self.target)
+        libfuzzer::folder().join("corpus").join(&self.target)
     }
 
     fn packed(&self) -> PathBuf {

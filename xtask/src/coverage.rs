@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-use crate::{run, setup, truth};
+use crate::{apt, run, truth};
 
 /// What becomes of the figures.
 #[derive(Args)]
@@ -29,8 +29,8 @@ const CROSSING: &[&str] = &["--test", "oracle", "--test", "lockstep_*", "--test"
 
 /// Runs the tests instrumented, prints the share of each file, and fails below [`LEAST`] percent of lines.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::install(setup::FOR_COVERAGE)?;
-    setup::install_tool("cargo-llvm-cov")?;
+    apt::install(apt::FOR_COVERAGE)?;
+    run::install_tool("cargo-llvm-cov")?;
     let tools = matching_tools()?;
     let llvm_cov = |arguments: &[&str]| {
         let mut command = run::cargo(&["llvm-cov"]);

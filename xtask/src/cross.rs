@@ -33,6 +33,11 @@ enum Toolchain {
     Debian(PathBuf),
 }
 
+/// Whether this is a machine that the lanes of other architectures are made for.
+pub(crate) fn is_host() -> bool {
+    std::env::consts::ARCH == "x86_64"
+}
+
 /// Why nothing can be compiled for arm64 here.
 pub(crate) fn obstacle() -> Option<String> {
     let has_gcc = gcc().is_complete() || run::is_installed(GCC);
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_compiler_that_is_too_old_is_refused_by_its_version() {
-        assert!(is_new_enough("1.85.0+dfsg3-1~deb12u3").unwrap_err().to_string().contains("1.85.0"));
+        assert!(is_new_enough("1.63.0+dfsg1-2").unwrap_err().to_string().contains("1.63.0"));
         for version in [env!("CARGO_PKG_RUST_VERSION"), "1.100.0+dfsg1-1", "2.0.0-1"] {
             assert!(is_new_enough(version).is_ok(), "{version}");
         }

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::corpus::Corpus;
 use crate::libfuzzer::{self, Inputs, Limits};
-use crate::{lanes, ledger, run, setup, stamp};
+use crate::{apt, lanes, ledger, run, stamp};
 
 /// Which claims, and for how long.
 #[derive(Args)]
@@ -110,12 +110,12 @@ fn targets() -> Result<Vec<String>> {
 
 /// Builds with libFuzzer's instrumentation. No sanitizer: what is fuzzed forbids unsafe code, and so does thrice as much.
 fn build(targets: &[String]) -> Result<()> {
-    setup::install_tool("cargo-fuzz")?;
+    run::install_tool("cargo-fuzz")?;
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "fuzz", "build", "--fuzz-dir", "fuzz", "--sanitizer", "none"]);
-    command.arg("--target-dir").arg(folder()).current_dir(run::root());
+    command.arg("--target-dir").arg(libfuzzer::folder()).current_dir(run::root());
     // cargo-fuzz takes the option once.
-    let peers = [("zydis", run::is_installed("cmake")), ("bad64", setup::has_libclang())];
+    let peers = [("zydis", run::is_installed("cmake")), ("bad64", apt::has_libclang())];
     let peers: Vec<&str> = peers.into_iter().filter_map(|(peer, can_build)| can_build.then_some(peer)).collect();
     command.args(["--features", &peers.join(",")]);
     if let [target] = targets {
@@ -128,18 +128,14 @@ fn build(targets: &[String]) -> Result<()> {
     run::run(&mut command)
 }
 
-/// Where everything of fuzzing is that is not checked in.
-pub(crate) fn folder() -> PathBuf {
-    run::root().join("target/fuzz")
-}
-
 fn artifacts(target: &str) -> PathBuf {
-    folder().join("findings").join(target)
+    libfuzzer::folder().join("findings").join(target)
 }
 
 /// The built target, under the folder of the machine that it is for.
 fn binary(target: &str) -> Result<PathBuf> {
-    let entries = fs::read_dir(folder()).with_context(|| format!("cannot read {}", folder().display()))?;
+    let entries =
+        fs::read_dir(libfuzzer::folder()).with_context(|| format!("cannot read {}", libfuzzer::folder().display()))?;
     let built = entries.flatten().map(|entry| entry.path().join("release").join(target));
     built
         .filter(|path| path.is_file())

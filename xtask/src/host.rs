@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
-use crate::{assembler, programs, run, setup};
+use crate::{apt, assembler, programs, run};
 
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
@@ -28,6 +28,12 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
     }
     variables.extend(suite.ntrace.clone().map(|path| (NTRACE, path)));
     suite.run(ledger, &Setting { variables, ..Setting::default() })
+}
+
+/// The comparison with the newest assembler: of some encodings, and of all in a long run.
+pub(crate) fn assembler(ledger: &Path) -> Result<()> {
+    let setting = Setting { variables: Vec::from_iter(assembler::variable()), ..Setting::default() };
+    suite()?.select(&[assembler::TEST])?.run(ledger, &setting)
 }
 
 /// The examples in the documentation.
@@ -53,6 +59,6 @@ fn cargo_test() -> Command {
 fn peers() -> [(&'static str, Option<&'static str>); 2] {
     [
         ("zydis", (!run::is_installed("cmake")).then_some("no cmake to build it")),
-        ("bad64", (!setup::has_libclang()).then_some("no libclang to build it")),
+        ("bad64", (!apt::has_libclang()).then_some("no libclang to build it")),
     ]
 }

@@ -45,6 +45,11 @@ const LONGEST: u32 = 4096;
 /// The first word of a line that tells of such a deviation.
 const UNLISTED: &str = "UNLISTED ";
 
+/// Where everything of fuzzing is that is not checked in.
+pub(crate) fn folder() -> PathBuf {
+    crate::run::root().join("target/fuzz")
+}
+
 /// Runs `binary` over `inputs` until `end`; a finding lies in `artifacts` and ends it.
 pub(crate) fn run(
     binary: &Path,

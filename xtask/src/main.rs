@@ -1,5 +1,6 @@
 //! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
 
+mod apt;
 mod arm64;
 mod assembler;
 mod bench;

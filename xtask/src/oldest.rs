@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::cache::Entry;
 use crate::debian::{self, Suite};
-use crate::{packages, run, setup};
+use crate::{cross, packages, run};
 
 /// Debian 13's name.
 const SUITE: &str = "trixie";
@@ -40,7 +40,7 @@ pub(crate) fn obstacle() -> Option<String> {
         return None;
     }
     let reason = format!("no Rust {VERSION} of Debian's {SUITE}");
-    Some(if setup::is_host() { reason + "; `cargo xtask setup` brings it" } else { reason + " in /usr/bin" })
+    Some(if cross::is_host() { reason + "; `cargo xtask setup` brings it" } else { reason + " in /usr/bin" })
 }
 
 /// The lane: the published packages build by it. Where cargo cannot make packages their folders in the checkout are built.

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::cache::{self, Entry};
-use crate::{debian, setup};
+use crate::{apt, debian};
 
 /// What tests/src/programs.rs looks for is in these, which have other names in Debian 12 and 13.
 const PACKAGES: [&[&str]; 6] = [
@@ -23,7 +23,7 @@ const ROOT: &str = "NTRACE_ARM64_ROOT";
 /// Brings them where they are not there.
 pub(crate) fn prepare() -> Result<()> {
     entry().make(|folder| {
-        setup::add_architecture("arm64")?;
+        apt::add_architecture("arm64")?;
         debian::unpack_alone(&PACKAGES.map(debian::known_of), folder)
     })
 }

@@ -52,6 +52,14 @@ pub(crate) fn is_installed(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
+/// Installs a subcommand of cargo where it is missing.
+pub(crate) fn install_tool(name: &str) -> Result<()> {
+    if is_installed(name) {
+        return Ok(());
+    }
+    run(&mut cargo(&["install", "--locked", name]))
+}
+
 fn show(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program()).to_string_lossy();
     command.get_args().fold(name.into_owned(), |line, argument| line + " " + &argument.to_string_lossy())

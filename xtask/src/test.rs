@@ -15,7 +15,7 @@ pub(crate) fn lanes() -> Vec<Lane> {
         lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("tests", Place::Host, no_obstacle, host::tests),
         lane("oldest Rust", Place::OldestRust, oldest::obstacle, |_| oldest::check()),
-        lane("newest assembler", Place::Host, assembler::obstacle, assembler::compare),
+        lane("newest assembler", Place::Host, assembler::obstacle, host::assembler),
         lane("documentation tests", Place::Host, no_obstacle, host::documentation),
         lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
         lane("module on x86-64 (qemu-system)", Place::ModuleOnX86, module::x86_obstacle, module::on_x86),

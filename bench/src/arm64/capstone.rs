@@ -4,7 +4,7 @@ use capstone::Capstone;
 use capstone::arch::BuildsCapstone;
 use capstone::arch::arm64::ArchMode;
 
-use crate::decode::Tally;
+use crate::tally::Tally;
 
 /// Every so-manyth word: it takes a microsecond for each.
 const STEP: usize = 64;

@@ -9,11 +9,11 @@ mod yaxpeax;
 
 use anyhow::Result;
 
-use crate::Options;
 use crate::alone;
-use crate::decode::Tally;
+use crate::options::Options;
 use crate::programs;
 use crate::rounds::{self, Subject};
+use crate::tally::Tally;
 
 type Sweep = fn(&[u32]) -> Tally;
 

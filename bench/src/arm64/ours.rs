@@ -3,7 +3,7 @@
 use insn::Target;
 use insn::arm64::{Insn, decode, decode_allocated, flow_of_allocated as flow};
 
-use crate::decode::Tally;
+use crate::tally::Tally;
 
 pub(super) fn flow_of_allocated(words: &[u32]) -> Tally {
     let mut tally = Tally::default();

@@ -7,7 +7,7 @@ mod uprobe;
 
 use anyhow::Result;
 
-use crate::Options;
+use crate::options::Options;
 use debuggee::{FIELD, SITES};
 
 /// The method's name, hits per round, and what measures them.

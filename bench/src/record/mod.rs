@@ -3,23 +3,14 @@
 mod ours;
 mod peers;
 mod program;
+mod recorded;
 mod stepping;
-
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::Options;
+use crate::options::Options;
 use program::Program;
-
-/// What a recorder did with one run of the program.
-#[derive(Clone, Copy)]
-struct Recorded {
-    time: Duration,
-    instructions: u64,
-    /// Of what was recorded, where that is a stream.
-    bytes: Option<u64>,
-}
+use recorded::Recorded;
 
 /// Records the program with so many rounds of work.
 type Recorder = fn(&Program, usize) -> Result<Recorded>;

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Recorded;
 use super::program::Program;
+use super::recorded::Recorded;
 
 /// gdb's `record full`, which keeps registers and memory that an instruction changes, in its own memory.
 pub(super) fn gdb(program: &Program, rounds: usize) -> Result<Recorded> {

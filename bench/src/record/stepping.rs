@@ -8,8 +8,8 @@ use nix::sys::ptrace;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use super::Recorded;
 use super::program::Program;
+use super::recorded::Recorded;
 
 pub(super) fn record(program: &Program, rounds: usize) -> Result<Recorded> {
     let mut command = program.command(rounds);

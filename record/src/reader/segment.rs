@@ -1,6 +1,6 @@
 //! The instructions of one flow record.
 
-use super::Thread;
+use super::thread::Thread;
 use crate::error::{Problem, Result};
 use crate::flow::Id;
 use crate::format::{self, action};

@@ -14,7 +14,7 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::{run, setup, truth};
+use crate::{run, truth};
 use list::Mutant;
 use switch::Switched;
 use tree::{Built, Program, Tree};
@@ -63,7 +63,7 @@ struct Outcome {
 
 /// Makes every mutant and runs the tests; fails where one lives that is not listed.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::install_tool("cargo-mutants")?;
+    run::install_tool("cargo-mutants")?;
     let listed = run::root().join(LISTED);
     let listed = fs::read_to_string(&listed).with_context(|| format!("cannot read {}", listed.display()))?;
     let listed = parse(&listed)?;

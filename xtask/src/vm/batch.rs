@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
+use super::build::target_folder;
 use super::job::{HERE, Job};
 use super::machine::{Boot, Machine};
-use super::{loaded, module, quote, quoted, target_folder};
+use super::script::{quote, quoted};
+use super::{loaded, module};
 use crate::lanes::SKIPPED;
 use crate::suite::{NTRACE, Program, Suite};
 

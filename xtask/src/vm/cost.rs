@@ -5,9 +5,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use super::build::{cargo, target_folder};
 use super::job::Job;
 use super::machine::{Arch, Boot, Machine};
-use super::{cargo, loaded, module, quote, target_folder};
+use super::script::quote;
+use super::{loaded, module};
 use crate::run;
 
 /// The program of the package `crossing` that measures.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use super::job::HERE;
 use super::machine::{Kind, Machine};
-use super::quote;
+use super::script::quote;
 
 /// What a kernel says when something in it is wrong: oopses, KASAN, lockdep, kmemleak, threads that hang.
 const SPLATS: &[&str] = &[

@@ -2,6 +2,7 @@
 //! or one that may crash.
 
 mod batch;
+mod build;
 mod cost;
 mod fuzz;
 mod job;
@@ -10,6 +11,7 @@ mod loaded;
 mod machine;
 mod module;
 mod root;
+mod script;
 mod source;
 
 pub(crate) use batch::Batch;
@@ -19,12 +21,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use build::{cargo, target_folder};
 use clap::Subcommand;
 use job::Job;
 use kernel::Kernel;
+use script::{quote, quoted};
 
 use crate::suite::Suite;
-use crate::{cross, run, setup};
+use crate::{apt, run};
 
 /// What is done with a virtual machine.
 #[derive(Subcommand)]
@@ -118,7 +122,7 @@ pub(crate) fn bring(machine: Machine) -> Result<()> {
         Kind::Debian => source::bring(),
         Kind::Oldest => source::bring_oldest(),
         Kind::Debug => {
-            setup::install(setup::FOR_DEBUG_KERNELS)?;
+            apt::install(apt::FOR_DEBUG_KERNELS)?;
             source::bring_oldest()
         }
     }
@@ -202,32 +206,6 @@ fn ntrace(arch: Arch) -> Result<PathBuf> {
     Ok(target_folder(arch).join("debug"))
 }
 
-/// `cargo ARGUMENTS` for the machine.
-fn cargo(arch: Arch, arguments: &[&str]) -> Result<Command> {
-    match arch {
-        Arch::Arm64 => cross::cargo(arguments),
-        // The machine's C library is of the host's release of Debian, or newer.
-        Arch::X86_64 => Ok(run::cargo(arguments)),
-    }
-}
-
-/// Where that cargo builds.
-fn target_folder(arch: Arch) -> PathBuf {
-    match arch {
-        Arch::Arm64 => cross::target_folder().join(arch.facts().rust),
-        Arch::X86_64 => run::root().join("target"),
-    }
-}
-
-/// A path as a word of a script.
-fn quote(path: &Path) -> String {
-    quoted(&path.to_string_lossy())
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,10 +214,5 @@ mod tests {
     fn only_a_test_program_has_a_folder_to_write_in() {
         assert_eq!(temporary("/t/arm64/debug/deps/attach-1".as_ref()), Some("/t/arm64/tmp".into()));
         assert_eq!(temporary("/tmp/a/b/program".as_ref()), None);
-    }
-
-    #[test]
-    fn a_word_of_a_script_is_one_word() {
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::machine::Arch;
 use crate::cache::{self, Entry};
-use crate::{debian, setup};
+use crate::{apt, debian};
 
 /// What is traced, what tests call, and what a shell wants; with all that they depend on.
 const PACKAGES: &[&str] = &[
@@ -46,7 +46,7 @@ pub(crate) fn folder(arch: Arch) -> Result<PathBuf> {
     let entry = entry(arch);
     entry.make(|folder| {
         let architecture = arch.facts().debian;
-        setup::add_architecture(architecture)?;
+        apt::add_architecture(architecture)?;
         debian::unpack_with_dependencies(architecture, PACKAGES, folder)?;
         for (link, target) in LINKS.iter().map(|(link, target)| (folder.join(link), target)) {
             if !link.exists() {
