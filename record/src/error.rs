@@ -36,7 +36,7 @@ pub enum Problem {
     LongRecord(u64),
     /// A record ends within one of its fields.
     ShortRecord,
-    /// A record goes on behind its last field; so many bytes are left.
+    /// A record goes on behind its last field; the number of bytes that are left.
     Excess(u64),
     /// A number of more than 64 bits, by its last byte.
     LargeNumber(u8),
@@ -61,11 +61,11 @@ pub enum Problem {
         /// Which of its successors, the latest being 0.
         rank: u64,
     },
-    /// So many bytes of code at once.
+    /// A step has more bytes of code than an instruction can have; their number.
     LongCode(u64),
     /// A set of registers with unknown members.
     Registers(u64),
-    /// The end record says so many instructions; there were others.
+    /// The end record gives another number of instructions than were read.
     Count {
         /// In the record.
         told: u64,

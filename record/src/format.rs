@@ -13,7 +13,7 @@ pub(crate) const MOST_RECORD: u64 = 1 << 20;
 pub(crate) const MOST_CODE: usize = 64;
 /// The most instructions of one token's run.
 pub(crate) const MOST_RUN: u64 = 4095;
-/// So many successors of an instruction are remembered.
+/// The most successors of an instruction that are remembered.
 pub(crate) const MOST_SUCCESSORS: usize = 64;
 /// The most threads that may be alive at once.
 pub(crate) const MOST_THREADS: usize = 1 << 16;

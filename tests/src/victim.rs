@@ -67,7 +67,7 @@ impl Victim {
                     break;
                 }
             }
-            // SAFETY: nothing of this process is to be done in its copy.
+            // SAFETY: _exit ends the copy and runs no code of this process in it.
             unsafe { libc::_exit(0) };
         }
         Victim { process, to: Some(to), from }

@@ -85,7 +85,7 @@ fn kernel_log() -> String {
     /// Reads all that is there.
     const READ_ALL: libc::c_int = 3;
     let mut bytes = vec![0u8; 1 << 20];
-    // SAFETY: so many bytes can be written there.
+    // SAFETY: the kernel writes at most `bytes.len()` bytes, which `bytes` has.
     let length = unsafe { libc::klogctl(READ_ALL, bytes.as_mut_ptr().cast(), bytes.len() as libc::c_int) };
     assert!(length > 0, "a kernel's log");
     bytes.truncate(length as usize);

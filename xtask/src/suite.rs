@@ -143,7 +143,7 @@ impl Program {
     }
 }
 
-/// Runs programs by so many threads, each of which takes the next one when it is done.
+/// Runs programs by `workers` threads, each of which takes the next program when it is done with one.
 fn run_by<'a>(
     workers: usize,
     programs: &[&'a Program],

@@ -18,7 +18,7 @@ type Sweep = fn(&[u8], &mut Tally);
 type OneShot = fn(&[u8], &[u32], &mut Tally);
 
 const FLOW: &str = "ntrace, + flow, target";
-/// How many times faster than iced-x86 with flow and target these are to be.
+/// How many times faster than iced-x86 with flow and target we aim to be.
 const SWEEP_AIM: f64 = 1.8;
 const ONE_SHOT_AIM: f64 = 3.5;
 

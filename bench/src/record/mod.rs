@@ -12,7 +12,7 @@ use crate::options::Options;
 use program::Program;
 use recorded::Recorded;
 
-/// Records the program with so many rounds of work.
+/// Records the program, which does the given number of rounds of work.
 type Recorder = fn(&Program, usize) -> Result<Recorded>;
 
 const RECORDERS: &[(&str, Recorder)] = &[

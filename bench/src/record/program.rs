@@ -38,7 +38,7 @@ impl Program {
         self.folder.path().join(name)
     }
 
-    /// Its path and arguments for so many rounds of work.
+    /// Its path, and its arguments for the given number of rounds of work.
     pub(super) fn words(&self, rounds: usize) -> Vec<PathBuf> {
         std::iter::once(self.path()).chain((0..rounds).map(|_| PathBuf::from("round"))).collect()
     }

@@ -20,8 +20,8 @@ fn main() {
     }
 }
 
-/// For each row: words of 2^32 under its pattern, and of so many words of chance how many differ so and in how many a fault of ours
-/// would be taken for the peer's.
+/// Prints for each row the share of all words that its pattern covers, and of `count` random words the number of those that differ as the row
+/// says and of those in which a fault of ours would pass for the peer's.
 fn coverage(count: usize) {
     let mut random = Random::new(7);
     let sample: Vec<u32> = (0..count).map(|_| random.next() as u32).collect();

@@ -49,7 +49,7 @@ fn all(classes: &mut Classes) -> u64 {
     count
 }
 
-/// So many encodings by chance.
+/// Compares `count` random encodings.
 fn chance(count: u64, seed: u64, classes: &mut Classes) -> u64 {
     let mut random = Random::new(seed);
     for _ in 0..count {

@@ -14,7 +14,7 @@ use claims::peers;
 use claims::shape::Shape;
 use insn::x86::{Bits, Mode};
 
-/// An ordinary run takes one of so many: numbers that share no factor with the walks' periods.
+/// An ordinary run takes one encoding of this number. It shares no factor with the walks' periods.
 const STEP: usize = 37;
 const A64_STEP: usize = 61;
 /// Bits 9 to 0 that are asked for with all others: two registers, none of which is the other.

@@ -9,7 +9,7 @@ use claims::generate::forms;
 use claims::peers::PEERS;
 use insn::x86::Mode;
 
-/// An ordinary run takes one of so many: a number that shares no factor with the walk's periods.
+/// An ordinary run takes one form of this number. It shares no factor with the walk's periods.
 const STEP: u64 = 1009;
 
 #[test]

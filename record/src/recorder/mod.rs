@@ -42,7 +42,7 @@ macro_rules! alive {
 }
 use alive;
 
-/// Looks at the clock once in so many stops.
+/// The number of stops between two looks at the clock.
 const STOPS: u32 = 64;
 /// A killed recorder loses what was recorded in this time.
 const FLUSH: Duration = Duration::from_millis(200);

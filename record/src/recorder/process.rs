@@ -36,7 +36,7 @@ impl Process {
         &buffer[..read]
     }
 
-    /// Reads so many bytes.
+    /// Reads `N` bytes.
     pub(super) fn read<const N: usize>(&self, address: u64) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         self.memory.read_exact_at(&mut bytes, address)?;

@@ -71,7 +71,7 @@ pub fn is_system_call(address: u64) -> bool {
 }
 
 impl Code {
-    /// What is to be taken from the address of an instruction for where it stands in the file.
+    /// What to subtract from an instruction's address to get its place in the file.
     pub fn base(&self) -> u64 {
         self.base
     }

@@ -92,7 +92,7 @@ impl Program {
         found
     }
 
-    /// What is to be added to the file's numbers in this process; `None` where it is not mapped.
+    /// What to add to the file's addresses in this process; `None` where the file is not mapped.
     pub fn base(&self, session: &Session, pid: Pid) -> Option<u64> {
         let path = self.path.canonicalize().ok()?;
         let maps = session.process(pid)?.maps().ok()?;

@@ -26,7 +26,7 @@ const EMULATED: u32 = 8;
 /// What a walk found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Opcode forms, and those of which no instruction was found that is to be run.
+    /// Opcode forms, and those without an instruction to run.
     pub forms: u64,
     /// Forms of which an instruction completed.
     pub forms_completed: u64,

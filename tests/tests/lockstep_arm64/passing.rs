@@ -54,7 +54,7 @@ fn enter(lab: &Lab, code: &Code, site: u64, slot: u64, state: &State) -> Stop {
     if let Some((register, before)) = saved {
         stop.state.set(register, before);
     }
-    // All around the site traps, so that what is to be stepped stops after one instruction by itself. A call to nowhere is done as
+    // All around the site traps, so that a stepped instruction stops by itself after it has run. A call to nowhere is done as
     // well: the fault is its target's.
     if matches!(code.exit, Exit::StepThenReturnAddress(_)) && stop.state.pc != slot {
         assert_eq!(stop.state.get(Reg::X30), slot + 4);

@@ -30,7 +30,7 @@ const RT_SIGRETURN: u64 = 139;
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 /// Bytes of `svc`.
 pub(super) const CALL_LENGTH: u64 = 4;
-/// A thread that was interrupted in a system call that is to be restarted has been put before it where it stops for a signal
+/// A thread that a signal interrupted in a system call that will restart has been put before the call when it stops for the signal
 /// (arch/arm64/kernel/signal.c, `do_signal`).
 pub(super) const STANDS_BEHIND_CALL: bool = false;
 

@@ -81,8 +81,8 @@ impl Sequence {
     }
 }
 
-/// Where an instruction may go that is run in one go with the load, and whether it is a store-exclusive: nowhere where it is to be
-/// stepped instead.
+/// Where an instruction that runs in one go with the load may go, and whether it is a store-exclusive. Nowhere means that the recorder
+/// steps the instruction instead.
 fn successors(at: u64, is_start: bool, word: Option<u32>) -> (Vec<u64>, bool) {
     let Some(insn) = word.and_then(|word| decode(word).ok()) else { return (Vec::new(), false) };
     let next = at.wrapping_add(LEN as u64);

@@ -31,7 +31,7 @@ const MAPPING_32: [u64; 8] = [90, 91, 117, 125, 163, 192, 380, 397];
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 /// Bytes of every instruction that makes a system call, as the kernel reckons.
 pub(super) const CALL_LENGTH: u64 = 2;
-/// A thread that was interrupted in a system call that is to be restarted stands behind it, until it goes on.
+/// A thread that a signal interrupted in a system call that will restart stands behind the call until it goes on.
 pub(super) const STANDS_BEHIND_CALL: bool = true;
 
 /// This machine.

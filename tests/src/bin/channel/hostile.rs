@@ -47,7 +47,7 @@ pub(crate) fn run(seed: u64) {
 }
 
 /// # Safety
-/// Nothing that is used lies in so many pages at an address that is not 0.
+/// At an `address` other than 0, nothing that is used lies in `pages` pages.
 unsafe fn map(address: usize, pages: usize, protection: i32, flags: i32, file: i32) -> usize {
     // SAFETY: the caller's promise.
     let mapped = unsafe { libc::mmap(address as *mut _, pages * PAGE, protection, flags, file, 0) };

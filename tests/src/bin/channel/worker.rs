@@ -16,12 +16,12 @@ use wire::{Header, Split, split};
 use crate::pointers::Torn;
 use crate::streams::{self, Known};
 
-/// So many pieces are read at once: breakpoints may be hit faster than is read.
+/// The most pieces that are read at once: breakpoints may be hit faster than is read.
 const READS: usize = 256;
 /// Who is no one.
 const NOBODY: u32 = 65534;
 
-/// Writes for so many seconds, as root where the seed is even and as nobody where it is odd; tells numbers at the end.
+/// Writes for `seconds`, as root if the seed is even and as nobody if it is odd; prints its numbers at the end.
 pub(crate) fn run(seconds: u64, seed: u64) {
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut random = Random::new(seed);
