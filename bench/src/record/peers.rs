@@ -41,7 +41,7 @@ pub(super) fn lackey(program: &Program, rounds: usize) -> Result<Recorded> {
 }
 
 fn run(command: &mut Command) -> Result<Output> {
-    let name = command.get_program().display().to_string();
+    let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("{name} is needed"))?;
     ensure!(output.status.success(), "{name}: {}", output.status);
     Ok(output)

@@ -20,7 +20,7 @@ fn lengths_flows_and_targets_of_real_code_are_those_of_other_decoders() {
         while let Some(bytes) = code.get(at..at + 15) {
             at += decode(bytes, Mode::INTEL_64).map_or(1, |insn| insn.len());
             count += 1;
-            if !count.is_multiple_of(step) {
+            if count % step != 0 {
                 continue;
             }
             compared += 1;

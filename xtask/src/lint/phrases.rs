@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn words_that_only_contain_a_phrase_are_others() {
-        assert!(lines_with(&[(1, "algreen teafold, green teafold")]).is_empty());
+        assert!(lines_with(&[(1, "evergreen teapot, green teapot")]).is_empty());
         assert!(lines_with(&[(1, "green"), (3, "tea")]).is_empty());
     }
 
