@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::{debian, run};
 
-/// A Debian package, how its presence is seen, and what needs it.
+/// A Debian package, the sign of its presence, and what needs it.
 #[derive(Clone, Copy)]
 pub(crate) struct Package {
     pub(crate) name: &'static str,
@@ -16,17 +16,17 @@ pub(crate) struct Package {
     pub(crate) why: &'static str,
 }
 
-/// A package, and another one that it cannot be installed beside unless both are of the same release.
+/// A package, and another one that must be of the same release to be installed beside it.
 const ONE_RELEASE: &[(&str, &str)] = &[("qemu-system-x86", "qemu-utils")];
 
-/// What `cargo xtask bench` needs beside.
+/// What `cargo xtask bench` needs in addition.
 pub(crate) const FOR_BENCHMARKS: &[Package] = &[
     CMAKE,
     LIBCLANG,
     Package { name: "gdb", sign: "gdb", why: "a recorder, a peer" },
     Package { name: "valgrind", sign: "valgrind", why: "a recorder, a peer" },
 ];
-/// What the peers that are written in C are built with.
+/// What builds the peers that are written in C.
 pub(crate) const CMAKE: Package = Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" };
 pub(crate) const LIBCLANG: Package =
     Package { name: "libclang-dev", sign: "/usr/share/doc/libclang-dev", why: "building bad64, a peer" };
@@ -36,23 +36,23 @@ pub(crate) fn has_libclang() -> bool {
     is_present(LIBCLANG.sign)
 }
 
-/// What debug kernels need beside.
+/// What debug kernels need in addition.
 pub(crate) const FOR_DEBUG_KERNELS: &[Package] = &[
     Package { name: "clang", sign: "clang", why: "debug kernels" },
     Package { name: "lld", sign: "ld.lld", why: "debug kernels" },
     Package { name: "llvm", sign: "llvm-objcopy", why: "debug kernels" },
 ];
 
-/// What `cargo xtask coverage` needs beside; a newer rustc needs a newer LLVM, or rustup's component `llvm-tools`.
+/// What `cargo xtask coverage` needs in addition. A newer rustc needs a newer LLVM, or rustup's component `llvm-tools`.
 pub(crate) const FOR_COVERAGE: &[Package] =
     &[Package { name: "llvm-22", sign: "llvm-cov-22", why: "reading the profiles of an instrumented program" }];
 
-/// The names of those that are missing, with what needs them.
+/// The names of the missing packages, with what needs them.
 pub(crate) fn missing(packages: &[Package]) -> Vec<(&'static str, &'static str)> {
     packages.iter().filter(|package| !is_present(package.sign)).map(|package| (package.name, package.why)).collect()
 }
 
-/// Lets packages of another architecture be found.
+/// Lets apt find packages of another architecture.
 pub(crate) fn add_architecture(architecture: &str) -> Result<()> {
     if debian::knows(architecture) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! LLVM's disassembler llvm-mc, the newest that Debian has: the decoders are compared with it. It comes from another suite than this
-//! system's, with the libraries and the loader that it wants, and is installed nowhere.
+//! LLVM's disassembler llvm-mc, the newest that Debian has, with which tests compare the decoders. It comes from another suite than this
+//! system's, with its own libraries and loader, and is not installed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use crate::cache::Entry;
 use crate::cross;
 use crate::debian::{self, Suite};
 
-/// Where Debian has the newest that is released.
+/// The suite of Debian with the newest released LLVM.
 const SUITE: &str = "sid";
 const PROGRAM: &str = "llvm-mc";
 /// The test program of the comparison.
 pub(crate) const TEST: &str = "fuzz/claims/tests/assembler.rs";
-/// The variable that names the program to it.
+/// The variable that names llvm-mc to the test program.
 const VARIABLE: &str = "NTRACE_LLVM_MC";
 
-/// Brings the program, unless it was brought before.
+/// Unpacks llvm-mc unless the cache has it.
 pub(crate) fn bring() -> Result<()> {
     entry().make(|folder| {
         let suite = Suite::open(SUITE, &["amd64"], &folder.with_extension("apt"))?;
@@ -34,7 +34,7 @@ pub(crate) fn bring() -> Result<()> {
     })
 }
 
-/// The variable that names the program, where it was brought.
+/// The variable and llvm-mc's path, if the cache has it.
 pub(crate) fn variable() -> Option<(&'static str, PathBuf)> {
     entry().is_complete().then(|| (VARIABLE, program()))
 }

@@ -10,7 +10,7 @@ use crate::{apt, programs, run};
 pub(crate) struct Options {
     /// Benchmark to run; without it all of them
     name: Option<String>,
-    /// Arguments handed on to the benchmark
+    /// Arguments for the benchmark
     #[arg(last = true)]
     rest: Vec<String>,
 }

@@ -12,7 +12,7 @@ use crate::{apt, assembler, programs, run};
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
 
-/// Unit tests, integration tests and examples of all rooms but the benchmarks. The claims are compared with those peers that can be built.
+/// Unit tests, integration tests and examples of all rooms but the benchmarks. The claims use the peers that can be built.
 pub(crate) fn tests(ledger: &Path) -> Result<()> {
     for (peer, why_not) in peers() {
         if let Some(reason) = why_not {
@@ -20,7 +20,7 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
         }
     }
     let mut suite = suite()?;
-    // A lane of its own has the program that it asks.
+    // Another lane runs this test.
     suite.programs.retain(|program| program.name != assembler::TEST);
     let mut variables = Vec::from_iter(programs::variable());
     if lanes::is_long() {
@@ -55,7 +55,7 @@ fn cargo_test() -> Command {
     command
 }
 
-/// The decoders in C that claims are compared with, and why one cannot be built.
+/// The peers of the claims that are written in C, each with the reason why it cannot be built here.
 fn peers() -> [(&'static str, Option<&'static str>); 2] {
     [
         ("zydis", (!run::is_installed("cmake")).then_some("no cmake to build it")),

@@ -46,7 +46,7 @@ enum Task {
     Setup,
     /// Install what tests need and is missing, and run every lane; what could not run is named at the end
     Test(test::Options),
-    /// Formatting, clippy, documentation, file sizes
+    /// Formatting, file sizes, circles of imports, prose, packages, clippy, documentation
     Lint,
     /// Regenerate the tables of insn from its data file
     Gen {

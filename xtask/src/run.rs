@@ -40,7 +40,7 @@ pub(crate) fn bytes(command: &mut Command) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The same as text.
+/// The command's standard output as text, with an error where it fails.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let text = bytes(command)?;
     String::from_utf8(text).with_context(|| format!("`{}` did not answer in UTF-8", show(command)))

@@ -23,7 +23,7 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
 ];
 
-/// What the lanes of arm64 need beside.
+/// What the lanes of arm64 need in addition.
 const FOR_ARM64: &[Package] = &[
     Package { name: "binutils-aarch64-linux-gnu", sign: "aarch64-linux-gnu-ld", why: "building for arm64" },
     Package { name: "libc6-dev-arm64-cross", sign: "/usr/aarch64-linux-gnu/lib/crt1.o", why: "building for arm64" },
@@ -36,7 +36,7 @@ const FOR_ARM64: &[Package] = &[
     Package { name: "qemu-user-static", sign: "qemu-aarch64-static", why: "tests on arm64" },
 ];
 
-/// What `cargo xtask vm` and the lanes in virtual machines need beside.
+/// What `cargo xtask vm` and the lanes in virtual machines need in addition.
 const FOR_VM: &[Package] = &[
     Package { name: "qemu-system-arm", sign: "qemu-system-aarch64", why: "virtual machines of arm64" },
     Package { name: "qemu-system-x86", sign: "qemu-system-x86_64", why: "virtual machines of x86-64" },
@@ -51,7 +51,7 @@ const FOR_VM: &[Package] = &[
     Package { name: "xz-utils", sign: "xz", why: "kernels" },
 ];
 
-/// The same as [`run()`] before tests. Who may not install packages learns which are missing; lanes that need them are skipped.
+/// Does what [`run()`] does, before tests. A user who may not install packages learns which are missing; lanes that need them are skipped.
 pub(crate) fn run_for_tests() -> Result<()> {
     if apt::may_install() {
         return run();
@@ -66,13 +66,13 @@ pub(crate) fn run_for_tests() -> Result<()> {
     Ok(())
 }
 
-/// Installs what the tests need and is missing, and brings what is not installed but kept in the cache.
+/// Installs the missing packages that tests need, and fills the cache.
 pub(crate) fn run() -> Result<()> {
     apt::install(&for_tests())?;
     bring()
 }
 
-/// Brings what is not installed but kept in the cache.
+/// Fills the cache with what is unpacked rather than installed.
 fn bring() -> Result<()> {
     if !cross::is_host() || !run::is_installed("apt-get") {
         return Ok(());

@@ -6,7 +6,7 @@ use clap::Args;
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
 use crate::{arm64, assembler, cross, fuzz, generate, host, lint, module, oldest, setup};
 
-/// The lanes. Of those of one place the earlier ones run first; of places those that take longest stand first.
+/// The lanes. Earlier lanes of a place run first. The places that take longest stand first.
 pub(crate) fn lanes() -> Vec<Lane> {
     let lane = |name, place, obstacle, step| Lane { name, place, obstacle, step };
     let mut lanes = vec![lane("generated tables", Place::Host, no_obstacle, |_| generate::run(true))];

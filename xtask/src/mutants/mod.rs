@@ -19,8 +19,8 @@ use list::Mutant;
 use switch::Switched;
 use tree::{Built, Program, Tree};
 
-/// A room whose code is changed, and the tests that are asked: its own, without those that see whether files are in sync, and of
-/// `crossing` those that run what it says.
+/// A room whose code is changed, and the tests that run: its own without those that compare checked-in files, and those of
+/// `crossing` that execute what the room computes.
 struct Room {
     /// Its folder.
     name: &'static str,
@@ -53,15 +53,15 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// What became of a room's mutants.
+/// The outcome of a room's mutants.
 struct Outcome {
     all: usize,
-    /// What no compiler takes.
+    /// Mutants that do not compile.
     unviable: usize,
     living: Vec<String>,
 }
 
-/// Makes every mutant and runs the tests; fails where one lives that is not listed.
+/// Makes every mutant and runs the tests. Fails if no test fails for an unlisted mutant.
 pub(crate) fn run(options: &Options) -> Result<()> {
     run::install_tool("cargo-mutants")?;
     let listed = run::root().join(LISTED);
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Asks the tests about all mutants of a room.
+/// Runs the tests for all mutants of a room.
 fn ask(room: &Room, glob: Option<&str>) -> Result<Outcome> {
     let mutants = list::list(room.package, glob)?;
     let mut files: BTreeMap<&str, Vec<(usize, &Mutant)>> = BTreeMap::new();
@@ -115,10 +115,10 @@ fn ask(room: &Room, glob: Option<&str>) -> Result<Outcome> {
     Ok(Outcome { all: mutants.len(), unviable: unviable + not_built, living })
 }
 
-/// A file's text and those of its mutants that are built together.
+/// Each file's text, and those of its mutants that are built together.
 type Files<'a> = BTreeMap<&'a str, (String, Vec<(usize, &'a Mutant)>)>;
 
-/// Builds the tests with all mutants that a compiler takes; the others are left out of `files`, and counted.
+/// Builds the tests with all mutants that compile. Removes the others from `files`, and returns their number.
 fn build(room: &Room, files: &mut Files<'_>) -> Result<(Vec<Program>, usize)> {
     let tree = Tree::copy()?;
     let root = format!("{}/src/lib.rs", room.name);
@@ -146,8 +146,8 @@ fn build(room: &Room, files: &mut Files<'_>) -> Result<(Vec<Program>, usize)> {
     }
 }
 
-/// Has cargo-mutants try what cannot be chosen, by the room's own tests. Gives the names of those that live, and how many no compiler
-/// takes.
+/// Lets cargo-mutants try the mutants that cannot be chosen, with the room's own tests. Returns the names of those that live, and the
+/// number of those that do not compile.
 fn one_by_one(room: &Room, mutants: &[&Mutant]) -> Result<(Vec<String>, usize)> {
     if mutants.is_empty() {
         return Ok((Vec::new(), 0));
@@ -159,12 +159,12 @@ fn one_by_one(room: &Room, mutants: &[&Mutant]) -> Result<(Vec<String>, usize)> 
     let mut command =
         run::cargo(&["mutants", "--minimum-test-timeout=20", "--colors=never", "--package", room.package]);
     command.args(["--re", &places, "--output"]).arg(&output);
-    // To all calls of cargo: behind `--` they would choose what is run, and all tests were built.
+    // For all calls of cargo. Behind `--` the arguments would only choose what runs, and cargo would build all tests.
     command.args(room.own.iter().map(|word| format!("--cargo-arg={word}")));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     eprintln!("$ cargo mutants --package {}", room.package);
     let status = command.status().context("cannot start `cargo mutants`")?;
-    // Its manual: 2 some live, 3 some tests did not end.
+    // By cargo-mutants' manual: 2, some mutants live; 3, some tests did not end.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
         bail!("`cargo mutants --package {}` failed: {status}", room.package);
     }

@@ -12,12 +12,12 @@ use crate::{cross, run};
 pub(super) fn cargo(arch: Arch, arguments: &[&str]) -> Result<Command> {
     match arch {
         Arch::Arm64 => cross::cargo(arguments),
-        // The machine's C library is of the host's release of Debian, or newer.
+        // The machine's C library is as new as the host's, or newer.
         Arch::X86_64 => Ok(run::cargo(arguments)),
     }
 }
 
-/// Where that cargo builds.
+/// The target folder of that cargo.
 pub(super) fn target_folder(arch: Arch) -> PathBuf {
     match arch {
         Arch::Arm64 => cross::target_folder().join(arch.facts().rust),

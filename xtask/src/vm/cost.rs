@@ -36,7 +36,7 @@ pub(crate) fn run(machine: Machine) -> Result<()> {
     Ok(())
 }
 
-/// What of that is the trap's own, whoever handles it.
+/// The cost of the trap itself, whoever handles it.
 fn least(machine: Machine, program: &Path) -> Result<()> {
     let mut job = Job::new(machine)?;
     job.boot_as(Boot { counted: true, ..Boot::default() });

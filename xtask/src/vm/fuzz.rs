@@ -9,7 +9,7 @@ use super::script::quote;
 use super::{loaded, module};
 use crate::run;
 
-/// The program of the package `crossing` that does it.
+/// The program of the package `crossing` that writes the streams.
 const PROGRAM: &str = "channel";
 
 /// Writes streams of commands for `seconds`; fails where the program or the kernel finds something wrong.

@@ -30,7 +30,7 @@ use script::{quote, quoted};
 use crate::suite::Suite;
 use crate::{apt, run};
 
-/// What is done with a virtual machine.
+/// What to do with a virtual machine.
 #[derive(Subcommand)]
 pub(crate) enum Task {
     /// Build the kernel and unpack the programs, both kept in the user's cache directory, and build the module
@@ -50,7 +50,7 @@ pub(crate) enum Task {
     Test {
         #[command(flatten)]
         machine: Machine,
-        /// Load the module before, and see that it can be unloaded after
+        /// Load the module first, and check that it can be unloaded afterwards
         #[arg(long)]
         module: bool,
         #[command(flatten)]
@@ -83,7 +83,7 @@ impl Task {
     }
 }
 
-/// Does it.
+/// Runs the task.
 pub(crate) fn run(task: &Task) -> Result<()> {
     bring(task.machine())?;
     if let Some(reason) = obstacle(task.machine()) {
@@ -107,7 +107,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
     }
 }
 
-/// Brings what the network is needed for: the rest can be built without it.
+/// Downloads what needs the network. The rest can be built without it.
 pub(crate) fn prepare() -> Result<()> {
     kernel::prepare()?;
     source::bring()?;
@@ -116,7 +116,7 @@ pub(crate) fn prepare() -> Result<()> {
     root::folder(Arch::X86_64).map(drop)
 }
 
-/// Brings what a kernel is built of.
+/// Unpacks what a kernel is built from.
 pub(crate) fn bring(machine: Machine) -> Result<()> {
     match machine.kernel {
         Kind::Debian => source::bring(),
@@ -156,7 +156,7 @@ fn one(machine: Machine, program: &Path, arguments: &[String]) -> Result<()> {
     let script = format!("cd {} && exec {} {}\n", quote(&here), quote(&program), words.join(" "));
     match job.run(&script)? {
         0 => Ok(()),
-        // The same status as the program's, for those who look.
+        // The command's status is the program's.
         status => {
             drop(job);
             std::process::exit(status)

@@ -9,7 +9,7 @@ use super::machine::Arch;
 use crate::cache::{self, Entry};
 use crate::{apt, debian};
 
-/// What is traced, what tests call, and what a shell wants; with all that they depend on.
+/// Packages of traced programs, of programs that tests call, and of a shell.
 const PACKAGES: &[&str] = &[
     "base-files",
     "base-passwd",
@@ -37,7 +37,7 @@ const PACKAGES: &[&str] = &[
     "xz-utils",
 ];
 
-/// Links that the packages' scripts would make.
+/// Links that the packages' installation scripts would make.
 const LINKS: &[(&str, &str)] =
     &[("usr/bin/awk", "mawk"), ("usr/bin/cc", "gcc"), ("usr/bin/c++", "g++"), ("usr/bin/sh", "dash")];
 
@@ -58,7 +58,7 @@ pub(crate) fn folder(arch: Arch) -> Result<PathBuf> {
     Ok(entry.folder().to_path_buf())
 }
 
-/// The program that the machine begins with.
+/// The program that the kernel starts first.
 pub(crate) fn busybox(root: &Path) -> PathBuf {
     root.join("usr/bin/busybox")
 }
