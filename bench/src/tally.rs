@@ -1,6 +1,6 @@
-//! What decoders saw.
+//! The results of sweeps.
 
-/// What a sweep saw: instructions, and a sum that depends on each so that no work can be left out.
+/// The result of a sweep: the number of instructions, and a sum that depends on each, so that the compiler cannot omit work.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) instructions: u64,
@@ -13,7 +13,7 @@ impl Tally {
         self.sum = self.sum.wrapping_add(value);
     }
 
-    /// Adds what another sweep saw.
+    /// Adds the result of another sweep.
     pub(crate) fn merge(&mut self, other: Tally) {
         self.instructions += other.instructions;
         self.sum = self.sum.wrapping_add(other.sum);

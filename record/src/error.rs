@@ -1,8 +1,8 @@
-//! What can be wrong with a trace.
+//! Errors of traces.
 
 use std::{fmt, io};
 
-/// What the functions of this crate return.
+/// The result of functions that read or write a trace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What is wrong with a trace, and where.
@@ -20,7 +20,7 @@ pub struct Error {
 pub enum Problem {
     /// The file cannot be read.
     Read(io::ErrorKind, String),
-    /// The trace ends before its end record: the recorder was killed or the file was cut. All before is whole.
+    /// The trace ends before its end record: the recorder was killed, or the file was cut. All items before are whole.
     Cut,
     /// These bytes do not begin a trace.
     NotATrace([u8; 8]),

@@ -2,7 +2,7 @@
 
 use insn::x86::{Bits, MAX_LEN, Vendor};
 
-/// What is said of the whole trace.
+/// The header, which describes the whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The processor that it was recorded on.

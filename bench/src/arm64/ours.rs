@@ -13,11 +13,11 @@ pub(super) fn flow_of_allocated(words: &[u32]) -> Tally {
     tally
 }
 
-/// Four words in each round of the loop: the compiler does not unroll it, for the call of what seldom happens.
+/// Decodes four words in each round of the loop, which the compiler does not unroll because of a rare call.
 pub(super) fn flow_of_four(words: &[u32]) -> Tally {
     let mut tally = Tally::default();
     let mut fours = words.chunks_exact(4);
-    // An array has its length in its type: no check in the loop.
+    // An array's type has its length, so the inner loop needs no check.
     for four in fours.by_ref().filter_map(|four| <&[u32; 4]>::try_from(four).ok()) {
         for word in four {
             tally.add(flow(*word) as u64);

@@ -47,7 +47,7 @@ const ONE_SHOTS: &[(&str, OneShot)] = &[
     ("Zydis, without operands", zydis::one_shot),
 ];
 
-/// Runs both.
+/// Runs sweeps and one-shot decoding.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let programs = programs::load(&options.program, crossing::programs::of_x86)?;
     if programs.is_empty() {

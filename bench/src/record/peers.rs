@@ -1,4 +1,4 @@
-//! Recorders of others, as commands.
+//! Other recorders, run as commands.
 
 use std::fs;
 use std::process::{Command, Output, Stdio};

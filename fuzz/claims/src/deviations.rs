@@ -35,11 +35,11 @@ impl Difference {
 /// One disagreement.
 #[derive(Clone, Debug)]
 pub struct Disagreement {
-    /// Who differs.
+    /// The peer that differs.
     pub peer: &'static str,
     /// In which mode.
     pub mode: Mode,
-    /// How.
+    /// The difference.
     pub difference: Difference,
     /// What can be seen of the bytes.
     pub shape: Shape,
@@ -117,7 +117,7 @@ const MANUALS: [&str; 6] = ["SDM", "APM", "APX", "AVX10", "ISE", "PadLock"];
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Where it stands.
+    /// Its line in the list.
     pub line: usize,
     peers: Vec<String>,
     bits: Option<Bits>,
@@ -234,7 +234,7 @@ impl Row {
         self.peers.iter().any(|peer| peer == name)
     }
 
-    /// Whether the decoder of that name says what we say.
+    /// Whether the decoder of that name agrees with us.
     pub fn is_judged_by(&self, name: &str) -> bool {
         matches!(&self.judge, Judge::Decoder(judge) if judge == name)
     }

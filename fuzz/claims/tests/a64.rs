@@ -1,11 +1,11 @@
-//! Other decoders of A64 over random words and real code: valid where ours is, with the same branches, but for known deviations.
+//! Other decoders of A64 over random words and real code: validity and branches equal ours except for known deviations.
 
 use std::collections::BTreeMap;
 
 use claims::a64::{self, PEERS, compare, list};
 use crossing::programs::{of_arm64, text};
 
-/// Words of an ordinary run; as many as `NTRACE_WORDS` says of a long one.
+/// The number of words in an ordinary run. `NTRACE_WORDS` gives that of a long one.
 const WORDS: usize = 200_000;
 
 /// Disagreements of all peers, one of a kind.

@@ -1,4 +1,4 @@
-//! Other decoders over every form of every opcode: what they say otherwise is on the list. An ordinary run takes one form of many;
+//! Other decoders over every form of every opcode: their deviations are listed. An ordinary run takes a part of the forms;
 //! `NTRACE_FORMS=all` takes all of them.
 
 use std::collections::BTreeMap;

@@ -160,7 +160,7 @@ pub(super) fn has_stopped(tid: u32) -> io::Result<bool> {
     Ok(unsafe { info.assume_init().si_pid() } != 0)
 }
 
-/// Waits until the descriptor is readable, or for so long; says whether it is.
+/// Waits until the descriptor is readable, or for `time`. Returns whether it is readable.
 pub(super) fn poll(descriptor: Option<c_int>, time: Duration) -> bool {
     let mut wanted = libc::pollfd { fd: descriptor.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
     let time = libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
