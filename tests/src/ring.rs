@@ -54,7 +54,7 @@ impl Ring {
         unsafe { &*self.base.cast::<AtomicU64>().add(number) }
     }
 
-    /// Takes the next message; nothing where the ring is empty.
+    /// Takes the next message; nothing if the ring is empty.
     ///
     /// # Panics
     /// Where there is no whole message.

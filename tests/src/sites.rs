@@ -9,7 +9,7 @@ use wire::site::{Memory, Site};
 use crate::channel::ask;
 use crate::words;
 
-/// Sets breakpoints that only count; says how many, and of each other one its place and why.
+/// Sets breakpoints that only count; returns their number, and for each refused one its place and reason.
 ///
 /// # Errors
 /// The kernel's.
@@ -24,7 +24,7 @@ pub fn insert(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<(u64,
     })
 }
 
-/// Takes breakpoints out; says how many were there.
+/// Removes breakpoints; returns how many there were.
 ///
 /// # Errors
 /// The kernel's.

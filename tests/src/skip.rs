@@ -3,7 +3,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-/// Says that the test `name` cannot run here and why; the test then returns.
+/// Notes that the test `name` cannot run here, with the reason. The test then returns.
 ///
 /// The line goes to standard error, and to the file that the variable `NTRACE_SKIPPED` names: `cargo xtask test` prints
 /// that file at its end, so that nothing is skipped in silence.

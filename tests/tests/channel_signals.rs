@@ -199,7 +199,7 @@ crossing::channel_tests! {
         let mut line = Line::open();
         let debuggee = line.attach(victim.id(), 0).unwrap();
         let address = triples as *const () as u64;
-        // Who were counted a second time would not be held a second time.
+        // A hit that is counted a second time does not hold its thread a second time.
         let first = Condition { subject: Subject::Hits, relation: Relation::Below, value: TOGETHER + 1 };
         let sites = Site { address, actions: action::HOLD, memory: Memory::NONE, condition: Some(first) }.bytes();
         line.ask(Command::Insert { debuggee, sites: &sites }, |told| {

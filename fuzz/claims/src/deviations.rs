@@ -98,7 +98,7 @@ fn differs(ours: &Answer, theirs: &Answer) -> Option<Difference> {
     }
 }
 
-/// Who settles a deviation: never we.
+/// The judge that settles a deviation. We never are the judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// A processor executes it so, or raises #UD.
@@ -129,7 +129,7 @@ pub struct Row {
     prefix: Option<String>,
     opcodes: Vec<(u8, u8)>,
     conditions: Vec<String>,
-    /// Who says that they are wrong.
+    /// The judge that says that the peers are wrong.
     pub judge: Judge,
     /// An encoding that it covers.
     pub example: Vec<u8>,

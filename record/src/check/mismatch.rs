@@ -29,7 +29,7 @@ pub struct Mismatch {
 pub enum Wrong {
     /// The processor executed what is no instruction.
     Decode(insn::x86::Error),
-    /// The same on arm64.
+    /// The processor executed an undefined instruction of arm64.
     Undefined(insn::arm64::Error),
     /// It should have gone on there: behind the instruction.
     Length(u64),

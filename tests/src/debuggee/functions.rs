@@ -15,7 +15,7 @@ pub struct Code {
     base: u64,
 }
 
-/// The functions of a file that this process has mapped, in order and without overlaps.
+/// The functions of a mapped file, in order and without overlaps.
 ///
 /// # Panics
 /// Where the file cannot be read or is not mapped.

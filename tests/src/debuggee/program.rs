@@ -16,7 +16,7 @@ pub struct Program {
     mode: Mode,
     /// Name to address, as its file numbers it, and code.
     functions: BTreeMap<String, (u64, Vec<u8>)>,
-    /// Where it was built; goes with it.
+    /// The folder where it was built, removed with the value.
     _directory: Option<TempDir>,
 }
 

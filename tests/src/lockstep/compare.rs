@@ -1,4 +1,4 @@
-//! How two runs ended, and in what they differ.
+//! The ends of two runs, and their differences.
 
 use insn::x86::Reg;
 use libc::user_regs_struct;

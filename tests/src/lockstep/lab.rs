@@ -31,7 +31,7 @@ pub struct Lab {
     layout: Layout,
     child: Child,
     base: State,
-    /// A session with the child, where the module is loaded.
+    /// A session with the child, if the module is loaded.
     module: Option<Module>,
 }
 
@@ -166,7 +166,7 @@ impl Lab {
         Probe::new(insn, self.layout.site(), self.layout.slot(Placement::Near)).whole().is_some()
     }
 
-    /// How one instruction at the site ends through its plan, and what way it went.
+    /// The end of one instruction at the site that goes through its plan, and the way it went.
     pub(crate) fn through_plan(&mut self, insn: &Insn, state: &State, via: Via) -> Result<(Ending, Way)> {
         let site = self.layout.site();
         let mut probe = Probe::new(insn, site, self.layout.slot(via.placement));
@@ -200,7 +200,7 @@ impl Lab {
         Ok(ending)
     }
 
-    /// In what a run past a breakpoint of the module's differs: in nothing where it is not loaded. None where it sets none, as it has
+    /// The differences of a run past a breakpoint of the module: none if it is not loaded. `None` if it sets no breakpoint, as it has
     /// nothing single-stepped.
     fn past_module(
         &mut self,

@@ -110,7 +110,7 @@ pub(super) fn unwritten(insn: &Insn, effects: &Effects, run: &Run<'_>, extents: 
     out
 }
 
-/// In what two runs differ whose states before differ only in what is not read. What is written in part keeps the rest.
+/// The differences of two runs whose first states differ only in what the instruction does not read. A partial write keeps the rest.
 pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, second: &Run<'_>) -> Vec<String> {
     let mut out = Vec::new();
     if first.end.stop != second.end.stop {
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::lockstep::Lab;
 
-    /// What is found wrong of an instruction with these sets, from several states; rbx leads into the data.
+    /// The faults found in these sets of an instruction, from several states. rbx points into the data.
     fn found(bytes: &[u8], spoil: impl Fn(&mut Effects, &mut Vec<Extent>)) -> Vec<String> {
         let mut lab = Lab::x86_64();
         let insn: Insn = decode(bytes, lab.mode()).expect("an instruction");

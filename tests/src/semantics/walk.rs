@@ -42,7 +42,7 @@ pub struct Report {
     pub refused: u64,
     /// Passages compared with the run in place, by way and placement.
     pub compared: BTreeMap<(&'static str, &'static str), u64>,
-    /// Runs with all changed that is not read.
+    /// Runs with everything changed that the instruction does not read.
     pub perturbed: u64,
     /// Passages that differed from the run in place.
     pub wrong: u64,

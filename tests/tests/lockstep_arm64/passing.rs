@@ -24,7 +24,7 @@ pub(crate) fn pass(lab: &Lab, word: u32, slot: u64, state: &State) -> Stop {
     pass_on(lab, word, lab.site(), slot, state)
 }
 
-/// The same at any site, with data as they are.
+/// Passes a breakpoint on `word` at any site, with the data as they are, and goes on until a signal.
 pub(crate) fn pass_on(lab: &Lab, word: u32, site: u64, slot: u64, state: &State) -> Stop {
     let copy = match plan(&decode(word).unwrap(), site) {
         Plan::Emulate(emulate) => {

@@ -1,4 +1,4 @@
-//! A debugger that is made to be killed: it attaches, reads, writes and detaches, over and over.
+//! A debugger that tests kill: it attaches, reads, writes and detaches, over and over.
 
 use std::fs::File;
 use std::io::Write;
