@@ -3,6 +3,7 @@
 mod class;
 mod halts;
 mod sequence;
+mod unreadable;
 
 use std::io;
 
@@ -12,6 +13,7 @@ use libc::user_regs_struct;
 pub(super) use self::class::{Class, class};
 pub(super) use self::halts::stop_at;
 use self::sequence::Sequence;
+pub(super) use self::unreadable::is_unreadable;
 use super::process::Process;
 use super::sys::{self, TRAP_TRACE};
 use super::thread::Before;
@@ -103,11 +105,6 @@ pub(super) fn shown(now: &user_regs_struct, before: &user_regs_struct) -> user_r
 /// changes x7. Such a call does not restart.
 pub(super) fn hides_registers(before: &user_regs_struct) -> bool {
     before.regs[8] == RT_SIGRETURN
-}
-
-/// Whether unreadable code lies at an address.
-pub(super) fn is_unreadable(_: u64) -> bool {
-    false
 }
 
 /// Whether a SIGTRAP with this `si_code` is the end of a step.

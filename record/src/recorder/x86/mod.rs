@@ -1,6 +1,7 @@
 //! The recorder's knowledge of x86.
 
 mod class;
+mod unreadable;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,6 +11,7 @@ use insn::x86::{Bits, Mode, Vendor, decode};
 use libc::user_regs_struct;
 
 pub(super) use self::class::{Class, class};
+pub(super) use self::unreadable::is_unreadable;
 use super::process::Process;
 use super::sys::{self, TRAP_BRKPT, TRAP_TRACE};
 use super::thread::Before;
@@ -20,8 +22,6 @@ const TF: u64 = 1 << 8;
 /// Linux' selectors of user code (arch/x86/include/asm/segment.h), and the bit of those of a table of the process' own.
 const USER_CS: u64 = 0x33;
 const USER32_CS: u64 = 0x23;
-/// The page of the old system calls, which cannot be read (arch/x86/include/uapi/asm/vsyscall.h).
-const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
 /// System calls that change mappings, of 64-bit and of 32-bit programs: mmap, mprotect, munmap, mremap, shmat, shmdt, and
 /// pkey_mprotect.
@@ -112,11 +112,6 @@ pub(super) fn shown(now: &user_regs_struct, _: &user_regs_struct) -> user_regs_s
 /// Whether only another stop shows the registers after a system call.
 pub(super) fn hides_registers(_: &user_regs_struct) -> bool {
     false
-}
-
-/// Whether unreadable code lies at an address.
-pub(super) fn is_unreadable(address: u64) -> bool {
-    VSYSCALL.contains(&address)
 }
 
 /// Whether a SIGTRAP with this `si_code` is the end of a step.
