@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::{io, str};
 
-use super::arch;
+use super::arch::is_unreadable;
 use crate::item::Mapping;
 
 /// Bytes to read at an instruction: more than it can have, because the next one likely follows.
@@ -29,7 +29,7 @@ impl Process {
 
     /// Reads the readable bytes at an address.
     pub(super) fn code<'a>(&self, address: u64, buffer: &'a mut [u8; AHEAD]) -> &'a [u8] {
-        if arch::is_unreadable(address) {
+        if is_unreadable(address) {
             return &[];
         }
         let read = self.memory.read_at(buffer, address).unwrap_or(0);
