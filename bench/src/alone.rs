@@ -1,4 +1,4 @@
-//! A processor for the measurement alone.
+//! Keeping a processor for the measurement alone.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 /// Middle of the real-time range (sched(7)): above all ordinary threads.
 const PRIORITY: i32 = 50;
 
-/// Pins this thread to its last processor, with real-time priority where that is allowed, and says so in a few words.
+/// Pins this thread to its last processor, with real-time priority if that is allowed, and returns a description.
 pub(crate) fn claim() -> String {
     let this = Pid::from_raw(0);
     let Ok(allowed) = sched_getaffinity(this) else { return "not pinned".into() };

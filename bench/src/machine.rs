@@ -1,4 +1,4 @@
-//! What a record says of the machine.
+//! The description of the machine in a record.
 
 use std::fs;
 

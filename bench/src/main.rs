@@ -6,28 +6,15 @@ mod breakpoints;
 mod clock;
 mod decode;
 mod machine;
+mod options;
 mod programs;
 mod record;
 mod rounds;
+mod tally;
 
 use anyhow::{Result, bail};
 use clap::Parser;
-
-/// Side by side with peers; figures are comparable within one run only.
-#[derive(Parser)]
-struct Options {
-    /// Benchmark to run; without it all of them: decode, arm64, breakpoints, record
-    name: Option<String>,
-    /// Rounds of which the median counts
-    #[arg(long, default_value_t = 11)]
-    rounds: usize,
-    /// Only subjects whose name contains this (for a profiler; ratios to absent subjects are left out)
-    #[arg(long)]
-    only: Option<String>,
-    /// Programs whose code is decoded, instead of the usual ones that are installed
-    #[arg(long)]
-    program: Vec<std::path::PathBuf>,
-}
+use options::Options;
 
 /// A benchmark and its name on the command line.
 type Benchmark = (&'static str, fn(&Options) -> Result<()>);

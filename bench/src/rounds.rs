@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock::thread_time;
 
-/// What is measured: a name, and work that says how many units it did.
+/// A subject of a measurement: a name, and work that returns the number of units it did.
 pub(crate) struct Subject<'a> {
     pub(crate) name: &'static str,
     pub(crate) work: Box<dyn FnMut() -> u64 + 'a>,
@@ -22,7 +22,7 @@ pub(crate) struct Measured {
     pub(crate) name: &'static str,
     /// Median over the rounds, in nanoseconds per unit.
     pub(crate) nanoseconds: f64,
-    /// The least of all rounds: what others on the machine disturb least.
+    /// The least of all rounds, which other work on the machine disturbs least.
     pub(crate) least: f64,
     /// Units of one round.
     pub(crate) units: u64,

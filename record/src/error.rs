@@ -1,8 +1,8 @@
-//! What can be wrong with a trace.
+//! Errors of traces.
 
 use std::{fmt, io};
 
-/// What the functions of this crate return.
+/// The result of functions that read or write a trace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What is wrong with a trace, and where.
@@ -20,7 +20,7 @@ pub struct Error {
 pub enum Problem {
     /// The file cannot be read.
     Read(io::ErrorKind, String),
-    /// The trace ends before its end record: the recorder was killed or the file was cut. All before is whole.
+    /// The trace ends before its end record: the recorder was killed, or the file was cut. All items before are whole.
     Cut,
     /// These bytes do not begin a trace.
     NotATrace([u8; 8]),
@@ -36,7 +36,7 @@ pub enum Problem {
     LongRecord(u64),
     /// A record ends within one of its fields.
     ShortRecord,
-    /// A record goes on behind its last field; so many bytes are left.
+    /// A record goes on behind its last field; the number of bytes that are left.
     Excess(u64),
     /// A number of more than 64 bits, by its last byte.
     LargeNumber(u8),
@@ -61,11 +61,11 @@ pub enum Problem {
         /// Which of its successors, the latest being 0.
         rank: u64,
     },
-    /// So many bytes of code at once.
+    /// A step has more bytes of code than an instruction can have; their number.
     LongCode(u64),
     /// A set of registers with unknown members.
     Registers(u64),
-    /// The end record says so many instructions; there were others.
+    /// The end record gives another number of instructions than were read.
     Count {
         /// In the record.
         told: u64,

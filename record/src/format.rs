@@ -1,6 +1,6 @@
-//! The numbers of the format; docs/recording.md tells what they mean.
+//! The numbers of the format, which docs/recording.md describes.
 
-/// The first bytes of a trace. The last four show whether it was taken for text.
+/// The first bytes of a trace. The last four reveal a transfer that converted it as text.
 pub(crate) const MAGIC: [u8; 8] = *b"NTRC\r\n\x1a\n";
 /// The version that this crate writes and reads.
 pub(crate) const VERSION: u64 = 1;
@@ -13,7 +13,7 @@ pub(crate) const MOST_RECORD: u64 = 1 << 20;
 pub(crate) const MOST_CODE: usize = 64;
 /// The most instructions of one token's run.
 pub(crate) const MOST_RUN: u64 = 4095;
-/// So many successors of an instruction are remembered.
+/// The most successors of an instruction that are remembered.
 pub(crate) const MOST_SUCCESSORS: usize = 64;
 /// The most threads that may be alive at once.
 pub(crate) const MOST_THREADS: usize = 1 << 16;
@@ -37,7 +37,7 @@ pub(crate) mod kind {
 
 /// Actions of a token, its lowest three bits; the others are its run.
 pub(crate) mod action {
-    /// Nothing more than the run.
+    /// No instruction after the run.
     pub(crate) const NONE: u8 = 0;
     /// To the latest successor but one.
     pub(crate) const SECOND: u8 = 1;
@@ -47,9 +47,9 @@ pub(crate) mod action {
     pub(crate) const RANK: u8 = 3;
     /// To an address never gone to from here; the difference follows.
     pub(crate) const FRESH: u8 = 4;
-    /// Where the next instruction goes to was not seen.
+    /// To an address that the recorder did not see.
     pub(crate) const UNSEEN: u8 = 5;
-    /// The instruction was begun and not completed.
+    /// The instruction began and did not complete.
     pub(crate) const UNFINISHED: u8 = 6;
 }
 /// A token's run that is this or more has the rest behind it.

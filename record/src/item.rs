@@ -2,7 +2,7 @@
 
 use insn::x86::{Bits, MAX_LEN, Vendor};
 
-/// What is said of the whole trace.
+/// The header, which describes the whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The processor that it was recorded on.
@@ -110,7 +110,7 @@ const ARM64_NAMES: [&str; REGISTERS] = [
     "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp", "pstate",
 ];
 
-/// So many registers are recorded at most.
+/// The most registers that are recorded.
 pub const REGISTERS: usize = 33;
 
 /// General registers in the processor's numbering, flags, and of x86 the bases of fs and gs: see [`Machine::register_names`]. Those that

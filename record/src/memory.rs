@@ -1,4 +1,4 @@
-//! Code as it is known to lie in a process' memory.
+//! Known code in a process' memory.
 
 use std::collections::HashMap;
 

@@ -1,11 +1,11 @@
-//! What a recorder is asked for, and how it ends.
+//! Options of a recording, and how the program ended.
 
 /// What is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Registers before each instruction.
+    /// Record registers before each instruction.
     pub registers: bool,
-    /// Processes that the program forks, too.
+    /// Also record processes that the program forks.
     pub follow_forks: bool,
     /// Which threads.
     pub threads: Threads,
@@ -19,15 +19,15 @@ pub enum Threads {
     All,
     /// The first of each process.
     Main,
-    /// These, of a process that runs already.
+    /// These threads of a running process.
     These(Vec<u32>),
 }
 
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, with this status.
+    /// It exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// This signal killed it.
     Killed(i32),
 }

@@ -2,6 +2,7 @@
 
 mod segment;
 mod source;
+mod thread;
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -16,6 +17,7 @@ use crate::memory::Memory;
 use crate::varint::Cursor;
 use segment::Segment;
 use source::Source;
+use thread::Thread;
 
 /// Reads a trace from memory; see [`Reader`].
 ///
@@ -27,8 +29,8 @@ pub fn read(bytes: &[u8]) -> Result<Reader<&[u8]>> {
 
 /// An iterator over the items of a trace.
 ///
-/// It believes nothing: whatever the bytes are, it ends with an error or at the end. Memory grows with the bytes that were read,
-/// never with what they announce. After an error there are no more items.
+/// It trusts no byte: on any input it ends with an error or at the end. Its memory grows with the bytes that were read,
+/// never with the lengths that they claim. After an error it gives no more items.
 pub struct Reader<R> {
     source: Source<R>,
     header: Header,
@@ -45,20 +47,12 @@ pub struct Reader<R> {
 #[derive(Default)]
 struct Process {
     memory: Memory,
-    /// Threads that are recorded.
+    /// The number of recorded threads.
     threads: u32,
 }
 
-struct Thread {
-    pid: u32,
-    bits: Option<Bits>,
-    pc: u64,
-    flow: Flow,
-    registers: Registers,
-}
-
 impl<R: Read> Reader<R> {
-    /// Reads the header. `inner` is read in small pieces: give a buffered one.
+    /// Reads the header. The reader takes small pieces from `inner`, which callers should buffer.
     ///
     /// # Errors
     /// Where the header is wrong.
@@ -78,7 +72,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// What is said of the whole trace.
+    /// The header, which describes the whole trace.
     pub fn header(&self) -> Header {
         self.header
     }
@@ -88,7 +82,7 @@ impl<R: Read> Reader<R> {
         self.steps
     }
 
-    /// Whether the end record was read: nothing is missing.
+    /// Whether the reader has read the end record, so that nothing is missing.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
@@ -135,7 +129,7 @@ impl<R: Read> Reader<R> {
                 if bytes.len() > format::MOST_CODE {
                     return Err(Problem::LongCode(bytes.len() as u64));
                 }
-                // Of a process without threads nothing can be executed.
+                // A process without threads cannot execute anything.
                 if let Some(process) = self.processes.get_mut(&pid) {
                     process.memory.write(address, bytes);
                 }

@@ -13,7 +13,7 @@ use crate::item::{Code, Event, EventKind, Header, Item, Machine, Mapping, Next, 
 use crate::memory::Memory;
 use crate::varint;
 
-/// A flow record is written out when it has so many bytes.
+/// A flow record is written out when it has this number of bytes.
 const FULL: usize = 1 << 14;
 
 /// Writes items as they come.

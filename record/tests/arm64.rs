@@ -2,14 +2,16 @@
 #![cfg(all(target_os = "linux", target_arch = "aarch64"))]
 
 mod common;
+mod trace;
 
 use std::collections::{HashMap, HashSet};
 use std::process::{Command, Stdio};
 
-use common::{build, check, items};
+use common::build;
 use insn::Flow;
 use insn::arm64::{Exclusive, Insn, Reg, decode};
 use record::{EventKind, Item, Next, Options, Recorder, Registers, Step};
+use trace::{check, items};
 
 /// By asm-generic/unistd.h.
 const RT_SIGRETURN: u64 = 139;

@@ -2,11 +2,11 @@
 //!
 //! They are of `tests/programs`, linked statically and recorded on a Zen 4 from behind their start: odd.c for 64 and 32 bits, and pool.c.
 
-mod common;
+mod trace;
 
-use common::{check, items};
 use insn::x86::{Bits, Vendor};
 use record::{Checker, Code, Event, EventKind, Header, Item, Machine, Next, Step, Wrong};
+use trace::{check, items};
 
 const TRACES: [(&str, &[u8]); 3] = [
     ("x86-64", include_bytes!("data/x86-64.ntrace")),

@@ -1,13 +1,12 @@
 //! The format is that of docs/recording.md; what is written is read; hostile bytes give errors.
 
-mod common;
+mod trace;
 
-use common::items;
-use crossing::Random;
 use insn::x86::{Bits, Vendor};
 use record::{
     Code, Event, EventKind, Header, Item, Machine, Mapping, Next, Problem, REGISTERS, Registers, Step, Writer, read,
 };
+use trace::{Random, items};
 
 const START: [u8; 11] = [0x4e, 0x54, 0x52, 0x43, 0x0d, 0x0a, 0x1a, 0x0a, 1, 0, 1];
 

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod trace;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,13 +11,14 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use common::build;
 use common::machine::{BUILDS, loads};
-use common::{build, check, items};
 use record::{Ended, EventKind, Item, Next, Options, RecordError, Recorder, Threads};
+use trace::{check, items};
 
 /// Records a program to its end: the trace, what it wrote, and how it ended.
 fn record(program: &Path, options: Options) -> (Vec<u8>, String, Option<Ended>) {
-    let (mut output, end) = io::pipe().unwrap();
+    let (mut output, end) = crossing::pipe();
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(end);
     let mut trace = Vec::new();
@@ -154,7 +156,7 @@ fn a_program_that_is_let_go_runs_on_as_if_alone() {
 #[test]
 fn a_program_whose_trace_cannot_be_written_runs_on() {
     let program = build("pool", &["-static", "-pthread"]).unwrap();
-    let (mut output, end) = io::pipe().unwrap();
+    let (mut output, end) = crossing::pipe();
     let mut command = Command::new(&program);
     command.stdout(end);
     let full = File::options().write(true).open("/dev/full").unwrap();

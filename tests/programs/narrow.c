@@ -1,5 +1,5 @@
 /*
- * Says where `leaf` is, then answers each number of standard input with the sum of so many calls of it, all as 32-bit words. For
+ * Says where `leaf` is, then answers each number of standard input with the sum of that number of calls, all as 32-bit words. For
  * i386, without a library.
  */
 enum { EXIT = 1, READ = 3, WRITE = 4 };

@@ -108,7 +108,7 @@ pub fn ask<R>(file: &mut File, command: Command<'_>, look: impl FnOnce(Result<Re
     reply(file, &mut Vec::new(), |_, told| look(told))
 }
 
-/// Attaches a process; gives the number by which commands name it.
+/// Attaches a process; returns the number that commands use for it.
 ///
 /// # Errors
 /// The kernel's.

@@ -1,6 +1,7 @@
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 
 /// Notes what a run measured: a line `section key value` in the file that the variable `NTRACE_FIGURES` names, where it is set.
 ///
@@ -15,5 +16,5 @@ pub fn figure(section: &str, key: &str, value: impl Display) {
     let line = format!("{section} {key} {value}\n");
     let written =
         OpenOptions::new().append(true).create(true).open(&path).and_then(|mut file| file.write_all(line.as_bytes()));
-    assert!(written.is_ok(), "cannot note a figure in {}: {written:?}", path.display());
+    assert!(written.is_ok(), "cannot note a figure in {}: {written:?}", Path::new(&path).display());
 }

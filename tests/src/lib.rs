@@ -10,6 +10,7 @@ mod memory;
 pub mod module;
 #[cfg(target_arch = "x86_64")]
 pub mod oracle;
+mod pipe;
 mod processor;
 pub mod programs;
 mod random;
@@ -26,13 +27,18 @@ mod turn;
 pub mod uprobe;
 pub mod victim;
 pub mod whole;
+mod words;
 
 pub use figures::figure;
 pub use memory::kernel_memory;
+pub use pipe::pipe;
+#[cfg(target_arch = "x86_64")]
+pub use processor::cpuid;
 pub use processor::on_one_processor;
 pub use random::Random;
 pub use skip::skip;
 pub use turn::in_turn;
+pub use words::words;
 
 /// The examples of README.md.
 #[cfg(doctest)]

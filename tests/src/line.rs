@@ -36,7 +36,7 @@ impl Line {
         &self.file
     }
 
-    /// Attaches a process with bits of `option`; gives the number by which commands name it.
+    /// Attaches a process with bits of `option`; returns the number that commands use for it.
     ///
     /// # Errors
     /// The kernel's.
@@ -47,7 +47,7 @@ impl Line {
         })
     }
 
-    /// Writes a command that is answered with nothing.
+    /// Writes a command whose reply is empty.
     ///
     /// # Errors
     /// The kernel's.
@@ -80,7 +80,7 @@ impl Line {
         look(Event::parse(&whole(&bytes)).expect("an event"))
     }
 
-    /// Waits for a thread that is held; gives its number, why, and where.
+    /// Waits for a held thread; returns its number, the reason and the address.
     ///
     /// # Panics
     /// Where something else comes but threads that begin or end.

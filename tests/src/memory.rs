@@ -6,11 +6,11 @@ use std::fs::{read_dir, read_to_string, write};
 /// The fields of /proc/meminfo: slabs that cannot be reclaimed, vmalloc, areas of processors, stacks of threads.
 const FIELDS: [&str; 4] = ["SUnreclaim", "VmallocUsed", "Percpu", "KernelStack"];
 
-/// Bytes in use, by what for. What is free and kept by the allocator for later use, or by KASAN to find who uses it after, is
-/// given back before.
+/// Bytes in use, by purpose. Memory that the allocator keeps for later use, or KASAN keeps to find uses after free, is
+/// freed first.
 ///
 /// # Panics
-/// Where procfs or sysfs do not tell, or it is not root who asks.
+/// procfs or sysfs do not have the numbers, or the caller is not root.
 #[must_use]
 pub fn kernel_memory() -> BTreeMap<&'static str, i64> {
     for cache in read_dir("/sys/kernel/slab").expect("a kernel with SLUB").flatten() {

@@ -50,7 +50,7 @@ impl Module {
         }
     }
 
-    /// Takes the breakpoint out; gives its hits.
+    /// Removes the breakpoint; returns its hits.
     ///
     /// # Errors
     /// The kernel's.

@@ -18,3 +18,14 @@ pub fn on_one_processor<R>(work: impl FnOnce() -> R) -> R {
     sched_setaffinity(this, &before).expect("this thread had these processors");
     result
 }
+
+/// What `cpuid` answers.
+#[cfg(target_arch = "x86_64")]
+pub fn cpuid(leaf: u32, subleaf: u32) -> std::arch::x86_64::CpuidResult {
+    // Newer versions of Rust call it safe.
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe {
+        std::arch::x86_64::__cpuid_count(leaf, subleaf)
+    }
+}

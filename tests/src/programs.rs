@@ -1,4 +1,4 @@
-//! Programs and libraries of which only the code is read: what decoders are compared over.
+//! Programs and libraries whose code tests only read, to compare decoders over it.
 
 use std::path::{Path, PathBuf};
 

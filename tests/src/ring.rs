@@ -26,7 +26,7 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps a ring of so many pages.
+    /// Maps a ring of `pages` pages.
     ///
     /// # Errors
     /// The kernel's.
@@ -34,7 +34,7 @@ impl Ring {
         Ring::map_as(file, (1 + pages) * page_size(), libc::MAP_SHARED, 0)
     }
 
-    /// Maps so many bytes of the file, first page included.
+    /// Maps `mapped` bytes of the file, first page included.
     ///
     /// # Errors
     /// The kernel's.
@@ -54,7 +54,7 @@ impl Ring {
         unsafe { &*self.base.cast::<AtomicU64>().add(number) }
     }
 
-    /// Takes the next message; nothing where the ring is empty.
+    /// Takes the next message; nothing if the ring is empty.
     ///
     /// # Panics
     /// Where there is no whole message.

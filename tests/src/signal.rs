@@ -1,4 +1,4 @@
-//! Handlers of signals that see where they interrupt.
+//! Signal handlers that see the interrupted address.
 
 /// The signal, what it tells, and the thread that it interrupts, which goes on as the handler leaves it (sigaction(2), SA_SIGINFO).
 pub type Handler = extern "C" fn(libc::c_int, &libc::siginfo_t, &mut libc::ucontext_t);

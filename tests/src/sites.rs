@@ -7,8 +7,9 @@ use wire::commands::{Command, Reply};
 use wire::site::{Memory, Site};
 
 use crate::channel::ask;
+use crate::words;
 
-/// Sets breakpoints that only count; says how many, and of each other one its place and why.
+/// Sets breakpoints that only count; returns their number, and for each refused one its place and reason.
 ///
 /// # Errors
 /// The kernel's.
@@ -16,12 +17,14 @@ pub fn insert(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<(u64,
     let site = |address: &u64| Site { address: *address, actions: 0, memory: Memory::NONE, condition: None }.bytes();
     let sites: Vec<u8> = addresses.iter().flat_map(site).collect();
     ask(file, Command::Insert { debuggee, sites: &sites }, |told| match told? {
-        Reply::Insert { inserted, failures } => Ok((inserted, words(failures).as_chunks().0.to_vec())),
+        Reply::Insert { inserted, failures } => {
+            Ok((inserted, words(failures).chunks_exact(3).map(|row| [row[0], row[1], row[2]]).collect()))
+        }
         other => panic!("{other:?}"),
     })
 }
 
-/// Takes breakpoints out; says how many were there.
+/// Removes breakpoints; returns how many there were.
 ///
 /// # Errors
 /// The kernel's.
@@ -41,10 +44,6 @@ pub fn counts(file: &mut File, debuggee: u64, addresses: &[u64]) -> Result<Vec<u
         Reply::Counts { counts } => Ok(words(counts)),
         other => panic!("{other:?}"),
     })
-}
-
-fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
 }
 
 fn bytes(words: &[u64]) -> Vec<u8> {

@@ -1,8 +1,9 @@
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 
-/// Says that the test `name` cannot run here and why; the test then returns.
+/// Notes that the test `name` cannot run here, with the reason. The test then returns.
 ///
 /// The line goes to standard error, and to the file that the variable `NTRACE_SKIPPED` names: `cargo xtask test` prints
 /// that file at its end, so that nothing is skipped in silence.
@@ -18,6 +19,6 @@ pub fn skip(name: &str, reason: impl Display) {
             .create(true)
             .open(&path)
             .and_then(|mut file| file.write_all(line.as_bytes()));
-        assert!(written.is_ok(), "cannot note a skipped test in {}: {written:?}", path.display());
+        assert!(written.is_ok(), "cannot note a skipped test in {}: {written:?}", Path::new(&path).display());
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Acquire;
 
-/// What `clone` is told: it shares all with who makes it, and its number is written where it is asked for, and cleared when it has ended.
+/// The flags for `clone`: the thread shares everything with its maker, and the kernel writes its number, and clears it when the thread ends.
 pub const FLAGS: libc::c_int = libc::CLONE_VM
     | libc::CLONE_FS
     | libc::CLONE_FILES
@@ -13,7 +13,7 @@ pub const FLAGS: libc::c_int = libc::CLONE_VM
     | libc::CLONE_CHILD_CLEARTID
     | libc::CLONE_PARENT_SETTID;
 
-/// Makes a thread, which has this number if it is not 0, and waits for its end; gives its number, or none where another one has it.
+/// Makes a thread, with this number unless it is 0, and waits for its end; returns its number, or none if another thread has it.
 ///
 /// # Panics
 /// Where it cannot be made.

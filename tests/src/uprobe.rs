@@ -26,8 +26,8 @@ struct Attributes {
     config2: u64,
 }
 
-/// An event that counts whenever a process, 0 for this one, comes to so many bytes behind the beginning of a file. It ends with
-/// the descriptor.
+/// An event that counts whenever a process, 0 for this one, executes the instruction at an offset in a file. It ends with the
+/// descriptor.
 ///
 /// # Errors
 /// The kernel has no uprobes, or refuses this one.

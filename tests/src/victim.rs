@@ -1,4 +1,4 @@
-//! A process that does a piece of work whenever it is told to.
+//! A process that does a piece of work on each request.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -67,7 +67,7 @@ impl Victim {
                     break;
                 }
             }
-            // SAFETY: nothing of this process is to be done in its copy.
+            // SAFETY: _exit ends the copy and runs no code of this process in it.
             unsafe { libc::_exit(0) };
         }
         Victim { process, to: Some(to), from }
@@ -107,7 +107,7 @@ impl Victim {
         self.answer()
     }
 
-    /// Has it end, and gives its status as `wait` has it.
+    /// Lets it end, and returns its status as `wait` gives it.
     pub fn end(mut self) -> i32 {
         drop(self.to.take());
         self.wait()

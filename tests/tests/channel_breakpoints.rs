@@ -88,7 +88,7 @@ fn threads(number: u64) -> u64 {
     })
 }
 
-/// Calls `leaf` so many times.
+/// Calls `leaf` `number` times.
 fn calls(number: u64) -> u64 {
     (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))))
 }
@@ -145,7 +145,7 @@ mod code {
 /// A page with code in it, at the same place in this process and in those that it forks.
 static PAGE: AtomicU64 = AtomicU64::new(0);
 
-/// Calls the code in the page so many times.
+/// Calls the code in the page `number` times.
 fn runs(number: u64) -> u64 {
     // SAFETY: code was written there, which is a function without arguments.
     let code: extern "C" fn() -> u32 = unsafe { std::mem::transmute(PAGE.load(Relaxed)) };

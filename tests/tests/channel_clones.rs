@@ -65,7 +65,7 @@ fn clone(stack: &mut [u128]) {
     }
 }
 
-/// Makes processes and threads for so many seconds; gives how many went wrong.
+/// Makes processes and threads for `seconds`; returns the number of those that went wrong.
 fn makes(seconds: u64) -> u64 {
     let memory = vec![1u8; MEMORY];
     let mut stack = vec![0u128; 4096];

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use crossing::line::Line;
 use crossing::victim::Victim;
+use crossing::words;
 use wire::commands::{Command, Reply};
 use wire::events::Event;
 use wire::site::{Base, Condition, Memory, Relation, Site, Subject, action};
@@ -133,10 +134,6 @@ fn insert(line: &mut Line, debuggee: u64, site: Site) {
     line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| {
         assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
     });
-}
-
-fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
 }
 
 fn registers(line: &mut Line, thread: u64) -> Vec<u64> {

@@ -41,7 +41,7 @@ fn insert(file: &mut File, debuggee: u64, sites: &[u64]) {
     });
 }
 
-/// Bytes that so many uprobes cost, each counting at an instruction of this program; nothing where there are none.
+/// Bytes that uprobes cost, one that counts at each of `sites` in this program; nothing where the kernel has no uprobes.
 fn uprobes(sites: &[u64]) -> Option<i64> {
     let (program, base) = (std::env::current_exe().expect("procfs"), this_program().base());
     let before = kept();

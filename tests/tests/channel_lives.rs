@@ -22,7 +22,7 @@ extern "C" fn leaf(number: u64) -> u64 {
     std::hint::black_box(number).wrapping_mul(3) ^ 5
 }
 
-/// Calls `leaf` so many times.
+/// Calls `leaf` `number` times.
 fn calls(number: u64) -> u64 {
     (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))))
 }
@@ -35,7 +35,7 @@ fn threads(number: u64) -> u64 {
 }
 
 fn exits(number: u64) -> u64 {
-    // SAFETY: nothing is to be done behind it.
+    // SAFETY: _exit does not return, and runs no code of this process.
     unsafe { libc::_exit(number as i32) }
 }
 

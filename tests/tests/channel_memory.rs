@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, Command as Program, Stdio};
 use std::time::{Duration, Instant};
 
 use crossing::channel::{Channel, DEVICE, ask, attach, open, reply, stream};
-use crossing::in_turn;
+use crossing::{in_turn, words};
 use wire::commands::{Command, Reply};
 use wire::{Failure, Status};
 
@@ -85,7 +85,7 @@ fn kernel_log() -> String {
     /// Reads all that is there.
     const READ_ALL: libc::c_int = 3;
     let mut bytes = vec![0u8; 1 << 20];
-    // SAFETY: so many bytes can be written there.
+    // SAFETY: the kernel writes at most `bytes.len()` bytes, which `bytes` has.
     let length = unsafe { libc::klogctl(READ_ALL, bytes.as_mut_ptr().cast(), bytes.len() as libc::c_int) };
     assert!(length > 0, "a kernel's log");
     bytes.truncate(length as usize);
@@ -116,13 +116,13 @@ crossing::channel_tests! {
             Ok(Reply::Mappings { mappings }) => mappings.to_vec(),
             other => panic!("{other:?}"),
         });
-        let words: Vec<u64> = found.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        let found: Vec<(u64, u64, String)> = words
-            .as_chunks::<4>().0.iter()
-            .map(|[start, end, protection, _]| {
+        let found: Vec<(u64, u64, String)> = words(&found)
+            .chunks_exact(4)
+            .map(|mapping| {
+                let (start, end, protection) = (mapping[0], mapping[1], mapping[2]);
                 let letters = ["r", "w", "x"].iter().enumerate();
                 let letters = letters.map(|(bit, letter)| if protection >> bit & 1 == 1 { letter } else { "-" });
-                (*start, *end, letters.collect::<String>())
+                (start, end, letters.collect::<String>())
             })
             .collect();
         let expected: Vec<_> = process.maps().into_iter().map(|(start, end, all)| (start, end, all[..3].to_owned())).collect();

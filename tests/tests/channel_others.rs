@@ -39,7 +39,7 @@ extern "C" fn meeting(number: u64) -> u64 {
     std::hint::black_box(number).wrapping_mul(9) ^ 11
 }
 
-/// Calls all of them so many times.
+/// Calls all of them `number` times.
 fn calls(number: u64) -> u64 {
     (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))) ^ meeting(other(sum)))
 }
@@ -58,14 +58,14 @@ unsafe extern "C" {
     fn padded(number: u64) -> u64;
 }
 
-/// Calls `padded` so many times.
+/// Calls `padded` `number` times.
 #[cfg(target_arch = "x86_64")]
 fn padded_calls(number: u64) -> u64 {
     // SAFETY: it computes with a number.
     (0..number).fold(7, |sum, step| sum.wrapping_add(unsafe { padded(std::hint::black_box(step)) }))
 }
 
-/// Calls `meeting` with what a system call answers that is to be begun anew (include/linux/errno.h), where it lies in such a register.
+/// Calls `meeting` with the answer of a system call that will restart (include/linux/errno.h), in the register where it lies.
 fn begins_anew(number: u64) -> u64 {
     let answers = [512i64, 513, 514, 516].into_iter().cycle().take(number as usize);
     answers.fold(7, |sum, answer| sum.wrapping_add(meeting(std::hint::black_box(-answer as u64))))
@@ -74,7 +74,7 @@ fn begins_anew(number: u64) -> u64 {
 /// How many threads a storm has.
 const THREADS: u64 = 4;
 
-/// Calls all of them so many times in each of some threads.
+/// Calls all of them `number` times in each of some threads.
 fn storm(number: u64) -> u64 {
     std::thread::scope(|scope| {
         let threads = [(); THREADS as usize].map(|()| scope.spawn(move || calls(number)));
@@ -84,7 +84,7 @@ fn storm(number: u64) -> u64 {
 
 extern "C" fn on_signal(_: i32) {}
 
-/// Calls all of them so many times, while another thread sends signals as fast as it can.
+/// Calls all of them `number` times, while another thread sends signals as fast as it can.
 fn signalled(number: u64) -> u64 {
     // SAFETY: the handler does nothing.
     unsafe { nix::sys::signal::signal(nix::sys::signal::SIGUSR1, nix::sys::signal::SigHandler::Handler(on_signal)) }
@@ -103,7 +103,7 @@ fn signalled(number: u64) -> u64 {
     })
 }
 
-/// Asks the kernel so many times.
+/// Makes `number` system calls.
 #[inline(never)]
 fn asks(number: u64) -> u64 {
     let mut sum: u64 = 0;
@@ -165,7 +165,7 @@ fn narrow_instructions(program: &Path) -> Vec<u64> {
 }
 
 fn narrow_words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word)).collect()
+    bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
 }
 
 /// A process of tests/programs/narrow.c.
@@ -189,7 +189,7 @@ impl Narrow {
         Some((narrow, leaf))
     }
 
-    /// Asks it for the sum of so many calls.
+    /// Asks it for the sum of `number` calls.
     fn send(&mut self, number: u32) {
         self.to.write_all(&number.to_ne_bytes()).unwrap();
     }

@@ -226,7 +226,7 @@ crossing::channel_tests! {
         if copy == 0 {
             // SAFETY: it reads no memory.
             let there = unsafe { libc::msync(base as *mut libc::c_void, page_size(), libc::MS_ASYNC) };
-            // SAFETY: nothing of this process is to be done in its copy.
+            // SAFETY: _exit ends the copy and runs no code of this process in it.
             unsafe { libc::_exit(i32::from(there == 0)) };
         }
         let mut status = -1;

@@ -24,7 +24,7 @@ extern "C" fn leaf(number: u64) -> u64 {
     std::hint::black_box(number).wrapping_mul(3) ^ 5
 }
 
-/// Calls `leaf` so many times.
+/// Calls `leaf` `number` times.
 fn calls(number: u64) -> u64 {
     (0..number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))))
 }
@@ -34,7 +34,7 @@ fn handle(signal: libc::c_int) {
     unsafe { libc::signal(signal, handler as *const () as usize) };
 }
 
-/// Calls `leaf` so many times while a signal comes every 50 microseconds; says how many came.
+/// Calls `leaf` `number` times while a signal comes every 50 microseconds; returns the number of signals.
 fn calls_in_a_storm(number: u64) -> u64 {
     handle(libc::SIGALRM);
     let storm = |microseconds| {
@@ -50,7 +50,7 @@ fn calls_in_a_storm(number: u64) -> u64 {
     HANDLED.load(Relaxed)
 }
 
-/// Calls `leaf` so many times; says how many signals came.
+/// Calls `leaf` `number` times; returns the number of signals that came.
 fn calls_and_handles(number: u64) -> u64 {
     handle(libc::SIGUSR1);
     calls(number);
@@ -122,7 +122,7 @@ extern "C" fn on_trap(signal: libc::c_int, _: &libc::siginfo_t, context: &mut li
     }
 }
 
-/// Runs into its own breakpoint instruction so many times; says how many signals came.
+/// Runs into its own breakpoint instruction `number` times; returns the number of signals that came.
 fn traps_and_handles(number: u64) -> u64 {
     signal::handle(libc::SIGTRAP, 0, on_trap);
     (0..number).for_each(|_| traps());
@@ -139,7 +139,7 @@ unsafe extern "C" {
     safe fn triples(number: u64) -> u64;
 }
 
-/// So many are remembered of a process.
+/// The most interrupted hits of a process that the module remembers.
 const TOGETHER: u64 = 64;
 
 static INTERRUPTED: AtomicU64 = AtomicU64::new(0);
@@ -199,7 +199,7 @@ crossing::channel_tests! {
         let mut line = Line::open();
         let debuggee = line.attach(victim.id(), 0).unwrap();
         let address = triples as *const () as u64;
-        // Who were counted a second time would not be held a second time.
+        // A hit that is counted a second time does not hold its thread a second time.
         let first = Condition { subject: Subject::Hits, relation: Relation::Below, value: TOGETHER + 1 };
         let sites = Site { address, actions: action::HOLD, memory: Memory::NONE, condition: Some(first) }.bytes();
         line.ask(Command::Insert { debuggee, sites: &sites }, |told| {

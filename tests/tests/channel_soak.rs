@@ -10,7 +10,7 @@ use std::process::{Child, Command as Program, Stdio};
 use std::time::{Duration, Instant};
 
 use crossing::channel::{ask, attach, open, reply, stream};
-use crossing::{Random, in_turn, kernel_memory};
+use crossing::{Random, in_turn, kernel_memory, words};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use wire::commands::{Command, Reply};
 use wire::{Split, split};
@@ -76,8 +76,7 @@ impl Debuggee {
     }
 
     fn counts(&self) -> Vec<u64> {
-        let bytes = self.read(self.counts, self.threads as usize * 8);
-        bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+        words(&self.read(self.counts, self.threads as usize * 8))
     }
 
     /// All threads are there and run on, nobody traces them, code is what it was, and scratch is as one of the writes left it.

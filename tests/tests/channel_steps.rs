@@ -26,7 +26,7 @@ fn calls(number: u64) -> u64 {
     (1..=number).fold(7, |sum, step| sum.wrapping_add(leaf(std::hint::black_box(step))))
 }
 
-/// Goes round so many times.
+/// Goes round its loop `number` times.
 #[inline(never)]
 extern "C" fn rounds(number: u64) -> u64 {
     let mut sum = 1u64;

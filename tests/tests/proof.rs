@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Code and tables for length, class, target and validity, in bytes.
 const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
-/// The same of A64.
+/// Code and tables for class, target and validity of A64, in bytes.
 const MOST_FOR_CLASSIFYING_A64: u64 = 16 << 10;
 /// The tables that common code touches, in bytes.
 const MOST_HOT: u64 = 4 << 10;

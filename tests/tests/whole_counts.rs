@@ -193,7 +193,7 @@ fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
         "-o",
     ]);
     command.arg(counts.path());
-    // Where the module is loaded nothing else is to be tried in its place.
+    // Where the module is loaded, ptrace must not take its place.
     if Path::new(DEVICE).exists() {
         command.args(["--backend", "kernel"]);
     }

@@ -25,8 +25,9 @@ fn a_storm_of_signals_forks_and_execs_in_eight_threads_runs_as_if_alone() {
     figure("programs", "storm", format_args!("hits={}", hits_in_all(counts.path())));
 }
 
-/// So many batches at once, of so many sites each.
+/// Batches of sites that are set at once.
 const BATCHES: usize = 6;
+/// Sites of a batch.
 const BATCH: usize = 300;
 
 #[test]

@@ -28,7 +28,7 @@ const SYSTEM: &[&str] = &[
     "ubp/tests/spawn.rs",
     "ubp/tests/threads.rs",
 ];
-/// Those that take minutes more there: run where [`ALL`] says so.
+/// Tests that take minutes more in the machine. They run if [`ALL`] is `all`.
 const LONG: &[&str] = &[
     "cli/tests/attach.rs",
     "cli/tests/locations.rs",
@@ -43,11 +43,11 @@ const LONG: &[&str] = &[
     "ubp/tests/batch.rs",
     "ubp/tests/signals.rs",
 ];
-/// The variable that asks for long runs of programs where it is `all`.
+/// The variable that asks for long runs of programs if it is `all`.
 const ALL: &str = "NTRACE_WHOLE_PROGRAMS";
-/// How both are run: they write code that other threads run.
+/// The boot for tests of [`SYSTEM`] and [`LONG`], which write code that other threads run.
 const IN_TURN: Boot = Boot { in_turn: true, counted: false };
-/// Tests that compare files of the checkout; the host has done so.
+/// Tests that compare files of the checkout, which the host's lane has done.
 const OF_THE_CHECKOUT: &str = "tables_are_in_sync";
 
 /// Every test program of the checkout, built for arm64: one build serves all lanes.

@@ -1,25 +1,24 @@
-//! LLVM's disassembler llvm-mc, the newest that Debian has: the decoders are compared with it. It comes from another suite than this
-//! system's, with the libraries and the loader that it wants, and is installed nowhere.
+//! LLVM's disassembler llvm-mc, the newest that Debian has, with which tests compare the decoders. It comes from another suite than this
+//! system's, with its own libraries and loader, and is not installed.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
 use crate::cache::Entry;
-use crate::debian::Suite;
-use crate::suite::Setting;
-use crate::{host, setup};
+use crate::cross;
+use crate::debian::{self, Suite};
 
-/// Where Debian has the newest that is released.
+/// The suite of Debian with the newest released LLVM.
 const SUITE: &str = "sid";
+const PROGRAM: &str = "llvm-mc";
 /// The test program of the comparison.
 pub(crate) const TEST: &str = "fuzz/claims/tests/assembler.rs";
-/// The variable that names the program to it.
+/// The variable that names llvm-mc to the test program.
 const VARIABLE: &str = "NTRACE_LLVM_MC";
 
-/// Brings the program, unless it was brought before.
+/// Unpacks llvm-mc unless the cache has it.
 pub(crate) fn bring() -> Result<()> {
     entry().make(|folder| {
         let suite = Suite::open(SUITE, &["amd64"], &folder.with_extension("apt"))?;
@@ -27,30 +26,22 @@ pub(crate) fn bring() -> Result<()> {
         suite.unpack_with_dependencies(&format!("llvm-{version}"), folder)?;
         let programs = folder.join(format!("usr/lib/llvm-{version}/bin"));
         for file in fs::read_dir(&programs).with_context(|| format!("no {}", programs.display()))?.flatten() {
-            if file.file_name() != "llvm-mc" {
+            if file.file_name() != PROGRAM {
                 fs::remove_file(file.path()).with_context(|| format!("cannot remove {}", file.path().display()))?;
             }
         }
-        let (program, text) = (program(), script(version));
-        fs::write(&program, text).with_context(|| format!("cannot write {}", program.display()))?;
-        fs::set_permissions(&program, Permissions::from_mode(0o755)).context("cannot make it a program")
+        debian::wrap(folder, PROGRAM, &format!("usr/lib/llvm-{version}/bin/{PROGRAM}"), "")
     })
 }
 
-/// The comparison: of some encodings, and of all in a long run.
-pub(crate) fn compare(ledger: &Path) -> Result<()> {
-    let setting = Setting { variables: Vec::from_iter(variable()), ..Setting::default() };
-    host::suite()?.select(&[TEST])?.run(ledger, &setting)
-}
-
-/// The variable that names the program, where it was brought.
+/// The variable and llvm-mc's path, if the cache has it.
 pub(crate) fn variable() -> Option<(&'static str, PathBuf)> {
     entry().is_complete().then(|| (VARIABLE, program()))
 }
 
 /// Why nothing can be compared here.
 pub(crate) fn obstacle() -> Option<String> {
-    if !setup::is_host() {
+    if !cross::is_host() {
         return Some("llvm-mc is brought to x86-64 alone".into());
     }
     (!entry().is_complete()).then(|| format!("no llvm-mc of Debian's {SUITE}; `cargo xtask setup` brings it"))
@@ -61,15 +52,7 @@ fn entry() -> Entry {
 }
 
 fn program() -> PathBuf {
-    entry().folder().join("llvm-mc")
-}
-
-/// Runs it by the loader that belongs to its libraries.
-fn script(version: u32) -> String {
-    format!(
-        "#!/bin/sh\nroot=$(dirname \"$0\")\nexec \"$root/lib64/ld-linux-x86-64.so.2\" \
-         --library-path \"$root/usr/lib/x86_64-linux-gnu\" \"$root/usr/lib/llvm-{version}/bin/llvm-mc\" \"$@\"\n"
-    )
+    entry().folder().join(PROGRAM)
 }
 
 /// The highest number that a package `llvm-NUMBER` has.

@@ -3,21 +3,21 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::{programs, run, setup};
+use crate::{apt, programs, run};
 
 /// Which benchmarks, and how.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Benchmark to run; without it all of them
     name: Option<String>,
-    /// Arguments handed on to the benchmark
+    /// Arguments for the benchmark
     #[arg(last = true)]
     rest: Vec<String>,
 }
 
 /// Builds the benchmarks with all peers and runs them.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::install(setup::FOR_BENCHMARKS)?;
+    apt::install(apt::FOR_BENCHMARKS)?;
     let mut arguments =
         vec!["run", "--profile", "compared", "--quiet", "--package", "bench", "--features", "zydis,bad64", "--"];
     arguments.extend(options.name.as_deref());

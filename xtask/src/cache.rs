@@ -1,10 +1,11 @@
-//! What is made once and kept outside the checkout: kernels, root file systems, standard libraries.
+//! The cache outside the checkout: kernels, root file systems, standard libraries, made once.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use nix::fcntl::{Flock, FlockArg};
 
 /// `$XDG_CACHE_HOME/ntrace` or `~/.cache/ntrace`.
 pub(crate) fn folder() -> PathBuf {
@@ -13,28 +14,29 @@ pub(crate) fn folder() -> PathBuf {
     user.or_else(home).unwrap_or_else(std::env::temp_dir).join("ntrace")
 }
 
-/// Something in the cache that takes long to make. It is there once it is marked so: what was interrupted is made again.
+/// Something in the cache that takes long to make. A mark beside it says that it is complete: an interrupted entry is made again.
 pub(crate) struct Entry {
     folder: PathBuf,
 }
 
 impl Entry {
-    /// The one of that name, a path relative to the cache.
+    /// The entry of that name, a path relative to the cache.
     pub(crate) fn of(name: impl AsRef<Path>) -> Entry {
         Entry { folder: folder().join(name) }
     }
 
-    /// Where it lies.
+    /// Its folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whether it was made.
+    /// Whether it is complete.
     pub(crate) fn is_complete(&self) -> bool {
         self.beside("complete").exists()
     }
 
-    /// Makes it in its folder, which exists and may hold the rest of an attempt, unless it is there or somebody is making it.
+    /// Calls `make` with the entry's folder unless the entry is complete. Another process that makes it is waited for. The folder may
+    /// hold the rest of an attempt that failed.
     pub(crate) fn make(&self, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         if self.is_complete() {
             return Ok(());
@@ -42,7 +44,8 @@ impl Entry {
         fs::create_dir_all(&self.folder).with_context(|| format!("cannot make {}", self.folder.display()))?;
         let path = self.beside("lock");
         let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        let locked = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error);
+        let _locked = locked.with_context(|| format!("cannot lock {}", path.display()))?;
         if self.is_complete() {
             return Ok(());
         }
@@ -59,7 +62,7 @@ impl Entry {
     }
 }
 
-/// A short name for all of `parts`. Another version of Rust may give another one.
+/// A short name for all of `parts`. Another version of Rust may give another name.
 pub(crate) fn key(parts: &[&str]) -> String {
     let mut hasher = DefaultHasher::new();
     parts.hash(&mut hasher);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{fuzz, libfuzzer, run};
+use crate::{libfuzzer, run};
 
 /// The most bytes of text that one claim's corpus may have.
 const MOST: usize = 160 << 10;
@@ -21,14 +21,14 @@ impl Corpus {
 
     /// Where libFuzzer reads and adds inputs.
     pub(crate) fn folder(&self) -> PathBuf {
-        fuzz::folder().join("corpus").join(&self.target)
+        libfuzzer::folder().join("corpus").join(&self.target)
     }
 
     fn packed(&self) -> PathBuf {
         run::root().join("fuzz/corpus").join(&self.target)
     }
 
-    /// Makes files of the checked-in inputs, and says which.
+    /// Writes the checked-in inputs to a file each, and returns their paths.
     pub(crate) fn unpack(&self) -> Result<Vec<PathBuf>> {
         let folder = self.folder();
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -44,7 +44,7 @@ impl Corpus {
         Ok(files)
     }
 
-    /// Replaces the checked-in inputs by the fewest that cover what all known ones do.
+    /// Replaces the checked-in inputs by the smallest set that covers as much as all known inputs.
     pub(crate) fn minimize(&self, binary: &Path) -> Result<()> {
         let fewest = self.folder().with_extension("fewest");
         if fewest.exists() {
@@ -59,7 +59,7 @@ impl Corpus {
         }
         inputs.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
         let lines: Vec<String> = inputs.iter().map(|input| line(input)).collect();
-        // The shortest first; what does not fit is found again soon.
+        // The shortest inputs come first. Fuzzing soon finds again what does not fit.
         let mut size = 0;
         let fitting = lines.iter().take_while(|line| {
             size += line.len() + 1;
@@ -76,8 +76,11 @@ fn line(bytes: &[u8]) -> String {
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {
-    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-    pairs.iter().map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    let pairs = digits.as_bytes().chunks_exact(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `cargo xtask coverage`: how much of insn and stepping the tests run, by cargo-llvm-cov.
 //!
-//! Branches are counted by an option of rustc that is not stable; `RUSTC_BOOTSTRAP` has the installed compiler take it.
+//! Counting branches needs an unstable option of rustc. `RUSTC_BOOTSTRAP` makes the installed compiler accept it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-use crate::{run, setup, truth};
+use crate::{apt, run, truth};
 
-/// What becomes of the figures.
+/// Whether to keep the figures.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Put the numbers into docs/figures.txt
@@ -22,15 +22,15 @@ pub(crate) struct Options {
 
 /// The least share of lines, in percent.
 const LEAST: &str = "98";
-/// Everything but the sources of insn and stepping.
+/// A pattern of all sources but those of insn and stepping.
 const OTHERS: &str = "/(bench|cli|fuzz|gen|record|tests|ubp|wire|xtask)/";
-/// The tests of `crossing` that ask the processor; those of whole programs run a build of their own.
+/// The tests of `crossing` that compare with the processor. Tests of whole programs build the command separately.
 const CROSSING: &[&str] = &["--test", "oracle", "--test", "lockstep_*", "--test", "semantics"];
 
 /// Runs the tests instrumented, prints the share of each file, and fails below [`LEAST`] percent of lines.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::install(setup::FOR_COVERAGE)?;
-    setup::install_tool("cargo-llvm-cov")?;
+    apt::install(apt::FOR_COVERAGE)?;
+    run::install_tool("cargo-llvm-cov")?;
     let tools = matching_tools()?;
     let llvm_cov = |arguments: &[&str]| {
         let mut command = run::cargo(&["llvm-cov"]);
@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         command
     };
     run::run(&mut llvm_cov(&["clean", "--workspace"]))?;
-    run::run(&mut llvm_cov(&["--branch", "--no-report", "--package", "insn", "--package", "stepping"]))?;
+    run::run(&mut llvm_cov(&["--branch", "--no-report", "--package", "ntrace-insn", "--package", "ntrace-stepping"]))?;
     run::run(&mut llvm_cov(&[&["--branch", "--no-report", "--package", "crossing"], CROSSING].concat()))?;
     let report = ["report", "--branch", "--ignore-filename-regex", OTHERS];
     if options.record {
@@ -48,13 +48,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     run::run(&mut llvm_cov(&[&report[..], &["--show-missing-lines", "--fail-under-lines", LEAST]].concat()))
 }
 
-/// What is counted, and what the page calls those that no test runs.
+/// What is counted, and the page's word for what no test runs.
 const COUNTED: [(&str, &str); 2] = [("lines", "missed"), ("branches", "branches_missed")];
 
-/// Lines and branches of each room and of its parts for architectures, and those that no test runs.
+/// For each room and each of its architectures: the share of lines and branches that tests run, and the number that none runs.
 fn figures(json: &str) -> Result<String> {
     let report: Value = serde_json::from_str(json).context("cargo-llvm-cov's report is not JSON")?;
-    // Of each folder how many there are and how many are run, of each kind.
+    // For each folder and kind: how many there are, and how many run.
     let mut folders: BTreeMap<String, [[u64; 2]; 2]> = BTreeMap::new();
     for file in report["data"][0]["files"].as_array().context("cargo-llvm-cov reports no files")? {
         let name = Path::new(file["filename"].as_str().context("a file has no name")?);
@@ -82,8 +82,8 @@ fn figures(json: &str) -> Result<String> {
     Ok(folders.into_iter().chain(all).map(line).collect())
 }
 
-/// Debian's LLVM tools of the version that rustc was built with, which alone reads its profiles. Where they
-/// are not there, cargo-llvm-cov takes those of rustup's component `llvm-tools`.
+/// Debian's LLVM tools of the version that rustc was built with, since no other reads its profiles. If they
+/// are missing, cargo-llvm-cov uses rustup's component `llvm-tools`.
 fn matching_tools() -> Result<Vec<(&'static str, String)>> {
     let about = run::output(Command::new("rustc").arg("-vV"))?;
     let version = about.lines().find_map(|line| line.strip_prefix("LLVM version: ")).context("rustc names no LLVM")?;

@@ -9,28 +9,33 @@ use anyhow::{Context, Result, bail};
 use crate::cache::{self, Entry};
 use crate::{debian, run};
 
-/// What is compiled for.
+/// The target triple.
 pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// C compiler and linker.
 pub(crate) const GCC: &str = "aarch64-linux-gnu-gcc";
-/// The C compiler's package, which depends on that of one version. Both are unpacked and not installed: they conflict with the 32-bit
+/// The C compiler's package, which depends on the package of one version. Both are unpacked and not installed: they conflict with the 32-bit
 /// one's, gcc-multilib.
 const GCC_PACKAGE: &str = "gcc-aarch64-linux-gnu";
-/// Runs one program, but none that traces another: it has no ptrace.
+/// Runs a program for arm64. It has no ptrace, so a program that traces another cannot run.
 const QEMU_USER: &str = "qemu-aarch64-static";
-/// Where C library and assembler for arm64 lie.
+/// The folder of the C library and the assembler for arm64.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
-/// Debian's compiler, which Debian's build of the standard library for arm64 belongs to.
+/// Debian's compiler. Debian's standard library for arm64 works with this compiler only.
 pub(crate) const DEBIANS_RUSTC: &str = "/usr/bin/rustc";
 const DEBIANS_RUSTDOC: &str = "/usr/bin/rustdoc";
 
 /// A Rust compiler for arm64.
 enum Toolchain {
-    /// That of rustup, with a component of its own for arm64.
+    /// Rustup's compiler, with rustup's component for arm64.
     Rustup,
-    /// Debian's, with its standard library for arm64 below this folder.
+    /// Debian's compiler, with its standard library for arm64 below this folder.
     Debian(PathBuf),
+}
+
+/// Whether this machine can run the lanes of other architectures.
+pub(crate) fn is_host() -> bool {
+    std::env::consts::ARCH == "x86_64"
 }
 
 /// Why nothing can be compiled for arm64 here.
@@ -46,13 +51,13 @@ pub(crate) fn user_obstacle() -> Option<String> {
     obstacle().or(missing)
 }
 
-/// Brings the C compiler, and the standard library that Debian's Rust compiler needs, where rustup has none.
+/// Unpacks the C compiler, and the standard library for Debian's Rust compiler unless rustup has one.
 pub(crate) fn prepare() -> Result<()> {
     if !run::is_installed(GCC) {
         gcc().make(|folder| {
             let packages = gcc_packages();
             debian::unpack_alone(&packages.iter().map(String::as_str).collect::<Vec<_>>(), folder)?;
-            // The compiler looks for assembler and C library beside itself.
+            // The compiler looks for the assembler and the C library beside itself.
             symlink(LIBRARIES, folder.join(&LIBRARIES[1..])).context("cannot link the C library")
         })?;
     }
@@ -80,17 +85,17 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// What runs a program of arm64 that traces no other.
+/// The command that runs a program for arm64 which traces no other.
 pub(crate) fn runner() -> [&'static str; 3] {
     [QEMU_USER, "-L", LIBRARIES]
 }
 
-/// Where that cargo builds.
+/// The target folder of that cargo.
 pub(crate) fn target_folder() -> PathBuf {
     run::root().join("target/arm64")
 }
 
-/// Where the C compiler is that is not installed, to stand in PATH behind an installed one.
+/// The folder of the unpacked C compiler. It stands in PATH behind that of an installed one.
 pub(crate) fn gcc_folder() -> PathBuf {
     gcc().folder().join("usr/bin")
 }
@@ -99,7 +104,7 @@ fn gcc() -> Entry {
     Entry::of(format!("tools/gcc-arm64-{}", cache::key(&[GCC_PACKAGE])))
 }
 
-/// [`GCC_PACKAGE`], and compiler, preprocessor and library of the version that it stands for.
+/// [`GCC_PACKAGE`], and the compiler, preprocessor and library of the version that it depends on.
 fn gcc_packages() -> Vec<String> {
     let version = debian::dependencies(GCC_PACKAGE)
         .iter()
@@ -121,7 +126,7 @@ fn toolchain() -> Result<Toolchain> {
     is_there.map(Toolchain::Debian).context("no standard library for arm64; `cargo xtask setup` brings it")
 }
 
-/// Refuses a version of Debian's compiler that is older than what the workspace asks for.
+/// Fails if Debian's compiler is older than the workspace's `rust-version`.
 pub(crate) fn is_new_enough(debians: &str) -> Result<()> {
     let wanted = env!("CARGO_PKG_RUST_VERSION");
     if numbers(debians) < numbers(wanted) {
@@ -133,7 +138,7 @@ pub(crate) fn is_new_enough(debians: &str) -> Result<()> {
 }
 
 /// The major and the minor number of a version.
-fn numbers(version: &str) -> Vec<u32> {
+pub(crate) fn numbers(version: &str) -> Vec<u32> {
     version.split(['.', '+', '-', '~']).take(2).map_while(|number| number.parse().ok()).collect()
 }
 
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_compiler_that_is_too_old_is_refused_by_its_version() {
-        assert!(is_new_enough("1.85.0+dfsg3-1~deb12u3").unwrap_err().to_string().contains("1.85.0"));
+        assert!(is_new_enough("1.63.0+dfsg1-2").unwrap_err().to_string().contains("1.63.0"));
         for version in [env!("CARGO_PKG_RUST_VERSION"), "1.100.0+dfsg1-1", "2.0.0-1"] {
             assert!(is_new_enough(version).is_ok(), "{version}");
         }

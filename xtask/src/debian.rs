@@ -1,8 +1,8 @@
-//! Debian's packages of another architecture, downloaded and unpacked without being installed: no root is needed.
+//! Packages of another architecture or suite of Debian, downloaded and unpacked without installation: this needs no root.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,18 +13,18 @@ use crate::run;
 /// The keys of all of Debian's suites.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Whether packages of that architecture (Debian's name) can be found.
+/// Whether apt finds packages of an architecture (Debian's name).
 pub(crate) fn knows(architecture: &str) -> bool {
     can_be_found(&format!("libc6:{architecture}"))
 }
 
-/// The first of some packages that can be found, or the last.
+/// The first of `packages` that apt finds, or the last one.
 pub(crate) fn known_of<'a>(packages: &[&'a str]) -> &'a str {
     let known = packages.iter().find(|package| can_be_found(package));
     known.or(packages.last()).copied().unwrap_or_default()
 }
 
-/// Whether a source of this machine has a package.
+/// Whether one of this machine's sources offers a package.
 fn can_be_found(package: &str) -> bool {
     let policy = run::output(Command::new("apt-cache").args(["policy", package]));
     policy.is_ok_and(|text| text.contains("Candidate:") && !text.contains("Candidate: (none)"))
@@ -42,7 +42,7 @@ pub(crate) fn version(package: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The newest version of a package that a source of this machine offers, where the installed one comes from no source any more.
+/// The newest version of a package that this machine's sources offer, if none of them offers the installed one any more.
 pub(crate) fn version_to_return_to(package: &str) -> Option<String> {
     let installed = version(package)?;
     // One line each, the newest first: `NAME | VERSION | SOURCE`.
@@ -78,12 +78,12 @@ pub(crate) fn unpack_with_dependencies(architecture: &str, packages: &[&str], ro
 pub(crate) struct Suite {
     name: String,
     settings: Vec<String>,
-    /// Lists and downloads; gone with the value.
+    /// The folder of lists and downloads, removed with the value.
     folder: PathBuf,
 }
 
 impl Suite {
-    /// Reads the lists of a suite for some architectures (Debian's names). `folder` holds them meanwhile.
+    /// Reads the lists of a suite for some architectures (Debian's names) into `folder`.
     pub(crate) fn open(name: &str, architectures: &[&str], folder: &Path) -> Result<Suite> {
         let folder = fresh(folder)?;
         let (sources, lists) = (folder.join("sources.list"), folder.join("lists"));
@@ -125,7 +125,7 @@ impl Suite {
         remove(&downloads)
     }
 
-    /// The names of the packages that begin so.
+    /// The names of the packages that begin with `prefix`.
     pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>> {
         let told = run::output(self.apt("apt-cache").args(["pkgnames", prefix]))?;
         Ok(told.lines().map(str::to_owned).collect())
@@ -152,9 +152,21 @@ impl Suite {
 
 impl Drop for Suite {
     fn drop(&mut self) {
-        // What is left behind lies in the cache.
+        // If this fails, the folder stays in the cache.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Writes the script `name` into `root`, where packages of x86-64 are unpacked: it runs their `program` with `arguments` of the shell's by the
+/// loader and the libraries beside it, whatever this system has.
+pub(crate) fn wrap(root: &Path, name: &str, program: &str, arguments: &str) -> Result<()> {
+    let text = format!(
+        "#!/bin/sh\nroot=$(dirname \"$0\")\nexec \"$root/lib64/ld-linux-x86-64.so.2\" \
+         --library-path \"$root/usr/lib/x86_64-linux-gnu\" \"$root/{program}\" {arguments} \"$@\"\n"
+    );
+    let path = root.join(name);
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).context("cannot make it a program")
 }
 
 /// `apt-get` with a cache of its own.
@@ -165,7 +177,7 @@ fn apt_get(downloads: &Path) -> Command {
     command
 }
 
-/// These are links in Debian, which no package brings.
+/// Makes links that Debian has and no package contains.
 fn link_into_usr(root: &Path) -> Result<()> {
     for name in ["bin", "lib", "lib64", "sbin"] {
         fs::create_dir_all(root.join("usr").join(name))?;

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::corpus::Corpus;
 use crate::libfuzzer::{self, Inputs, Limits};
-use crate::{lanes, ledger, run, setup, stamp};
+use crate::{apt, lanes, ledger, run, stamp};
 
 /// Which claims, and for how long.
 #[derive(Args)]
@@ -28,10 +28,10 @@ pub(crate) struct Options {
     minimize: bool,
 }
 
-/// Each claim in the test lane: the same inputs each time, but on a machine that is very slow.
+/// The limits for each claim in the test lane: the same inputs in each run, unless the machine is very slow.
 const SHORT: Limits = Limits { seconds: 60, runs: 20_000, seed: 1 };
 
-/// Fuzzes; what was found is stored and told, and is an error.
+/// Fuzzes, and fails if a claim does not hold for an input, which is stored.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(reason) = obstacle() {
         bail!(reason);
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The lane of `cargo xtask test`. That a peer deviates in a way that the list does not have is told in the summary: it is no fault here.
+/// The lane of `cargo xtask test`. Unlisted deviations of peers stand in the summary and fail nothing: they are no fault of ours.
 pub(crate) fn short(summary: &Path) -> Result<()> {
     for deviation in fuzz(&targets()?, SHORT, false)? {
         lanes::note(summary, &format!("UNLISTED deviation of a peer: {deviation}"))?;
@@ -69,7 +69,7 @@ pub(crate) fn obstacle() -> Option<String> {
     (!is_there).then(|| "no nightly toolchain; `rustup toolchain install nightly --profile minimal` gets one".into())
 }
 
-/// Fuzzes each, and gives what they tell of peers.
+/// Fuzzes each target, and returns the deviations of peers that the targets report.
 fn fuzz(targets: &[String], limits: Limits, record: bool) -> Result<Vec<String>> {
     let stamp = stamp::stamp()?;
     build(targets)?;
@@ -97,7 +97,7 @@ fn fuzz(targets: &[String], limits: Limits, record: bool) -> Result<Vec<String>>
     Ok(unlisted)
 }
 
-/// The claims, by the files of their targets.
+/// The names of the claims, read from the files of their targets.
 fn targets() -> Result<Vec<String>> {
     let folder = run::root().join("fuzz/fuzz_targets");
     let mut targets = Vec::new();
@@ -108,38 +108,34 @@ fn targets() -> Result<Vec<String>> {
     Ok(targets)
 }
 
-/// Builds with libFuzzer's instrumentation. No sanitizer: what is fuzzed forbids unsafe code, and so does thrice as much.
+/// Builds with libFuzzer's instrumentation. Sanitizers stay off: the fuzzed code forbids `unsafe`, and runs three times faster without.
 fn build(targets: &[String]) -> Result<()> {
-    setup::install_tool("cargo-fuzz")?;
+    run::install_tool("cargo-fuzz")?;
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "fuzz", "build", "--fuzz-dir", "fuzz", "--sanitizer", "none"]);
-    command.arg("--target-dir").arg(folder()).current_dir(run::root());
-    // cargo-fuzz takes the option once.
-    let peers = [("zydis", run::is_installed("cmake")), ("bad64", setup::has_libclang())];
+    command.arg("--target-dir").arg(libfuzzer::folder()).current_dir(run::root());
+    // cargo-fuzz accepts the option only once.
+    let peers = [("zydis", run::is_installed("cmake")), ("bad64", apt::has_libclang())];
     let peers: Vec<&str> = peers.into_iter().filter_map(|(peer, can_build)| can_build.then_some(peer)).collect();
     command.args(["--features", &peers.join(",")]);
     if let [target] = targets {
         command.arg(target);
     }
-    // They name the toolchain that runs this.
+    // These variables name the toolchain that runs this program.
     for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(variable);
     }
     run::run(&mut command)
 }
 
-/// Where everything of fuzzing is that is not checked in.
-pub(crate) fn folder() -> PathBuf {
-    run::root().join("target/fuzz")
-}
-
 fn artifacts(target: &str) -> PathBuf {
-    folder().join("findings").join(target)
+    libfuzzer::folder().join("findings").join(target)
 }
 
-/// The built target, under the folder of the machine that it is for.
+/// The built target, below the folder of its target triple.
 fn binary(target: &str) -> Result<PathBuf> {
-    let entries = fs::read_dir(folder()).with_context(|| format!("cannot read {}", folder().display()))?;
+    let entries =
+        fs::read_dir(libfuzzer::folder()).with_context(|| format!("cannot read {}", libfuzzer::folder().display()))?;
     let built = entries.flatten().map(|entry| entry.path().join("release").join(target));
     built
         .filter(|path| path.is_file())

@@ -7,12 +7,12 @@ use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
-use crate::{assembler, programs, run, setup};
+use crate::{apt, assembler, programs, run};
 
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
 
-/// Unit tests, integration tests and examples of all rooms but the benchmarks. The claims are compared with those peers that can be built.
+/// Unit tests, integration tests and examples of all rooms but the benchmarks. The claims use the peers that can be built.
 pub(crate) fn tests(ledger: &Path) -> Result<()> {
     for (peer, why_not) in peers() {
         if let Some(reason) = why_not {
@@ -20,7 +20,7 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
         }
     }
     let mut suite = suite()?;
-    // A lane of its own has the program that it asks.
+    // Another lane runs this test.
     suite.programs.retain(|program| program.name != assembler::TEST);
     let mut variables = Vec::from_iter(programs::variable());
     if lanes::is_long() {
@@ -28,6 +28,12 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
     }
     variables.extend(suite.ntrace.clone().map(|path| (NTRACE, path)));
     suite.run(ledger, &Setting { variables, ..Setting::default() })
+}
+
+/// The comparison with the newest assembler: of some encodings, and of all in a long run.
+pub(crate) fn assembler(ledger: &Path) -> Result<()> {
+    let setting = Setting { variables: Vec::from_iter(assembler::variable()), ..Setting::default() };
+    suite()?.select(&[assembler::TEST])?.run(ledger, &setting)
 }
 
 /// The examples in the documentation.
@@ -49,10 +55,10 @@ fn cargo_test() -> Command {
     command
 }
 
-/// The decoders in C that claims are compared with, and why one cannot be built.
+/// The peers of the claims that are written in C, each with the reason why it cannot be built here.
 fn peers() -> [(&'static str, Option<&'static str>); 2] {
     [
         ("zydis", (!run::is_installed("cmake")).then_some("no cmake to build it")),
-        ("bad64", (!setup::has_libclang()).then_some("no libclang to build it")),
+        ("bad64", (!apt::has_libclang()).then_some("no libclang to build it")),
     ]
 }

@@ -1,4 +1,4 @@
-//! Lanes: named steps, each of which passes, fails or is skipped with a reason. All of them run, whatever one of them does.
+//! Lanes: named steps, each of which passes, fails or is skipped with a reason. All lanes run, even if one fails.
 //!
 //! Each runs in a process of its own. The output of a single lane is shown as it comes. Several run side by side and write to a log each,
 //! which is printed when the lane ends.
@@ -20,7 +20,7 @@ pub(crate) const SKIPPED: &str = "NTRACE_SKIPPED";
 
 /// The variable that is set in a long run.
 const IS_LONG: &str = "NTRACE_LONG";
-/// What a long run asks of tests that have a short form.
+/// The variables that a long run sets for tests that have a short form.
 const LONG_FORMS: [(&str, &str); 4] =
     [(IS_LONG, "1"), ("NTRACE_WHOLE_PROGRAMS", "all"), ("NTRACE_SOAK", "all"), ("NTRACE_ENCODINGS", "all")];
 
@@ -28,9 +28,9 @@ const LONG_FORMS: [(&str, &str); 4] =
 #[derive(Clone, Copy)]
 pub(crate) struct Lane {
     pub(crate) name: &'static str,
-    /// What it occupies.
+    /// The place that it occupies.
     pub(crate) place: Place,
-    /// A reason for which it cannot run here.
+    /// Gives the reason why it cannot run here, if there is one.
     pub(crate) obstacle: fn() -> Option<String>,
     pub(crate) step: fn(ledger: &Path) -> Result<()>,
 }
@@ -42,6 +42,8 @@ pub(crate) enum Place {
     Host,
     /// The fuzzer's target folder.
     Fuzzer,
+    /// The target folder of the oldest Rust.
+    OldestRust,
     /// The target folder of arm64.
     Arm64,
     /// The virtual machine of arm64 with the module.
@@ -75,7 +77,7 @@ struct Report {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
     Ordinary,
-    /// With all that takes hours.
+    /// Includes what takes hours.
     Long,
 }
 
@@ -84,7 +86,7 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os(IS_LONG).is_some()
 }
 
-/// No reason against running.
+/// The obstacle of a lane that can always run.
 pub(crate) fn no_obstacle() -> Option<String> {
     None
 }
@@ -169,7 +171,7 @@ fn side_by_side(lanes: &[Lane], length: Length) -> Result<Vec<Report>> {
                 let sender = sender.clone();
                 scope.spawn(move || {
                     let lane = &lanes[number];
-                    // Nobody waits for a report after an error of another lane's.
+                    // After an error of another lane nobody receives the report.
                     let _ = sender.send((number, apart(lane, length, Some(&file(lane, "log")))));
                 });
                 continue;
@@ -190,13 +192,13 @@ fn side_by_side(lanes: &[Lane], length: Length) -> Result<Vec<Report>> {
     Ok(reports.into_iter().flatten().collect())
 }
 
-/// Which of the waiting lanes may start beside those that run: the first whose place is free.
+/// The first of the waiting lanes whose place is free, by its index in `waiting`.
 fn next_to_start(lanes: &[Lane], waiting: &[usize], running: &[usize]) -> Option<usize> {
     let is_free = |number: &usize| !running.iter().any(|other| lanes[*other].place == lanes[*number].place);
     waiting.iter().position(is_free)
 }
 
-/// Runs one lane in a process of its own, which writes to `log` or where this process does.
+/// Runs one lane in a process of its own, which writes to `log`, or to this process's output.
 fn apart(lane: &Lane, length: Length, log: Option<&Path>) -> Result<Report> {
     let start = Instant::now();
     let told = file(lane, "json");
@@ -232,7 +234,7 @@ fn apart(lane: &Lane, length: Length, log: Option<&Path>) -> Result<Report> {
     Ok(Report { name: lane.name, outcome, time: start.elapsed(), processor, tests, notes: text("notes") })
 }
 
-/// Where lanes leave their files.
+/// The folder of the lanes' logs and reports.
 fn folder() -> PathBuf {
     run::root().join("target/lanes")
 }
@@ -245,7 +247,7 @@ fn file(lane: &Lane, extension: &str) -> PathBuf {
 
 /// Processor time of this process and of all that it has waited for, in seconds (`proc_pid_stat(5)`, fields 14 to 17).
 fn processor_seconds() -> Option<f64> {
-    // The kernel tells userspace clock ticks of a hundredth of a second on every architecture at hand.
+    // The kernel gives userspace ticks of a hundredth of a second on x86-64 and arm64.
     const TICKS: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, fields) = stat.rsplit_once(')')?;

@@ -1,4 +1,4 @@
-//! fuzz/hours.txt: what was fuzzed, measured.
+//! fuzz/hours.txt: the record of fuzzing sessions.
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -8,44 +8,49 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// When to end.
+/// When a run ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Seconds.
     pub(crate) seconds: u64,
     /// Inputs.
     pub(crate) runs: u64,
-    /// Of the random numbers; 0 for another one each time.
+    /// The seed of the random numbers; 0 for a new one in each run.
     pub(crate) seed: u32,
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     /// Processor time of the fuzzing alone, in seconds.
     pub(crate) cpu_seconds: f64,
     pub(crate) executions: u64,
-    /// Inputs of which the claim does not hold.
+    /// Inputs for which the claim does not hold.
     pub(crate) findings: Vec<PathBuf>,
-    /// What a claim told besides: deviations of peers that its list does not have.
+    /// Deviations of peers that the claim reported and its list lacks.
     pub(crate) unlisted: Vec<String>,
 }
 
-/// Inputs to start with, and what is made of those that cover more.
+/// The inputs to start with, and whether inputs that cover more are kept.
 pub(crate) enum Inputs<'a> {
-    /// Reads a folder, and adds to it.
+    /// The inputs of a folder. New inputs that cover more are added to it.
     Growing(&'a Path),
-    /// These files in this order, and keeps nothing: the same each time.
+    /// These files in this order. New inputs are not kept, so that every run is the same.
     Fixed(&'a [PathBuf]),
 }
 
-/// The longest input.
+/// The most bytes of an input.
 const LONGEST: u32 = 4096;
 
-/// The first word of a line that tells of such a deviation.
+/// The first word of a line that reports an unlisted deviation.
 const UNLISTED: &str = "UNLISTED ";
 
-/// Runs `binary` over `inputs` until `end`; a finding lies in `artifacts` and ends it.
+/// The folder of all that fuzzing writes and nobody checks in.
+pub(crate) fn folder() -> PathBuf {
+    crate::run::root().join("target/fuzz")
+}
+
+/// Runs `binary` over `inputs` until `end`. A finding ends the run and is stored in `artifacts`.
 pub(crate) fn run(
     binary: &Path,
     inputs: &Inputs<'_>,
@@ -84,7 +89,7 @@ pub(crate) fn run(
     Ok(Session { cpu_seconds, executions: executions(&text).unwrap_or(0), findings, unlisted })
 }
 
-/// A file that names files, by commas.
+/// Writes a file that names `files`, separated by commas.
 fn list(artifacts: &Path, files: &[PathBuf]) -> Result<PathBuf> {
     let path = artifacts.with_extension("inputs");
     let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
@@ -92,7 +97,7 @@ fn list(artifacts: &Path, files: &[PathBuf]) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Smallest set of the inputs in `from` that covers as much, into `to`.
+/// Copies into `to` the smallest set of inputs in `from` that covers as much as all of them.
 pub(crate) fn merge(binary: &Path, to: &Path, from: &Path) -> Result<()> {
     let mut command = Command::new(binary);
     command.args(["-set_cover_merge=1", "-rss_limit_mb=2048"]).arg(format!("-max_len={LONGEST}")).arg(to).arg(from);
@@ -106,14 +111,14 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
-/// Of all children that have ended.
+/// Processor time of all children that have ended.
 fn cpu_seconds() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("getrusage")?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// Inputs tried: by the statistics at the end, or, where a finding ended it, by the last line with a count.
+/// The number of inputs tried: from the statistics at the end, or from the last line with a count if a finding ended the run.
 fn executions(log: &str) -> Option<u64> {
     let exact = log.lines().rev().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     let count = exact.or_else(|| log.lines().rev().find_map(|line| line.strip_prefix('#')));

@@ -1,5 +1,6 @@
 //! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
 
+mod apt;
 mod arm64;
 mod assembler;
 mod bench;
@@ -17,6 +18,8 @@ mod libfuzzer;
 mod lint;
 mod module;
 mod mutants;
+mod oldest;
+mod packages;
 mod programs;
 mod run;
 mod setup;
@@ -43,7 +46,7 @@ enum Task {
     Setup,
     /// Install what tests need and is missing, and run every lane; what could not run is named at the end
     Test(test::Options),
-    /// Formatting, clippy, documentation, file sizes
+    /// Formatting, file sizes, circles of imports, prose, packages, clippy, documentation
     Lint,
     /// Regenerate the tables of insn from its data file
     Gen {

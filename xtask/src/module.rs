@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::vm::{self, Arch, Batch, Kind, Machine};
 use crate::{arm64, host, lanes};
 
-/// What is run with the module loaded: its own tests, and those of the rooms that use it.
+/// Tests that run with the module loaded: its own, and those of the rooms that use it.
 const BOTH: &[&str] = &[
     "cli/tests/attach.rs",
     "cli/tests/backends.rs",
@@ -20,7 +20,7 @@ const BOTH: &[&str] = &[
     "ubp/tests/kernel.rs",
     "ubp/tests/spawn.rs",
 ];
-/// Every-instruction programs, which take longer on debug kernels than a test may.
+/// Programs with a site on every instruction. On debug kernels they take longer than a test may.
 const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];
 const OF_X86: &[&str] = &["tests/tests/lockstep_*.rs"];
 const OF_ARM64: &[&str] = &["tests/tests/lockstep_arm64/main.rs", "ubp/tests/arm64/*"];
@@ -41,7 +41,7 @@ pub(crate) fn on_x86(ledger: &Path) -> Result<()> {
     run_on(Arch::X86_64.machine(Kind::Debian), ledger)
 }
 
-/// The same on arm64.
+/// Builds the module for Debian's kernel, loads it in a virtual machine of arm64, runs the tests and unloads it.
 pub(crate) fn on_arm64(ledger: &Path) -> Result<()> {
     run_on(Arch::Arm64.machine(Kind::Debian), ledger)
 }
@@ -51,7 +51,7 @@ pub(crate) fn oldest_obstacle() -> Option<String> {
     built_obstacle(Kind::Oldest)
 }
 
-/// The same with those of the oldest version that are there, or all in a long run.
+/// Runs the tests with the module on the oldest kernel, for each architecture whose kernel is built, or for all in a long run.
 pub(crate) fn on_oldest(ledger: &Path) -> Result<()> {
     on_built(Kind::Oldest, ledger)
 }
@@ -61,7 +61,7 @@ pub(crate) fn debug_obstacle() -> Option<String> {
     built_obstacle(Kind::Debug)
 }
 
-/// The same with those debug kernels that are there, or all in a long run.
+/// Runs the tests with the module on debug kernels, for each architecture whose kernel is built, or for all in a long run.
 pub(crate) fn on_debug(ledger: &Path) -> Result<()> {
     on_built(Kind::Debug, ledger)
 }
@@ -100,7 +100,7 @@ fn on_built(kernel: Kind, ledger: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Why no kernel is built for an ordinary run: that takes as long as all other lanes.
+/// Why an ordinary run has no such kernel: building one takes as long as all other lanes.
 fn why_not(machine: Machine) -> Option<String> {
     let name = machine.kernel.name();
     (!vm::has_kernel(machine) && !lanes::is_long()).then(|| {

@@ -1,4 +1,4 @@
-//! Programs of arm64 that are only read: decoders are compared over their code, in tests and in benchmarks.
+//! Programs for arm64 that tests and benchmarks only read: they compare decoders over the programs' code.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,9 +6,9 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::cache::{self, Entry};
-use crate::{debian, setup};
+use crate::{apt, debian};
 
-/// What tests/src/programs.rs looks for is in these, which have other names in Debian 12 and 13.
+/// The packages with the programs of tests/src/programs.rs. Some have other names in Debian 12 than in 13.
 const PACKAGES: [&[&str]; 6] = [
     &["bash:arm64"],
     &["git:arm64"],
@@ -20,20 +20,20 @@ const PACKAGES: [&[&str]; 6] = [
 /// The variable that names their folder.
 const ROOT: &str = "NTRACE_ARM64_ROOT";
 
-/// Brings them where they are not there.
+/// Unpacks the programs unless the cache has them.
 pub(crate) fn prepare() -> Result<()> {
     entry().make(|folder| {
-        setup::add_architecture("arm64")?;
+        apt::add_architecture("arm64")?;
         debian::unpack_alone(&PACKAGES.map(debian::known_of), folder)
     })
 }
 
-/// Tells a command where they are, if they are there and the caller's environment names no others.
+/// Sets the variable for a command, if the cache has the programs and the environment names no others.
 pub(crate) fn name_to(command: &mut Command) -> &mut Command {
     command.envs(variable())
 }
 
-/// The variable that says where they are, if they are there and the caller's environment names no others.
+/// The variable and the programs' folder, if the cache has them and the environment names no others.
 pub(crate) fn variable() -> Option<(&'static str, PathBuf)> {
     folder().filter(|_| std::env::var_os(ROOT).is_none()).map(|folder| (ROOT, folder))
 }

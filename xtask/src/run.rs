@@ -40,7 +40,7 @@ pub(crate) fn bytes(command: &mut Command) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The same as text.
+/// The command's standard output as text, with an error where it fails.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let text = bytes(command)?;
     String::from_utf8(text).with_context(|| format!("`{}` did not answer in UTF-8", show(command)))
@@ -50,6 +50,14 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 pub(crate) fn is_installed(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+/// Installs a subcommand of cargo where it is missing.
+pub(crate) fn install_tool(name: &str) -> Result<()> {
+    if is_installed(name) {
+        return Ok(());
+    }
+    run(&mut cargo(&["install", "--locked", name]))
 }
 
 fn show(command: &Command) -> String {

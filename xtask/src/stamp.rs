@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 
 use crate::run;
 
-/// Files in which measuring itself leaves its mark.
+/// Files that a measurement itself writes.
 const LEDGERS: [&str; 2] = [":!docs", ":!fuzz/hours.txt"];
 
-/// `DAY COMMIT` of now, in UTC; the commit ends with `-dirty` where files differ from it. To be taken before a run.
+/// `DAY COMMIT` of this moment, in UTC. The commit ends with `-dirty` if files differ from it. Callers take the stamp before a run.
 pub(crate) fn stamp() -> Result<String> {
     let day = run::output(Command::new("date").args(["-u", "+%F"]))?;
     let git = |arguments: &[&str]| run::output(Command::new("git").args(arguments).current_dir(run::root()));
@@ -20,7 +20,7 @@ pub(crate) fn stamp() -> Result<String> {
     Ok(format!("{} {}{dirty}", day.trim(), commit.trim()))
 }
 
-/// This processor by vendor, family and model, as Linux tells them.
+/// This processor's vendor, family and model, read from Linux.
 pub(crate) fn processor() -> Result<String> {
     let told = fs::read_to_string("/proc/cpuinfo").context("cannot read /proc/cpuinfo")?;
     name(&told).context("/proc/cpuinfo tells of no vendor, family and model")

@@ -14,19 +14,19 @@ use serde_json::Value;
 use crate::lanes::SKIPPED;
 use crate::run;
 
-/// A line of a test program's documentation begins so where no other program may run beside it; the reason follows.
+/// Marks, in a test program's documentation, a program that must run alone. The reason follows on the same line.
 const ALONE: &str = "//! Runs alone:";
-/// The most seconds that a test program may take. A slow machine needs a third of it for the longest.
+/// The most seconds that a test program may take: three times what the longest one takes on a slow machine.
 const MOST_SECONDS: u32 = 1800;
 /// The variable that names the `ntrace` command to tests that would build it.
 pub(crate) const NTRACE: &str = "NTRACE_COMMAND";
-/// Test programs that take less are not named in the list of long ones.
+/// The shortest time of a test program that the list of long ones names.
 const LONG: Duration = Duration::from_secs(5);
 
-/// Test programs, built.
+/// Test programs that cargo has built.
 pub(crate) struct Suite {
     pub(crate) programs: Vec<Program>,
-    /// The `ntrace` command, where the tests of its package are among them: those have it built.
+    /// The `ntrace` command, if its package's tests are among the programs: cargo builds it for them.
     pub(crate) ntrace: Option<PathBuf>,
 }
 
@@ -36,14 +36,14 @@ pub(crate) struct Program {
     /// Its main source file in the checkout, such as `ubp/tests/attach.rs`.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// The folder of its package, where it is run.
+    /// The folder of its package, which is its working directory.
     pub(crate) package: PathBuf,
 }
 
-/// What a run of test programs needs beside them.
+/// How to run test programs.
 #[derive(Default)]
 pub(crate) struct Setting<'a> {
-    /// The program, with its first arguments, that runs those of another architecture.
+    /// A program with its first arguments that runs test programs of another architecture.
     pub(crate) runner: &'a [&'a str],
     /// Arguments of each test program.
     pub(crate) arguments: &'a [&'a str],
@@ -68,7 +68,7 @@ impl Suite {
         Ok(Suite { programs, ntrace: messages().find_map(|message| command_of(&message)) })
     }
 
-    /// Only those programs whose names match one of the patterns, each of which must match one.
+    /// Keeps the programs whose names match one of the patterns. Each pattern must match a program.
     pub(crate) fn select(self, patterns: &[&str]) -> Result<Suite> {
         let matched = |pattern: &&str| self.programs.iter().any(|program| matches(&program.name, pattern));
         if let Some(pattern) = patterns.iter().find(|pattern| !matched(pattern)) {
@@ -78,7 +78,7 @@ impl Suite {
         Ok(Suite { programs: self.programs.into_iter().filter(is_wanted).collect(), ..self })
     }
 
-    /// Runs the programs, as many at once as there are processors, those that run alone at the end. Fails where a program fails, after
+    /// Runs the programs, as many at once as there are processors, and at the end those that run alone. Fails if a program fails, after
     /// all of them have run.
     pub(crate) fn run(&self, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
         let folder = run::root().join("target/lanes").join(format!("suite.{}", std::process::id()));
@@ -109,13 +109,13 @@ impl Suite {
 }
 
 impl Program {
-    /// Whether its documentation says that nothing may run beside it.
+    /// Whether its documentation says that it must run alone.
     pub(crate) fn runs_alone(&self) -> bool {
         let text = fs::read_to_string(run::root().join(&self.name)).unwrap_or_default();
         text.lines().take_while(|line| line.starts_with("//!")).any(|line| line.starts_with(ALONE))
     }
 
-    /// Runs it to its end, which `timeout` brings about where it takes too long, and shows what it wrote.
+    /// Runs it until it ends or `timeout` kills it, and shows its output.
     fn run(&self, ledger: &Path, setting: &Setting<'_>, log: &Path) -> End<'_> {
         let start = Instant::now();
         let failure = match self.outcome(ledger, setting, log) {
@@ -125,7 +125,7 @@ impl Program {
         };
         let end = End { name: &self.name, time: start.elapsed(), failure };
         let output = fs::read(log).unwrap_or_default();
-        // In one piece, as others are shown by other threads.
+        // Written in one piece, because other threads show other programs' output.
         let shown = format!("     Running {}\n{}", self.name, String::from_utf8_lossy(&output));
         let _ = std::io::stderr().lock().write_all(shown.as_bytes());
         end
@@ -143,7 +143,7 @@ impl Program {
     }
 }
 
-/// Runs programs by so many threads, each of which takes the next one when it is done.
+/// Runs programs by `workers` threads, each of which takes the next program when it is done with one.
 fn run_by<'a>(
     workers: usize,
     programs: &[&'a Program],
@@ -174,13 +174,13 @@ impl Seconds {
         run::root().join("target/lanes/seconds.json")
     }
 
-    /// What was noted, nothing where that cannot be read.
+    /// The noted times; nothing if the file cannot be read.
     fn read() -> Seconds {
         let text = fs::read_to_string(Seconds::path()).unwrap_or_default();
         Seconds(serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// Milliseconds that a program took; one that never ran counts as the longest.
+    /// Milliseconds that a program took. A program that never ran counts as the longest.
     fn of(&self, name: &str) -> u64 {
         self.0.get(name).map_or(u64::MAX, |seconds| (seconds * 1000.0) as u64)
     }
@@ -196,7 +196,7 @@ impl Seconds {
     }
 }
 
-/// The test program that a message of cargo tells of, in the checkout `root`.
+/// The test program that a message of cargo describes, in the checkout `root`.
 fn program(root: &Path, message: &Value) -> Option<Program> {
     if !message["profile"]["test"].as_bool()? {
         return None;
@@ -207,7 +207,7 @@ fn program(root: &Path, message: &Value) -> Option<Program> {
     Some(Program { name: name.to_str()?.to_owned(), path, package })
 }
 
-/// Whether a name is what a pattern says, in which `*` stands for anything.
+/// Whether a name matches a pattern, in which `*` stands for any text.
 pub(crate) fn matches(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().and_then(|part| name.strip_prefix(part));

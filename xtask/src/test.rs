@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
-use crate::{arm64, assembler, cross, fuzz, generate, host, lint, module, setup};
+use crate::{arm64, assembler, cross, fuzz, generate, host, lint, module, oldest, setup};
 
-/// The lanes. Of those of one place the earlier ones run first; of places those that take longest stand first.
+/// The lanes. Earlier lanes of a place run first. The places that take longest stand first.
 pub(crate) fn lanes() -> Vec<Lane> {
     let lane = |name, place, obstacle, step| Lane { name, place, obstacle, step };
     let mut lanes = vec![lane("generated tables", Place::Host, no_obstacle, |_| generate::run(true))];
@@ -14,7 +14,8 @@ pub(crate) fn lanes() -> Vec<Lane> {
     lanes.extend([
         lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("tests", Place::Host, no_obstacle, host::tests),
-        lane("newest assembler", Place::Host, assembler::obstacle, assembler::compare),
+        lane("oldest Rust", Place::OldestRust, oldest::obstacle, |_| oldest::check()),
+        lane("newest assembler", Place::Host, assembler::obstacle, host::assembler),
         lane("documentation tests", Place::Host, no_obstacle, host::documentation),
         lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
         lane("module on x86-64 (qemu-system)", Place::ModuleOnX86, module::x86_obstacle, module::on_x86),

@@ -1,6 +1,6 @@
 //! bad64, which is Binary Ninja's decoder in C.
 
-use crate::decode::Tally;
+use crate::tally::Tally;
 
 pub(super) fn decode(words: &[u32]) -> Tally {
     let mut tally = Tally::default();

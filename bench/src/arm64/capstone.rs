@@ -4,9 +4,9 @@ use capstone::Capstone;
 use capstone::arch::BuildsCapstone;
 use capstone::arch::arm64::ArchMode;
 
-use crate::decode::Tally;
+use crate::tally::Tally;
 
-/// Every so-manyth word: it takes a microsecond for each.
+/// The distance of the words that capstone decodes: it takes a microsecond for each.
 const STEP: usize = 64;
 
 pub(super) fn decode(words: &[u32]) -> Tally {

@@ -2,7 +2,7 @@
 
 use disarm64::{InsnOpcode, decoder};
 
-use crate::decode::Tally;
+use crate::tally::Tally;
 
 pub(super) fn decode(words: &[u32]) -> Tally {
     let mut tally = Tally::default();

@@ -9,11 +9,11 @@ mod yaxpeax;
 
 use anyhow::Result;
 
-use crate::Options;
 use crate::alone;
-use crate::decode::Tally;
+use crate::options::Options;
 use crate::programs;
 use crate::rounds::{self, Subject};
+use crate::tally::Tally;
 
 type Sweep = fn(&[u32]) -> Tally;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut words: Vec<Vec<u32>> = Vec::new();
     for code in &programs {
         println!("{}: {} bytes of .text", code.path.display(), code.bytes.len());
-        words.push(code.bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect());
+        words.push(code.bytes.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_le_bytes)).collect());
     }
     let wanted = SWEEPS.iter().filter(|(name, _)| options.only.as_deref().is_none_or(|only| name.contains(only)));
     let mut subjects: Vec<Subject<'_>> = wanted

@@ -3,7 +3,7 @@
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::{InstDecoder, Instruction, Opcode};
 
-use crate::decode::Tally;
+use crate::tally::Tally;
 
 pub(super) fn decode(words: &[u32]) -> Tally {
     let mut tally = Tally::default();

@@ -1,4 +1,4 @@
-//! The program that is measured: this one again, started with [`ARGUMENT`].
+//! The measured program: this one again, started with [`ARGUMENT`].
 //!
 //! It prints the addresses of its sites, then for each line that it reads (`SITE COUNT`) goes `COUNT` times through that site and
 //! prints the nanoseconds that took.
@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// What makes the program the debuggee.
+/// The argument that makes the program the debuggee.
 pub(super) const ARGUMENT: &str = "--as-debuggee";
 /// Instructions of the field, of [`FIELD_STEP`] bytes each.
 pub(super) const FIELD: usize = 100_000;
 /// Bytes of one instruction of the field: `add rax, 1`.
 pub(super) const FIELD_STEP: u64 = 4;
-/// What is measured at the sites, in their order.
+/// The names of what the sites measure, in their order.
 pub(super) const SITES: [&str; 3] = ["add rax, 1", "mov rax, [rip+…]", "call"];
 
 core::arch::global_asm!(
@@ -46,7 +46,7 @@ unsafe extern "C" {
     safe fn bench_call_site();
 }
 
-/// What the debuggee does.
+/// The debuggee's work.
 pub(super) fn main() -> Result<()> {
     let field = field()?;
     let sites = [
@@ -132,14 +132,14 @@ impl Debuggee {
         writeln!(self.stdin, "{site} {count}").context("the debuggee is gone")
     }
 
-    /// Nanoseconds of what was asked for last.
+    /// Nanoseconds of the last request.
     pub(super) fn answer(&mut self) -> Result<u64> {
         let mut line = String::new();
         self.stdout.read_line(&mut line)?;
         line.trim().parse().with_context(|| format!("the debuggee said {line:?}"))
     }
 
-    /// Where answers come from, to wait for one beside something else.
+    /// The descriptor of the answers, for callers who wait for other events too.
     pub(super) fn answers(&self) -> &ChildStdout {
         self.stdout.get_ref()
     }

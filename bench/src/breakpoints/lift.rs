@@ -1,4 +1,4 @@
-//! What debuggers do: lift the breakpoint, step, put it back.
+//! The way of most debuggers: lift the breakpoint, step, put it back.
 
 use std::ffi::c_void;
 

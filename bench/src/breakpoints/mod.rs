@@ -1,4 +1,4 @@
-//! What a hit costs, and inserting and removing a hundred thousand breakpoints.
+//! The cost of a hit, and of inserting and removing a hundred thousand breakpoints.
 
 mod debuggee;
 mod lift;
@@ -7,10 +7,10 @@ mod uprobe;
 
 use anyhow::Result;
 
-use crate::Options;
+use crate::options::Options;
 use debuggee::{FIELD, SITES};
 
-/// The method's name, hits per round, and what measures them.
+/// The method's name, its hits per round, and the function that measures them.
 type Method = (&'static str, u64, fn(usize, u64) -> Result<u64>);
 
 const METHODS: &[Method] = &[
@@ -19,16 +19,16 @@ const METHODS: &[Method] = &[
     ("uprobe, count", 20_000, uprobe::hits),
 ];
 
-/// What the ratios are to.
+/// The subject to which the ratios are.
 const BASE: &str = "ptrace: lift, step, put back";
 
-/// Where the program was started as its own debuggee, does that.
+/// Runs the debuggee if the program was started as one.
 pub(crate) fn as_debuggee() -> Option<Result<()>> {
     let wanted = std::env::args().nth(1).is_some_and(|argument| argument == debuggee::ARGUMENT);
     wanted.then(debuggee::main)
 }
 
-/// Runs all.
+/// Runs the benchmark.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let rounds = options.rounds.max(1);
     let wanted = |name: &str| options.only.as_deref().is_none_or(|only| name.contains(only));

@@ -12,7 +12,7 @@ use super::debuggee::Debuggee;
 pub(super) fn hits(site: usize, count: u64) -> Result<u64> {
     let mut debuggee = Debuggee::start()?;
     let (file, offset) = place(debuggee.pid(), debuggee.sites[site])?;
-    let _event = uprobe(debuggee.pid().cast_unsigned(), &file, offset).context("no uprobe")?;
+    let _event = uprobe(debuggee.pid() as u32, &file, offset).context("no uprobe")?;
     debuggee.ask(site, count)?;
     debuggee.answer()
 }

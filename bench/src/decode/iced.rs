@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory};
 
-use super::Tally;
+use crate::tally::Tally;
 
 pub(super) const NAME: &str = "iced-x86";
 pub(super) const FLOW: &str = "iced-x86, + flow, target";

@@ -8,36 +8,17 @@ mod zydis;
 
 use anyhow::{Result, bail};
 
-use crate::Options;
 use crate::alone;
+use crate::options::Options;
 use crate::programs::{self, Code};
 use crate::rounds::{self, Subject};
-
-/// What a sweep saw: instructions, and a sum that depends on each so that no work can be left out.
-#[derive(Default)]
-pub(crate) struct Tally {
-    pub(crate) instructions: u64,
-    pub(crate) sum: u64,
-}
-
-impl Tally {
-    pub(crate) fn add(&mut self, value: u64) {
-        self.instructions += 1;
-        self.sum = self.sum.wrapping_add(value);
-    }
-
-    /// Adds what another sweep saw.
-    pub(crate) fn merge(&mut self, other: Tally) {
-        self.instructions += other.instructions;
-        self.sum = self.sum.wrapping_add(other.sum);
-    }
-}
+use crate::tally::Tally;
 
 type Sweep = fn(&[u8], &mut Tally);
 type OneShot = fn(&[u8], &[u32], &mut Tally);
 
 const FLOW: &str = "ntrace, + flow, target";
-/// How many times faster than iced-x86 with flow and target these are to be.
+/// How many times faster than iced-x86 with flow and target we aim to be.
 const SWEEP_AIM: f64 = 1.8;
 const ONE_SHOT_AIM: f64 = 3.5;
 
@@ -66,7 +47,7 @@ const ONE_SHOTS: &[(&str, OneShot)] = &[
     ("Zydis, without operands", zydis::one_shot),
 ];
 
-/// Runs both.
+/// Runs sweeps and one-shot decoding.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let programs = programs::load(&options.program, crossing::programs::of_x86)?;
     if programs.is_empty() {

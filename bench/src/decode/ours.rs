@@ -3,7 +3,7 @@
 use insn::Target;
 use insn::x86::{Insn, Mode, decode};
 
-use super::Tally;
+use crate::tally::Tally;
 
 const MODE: Mode = Mode::INTEL_64;
 

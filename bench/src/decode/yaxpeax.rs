@@ -3,7 +3,7 @@
 use yaxpeax_arch::{Decoder, LengthedInstruction, U8Reader};
 use yaxpeax_x86::long_mode::{InstDecoder, Instruction};
 
-use super::Tally;
+use crate::tally::Tally;
 
 pub(super) fn length(code: &[u8], tally: &mut Tally) {
     let decoder = InstDecoder::default();

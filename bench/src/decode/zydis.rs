@@ -2,7 +2,7 @@
 
 use zydis::{AllOperands, Decoder, NoOperands, Operands};
 
-use super::Tally;
+use crate::tally::Tally;
 
 pub(super) fn length(code: &[u8], tally: &mut Tally) {
     sweep::<NoOperands>(code, tally);

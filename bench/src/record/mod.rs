@@ -1,27 +1,18 @@
-//! What an instruction costs that is recorded, and how many bytes it takes.
+//! The cost of recording an instruction, in time and bytes.
 
 mod ours;
 mod peers;
 mod program;
+mod recorded;
 mod stepping;
-
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::Options;
+use crate::options::Options;
 use program::Program;
+use recorded::Recorded;
 
-/// What a recorder did with one run of the program.
-#[derive(Clone, Copy)]
-struct Recorded {
-    time: Duration,
-    instructions: u64,
-    /// Of what was recorded, where that is a stream.
-    bytes: Option<u64>,
-}
-
-/// Records the program with so many rounds of work.
+/// Records the program, which does the given number of rounds of work.
 type Recorder = fn(&Program, usize) -> Result<Recorded>;
 
 const RECORDERS: &[(&str, Recorder)] = &[
@@ -32,7 +23,7 @@ const RECORDERS: &[(&str, Recorder)] = &[
     ("valgrind --tool=lackey --trace-mem=yes", peers::lackey),
 ];
 
-/// What the ratios are to.
+/// The subject to which the ratios are.
 const BASE: &str = "gdb, record full";
 
 /// One round's figures of one recorder.
@@ -43,7 +34,7 @@ struct Figures {
     instructions: u64,
 }
 
-/// Runs all.
+/// Runs the benchmark.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let program = Program::build()?;
     let wanted = |name: &str| options.only.as_deref().is_none_or(|only| name.contains(only));
@@ -71,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What a round of work adds to the run without: starting recorder and program does not count.
+/// What a round of work adds to a run without work, so that starting recorder and program does not count.
 fn difference(program: &Program, record: Recorder) -> Result<Figures> {
     let (without, with) = (record(program, 0)?, record(program, 1)?);
     let instructions = with.instructions.checked_sub(without.instructions).filter(|count| *count > 0);
@@ -82,7 +73,7 @@ fn difference(program: &Program, record: Recorder) -> Result<Figures> {
     Ok(Figures { nanoseconds: per_instruction(time * 1e9), bytes, instructions })
 }
 
-/// The one of the median time, or the first error.
+/// The figures with the median time, or the first error.
 fn median(figures: Vec<Result<Figures>>) -> Result<Figures> {
     let mut figures = figures.into_iter().collect::<Result<Vec<_>>>()?;
     figures.sort_unstable_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));

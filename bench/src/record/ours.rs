@@ -7,8 +7,8 @@ use std::time::Instant;
 use ::record::{Ended, Options, Recorder};
 use anyhow::{Result, ensure};
 
-use super::Recorded;
 use super::program::Program;
+use super::recorded::Recorded;
 
 pub(super) fn without_registers(program: &Program, rounds: usize) -> Result<Recorded> {
     record(program, rounds, false)

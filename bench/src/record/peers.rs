@@ -1,4 +1,4 @@
-//! Recorders of others, as commands.
+//! Other recorders, run as commands.
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Recorded;
 use super::program::Program;
+use super::recorded::Recorded;
 
 /// gdb's `record full`, which keeps registers and memory that an instruction changes, in its own memory.
 pub(super) fn gdb(program: &Program, rounds: usize) -> Result<Recorded> {
@@ -41,7 +41,7 @@ pub(super) fn lackey(program: &Program, rounds: usize) -> Result<Recorded> {
 }
 
 fn run(command: &mut Command) -> Result<Output> {
-    let name = command.get_program().display().to_string();
+    let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("{name} is needed"))?;
     ensure!(output.status.success(), "{name}: {}", output.status);
     Ok(output)

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-/// No library, and nothing that gdb's recorder does not know, as AVX.
+/// Options that leave out libraries, and instructions that gdb's recorder does not know, such as AVX.
 const SOURCE: &str = include_str!("work.c");
 const FLAGS: [&str; 7] = ["-O1", "-fno-inline", "-fno-stack-protector", "-nostdlib", "-static", "-fno-pie", "-no-pie"];
 
@@ -17,7 +17,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// By gcc.
+    /// Builds the program with gcc.
     pub(super) fn build() -> Result<Program> {
         let program = Program { folder: tempfile::tempdir()? };
         let mut command = Command::new("gcc");
@@ -33,17 +33,17 @@ impl Program {
         self.folder.path().join("work")
     }
 
-    /// Where a recorder may write.
+    /// A path that a recorder may write.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Its path and arguments for so many rounds of work.
+    /// Its path, and its arguments for the given number of rounds of work.
     pub(super) fn words(&self, rounds: usize) -> Vec<PathBuf> {
         std::iter::once(self.path()).chain((0..rounds).map(|_| PathBuf::from("round"))).collect()
     }
 
-    /// The same, to be started.
+    /// The command that runs the program.
     pub(super) fn command(&self, rounds: usize) -> Command {
         let mut command = Command::new(self.path());
         command.args(self.words(rounds).into_iter().skip(1));

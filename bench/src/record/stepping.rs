@@ -1,4 +1,4 @@
-//! What no recorder by ptrace(2) can be faster than: each instruction stepped, the registers read, nothing done with them.
+//! The lower bound for recorders by ptrace(2): it steps each instruction, reads the registers, and does nothing with them.
 
 use std::os::unix::process::CommandExt;
 use std::time::Instant;
@@ -8,8 +8,8 @@ use nix::sys::ptrace;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use super::Recorded;
 use super::program::Program;
+use super::recorded::Recorded;
 
 pub(super) fn record(program: &Program, rounds: usize) -> Result<Recorded> {
     let mut command = program.command(rounds);

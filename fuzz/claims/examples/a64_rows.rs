@@ -1,10 +1,10 @@
-//! Rows for deviations-a64.txt: what the present ones cover, and narrow ones for what a peer does otherwise.
+//! Prints what the rows of deviations-a64.txt cover, and proposes narrow rows for a peer's deviations:
 //! `cargo run -p claims --features bad64 --example a64_rows -- coverage [WORDS] | propose PEER [WORDS]`.
 
 use claims::a64::{Difference, Judge, PEERS, Peer, difference, list, ours, words};
 use crossing::Random;
 
-/// Words that are tried where a row is to cover twice as many.
+/// The number of words to try before a row may cover twice as many.
 const TRIED: u32 = 48;
 
 fn main() {
@@ -20,8 +20,8 @@ fn main() {
     }
 }
 
-/// For each row: words of 2^32 under its pattern, and of so many words of chance how many differ so and in how many a fault of ours
-/// would be taken for the peer's.
+/// Prints for each row the share of all words that its pattern covers, and of `count` random words the number of those that differ as the row
+/// says and of those in which a fault of ours would pass for the peer's.
 fn coverage(count: usize) {
     let mut random = Random::new(7);
     let sample: Vec<u32> = (0..count).map(|_| random.next() as u32).collect();
@@ -58,7 +58,7 @@ fn coverage(count: usize) {
     }
 }
 
-/// What both say of a word.
+/// Our answer for a word and the peer's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cell {
     Differs(Difference),
@@ -72,7 +72,7 @@ impl Cell {
     fn is_good(self, kind: Difference) -> bool {
         self == Cell::Differs(kind)
     }
-    /// Whether a row that covers the word would hide it if we were to answer otherwise.
+    /// Whether a row that covers the word would hide a wrong answer of ours.
     fn is_slack(self, kind: Difference) -> bool {
         match kind {
             Difference::Refuses => self == Cell::BothRefuse,
@@ -99,7 +99,7 @@ struct Search<'p> {
     random: Random,
 }
 
-/// Takes words of chance that differ, and lets each stand for as many others as differ likewise.
+/// Takes random words that differ, and widens each to a pattern of words that differ in the same way.
 fn propose(peer: &Peer, count: usize) {
     let mut random = Random::new(1);
     let sample: Vec<u32> =
@@ -112,7 +112,7 @@ fn propose(peer: &Peer, count: usize) {
             continue;
         }
         let mask = Search { peer, kind, random: random.clone() }.widen(word);
-        // What it covers whole is not needed.
+        // Rows that the new row covers are not needed.
         rows.retain(|row| row.0 != kind || row.1 & mask != mask || (row.2 ^ word) & mask != 0);
         rows.push((kind, mask, word & mask, word));
     }
@@ -122,7 +122,7 @@ fn propose(peer: &Peer, count: usize) {
         let pattern: String = (0..32).rev().map(bit).collect();
         let name = format!("{kind:?}").to_lowercase();
         print!("{} {name} {pattern} : llvm-mc {word:08x} #", peer.name);
-        // What else it covers, to be named.
+        // Other words that the row covers are printed.
         for other in (0..TRIED / 2).map(|_| value | random.next() as u32 & !mask) {
             if cell(peer, other).is_good(kind) {
                 print!(" {other:08x}");
@@ -133,7 +133,7 @@ fn propose(peer: &Peer, count: usize) {
 }
 
 impl Search<'_> {
-    /// The bits that must stay as they are for what differs to differ.
+    /// The bits of `word` without which the difference vanishes.
     fn widen(&mut self, word: u32) -> u32 {
         let mut mask = u32::MAX;
         for bit in (0..25).chain(29..32) {
@@ -144,7 +144,7 @@ impl Search<'_> {
         mask
     }
 
-    /// Whether nearly all words differ that have these bits of `word`.
+    /// Whether nearly all words with these bits of `word` differ.
     fn is_alike(&mut self, word: u32, mask: u32) -> bool {
         let (mut good, mut slack) = (0, 0);
         for tried in 0..TRIED {

@@ -1,4 +1,4 @@
-//! What peers say otherwise and the list of deviations does not cover, by class, with the processor's verdict:
+//! Prints the unlisted deviations of peers, by class, with the processor's verdict:
 //! `cargo run -p claims --release --features zydis --example disagreements [forms | ENCODINGS [SEED]]`.
 
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ fn all(classes: &mut Classes) -> u64 {
     count
 }
 
-/// So many encodings by chance.
+/// Compares `count` random encodings.
 fn chance(count: u64, seed: u64, classes: &mut Classes) -> u64 {
     let mut random = Random::new(seed);
     for _ in 0..count {
@@ -67,13 +67,13 @@ fn note(bytes: &[u8], mode: Mode, classes: &mut Classes) {
     }
 }
 
-/// Whether the processor lacks what the encoding needs.
+/// Whether the processor lacks a feature that the encoding needs.
 fn is_explained(bytes: &[u8], mode: Mode) -> bool {
     let explanations = Explanations::read(include_str!("../../../tests/oracle-ud.txt")).expect("oracle-ud.txt");
     insn::x86::decode(bytes, mode).is_ok_and(|insn| explanations.explain(&Class::of(&insn)))
 }
 
-/// The shortest length that the processor decodes, and what comes of it.
+/// The shortest length that the processor decodes, and the outcome.
 fn verdict(child: &mut Child, bytes: &[u8]) -> String {
     for n in 1..=15 {
         match child.probe(bytes, n) {

@@ -11,8 +11,10 @@ pub fn parse(text: &str) -> Result<Vec<Vec<u8>>, String> {
 
 /// The bytes of an even number of hexadecimal digits.
 pub fn bytes(digits: &str) -> Option<Vec<u8>> {
-    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-    pairs.iter().map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    digits.as_bytes().chunks_exact(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 /// The line of an input.

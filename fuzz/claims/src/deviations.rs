@@ -35,11 +35,11 @@ impl Difference {
 /// One disagreement.
 #[derive(Clone, Debug)]
 pub struct Disagreement {
-    /// Who differs.
+    /// The peer that differs.
     pub peer: &'static str,
     /// In which mode.
     pub mode: Mode,
-    /// How.
+    /// The difference.
     pub difference: Difference,
     /// What can be seen of the bytes.
     pub shape: Shape,
@@ -98,7 +98,7 @@ fn differs(ours: &Answer, theirs: &Answer) -> Option<Difference> {
     }
 }
 
-/// Who settles a deviation: never we.
+/// The judge that settles a deviation. We never are the judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// A processor executes it so, or raises #UD.
@@ -117,7 +117,7 @@ const MANUALS: [&str; 6] = ["SDM", "APM", "APX", "AVX10", "ISE", "PadLock"];
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Where it stands.
+    /// Its line in the list.
     pub line: usize,
     peers: Vec<String>,
     bits: Option<Bits>,
@@ -129,7 +129,7 @@ pub struct Row {
     prefix: Option<String>,
     opcodes: Vec<(u8, u8)>,
     conditions: Vec<String>,
-    /// Who says that they are wrong.
+    /// The judge that says that the peers are wrong.
     pub judge: Judge,
     /// An encoding that it covers.
     pub example: Vec<u8>,
@@ -234,7 +234,7 @@ impl Row {
         self.peers.iter().any(|peer| peer == name)
     }
 
-    /// Whether the decoder of that name says what we say.
+    /// Whether the decoder of that name agrees with us.
     pub fn is_judged_by(&self, name: &str) -> bool {
         matches!(&self.judge, Judge::Decoder(judge) if judge == name)
     }

@@ -1,4 +1,4 @@
-//! What can be seen of an encoding without knowing any instruction; the rows of the file of deviations speak of it.
+//! The visible parts of an encoding, without knowledge of any instruction. The rows of the file of deviations are written in them.
 
 use std::fmt;
 

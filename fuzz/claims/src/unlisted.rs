@@ -1,4 +1,4 @@
-//! Deviations of peers that the list does not have: told, one of each class, so that one run finds many.
+//! Reports unlisted deviations of peers, one of each class, so that one run finds many.
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -11,7 +11,7 @@ pub const WORD: &str = "UNLISTED";
 
 static TOLD: LazyLock<Mutex<BTreeMap<String, String>>> = LazyLock::new(Mutex::default);
 
-/// Tells it where it is the first of its class.
+/// Reports a deviation if it is the first of its class.
 pub fn tell(bytes: &[u8], found: &Disagreement) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     told.entry(found.class()).or_insert_with(|| {
@@ -21,7 +21,7 @@ pub fn tell(bytes: &[u8], found: &Disagreement) {
     });
 }
 
-/// All that this process has told.
+/// All deviations that this process has reported.
 pub fn told() -> Vec<String> {
     TOLD.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
 }

@@ -1,11 +1,11 @@
-//! Other decoders of A64 over random words and real code: valid where ours is, with the same branches, but for known deviations.
+//! Other decoders of A64 over random words and real code: validity and branches equal ours except for known deviations.
 
 use std::collections::BTreeMap;
 
 use claims::a64::{self, PEERS, compare, list};
 use crossing::programs::{of_arm64, text};
 
-/// Words of an ordinary run; as many as `NTRACE_WORDS` says of a long one.
+/// The number of words in an ordinary run. `NTRACE_WORDS` gives that of a long one.
 const WORDS: usize = 200_000;
 
 /// Disagreements of all peers, one of a kind.
@@ -41,7 +41,7 @@ fn real_code_is_what_other_decoders_say_but_for_known_deviations() {
     let mut words = Vec::new();
     for path in programs {
         let text = text(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        words.extend(text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
+        words.extend(claims::a64::words_of(&text));
     }
     println!("{} words", words.len());
     words.sort_unstable();

@@ -1,6 +1,6 @@
-//! The newest assembler knows no instruction that we do not, and refuses none that we take, but for known deviations.
+//! The newest assembler knows no instruction that we refuse, and refuses none that we accept, except for known deviations.
 //!
-//! It is asked about one encoding of every kind: of some of them in an ordinary run, of all where `NTRACE_ENCODINGS` is `all`.
+//! The test shows it one encoding of every kind: of some kinds in an ordinary run, of all if `NTRACE_ENCODINGS` is `all`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use claims::peers;
 use claims::shape::Shape;
 use insn::x86::{Bits, Mode};
 
-/// An ordinary run takes one of so many: numbers that share no factor with the walks' periods.
+/// An ordinary run takes one encoding of this number. It shares no factor with the walks' periods.
 const STEP: usize = 37;
 const A64_STEP: usize = 61;
-/// Bits 9 to 0 that are asked for with all others: two registers, none of which is the other.
+/// Bits 9 to 0 in an ordinary run: two different registers.
 const LOW: u32 = 2 << 5 | 1;
-/// What a long run asks for besides: registers of number 31, of number 0, and both.
+/// Further values of bits 9 to 0 in a long run: registers of number 31, of number 0, and both.
 const MORE: [u32; 3] = [0x3ff, 0x000, 0x01f];
-/// Names that it gives only to encodings that we refuse: of prefixes.
+/// Names that the assembler gives only to encodings that we refuse: names of prefixes.
 const NO_NEWS: [&str; 2] = ["xacquire", "xrelease"];
-/// Kinds that a failure names.
+/// The most kinds that a failure names.
 const MOST: usize = 200;
 
 fn assembler(test: &str) -> Option<Assembler> {
@@ -45,8 +45,8 @@ fn assert_none(found: &BTreeMap<String, String>) {
     assert!(found.is_empty(), "{} kinds:\n{}", found.len(), some.join("\n"));
 }
 
-/// What it says of x86 otherwise and the list does not have. In a long run of 64-bit mode, which has nearly all instructions, also names
-/// that it gives to nothing that we take: no row of the list can hide these.
+/// Unlisted deviations for x86. A long run in 64-bit mode, which has nearly all instructions, also finds names
+/// that the assembler gives only to encodings that we refuse. No row of the list can hide these.
 fn unlisted(assembler: &Assembler, mode: Mode, all: &[[u8; 15]]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let answers = assembler.x86(mode, all).expect("it answers");

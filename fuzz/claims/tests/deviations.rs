@@ -1,12 +1,12 @@
-//! The list of peers' deviations is true: every row's example still differs as the row says, and where the processor is the judge
-//! it says so.
+//! The list of peers' deviations is true: every row's example still differs as the row says, and if the processor is the judge
+//! it confirms the row.
 
 use claims::claims::list;
 use claims::deviations::{Difference, Judge, Row, compare};
 use claims::peers::PEERS;
 use insn::x86::{Bits, Mode};
 
-/// What follows an example, so that every decoder has enough bytes.
+/// Bytes that follow an example, so that every decoder has enough.
 fn padded(example: &[u8]) -> [u8; 15] {
     let mut bytes = [0; 15];
     for (to, from) in bytes.iter_mut().zip(example) {

@@ -1,4 +1,4 @@
-//! Other decoders over the code of programs found here: lengths, flows and targets are ours but for known deviations.
+//! Other decoders over the code of installed programs: lengths, flows and targets equal ours except for known deviations.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use claims::corpus::line;
 use crossing::programs::{of_x86, text};
 use insn::x86::{Mode, decode};
 
-/// Of larger programs every so-manyth instruction is compared: capstone takes a microsecond for each.
+/// The most instructions of a program that are compared, evenly spread, because capstone takes a microsecond for each.
 const MOST: usize = 400_000;
 
 #[test]
@@ -20,7 +20,7 @@ fn lengths_flows_and_targets_of_real_code_are_those_of_other_decoders() {
         while let Some(bytes) = code.get(at..at + 15) {
             at += decode(bytes, Mode::INTEL_64).map_or(1, |insn| insn.len());
             count += 1;
-            if !count.is_multiple_of(step) {
+            if count % step != 0 {
                 continue;
             }
             compared += 1;

@@ -5,7 +5,7 @@ use std::path::Path;
 use claims::{CLAIMS, Claim, corpus, find, unlisted};
 use crossing::Random;
 
-/// The longest random input. What a generator makes of one is shorter.
+/// The most bytes of a random input. Generators make shorter encodings from it.
 const LONGEST: u64 = 600;
 
 fn replay(name: &str) {
@@ -32,7 +32,7 @@ fn checked_in(claim: &Claim) -> Vec<Vec<u8>> {
     corpus::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Shows the input of which the claim does not hold.
+/// Prints the input for which the claim does not hold.
 fn check(claim: &Claim, input: &[u8]) {
     if let Err(panic) = std::panic::catch_unwind(|| (claim.check)(input)) {
         eprintln!("{} does not hold for {}", claim.name, corpus::line(input));

@@ -3,7 +3,7 @@
 use insn::arm64::{Exclusive, Insn, Kind, LEN, decode};
 use insn::{Flow, Target};
 
-use super::Wrong;
+use super::mismatch::Wrong;
 use crate::item::{Next, Step};
 
 /// `rt_sigreturn` (asm-generic/unistd.h).

@@ -3,7 +3,7 @@
 use insn::x86::{Bits, Encoding, Insn, Map, Mode, Prefixes, Vendor, decode};
 use insn::{Flow, Target};
 
-use super::Wrong;
+use super::mismatch::Wrong;
 use crate::item::{Next, Step};
 
 /// What is wrong with a step, of which the code is known; `call` is the number of the system call that it makes.

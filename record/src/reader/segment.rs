@@ -1,6 +1,6 @@
 //! The instructions of one flow record.
 
-use super::Thread;
+use super::thread::Thread;
 use crate::error::{Problem, Result};
 use crate::flow::Id;
 use crate::format::{self, action};
@@ -8,14 +8,14 @@ use crate::item::{Header, Next, Step};
 use crate::memory::Memory;
 use crate::varint::Cursor;
 
-/// A flow record, of which part is read.
+/// A partly read flow record.
 pub(super) struct Segment {
     pub(super) tid: u32,
     tokens: Cursor,
     registers: Cursor,
-    /// Instructions that go where they went before.
+    /// The number of instructions left that go to their latest successor.
     run: u64,
-    /// What follows them.
+    /// The action for the instruction after them.
     action: u8,
     /// The instruction that comes next.
     at: Id,

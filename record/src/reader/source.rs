@@ -9,7 +9,7 @@ use crate::format::{FLAG_REGISTERS, MAGIC, MOST_RECORD, VERSION, machine};
 use crate::item::{Header, Machine};
 use crate::varint::Cursor;
 
-/// Where the bytes come from.
+/// The source of the bytes.
 pub(super) struct Source<R> {
     inner: R,
     /// Bytes read so far.

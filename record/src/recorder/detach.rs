@@ -9,16 +9,16 @@ use super::{Recorder, alive, arch};
 use crate::item::EventKind;
 
 impl<W: Write> Recorder<W> {
-    /// Lets all threads go, which run on, and ends the trace.
+    /// Detaches from all threads, which run on, and ends the trace.
     ///
     /// # Errors
-    /// Where the trace cannot be written; the threads are let go all the same.
+    /// The trace cannot be written. The recorder detaches from the threads all the same.
     pub fn finish(&mut self) -> Result<(), RecordError> {
         if std::mem::replace(&mut self.finished, true) {
             return Ok(());
         }
         for &tid in self.threads.keys() {
-            // Who stops anyway, or is gone, needs none.
+            // A thread that stops anyway, or is gone, needs no interrupt.
             let _ = sys::interrupt(tid);
         }
         let mut failure = None;
@@ -50,13 +50,13 @@ impl<W: Write> Recorder<W> {
             Report::Exited(_) | Report::Killed(_) => return Ok(()),
         };
         let Some(thread) = self.threads.get(&tid) else {
-            // A child that nobody told of.
+            // A child whose parent's report has not come.
             alive!("PTRACE_DETACH", tid, sys::detach(tid, 0));
             return Ok(());
         };
         let state = thread.state;
         if event == EVENT_STOP && matches!(state, State::Stepping | State::Running) {
-            // The trap of its step is still to come, and must not hit the program.
+            // The trap of the thread's step has not come yet, and must not reach the program.
             return self.go_on(tid);
         }
         if matches!(event, libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK) {
@@ -73,7 +73,7 @@ impl<W: Write> Recorder<W> {
         told.map(drop).and(restored).and(released)
     }
 
-    /// Tells of the step that is done, and returns the signal that the program gets.
+    /// Writes the completed step, and returns the signal that the program gets.
     fn last_step(&mut self, tid: u32, signal: i32) -> Result<i32, RecordError> {
         let now = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
         Ok(self.done(tid, signal, &now)?.unwrap_or(0))

@@ -11,18 +11,18 @@ pub enum RecordError {
     NoSuchProcess(u32),
     /// The process may not be traced by this user.
     Permission(u32),
-    /// Another tracer has it.
+    /// Another tracer traces the process.
     AlreadyTraced {
         /// The process.
         pid: u32,
-        /// Its tracer; 0 where that lives out of sight.
+        /// Its tracer; 0 if the tracer is in another pid namespace.
         tracer: u32,
     },
     /// The trace cannot be written.
     Output(io::Error),
-    /// The kernel refuses what it should not.
+    /// The kernel refuses a request unexpectedly.
     System {
-        /// What was asked for.
+        /// The request.
         call: &'static str,
         /// The thread.
         tid: u32,

@@ -1,4 +1,4 @@
-//! Makes a trace of running programs: every instruction is single-stepped by ptrace(2), and the processor asked where it went.
+//! Makes a trace of running programs: ptrace(2) single-steps every instruction, and the registers tell where the processor went.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64/mod.rs"]
@@ -30,7 +30,7 @@ use crate::item::{Event, EventKind, Header};
 use crate::options::{Ended, Options, Threads};
 use crate::writer::Writer;
 
-/// Whether an answer of the kernel only means that the thread has been killed meanwhile: its end is reported.
+/// Unwraps an answer of the kernel, or returns if it means that the thread has been killed meanwhile, since its end is reported.
 macro_rules! alive {
     ($call:literal, $tid:expr, $result:expr) => {
         match $result {
@@ -42,17 +42,17 @@ macro_rules! alive {
 }
 use alive;
 
-/// Looks at the clock once in so many stops.
+/// The number of stops between two looks at the clock.
 const STOPS: u32 = 64;
-/// A killed recorder loses what was recorded in this time.
+/// The time after which steps are written out. A recorder that is killed loses at most these.
 const FLUSH: Duration = Duration::from_millis(200);
 /// The shortest and the longest wait for a thread in a system call.
 const WAITS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(10));
 
 /// Records a program.
 ///
-/// It belongs to the thread that made it, which must have no other children that end meanwhile and whose end it wants to know.
-/// When it is dropped, or on [`Recorder::finish`], all threads are let go and run on.
+/// It belongs to the thread that made it. That thread must not wait for other children meanwhile, since the recorder takes their reports.
+/// When it is dropped, or on [`Recorder::finish`], it detaches from all threads, which run on.
 ///
 /// ```
 /// use std::process::{Command, Stdio};
@@ -76,33 +76,33 @@ pub struct Recorder<W: Write> {
     writer: Writer<W>,
     threads: BTreeMap<u32, Thread>,
     processes: HashMap<u32, Process>,
-    /// The process that was started or attached to.
+    /// The started or attached process.
     first: u32,
     ended: Option<Ended>,
     reports: VecDeque<(u32, Report)>,
     flushed: Instant,
-    /// Reports of children that have not been told of by their parents.
+    /// Reports of children whose parents have not reported them yet.
     early: HashMap<u32, Report>,
     finished: bool,
-    /// ptrace(2) obeys only one thread.
+    /// Keeps the recorder on one thread, the only one that ptrace(2) obeys.
     not_send: PhantomData<*const ()>,
 }
 
 impl<W: Write> Recorder<W> {
-    /// Starts a program, which stands at its first instruction. It is killed with the recording process.
+    /// Starts a program, which stops at its first instruction. The kernel kills it when the recording process is killed.
     ///
     /// # Errors
-    /// Where it cannot be started or traced, or the trace not be written.
+    /// The program cannot be started or traced, or the trace cannot be written.
     pub fn spawn(command: Command, options: Options, out: W) -> Result<Recorder<W>, RecordError> {
         let mut recorder = Recorder::new(options, out)?;
         recorder.start(command)?;
         Ok(recorder)
     }
 
-    /// Takes hold of a running process.
+    /// Attaches to a running process.
     ///
     /// # Errors
-    /// Where there is none, it cannot be traced, or the trace not be written.
+    /// There is no such process, it cannot be traced, or the trace cannot be written.
     pub fn attach(pid: u32, options: Options, out: W) -> Result<Recorder<W>, RecordError> {
         let mut recorder = Recorder::new(options, out)?;
         recorder.seize(pid)?;
@@ -141,12 +141,12 @@ impl<W: Write> Recorder<W> {
         self.threads.len()
     }
 
-    /// The process that was started or attached to.
+    /// The started or attached process.
     pub fn pid(&self) -> u32 {
         self.first
     }
 
-    /// How that process ended; `None` where it has not.
+    /// How the started or attached process ended; `None` if it runs.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -154,17 +154,17 @@ impl<W: Write> Recorder<W> {
     /// Records until no thread is left, and ends the trace. Returns how the program ended.
     ///
     /// # Errors
-    /// Where the trace cannot be written or the kernel refuses; the program is let go.
+    /// The trace cannot be written, or the kernel refuses. The recorder then detaches from the program.
     pub fn run(&mut self) -> Result<Option<Ended>, RecordError> {
         while self.advance(Duration::MAX, None)? {}
         self.finish()?;
         Ok(self.ended)
     }
 
-    /// Records for so long, or until `wake` is readable. Returns whether there is more to record.
+    /// Records for `time`, or until `wake` is readable. Returns whether there is more to record.
     ///
     /// # Errors
-    /// Where the trace cannot be written or the kernel refuses. [`Recorder::finish`] then lets the program go.
+    /// The trace cannot be written, or the kernel refuses. [`Recorder::finish`] then detaches from the program.
     pub fn advance(&mut self, time: Duration, wake: Option<BorrowedFd<'_>>) -> Result<bool, RecordError> {
         let begin = Instant::now();
         let wake = wake.map(|wake| wake.as_raw_fd());
@@ -194,7 +194,7 @@ impl<W: Write> Recorder<W> {
         Ok(!self.threads.is_empty())
     }
 
-    /// What the kernel has to report; waits for it where that cannot take long.
+    /// The kernel's next reports. Waits for one if it cannot take long.
     fn next_report(&mut self) -> Result<Option<(u32, Report)>, RecordError> {
         if let Some(report) = self.reports.pop_front() {
             return Ok(Some(report));
@@ -209,19 +209,19 @@ impl<W: Write> Recorder<W> {
         let is_nobody_left = |error: &io::Error| error.raw_os_error() == Some(libc::ECHILD);
         let first = match sys::wait(whom, block) {
             Err(error) if is_nobody_left(&error) => {
-                // Gone without a word: another thread, which is not recorded, ran another program.
+                // The thread is gone without a report: an unrecorded thread executed another program.
                 self.threads.clear();
                 None
             }
             report => report.map_err(fail)?,
         };
-        // The kernel looks at its list from the start each time: all that is there is taken before any of it runs on.
+        // waitpid searches the kernel's list from the start: all reports are taken before any thread runs on.
         if first.is_some() && whom == Whom::All {
             loop {
                 match sys::wait(whom, false) {
                     Ok(Some(more)) => self.reports.push_back(more),
                     Ok(None) => break,
-                    // All have ended at once; what they reported is still to be taken.
+                    // All threads have ended at once. Their reports come next.
                     Err(error) if is_nobody_left(&error) => break,
                     Err(error) => return Err(fail(error)),
                 }
@@ -243,7 +243,7 @@ impl<W: Write> Recorder<W> {
 
 impl<W: Write> Drop for Recorder<W> {
     fn drop(&mut self) {
-        // Who wants to know calls `finish`.
+        // Callers who need the error call `finish`.
         let _ = self.finish();
     }
 }

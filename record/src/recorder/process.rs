@@ -5,16 +5,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::{io, str};
 
-use super::arch;
+use super::arch::is_unreadable;
 use crate::item::Mapping;
 
-/// Bytes that are read at an instruction: more than it can have, as the next one is likely to follow.
+/// Bytes to read at an instruction: more than it can have, because the next one likely follows.
 pub(super) const AHEAD: usize = 64;
-/// A process of which threads are recorded.
+/// A process with recorded threads.
 pub(super) struct Process {
     pid: u32,
     pub(super) memory: File,
-    /// Executable addresses that were told of.
+    /// Executable ranges of addresses that the trace has.
     known: Vec<(u64, u64)>,
     told: Vec<Mapping>,
     /// The mappings may have changed.
@@ -27,23 +27,23 @@ impl Process {
         Ok(Process { pid, memory, known: Vec::new(), told: Vec::new(), stale: true })
     }
 
-    /// Reads what is readable of the bytes at an address.
+    /// Reads the readable bytes at an address.
     pub(super) fn code<'a>(&self, address: u64, buffer: &'a mut [u8; AHEAD]) -> &'a [u8] {
-        if arch::is_unreadable(address) {
+        if is_unreadable(address) {
             return &[];
         }
         let read = self.memory.read_at(buffer, address).unwrap_or(0);
         &buffer[..read]
     }
 
-    /// Reads so many bytes.
+    /// Reads `N` bytes.
     pub(super) fn read<const N: usize>(&self, address: u64) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         self.memory.read_exact_at(&mut bytes, address)?;
         Ok(bytes)
     }
 
-    /// The mappings of files with code that were not told of, after new code was seen at an address.
+    /// After new code was seen at `address`: the mappings of files with code that the trace does not have yet.
     pub(super) fn fresh_mappings(&mut self, address: u64) -> Vec<Mapping> {
         if !self.stale && self.known.iter().any(|&(start, end)| (start..end).contains(&address)) {
             return Vec::new();
@@ -60,7 +60,7 @@ impl Process {
     }
 }
 
-/// Reads /proc/PID/maps (proc_pid_maps(5)); says which mappings are code.
+/// Parses /proc/PID/maps (proc_pid_maps(5)); each mapping comes with whether it is executable.
 fn mappings(pid: u32, text: &[u8]) -> Vec<(Mapping, bool)> {
     let mut all: Vec<(Mapping, bool)> = Vec::new();
     for line in text.split(|&byte| byte == b'\n') {
@@ -79,7 +79,7 @@ fn mappings(pid: u32, text: &[u8]) -> Vec<(Mapping, bool)> {
     all
 }
 
-/// A thread's process and tracer (proc_pid_status(5)); `None` where it is gone.
+/// A thread's process and tracer (proc_pid_status(5)); `None` if the thread is gone.
 pub(super) fn status(tid: u32) -> Option<(u32, u32)> {
     let text = fs::read(format!("/proc/{tid}/status")).ok()?;
     // The name of a thread may be any bytes.

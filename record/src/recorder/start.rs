@@ -1,7 +1,8 @@
-//! Starts programs and takes hold of running ones.
+//! Starting programs, and seizing running ones.
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -16,10 +17,10 @@ use super::thread::{State, Thread};
 use super::{Options, Recorder, Threads};
 use crate::item::EventKind;
 
-/// Between two looks at a child that is about to execute its program.
+/// The pause between two looks at a child that is about to execute its program.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// What is wanted of every thread; what it makes inherits it.
+/// The ptrace options of every thread. Threads and processes that it makes inherit them.
 fn wanted(options: &Options) -> libc::c_int {
     let mut wanted = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC;
     if options.threads == Threads::All {
@@ -32,12 +33,12 @@ fn wanted(options: &Options) -> libc::c_int {
 }
 
 impl<W: Write> Recorder<W> {
-    /// Starts a program: it stands at its first instruction. It is killed when the recorder is killed.
+    /// Starts a program, which stops at its first instruction. The kernel kills it when the recorder is killed.
     pub(super) fn start(&mut self, command: Command) -> Result<(), RecordError> {
-        // The child tells its number and waits to be seized before it executes the program. Meanwhile the standard library
+        // The child sends its number and waits to be seized before it executes the program. Meanwhile the standard library
         // waits for it in a thread of its own.
-        let (mut from_child, to_parent) = io::pipe().map_err(RecordError::Spawn)?;
-        let (from_parent, mut to_child) = io::pipe().map_err(RecordError::Spawn)?;
+        let (mut from_child, to_parent) = sys::pipe().map_err(RecordError::Spawn)?;
+        let (from_parent, mut to_child) = sys::pipe().map_err(RecordError::Spawn)?;
         let others = to_child.as_raw_fd();
         let starting = thread::spawn(move || start(command, from_parent, to_parent, others));
         let mut number = [0; 4];
@@ -53,12 +54,12 @@ impl<W: Write> Recorder<W> {
         match (child, seized) {
             (Ok(_), Ok(())) => {}
             (Ok(mut child), Err(error)) => {
-                // It could not be seized, and must not run.
+                // The child could not be seized, and must not run.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(error);
             }
-            // Its end of the pipe closed, and so it gave up.
+            // The pipe was closed, so the child gave up.
             (Err(_), Err(error @ (RecordError::Permission(_) | RecordError::AlreadyTraced { .. }))) => {
                 return Err(error);
             }
@@ -66,12 +67,12 @@ impl<W: Write> Recorder<W> {
         }
         self.first = tid;
         self.adopt(tid, tid, 0)?;
-        // The call that executes the program is left first.
+        // The thread first leaves the execve call.
         self.thread(tid)?.state = State::InExec;
         self.go_on(tid)
     }
 
-    /// Takes hold of the chosen threads of a running process.
+    /// Seizes the chosen threads of a running process.
     pub(super) fn seize(&mut self, pid: u32) -> Result<(), RecordError> {
         let (process, tracer) = process::status(pid).ok_or(RecordError::NoSuchProcess(pid))?;
         if process != pid {
@@ -96,15 +97,15 @@ impl<W: Write> Recorder<W> {
                 self.seize_one(pid, tid)?;
                 seized.insert(tid);
             }
-            // New ones are made meanwhile, by those that are not traced yet.
+            // Threads that are not traced yet may make new ones meanwhile.
             if seized.len() == before {
                 break;
             }
         }
-        if let Threads::These(tids) = &self.options.threads
-            && let Some(missing) = tids.iter().find(|tid| !seized.contains(tid))
-        {
-            return Err(RecordError::NoSuchProcess(*missing));
+        if let Threads::These(tids) = &self.options.threads {
+            if let Some(missing) = tids.iter().find(|tid| !seized.contains(tid)) {
+                return Err(RecordError::NoSuchProcess(*missing));
+            }
         }
         if seized.is_empty() { Err(RecordError::NoSuchProcess(pid)) } else { Ok(()) }
     }
@@ -112,13 +113,13 @@ impl<W: Write> Recorder<W> {
     fn seize_one(&mut self, pid: u32, tid: u32) -> Result<(), RecordError> {
         match sys::seize(tid, wanted(&self.options)) {
             Ok(()) => {
-                // Its first stop tells where it is.
+                // The first stop shows the thread's registers.
                 sys::interrupt(tid).map_err(|source| RecordError::System { call: "PTRACE_INTERRUPT", tid, source })?;
                 self.adopt(tid, pid, 0)
             }
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             Err(_) => match process::status(tid) {
-                // Made by a thread that is traced: it will stop and tell.
+                // A traced thread made this one, which will stop and report.
                 Some((_, tracer)) if tracer == sys::own_tid() => Ok(()),
                 Some((_, 0)) => Err(RecordError::Permission(pid)),
                 Some((_, tracer)) => Err(RecordError::AlreadyTraced { pid, tracer }),
@@ -151,7 +152,7 @@ fn refused(tid: u32, error: io::Error) -> RecordError {
 fn wait_for_exec(tid: u32) -> io::Result<()> {
     loop {
         if !sys::has_stopped(tid)? {
-            // The standard library takes the report of its end where there is no such program.
+            // If there is no such program, the standard library takes the report of the child's end.
             if process::status(tid).is_none_or(|(_, tracer)| tracer == 0) {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
@@ -160,7 +161,7 @@ fn wait_for_exec(tid: u32) -> io::Result<()> {
         }
         match sys::wait(sys::Whom::One(tid), true)? {
             Some((_, Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. })) => return Ok(()),
-            // Signals sent before there is a program to get them.
+            // Signals sent before the program runs are dropped.
             Some((_, Report::Stopped { signal, event: 0 })) => sys::cont(tid, signal)?,
             Some((_, Report::Stopped { .. })) => sys::cont(tid, 0)?,
             _ => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
@@ -168,14 +169,9 @@ fn wait_for_exec(tid: u32) -> io::Result<()> {
     }
 }
 
-fn start(
-    mut command: Command,
-    mut from_parent: io::PipeReader,
-    mut to_parent: io::PipeWriter,
-    others: RawFd,
-) -> io::Result<Child> {
+fn start(mut command: Command, mut from_parent: File, mut to_parent: File, others: RawFd) -> io::Result<Child> {
     let wait = move || {
-        // The child's own copy of the end that its parent writes to: with it the pipe would never end.
+        // The child closes its own copy of the parent's end. With that copy open the pipe would never end.
         // SAFETY: close takes a number, and nothing in the child owns that descriptor.
         unsafe { libc::close(others) };
         to_parent.write_all(&std::process::id().to_ne_bytes())?;

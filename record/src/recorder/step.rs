@@ -22,7 +22,7 @@ impl<W: Write> Recorder<W> {
         self.resume_from(tid, registers)
     }
 
-    /// The same, where its registers are known.
+    /// Lets a thread whose registers are known run its next instruction.
     pub(super) fn resume_from(&mut self, tid: u32, registers: user_regs_struct) -> Result<(), RecordError> {
         self.prepare(tid, registers)?;
         let thread = self.thread(tid)?;
@@ -40,7 +40,7 @@ impl<W: Write> Recorder<W> {
         self.go_on(tid)
     }
 
-    /// Remembers a thread as it is before its next instruction, and tells of code that was not known.
+    /// Remembers a thread's state before its next instruction, and writes code that is new to the trace.
     pub(super) fn prepare(&mut self, tid: u32, registers: user_regs_struct) -> Result<(), RecordError> {
         let bits = arch::bits(&registers);
         let thread = self.thread(tid)?;
@@ -54,7 +54,7 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    /// Reads an instruction's bytes, and tells of them where they are new.
+    /// Reads an instruction's bytes, and writes them if they are new to the trace.
     fn look(&mut self, pid: u32, pc: u64) -> Result<Code, RecordError> {
         let Some(process) = self.processes.get_mut(&pid) else { return Ok(Code::default()) };
         let mut buffer = [0; AHEAD];
@@ -69,7 +69,7 @@ impl<W: Write> Recorder<W> {
         Ok(code)
     }
 
-    /// A stop by a signal: a step is done, or the program gets one.
+    /// A stop by a signal: a step is done, or the program gets the signal.
     pub(super) fn signal(&mut self, tid: u32, signal: i32) -> Result<(), RecordError> {
         let now = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
         match self.done(tid, signal, &now)? {
@@ -79,7 +79,7 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    /// Tells what a thread that is stopped by a signal has done, and returns the signal that the program is to get.
+    /// Writes what a thread that stopped by a signal has done, and returns the signal for the program.
     pub(super) fn done(&mut self, tid: u32, signal: i32, now: &user_regs_struct) -> Result<Option<i32>, RecordError> {
         let code = alive!("PTRACE_GETSIGINFO", tid, sys::signal_code(tid));
         let thread = self.thread(tid)?;
@@ -114,7 +114,7 @@ impl<W: Write> Recorder<W> {
         Ok(Some(signal))
     }
 
-    /// Gives the program a signal, and stops before it runs anything: at its handler's first instruction, if there is one.
+    /// Gives the program a signal, and stops before it runs an instruction: at the handler's first one, if there is a handler.
     fn deliver(&mut self, tid: u32, signal: i32, now: user_regs_struct) -> Result<(), RecordError> {
         self.restore_mask(tid)?;
         let thread = self.thread(tid)?;
@@ -125,7 +125,7 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    /// Has the thread stop once more before it runs anything: what the kernel keeps of the step, or hides at a stop, is over then.
+    /// Makes the thread stop once more before it runs an instruction. The kernel then has dropped its state of the step, and hides nothing.
     pub(super) fn stop_again(&mut self, tid: u32) -> Result<(), RecordError> {
         self.thread(tid)?.state = State::Asked;
         alive!("PTRACE_INTERRUPT", tid, sys::interrupt(tid));
@@ -133,7 +133,7 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    /// Tells that the present instruction is done, and where the processor is now.
+    /// Writes that the present instruction is done, and where the processor is now.
     pub(super) fn completed(&mut self, tid: u32, now: &user_regs_struct) -> Result<(), RecordError> {
         let thread = self.thread(tid)?;
         let (pid, before) = (thread.pid, thread.before);
@@ -149,7 +149,7 @@ impl<W: Write> Recorder<W> {
         self.step(tid, Next::At(arch::pc(now)))
     }
 
-    /// Tells that the present instruction was begun.
+    /// Writes that the present instruction began.
     pub(super) fn unfinished(&mut self, tid: u32) -> Result<(), RecordError> {
         self.step(tid, Next::Unfinished)
     }
@@ -181,7 +181,7 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    /// Gives the program its own signal mask: it is about to see it.
+    /// Restores the program's signal mask, which the program is about to read.
     pub(super) fn restore_mask(&mut self, tid: u32) -> Result<(), RecordError> {
         if self.thread(tid)?.blocks_trap {
             let mask = alive!("PTRACE_GETSIGMASK", tid, sys::signal_mask(tid));
@@ -191,7 +191,7 @@ impl<W: Write> Recorder<W> {
     }
 }
 
-/// Whether the instruction at hand raised the signal.
+/// Whether the present instruction raised the signal.
 fn is_fault(signal: i32, code: i32) -> bool {
     const OF_INSTRUCTIONS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE];
     code > 0 && OF_INSTRUCTIONS.contains(&signal) && (signal != libc::SIGTRAP || matches!(code, SI_KERNEL | TRAP_BRKPT))

@@ -1,4 +1,4 @@
-//! What the kernel reports of a thread, and how it goes on from there.
+//! The kernel's reports about threads, and how threads go on.
 
 use std::io::Write;
 
@@ -10,10 +10,10 @@ use super::{Ended, Recorder, Threads, alive, arch};
 use crate::item::EventKind;
 
 impl<W: Write> Recorder<W> {
-    /// Takes a report, and lets the thread go on.
+    /// Handles a report, and lets the thread go on.
     pub(super) fn report(&mut self, tid: u32, report: Report) -> Result<(), RecordError> {
         if !self.threads.contains_key(&tid) {
-            // A child may stop before its parent tells of it.
+            // A child may stop before its parent reports it.
             self.early.insert(tid, report);
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    /// A stop before or behind a system call.
+    /// A stop at the entry or exit of a system call.
     fn at_syscall(&mut self, tid: u32) -> Result<(), RecordError> {
         let registers = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
         let thread = self.thread(tid)?;
@@ -103,14 +103,14 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    /// Behind a system call, or what looks like it: the signal mask may be another, and the call may have to be restarted.
+    /// After a system call, or what looks like one: the signal mask may have changed, and the call may restart.
     pub(super) fn left_syscall(&mut self, tid: u32, registers: &libc::user_regs_struct) -> Result<(), RecordError> {
         let thread = self.thread(tid)?;
         thread.may_restart = arch::may_restart(registers, thread.bits);
         self.look_at_mask(tid)
     }
 
-    /// A new thread's first stop, a stop that was asked for, or a stop as by SIGSTOP.
+    /// A new thread's first stop, a requested stop, or a group stop.
     fn stopped(&mut self, tid: u32, signal: i32) -> Result<(), RecordError> {
         let thread = self.thread(tid)?;
         if signal != libc::SIGTRAP {
@@ -138,7 +138,7 @@ impl<W: Write> Recorder<W> {
                 let now = alive!("PTRACE_GETREGS", tid, arch::registers(tid));
                 let before = thread.before.registers;
                 if (arch::pc(&now), arch::stack(&now)) != (arch::pc(&before), arch::stack(&before)) {
-                    // A handler: a call that was interrupted begins again, if at all, when it returns.
+                    // A handler runs: an interrupted call restarts, if at all, when the handler returns.
                     thread.may_restart = false;
                 }
                 self.look_at_mask(tid)?;
@@ -148,14 +148,14 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    /// Another program.
+    /// The process has executed another program.
     fn exec(&mut self, tid: u32) -> Result<(), RecordError> {
         let former = alive!("PTRACE_GETEVENTMSG", tid, sys::event_message(tid)) as u32;
         let former = if self.threads.contains_key(&former) { former } else { tid };
         self.unfinished(former)?;
         let pid = self.thread(former)?.pid;
         if former != tid {
-            // The thread that did it has taken the number of the first.
+            // The thread that executed the program has taken the first thread's number.
             self.tell(former, EventKind::Exited(0))?;
             self.forget(former);
         }
@@ -176,7 +176,7 @@ impl<W: Write> Recorder<W> {
         self.go_on(tid)
     }
 
-    /// A thread or process was made.
+    /// The thread has made a thread or process.
     fn made(&mut self, tid: u32) -> Result<(), RecordError> {
         let child = alive!("PTRACE_GETEVENTMSG", tid, sys::event_message(tid)) as u32;
         let early = self.early.remove(&child);
@@ -195,7 +195,7 @@ impl<W: Write> Recorder<W> {
         self.go_on(tid)
     }
 
-    /// Lets a thread run on as it did, after a stop that is none of the program's doing.
+    /// Lets a thread go on as before, after a stop that the program did not cause.
     pub(super) fn go_on(&mut self, tid: u32) -> Result<(), RecordError> {
         let gone_on = match self.thread(tid)?.state {
             State::Stepping => sys::step(tid),

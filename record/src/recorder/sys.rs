@@ -1,7 +1,9 @@
 //! The system calls of the recorder, by their own names.
 
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::FromRawFd;
 use std::time::Duration;
 
 use libc::{c_int, c_uint, c_void};
@@ -20,6 +22,17 @@ pub(super) const SI_KERNEL: i32 = 0x80;
 pub(super) const TRAP_BRKPT: i32 = 1;
 /// `si_code` of a single step.
 pub(super) const TRAP_TRACE: i32 = 2;
+
+/// A pipe's two ends, to read from and to write to; both are closed by an exec.
+pub(super) fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: pipe2 writes two numbers, into an array of two.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: pipe2 succeeded, so both descriptors are open, and nothing else owns them.
+    Ok(ends.map(|end| unsafe { File::from_raw_fd(end) }).into())
+}
 
 pub(super) fn ptrace(request: c_uint, tid: u32, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: the callers pass as `data` numbers, or pointers to live objects of the type that the request wants.
@@ -147,7 +160,7 @@ pub(super) fn has_stopped(tid: u32) -> io::Result<bool> {
     Ok(unsafe { info.assume_init().si_pid() } != 0)
 }
 
-/// Waits until the descriptor is readable, or for so long; says whether it is.
+/// Waits until the descriptor is readable, or for `time`. Returns whether it is readable.
 pub(super) fn poll(descriptor: Option<c_int>, time: Duration) -> bool {
     let mut wanted = libc::pollfd { fd: descriptor.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
     let time = libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };

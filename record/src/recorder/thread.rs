@@ -1,4 +1,4 @@
-//! What is known of a thread.
+//! A recorded thread and its state.
 
 use insn::x86::Bits;
 use libc::user_regs_struct;
@@ -6,22 +6,22 @@ use libc::user_regs_struct;
 use super::arch::Class;
 use crate::item::Code;
 
-/// What a thread is about.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Made, attached to or seized, and not seen to stop yet.
+    /// New, attached or seized; it has not stopped yet.
     New,
     /// Runs one instruction.
     Stepping,
     /// Runs several that cannot be stepped one by one.
     Running,
-    /// Comes to a system call, anew or again.
+    /// Runs to the entry of a system call, for the first time or again.
     Entering,
     /// Is in a system call.
     InCall,
-    /// Runs another program; the call that did it has not returned yet.
+    /// Has executed another program; the system call has not returned yet.
     InExec,
-    /// Is given a signal, or nothing, and stops before it runs anything.
+    /// Gets a signal, or none, and stops before it runs an instruction.
     Asked,
     /// Stopped as by SIGSTOP, until SIGCONT.
     Listening,
@@ -31,14 +31,14 @@ pub(super) enum State {
 pub(super) struct Thread {
     pub(super) pid: u32,
     pub(super) state: State,
-    /// The state to return to from a stop that is no matter of the program's flow.
+    /// The state to return to after a stop that does not concern the program's flow.
     pub(super) resumed: State,
     /// At the instruction that is next.
     pub(super) before: Before,
     pub(super) bits: Option<Option<Bits>>,
-    /// The system call that it has left will be restarted, unless a signal handler comes first.
+    /// The system call that the thread has left will restart, unless a signal handler runs first.
     pub(super) may_restart: bool,
-    /// The program blocks SIGTRAP, which is kept unblocked while it is stepped: else the kernel would forget its handler.
+    /// The program blocks SIGTRAP. The recorder keeps it unblocked while it steps, since the kernel would reset the handler.
     pub(super) blocks_trap: bool,
 }
 
@@ -59,7 +59,7 @@ impl Thread {
         Thread { pid, state, resumed: state, before, bits: None, may_restart: false, blocks_trap: false }
     }
 
-    /// Whether it is sure to report soon.
+    /// Whether the thread will certainly report soon.
     pub(super) fn is_short(&self) -> bool {
         matches!(self.state, State::Stepping | State::Running | State::Entering)
     }

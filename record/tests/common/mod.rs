@@ -1,6 +1,5 @@
-//! What the tests share: programs built by gcc, recordings, and what the checker says of them.
-// Each test program uses a part of it.
-#![allow(dead_code, unreachable_pub)]
+//! Programs built by gcc, for the tests that record them.
+#![allow(unreachable_pub)]
 
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64.rs"]
@@ -12,8 +11,6 @@ pub(crate) mod machine;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-use record::{Checker, Item, read};
 
 /// Builds a program; `None`, said loudly, where this machine's compiler cannot.
 pub(crate) fn build(name: &str, flags: &[&str]) -> Option<PathBuf> {
@@ -34,20 +31,4 @@ pub(crate) fn build(name: &str, flags: &[&str]) -> Option<PathBuf> {
         format_args!("gcc {flags:?}: {}", error.lines().next().unwrap_or("")),
     );
     None
-}
-
-/// The items of a whole trace.
-pub(crate) fn items(trace: &[u8]) -> Vec<Item> {
-    let mut reader = read(trace).expect("a header");
-    let items = reader.by_ref().map(|item| item.expect("a whole trace")).collect();
-    assert!(reader.is_complete());
-    items
-}
-
-/// What `insn` and the processor differ in, and how many steps were compared.
-pub(crate) fn check(trace: &[u8]) -> (Vec<String>, u64) {
-    let reader = read(trace).expect("a header");
-    let mut checker = Checker::new(reader.header());
-    let wrong = items(trace).iter().filter_map(|item| checker.item(item)).map(|wrong| wrong.to_string()).collect();
-    (wrong, checker.checked())
 }

@@ -15,7 +15,7 @@ pub struct Code {
     base: u64,
 }
 
-/// The functions of a file that this process has mapped, in order and without overlaps.
+/// The functions of a mapped file, in order and without overlaps.
 ///
 /// # Panics
 /// Where the file cannot be read or is not mapped.
@@ -71,7 +71,7 @@ pub fn is_system_call(address: u64) -> bool {
 }
 
 impl Code {
-    /// What is to be taken from the address of an instruction for where it stands in the file.
+    /// What to subtract from an instruction's address to get its place in the file.
     pub fn base(&self) -> u64 {
         self.base
     }

@@ -1,4 +1,4 @@
-//! Programs of `tests/programs`, built on the spot, with sites where a test wants them.
+//! Programs of `tests/programs`, built by the test, with sites that the test chooses.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64/mod.rs"]

@@ -16,7 +16,7 @@ pub struct Program {
     mode: Mode,
     /// Name to address, as its file numbers it, and code.
     functions: BTreeMap<String, (u64, Vec<u8>)>,
-    /// Where it was built; goes with it.
+    /// The folder where it was built, removed with the value.
     _directory: Option<TempDir>,
 }
 
@@ -92,7 +92,7 @@ impl Program {
         found
     }
 
-    /// What is to be added to the file's numbers in this process; `None` where it is not mapped.
+    /// What to add to the file's addresses in this process; `None` where the file is not mapped.
     pub fn base(&self, session: &Session, pid: Pid) -> Option<u64> {
         let path = self.path.canonicalize().ok()?;
         let maps = session.process(pid)?.maps().ok()?;

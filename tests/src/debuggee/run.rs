@@ -20,7 +20,7 @@ pub fn alone(command: &mut Command) -> (String, EventKind) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), end)
 }
 
-/// The same with a counting site on every instruction of `functions`, forked children included; and the hits of each
+/// Runs the program with a counting site on every instruction of `functions`, forked children included. Also returns the hits of each
 /// instruction, by its address as the file numbers it.
 ///
 /// # Panics

@@ -32,7 +32,7 @@ pub enum Way {
 pub struct Via {
     /// Where the slot lies.
     pub placement: Placement,
-    /// Whether a slot that leads back by itself is single-stepped all the same, as when a signal waits for the thread.
+    /// Whether to single-step a slot that jumps back by itself, as when a signal waits for the thread.
     pub step: bool,
     /// What could be emulated goes through a slot that does all of it, where there is one.
     pub alone: bool,
@@ -149,7 +149,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The case.
@@ -158,7 +158,7 @@ pub struct Check {
     pub ways: Vec<(Placement, Way)>,
     /// Signal at the end of the last run in place, 0 where the program ended.
     pub signal: i32,
-    /// Whether QEMU ran it, which is not the processor that a test knows.
+    /// Whether QEMU ran it, whose answers differ from a processor's.
     pub is_emulated: bool,
 }
 

@@ -127,7 +127,7 @@ impl Child {
         if (-4095..0).contains(&error) { Err(Error::from_raw_os_error(-error as i32)) } else { Ok(result) }
     }
 
-    /// Brings the flag to its wanted value that ptrace cannot set.
+    /// Sets the flag that ptrace cannot set.
     fn set_id_flag(&self, state: &State) -> Result<()> {
         const ID: u64 = 1 << 21;
         let mut regs = sys::regs(self.pid)?;

@@ -1,4 +1,4 @@
-//! Random valid instructions of every map, apart from what makes of them a test.
+//! Random valid instructions of every map. The tests that use them are elsewhere.
 
 use insn::Target;
 use insn::x86::{Bits, Insn, Map, Mode, decode};

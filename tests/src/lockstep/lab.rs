@@ -16,7 +16,7 @@ use super::program::Layout;
 use super::state::State;
 use super::sys;
 use crate::module::Module;
-use crate::{Random, channel, skip};
+use crate::{Random, channel, cpuid, skip};
 
 /// `si_code` of a debug exception with nothing in DR6 (asm-generic/siginfo.h).
 const TRAP_BRKPT: i32 = 1;
@@ -31,7 +31,7 @@ pub struct Lab {
     layout: Layout,
     child: Child,
     base: State,
-    /// A session with the child, where the module is loaded.
+    /// A session with the child, if the module is loaded.
     module: Option<Module>,
 }
 
@@ -166,7 +166,7 @@ impl Lab {
         Probe::new(insn, self.layout.site(), self.layout.slot(Placement::Near)).whole().is_some()
     }
 
-    /// How one instruction at the site ends through its plan, and what way it went.
+    /// The end of one instruction at the site that goes through its plan, and the way it went.
     pub(crate) fn through_plan(&mut self, insn: &Insn, state: &State, via: Via) -> Result<(Ending, Way)> {
         let site = self.layout.site();
         let mut probe = Probe::new(insn, site, self.layout.slot(via.placement));
@@ -200,7 +200,7 @@ impl Lab {
         Ok(ending)
     }
 
-    /// In what a run past a breakpoint of the module's differs: in nothing where it is not loaded. None where it sets none, as it has
+    /// The differences of a run past a breakpoint of the module: none if it is not loaded. `None` if it sets no breakpoint, as it has
     /// nothing single-stepped.
     fn past_module(
         &mut self,
@@ -354,7 +354,7 @@ fn report(insn: &Insn, seed: u64, placement: Placement, probe: &Probe, rip: u64,
 /// Whether QEMU emulates the processor.
 pub(super) fn is_emulated() -> bool {
     // "TCGTCGTCGTCG", of the leaf that tells of a hypervisor.
-    std::arch::x86_64::__cpuid(0x4000_0000).ebx == u32::from_le_bytes(*b"TCGT")
+    cpuid(0x4000_0000, 0).ebx == u32::from_le_bytes(*b"TCGT")
 }
 
 /// What QEMU before 9.1 does not run as a processor does: what changes the code segment gets at the stack as if the kernel did, in 32 bits,
@@ -367,6 +367,6 @@ fn is_misrun(insn: &Insn) -> bool {
 /// Whose processor this is.
 pub(super) fn vendor() -> Vendor {
     // "Auth", of AuthenticAMD; Hygon's decode alike.
-    let leaf = std::arch::x86_64::__cpuid(0);
+    let leaf = cpuid(0, 0);
     if matches!(leaf.ebx, 0x6874_7541 | 0x6f67_7948) { Vendor::Amd } else { Vendor::Intel }
 }

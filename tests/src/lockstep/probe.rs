@@ -24,9 +24,9 @@ pub(super) struct Probe {
     pub(super) way: Option<Way>,
     /// The byte that a scratch register changes in the copy.
     modrm: Option<u8>,
-    /// Single-step a slot that leads back by itself.
+    /// Single-step a slot that jumps back by itself.
     pub(super) step: bool,
-    /// Do by a slot alone what could be emulated, where that can be.
+    /// Pass emulated instructions by a slot alone, where one exists.
     pub(super) alone: bool,
 }
 
@@ -184,7 +184,7 @@ impl Probe {
         traps && holds_off || !traps && is_step && self.way == Some(Way::EmulatedFault)
     }
 
-    /// Takes out of what the module came to what is known to deviate: the address of the last x87 instruction is that of the copy, and so
+    /// Removes known deviations from the module's result: the address of the last x87 instruction is that of the copy, and so
     /// is the return address that a call that faults leaves below the stack.
     pub(super) fn excuse(&self, expected: &State, found: &mut State) {
         if expected.fip() == self.site {
@@ -200,9 +200,8 @@ impl Probe {
     }
 
     fn put_back(&mut self, regs: &mut libc::user_regs_struct) {
-        if let (Some(code), Some(value)) = (self.code, self.scratch.take())
-            && let Some(scratch) = code.scratch
-        {
+        let kept = self.scratch.take();
+        if let (Some(scratch), Some(value)) = (self.code.and_then(|code| code.scratch), kept) {
             *field(regs, scratch.register).expect("a general register") = value;
         }
     }
@@ -238,10 +237,10 @@ impl Probe {
 
     /// Turns slot addresses in what the program would see into original ones.
     pub(super) fn translate(&mut self, ending: &mut Ending) {
-        if let Stop::Signal { address, .. } = &mut ending.stop
-            && let Some(place) = self.place(*address)
-        {
-            *address = place.pc;
+        if let Stop::Signal { address, .. } = &mut ending.stop {
+            if let Some(place) = self.place(*address) {
+                *address = place.pc;
+            }
         }
         let Some(state) = &mut ending.state else { return };
         self.correct_faulted_call(state);

@@ -1,6 +1,5 @@
 //! What a thread can see of itself.
 
-use std::arch::x86_64::__cpuid_count;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -9,7 +8,7 @@ use libc::user_regs_struct;
 
 use super::program::{DATA_SIZE, LOW_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
 use super::registers::field;
-use crate::Random;
+use crate::{Random, cpuid};
 
 /// Registers and memory of the child before or after a run.
 #[derive(Clone)]
@@ -184,9 +183,8 @@ impl State {
     /// Where no window holds them.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
         for (base, window) in self.windows_mut() {
-            if let Some(offset) = address.checked_sub(base).map(|offset| offset as usize)
-                && let Some(target) = window.get_mut(offset..offset + bytes.len())
-            {
+            let offset = address.checked_sub(base).map(|offset| offset as usize);
+            if let Some(target) = offset.and_then(|offset| window.get_mut(offset..offset + bytes.len())) {
                 target.copy_from_slice(bytes);
                 return;
             }
@@ -200,7 +198,7 @@ pub(crate) fn component_range(component: u32) -> Option<Range<usize>> {
     // CPUID takes long under a hypervisor.
     static RANGES: [OnceLock<Option<Range<usize>>>; 64] = [const { OnceLock::new() }; 64];
     let range = RANGES[component as usize].get_or_init(|| {
-        let leaf = __cpuid_count(0xd, component);
+        let leaf = cpuid(0xd, component);
         (leaf.eax != 0).then_some(leaf.ebx as usize..(leaf.ebx + leaf.eax) as usize)
     });
     range.clone()

@@ -87,7 +87,7 @@ impl Child {
     /// Where the child is gone.
     pub fn probe(&mut self, bytes: &[u8], n: usize) -> nix::Result<Outcome> {
         self.probes = self.probes.wrapping_add(1);
-        if self.probes.is_multiple_of(4096) {
+        if self.probes % 4096 == 0 {
             set_vectors(self.pid, &mut self.vectors)?;
         }
         let (signal, information) = self.step(bytes, n)?;

@@ -11,7 +11,7 @@ use super::{Child, Outcome};
 /// How many examples of each kind of disagreement are kept.
 const EXAMPLES: usize = 40;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Encodings asked about.
@@ -24,7 +24,7 @@ pub struct Report {
     pub refused: u64,
     /// Accepted by the decoder, #UD on this processor, and explained by the list.
     pub explained: u64,
-    /// Not compared, because a hypervisor answers in the place of the processor.
+    /// Not compared, because a hypervisor answers instead of the processor.
     pub excluded: u64,
     /// Decoded by the processor with another length: bytes, our length, its length.
     pub wrong_lengths: Vec<(Vec<u8>, usize, usize)>,
@@ -39,7 +39,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether nothing is left to explain.
+    /// Whether everything is explained.
     pub fn is_clean(&self) -> bool {
         self.wrong_length_count == 0 && self.rejected_count == 0 && self.unexplained.is_empty()
     }
@@ -172,7 +172,7 @@ fn refused(child: &mut Child, bytes: &[u8; 15], error: Error, report: &mut Repor
     Ok(())
 }
 
-/// The least length that is not too short, and what comes of it.
+/// The least length that is not too short, and the outcome.
 fn shortest(child: &mut Child, bytes: &[u8; 15]) -> nix::Result<(usize, Outcome)> {
     longer(child, bytes, 0)
 }

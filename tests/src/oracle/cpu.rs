@@ -1,8 +1,8 @@
 //! What CPUID says of this processor.
 
-use std::arch::x86_64::__cpuid_count;
-
 use insn::x86::Vendor;
+
+use crate::cpuid;
 
 /// Where CPUID tells of a feature.
 struct Feature {
@@ -109,25 +109,25 @@ const FEATURES: &[Feature] = &[
 /// Whether this processor has the feature; `None` where the name is not known here.
 pub fn has_feature(name: &str) -> Option<bool> {
     let feature = FEATURES.iter().find(|feature| feature.name == name)?;
-    let highest = __cpuid_count(feature.leaf & 0xc000_0000, 0).eax;
+    let highest = cpuid(feature.leaf & 0xc000_0000, 0).eax;
     if feature.leaf > highest {
         return Some(false);
     }
-    let answer = __cpuid_count(feature.leaf, feature.subleaf);
+    let answer = cpuid(feature.leaf, feature.subleaf);
     let registers = [answer.eax, answer.ebx, answer.ecx, answer.edx];
     Some(registers[feature.register] >> feature.bit & 1 != 0)
 }
 
 /// Whose processor this is. Hygon's are AMD's.
 pub fn vendor() -> Vendor {
-    let leaf = __cpuid_count(0, 0);
+    let leaf = cpuid(0, 0);
     let name = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).concat();
     if name == *b"AuthenticAMD" || name == *b"HygonGenuine" { Vendor::Amd } else { Vendor::Intel }
 }
 
 /// The processor's family, as CPUID has it (APM vol. 3, Fn0000_0001_EAX).
 pub(super) fn family() -> u32 {
-    let leaf = __cpuid_count(1, 0).eax;
+    let leaf = cpuid(1, 0).eax;
     let base = leaf >> 8 & 0xf;
     if base == 0xf { base + (leaf >> 20 & 0xff) } else { base }
 }

@@ -19,7 +19,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Unpacks the source of the oldest kernel that the module is made for, which `cargo xtask setup` keeps in the user's cache directory
+    /// Unpacks the source of the oldest kernel that the module supports, which `cargo xtask setup` keeps in the user's cache directory
     /// as Debian packed it, unless that was done before.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Source {
     /// Builds a test as its makefile does, and returns the program's path.
     ///
     /// # Errors
-    /// What the compiler complains of.
+    /// The compiler's errors.
     ///
     /// # Panics
     /// Where gcc cannot be run.

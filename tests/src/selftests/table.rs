@@ -1,9 +1,9 @@
 /// Where the sites are, while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sites {
-    /// On every instruction, those of forked processes included.
+    /// A site on every instruction, those of forked processes included.
     Everywhere,
-    /// The same, but processes that the test forks are let go clean: it traces them itself, and a process has one tracer.
+    /// As alone, but ntrace does not follow processes that the test forks: the test traces them itself, and a process has one tracer.
     NotInChildren,
 }
 
@@ -76,11 +76,11 @@ pub struct Deviation {
     pub name: &'static str,
     /// The width of the program.
     pub bits: u32,
-    /// What may be told only without sites: the beginnings of lines.
+    /// The beginnings of lines that may appear only without sites.
     pub alone: &'static [&'static str],
-    /// What may be told only with sites.
+    /// Lines that may appear only with sites.
     pub traced: &'static [&'static str],
-    /// How the traced run ends, by the beginning of what its status tells.
+    /// The end of the traced run: the first words of its status.
     pub status: &'static str,
     /// Why.
     pub reason: &'static str,

@@ -14,7 +14,7 @@ use super::view::{View, change, registers};
 use crate::Random;
 use crate::lockstep::State;
 
-/// How often something must be listed before its absence tells anything.
+/// How often something must be listed before its absence means anything.
 const ENOUGH: u64 = 12;
 
 /// What is reported of which instructions: opcode, whether it has memory, modrm.reg where that chooses, and the part.

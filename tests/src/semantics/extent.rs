@@ -95,7 +95,7 @@ pub(super) fn is_string(insn: &Insn) -> bool {
         && matches!(insn.opcode(), 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf)
 }
 
-/// All ones in so many bytes.
+/// All ones in the lowest `bytes` bytes.
 pub(super) fn mask(bytes: u8) -> u64 {
     u64::MAX >> (64 - 8 * u32::from(bytes.clamp(1, 8)))
 }

@@ -37,9 +37,10 @@ pub(super) fn unread_changed(
     }
     for ((start, window), (_, original)) in other.windows_mut().into_iter().zip(state.windows()) {
         let pattern = rng.next();
-        let (words, _) = window.as_chunks_mut::<8>();
-        for word in words {
-            *word = (u64::from_le_bytes(*word) ^ pattern).to_le_bytes();
+        for word in window.chunks_exact_mut(8) {
+            for (byte, change) in word.iter_mut().zip(pattern.to_le_bytes()) {
+                *byte ^= change;
+            }
         }
         for extent in extents.iter().filter(|extent| extent.is_read()) {
             let from = extent.start.max(start);
@@ -109,7 +110,7 @@ pub(super) fn unwritten(insn: &Insn, effects: &Effects, run: &Run<'_>, extents: 
     out
 }
 
-/// In what two runs differ whose states before differ only in what is not read. What is written in part keeps the rest.
+/// The differences of two runs whose first states differ only in what the instruction does not read. A partial write keeps the rest.
 pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, second: &Run<'_>) -> Vec<String> {
     let mut out = Vec::new();
     if first.end.stop != second.end.stop {
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
     use crate::lockstep::Lab;
 
-    /// What is found wrong of an instruction with these sets, from several states; rbx leads into the data.
+    /// The faults found in these sets of an instruction, from several states. rbx points into the data.
     fn found(bytes: &[u8], spoil: impl Fn(&mut Effects, &mut Vec<Extent>)) -> Vec<String> {
         let mut lab = Lab::x86_64();
         let insn: Insn = decode(bytes, lab.mode()).expect("an instruction");

@@ -101,8 +101,8 @@ fn numbers(state: &mut State, rng: &mut Random) {
         }
     }
     for (_, window) in state.windows_mut() {
-        for word in window.as_chunks_mut::<8>().0.iter_mut().step_by(2) {
-            *word = rng.one_of(&WORDS).to_le_bytes();
+        for word in window.chunks_exact_mut(8).step_by(2) {
+            word.copy_from_slice(&rng.one_of(&WORDS).to_le_bytes());
         }
     }
 }

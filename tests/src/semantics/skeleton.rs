@@ -54,7 +54,7 @@ pub struct Skeleton {
 pub struct Fields {
     /// modrm.reg and modrm.rm where they are free.
     pub reg: u8,
-    /// The same for a register operand.
+    /// modrm.rm where it is free and names a register operand.
     pub rm: u8,
     /// Bits R, X, B of REX, VEX, XOP and EVEX (4, 2, 1) and EVEX's R' (8).
     pub extension: u8,
@@ -69,7 +69,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// All zero but what must be one where it is not used.
+    /// All fields zero, except those that must be one when unused.
     pub const PLAIN: Fields = Fields { reg: 0, rm: 0, extension: 0, vvvv: 0, p2: 0, rex: false, short: false };
 }
 
@@ -122,7 +122,7 @@ impl Skeleton {
         bytes
     }
 
-    /// Whether the instruction is of this form: the same bytes may be another's in another mode.
+    /// Whether the instruction has this form: the same bytes may have another form in another mode.
     pub fn is_form_of(&self, insn: &Insn) -> bool {
         let encoding = match self.space {
             Space::Legacy | Space::Now => Encoding::Legacy,

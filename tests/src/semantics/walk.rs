@@ -26,7 +26,7 @@ const EMULATED: u32 = 8;
 /// What a walk found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Opcode forms, and those of which no instruction was found that is to be run.
+    /// Opcode forms, and those without an instruction to run.
     pub forms: u64,
     /// Forms of which an instruction completed.
     pub forms_completed: u64,
@@ -42,7 +42,7 @@ pub struct Report {
     pub refused: u64,
     /// Passages compared with the run in place, by way and placement.
     pub compared: BTreeMap<(&'static str, &'static str), u64>,
-    /// Runs with all changed that is not read.
+    /// Runs with everything changed that the instruction does not read.
     pub perturbed: u64,
     /// Passages that differed from the run in place.
     pub wrong: u64,

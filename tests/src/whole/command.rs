@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
-/// The whole environment of every program that is compared: they do nothing by chance, nor by where memory is that they are given.
+use crate::pipe;
+
+/// The whole environment of every compared program, whose behaviour then depends neither on chance nor on addresses.
 pub(super) const ENVIRONMENT: [(&str, &str); 5] = [
     ("LC_ALL", "C"),
     ("PATH", "/usr/bin:/bin"),
@@ -88,7 +90,7 @@ pub fn run_within(limit: u64, command: &Command) -> (String, ExitStatus) {
         .args([format!("--fsize={limit}"), format!("--cpu={SECONDS}")])
         .arg(command.get_program())
         .args(command.get_args());
-    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    let (mut reader, writer) = pipe();
     let end = writer.as_raw_fd();
     // SAFETY: dup2 may be called between fork and exec; both numbers are those of descriptors or free.
     unsafe {
@@ -113,9 +115,9 @@ const VARIABLE: &str = "NTRACE_WHOLE_PROGRAMS";
 pub enum Length {
     /// Some seconds: always wanted.
     Short,
-    /// Up to some minutes: where the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
+    /// Up to some minutes: if the variable `NTRACE_WHOLE_PROGRAMS` is `all`.
     Long,
-    /// An hour: where it is `longest`.
+    /// An hour: if the variable is `longest`.
     Longest,
 }
 
@@ -138,14 +140,14 @@ pub fn all() -> bool {
     std::env::var(VARIABLE).is_ok_and(|value| value == "all")
 }
 
-/// `ntrace count` with a site on every instruction of a program, to which the caller adds; the counts go to `counts`.
+/// `ntrace count` with a site on every instruction of a program, which the caller adds; it writes the counts to `counts`.
 pub fn count_everything(counts: &Path) -> Command {
     let mut command = Command::new(ntrace());
     command.args(["count", "--every-instruction", "-o"]).arg(counts);
     command
 }
 
-/// The hits in all that a file of counts tells.
+/// The sum of the hits in a file of counts.
 ///
 /// # Panics
 /// Where the file does not.
@@ -171,7 +173,7 @@ pub fn ntrace() -> &'static Path {
         }
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--package", "ntrace"])
+            .args(["build", "--quiet", "--release", "--package", "ntrace-cli"])
             .current_dir(&root)
             .status()
             .unwrap_or_else(|error| panic!("cannot run cargo: {error}"));

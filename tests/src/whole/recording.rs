@@ -59,8 +59,10 @@ fn count(trace: &[u8]) -> Counts {
             Item::Step(step) => {
                 let stood = standing.insert(step.tid, step.next == Next::At(step.pc)) == Some(true);
                 let mut places = mappings.iter().filter(|mapping| mapping.pid == step.pid);
-                if !stood && let Some(mapping) = places.find(|mapping| (mapping.start..mapping.end).contains(&step.pc))
-                {
+                if stood {
+                    continue;
+                }
+                if let Some(mapping) = places.find(|mapping| (mapping.start..mapping.end).contains(&step.pc)) {
                     let file = PathBuf::from(OsStr::from_bytes(&mapping.path));
                     *counts.entry((file, step.pc - mapping.base)).or_insert(0) += 1;
                 }

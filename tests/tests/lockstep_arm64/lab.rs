@@ -115,7 +115,7 @@ impl Lab {
     }
 
     pub(crate) fn fill_slot(&self, slot: u64, bytes: &[u8; SLOT_SIZE]) {
-        let words: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
         self.write(slot, &words);
     }
 

@@ -24,7 +24,7 @@ pub(crate) fn pass(lab: &Lab, word: u32, slot: u64, state: &State) -> Stop {
     pass_on(lab, word, lab.site(), slot, state)
 }
 
-/// The same at any site, with data as they are.
+/// Passes a breakpoint on `word` at any site, with the data as they are, and goes on until a signal.
 pub(crate) fn pass_on(lab: &Lab, word: u32, site: u64, slot: u64, state: &State) -> Stop {
     let copy = match plan(&decode(word).unwrap(), site) {
         Plan::Emulate(emulate) => {
@@ -54,7 +54,7 @@ fn enter(lab: &Lab, code: &Code, site: u64, slot: u64, state: &State) -> Stop {
     if let Some((register, before)) = saved {
         stop.state.set(register, before);
     }
-    // All around the site traps, so that what is to be stepped stops after one instruction by itself. A call to nowhere is done as
+    // All around the site traps, so that a stepped instruction stops by itself after it has run. A call to nowhere is done as
     // well: the fault is its target's.
     if matches!(code.exit, Exit::StepThenReturnAddress(_)) && stop.state.pc != slot {
         assert_eq!(stop.state.get(Reg::X30), slot + 4);

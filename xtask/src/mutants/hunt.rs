@@ -10,12 +10,12 @@ use anyhow::{Context, Result, bail};
 
 use super::tree::Program;
 
-/// So much more of the processor than without a mutant may a test use, and a little more, before it is taken for one that does not end.
+/// A test counts as endless when it uses this many times its processor time without a mutant, and a little more.
 const LONGER: u32 = 5;
 const MORE: Duration = Duration::from_secs(10);
-/// So much longer than that it may take in all: a busy machine proves nothing.
+/// A test may take this many times its processor time in all, since other work on the machine delays it.
 const IDLE: u32 = 20;
-/// Bytes of addresses that a test may have: a mutant may ask for memory without end.
+/// The most bytes of address space of a test: a mutant may ask for memory without end.
 const ADDRESSES: u64 = 16 << 30;
 
 /// A test program, and how long it takes without a mutant.
@@ -24,7 +24,7 @@ struct Test<'a> {
     time: Duration,
 }
 
-/// Runs for each mutant the programs from the quickest on, until one fails. Gives the numbers of those for which none does.
+/// Runs the programs for each mutant, the quickest first, until one fails. Returns the numbers of the mutants for which none fails.
 pub(super) fn living(programs: &[Program], numbers: &[usize]) -> Result<Vec<usize>> {
     let mut tests = Vec::new();
     for program in programs {
@@ -78,11 +78,11 @@ fn is_caught(tests: &[Test<'_>], number: usize) -> Result<bool> {
     Ok(false)
 }
 
-/// One run; one that does not end is ended, which is a failure.
+/// Runs a program once. A run that does not end is killed and counts as a failure.
 fn run(program: &Program, number: usize, limit: Duration) -> Result<ExitStatus> {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=1", &(limit * IDLE).as_secs().to_string()]);
-    // Soft ones: tests set limits of their own.
+    // These limits are soft, because tests set limits of their own.
     command.args(["prlimit", &format!("--as={ADDRESSES}:"), &format!("--cpu={}:", limit.as_secs()), "--core=0:"]);
     command.arg(&program.path);
     command.current_dir(&program.folder).env("NTRACE_MUTANT", number.to_string());

@@ -12,7 +12,7 @@ use crate::run;
 pub(super) struct Mutant {
     /// The file's path from the root on.
     pub(super) file: String,
-    /// The place of what is replaced: lines and columns, from 1 on, of the first character and of the first one behind.
+    /// The place of the replaced text: line and column, counted from 1, of its first character and of the first character behind it.
     pub(super) start: (usize, usize),
     pub(super) end: (usize, usize),
     pub(super) replacement: String,
@@ -27,7 +27,7 @@ impl Mutant {
     }
 }
 
-/// A mutant's name as `FILE: CHANGE`, which lines put in above do not alter.
+/// A mutant's name as `FILE: CHANGE`, which stays when lines are inserted above.
 pub(super) fn without_place(name: &str) -> String {
     let mut parts = name.splitn(4, ':');
     match (parts.next(), parts.nth(2)) {
@@ -36,9 +36,9 @@ pub(super) fn without_place(name: &str) -> String {
     }
 }
 
-/// All of a room, or those in files that match a glob.
-pub(super) fn list(room: &str, glob: Option<&str>) -> Result<Vec<Mutant>> {
-    let mut command = run::cargo(&["mutants", "--list", "--json", "--package", room]);
+/// All mutants of a package, or those in files that match a glob.
+pub(super) fn list(package: &str, glob: Option<&str>) -> Result<Vec<Mutant>> {
+    let mut command = run::cargo(&["mutants", "--list", "--json", "--package", package]);
     command.args(glob.iter().flat_map(|glob| ["--file", glob]));
     parse(&run::output(&mut command)?)
 }

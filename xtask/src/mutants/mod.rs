@@ -14,21 +14,27 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::{run, setup, truth};
+use crate::{run, truth};
 use list::Mutant;
 use switch::Switched;
 use tree::{Built, Program, Tree};
 
-/// A room whose code is changed, and the tests that are asked: its own, without those that see whether files are in sync, and of
-/// `crossing` those that run what it says.
+/// A room whose code is changed, and the tests that run: its own without those that compare checked-in files, and those of
+/// `crossing` that execute what the room computes.
 struct Room {
+    /// Its folder.
     name: &'static str,
+    package: &'static str,
     own: &'static [&'static str],
 }
 
 const ROOMS: [Room; 2] = [
-    Room { name: "insn", own: &["--lib", "--test=x86", "--test=arm64", "--test=x86_properties"] },
-    Room { name: "stepping", own: &["--lib", "--test=x86", "--test=arm64"] },
+    Room {
+        name: "insn",
+        package: "ntrace-insn",
+        own: &["--lib", "--test=x86", "--test=arm64", "--test=x86_properties"],
+    },
+    Room { name: "stepping", package: "ntrace-stepping", own: &["--lib", "--test=x86", "--test=arm64"] },
 ];
 const CROSSING: [&str; 3] = ["--test=oracle", "--test=lockstep_*", "--test=semantics"];
 /// Changes that no test can see, with the reason.
@@ -47,17 +53,17 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// What became of a room's mutants.
+/// The outcome of a room's mutants.
 struct Outcome {
     all: usize,
-    /// What no compiler takes.
+    /// Mutants that do not compile.
     unviable: usize,
     living: Vec<String>,
 }
 
-/// Makes every mutant and runs the tests; fails where one lives that is not listed.
+/// Makes every mutant and runs the tests. Fails if no test fails for an unlisted mutant.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::install_tool("cargo-mutants")?;
+    run::install_tool("cargo-mutants")?;
     let listed = run::root().join(LISTED);
     let listed = fs::read_to_string(&listed).with_context(|| format!("cannot read {}", listed.display()))?;
     let listed = parse(&listed)?;
@@ -81,9 +87,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Asks the tests about all mutants of a room.
+/// Runs the tests for all mutants of a room.
 fn ask(room: &Room, glob: Option<&str>) -> Result<Outcome> {
-    let mutants = list::list(room.name, glob)?;
+    let mutants = list::list(room.package, glob)?;
     let mut files: BTreeMap<&str, Vec<(usize, &Mutant)>> = BTreeMap::new();
     for (place, mutant) in mutants.iter().enumerate() {
         files.entry(&mutant.file).or_default().push((place + 1, mutant));
@@ -109,14 +115,14 @@ fn ask(room: &Room, glob: Option<&str>) -> Result<Outcome> {
     Ok(Outcome { all: mutants.len(), unviable: unviable + not_built, living })
 }
 
-/// A file's text and those of its mutants that are built together.
+/// Each file's text, and those of its mutants that are built together.
 type Files<'a> = BTreeMap<&'a str, (String, Vec<(usize, &'a Mutant)>)>;
 
-/// Builds the tests with all mutants that a compiler takes; the others are left out of `files`, and counted.
+/// Builds the tests with all mutants that compile. Removes the others from `files`, and returns their number.
 fn build(room: &Room, files: &mut Files<'_>) -> Result<(Vec<Program>, usize)> {
     let tree = Tree::copy()?;
     let root = format!("{}/src/lib.rs", room.name);
-    let selection = [&["--package", room.name, "--package", "crossing"], room.own, &CROSSING[..]].concat();
+    let selection = [&["--package", room.package, "--package", "crossing"], room.own, &CROSSING[..]].concat();
     let mut unviable = BTreeSet::new();
     loop {
         let mut switched: BTreeMap<String, Switched> = BTreeMap::new();
@@ -140,8 +146,8 @@ fn build(room: &Room, files: &mut Files<'_>) -> Result<(Vec<Program>, usize)> {
     }
 }
 
-/// Has cargo-mutants try what cannot be chosen, by the room's own tests. Gives the names of those that live, and how many no compiler
-/// takes.
+/// Lets cargo-mutants try the mutants that cannot be chosen, with the room's own tests. Returns the names of those that live, and the
+/// number of those that do not compile.
 fn one_by_one(room: &Room, mutants: &[&Mutant]) -> Result<(Vec<String>, usize)> {
     if mutants.is_empty() {
         return Ok((Vec::new(), 0));
@@ -150,16 +156,17 @@ fn one_by_one(room: &Room, mutants: &[&Mutant]) -> Result<(Vec<String>, usize)> 
     fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
     let places: Vec<&str> = mutants.iter().filter_map(|mutant| mutant.name.split(' ').next()).collect();
     let places = format!("^({})", places.join("|"));
-    let mut command = run::cargo(&["mutants", "--minimum-test-timeout=20", "--colors=never", "--package", room.name]);
+    let mut command =
+        run::cargo(&["mutants", "--minimum-test-timeout=20", "--colors=never", "--package", room.package]);
     command.args(["--re", &places, "--output"]).arg(&output);
-    // To all calls of cargo: behind `--` they would choose what is run, and all tests were built.
+    // For all calls of cargo. Behind `--` the arguments would only choose what runs, and cargo would build all tests.
     command.args(room.own.iter().map(|word| format!("--cargo-arg={word}")));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    eprintln!("$ cargo mutants --package {}", room.name);
+    eprintln!("$ cargo mutants --package {}", room.package);
     let status = command.status().context("cannot start `cargo mutants`")?;
-    // Its manual: 2 some live, 3 some tests did not end.
+    // By cargo-mutants' manual: 2, some mutants live; 3, some tests did not end.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
-        bail!("`cargo mutants --package {}` failed: {status}", room.name);
+        bail!("`cargo mutants --package {}` failed: {status}", room.package);
     }
     let lines = |name: &str| -> Result<Vec<String>> {
         let path = output.join("mutants.out").join(name);

@@ -1,4 +1,4 @@
-//! All mutants of a file at once: each function chooses by number, when it is called, which of its bodies it runs.
+//! Builds all mutants of a file at once: each function chooses one of its bodies by a number when it is called.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use syn::{Block, ImplItemFn, ItemFn, ReturnType, Signature, TraitItemFn, Type};
 
 use super::list::Mutant;
 
-/// What the functions ask. It stands at the end of the room's `lib.rs`.
+/// The module that gives functions the number. It stands at the end of the room's `lib.rs`.
 pub(super) const CHOICE: &str = r#"
 mod mutant {
     extern crate std;
@@ -28,14 +28,14 @@ pub(super) struct Switched {
     pub(super) lines: BTreeMap<usize, Range<usize>>,
 }
 
-/// Which of a file's mutants can be chosen when the program runs: not those of constants and of functions that make them, nor those
-/// of functions whose bodies could not be of one type.
+/// Which of a file's mutants can be chosen when the program runs. Mutants of constants and of `const` functions cannot, nor can those
+/// of functions whose bodies would have different types.
 pub(super) fn is_switchable(text: &str, mutants: &[(usize, &Mutant)]) -> Result<Vec<bool>> {
     let bodies = bodies(text)?;
     Ok(mutants.iter().map(|(_, mutant)| body_of(&bodies, text, mutant).is_some()).collect())
 }
 
-/// The file with its mutants, each under its number; all must be switchable.
+/// The file with its mutants, each under its number. All of them must be switchable.
 pub(super) fn switch(text: &str, mutants: &[(usize, &Mutant)]) -> Result<Switched> {
     let bodies = bodies(text)?;
     let mut by_body: BTreeMap<usize, Vec<(usize, &Mutant)>> = BTreeMap::new();
@@ -60,12 +60,12 @@ pub(super) fn switch(text: &str, mutants: &[(usize, &Mutant)]) -> Result<Switche
         copied = body.end;
     }
     switched.text += &text[copied..];
-    // Many bodies that each take in many bodies are more than a compiler can do.
+    // Inlining functions with many bodies into each other is more than a compiler can do.
     switched.text = switched.text.replace("#[inline(always)]", "#[inline(never)]");
     Ok(switched)
 }
 
-/// The body of a function that is in no other one.
+/// The body of a function that lies in no other function.
 struct Body {
     /// From brace to brace.
     range: Range<usize>,

@@ -18,10 +18,10 @@ pub(super) struct Program {
     pub(super) folder: PathBuf,
 }
 
-/// What building came to.
+/// The outcome of a build.
 pub(super) enum Built {
     Programs(Vec<Program>),
-    /// Numbers of mutants that no compiler takes.
+    /// Numbers of mutants that do not compile.
     Without(BTreeSet<usize>),
 }
 
@@ -31,14 +31,14 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Copies what belongs to the checkout, as it is now. What is the same as in an older copy is left, so that it is not built again.
+    /// Copies the files of the checkout as they are now. Files that an older copy has alike stay, so that cargo does not build them again.
     pub(super) fn copy() -> Result<Tree> {
         let tree = Tree { folder: run::root().join("target/mutants/tree") };
         let mut command = Command::new("git");
         command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(run::root());
         let names = run::output(&mut command)?;
         for name in names.split_terminator('\0') {
-            // A file that was removed is still listed until that is committed.
+            // git lists a removed file until the removal is committed.
             if let Ok(bytes) = fs::read(run::root().join(name)) {
                 tree.write(name, &bytes)?;
             }
@@ -64,9 +64,9 @@ impl Tree {
         let mut command = run::cargo(&["test", "--no-run", "--locked", "--message-format=json"]);
         command.args(selection).current_dir(&self.folder).stderr(Stdio::inherit());
         command.env("CARGO_TARGET_DIR", self.folder.with_file_name("build"));
-        // Each body runs rarely: what a compiler takes for making it faster is lost.
+        // Each body runs rarely, so optimisation costs more than it gains.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-        // Bodies that are there for one mutant cause warnings without number.
+        // The bodies of single mutants cause countless warnings.
         command.env("RUSTFLAGS", "--cap-lints=allow");
         let output = command.stdout(Stdio::piped()).output().context("cannot start `cargo test`")?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -84,7 +84,7 @@ impl Tree {
                 None => others += message["rendered"].as_str().unwrap_or("an error"),
             }
         }
-        // The last error of each crate only says that there were some.
+        // The last error of each crate only says that there were others.
         if without.is_empty() {
             bail!("`cargo test {}` failed: {}\n{others}", selection.join(" "), output.status);
         }
@@ -92,7 +92,7 @@ impl Tree {
     }
 }
 
-/// A test program of which a message tells.
+/// The test program that a message of cargo describes.
 fn program(message: &Value) -> Option<Program> {
     let path = PathBuf::from(message.get("executable")?.as_str()?);
     let is_test = message["profile"]["test"] == true;
@@ -100,7 +100,7 @@ fn program(message: &Value) -> Option<Program> {
     is_test.then_some(Program { path, folder })
 }
 
-/// The mutant whose body an error is in.
+/// The mutant whose body contains an error.
 fn place(message: &Value, switched: &BTreeMap<String, Switched>) -> Option<usize> {
     message["spans"].as_array()?.iter().find_map(|span| {
         let file = switched.get(span["file_name"].as_str()?)?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::{Context, Result, bail};
 
-/// A section: what one long run measured.
+/// A section: the figures of one long run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) name: String,
@@ -49,7 +49,7 @@ impl Figures {
         self.0.iter().filter(move |section| section.name == name)
     }
 
-    /// Puts the figures of `section` in `noted` (lines `SECTION SUBJECT VALUE`), measured `when`, in the place of the older ones of that processor.
+    /// Replaces the processor's older figures of `section` by those in `noted` (lines `SECTION SUBJECT VALUE`), measured `when`.
     pub(super) fn replace(&mut self, section: &str, when: &str, noted: &str) -> Result<()> {
         let rows: Vec<(String, String)> = noted
             .lines()

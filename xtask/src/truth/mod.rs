@@ -1,4 +1,4 @@
-//! `cargo xtask truth`: the page of all that was tried against what knows better, from measured figures alone.
+//! `cargo xtask truth`: the page of all comparisons with processors, manuals and other decoders, written from measured figures alone.
 
 mod figures;
 mod page;
@@ -19,7 +19,7 @@ const PAGE: &str = "docs/truth.md";
 /// The variable that names the file to which tests append what they measure.
 const NOTED: &str = "NTRACE_FIGURES";
 
-/// What to do.
+/// What to measure, or that the page is only compared.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Long runs to make first; their figures replace the older ones
@@ -42,7 +42,7 @@ enum Measurement {
     Semantics,
     /// Every form of every opcode against other decoders
     Peers,
-    /// Encodings of all kinds against the newest assembler
+    /// Encodings of all kinds against the newest assembler's decoder
     Assembler,
     /// Whole programs with a site on every instruction, beside hardware traces of them
     Traced,
@@ -50,7 +50,7 @@ enum Measurement {
     TracedLongest,
     /// The same programs and longer ones beside their undisturbed runs
     Programs,
-    /// Those that take an hour each
+    /// Programs that take an hour each
     Longest,
     /// The kernel's own tests under the command
     Selftests,
@@ -71,7 +71,7 @@ impl Measurement {
         }
     }
 
-    /// What `cargo test` selects the tests by, and the variable that makes their run a long one.
+    /// The arguments by which `cargo test` selects the tests, and the variable with the value that makes their run a long one.
     fn run(self) -> (&'static [&'static str], (&'static str, &'static str)) {
         match self {
             Self::Oracle => (&["crossing", "--test", "oracle"], ("NTRACE_ORACLE_ENCODINGS", "1000000")),
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.check { check() } else { write(PAGE, &page(&figures)?) }
 }
 
-/// Puts what a task of its own has noted (lines `SECTION SUBJECT VALUE`) among the figures, and makes the page.
+/// Puts the lines `SECTION SUBJECT VALUE` that another task noted among the figures, and writes the page.
 pub(crate) fn record(section: &str, noted: &str) -> Result<()> {
     let mut figures = Figures::parse(FIGURES, &read(FIGURES)?)?;
     figures.replace(section, &format!("{} {}", stamp::stamp()?, stamp::processor()?), noted)?;
@@ -124,7 +124,7 @@ fn page(figures: &Figures) -> Result<String> {
     page::page(figures, &read("fuzz/hours.txt")?, &read("fuzz/deviations.txt")?, &read("tests/mutants.txt")?)
 }
 
-/// Runs the tests and gives what they noted.
+/// Runs the tests, and returns the lines that they noted.
 fn measure(measurement: Measurement) -> Result<String> {
     let noted = run::root().join("target").join(format!("figures.{}", std::process::id()));
     fs::create_dir_all(run::root().join("target")).context("cannot make target")?;

@@ -1,4 +1,4 @@
-//! docs/truth.md, out of figures, hours, deviations and mutants.
+//! Writes docs/truth.md from figures, hours, deviations and mutants.
 
 use std::collections::BTreeMap;
 
@@ -6,71 +6,79 @@ use anyhow::{Context, Result};
 
 use super::figures::{Figures, Section};
 
-/// Sections of the figures: name, title, and what its figures mean.
+/// Sections of the figures: name, title, and the meaning of the figures.
 const SECTIONS: &[(&str, &str, &str)] = &[
     (
         "oracle",
         "Encodings against the processor",
-        "Each encoding is laid before the end of a page and executed; the processor's faults tell its length and whether it exists. \
-         *wrong*: another length, or executed but rejected. What is accepted and raises #UD here is explained in tests/oracle-ud.txt.",
+        "The test puts each encoding before the end of a page and executes it; the processor's faults give its length and whether it is valid. \
+         *wrong*: a different length, or executed but rejected. tests/oracle-ud.txt explains what `insn` accepts and this processor refuses (#UD).",
     ),
     (
         "semantics",
         "Plans against the processor",
-        "Each encoding that executes runs bare and through its plan from the same random state; registers, flags, vector and x87 state, \
-         memory, fault and pc are compared. *wrong*: any difference.",
+        "Each encoding that executes runs bare and through its plan, from the same random state. The test compares registers, flags, vector and \
+         x87 state, memory, fault and pc. *wrong*: any difference.",
     ),
     (
         "peers",
         "Every form against other decoders",
-        "Every combination of encoding, map, prefix, opcode, modrm.reg and form of operand is read by iced-x86 and Zydis, as Intel also \
-         by capstone and yaxpeax-x86: length, flow and target, or that there is none. *unlisted*: classes of disagreements that no row \
-         of fuzz/deviations.txt explains.",
+        "Every combination of encoding, map, prefix, opcode, modrm.reg and form of operand: iced-x86 and Zydis read it, and as Intel also \
+         capstone and yaxpeax-x86. The test compares length, flow and target, or that there is no instruction. *unlisted*: classes of \
+         disagreements that no row of fuzz/deviations.txt explains.",
     ),
     (
         "assembler",
         "One encoding of each kind against the newest assembler",
-        "Every map, prefix, opcode and modrm.reg, with memory and with registers, and what else chooses an instruction; of A64 all values \
-         of bits 31 to 10, each with four of the others. llvm-mc says whether it is one, and how long. *unlisted*: kinds that no row of \
-         fuzz/deviations.txt and fuzz/deviations-a64.txt explains.",
+        "Every map, prefix, opcode and modrm.reg, with memory and with registers, and all other fields that select an instruction; for A64 all \
+         values of bits 31 to 10, each with four values of the others. llvm-mc says whether the encoding is an instruction, and its length. \
+         *unlisted*: kinds that no row of fuzz/deviations.txt and fuzz/deviations-a64.txt explains.",
     ),
     (
         "traced",
         "Whole programs, instruction by instruction",
-        "A site on every instruction, libraries and loader included, of programs that do the same in each run; the hits of each place \
-         are its executions in a hardware trace made beside it (of eight threads in a storm of signals, forks and execs, and of \
-         goroutines, those of their work). *hits*: of all sites; *recorded*: executions in the trace.",
+        "A site on every instruction, libraries and loader included, of programs that do the same in each run. The hits of each address \
+         must equal its executions in a hardware trace of another run. For eight threads in a storm of signals, forks and execs, and for \
+         goroutines, the test compares the addresses of their work. *hits*: of all sites; *recorded*: executions in the trace.",
     ),
     (
         "traced-longest",
         "The longest program, instruction by instruction",
-        "The same with gdb's start, which takes an hour on two processors, with a clock that stands still and without its threads to help it.",
+        "The same comparison with gdb's start, which takes an hour on two processors. Its clock stands still, and it runs without helper threads.",
     ),
     (
         "programs",
         "Whole programs",
-        "A site on every instruction (of part of the program alone where the part is named); output and status equal the undisturbed \
+        "A site on every instruction of the program, or of the part that is named; output and status must equal those of the undisturbed \
          run. *hits*: of all sites; *inserted*: sites that came and went.",
     ),
-    ("longest", "The longest programs", "The same with programs that take an hour each. The number is that of hits."),
+    (
+        "longest",
+        "The longest programs",
+        "The same comparison with programs that take an hour each. The number is that of hits.",
+    ),
     (
         "selftests",
         "The kernel's own tests",
-        "x86 selftests with a site on every instruction; each says what it says alone. The number is that of hits.",
+        "The kernel's x86 selftests with a site on every instruction; each must report what it reports alone. The number is that of hits.",
     ),
     (
         "coverage",
         "Lines and branches run by tests",
-        "Percent of the lines and branches of a room that its tests, the oracle and lockstep run (`cargo xtask coverage`).",
+        "Percent of a room's lines and branches that its tests, the oracle and lockstep run (`cargo xtask coverage`).",
     ),
-    ("mutants", "Mutants", "Small changes of a room's code, and what its tests say of them (`cargo xtask mutants`)."),
+    (
+        "mutants",
+        "Mutants",
+        "Small changes of a room's code, and whether its tests notice them (`cargo xtask mutants`).",
+    ),
 ];
 
 /// The page.
 pub(super) fn page(figures: &Figures, hours: &str, deviations: &str, mutants: &str) -> Result<String> {
     let mut text = String::from(
-        "# What was tried\n\nWritten by `cargo xtask truth` from docs/figures.txt, fuzz/hours.txt, fuzz/deviations.txt and tests/mutants.txt; \
-         figures as measured.\n",
+        "# What was tried\n\n`cargo xtask truth` writes this page from docs/figures.txt, fuzz/hours.txt, fuzz/deviations.txt and tests/mutants.txt. \
+         All figures are as measured.\n",
     );
     for (name, title, meaning) in SECTIONS {
         let measured =
@@ -89,7 +97,7 @@ pub(super) fn page(figures: &Figures, hours: &str, deviations: &str, mutants: &s
     Ok(text)
 }
 
-/// A table whose columns are the names in `name=value` words; a value without a name stands alone.
+/// A table with a column for each name in `name=value` words, and one for values without a name.
 fn table(section: &Section) -> String {
     let cells = |value: &str| -> Vec<(String, String)> {
         value
@@ -156,7 +164,7 @@ fn peers(deviations: &str) -> Result<String> {
         }
     }
     let mut text = String::from(
-        "Settled by the processor, the manual or a better decoder; the rules are in fuzz/deviations.txt.\n",
+        "The processor, the manual or a better decoder has settled each row. The rules are in fuzz/deviations.txt.\n",
     );
     for (peer, rows) in peers {
         text += &format!(

@@ -5,51 +5,53 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
+use super::build::target_folder;
 use super::job::{HERE, Job};
 use super::machine::{Boot, Machine};
-use super::{loaded, module, quote, quoted, target_folder};
+use super::script::{quote, quoted};
+use super::{loaded, module};
 use crate::lanes::SKIPPED;
 use crate::suite::{NTRACE, Program, Suite};
 
-/// The most seconds that one test program may take, and one of a long run or of a run by hand.
+/// The most seconds that one test program may take, in an ordinary run and in one that is long or by hand.
 const MOST_SECONDS: u32 = 1800;
 const MOST_OF_LONG: u32 = 4 * 3600;
 
-/// The variables that ask for long runs, there as here.
+/// The variables that ask for long runs, on the host and in the machine.
 const LONG_RUNS: [&str; 2] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK"];
 
-/// Test programs, built, and how they are run.
+/// Test programs that cargo has built, and how the machine runs them.
 pub(crate) struct Batch {
     machine: Machine,
     suite: Suite,
-    /// ntrace.ko, where it is loaded.
+    /// ntrace.ko, if the machine loads it.
     module: Option<PathBuf>,
     boot: Boot,
     by_hand: bool,
 }
 
 impl Batch {
-    /// The programs of `suite` in a machine that they are built for.
+    /// The programs of `suite` in a machine of their architecture.
     pub(crate) fn of(machine: Machine, suite: Suite) -> Batch {
         Batch { machine, suite, module: None, boot: Boot::default(), by_hand: false }
     }
 
-    /// The same with the module loaded.
+    /// Loads the module before the programs run.
     pub(crate) fn with_module(self) -> Result<Batch> {
         Ok(Batch { module: Some(module::build(self.machine)?), ..self })
     }
 
-    /// The same in a machine that boots so.
+    /// Boots the machine as `boot` says.
     pub(crate) fn boot_as(self, boot: Boot) -> Batch {
         Batch { boot, ..self }
     }
 
-    /// The same, watched by somebody who ends it where it takes too long.
+    /// Lets programs take longer, because a user who watches can end them.
     pub(crate) fn by_hand(self) -> Batch {
         Batch { by_hand: true, ..self }
     }
 
-    /// Runs them, one after another. What they could not run is noted in the ledger.
+    /// Runs the programs, one after another. Tests that could not run are noted in the ledger.
     pub(crate) fn run(&self, ledger: Option<&Path>) -> Result<()> {
         let mut job = Job::new(self.machine)?;
         let temporary = target_folder(self.machine.arch).join("tmp");
@@ -97,7 +99,7 @@ impl Batch {
                 script += &format!("export {name}={}\n", quote(Path::new(&value)));
             }
         }
-        // Tests of other packages than the command's would build it.
+        // Without the variable, tests of other packages would build the command.
         if let Some(ntrace) = &self.suite.ntrace {
             script += &format!("export {NTRACE}={}\n", quote(ntrace));
         }
@@ -114,7 +116,7 @@ impl Batch {
         }
     }
 
-    /// Whether one of them may take hours.
+    /// Whether one of the programs may take hours.
     fn may_be_long(&self) -> bool {
         self.by_hand || LONG_RUNS.iter().any(|name| std::env::var_os(name).is_some())
     }

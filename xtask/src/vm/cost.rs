@@ -5,9 +5,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use super::build::{cargo, target_folder};
 use super::job::Job;
 use super::machine::{Arch, Boot, Machine};
-use super::{cargo, loaded, module, quote, target_folder};
+use super::script::quote;
+use super::{loaded, module};
 use crate::run;
 
 /// The program of the package `crossing` that measures.
@@ -34,7 +36,7 @@ pub(crate) fn run(machine: Machine) -> Result<()> {
     Ok(())
 }
 
-/// What of that is the trap's own, whoever handles it.
+/// The cost of the trap itself, whoever handles it.
 fn least(machine: Machine, program: &Path) -> Result<()> {
     let mut job = Job::new(machine)?;
     job.boot_as(Boot { counted: true, ..Boot::default() });

@@ -2,15 +2,17 @@
 
 use anyhow::{Result, bail};
 
+use super::build::{cargo, target_folder};
 use super::job::Job;
 use super::machine::Machine;
-use super::{cargo, loaded, module, quote, target_folder};
+use super::script::quote;
+use super::{loaded, module};
 use crate::run;
 
-/// The program of the package `crossing` that does it.
+/// The program of the package `crossing` that writes the streams.
 const PROGRAM: &str = "channel";
 
-/// Writes streams for so many seconds; fails where the program or the kernel finds something wrong.
+/// Writes streams of commands for `seconds`; fails where the program or the kernel finds something wrong.
 pub(crate) fn run(machine: Machine, seconds: u32, seed: u64) -> Result<()> {
     run::run(&mut cargo(machine.arch, &["build", "--package", "crossing", "--bin", PROGRAM])?)?;
     let program = target_folder(machine.arch).join("debug").join(PROGRAM);

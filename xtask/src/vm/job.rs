@@ -12,29 +12,29 @@ use super::machine::{Boot, Machine, Share};
 use super::root;
 use crate::run;
 
-/// Where a job's own folder, written by both, is in the machine.
+/// The path in the machine of the job's own folder, which host and machine both write.
 pub(crate) const HERE: &str = "/job";
 
 /// The most seconds that a job without a terminal may take from boot to stop, unless it says otherwise.
 const MOST_SECONDS: u32 = 3600;
-/// The status by which `timeout` says that it ended a program.
+/// The status of `timeout` when it killed a program.
 const LATE: i32 = 124;
 
 /// A script for the machine.
 pub(crate) struct Job {
     machine: Machine,
     folder: PathBuf,
-    /// Folders of the host that the machine has at the same paths, to be read only.
+    /// Folders of the host that the machine has at the same paths, read-only.
     shared: Vec<PathBuf>,
-    /// How long it may take.
+    /// The most seconds that the job may take.
     seconds: u32,
     boot: Boot,
-    /// Folders that are empty and can be written in the machine, and are forgotten.
+    /// Folders that are empty and writable in the machine, and are discarded with it.
     scratch: Vec<PathBuf>,
 }
 
 impl Job {
-    /// A job with a folder of its own, where the checkout can be read.
+    /// A job with a folder of its own, and with the checkout to read.
     pub(crate) fn new(machine: Machine) -> Result<Job> {
         let folder = run::root().join(format!("target/vm/{}.{}", machine.arch.facts().name, std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -60,17 +60,17 @@ impl Job {
         }
     }
 
-    /// Gives the machine an empty folder in the place of one that exists.
+    /// Puts an empty folder in the place of an existing one.
     pub(crate) fn scratch(&mut self, folder: PathBuf) {
         self.scratch.push(folder);
     }
 
-    /// Boots it so.
+    /// Boots the machine as `boot` says.
     pub(crate) fn boot_as(&mut self, boot: Boot) {
         self.boot = boot;
     }
 
-    /// Lets it take so much longer.
+    /// Lets the job take `seconds` longer.
     pub(crate) fn extend(&mut self, seconds: u32) {
         self.seconds += seconds;
     }
@@ -126,7 +126,7 @@ impl Job {
             .replace("@BUSYBOX@", &path(root::busybox(root)))
             .replace("@INIT@", &path(source.join("init")));
         let modules = kernel.modules().into_iter().enumerate();
-        // The first process loads them in the order of their names.
+        // The first process loads the modules in the order of their names.
         let modules = modules.map(|(number, module)| format!("file /modules/{number}.ko {} 644 0 0\n", path(module)));
         let list = list + &modules.collect::<String>();
         let description = self.folder.join("initramfs.list");
@@ -140,12 +140,12 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // What is left behind lies under target/.
+        // If this fails, the folder stays under target/.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// The command without input, ended when it takes too long: a kernel that hangs ends no job.
+/// The command without input, and with a time limit, because a kernel that hangs never ends the job.
 fn limited(command: Command, seconds: u32) -> Command {
     let mut limited = Command::new("timeout");
     limited.arg("--foreground").arg(seconds.to_string()).arg(command.get_program()).args(command.get_args());

@@ -1,4 +1,4 @@
-//! Kernels: Debian's own, of which only what modules need is built, and those built of Debian's source with the fragments in
+//! Kernels: Debian's own, of which only the parts for modules are built, and those built from Debian's source with the fragments in
 //! tests/vm/kernel. Both are kept in the cache.
 
 use std::fs;
@@ -15,14 +15,14 @@ use crate::cache::{self, Entry};
 use crate::cross::{self, DEBIANS_RUSTC};
 use crate::run;
 
-/// What makes Rust of the kernel's C headers; Debian's is too old.
+/// The version of the tool that makes Rust from the kernel's C headers. Debian's is too old.
 const BINDGEN: &str = "0.71.1";
-/// What builds debug kernels, for any architecture.
+/// The compiler of debug kernels, for any architecture.
 const CLANG: &str = "clang";
-/// Where the tools are that a kernel is built with: Debian's, whatever the user has before them.
+/// PATH for a kernel's build: Debian's tools come first, whatever the user's PATH has.
 const TOOLS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The version of pahole that Kconfig is told of. None runs: it makes type information, which a module can be without.
+/// The version of pahole that Kconfig is told. None runs: it makes type information, which a module does not need.
 const PAHOLE: &str = "#!/bin/sh\necho v1.30\n";
 
 /// A kernel's source and its build.
@@ -36,14 +36,14 @@ pub(crate) struct Kernel {
 
 /// Where the kernel that is booted comes from.
 enum Origin {
-    /// It is built here with this configuration.
+    /// This program builds it with this configuration.
     Built(String),
-    /// Debian built it. Of its source only what modules need is built.
+    /// Debian built it. This program builds only the parts of its source that modules need.
     Distributed(Distributed),
 }
 
 impl Kernel {
-    /// The one that this checkout asks for, built or not.
+    /// The kernel that this checkout asks for, built or not.
     pub(crate) fn of(machine: Machine) -> Result<Kernel> {
         let source = Source::of(machine)?;
         let name = machine.arch.facts().name;
@@ -73,7 +73,7 @@ impl Kernel {
         })
     }
 
-    /// What tells it from other kernels.
+    /// Its name in the cache, which no other kernel has.
     pub(crate) fn name(&self) -> String {
         self.build.folder().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -91,7 +91,7 @@ impl Kernel {
         }
     }
 
-    /// The program of its build that packs a first file system.
+    /// The program of the kernel's build that packs a first file system.
     pub(crate) fn packer(&self) -> PathBuf {
         self.build.folder().join("usr/gen_init_cpio")
     }
@@ -104,12 +104,12 @@ impl Kernel {
         }
     }
 
-    /// Where one of [`MODULES`] lies as the kernel can load it.
+    /// The path of one of [`MODULES`], uncompressed.
     fn loadable(&self, name: &str) -> PathBuf {
-        self.build.folder().join("loadable").join(name.replace('/', "-")).with_added_extension("ko")
+        self.build.folder().join("loadable").join(name.replace('/', "-") + ".ko")
     }
 
-    /// Builds it, or what modules need of it, unless that was done before.
+    /// Builds the kernel, or the parts that modules need, unless the cache has them.
     pub(crate) fn build(&self) -> Result<()> {
         if self.build.is_complete() {
             return Ok(());
@@ -131,7 +131,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Builds what modules of Debian's kernel need: the headers and Rust's crates that it is made of, by the compilers that are here.
+    /// Builds what modules need of Debian's kernel, with this machine's compilers: its headers and its Rust crates.
     fn prepare_distributed(&self, distributed: &Distributed, folder: &Path) -> Result<()> {
         for file in [".config", "Module.symvers"] {
             let from = distributed.headers().join(file);
@@ -143,7 +143,7 @@ impl Kernel {
         run::run(self.make()?.args(["--silent", "olddefconfig"]))?;
         self.check_configuration("CONFIG_RUST=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\n")?;
         run::run(self.make()?.args(["--silent", "prepare", "modules_prepare"]))?;
-        // Only the build of a whole kernel makes the packer.
+        // Only a build of the whole kernel makes the packer.
         let packer = self.packer();
         fs::create_dir_all(packer.parent().unwrap_or(folder))?;
         let source = self.tree.folder().join("usr/gen_init_cpio.c");
@@ -168,7 +168,7 @@ impl Kernel {
         command
     }
 
-    /// `make` in the kernel's source, with all that says what is built where by what.
+    /// `make` in the kernel's source, with the variables for output folder, architecture and tools.
     pub(crate) fn make(&self) -> Result<Command> {
         let facts = self.machine.arch.facts();
         let mut command = Command::new("make");
@@ -185,7 +185,7 @@ impl Kernel {
             command.env("LIBCLANG_PATH", &folder).env("LD_LIBRARY_PATH", &folder);
             command.arg(set("PAHOLE", &self.pahole())).arg(format!("KERNELRELEASE={release}"));
         }
-        // What the caller's cargo sets is not for this compiler.
+        // The variables of the caller's cargo are not for this compiler.
         for variable in ["RUSTC", "RUSTDOC", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "MAKEFLAGS", "MFLAGS"] {
             command.env_remove(variable);
         }
@@ -194,7 +194,7 @@ impl Kernel {
         Ok(command)
     }
 
-    /// Kconfig leaves out in silence what lacks something that it depends on: Rust, where a tool is missing or too old.
+    /// Kconfig silently drops options whose dependencies are missing: Rust, for example, if a tool is missing or too old.
     fn check_configuration(&self, wanted: &str) -> Result<()> {
         let path = self.build.folder().join(".config");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -216,7 +216,7 @@ pub(crate) fn obstacle(machine: Machine) -> Option<String> {
     Kernel::of(machine).err().map(|error| format!("{error:#}; `cargo xtask setup` brings what is missing"))
 }
 
-/// Brings the tools that no package brings.
+/// Installs the tools that no package contains.
 pub(crate) fn prepare() -> Result<()> {
     bindgen().make(|folder| {
         let mut command = run::cargo(&["install", "bindgen-cli", "--locked", "--version", BINDGEN, "--root"]);

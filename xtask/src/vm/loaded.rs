@@ -1,4 +1,4 @@
-//! What the machine does with the module loaded, and what its kernel says of it.
+//! Loading and unloading the module in the machine, and reading the kernel's log.
 
 use std::fs;
 use std::path::Path;
@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail};
 
 use super::job::HERE;
 use super::machine::{Kind, Machine};
-use super::quote;
+use super::script::quote;
 
-/// What a kernel says when something in it is wrong: oopses, KASAN, lockdep, kmemleak, threads that hang.
+/// Words of a kernel's log that tell of a fault: oopses, KASAN, lockdep, kmemleak, threads that hang.
 const SPLATS: &[&str] = &[
     "BUG",
     "WARNING",
@@ -25,25 +25,25 @@ const SPLATS: &[&str] = &[
     "kmemleak: Kernel memory leak detector disabled",
 ];
 
-/// Looks for memory that nobody knows: twice, for the first time it only notes what it has found. It passes over what is
+/// Lets kmemleak scan twice, because the first scan only notes what it finds. It passes over memory that is
 /// younger than 5 s (mm/kmemleak.c).
 const LEAKS: &str = "leaks() { sleep 6; echo scan >$kmemleak && echo scan >$kmemleak && cat $kmemleak; }
 kmemleak=/sys/kernel/debug/kmemleak
 ";
 
-/// The script with the module loaded before and unloaded after.
+/// The script with commands around it that load and unload the module.
 pub(crate) fn around(machine: Machine, module: &Path, script: &str) -> String {
     let insmod = format!("insmod {} || exit 1\n", quote(module));
     let log = format!("dmesg >{HERE}/log\n");
     if machine.kernel != Kind::Debug {
         return format!("{insmod}{script}rmmod ntrace && {log}");
     }
-    // What the kernel lost while it began is its own. While the module is there the leaks' traces have its names.
+    // Leaks from before the module are the kernel's. Traces of leaks have the module's names only while it is loaded.
     let leaks = format!("leaks >>{HERE}/leaks || echo 'unreferenced object: not looked for' >>{HERE}/leaks\n");
     format!("{LEAKS}leaks >/dev/null; echo clear >$kmemleak\n{insmod}{script}{leaks}rmmod ntrace && {log}{leaks}")
 }
 
-/// Whether the module was unloaded, and the kernel had nothing to say. `folder` is the job's.
+/// Fails unless the module was unloaded and the kernel's log has no fault. `folder` is the job's.
 pub(crate) fn verdict(machine: Machine, folder: &Path) -> Result<()> {
     let log = fs::read_to_string(folder.join("log")).context("the module could not be unloaded")?;
     let mut wrong = splats(&log);
@@ -57,13 +57,13 @@ pub(crate) fn verdict(machine: Machine, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the line tells of a process that a signal ends, in the words of a fault of the kernel's (arch/x86/kernel/traps.c,
+/// Whether the line reports a process that a signal ends, in words that the kernel uses for its own faults too (arch/x86/kernel/traps.c,
 /// `show_signal`).
 fn is_of_a_process(line: &str) -> bool {
     line.contains("traps: ") && line.contains(" ip:") && line.contains(" sp:")
 }
 
-/// The lines of a log from the first to the last that tell of something wrong, and some behind it for its trace.
+/// The lines of a log from the first fault to the last, and some after it for the trace.
 fn splats(log: &str) -> Vec<&str> {
     const BEHIND: usize = 40;
     let lines: Vec<&str> = log.lines().collect();

@@ -1,4 +1,4 @@
-//! The two machines: all that differs between them.
+//! The machines of the two architectures, and all that differs between them.
 
 use std::path::Path;
 use std::process::Command;
@@ -30,9 +30,9 @@ pub(crate) struct Machine {
 /// Which kernel a machine has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Kind {
-    /// The newest that Debian has for its stable release, as it is distributed
+    /// Debian's newest for its stable release, as distributed
     Debian,
-    /// The oldest that the module is made for, built here
+    /// The oldest that the module supports, built here
     Oldest,
     /// The oldest, built to watch memory (KASAN, kmemleak) and locks (lockdep)
     Debug,
@@ -41,33 +41,33 @@ pub(crate) enum Kind {
 /// What one boot of a machine is like.
 #[derive(Args, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Boot {
-    /// The processors take turns: for what is written while another thread runs it. QEMU before 8.1 may go on with what stood there before
+    /// The processors take turns, for tests that write code which other threads run. QEMU before 8.1 may go on with the old code
     #[arg(long)]
     pub(crate) in_turn: bool,
-    /// A nanosecond passes for each instruction of its only processor, so that what is measured can be repeated.
+    /// The machine has one processor, on which each instruction takes a nanosecond, so that measurements can be repeated.
     #[arg(skip)]
     pub(crate) counted: bool,
 }
 
-/// What an architecture is called by others, and QEMU's machine of it.
+/// An architecture's names in other projects, and its machine in QEMU.
 pub(crate) struct Facts {
-    /// The kernel's name of it, and that of its configuration's file.
+    /// The kernel's name for the architecture, and the name of its configuration file.
     pub(crate) name: &'static str,
     pub(crate) debian: &'static str,
     pub(crate) rust: &'static str,
     pub(crate) gcc: &'static str,
-    /// What the kernel's build puts before the names of the tools.
+    /// The prefix of the tools' names in the kernel's build.
     pub(crate) cross_compile: &'static str,
     /// The target of the kernel's build, and the file that it makes.
     pub(crate) image: &'static str,
     pub(crate) image_file: &'static str,
     qemu: &'static str,
-    /// Pointers are signed by an algorithm of QEMU's own: the architecture's takes most of the time of a kernel whose functions all sign.
+    /// QEMU signs pointers with its own algorithm: with the architecture's, signing takes most of a kernel's time.
     cpu: &'static str,
     machine: &'static [&'static str],
-    /// The one for a debug kernel.
+    /// The kernel's arguments for a debug kernel.
     debug_machine: &'static [&'static str],
-    /// The device by which a folder of the host is shared, with a kernel that is built here.
+    /// The device that shares a folder of the host with a kernel that is built here.
     share: &'static str,
     console: &'static str,
 }
@@ -99,20 +99,20 @@ const X86_64: Facts = Facts {
     qemu: "qemu-system-x86_64",
     cpu: "max",
     machine: &["-M", "pc"],
-    // What ACPI tells of pc's interrupts is a program, for which such a kernel takes longer than it waits (AE_AML_LOOP_TIMEOUT).
+    // ACPI describes the interrupts of `pc` by a program that takes a debug kernel longer than it waits (AE_AML_LOOP_TIMEOUT).
     debug_machine: &["-M", "q35"],
     share: "virtio-9p-pci",
     console: "ttyS0",
 };
 
-/// A fault in the kernel's core ends the machine. On a host with other work processors stall, and timers are late.
+/// A fault in the kernel's core ends the machine. On a busy host, processors stall and timers are late.
 const ARGUMENTS: &str = "panic=-1 rcupdate.rcu_cpu_stall_suppress=1 no_timer_check nokaslr";
-/// An ordinary kernel says only what is wrong, and any fault in it ends the machine.
+/// An ordinary kernel prints only errors, and any fault in it ends the machine.
 const ORDINARY: &str = "loglevel=4 oops=panic";
-/// A debug kernel lives on, so that its log tells of all that was found.
+/// A debug kernel runs on after a fault, so that its log has all findings.
 const DEBUG: &str = "loglevel=5";
 
-/// The device by which a folder is shared with a kernel of Debian's, which has drivers of PCI built in.
+/// The device that shares a folder with Debian's kernel, which has the drivers for PCI built in.
 const SHARE: &str = "virtio-9p-pci";
 
 /// A folder of the host in the machine.
@@ -123,7 +123,7 @@ pub(crate) struct Share<'a> {
 }
 
 impl Kind {
-    /// What the option is called that asks for it.
+    /// The option's value that asks for this kernel.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Debian => "debian",
@@ -141,12 +141,12 @@ impl Arch {
         }
     }
 
-    /// What the kernel calls it.
+    /// The kernel's name for the architecture.
     pub(crate) fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// Its machine with a kernel.
+    /// The architecture's machine with a kernel.
     pub(crate) fn machine(self, kernel: Kind) -> Machine {
         Machine { arch: self, kernel }
     }
@@ -172,7 +172,7 @@ impl Machine {
         command.arg("-append").arg(format!("console={} {ARGUMENTS} {log}", facts.console));
         let device = if self.kernel == Kind::Debian { SHARE } else { facts.share };
         for Share { tag, folder, writable } in shares {
-            // A comma in a path is doubled.
+            // QEMU wants a comma in a path doubled.
             let path = folder.display().to_string().replace(',', ",,");
             let mode = if *writable { "off" } else { "on" };
             let share = format!("local,id={tag},path={path},security_model=none,multidevs=remap,readonly={mode}");

@@ -2,6 +2,7 @@
 //! or one that may crash.
 
 mod batch;
+mod build;
 mod cost;
 mod fuzz;
 mod job;
@@ -10,6 +11,7 @@ mod loaded;
 mod machine;
 mod module;
 mod root;
+mod script;
 mod shim;
 mod source;
 
@@ -20,14 +22,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use build::{cargo, target_folder};
 use clap::Subcommand;
 use job::Job;
 use kernel::Kernel;
+use script::{quote, quoted};
 
 use crate::suite::Suite;
-use crate::{cross, run, setup};
+use crate::{apt, run};
 
-/// What is done with a virtual machine.
+/// What to do with a virtual machine.
 #[derive(Subcommand)]
 pub(crate) enum Task {
     /// Build the kernel and unpack the programs, both kept in the user's cache directory, and build the module
@@ -47,12 +51,12 @@ pub(crate) enum Task {
     Test {
         #[command(flatten)]
         machine: Machine,
-        /// Load the module before, and see that it can be unloaded after
+        /// Load the module first, and check that it can be unloaded afterwards
         #[arg(long)]
         module: bool,
         #[command(flatten)]
         boot: Boot,
-        /// What `cargo test` selects by, such as `--package ubp --test attach`
+        /// What `cargo test` selects by, such as `--package ntrace-ubp --test attach`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         selection: Vec<String>,
     },
@@ -80,7 +84,7 @@ impl Task {
     }
 }
 
-/// Does it.
+/// Runs the task.
 pub(crate) fn run(task: &Task) -> Result<()> {
     bring(task.machine())?;
     if let Some(reason) = obstacle(task.machine()) {
@@ -104,7 +108,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
     }
 }
 
-/// Brings what the network is needed for: the rest can be built without it.
+/// Downloads what needs the network. The rest can be built without it.
 pub(crate) fn prepare() -> Result<()> {
     kernel::prepare()?;
     source::bring()?;
@@ -113,13 +117,13 @@ pub(crate) fn prepare() -> Result<()> {
     root::folder(Arch::X86_64).map(drop)
 }
 
-/// Brings what a kernel is built of.
+/// Unpacks what a kernel is built from.
 pub(crate) fn bring(machine: Machine) -> Result<()> {
     match machine.kernel {
         Kind::Debian => source::bring(),
         Kind::Oldest => source::bring_oldest(),
         Kind::Debug => {
-            setup::install(setup::FOR_DEBUG_KERNELS)?;
+            apt::install(apt::FOR_DEBUG_KERNELS)?;
             source::bring_oldest()
         }
     }
@@ -153,7 +157,7 @@ fn one(machine: Machine, program: &Path, arguments: &[String]) -> Result<()> {
     let script = format!("cd {} && exec {} {}\n", quote(&here), quote(&program), words.join(" "));
     match job.run(&script)? {
         0 => Ok(()),
-        // The same status as the program's, for those who look.
+        // The command's status is the program's.
         status => {
             drop(job);
             std::process::exit(status)
@@ -199,34 +203,8 @@ pub(crate) fn has_kernel(machine: Machine) -> bool {
 
 /// Builds the command for the machine; returns the folder where it lies.
 fn ntrace(arch: Arch) -> Result<PathBuf> {
-    run::run(&mut cargo(arch, &["build", "--package", "ntrace"])?)?;
+    run::run(&mut cargo(arch, &["build", "--package", "ntrace-cli"])?)?;
     Ok(target_folder(arch).join("debug"))
-}
-
-/// `cargo ARGUMENTS` for the machine.
-fn cargo(arch: Arch, arguments: &[&str]) -> Result<Command> {
-    match arch {
-        Arch::Arm64 => cross::cargo(arguments),
-        // The machine's C library is of the host's release of Debian, or newer.
-        Arch::X86_64 => Ok(run::cargo(arguments)),
-    }
-}
-
-/// Where that cargo builds.
-fn target_folder(arch: Arch) -> PathBuf {
-    match arch {
-        Arch::Arm64 => cross::target_folder().join(arch.facts().rust),
-        Arch::X86_64 => run::root().join("target"),
-    }
-}
-
-/// A path as a word of a script.
-fn quote(path: &Path) -> String {
-    quoted(&path.to_string_lossy())
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -237,10 +215,5 @@ mod tests {
     fn only_a_test_program_has_a_folder_to_write_in() {
         assert_eq!(temporary("/t/arm64/debug/deps/attach-1".as_ref()), Some("/t/arm64/tmp".into()));
         assert_eq!(temporary("/tmp/a/b/program".as_ref()), None);
-    }
-
-    #[test]
-    fn a_word_of_a_script_is_one_word() {
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
     }
 }

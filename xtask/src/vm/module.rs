@@ -12,28 +12,28 @@ use super::shim;
 use crate::run;
 use crate::suite::matches;
 
-/// The most bytes of code and constants, and for a kernel that its distribution hardens.
+/// The most bytes of code and constants, for an ordinary kernel and for one that its distribution hardens.
 const MOST_BYTES: u64 = 128 << 10;
 const MOST_HARDENED_BYTES: u64 = 144 << 10;
-/// Parts of the names of what Rust calls where it gives up.
+/// Parts of the names of functions that Rust calls to panic.
 const PANICS: [&str; 6] =
     ["panic", "slice_index_fail", "unwrap_failed", "expect_failed", "bounds_check", "len_mismatch"];
 
-/// What the module may need of a kernel.
+/// The list of the kernel's symbols that the module may use.
 const EXPORTS: &str = "kmod/exports.txt";
 
-/// Builds ntrace.ko, sees that it keeps what it promises, and gives its path, under target/.
+/// Builds ntrace.ko under target/, checks its promises, and returns its path.
 pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
     shim::check()?;
     let kernel = Kernel::of(machine)?;
     kernel.build()?;
-    // The kernel's build writes beside the description of a module: the checkout's is copied. What is built fits one kernel.
+    // The kernel's build writes beside the module's Kbuild, so that file is copied. A module fits one kernel only.
     let folder = run::root().join("target/kmod").join(kernel.name());
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     copy(&run::root().join("kmod/Kbuild"), &folder.join("Kbuild"))?;
     run::run(kernel.make()?.arg("--silent").arg(set("M", &folder)).arg(set("NTRACE", &run::root())).arg("modules"))?;
     let module = folder.join("ntrace.ko");
-    // What watches memory grows with the code, and leaves checks that are not needed.
+    // KASAN's instrumentation makes code larger and keeps needless checks.
     if machine.kernel != Kind::Debug {
         check(&module, if machine.kernel == Kind::Debian { MOST_HARDENED_BYTES } else { MOST_BYTES })?;
         check_style(&kernel)?;
@@ -41,7 +41,7 @@ pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
     Ok(module)
 }
 
-/// Builds the module of `tests/vm/floor`, and gives its path.
+/// Builds the module of `tests/vm/floor`, and returns its path.
 pub(crate) fn floor(machine: Machine) -> Result<PathBuf> {
     let kernel = Kernel::of(machine)?;
     let folder = run::root().join("target/floor").join(kernel.name());
@@ -53,7 +53,7 @@ pub(crate) fn floor(machine: Machine) -> Result<PathBuf> {
     Ok(folder.join("floor.ko"))
 }
 
-/// What is written in C is as the kernel wants it.
+/// Fails if the kernel's checkpatch.pl objects to the module's C.
 fn check_style(kernel: &Kernel) -> Result<()> {
     let files =
         run::output(Command::new("git").args(["ls-files", "kmod/*.[ch]", "tests/vm/*.c"]).current_dir(run::root()))?;
@@ -67,7 +67,7 @@ fn check_style(kernel: &Kernel) -> Result<()> {
     Ok(())
 }
 
-/// No panic can be reached, it needs nothing of a kernel but what is listed, and it is small.
+/// Fails if a panic can be reached, if the module uses unlisted symbols of the kernel, or if it is too large.
 fn check(module: &Path, most: u64) -> Result<()> {
     let symbols = run::output(Command::new("nm").arg(module))?;
     let listed = run::root().join(EXPORTS);
@@ -87,7 +87,7 @@ fn check(module: &Path, most: u64) -> Result<()> {
     Ok(())
 }
 
-/// The symbols that are not in what `nm` lists.
+/// The undefined symbols in a listing of `nm`.
 fn needed(symbols: &str) -> impl Iterator<Item = &str> {
     symbols.lines().filter_map(|line| line.trim().strip_prefix("U "))
 }
@@ -104,7 +104,7 @@ fn constant_bytes(listing: &str) -> u64 {
     lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum()
 }
 
-/// A file whose time stays where its contents do: what depends on it is not built again.
+/// Writes a file only if its contents change. Its time stays otherwise, and nothing that depends on it is built again.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let text = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     if fs::read(to).is_ok_and(|there| there == text) {

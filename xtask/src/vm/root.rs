@@ -7,9 +7,9 @@ use anyhow::Result;
 
 use super::machine::Arch;
 use crate::cache::{self, Entry};
-use crate::{debian, setup};
+use crate::{apt, debian};
 
-/// What is traced, what tests call, and what a shell wants; with all that they depend on.
+/// Packages of traced programs, of programs that tests call, and of a shell.
 const PACKAGES: &[&str] = &[
     "base-files",
     "base-passwd",
@@ -37,7 +37,7 @@ const PACKAGES: &[&str] = &[
     "xz-utils",
 ];
 
-/// Links that the packages' scripts would make.
+/// Links that the packages' installation scripts would make.
 const LINKS: &[(&str, &str)] =
     &[("usr/bin/awk", "mawk"), ("usr/bin/cc", "gcc"), ("usr/bin/c++", "g++"), ("usr/bin/sh", "dash")];
 
@@ -46,7 +46,7 @@ pub(crate) fn folder(arch: Arch) -> Result<PathBuf> {
     let entry = entry(arch);
     entry.make(|folder| {
         let architecture = arch.facts().debian;
-        setup::add_architecture(architecture)?;
+        apt::add_architecture(architecture)?;
         debian::unpack_with_dependencies(architecture, PACKAGES, folder)?;
         for (link, target) in LINKS.iter().map(|(link, target)| (folder.join(link), target)) {
             if !link.exists() {
@@ -58,7 +58,7 @@ pub(crate) fn folder(arch: Arch) -> Result<PathBuf> {
     Ok(entry.folder().to_path_buf())
 }
 
-/// The program that the machine begins with.
+/// The program that the kernel starts first.
 pub(crate) fn busybox(root: &Path) -> PathBuf {
     root.join("usr/bin/busybox")
 }

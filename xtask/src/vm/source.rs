@@ -1,6 +1,6 @@
-//! What kernels are made of: packages of Debian's that are unpacked in the cache and not installed. They come from one suite each, whatever
-//! this system is, so that it need not be offered them. Of the oldest kernel that the module is made for the source is enough; the newest
-//! for Debian's stable release comes with its configuration, its image and some of its modules.
+//! What kernels are built from: Debian packages that are unpacked in the cache and not installed. Each comes from one suite, whatever
+//! release this system has. The oldest kernel that the module supports needs its source only. The newest kernel for Debian's stable release
+//! comes with its configuration, its image and some of its modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use crate::cache::{self, Entry};
 use crate::debian::{self, Suite};
 use crate::run;
 
-/// The source of the oldest; Debian gives new versions of it the same name.
+/// The package of the oldest kernel's source. Debian gives new versions of it the same name.
 const OLDEST: &str = "linux-source-6.12";
-/// Where Debian has the oldest.
+/// The suite with the oldest kernel.
 const SUITE_OF_OLDEST: &str = "trixie";
-/// Where Debian has newer kernels.
+/// The suite with newer kernels.
 const SUITE: &str = "trixie-backports";
-/// Bindings for new kernels need a newer libclang than that of Debian 12.
+/// The version of libclang for bindings to new kernels: Debian 12's is too old.
 const LIBCLANG: [&str; 2] = ["libclang1-19", "libllvm19"];
-/// The modules by which Debian's kernel gets at folders of the host, in the order in which they are loaded.
+/// The modules by which Debian's kernel mounts folders of the host, in the order of loading.
 pub(super) const MODULES: [&str; 4] = ["fs/netfs/netfs", "net/9p/9pnet", "fs/9p/9p", "net/9p/9pnet_virtio"];
 
 /// The source of a kernel.
 pub(crate) struct Source {
     /// The package's name.
     pub(crate) name: String,
-    /// The archive's bytes, which tell two versions of a package apart.
+    /// The archive's size, which tells versions of the package apart.
     pub(crate) size: u64,
     archive: PathBuf,
 }
 
 impl Source {
-    /// The one for a machine's kernel.
+    /// The source of a machine's kernel.
     pub(crate) fn of(machine: Machine) -> Result<Source> {
         let brought = match machine.kernel {
             Kind::Debian => distributed(),
@@ -60,15 +60,15 @@ impl Source {
     }
 }
 
-/// A kernel of Debian's, as it is distributed.
+/// A kernel as Debian distributes it.
 pub(crate) struct Distributed {
-    /// What `uname -r` says there.
+    /// Its release, as `uname -r` prints it.
     pub(crate) release: String,
     folder: PathBuf,
 }
 
 impl Distributed {
-    /// The one of an architecture, which [`bring`] has brought.
+    /// The kernel of an architecture, which [`bring`] has unpacked.
     pub(crate) fn of(arch: Arch) -> Result<Distributed> {
         let folder = distributed().folder().join(arch.facts().debian);
         let modules = folder.join("usr/lib/modules");
@@ -89,7 +89,7 @@ impl Distributed {
 
     /// One of [`MODULES`], compressed.
     pub(crate) fn module(&self, name: &str) -> PathBuf {
-        self.modules().join("kernel").join(name).with_added_extension("ko.xz")
+        self.modules().join("kernel").join(format!("{name}.ko.xz"))
     }
 
     fn modules(&self) -> PathBuf {
@@ -97,7 +97,7 @@ impl Distributed {
     }
 }
 
-/// Brings the source of the oldest kernel, unless it was brought before.
+/// Unpacks the source of the oldest kernel unless the cache has it.
 pub(crate) fn bring_oldest() -> Result<()> {
     oldest().make(|folder| {
         let suite = Suite::open(SUITE_OF_OLDEST, &["amd64"], &folder.with_extension("apt"))?;
@@ -105,7 +105,7 @@ pub(crate) fn bring_oldest() -> Result<()> {
     })
 }
 
-/// Brings Debian's newest kernel for both architectures, and what makes bindings of its headers, unless some were brought before.
+/// Unpacks Debian's newest kernel for both architectures, and the libclang that makes bindings from its headers, unless the cache has them.
 pub(crate) fn bring() -> Result<()> {
     libclang().make(|folder| debian::unpack_alone(&LIBCLANG, folder))?;
     distributed().make(|folder| {
@@ -126,7 +126,7 @@ pub(crate) fn bring() -> Result<()> {
     })
 }
 
-/// The folder of the libclang that makes bindings of Debian's newest kernel.
+/// The folder of the libclang that makes bindings to Debian's newest kernel.
 pub(crate) fn libclang_folder() -> PathBuf {
     libclang().folder().join("usr/lib/x86_64-linux-gnu")
 }

@@ -1,4 +1,4 @@
-//! The checked-in list of what other decoders do otherwise.
+//! The checked-in list of other decoders' deviations.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -19,11 +19,11 @@ pub enum Difference {
 /// One disagreement.
 #[derive(Clone, Debug)]
 pub struct Disagreement {
-    /// Who differs.
+    /// The peer that differs.
     pub peer: &'static str,
-    /// How.
+    /// The difference.
     pub difference: Difference,
-    /// Of what.
+    /// The word.
     pub word: u32,
     ours: Option<Answer>,
     theirs: Option<Answer>,
@@ -36,7 +36,7 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// Who says that we are right: never we.
+/// The judge that says that we are right. We never are the judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// The manual allocates the word, or does not.
@@ -47,28 +47,28 @@ pub enum Judge {
     Decoder(String),
 }
 
-/// Those that may be judges.
+/// The decoders that may be judges.
 const DECODERS: [&str; 5] = ["llvm-mc", "binutils", "bad64", "capstone", "yaxpeax-arm"];
 
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Where it stands.
+    /// Its line in the list.
     pub line: usize,
-    /// Whom it is about.
+    /// The peers that it is about.
     pub peers: Vec<String>,
-    /// How they differ.
+    /// Their difference.
     pub difference: Difference,
     mask: u32,
     value: u32,
-    /// Why.
+    /// The reason.
     pub judge: Judge,
     /// A word that it covers.
     pub example: u32,
 }
 
 impl Row {
-    /// Whether the decoder of that name says what we say.
+    /// Whether the decoder of that name agrees with us.
     pub fn is_judged_by(&self, name: &str) -> bool {
         matches!(&self.judge, Judge::Decoder(judge) if judge == name)
     }

@@ -7,7 +7,7 @@ pub use deviations::{Difference, Disagreement, Judge, Row, compare, difference, 
 pub(crate) use peers::of_text;
 pub use peers::{Answer, PEERS, Peer, ours};
 
-/// Words that are not all alike: random ones, and such with fields of zeros and ones, which mean something of their own.
+/// Random words, and words with fields of zeros and ones, which often have meanings of their own.
 pub fn words(seed: u64) -> impl Iterator<Item = u32> {
     const FIELDS: [u32; 8] = [0x1f, 0x3e0, 0xfc00, 0xe000, 0x1f_0000, 0x3f_0000, 0xc0_0000, 0x1c00];
     let mut state = seed | 1;
@@ -20,7 +20,7 @@ pub fn words(seed: u64) -> impl Iterator<Item = u32> {
         match choice >> 3 & 7 {
             0 => word & !field,
             1 => word | field,
-            // Exceptions, system instructions and branches to registers are few of all words.
+            // Exceptions, system instructions and branches to registers are rare among random words.
             2 => word & 0x03ff_ffff | 0xd400_0000,
             _ => word,
         }
@@ -32,13 +32,12 @@ pub fn encodings(low: u32) -> impl Iterator<Item = u32> {
     (0x40..1 << 22).map(move |high: u32| high << 10 | low & 0x3ff)
 }
 
-/// Every decoder that is linked in takes what ours takes, with the same branches, but for what the list of their deviations has.
+/// Every linked decoder accepts the words that ours accepts, with the same branches, except for listed deviations.
 ///
 /// # Panics
-/// Where that does not hold.
+/// The claim does not hold.
 pub fn decoders(data: &[u8]) {
-    for bytes in data.as_chunks::<4>().0 {
-        let word = u32::from_le_bytes(*bytes);
+    for word in words_of(data) {
         for peer in PEERS {
             if let Some(found) = compare(peer.name, word, (peer.decode)(word)) {
                 panic!("{found}");
@@ -47,13 +46,12 @@ pub fn decoders(data: &[u8]) {
     }
 }
 
-/// Nothing panics, and what is asked for in different ways has one answer, for any word.
+/// For any word nothing panics, and different ways to ask the same question have one answer.
 ///
 /// # Panics
-/// Where that does not hold.
+/// The claim does not hold.
 pub fn any_word(data: &[u8]) {
-    for bytes in data.as_chunks::<4>().0 {
-        let word = u32::from_le_bytes(*bytes);
+    for word in words_of(data) {
         let Ok(insn) = insn::arm64::decode(word) else { continue };
         assert_eq!(insn.flow(), insn::arm64::flow_of_allocated(word), "{word:#010x}");
         assert!(insn == insn::arm64::decode_allocated(word), "{word:#010x}");
@@ -73,4 +71,9 @@ pub fn any_word(data: &[u8]) {
         assert!(insn.trap().is_none() || insn.exclusive().is_none(), "{word:#010x}");
         let _ = (insn.kind(), insn.condition(), insn.landing_pad(), insn.is_unpredictable());
     }
+}
+
+/// The whole words of `data`.
+pub fn words_of(data: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    data.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_le_bytes))
 }

@@ -1,4 +1,4 @@
-//! Other decoders, by the text that they write.
+//! Other decoders, whose answers are read from the text that they print.
 
 use ::capstone::Capstone;
 use ::capstone::arch::BuildsCapstone;
@@ -10,7 +10,7 @@ use yaxpeax_arch::{Decoder, U8Reader};
 /// What a decoder says of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What it does to the flow of control, of branches alone.
+    /// What it does to the flow of control, for branches alone.
     pub flow: Option<Flow>,
     /// How far a direct branch goes.
     pub distance: Option<i64>,
@@ -94,7 +94,7 @@ fn capstone(word: u32) -> Option<Answer> {
 
 fn disarm64(word: u32) -> Option<Answer> {
     let instruction = ::disarm64::decoder::decode(word)?;
-    // Its text of what is no branch may panic.
+    // This peer's text of other instructions than branches may panic.
     let name = of_text(&format!("{} ,", instruction.definition().mnemonic));
     Some(if name.flow.is_some() { of_text(&instruction.to_string()) } else { name })
 }

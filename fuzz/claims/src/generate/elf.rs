@@ -36,7 +36,7 @@ const NAMES: &[&str] = &[
     ".zdebug_line",
 ];
 
-/// sh_type of what stands behind these names, by the first letters that tell (elf(5)).
+/// The `sh_type` of sections by the beginnings of their names (elf(5)).
 const TYPES: &[(&str, u32)] = &[
     (".symtab", 2),
     (".strtab", 3),
@@ -83,7 +83,7 @@ impl Writer {
     }
 }
 
-/// An ELF file of which every field is likely, or not, by `data`.
+/// An ELF file. `data` chooses for every field whether its value is plausible.
 pub fn file(data: &[u8]) -> Vec<u8> {
     write(&mut Unstructured::new(data)).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ const PREFIXES: &[u8] = &[0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x26, 0x2e, 0x36, 0x3e, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding(pub [u8; 16]);
 
-/// Bytes and how to read them.
+/// Bytes, and the mode in which to decode them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// A mode of 32 or 64 bits.

@@ -9,7 +9,7 @@ const PREFIXES: [&[u8]; 4] = [&[], &[0x66], &[0xf3], &[0xf2]];
 const ESCAPES: [&[u8]; 4] = [&[], &[0x0f], &[0x0f, 0x38], &[0x0f, 0x3a]];
 /// mod and rm: memory by a register, and by an index; a register.
 const FEW: [u8; 3] = [0x00, 0x04, 0xc1];
-/// The same with every register, which may be part of the opcode.
+/// mod and rm with every register, which may be part of the opcode.
 const ALL: [u8; 10] = [0x00, 0x04, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
 /// The fourth byte of EVEX: the length; then b, a mask, a mask that zeroes, ND, and NF.
 const LAST: [u8; 8] = [0x08, 0x28, 0x48, 0x18, 0x09, 0x89, 0x1c, 0x0c];

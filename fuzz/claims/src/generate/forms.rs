@@ -36,7 +36,7 @@ const RARE: &[&[u8]] = &[&[0x66], &[0xf2], &[0xf3], &[0xf0], &[0x67], &[0x48]];
 const ESCAPES: &[&[u8]] = &[&[], &[0x0f], &[0x0f, 0x38], &[0x0f, 0x3a], &[0x0f, 0x0f]];
 /// mod and rm: memory by a register, by an index, by a displacement; and registers.
 const OPERANDS: &[u8] = &[0x00, 0x04, 0x05, 0x40, 0x84, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
-/// The same where fields of the prefix say more than rm does.
+/// mod and rm for encodings whose prefix fields matter more than rm.
 const FEW: &[u8] = &[0x00, 0x04, 0xc1, 0xc4];
 
 /// Every combination of encoding, map, prefix, opcode, modrm.reg and form of operand, and of EVEX's fields those that differ from the

@@ -1,4 +1,4 @@
-//! Inputs made of a fuzzer's bytes. They know nothing of what is claimed of them.
+//! Inputs made from a fuzzer's bytes. They know nothing of the claims.
 
 mod address;
 mod elf;

@@ -1,11 +1,11 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-/// What somebody writes to a channel: messages, whole or not, and where the writes are cut.
+/// The writes to a channel: messages, whole or not, and the lengths of the writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Lengths of the writes; behind the last the rest goes at once.
+    /// Lengths of the writes. The last write has the rest.
     pub cuts: Vec<u8>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Arbitrary<'a> for Stream {
     }
 }
 
-/// A head and words behind it, of which any may be the length of a blob; the length in the head is right, mostly.
+/// A head, and words after it, any of which may be the length of a blob. The length in the head is mostly right.
 fn message(u: &mut Unstructured<'_>, bytes: &mut Vec<u8>) -> Result<()> {
     let code = u.arbitrary::<u8>()?;
     let code = if code & 0x80 == 0 { u16::from(code) } else { u.arbitrary()? };

@@ -1,6 +1,6 @@
 use arbitrary::Arbitrary;
 
-/// What is done to a breakpoint table. Numbers are taken modulo what there is.
+/// An operation on a breakpoint table. Numbers are taken modulo the number of existing objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Arbitrary)]
 pub enum Change {
     /// Enters a site.
@@ -16,14 +16,14 @@ pub enum Change {
     Retire(u8),
     /// Looks for a site.
     Find(u8),
-    /// Somebody writes to the memory.
+    /// The debuggee writes to the memory.
     Tamper {
         /// Where.
         offset: u16,
         /// What.
         value: u32,
     },
-    /// Somebody writes a small number to a word of the index, a link or a count.
+    /// The debuggee writes a small number to a word of the index, a link or a count.
     Confuse {
         /// Which word.
         word: u16,
@@ -35,12 +35,12 @@ pub enum Change {
 /// A table's life.
 #[derive(Clone, Debug, PartialEq, Eq, Arbitrary)]
 pub struct Session {
-    /// How many entries it has, modulo what is allowed.
+    /// The number of entries, modulo the number allowed.
     pub capacity: u8,
-    /// How far sites lie from each other.
+    /// The distance of the sites from each other.
     pub stride: u64,
-    /// What the memory holds before.
+    /// The memory's first contents.
     pub content: Vec<u8>,
-    /// What happens.
+    /// The operations.
     pub changes: Vec<Change>,
 }

@@ -4,7 +4,7 @@ use ::capstone::prelude::*;
 use insn::Flow;
 use insn::x86::{Bits, Mode};
 
-use super::{ADDRESS, Answer};
+use super::answer::{ADDRESS, Answer};
 
 fn make(mode: ArchMode) -> Option<Capstone> {
     Capstone::new().x86().mode(mode).build().ok()

@@ -2,7 +2,7 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic
 use insn::Flow;
 use insn::x86::{Bits, Mode, Vendor};
 
-use super::{ADDRESS, Answer};
+use super::answer::{ADDRESS, Answer};
 
 pub(super) fn decode(bytes: &[u8], mode: Mode) -> Option<Answer> {
     let vendor = if mode.vendor == Vendor::Amd { DecoderOptions::AMD } else { DecoderOptions::NONE };

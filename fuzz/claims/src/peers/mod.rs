@@ -1,5 +1,6 @@
 //! Other decoders, each as one function of bytes and mode.
 
+mod answer;
 mod capstone;
 mod iced;
 mod yaxpeax;
@@ -9,19 +10,7 @@ mod zydis;
 use insn::x86::Mode;
 use insn::{Flow, Target};
 
-/// Where the bytes are said to lie: far from every end.
-pub const ADDRESS: u64 = 0x0040_0000;
-
-/// What a decoder says of an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Its length.
-    pub len: usize,
-    /// What it does to the flow of control; nothing where the decoder's words are too coarse to tell.
-    pub flow: Option<Flow>,
-    /// Where a direct near branch goes, from [`ADDRESS`].
-    pub target: Option<u64>,
-}
+pub use answer::{ADDRESS, Answer};
 
 /// A decoder.
 #[derive(Clone, Copy, Debug)]

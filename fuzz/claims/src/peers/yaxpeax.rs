@@ -3,7 +3,7 @@ use insn::x86::{Bits, Mode};
 use yaxpeax_arch::LengthedInstruction;
 use yaxpeax_x86::{long_mode, protected_mode};
 
-use super::{ADDRESS, Answer};
+use super::answer::{ADDRESS, Answer};
 
 macro_rules! decode {
     ($mode:ident, $bytes:expr, $mask:expr, $count:pat) => {{

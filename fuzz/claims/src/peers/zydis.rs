@@ -2,7 +2,7 @@ use ::zydis::{BranchType, Decoder, DecoderMode, InstructionCategory, VisibleOper
 use insn::Flow;
 use insn::x86::{Bits, Mode, Vendor};
 
-use super::{ADDRESS, Answer};
+use super::answer::{ADDRESS, Answer};
 
 pub(super) fn decode(bytes: &[u8], mode: Mode) -> Option<Answer> {
     let mut decoder = if mode.bits == Bits::B64 { Decoder::new64() } else { Decoder::new32() };

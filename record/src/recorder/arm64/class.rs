@@ -1,23 +1,23 @@
-//! What must be known of an instruction before it is stepped over.
+//! What the recorder must know about an instruction before it steps over it.
 //!
-//! Only what the recorder does for its own sake depends on this; the trace says what the processor did.
+//! The recorder's own actions depend on this alone. The trace has what the processor did.
 
 use insn::Flow;
 use insn::arm64::{Exclusive, decode};
 use insn::x86::Bits;
 
-/// Which care an instruction needs.
+/// How the recorder must treat an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::recorder) enum Class {
-    /// None.
+    /// As any other.
     Plain,
-    /// It enters the kernel: the thread runs to the two stops there.
+    /// It enters the kernel: the thread runs to the stops at entry and exit of the system call.
     Syscall,
-    /// Load-exclusive: the thread runs to behind its store.
+    /// Load-exclusive: the thread runs until its store-exclusive is done.
     Exclusive,
 }
 
-/// Looks at an instruction's bytes.
+/// The class of the instruction in `code`.
 pub(in crate::recorder) fn class(bytes: &[u8], _: Option<Bits>) -> Class {
     let insn = bytes.first_chunk().and_then(|bytes| decode(u32::from_le_bytes(*bytes)).ok());
     match insn.map(|insn| (insn.flow(), insn.exclusive())) {

@@ -1,10 +1,10 @@
-//! Breakpoints that the processor keeps for one thread: the program's memory stays as it is, and no other thread meets them.
+//! Hardware breakpoints of one thread. The program's memory stays as it is, and no other thread hits them.
 
 use std::io;
 
 use super::{register_set, set_register_set};
 
-/// `struct user_hwdebug_state` (arch/arm64/include/uapi/asm/ptrace.h): the first word's lowest byte is how many there are, and each is an
+/// `struct user_hwdebug_state` (arch/arm64/include/uapi/asm/ptrace.h): the lowest byte of the first word is their number, and each is an
 /// address and a control word.
 const NT_ARM_HW_BREAK: usize = 0x402;
 const MOST: usize = 16;
@@ -12,10 +12,10 @@ const WORDS: usize = 1 + 2 * MOST;
 /// Enabled, in user mode, at instructions, of all four bytes (DBGBCR<n>_EL1, Arm ARM D24.3.2).
 const CONTROL: u64 = 1 | 2 << 1 | 0xf << 5;
 
-/// Has a thread stop at these addresses, and nowhere else.
+/// Makes a thread stop at these addresses, and at no others.
 ///
 /// # Errors
-/// Where the processor has fewer breakpoints, or the kernel gives none.
+/// The processor has fewer breakpoints, or the kernel refuses them.
 pub(in crate::recorder) fn stop_at(tid: u32, addresses: &[u64]) -> io::Result<()> {
     let mut words = [0; WORDS];
     register_set(tid, NT_ARM_HW_BREAK, &mut words)?;

@@ -1,8 +1,9 @@
-//! What the recorder has to know of arm64.
+//! The recorder's knowledge of arm64.
 
 mod class;
 mod halts;
 mod sequence;
+mod unreadable;
 
 use std::io;
 
@@ -12,6 +13,7 @@ use libc::user_regs_struct;
 pub(super) use self::class::{Class, class};
 pub(super) use self::halts::stop_at;
 use self::sequence::Sequence;
+pub(super) use self::unreadable::is_unreadable;
 use super::process::Process;
 use super::sys::{self, TRAP_TRACE};
 use super::thread::Before;
@@ -20,17 +22,17 @@ use crate::item::{Machine, Registers};
 /// `NT_PRSTATUS` (linux/elf.h): x0 to x30, sp, pc, pstate.
 const NT_PRSTATUS: usize = 1;
 const WORDS: usize = 34;
-/// `si_code` of a breakpoint that the processor keeps (asm-generic/siginfo.h).
+/// `si_code` of a hardware breakpoint (asm-generic/siginfo.h).
 const TRAP_HWBKPT: i32 = 4;
 
-/// System calls that change what is mapped (asm-generic/unistd.h): shmat, shmdt, munmap, mremap, mmap, mprotect, pkey_mprotect.
+/// System calls that change mappings (asm-generic/unistd.h): shmat, shmdt, munmap, mremap, mmap, mprotect, pkey_mprotect.
 const MAPPING: [u64; 7] = [196, 197, 215, 216, 222, 226, 288];
 const RT_SIGRETURN: u64 = 139;
-/// What a system call that a signal interrupted returns, to be restarted (linux/errno.h).
+/// Values that an interrupted system call returns to restart (linux/errno.h).
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 /// Bytes of `svc`.
 pub(super) const CALL_LENGTH: u64 = 4;
-/// A thread that was interrupted in a system call that is to be restarted has been put before it where it stops for a signal
+/// A thread that a signal interrupted in a system call that will restart has been put before the call when it stops for the signal
 /// (arch/arm64/kernel/signal.c, `do_signal`).
 pub(super) const STANDS_BEHIND_CALL: bool = false;
 
@@ -55,7 +57,7 @@ pub(super) fn stack(registers: &user_regs_struct) -> u64 {
     registers.sp
 }
 
-/// The same registers elsewhere.
+/// The same registers with another pc.
 pub(super) fn moved(registers: &user_regs_struct, pc: u64) -> user_regs_struct {
     user_regs_struct { pc, ..*registers }
 }
@@ -81,12 +83,12 @@ pub(super) fn call_number(registers: &user_regs_struct) -> u64 {
     registers.regs[8]
 }
 
-/// Whether a system call changes what is mapped.
+/// Whether a system call changes mappings.
 pub(super) fn changes_mappings(number: u64, _: Option<Bits>) -> bool {
     MAPPING.contains(&number)
 }
 
-/// Whether the system call that a thread has left will be restarted, unless a signal handler comes first.
+/// Whether the system call that a thread has left will restart, unless a signal handler runs first.
 pub(super) fn may_restart(registers: &user_regs_struct, _: Option<Option<Bits>>) -> bool {
     RESTARTS.contains(&(registers.regs[0] as i64))
 }
@@ -99,49 +101,44 @@ pub(super) fn shown(now: &user_regs_struct, before: &user_regs_struct) -> user_r
     now
 }
 
-/// Whether the registers behind the system call that a thread is at can only be had by another stop: a return from a signal handler
-/// brings another x7. None is restarted then.
+/// Whether only another stop shows the registers after the thread's system call: a return from a signal handler
+/// changes x7. Such a call does not restart.
 pub(super) fn hides_registers(before: &user_regs_struct) -> bool {
     before.regs[8] == RT_SIGRETURN
 }
 
-/// Whether code lies there that cannot be read.
-pub(super) fn is_unreadable(_: u64) -> bool {
-    false
-}
-
-/// Whether a SIGTRAP is the end of a step: by its `si_code`.
+/// Whether a SIGTRAP with this `si_code` is the end of a step.
 pub(super) fn ends_step(code: i32, before: &Before) -> bool {
     code == TRAP_TRACE || code == TRAP_HWBKPT && before.class == Class::Exclusive
 }
 
-/// Whether the program single-steps itself: it cannot.
+/// Whether the program single-steps itself, which is impossible on arm64.
 pub(super) fn steps_itself(_: &user_regs_struct) -> bool {
     false
 }
 
-/// Whether the kernel must forget behind this instruction that the thread was stepped: the flag is in no register of the program.
+/// Whether the kernel must forget after this instruction that the thread was stepped. Never: no register of the program has the flag.
 pub(super) fn takes_step_for_programs(_: Class) -> bool {
     false
 }
 
-/// Takes back what stepping has left in the registers: nothing.
+/// Takes back the traces of stepping in the registers. There are none.
 pub(super) fn undo_step(_: u32, _: &Before, _: &user_regs_struct) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes back what stepping has left in memory: nothing.
+/// Takes back the traces of stepping in memory. There are none.
 pub(super) fn hide_step(_: &Process, _: &Before, _: &user_regs_struct) -> io::Result<()> {
     Ok(())
 }
 
-/// The addresses of the instructions that were run behind the present one in the same step.
+/// The addresses of the instructions that ran after the present one in the same step.
 pub(super) fn unseen(process: &Process, before: &Before, now: &user_regs_struct) -> Vec<u64> {
     sequence(process, before).map_or_else(Vec::new, |sequence| sequence.way(now.pc))
 }
 
-/// Where a thread has to be stopped that cannot be stepped from this instruction on: each exception closes the exclusive monitor
-/// (Arm ARM B2.12), and a store-exclusive would fail for ever.
+/// The addresses at which to stop a thread that cannot be stepped from this instruction on. Each exception clears the exclusive monitor
+/// (Arm ARM B2.12), so a stepped store-exclusive would fail for ever.
 pub(super) fn exits(process: &Process, before: &Before) -> Vec<u64> {
     sequence(process, before).map_or_else(Vec::new, |sequence| sequence.exits())
 }
@@ -151,13 +148,13 @@ fn sequence(process: &Process, before: &Before) -> Option<Sequence> {
     if before.class == Class::Exclusive { Sequence::from(before.registers.pc, read) } else { None }
 }
 
-/// Reads a set of registers into the words; what it does not fill stays as it is.
+/// Reads a register set into `words`. Words beyond the set stay as they are.
 fn register_set(tid: u32, note: usize, words: &mut [u64]) -> io::Result<()> {
     let mut part = libc::iovec { iov_base: words.as_mut_ptr().cast(), iov_len: size_of_val(words) };
     sys::ptrace(libc::PTRACE_GETREGSET, tid, note, &raw mut part as usize)
 }
 
-/// Writes the beginning of a set of registers.
+/// Writes the first words of a register set.
 fn set_register_set(tid: u32, note: usize, words: &[u64]) -> io::Result<()> {
     let mut part = libc::iovec { iov_base: words.as_ptr().cast_mut().cast(), iov_len: size_of_val(words) };
     sys::ptrace(libc::PTRACE_SETREGSET, tid, note, &raw mut part as usize)

@@ -1,23 +1,23 @@
-//! Exclusive sequences: from a load-exclusive to where its store-exclusive is done, or can no longer be reached.
+//! Exclusive sequences: from a load-exclusive to the point where its store-exclusive is done or can no longer be reached.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use insn::Flow;
 use insn::arm64::{Exclusive, LEN, decode};
 
-/// A program is to keep a sequence within 128 bytes (Arm ARM B2.12.5); what lies farther away is none of it.
+/// The most bytes of a sequence (Arm ARM B2.12.5). Code farther away is not part of it.
 const REACH: u64 = 252;
 
-/// What may run in one go behind a load-exclusive.
+/// The instructions that may run in one go after a load-exclusive.
 pub(super) struct Sequence {
     start: u64,
-    /// Each address with that from which it is reached first; what does not lie inside is an exit.
+    /// Each address with the address from which it is reached first. Addresses outside the sequence are exits.
     from: BTreeMap<u64, u64>,
     inside: BTreeSet<u64>,
 }
 
 impl Sequence {
-    /// That of the load-exclusive at `start`; `None` where no store-exclusive follows. `read` is asked for words.
+    /// The sequence of the load-exclusive at `start`; `None` if no store-exclusive follows. `read` gives the words of code.
     pub(super) fn from(start: u64, read: impl Fn(u64) -> Option<u32>) -> Option<Sequence> {
         let mut nexts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         let mut stores = BTreeSet::new();
@@ -34,7 +34,7 @@ impl Sequence {
             }
             nexts.insert(at, next);
         }
-        // Places from which a store can be reached without another load.
+        // Addresses from which a store can be reached without another load.
         let mut inside = stores.clone();
         loop {
             let leads = |next: &u64| *next != start && inside.contains(next);
@@ -60,13 +60,13 @@ impl Sequence {
                 }
             }
         }
-        // What lies behind a store is reached with nothing left to await.
+        // Code after a store has no store left to reach.
         let behind = |at: &u64| from.get(at).is_some_and(|before| stores.contains(before));
         inside.retain(|at| !behind(at));
         Some(Sequence { start, from, inside })
     }
 
-    /// Where it is left.
+    /// The addresses at which a thread leaves the sequence.
     pub(super) fn exits(&self) -> Vec<u64> {
         self.from.keys().copied().filter(|at| !self.inside.contains(at)).collect()
     }
@@ -81,8 +81,8 @@ impl Sequence {
     }
 }
 
-/// Where an instruction may go that is run in one go with the load, and whether it is a store-exclusive: nowhere where it is to be
-/// stepped instead.
+/// Where an instruction that runs in one go with the load may go, and whether it is a store-exclusive. Nowhere means that the recorder
+/// steps the instruction instead.
 fn successors(at: u64, is_start: bool, word: Option<u32>) -> (Vec<u64>, bool) {
     let Some(insn) = word.and_then(|word| decode(word).ok()) else { return (Vec::new(), false) };
     let next = at.wrapping_add(LEN as u64);

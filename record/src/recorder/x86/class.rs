@@ -1,25 +1,25 @@
-//! What must be known of an instruction before it is stepped over.
+//! What the recorder must know about an instruction before it steps over it.
 //!
-//! Only what the recorder does for its own sake depends on this; the trace says what the processor did.
+//! The recorder's own actions depend on this alone. The trace has what the processor did.
 
 use insn::x86::Bits;
 
-/// Which care an instruction needs.
+/// How the recorder must treat an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::recorder) enum Class {
-    /// None.
+    /// As any other.
     Plain,
-    /// It enters the kernel: the thread runs to the two stops there.
+    /// It enters the kernel: the thread runs to the stops at entry and exit of the system call.
     Syscall,
     /// It pushes the flags, with the trap flag that stepping sets.
     PushFlags,
-    /// It sets the flags, and the kernel believes that the program sets the trap flag.
+    /// It sets the flags. The kernel then takes the stepping's trap flag for the program's.
     PopFlags,
-    /// The instruction behind it may run in the same step.
+    /// The next instruction may run in the same step.
     WithNext,
 }
 
-/// Looks at an instruction's bytes.
+/// The class of the instruction in `code`.
 pub(in crate::recorder) fn class(bytes: &[u8], bits: Option<Bits>) -> Class {
     let is_64_bit = bits == Some(Bits::B64);
     let is_prefix = |byte: u8| {

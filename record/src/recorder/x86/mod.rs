@@ -1,6 +1,7 @@
-//! What the recorder has to know of x86.
+//! The recorder's knowledge of x86.
 
 mod class;
+mod unreadable;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,6 +11,7 @@ use insn::x86::{Bits, Mode, Vendor, decode};
 use libc::user_regs_struct;
 
 pub(super) use self::class::{Class, class};
+pub(super) use self::unreadable::is_unreadable;
 use super::process::Process;
 use super::sys::{self, TRAP_BRKPT, TRAP_TRACE};
 use super::thread::Before;
@@ -20,23 +22,24 @@ const TF: u64 = 1 << 8;
 /// Linux' selectors of user code (arch/x86/include/asm/segment.h), and the bit of those of a table of the process' own.
 const USER_CS: u64 = 0x33;
 const USER32_CS: u64 = 0x23;
-/// The page of the old system calls, which cannot be read (arch/x86/include/uapi/asm/vsyscall.h).
-const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-/// System calls that change what is mapped, of 64-bit and of 32-bit programs: mmap, mprotect, munmap, mremap, shmat, shmdt, and
+/// System calls that change mappings, of 64-bit and of 32-bit programs: mmap, mprotect, munmap, mremap, shmat, shmdt, and
 /// pkey_mprotect.
 const MAPPING_64: [u64; 7] = [9, 10, 11, 25, 30, 67, 329];
 const MAPPING_32: [u64; 8] = [90, 91, 117, 125, 163, 192, 380, 397];
-/// What a system call that a signal interrupted returns, to be restarted (linux/errno.h).
+/// Values that an interrupted system call returns to restart (linux/errno.h).
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 /// Bytes of every instruction that makes a system call, as the kernel reckons.
 pub(super) const CALL_LENGTH: u64 = 2;
-/// A thread that was interrupted in a system call that is to be restarted stands behind it, until it goes on.
+/// A thread that a signal interrupted in a system call that will restart stands behind the call until it goes on.
 pub(super) const STANDS_BEHIND_CALL: bool = true;
 
 /// This machine.
 pub(super) fn machine() -> Machine {
-    let id = core::arch::x86_64::__cpuid(0);
+    // Newer versions of Rust call it safe.
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 processor has `cpuid`, and the leaf 0.
+    let id = unsafe { core::arch::x86_64::__cpuid(0) };
     let words = [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes);
     let is_amd = matches!(words.as_flattened(), b"AuthenticAMD" | b"HygonGenuine");
     Machine::X86(if is_amd { Vendor::Amd } else { Vendor::Intel })
@@ -57,7 +60,7 @@ pub(super) fn stack(registers: &user_regs_struct) -> u64 {
     registers.rsp
 }
 
-/// The same registers elsewhere.
+/// The same registers with another pc.
 pub(super) fn moved(registers: &user_regs_struct, pc: u64) -> user_regs_struct {
     user_regs_struct { rip: pc, ..*registers }
 }
@@ -87,12 +90,12 @@ pub(super) fn call_number(registers: &user_regs_struct) -> u64 {
     registers.orig_rax
 }
 
-/// Whether a system call changes what is mapped.
+/// Whether a system call changes mappings.
 pub(super) fn changes_mappings(number: u64, bits: Option<Bits>) -> bool {
     if bits == Some(Bits::B64) { MAPPING_64.contains(&number) } else { MAPPING_32.contains(&number) }
 }
 
-/// Whether the system call that a thread has left will be restarted, unless a signal handler comes first.
+/// Whether the system call that a thread has left will restart, unless a signal handler runs first.
 pub(super) fn may_restart(registers: &user_regs_struct, bits: Option<Option<Bits>>) -> bool {
     let result = match bits {
         Some(Some(Bits::B64)) | None => registers.rax as i64,
@@ -101,22 +104,17 @@ pub(super) fn may_restart(registers: &user_regs_struct, bits: Option<Option<Bits
     registers.orig_rax as i64 >= 0 && RESTARTS.contains(&result)
 }
 
-/// What a stop at a system call shows of the registers is what they hold.
+/// The registers at a stop at a system call, which are the program's.
 pub(super) fn shown(now: &user_regs_struct, _: &user_regs_struct) -> user_regs_struct {
     *now
 }
 
-/// Whether the registers behind a system call can only be had by another stop.
+/// Whether only another stop shows the registers after a system call.
 pub(super) fn hides_registers(_: &user_regs_struct) -> bool {
     false
 }
 
-/// Whether code lies there that cannot be read.
-pub(super) fn is_unreadable(address: u64) -> bool {
-    VSYSCALL.contains(&address)
-}
-
-/// Whether a SIGTRAP is the end of a step: by its `si_code`.
+/// Whether a SIGTRAP with this `si_code` is the end of a step.
 pub(super) fn ends_step(code: i32, before: &Before) -> bool {
     // The kernel was entered in a way that the recorder does not know.
     let is_entry = code == TRAP_BRKPT && !is_int1(before.code);
@@ -132,13 +130,13 @@ pub(super) fn steps_itself(registers: &user_regs_struct) -> bool {
     registers.eflags & TF != 0
 }
 
-/// Whether the kernel must forget behind this instruction that the thread was stepped: behind `popf` it would take the trap flag that it sets
+/// Whether the kernel must forget after this instruction that the thread was stepped. After `popf` it would take the trap flag that it sets
 /// for the program's own (enable_single_step in arch/x86/kernel/step.c).
 pub(super) fn takes_step_for_programs(class: Class) -> bool {
     class == Class::PopFlags
 }
 
-/// Takes back what stepping has left in the registers of a thread that stands where it stood.
+/// Takes back the traces of stepping in the registers of a thread that has not moved.
 pub(super) fn undo_step(tid: u32, before: &Before, now: &user_regs_struct) -> io::Result<()> {
     // The kernel takes the flag that it has set before `popf` for the program's.
     if before.class == Class::PopFlags && !steps_itself(&before.registers) && steps_itself(now) {
@@ -159,7 +157,7 @@ pub(super) fn hide_step(process: &Process, before: &Before, now: &user_regs_stru
     process.memory.write_all_at(&[byte & !((TF >> 8) as u8)], at)
 }
 
-/// The addresses of the instructions that were run behind the present one in the same step.
+/// The addresses of the instructions that ran after the present one in the same step.
 pub(super) fn unseen(process: &Process, before: &Before, now: &user_regs_struct) -> Vec<u64> {
     let pc = before.registers.rip;
     let middle = match before.class {
@@ -175,12 +173,12 @@ pub(super) fn unseen(process: &Process, before: &Before, now: &user_regs_struct)
     middle.filter(|&middle| middle != now.rip).into_iter().collect()
 }
 
-/// Where a thread has to be stopped that cannot be stepped from this instruction on: nowhere.
+/// The addresses at which to stop a thread that cannot be stepped from this instruction on. There are none on x86.
 pub(super) fn exits(_: &Process, _: &Before) -> Vec<u64> {
     Vec::new()
 }
 
-/// Has a thread stop at these addresses: there are none.
+/// Makes a thread stop at these addresses, of which there are none on x86.
 pub(super) fn stop_at(_: u32, _: &[u64]) -> io::Result<()> {
     Ok(())
 }

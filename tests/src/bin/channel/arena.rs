@@ -42,7 +42,7 @@ mod machine {
     pub(super) const RETURN: &[u8] = &[0xc3];
     pub(super) const BREAKPOINT: &[u8] = &[0xcc];
 
-    /// Has a thread go on at a function's entry, with the stack that ends at `stack`.
+    /// Lets a thread go on at a function's entry, with the stack that ends at `stack`.
     pub(super) fn enter(context: &mut libc::ucontext_t, function: usize, stack: usize) {
         context.uc_mcontext.gregs[libc::REG_RIP as usize] = function as i64;
         context.uc_mcontext.gregs[libc::REG_RSP as usize] = (stack & !15) as i64 - 8;
@@ -67,7 +67,7 @@ mod machine {
     pub(super) const RETURN: &[u8] = &0xd65f_03c0_u32.to_le_bytes();
     pub(super) const BREAKPOINT: &[u8] = &0xd42e_ac40_u32.to_le_bytes();
 
-    /// Has a thread go on at a function's entry, with the stack that ends at `stack`.
+    /// Lets a thread go on at a function's entry, with the stack that ends at `stack`.
     pub(super) fn enter(context: &mut libc::ucontext_t, function: usize, stack: usize) {
         context.uc_mcontext.pc = function as u64;
         context.uc_mcontext.sp = (stack & !15) as u64;

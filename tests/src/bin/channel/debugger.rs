@@ -1,11 +1,11 @@
-//! A debugger that is made to be killed: it attaches, reads, writes and detaches, over and over.
+//! A debugger that tests kill: it attaches, reads, writes and detaches, over and over.
 
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::FromRawFd;
 
-use crossing::Random;
 use crossing::channel::{ask, attach, open, reply, stream};
+use crossing::{Random, words};
 use wire::commands::{Command, Reply};
 
 /// Writes a line when it is at work. What lies at `address` has, after each write, one value in all its bytes.
@@ -43,8 +43,8 @@ pub(crate) fn run(process: u32, address: u64, length: usize, seed: u64) {
 
 /// The middle of the first mapping with code.
 fn code_of(mappings: &[u8]) -> Option<u64> {
-    let words: Vec<u64> = mappings.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-    let code = words.as_chunks::<4>().0.iter().find(|[_, _, protection, _]| protection & 4 != 0)?;
+    let words = words(mappings);
+    let code = words.chunks_exact(4).find(|mapping| mapping[2] & 4 != 0)?;
     Some(code[0] + (code[1] - code[0]) / 2)
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 /// Half of them are root's.
 const WORKERS: u64 = 4;
 
-/// Lets them write for so many seconds; adds up what they tell.
+/// Lets the workers write for `seconds`; adds up the numbers that they print.
 pub(crate) fn run(seconds: u64, seed: u64) -> ExitCode {
     let workers: Vec<_> = (0..WORKERS)
         .map(|number| {

@@ -1,4 +1,4 @@
-//! A process that changes under the hands of who traces it: mappings come and go, files are cut, it forks, executes, ends.
+//! A process that changes while it is traced: mappings come and go, files are cut, it forks, executes, ends.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,7 +14,7 @@ const WINDOW: usize = 64;
 /// Pages of a file that grows and is cut.
 const FILE: usize = 16;
 
-/// Tells the addresses where something happens, in one line, and does its worst until it is ended, by itself too.
+/// Prints the addresses where something happens, in one line, then does its worst until it ends or is killed.
 pub(crate) fn run(seed: u64) {
     let mut random = Random::new(seed);
     // SAFETY: plain numbers and a name; the results are looked at.
@@ -47,7 +47,7 @@ pub(crate) fn run(seed: u64) {
 }
 
 /// # Safety
-/// Nothing that is used lies in so many pages at an address that is not 0.
+/// At an `address` other than 0, nothing that is used lies in `pages` pages.
 unsafe fn map(address: usize, pages: usize, protection: i32, flags: i32, file: i32) -> usize {
     // SAFETY: the caller's promise.
     let mapped = unsafe { libc::mmap(address as *mut _, pages * PAGE, protection, flags, file, 0) };

@@ -1,4 +1,4 @@
-//! Buffers that are not what the kernel hopes for.
+//! Buffers that the kernel cannot read or write, whole or in part.
 
 use std::fs::File;
 use std::io::{Error, Result};
@@ -27,7 +27,7 @@ impl Torn {
         }
     }
 
-    /// Writes `bytes`, a page at most, which stand at the end of what can be read, or something else. Says how many were taken.
+    /// Writes `bytes`, a page at most, from the end of readable memory, or from another buffer. Returns how many were taken.
     pub(crate) fn write(&self, random: &mut Random, file: &File, bytes: &[u8]) -> Result<usize> {
         let bytes = &bytes[..bytes.len().min(PAGE)];
         // SAFETY: the middle page is there, and is written by nobody else.
@@ -41,7 +41,7 @@ impl Torn {
         told(unsafe { libc::write(file.as_raw_fd(), start.cast(), length) })
     }
 
-    /// Reads into what is not there, or not all. What was read nobody will know.
+    /// Reads into a buffer that is not there, or not whole. What was read is lost.
     pub(crate) fn read(&self, random: &mut Random, file: &File) -> Result<usize> {
         let room = random.below(PAGE as u64) as usize;
         // SAFETY: within the pages.

@@ -1,4 +1,4 @@
-//! Streams of commands: right ones by the declarations, whichever there are, and what chance makes of them.
+//! Streams of commands: valid ones, made from wire's declarations, and random changes of them.
 
 use std::convert::Infallible;
 
@@ -7,16 +7,16 @@ use wire::commands::{DECLARATIONS, option};
 use wire::site::{Base, Condition, Memory, Relation, Site, Subject, action};
 use wire::{Field, Header, Kind, Sink, encode, flag};
 
-/// What words of a command may mean.
+/// The possible meanings of a command's words.
 #[derive(Default)]
 pub(crate) struct Known {
     /// Numbers of processes that are there, or were.
     pub(crate) processes: Vec<u64>,
     /// What attaching was answered with.
     pub(crate) debuggees: Vec<u64>,
-    /// Where something is, or happens.
+    /// Addresses with something at them, or where something happens.
     pub(crate) addresses: Vec<u64>,
-    /// These are instructions that threads come by: most of what is written is right.
+    /// Threads run these instructions, so most written bytes are valid.
     pub(crate) are_sites: bool,
 }
 
@@ -140,7 +140,7 @@ fn site(random: &mut Random, known: &Known) -> Site {
     };
     let relation = random.one_of(&Relation::ALL);
     let condition = random.chance(30).then(|| Condition { subject, relation, value: any(random) });
-    // Who is held comes by no more sites.
+    // A held thread hits no more sites.
     let actions =
         random.next() as u16 & action::ALL & if known.are_sites && random.chance(99) { !action::HOLD } else { !0 };
     let base = match random.below(3) {

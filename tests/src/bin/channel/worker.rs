@@ -1,4 +1,4 @@
-//! One who writes streams to a channel, and knows what must be answered.
+//! A worker that writes streams to a channel, and knows the correct replies.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
@@ -16,12 +16,12 @@ use wire::{Header, Split, split};
 use crate::pointers::Torn;
 use crate::streams::{self, Known};
 
-/// So many pieces are read at once: breakpoints may be hit faster than is read.
+/// The most pieces that are read at once: breakpoints may be hit faster than is read.
 const READS: usize = 256;
-/// Who is no one.
+/// The user and group `nobody`.
 const NOBODY: u32 = 65534;
 
-/// Writes for so many seconds, as root where the seed is even and as nobody where it is odd; tells numbers at the end.
+/// Writes for `seconds`, as root if the seed is even and as nobody if it is odd; prints its numbers at the end.
 pub(crate) fn run(seconds: u64, seed: u64) {
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut random = Random::new(seed);
@@ -122,11 +122,11 @@ struct Session<'a> {
     file: File,
     torn: Torn,
     known: Known,
-    /// What was written and is no message yet.
+    /// Bytes that were written and are not yet a whole message.
     sent: Vec<u8>,
     /// Heads of the messages that are not answered yet.
     asked: VecDeque<Header>,
-    /// What was read and is no message yet.
+    /// Bytes that were read and are not yet a whole message.
     told: Vec<u8>,
     numbers: &'a mut BTreeMap<String, u64>,
 }
@@ -141,7 +141,7 @@ impl Session<'_> {
         *self.numbers.entry(name.to_owned()).or_default() += more;
     }
 
-    /// Writes a stream, in pieces, and reads what comes of it.
+    /// Writes a stream, in pieces, and reads the replies.
     fn turn(&mut self, random: &mut Random) {
         let bytes = streams::stream(random, &self.known);
         self.count("streams", 1);
@@ -186,7 +186,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes whole messages from what was sent; says whether more can follow.
+    /// Takes whole messages from what was sent; returns whether more can follow.
     fn take(&mut self) -> bool {
         loop {
             match split(&self.sent) {
@@ -201,7 +201,7 @@ impl Session<'_> {
         }
     }
 
-    /// Reads all there is, or a part where more comes all the time: replies to all that was asked, in order, and events.
+    /// Reads everything available, or a part if more keeps coming: replies to all commands, in order, and events.
     fn read(&mut self, random: &mut Random) {
         let mut piece = vec![0; 1 + random.below(1 << 16) as usize];
         for _ in 0..READS {

@@ -11,7 +11,7 @@ use crate::{probed, uprobed};
 /// Hits of one measurement.
 const HITS: u64 = 2000;
 
-/// What each measurement adds to a hit, in nanoseconds; of so many the best counts, behind a first one.
+/// What each measurement adds to a hit, in nanoseconds: the best of `times`, after a first one that does not count.
 fn measure(work: fn(u64) -> u64, site: u64, times: usize) -> [Option<f64>; 3] {
     let mut victim = Victim::start(work);
     let best = |victim: &mut Victim| (0..=times).map(|_| victim.ask(HITS)).skip(1).min().unwrap_or(0);

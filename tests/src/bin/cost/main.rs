@@ -47,7 +47,7 @@ fn probed(victim: &Victim, site: u64) -> Channel {
     file
 }
 
-/// The same with a uprobe; nothing where there are none.
+/// Sets a uprobe at the site; nothing if the kernel has no uprobes.
 fn uprobed(victim: &Victim, site: u64) -> Option<OwnedFd> {
     let program = std::env::current_exe().expect("procfs");
     uprobe(victim.id(), &program, site - this_program().base()).ok()

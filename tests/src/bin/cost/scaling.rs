@@ -1,4 +1,4 @@
-//! How much faster two processors are than one.
+//! The speed of two processors relative to one.
 
 use std::sync::Barrier;
 use std::time::Instant;
@@ -15,10 +15,10 @@ const ROUNDS: u64 = 20_000_000;
 const HITS: u64 = 100_000;
 /// Measurements of which the best counts.
 const TIMES: usize = 9;
-/// In the order of a loop: two processors run it, each so often.
+/// A bit in the order of a loop: two processors run the loop, each as often as the order says.
 const BOTH: u64 = 1 << 63;
 
-/// Has a loop come to its first instruction so often, on one processor or on each of two; gives nanoseconds.
+/// Runs a loop as `order` says, on one processor or on each of two; returns nanoseconds.
 pub(crate) fn time(function: unsafe extern "C" fn(u64), order: u64) -> u64 {
     let processors = if order & BOTH == 0 { 1 } else { 2 };
     let barrier = Barrier::new(processors);

@@ -10,7 +10,7 @@ const MODE: Mode = Mode::new(Bits::B64, Vendor::Intel);
 const ND: u8 = 0x10;
 const NF: u8 = 4;
 
-/// Which operand a new data destination stands in for.
+/// The operand that a new data destination replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Destination {
     Rm,

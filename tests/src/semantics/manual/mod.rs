@@ -15,7 +15,7 @@ use insn::x86::{Flags, Insn, Reg, RegSet};
 pub use apx::encodings as promoted;
 pub use direct::ENCODINGS as DIRECT;
 
-/// What an instruction does by the manual; nothing where there is no model of it.
+/// What an instruction does according to the manual; nothing if it has no model.
 pub fn model(insn: &Insn) -> Option<Effects> {
     direct::model(insn).or_else(|| apx::model(insn))
 }
@@ -73,7 +73,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// One on which nothing was done but to compute the address of the memory operand.
+    /// A machine on which only the address of the memory operand has been computed.
     fn new(insn: &'a Insn) -> Machine<'a> {
         let mut reads = RegSet::EMPTY;
         if let Some(memory) = insn.memory() {

@@ -1,4 +1,9 @@
-//! `cargo xtask lint`: formatting, file sizes, clippy, documentation, the page of figures.
+//! `cargo xtask lint`: formatting, file sizes, circles of imports, prose, packages, clippy, documentation, the page of figures.
+
+mod circles;
+mod imports;
+mod modules;
+mod phrases;
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
-use crate::{run, truth};
+use crate::{packages, run, truth};
 
 /// The most lines that a source file may have.
 const MOST_LINES: usize = 800;
@@ -20,7 +25,10 @@ pub(crate) fn lanes() -> Vec<Lane> {
     vec![
         lane("format", || component("rustfmt"), format),
         lane("file sizes", no_obstacle, |_| file_sizes(&run::root())),
+        lane("circles of imports", no_obstacle, |_| circles::check(&run::root())),
+        lane("prose", no_obstacle, |_| phrases::check(&run::root())),
         lane("page of figures", no_obstacle, |_| truth::check()),
+        lane("packages", packages::obstacle, |_| packages::check()),
         lane("clippy", || component("cargo-clippy"), clippy),
         lane("documentation", no_obstacle, documentation),
     ]
