@@ -38,6 +38,21 @@ macro_rules! register_set {
             pub const fn union(self, other: RegSet) -> RegSet {
                 RegSet(self.0 | other.0)
             }
+            /// What is in both.
+            #[must_use]
+            pub const fn intersection(self, other: RegSet) -> RegSet {
+                RegSet(self.0 & other.0)
+            }
+            /// What is in this one and not in `other`.
+            #[must_use]
+            pub const fn difference(self, other: RegSet) -> RegSet {
+                RegSet(self.0 & !other.0)
+            }
+            /// Every number that is not a member, those that name no register included.
+            #[must_use]
+            pub const fn complement(self) -> RegSet {
+                RegSet(!self.0)
+            }
             /// Whether it has no member.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0

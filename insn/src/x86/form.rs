@@ -41,35 +41,45 @@ pub(super) mod place {
 /// Attributes of a form.
 pub(super) mod attr {
     /// Reads the flags of the condition in the opcode's low bits.
-    pub(in super::super) const CONDITION: u16 = 1;
+    pub(in super::super) const CONDITION: u32 = 1;
     /// Repeated by F2 and F3.
-    pub(in super::super) const REP: u16 = 2;
+    pub(in super::super) const REP: u32 = 2;
     /// Operand size 64 by default in 64-bit mode.
-    pub(in super::super) const DEFAULT_64: u16 = 4;
+    pub(in super::super) const DEFAULT_64: u32 = 4;
     /// Operand size 64 always in 64-bit mode.
-    pub(in super::super) const FORCE_64: u16 = 8;
+    pub(in super::super) const FORCE_64: u32 = 8;
     /// Byte operands.
-    pub(in super::super) const BYTE: u16 = 0x10;
+    pub(in super::super) const BYTE: u32 = 0x10;
     /// Masked by aaa.
-    pub(in super::super) const MASK: u16 = 0x20;
+    pub(in super::super) const MASK: u32 = 0x20;
     /// Masked by aaa, and the mask is cleared as the instruction goes on.
-    pub(in super::super) const MASK_CLEARED: u16 = 0x40;
+    pub(in super::super) const MASK_CLEARED: u32 = 0x40;
     /// vvvv stands for four registers.
-    pub(in super::super) const QUAD: u16 = 0x80;
+    pub(in super::super) const QUAD: u32 = 0x80;
     /// NF suppresses the flags.
-    pub(in super::super) const NF: u16 = 0x100;
+    pub(in super::super) const NF: u32 = 0x100;
     /// Conditional by SCC (`ccmp`, `ctest`).
-    pub(in super::super) const SCC: u16 = 0x200;
+    pub(in super::super) const SCC: u32 = 0x200;
     /// disp8 is scaled.
-    pub(in super::super) const SCALED: u16 = 0x400;
+    pub(in super::super) const SCALED: u32 = 0x400;
     /// The destination is a vector register, in which masking merges.
-    pub(in super::super) const MERGES: u16 = 0x800;
+    pub(in super::super) const MERGES: u32 = 0x800;
     /// modrm.rm names a vector register.
-    pub(in super::super) const VECTOR_RM: u16 = 0x1000;
+    pub(in super::super) const VECTOR_RM: u32 = 0x1000;
     /// The destination stands for two registers.
-    pub(in super::super) const PAIR: u16 = 0x2000;
+    pub(in super::super) const PAIR: u32 = 0x2000;
     /// The flags are an image of the operand size in memory.
-    pub(in super::super) const IMAGE: u16 = 0x4000;
+    pub(in super::super) const IMAGE: u32 = 0x4000;
+    /// Flags stay as they are where the count is 0.
+    pub(in super::super) const COUNT: u32 = 0x8000;
+    /// What is written only keeps some of its bits.
+    pub(in super::super) const PART: u32 = 0x1_0000;
+    /// Nothing is done with the operand.
+    pub(in super::super) const NOTHING: u32 = 0x2_0000;
+    /// What is written only keeps some of its bits where the source is a register.
+    pub(in super::super) const PART_OF_REGISTER: u32 = 0x8_0000;
+    /// The destination is zero-extended, whatever its size.
+    pub(in super::super) const ZERO_UPPER: u32 = 0x4_0000;
 }
 
 /// One operand.
@@ -79,6 +89,8 @@ pub(super) struct Operand {
     pub(super) place: u8,
     /// Names a byte register.
     pub(super) byte: bool,
+    /// Of the operand size.
+    pub(super) sized: bool,
     pub(super) access: Access,
 }
 
@@ -112,7 +124,7 @@ fn access(bits: u16) -> Access {
 impl Form {
     pub(super) fn operands(&self) -> impl Iterator<Item = Operand> {
         let stored = item(&OPERANDS, self.0[0]).into_iter().filter(|code| *code != 0);
-        stored.map(|code| Operand { place: code as u8, byte: code & 0x100 != 0, access: access(code >> 9) })
+        stored.map(|code| Operand { place: code as u8, byte: code & 0x100 != 0, sized: code & 0x800 != 0, access: access(code >> 9) })
     }
     /// Access and code of the size of the memory operand.
     pub(super) fn memory(&self) -> (Access, u8) {
@@ -134,15 +146,15 @@ impl Form {
         let [read, written] = item(&IMPLICIT, self.0[2]);
         (item(&SETS, read), item(&SETS, written))
     }
-    /// Flags read and written.
-    pub(super) fn flags(&self) -> (u32, u32) {
+    /// Flags read, written, always set by the operation, left undefined.
+    pub(super) fn flags(&self) -> [u32; 4] {
         item(&FLAGS, self.0[3])
     }
     /// Kind of implicit memory access.
     pub(super) fn implicit_memory(&self) -> u8 {
         self.0[4]
     }
-    pub(super) fn has(&self, attr: u16) -> bool {
+    pub(super) fn has(&self, attr: u32) -> bool {
         item(&ATTRIBUTES, self.0[5]) & attr != 0
     }
 }

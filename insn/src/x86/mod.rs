@@ -15,6 +15,7 @@ mod key;
 mod memory;
 mod mode;
 mod operands;
+mod overwrites;
 mod prefixed;
 mod regs;
 mod validity;

@@ -77,7 +77,7 @@ impl Insn {
         })
     }
     /// The registers that an operand stands for: most are one, some an aligned group.
-    fn operand_registers(&self, form: &Form, operand: Operand) -> RegSet {
+    pub(super) fn operand_registers(&self, form: &Form, operand: Operand) -> RegSet {
         let Some(reg) = self.operand_register(operand) else { return RegSet::EMPTY };
         let size = match operand.place {
             place::H if form.has(attr::QUAD) => 4,
@@ -114,7 +114,7 @@ impl Insn {
         masks.then(|| Reg::mask(aaa))
     }
     /// Whether F2 or F3 repeats the instruction.
-    fn is_repeated(&self, form: &Form) -> bool {
+    pub(super) fn is_repeated(&self, form: &Form) -> bool {
         form.has(attr::REP) && self.prefixes().has(Prefixes::REP | Prefixes::REPNE)
     }
     /// Registers read, implicit ones and those of addresses included.
@@ -133,6 +133,7 @@ impl Insn {
     }
     fn reads_by(&self, form: &Form, operands: RegSet, memory: [Option<&Memory>; 3]) -> RegSet {
         let mut set = RegSet::from_bits(form.implicit().0).union(operands);
+        let memory = if form.has(attr::NOTHING) { [None; 3] } else { memory };
         if let Some(mask) = self.masking(form) {
             set = set.with(mask);
             let merging = self.p2 & 0x80 == 0 && form.has(attr::MERGES);
@@ -194,7 +195,7 @@ impl Insn {
         self.flags_read_by(&self.form())
     }
     pub(super) fn flags_read_by(&self, form: &Form) -> Flags {
-        let flags = self.in_image(form, form.flags().0);
+        let flags = self.in_image(form, form.flags()[0]);
         if form.has(attr::SCC) {
             return flags.union(self.scc_flags());
         }
@@ -212,10 +213,13 @@ impl Insn {
         self.flags_written_by(&self.form())
     }
     pub(super) fn flags_written_by(&self, form: &Form) -> Flags {
-        if form.has(attr::NF) && self.is_evex() && self.p2 & 4 != 0 {
-            return Flags::EMPTY;
-        }
-        self.in_image(form, form.flags().1)
+        let [_, written, ..] = form.flags();
+        self.unless_suppressed(form, written)
+    }
+    /// Of the flags that a form names, those in its image, and none where NF suppresses them.
+    pub(super) fn unless_suppressed(&self, form: &Form, flags: u32) -> Flags {
+        let is_suppressed = form.has(attr::NF) && self.is_evex() && self.p2 & 4 != 0;
+        if is_suppressed { Flags::EMPTY } else { self.in_image(form, flags) }
     }
     /// Those of the flags that a form names which are in its image in memory, where it has one.
     fn in_image(&self, form: &Form, flags: u32) -> Flags {

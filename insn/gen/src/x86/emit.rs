@@ -69,9 +69,9 @@ pub(crate) fn semantics(s: &Semantics) -> String {
         |r| row(r),
     );
     array(&mut out, "Sets of registers.", "SETS", "u128", &s.sets, 2, |set| format!("{set:#x}"));
-    array(&mut out, "Flags read and written.", "FLAGS", "(u32, u32)", &s.flags, 4, |(r, w)| {
-        format!("({r:#x}, {w:#x})")
+    array(&mut out, "Flags read, written, always set, undefined.", "FLAGS", "[u32; 4]", &s.flags, 2, |[r, w, a, u]| {
+        format!("[{r:#x}, {w:#x}, {a:#x}, {u:#x}]")
     });
-    array(&mut out, "Attributes.", "ATTRIBUTES", "u16", &s.attributes, 12, |bits| format!("{bits:#x}"));
+    array(&mut out, "Attributes.", "ATTRIBUTES", "u32", &s.attributes, 12, |bits| format!("{bits:#x}"));
     out
 }

@@ -35,6 +35,9 @@ const IMPLICIT: &[&str] = &[
 ];
 const STATUS: u32 = 0x8d5;
 const ALL_FLAGS: u32 = 0x3f_7fd5;
+const AUXILIARY: u32 = 1 << 4;
+/// Those that user code sets when it writes them: not interrupt and I/O privilege, nor virtual-8086 mode and resume.
+const USERS_FLAGS: u32 = STATUS | 1 << 8 | 1 << 10 | 1 << 14 | 1 << 18 | 1 << 21;
 
 /// The tables.
 #[derive(Default)]
@@ -46,8 +49,9 @@ pub(crate) struct Semantics {
     /// Numbers of the sets of registers read and written.
     pub(crate) implicit: Vec<[u8; 2]>,
     pub(crate) sets: Vec<u128>,
-    pub(crate) flags: Vec<(u32, u32)>,
-    pub(crate) attributes: Vec<u16>,
+    /// Flags read, written, always set by the operation, left undefined.
+    pub(crate) flags: Vec<[u32; 4]>,
+    pub(crate) attributes: Vec<u32>,
     pub(crate) rows: Vec<[u8; 16]>,
     pub(crate) pages: Vec<[u16; 16]>,
     pub(crate) lists: Vec<u16>,
@@ -73,7 +77,7 @@ pub(crate) fn build(forms: &[Form], rules: &BTreeMap<(usize, u8), Vec<usize>>) -
         memories: vec![[0; 2]],
         implicit: vec![[0; 2]],
         sets: vec![0],
-        flags: vec![(0, 0)],
+        flags: vec![[0; 4]],
         attributes: vec![0],
         lists: vec![0],
         pages: vec![[0; 16]],
@@ -142,10 +146,12 @@ fn encode(form: &Form, out: &mut Semantics) -> Result<[u8; 6], String> {
 }
 
 fn operand_code(operand: &Operand) -> Option<u16> {
-    let byte = u16::from(operand.size == "b");
+    let byte = u16::from(operand.size == "b" || operand.place == "al");
     let place = PLACES.iter().position(|p| *p == operand.place).map(|p| p as u16);
     let fixed = FIXED.iter().find(|(name, _)| *name == operand.place).map(|(_, number)| 0x80 | number);
-    Some(place.or(fixed)? | byte << 8 | (operand.access as u16) << 9)
+    // Of the operand size, where that is 2, the rest of a register is kept.
+    let sized = u16::from(["v", "w", "z", ""].contains(&operand.size.as_str()));
+    Some(place.or(fixed)? | byte << 8 | (operand.access as u16) << 9 | sized << 11)
 }
 
 fn size(operand: &Operand) -> Result<u16, String> {
@@ -295,27 +301,34 @@ fn letters(text: &str) -> u32 {
     })
 }
 
-fn flags(form: &Form) -> (u32, u32) {
-    let (mut read, mut written) = (0, 0);
+/// Ways of flow by which more happens to the flags than the instruction tells, and all that needs privilege.
+const ELSEWHERE: [&str; 6] = ["far", "int", "trap", "syscall", "tsx", "priv"];
+
+fn flags(form: &Form) -> [u32; 4] {
+    let (mut read, mut written, mut always, mut undefined) = (0, 0, 0, 0);
     for attr in &form.attrs {
         match attr.as_str() {
-            "arith" | "logic" => written |= STATUS,
+            "arith" => always |= STATUS,
+            "logic" => (always, undefined) = (always | STATUS & !AUXILIARY, undefined | AUXILIARY),
             "eflags" => written |= ALL_FLAGS,
             _ => {}
         }
         match attr.split_once(':') {
             Some(("r", text)) => read |= letters(text),
-            Some(("w" | "u", text)) => written |= letters(text),
+            Some(("w", text)) => always |= letters(text),
+            Some(("u", text)) => undefined |= letters(text),
             _ => {}
         }
     }
     if form.uses("X") || form.uses("Y") {
         read |= 1 << 10;
     }
-    (read, written)
+    written |= always | undefined;
+    let is_certain = !ELSEWHERE.iter().any(|way| form.has(way));
+    [read, written, if is_certain { always & USERS_FLAGS } else { 0 }, undefined]
 }
 
-fn attributes(form: &Form) -> u16 {
+fn attributes(form: &Form) -> u32 {
     let mut bits = 0;
     for (i, attr) in ["cc", "rep", "d64", "f64", "", "k", "kk", "quad", "nf", "scc"].iter().enumerate() {
         if form.has(attr) {
@@ -331,13 +344,15 @@ fn attributes(form: &Form) -> u16 {
     let general = ["E", "G", "Z", "B", "R", "X", "Y", "O", "al", "rax"];
     let mut sized = form.operands.iter().filter(|o| general.contains(&o.place.as_str())).peekable();
     let byte = sized.peek().is_some() && sized.all(|o| o.size == "b" || o.place == "al");
-    bits |= u16::from(byte) << 4;
+    bits |= u32::from(byte) << 4;
     let vector = ["V", "H", "W", "U", "MV"].iter().any(|p| form.uses(p));
-    bits |= u16::from(form.is_evex() && vector) << 10;
+    bits |= u32::from(form.is_evex() && vector) << 10;
     let first = form.operands.first().map_or("", |o| &o.place);
-    bits |= u16::from(matches!(first, "V" | "W" | "H" | "U") && !form.has("sel")) << 11;
-    bits |= u16::from(form.rm_operand().is_some_and(|o| matches!(o.place.as_str(), "W" | "U"))) << 12;
-    bits |= u16::from(form.has("pair")) << 13;
-    bits |= u16::from(form.has("image")) << 14;
+    bits |= u32::from(matches!(first, "V" | "W" | "H" | "U") && !form.has("sel")) << 11;
+    bits |= u32::from(form.rm_operand().is_some_and(|o| matches!(o.place.as_str(), "W" | "U"))) << 12;
+    for (bit, attr) in [(13, "pair"), (14, "image"), (15, "count"), (16, "part"), (17, "nothing"), (19, "partr")] {
+        bits |= u32::from(form.has(attr)) << bit;
+    }
+    bits |= u32::from(form.cond("nd1") || form.cond("zu")) << 18;
     bits
 }
