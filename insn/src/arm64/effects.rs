@@ -10,6 +10,8 @@ pub struct Effects {
     pub reads: RegSet,
     /// [`Insn::writes`].
     pub writes: RegSet,
+    /// [`Insn::overwrites`].
+    pub overwrites: RegSet,
     /// [`Insn::flags_read`].
     pub flags_read: Nzcv,
     /// [`Insn::flags_written`].
@@ -25,7 +27,8 @@ impl Insn {
         let memories = self.memories_by(meaning);
         let (flags_read, flags_written) = self.flags_by(meaning);
         let (reads, writes) = self.registers_by(meaning, &memories);
-        Effects { reads, writes, flags_read, flags_written, memories }
+        let overwrites = self.overwritten_by(meaning, writes);
+        Effects { reads, writes, overwrites, flags_read, flags_written, memories }
     }
     /// Registers read, implicit ones included. `NZCV` is among them where a flag is, `PC` where the address of the instruction counts.
     pub fn reads(&self) -> RegSet {
@@ -34,6 +37,14 @@ impl Insn {
     /// Registers written, implicit ones included. `PC` is among them where control may go elsewhere.
     pub fn writes(&self) -> RegSet {
         self.effects().writes
+    }
+    /// Registers of which every bit, once the instruction is complete, depends on nothing but what it reads ([`Insn::reads`]) and on memory: a
+    /// value that was there before is of no use any more, unless it is read.
+    ///
+    /// A subset of [`Insn::writes`]. What is written and not a member keeps some of its bits, as `FPSR` and `ZA` do, or is no register of the
+    /// program's. `NZCV` is never a member: each flag of [`Insn::flags_written`] is set in all cases.
+    pub fn overwrites(&self) -> RegSet {
+        self.effects().overwrites
     }
     /// Condition flags read.
     pub fn flags_read(&self) -> Nzcv {

@@ -124,7 +124,12 @@ fn access(bits: u16) -> Access {
 impl Form {
     pub(super) fn operands(&self) -> impl Iterator<Item = Operand> {
         let stored = item(&OPERANDS, self.0[0]).into_iter().filter(|code| *code != 0);
-        stored.map(|code| Operand { place: code as u8, byte: code & 0x100 != 0, sized: code & 0x800 != 0, access: access(code >> 9) })
+        stored.map(|code| Operand {
+            place: code as u8,
+            byte: code & 0x100 != 0,
+            sized: code & 0x800 != 0,
+            access: access(code >> 9),
+        })
     }
     /// Access and code of the size of the memory operand.
     pub(super) fn memory(&self) -> (Access, u8) {

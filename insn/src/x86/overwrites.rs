@@ -48,8 +48,7 @@ impl Insn {
     }
     pub(super) fn overwritten_by(&self, form: &Form) -> Overwritten {
         let is_word = self.size_of(form) == 2;
-        let keeps_part =
-            form.has(attr::PART) || form.has(attr::PART_OF_REGISTER) && self.is_register_form();
+        let keeps_part = form.has(attr::PART) || form.has(attr::PART_OF_REGISTER) && self.is_register_form();
         let (mut whole, mut low, mut sized) = (RegSet::EMPTY, RegSet::EMPTY, form.implicit_memory() != 0);
         for operand in form.operands() {
             sized |= operand.sized;
