@@ -52,7 +52,7 @@ impl Insn {
         let (mut whole, mut low, mut sized) = (RegSet::EMPTY, RegSet::EMPTY, form.implicit_memory() != 0);
         for operand in form.operands() {
             sized |= operand.sized;
-            if operand.is_written() && !(keeps_part && !operand.is_read()) {
+            if operand.is_written() && (operand.is_read() || !keeps_part) {
                 let registers = self.operand_registers(form, operand);
                 let Overwritten { whole: all, low: half } = self.extended(registers, form, operand, is_word);
                 (whole, low) = (whole.union(all), low.union(half));
