@@ -1,4 +1,4 @@
-//! Typed numbers of the debuggee: addresses, processes, threads.
+//! Addresses, processes and threads of debuggees as types.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -47,7 +47,7 @@ impl fmt::LowerHex for Address {
     }
 }
 
-/// A process, by its thread group's id.
+/// A process, by its thread group id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pid(pub i32);
 
@@ -64,7 +64,7 @@ impl fmt::Display for Pid {
     }
 }
 
-/// A thread.
+/// A thread, by its thread id (gettid(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub i32);
 

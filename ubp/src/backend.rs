@@ -1,7 +1,7 @@
-//! What a session asks of the mechanism that it works by.
+//! The interface between a session and its mechanism.
 //!
-//! Nothing here is of ptrace: a channel to a kernel that keeps the breakpoints itself can do all of it. What an operation promises
-//! is said at the method of [`Session`](crate::Session) that has its name; what every mechanism has to keep to is said here.
+//! The interface names nothing of ptrace, so that a kernel that keeps breakpoints itself can implement it. The methods of
+//! [`Session`](crate::Session) document the operations; this file documents what every mechanism must observe in addition.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -12,20 +12,20 @@ use crate::{
     Stdio, Tid,
 };
 
-/// A mechanism. Dropped, it lets every process go as [`Backend::detach`] does.
+/// A mechanism. When dropped, it detaches from every process as [`Backend::detach`] does.
 pub(crate) trait Backend: fmt::Debug {
     fn mechanism(&self) -> Mechanism;
     fn spawn(&mut self, command: Command) -> Result<Pid>;
     fn take_stdio(&mut self, pid: Pid) -> Stdio;
     fn attach(&mut self, pid: Pid) -> Result<Pid>;
     fn detach(&mut self, pid: Pid) -> Result<()>;
-    /// Lets all processes go; the calling thread ends now.
+    /// Detaches from all processes; the calling thread is about to end.
     fn leave(&mut self) {}
 
-    /// The next event in the order in which things happened to each thread; waits for one where `block`. Hits that are only
-    /// counted may be served meanwhile; their counts are right when the event that follows them is returned.
+    /// The next event; waits for one if `block`. Events of one thread come in the order in which they happened. Hits that are only counted
+    /// may be handled meanwhile; their counts are right when the event after them is returned.
     fn next_event(&mut self, block: bool) -> Result<Option<Event>>;
-    /// Readable when [`Backend::next_event`] may have something.
+    /// Readable when [`Backend::next_event`] may have an event.
     fn as_fd(&self) -> BorrowedFd<'_>;
     fn resume(&mut self, tid: Tid) -> Result<()>;
     fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()>;
@@ -34,18 +34,18 @@ pub(crate) trait Backend: fmt::Debug {
     fn process(&self, pid: Pid) -> Option<&Process>;
     fn processes(&self) -> Box<dyn Iterator<Item = &Process> + '_>;
 
-    /// All of them at once: what one breakpoint costs must not be a system call.
+    /// Inserts all breakpoints together: a breakpoint must not cost a system call.
     fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>>;
-    /// All of them at once.
+    /// Removes all breakpoints together.
     fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()>;
-    /// As it is now: its hits so far.
+    /// The breakpoint with its present counts.
     fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint>;
     fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_>;
 
-    /// Of a held thread, as if there were no slots.
+    /// The registers of a held thread, with slot addresses translated to original ones.
     fn registers(&mut self, tid: Tid) -> Result<Registers>;
     fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()>;
-    /// As if there were no breakpoints.
+    /// Reads the original bytes in place of breakpoint instructions.
     fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize>;
     fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()>;
     fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64>;

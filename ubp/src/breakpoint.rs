@@ -6,7 +6,7 @@ use crate::Address;
 use crate::arch::Reg;
 use crate::core::Passing;
 
-/// A breakpoint of one process; a forked child's copies keep their ids.
+/// The id of a breakpoint in its process. The copies in a forked child have the same ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BreakpointId(pub u32);
 
@@ -16,14 +16,14 @@ impl fmt::Display for BreakpointId {
     }
 }
 
-/// What to do at a hit.
+/// What happens at a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Report {
     /// Hold the thread and deliver an event.
     #[default]
     Event,
-    /// Count; the thread goes on at once.
+    /// Count the hit; the thread continues at once.
     Count,
 }
 
@@ -33,41 +33,41 @@ pub enum Report {
 pub enum Operand {
     /// A general register, the instruction pointer or the flags.
     Register(Reg),
-    /// Memory at `base + offset`, zero-extended; an address that cannot be read makes the condition false.
+    /// Memory at `base + offset`, zero-extended. If it cannot be read, the condition is false.
     Memory {
-        /// A general register, or none for an absolute address.
+        /// A general register, or `None` for an absolute address.
         base: Option<Reg>,
-        /// Bytes from the base.
+        /// Offset from the base in bytes.
         offset: i64,
-        /// 1, 2, 4 or 8 bytes.
+        /// Bytes: 1, 2, 4 or 8.
         size: u8,
     },
-    /// Arrivals at the breakpoint, this one included.
+    /// Number of arrivals at the breakpoint, including this one.
     Arrivals,
 }
 
-/// How the sides of a [`Condition`] compare; all comparisons are unsigned.
+/// The comparison of a [`Condition`]. All comparisons are unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Comparison {
-    /// Equal.
+    /// Left equals right.
     Equal,
-    /// Not equal.
+    /// Left differs from right.
     NotEqual,
-    /// Left below right.
+    /// Left is below right.
     Below,
-    /// Left below or equal to right.
+    /// Left is below or equal to right.
     BelowOrEqual,
-    /// Left above right.
+    /// Left is above right.
     Above,
-    /// Left above or equal to right.
+    /// Left is above or equal to right.
     AboveOrEqual,
     /// All bits of right are set in left.
     HasBits,
 }
 
 impl Comparison {
-    /// Whether `left` and `right` compare so.
+    /// Whether the comparison holds for `left` and `right`.
     pub fn holds(self, left: u64, right: u64) -> bool {
         match self {
             Comparison::Equal => left == right,
@@ -81,37 +81,37 @@ impl Comparison {
     }
 }
 
-/// One comparison that decides whether an arrival is a hit.
+/// A comparison that decides whether an arrival is a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
-    /// What is looked at.
+    /// The left side.
     pub left: Operand,
-    /// How it is compared.
+    /// The comparison.
     pub comparison: Comparison,
-    /// With what.
+    /// The right side.
     pub right: u64,
 }
 
 /// A breakpoint to insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Spec {
-    /// The first byte of an instruction.
+    /// Address of the first byte of an instruction.
     pub address: Address,
-    /// What to do at a hit.
+    /// What happens at a hit.
     pub report: Report,
-    /// What makes an arrival a hit; nothing: every arrival is.
+    /// The condition that makes an arrival a hit; with `None` every arrival is a hit.
     pub condition: Option<Condition>,
-    /// This many first hits are counted but not reported.
+    /// Number of first hits that are counted but not reported.
     pub ignore: u64,
 }
 
 impl Spec {
-    /// Holds the thread at every arrival at `address`.
+    /// A breakpoint that holds the thread at every arrival at `address`.
     pub fn event(address: Address) -> Spec {
         Spec { address, ..Spec::default() }
     }
 
-    /// Counts arrivals at `address`.
+    /// A breakpoint that counts arrivals at `address`.
     pub fn count(address: Address) -> Spec {
         Spec { address, report: Report::Count, ..Spec::default() }
     }
@@ -123,16 +123,16 @@ impl Spec {
 pub enum Method {
     /// The instruction is emulated.
     Emulated,
-    /// A copy runs and jumps back: no second trap.
+    /// A copy runs and jumps back, without a second trap.
     Boosted,
-    /// A copy runs and traps behind the instruction.
+    /// A copy runs and traps after the instruction.
     Trapped,
     /// A copy is single-stepped.
     Stepped,
 }
 
 impl Method {
-    /// That of a way to pass.
+    /// The method of a way to pass a site.
     pub(crate) fn of(passing: &Passing) -> Method {
         match passing {
             Passing::Emulate(..) => Method::Emulated,
@@ -145,7 +145,7 @@ impl Method {
     }
 }
 
-/// A breakpoint that stands in a process.
+/// A breakpoint in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Breakpoint {
     pub(crate) id: BreakpointId,
@@ -159,31 +159,31 @@ pub struct Breakpoint {
 }
 
 impl Breakpoint {
-    /// Its number.
+    /// The breakpoint's id.
     pub fn id(&self) -> BreakpointId {
         self.id
     }
-    /// The site.
+    /// The address of the breakpoint.
     pub fn address(&self) -> Address {
         self.spec.address
     }
-    /// What was asked for.
+    /// The specification that the breakpoint was inserted with.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
-    /// How threads pass it.
+    /// How threads pass the breakpoint.
     pub fn method(&self) -> Method {
         self.method
     }
-    /// Arrivals for which the condition held, the ignored ones included.
+    /// Number of arrivals for which the condition held, including ignored ones.
     pub fn hits(&self) -> u64 {
         self.hits
     }
-    /// All arrivals: executions of the instruction.
+    /// Number of arrivals: executions of the instruction.
     pub fn arrivals(&self) -> u64 {
         self.arrivals
     }
-    /// Whether it stands in mapped code: the debuggee may have unmapped the site since.
+    /// Whether the breakpoint is still in mapped code. The debuggee may have unmapped its site.
     pub fn is_active(&self) -> bool {
         self.active
     }

@@ -4,67 +4,67 @@ use std::{fmt, io};
 use crate::arch::{self, Refusal};
 use crate::{Address, Mechanism, Pid, Tid};
 
-/// What every call of the crate returns.
+/// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed.
+/// Why a function failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// This thread has a session already; the kernel could not tell their debuggees apart.
+    /// This thread already has a session. The kernel could not tell the debuggees of two sessions apart.
     SecondSession,
-    /// No such process, or not one of this session.
+    /// The process does not exist or does not belong to this session.
     NoSuchProcess(Pid),
-    /// No such thread, or not one of this session.
+    /// The thread does not exist or does not belong to this session.
     NoSuchThread(Tid),
-    /// The thread runs; registers can be had of held threads only.
+    /// The thread is not held.
     NotHeld(Tid),
     /// The program could not be started.
     Spawn(io::Error),
-    /// The kernel refuses to let this process trace that one.
+    /// The kernel does not permit the calling process to trace the process.
     Permission(Pid),
-    /// Another process traces it already.
+    /// Another process already traces the process.
     AlreadyTraced {
-        /// The process asked for.
+        /// The process to trace.
         pid: Pid,
         /// Its tracer.
         tracer: Pid,
     },
-    /// The process is the tracer itself, which cannot stop itself and go on.
+    /// The process is the tracer itself.
     Tracer(Pid),
-    /// Another process runs in the same memory, where a breakpoint is one for both, and cannot be traced.
+    /// Another process shares the process's memory, and thus its breakpoints, and cannot be traced.
     SharedMemory {
-        /// The process asked for.
+        /// The process to trace.
         pid: Pid,
-        /// The one that shares its memory.
+        /// The process that shares its memory.
         other: Pid,
-        /// Why it cannot be traced.
+        /// Why that process cannot be traced.
         source: Box<Error>,
     },
-    /// The process is under seccomp(2), which may kill it for a system call that is not its own; that can be suspended with
-    /// `CAP_SYS_ADMIN` only (`PTRACE_O_SUSPEND_SECCOMP`).
+    /// The process is under seccomp(2), which may kill it for the system calls that map breakpoint storage. Only a tracer with
+    /// `CAP_SYS_ADMIN` can suspend seccomp (`PTRACE_O_SUSPEND_SECCOMP`).
     Confined(Pid),
-    /// The thread waits in the kernel, and no signal ends that wait (state D of proc_pid_stat(5)).
+    /// The thread is in an uninterruptible wait (state D of proc_pid_stat(5)).
     Uninterruptible(Tid),
-    /// The process is of an architecture that is not supported (ELF machine number).
+    /// The architecture of the process is not supported.
     Architecture {
         /// The process.
         pid: Pid,
-        /// `e_machine` of its executable.
+        /// `e_machine` in the ELF header of its executable.
         machine: u16,
     },
-    /// The debuggee's memory cannot be read or written there.
+    /// The process's memory cannot be accessed at the address.
     Memory {
         /// The process.
         pid: Pid,
-        /// The first byte that failed.
+        /// The first byte that cannot be accessed.
         address: Address,
     },
-    /// No room for breakpoint storage within reach of this address.
+    /// No free memory for breakpoint storage is within reach of the address.
     NoRoom {
         /// The process.
         pid: Pid,
-        /// Where it was needed.
+        /// The address that the storage must reach.
         near: Address,
     },
     /// A function called by [`Session::call`](crate::Session::call) was ended by a signal or did not return.
@@ -74,23 +74,23 @@ pub enum Error {
         /// The function.
         function: Address,
     },
-    /// The session works by a mechanism that cannot do it.
+    /// The session's mechanism does not support the operation.
     Unsupported {
         /// The mechanism.
         mechanism: Mechanism,
-        /// What it cannot.
+        /// The unsupported operation.
         what: &'static str,
     },
-    /// The kernel module did not do what it was asked.
+    /// A command of the kernel module failed.
     Module {
         /// The process.
         pid: Pid,
-        /// The command (docs/ntrace.4).
+        /// The command (ntrace(4)).
         command: &'static str,
-        /// What it answered.
+        /// The module's reply.
         failure: wire::Failure,
     },
-    /// The kernel module had no room for so many events: what became of the processes is not known.
+    /// The kernel module lost this number of events for lack of room: the state of the processes is unknown.
     Lost(u64),
     /// A file could not be opened, read or understood.
     File {
@@ -101,9 +101,9 @@ pub enum Error {
     },
     /// A system call failed.
     System {
-        /// Its name, with the request where it is ptrace's.
+        /// The system call's name, for ptrace with the request.
         call: &'static str,
-        /// The process or thread it was for.
+        /// The process or thread that the call concerned.
         id: i32,
         /// Why.
         source: io::Error,
@@ -162,33 +162,33 @@ impl std::error::Error for Error {
 /// Why one breakpoint could not be inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsertError {
-    /// Where.
+    /// The address of the breakpoint.
     pub address: Address,
     /// Why.
     pub reason: InsertReason,
 }
 
-/// Why a breakpoint cannot stand at an address.
+/// Why there can be no breakpoint at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InsertReason {
-    /// Nothing is mapped there.
+    /// No memory is mapped at the address.
     NotMapped,
     /// The mapping is not executable.
     NotExecutable,
-    /// The kernel does not let the byte be written (vsyscall, shared read-only mappings).
+    /// The kernel does not permit writes to the mapping (vsyscall, shared read-only mappings).
     NotWritable,
-    /// No instruction begins there: addresses of instructions are multiples of four on arm64.
+    /// No instruction begins at the address: on arm64 addresses of instructions are multiples of four.
     Misaligned,
     /// The bytes are not an instruction.
     NotAnInstruction(arch::Error),
     /// The instruction cannot carry a breakpoint.
     Refused(Refusal),
-    /// No storage could be mapped within reach.
+    /// No free memory for storage is within reach.
     NoRoom,
-    /// Storage is needed, and the process is under seccomp(2), which may kill it for a system call that is not its own.
+    /// The breakpoint needs storage, and the process is under seccomp(2), which may kill it for the system calls that map storage.
     Confined,
-    /// The session's mechanism has no way to let threads pass the instruction; another has.
+    /// The session's mechanism cannot pass the instruction; the other mechanism can.
     Unsupported,
 }
 

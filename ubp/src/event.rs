@@ -2,14 +2,14 @@ use std::time::Duration;
 
 use crate::{BreakpointId, Pid, Signal, Tid};
 
-/// Something that happened in a debuggee.
+/// An event in a debuggee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The process.
+    /// The process of the event.
     pub pid: Pid,
-    /// The thread; the last one of the process for [`EventKind::Exited`] and [`EventKind::Killed`].
+    /// The thread of the event; for [`EventKind::Exited`] and [`EventKind::Killed`] the last thread of the process.
     pub tid: Tid,
-    /// When the tracer saw it, on `CLOCK_MONOTONIC`.
+    /// The time at which the tracer saw the event (`CLOCK_MONOTONIC`).
     pub time: Duration,
     /// What happened.
     pub kind: EventKind,
@@ -22,29 +22,29 @@ impl Event {
     }
 }
 
-/// Kinds of events. All but the exits hold the thread that they name until it is resumed.
+/// Kinds of events. All except exits hold the event's thread until it is resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The thread is about to execute the instruction at a breakpoint; its pc is the site.
+    /// The thread is about to execute the instruction at a breakpoint. Its pc is the breakpoint's address.
     Hit(BreakpointId),
-    /// The process runs a new program; no breakpoint stands in it. Nothing of the program has run.
+    /// The process executed a new program, which has no breakpoints. None of its instructions has run.
     Exec,
-    /// Code was mapped or unmapped by the dynamic loader; none of the new code has run.
+    /// The dynamic loader mapped or unmapped code. None of the new code has run.
     Loaded,
-    /// The thread made a process, which is traced too and has its own copy of the breakpoints. Both are held: the parent until
-    /// it is resumed, the child until its thread [`Pid::leader`] is.
+    /// The thread created a process, which is traced too and has its own copy of the breakpoints. Both are held: the parent until
+    /// it is resumed, the child until its first thread ([`Pid::leader`]) is resumed.
     Forked {
         /// The new process.
         child: Pid,
     },
-    /// A new thread, which has run nothing.
+    /// The thread is new and has executed nothing.
     ThreadStarted,
-    /// The thread ended, others of its process live.
+    /// The thread ended; other threads of its process still run.
     ThreadExited,
     /// A signal is about to be delivered.
     Signal(Signal),
-    /// The thread was stopped by [`Session::interrupt`](crate::Session::interrupt).
+    /// [`Session::interrupt`](crate::Session::interrupt) stopped the thread.
     Interrupted,
     /// The process ended with this status.
     Exited(i32),

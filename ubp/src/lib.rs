@@ -1,11 +1,14 @@
-//! User breakpoints: any number of threads pass them, and none is ever lifted to let a thread pass.
+//! Breakpoints in running programs, hundreds of thousands at once, that are never removed to let a thread pass.
 //!
-//! A breakpoint's instruction is emulated, or runs as a copy in a *slot*, which lies with the breakpoint table in an *arena*, a
-//! mapping in the debuggee's own memory. No thread waits for another, none misses a hit, and the program sees nothing of it: its
-//! signal handlers, system calls, children and memory are as they would be without.
+//! A debugger's usual breakpoint is lifted while a thread steps over it: the other threads are stopped meanwhile, or miss it. This crate
+//! emulates the instruction at a breakpoint, or runs a copy of it in a *slot*. Slots and the breakpoint table lie in an *arena*, a
+//! mapping in the debuggee's own memory. No thread waits for another, no hit is missed, and signal handlers, system calls, children
+//! and memory of the program are as they would be without breakpoints.
 //!
-//! [`core`] is the table and its algorithms, without `std`, for a kernel as well. With the feature `std` (on by default) there is
-//! the process layer over ptrace(2): a [`Session`] spawns programs or attaches to processes, and delivers [`Event`]s.
+//! A [`Session`] spawns programs or attaches to processes, inserts breakpoints and delivers [`Event`]s. It works over ptrace(2), or
+//! over the kernel module ntrace where that is loaded ([`Mechanism`]).
+//!
+//! # Example
 //!
 //! ```
 //! use std::process::{Command, Stdio};
@@ -17,7 +20,7 @@
 //! command.stdout(Stdio::null());
 //! let pid = session.spawn(command)?;
 //!
-//! // Nothing of the program has run yet. Count how often its entry point is executed.
+//! // The program is held at its first instruction. Count how often its entry point is executed.
 //! let entry = session.process(pid).and_then(|process| process.auxv().entry()).ok_or("no entry point")?;
 //! let breakpoint = session.insert(pid, &[Spec::count(entry)])?[0]?;
 //! session.resume(pid.leader())?;
@@ -37,28 +40,47 @@
 //! # }
 //! ```
 //!
+//! More examples are in the folder `examples`: `count_calls` counts executions of addresses, `break_at_entry` shows registers at a
+//! breakpoint, `condition` holds only the threads for which a condition holds.
+//!
+//! # Features
+//!
+//! - `std` (default): sessions over ptrace(2) and over the kernel module, on Linux, for x86-64 (with i386 programs) and arm64.
+//! - Without it the crate is `no_std` and consists of [`core`] and [`arch`]: the breakpoint table and its algorithms, without allocation and
+//!   without panics, as the kernel module uses them.
+//!
+//! # Guarantees
+//!
+//! - After [`Session::detach`] the original bytes are back, no thread is in a slot, and the arena is unmapped.
+//! - A breakpoint that cannot be passed correctly is refused when it is inserted, with a reason ([`InsertReason`]).
+//! - Memory of a debuggee is not trusted: whatever it contains, only the debuggee can be harmed.
+//! - The minimal Rust version is 1.85. Raising it is a minor version change.
+//!
 //! # What a tracer must know
+//!
 //! - A session belongs to the thread that made it, and a thread has one session.
-//! - A tracer that is killed by `SIGKILL` leaves its breakpoints. Programs that it spawned are killed with it ([`Options::exit_kill`]). In
-//!   processes that it attached to, and in others that outlive it, a handler of `SIGTRAP` answers each breakpoint that is met, and takes it
-//!   away; a session that attaches later removes the rest. A program that handles, ignores or blocks `SIGTRAP` itself has no such help, nor one
-//!   that cannot write to its code through /proc/self/mem. A tool that attaches to processes of others does best to run its session in
-//!   a worker process that no terminal signal reaches, and to call [`Session::detach`] on `SIGTERM`.
+//! - A tracer that is killed by `SIGKILL` leaves its breakpoints behind. Programs that it spawned are killed with it
+//!   ([`Options::exit_kill`]). In other processes a handler of `SIGTRAP` answers each breakpoint that is hit and removes it; a later session
+//!   that attaches removes the rest. This does not work in a program that handles, ignores or blocks `SIGTRAP` itself, or that cannot
+//!   write to its code through /proc/self/mem. A tool that attaches to other users' processes should run its session in a worker process
+//!   that no terminal signal reaches, and should call [`Session::detach`] on `SIGTERM`.
 //!
 //! # What the program can notice
-//! - A hit while the program blocks `SIGTRAP` outside of a signal handler makes the kernel forget the handler that it may have for
-//!   that signal.
-//! - `epoll_wait` and other calls with a relative timeout that the kernel does not restart begin it anew after an interruption.
-//! - Such a call may end with `EINTR` by a signal to the process that the program ignores, where another thread takes that signal:
+//!
+//! - If a thread hits a breakpoint while it blocks `SIGTRAP` outside of a signal handler, the kernel resets the process's handler for
+//!   that signal, if there is one.
+//! - `epoll_wait` and other calls with a relative timeout that the kernel does not restart begin their timeout anew after an interruption.
+//! - Such a call may return `EINTR` for a signal that the program ignores, if the signal is sent to the process and another thread takes it:
 //!   the kernel queues ignored signals of traced processes, and wakes one thread for a signal that any may take.
-//! - A process that outlives the tracer has a handler for `SIGTRAP` where it has set none. One that it sets later is forgotten by the kernel
-//!   at a hit in a signal handler that blocks `SIGTRAP`.
-//! - Data that is read from the very bytes of a site, other than by an emulated instruction, holds the breakpoint instruction.
+//! - A process that outlives the tracer has a handler for `SIGTRAP` if it has set none itself. If it sets one later, the kernel resets that
+//!   handler at a hit in a signal handler that blocks `SIGTRAP`.
+//! - The program reads the breakpoint instruction if it reads the bytes of a site as data, except by an emulated instruction.
 //!
 //! On arm64 in addition:
-//! - A system call that the kernel does not restart by itself ends with `EINTR` by a signal that the program ignores, whichever thread
-//!   takes it, where the kernel does not tell its first argument any more (6.12.117 does not); and after a group stop, as it would alone.
-//! - A site out of reach (±128 MiB) of all free memory costs a second trap, and cannot stand on a load-exclusive.
+//!
+//! - A system call that the kernel does not restart by itself returns `EINTR` for a signal that the program ignores, whichever thread takes
+//!   it, if the kernel no longer reports the call's first argument (6.12.117 does not); and after a group stop, as it would without a tracer.
+//! - A site that is out of reach (±128 MiB) of all free memory costs a second trap, and cannot be on a load-exclusive.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 #[cfg(target_arch = "aarch64")]
@@ -84,7 +106,11 @@ mod kernel;
 #[cfg(feature = "std")]
 mod loader;
 #[cfg(feature = "std")]
+mod machine;
+#[cfg(feature = "std")]
 mod memory;
+#[cfg(feature = "std")]
+mod options;
 #[cfg(feature = "std")]
 mod process;
 #[cfg(feature = "std")]
@@ -95,6 +121,8 @@ mod registers;
 mod session;
 #[cfg(feature = "std")]
 mod signal;
+#[cfg(feature = "std")]
+mod stdio;
 
 #[cfg(feature = "std")]
 pub use self::{
@@ -102,10 +130,13 @@ pub use self::{
     breakpoint::{Breakpoint, BreakpointId, Comparison, Condition, Method, Operand, Report, Spec},
     error::{Error, InsertError, InsertReason, Result},
     event::{Event, EventKind},
-    process::{Arch, Auxv, Mapping, Process},
+    machine::Arch,
+    options::{Mechanism, Options},
+    process::{Auxv, Mapping, Process},
     registers::Registers,
-    session::{Mechanism, Options, Session, Stdio},
+    session::Session,
     signal::Signal,
+    stdio::Stdio,
 };
 /// The program to spawn, as the standard library describes it.
 #[cfg(feature = "std")]

@@ -1,5 +1,4 @@
-//! What is known of a debuggee's dynamic loader: which code is mapped, and where the loader tells debuggers of a change
-//! (`struct r_debug`, link.h).
+//! The dynamic loader of a debuggee: which code it has mapped, and the function that it calls after changes (`struct r_debug`, link.h).
 
 use crate::{Address, Auxv, Mapping, Process};
 
@@ -11,39 +10,39 @@ const DT_NULL: u64 = 0;
 const DT_DEBUG: u64 = 21;
 const DT_FLAGS_1: u64 = 0x6fff_fffb;
 const DF_1_PIE: u64 = 0x0800_0000;
-/// No dynamic section has more entries than that.
+/// The most entries of a dynamic section that are read.
 const DYNAMIC_ENTRIES: u64 = 4096;
 /// `RT_CONSISTENT`
 const CONSISTENT: u64 = 0;
 
-/// Reads a word of so many bytes at an address.
+/// Reads a word at an address; the second argument is its size in bytes.
 pub(crate) type Words<'a> = dyn Fn(u64, usize) -> Option<u64> + 'a;
 
-/// What is known of a process' loader.
+/// The state of a process's loader.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loader {
-    /// Where `struct r_debug` lies, once the loader has told.
+    /// Address of `struct r_debug`, once the loader has set it up.
     debug: Option<u64>,
-    /// The code mappings of the last look.
+    /// The mappings of code at the last comparison.
     code: Vec<Code>,
-    /// The program that a loader loads which was run as a program itself.
+    /// If the loader was executed as a program: the program that it loads.
     program: Option<Headers>,
-    /// That program is not mapped yet.
+    /// The loader was executed as a program, and the program that it loads is not mapped yet.
     awaits_program: bool,
 }
 
-/// Code as it is mapped: first byte, behind the last one, offset in the file, device and inode.
+/// A mapping of code: first address, first address after it, offset in the file, device, inode.
 type Code = (u64, u64, u64, u64, u64);
 
 impl Loader {
-    /// That of a new program; whether it is going to load what the program asks for, or a program.
+    /// The loader of a new program, and whether it is going to load libraries or a program.
     pub(crate) fn start(maps: &[Mapping], process: &Process, words: &Words<'_>) -> (Loader, bool) {
         let awaits_program = is_loader(process, words);
         let loader = Loader { code: code_of(maps), awaits_program, ..Loader::default() };
         (loader, awaits_program || process.auxv.base().is_some())
     }
 
-    /// Where the program begins, if that is known: where a loader was run as a program, once what it loads is mapped, and only once.
+    /// The entry point of the program that a loader loads which was executed as a program. It is returned once, when the program is mapped.
     pub(crate) fn entry(&mut self, maps: &[Mapping], process: &Process, words: &Words<'_>) -> Option<u64> {
         if !self.awaits_program {
             return None;
@@ -55,7 +54,7 @@ impl Loader {
         Some(entry)
     }
 
-    /// Whether code was mapped or unmapped since the last look.
+    /// Whether code was mapped or unmapped since the last call.
     pub(crate) fn changed(&mut self, maps: &[Mapping]) -> bool {
         let code = code_of(maps);
         let changed = self.code != code;
@@ -63,7 +62,7 @@ impl Loader {
         changed
     }
 
-    /// Asks the loader of a process; gives the function that it calls whenever its list of libraries changes (`r_brk`).
+    /// Reads `struct r_debug` and returns the function that the loader calls whenever its list of libraries changes (`r_brk`).
     pub(crate) fn find(&mut self, maps: &[Mapping], process: &Process, words: &Words<'_>) -> Option<u64> {
         let width = process.arch.width();
         self.code = code_of(maps);
@@ -78,7 +77,7 @@ impl Loader {
         words(self.debug?.wrapping_add(2 * width as u64), width).filter(|&function| function != 0)
     }
 
-    /// Whether its list of libraries is complete (`r_state`).
+    /// Whether the list of libraries is complete (`r_state`).
     pub(crate) fn is_consistent(&self, process: &Process, words: &Words<'_>) -> bool {
         let state = |debug: u64| words(debug.wrapping_add(3 * process.arch.width() as u64), 4);
         self.debug.and_then(state) == Some(CONSISTENT)
@@ -90,22 +89,22 @@ fn code_of(maps: &[Mapping]) -> Vec<Code> {
     code.map(|map| (map.start.0, map.end.0, map.offset, map.device, map.inode)).collect()
 }
 
-/// The program headers of a program in memory: address, size of one, and number.
+/// The program headers in memory: address, size of one header, number of headers.
 type Headers = (u64, u64, u64);
 
-/// What a program's headers tell of it.
+/// The contents of a program's headers.
 struct Program {
-    /// What is added to its addresses.
+    /// Difference between addresses in memory and in the file.
     bias: u64,
-    /// Its dynamic section in memory.
+    /// Address of the dynamic section in memory.
     dynamic: Option<u64>,
-    /// It names a dynamic loader.
+    /// The program names a dynamic loader (`PT_INTERP`).
     asks_for_loader: bool,
 }
 
 impl Program {
     fn read((headers, size, count): Headers, width: usize, words: &Words<'_>) -> Option<Program> {
-        // p_vaddr stands behind p_type, p_flags and p_offset, or behind p_type and p_offset.
+        // p_vaddr follows p_type, p_flags and p_offset (64-bit), or p_type and p_offset (32-bit).
         let (vaddr_at, offset_at) = (2 * width as u64, if width == 8 { 8 } else { 4 });
         let mut program = Program { bias: 0, dynamic: None, asks_for_loader: false };
         for at in (0..count.min(256)).map(|number| headers.wrapping_add(number.wrapping_mul(size))) {
@@ -114,7 +113,7 @@ impl Program {
             let offset = words(at.wrapping_add(offset_at), width)?;
             match kind {
                 PT_PHDR => program.bias = headers.wrapping_sub(vaddr),
-                // The headers lie in the page in which the file begins.
+                // The headers are in the first page of the file.
                 PT_LOAD if offset == 0 => program.bias = (headers & !0xfff).wrapping_sub(vaddr),
                 PT_DYNAMIC => program.dynamic = Some(vaddr),
                 PT_INTERP => program.asks_for_loader = true,
@@ -125,7 +124,7 @@ impl Program {
         Some(program)
     }
 
-    /// Where the value of an entry of the dynamic section lies.
+    /// The address of the value of an entry of the dynamic section.
     fn entry(&self, wanted: u64, width: usize, words: &Words<'_>) -> Option<u64> {
         let dynamic = self.dynamic?;
         for at in (0..DYNAMIC_ENTRIES).map(|number| dynamic.wrapping_add(number * 2 * width as u64)) {
@@ -143,8 +142,8 @@ fn headers_of(auxv: &Auxv) -> Option<Headers> {
     auxv.program_headers().map(|(headers, size, count)| (headers.0, size, count))
 }
 
-/// Whether the program is a dynamic loader that was run as a program (`ld.so ./prog`): a shared object that asks for no loader, and no
-/// statically linked program that can lie anywhere.
+/// Whether the program is a dynamic loader that was executed as a program (`ld.so ./prog`): a shared object without `PT_INTERP` that is not
+/// a static position-independent executable.
 fn is_loader(process: &Process, words: &Words<'_>) -> bool {
     let width = process.arch.width();
     let own = headers_of(&process.auxv).and_then(|headers| Program::read(headers, width, words));
@@ -158,7 +157,7 @@ fn file(map: &Mapping) -> (u64, u64) {
     (map.device, map.inode)
 }
 
-/// The files mapped with code besides the loader's own, by their entry points and headers (ELF header, elf.h).
+/// Entry points and program headers of the mapped files that have code, except the loader itself (ELF header, elf.h).
 fn loaded<'a>(
     process: &'a Process,
     maps: &'a [Mapping],

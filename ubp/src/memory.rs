@@ -1,11 +1,11 @@
-//! The debuggee's memory through /proc/PID/mem, which writes to text, too.
+//! Memory of debuggees through /proc/PID/mem, which can write to code.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
 use crate::{Error, Pid, Result};
 
-/// The memory of one address space. It stays that space's when the process executes another program.
+/// The memory of one address space. It remains that address space when the process executes another program.
 #[derive(Debug)]
 pub(crate) struct ProcessMemory {
     file: File,
@@ -24,7 +24,7 @@ impl ProcessMemory {
         }
     }
 
-    /// Reads from `address` on and returns how much there is.
+    /// Reads from `address` on and returns the number of bytes read.
     pub(crate) fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -36,7 +36,7 @@ impl ProcessMemory {
         done
     }
 
-    /// Writes at `address` and returns how much could be.
+    /// Writes at `address` and returns the number of bytes written.
     pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {

@@ -1,4 +1,4 @@
-//! What is known of a debuggee: architecture, threads, memory map, auxiliary vector.
+//! Processes: architecture, threads, memory map, auxiliary vector.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,29 +9,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use crate::arch;
-use crate::{Address, Error, Pid, Result, Tid};
-
-/// Architectures of debuggees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Arch {
-    /// 64-bit x86.
-    X86_64,
-    /// 32-bit x86.
-    I386,
-    /// 64-bit Arm.
-    Arm64,
-}
-
-impl Arch {
-    /// Bytes of a word.
-    pub(crate) fn width(self) -> usize {
-        match self {
-            Arch::X86_64 | Arch::Arm64 => 8,
-            Arch::I386 => 4,
-        }
-    }
-}
+use crate::{Address, Arch, Error, Pid, Result, Tid};
 
 /// A traced process.
 #[derive(Clone, Debug)]
@@ -41,35 +19,35 @@ pub struct Process {
     pub(crate) executable: PathBuf,
     pub(crate) auxv: Auxv,
     pub(crate) threads: BTreeSet<Tid>,
-    /// Storage of breakpoints, which is no part of the program.
+    /// Mappings that hold breakpoints and do not belong to the program.
     pub(crate) hidden: Vec<(u64, u64)>,
 }
 
 impl Process {
-    /// Its id.
+    /// The process id.
     pub fn pid(&self) -> Pid {
         self.pid
     }
-    /// What its program is made for.
+    /// The architecture of the process's program.
     pub fn arch(&self) -> Arch {
         self.arch
     }
-    /// The path of its program; `/proc/PID/exe` opens it even where the path is gone.
+    /// The path of the program. `/proc/PID/exe` opens the program even if the path no longer exists.
     pub fn executable(&self) -> &Path {
         &self.executable
     }
-    /// Its threads that are traced.
+    /// The traced threads of the process.
     pub fn threads(&self) -> impl Iterator<Item = Tid> {
         self.threads.iter().copied()
     }
-    /// Its auxiliary vector, as the kernel passed it to the program.
+    /// The auxiliary vector, as the kernel passed it to the program.
     pub fn auxv(&self) -> &Auxv {
         &self.auxv
     }
-    /// Its memory map at this moment, without the storage of breakpoints.
+    /// The memory map at this moment, without the storage of breakpoints.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`] where it has ended.
+    /// [`Error::NoSuchProcess`] if the process has ended.
     pub fn maps(&self) -> Result<Vec<Mapping>> {
         let mut maps = read_maps(self.pid)?;
         maps.retain(|map| !self.hidden.iter().any(|&(start, end)| map.start.0 >= start && map.end.0 <= end));
@@ -82,30 +60,30 @@ impl Process {
 pub struct Mapping {
     /// First byte.
     pub start: Address,
-    /// Behind the last byte.
+    /// First byte after the mapping.
     pub end: Address,
-    /// Can be read.
+    /// The mapping can be read.
     pub read: bool,
-    /// Can be written.
+    /// The mapping can be written.
     pub write: bool,
-    /// Can be executed.
+    /// The mapping can be executed.
     pub execute: bool,
-    /// Writes are seen by others who map the same.
+    /// The mapping is shared: other processes that map the file see writes.
     pub shared: bool,
-    /// Offset in the file.
+    /// Offset in the file in bytes.
     pub offset: u64,
-    /// Device of the file, in the form of `st_dev` (stat(2)); some file systems tell another one of their files there (btrfs, overlay).
+    /// Device of the file, in the form of `st_dev` (stat(2)). Some file systems (btrfs, overlay) report another device in stat(2).
     pub device: u64,
-    /// Inode of the file, 0 where there is none.
+    /// Inode of the file, or 0 without a file.
     pub inode: u64,
-    /// The file, or the kernel's name such as `[vdso]`.
+    /// Path of the file, or the kernel's name for the mapping, such as `[vdso]`.
     pub path: Option<PathBuf>,
     /// The file is unlinked.
     pub deleted: bool,
 }
 
 impl Mapping {
-    /// Whether `address` lies in it.
+    /// Whether the mapping contains `address`.
     pub fn contains(&self, address: Address) -> bool {
         self.start <= address && address < self.end
     }
@@ -142,7 +120,7 @@ impl Mapping {
     }
 }
 
-/// Undoes the kernel's octal escape of newlines in names (seq_path).
+/// Reverts the kernel's octal escapes of newlines in names (seq_path).
 fn unescape(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name;
@@ -158,7 +136,7 @@ fn unescape(name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reads a file of /proc/PID, where the process may have ended.
+/// Reads a file of /proc/PID. The process may have ended.
 pub(crate) fn read_proc(pid: Pid, file: &str) -> Result<Vec<u8>> {
     fs::read(format!("/proc/{pid}/{file}")).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ESRCH) => Error::NoSuchProcess(pid),
@@ -179,7 +157,7 @@ pub struct Auxv {
 }
 
 impl Auxv {
-    /// The value of the entry of this type (`AT_…`).
+    /// The value of the entry with this type (`AT_…`).
     pub fn get(&self, kind: u64) -> Option<u64> {
         self.entries.iter().find(|entry| entry.0 == kind).map(|entry| entry.1)
     }
@@ -187,16 +165,16 @@ impl Auxv {
     pub fn entry(&self) -> Option<Address> {
         self.get(libc::AT_ENTRY).map(Address)
     }
-    /// Where the dynamic loader is mapped (`AT_BASE`), unless the program is statically linked.
+    /// Address of the dynamic loader (`AT_BASE`); `None` in a statically linked program.
     pub fn base(&self) -> Option<Address> {
         self.get(libc::AT_BASE).filter(|&base| base != 0).map(Address)
     }
-    /// The program headers in memory: address, size of one, and number (`AT_PHDR`, `AT_PHENT`, `AT_PHNUM`).
+    /// The program headers in memory: address, size of one header in bytes, number of headers (`AT_PHDR`, `AT_PHENT`, `AT_PHNUM`).
     pub fn program_headers(&self) -> Option<(Address, u64, u64)> {
         Some((Address(self.get(libc::AT_PHDR)?), self.get(libc::AT_PHENT)?, self.get(libc::AT_PHNUM)?))
     }
 
-    /// Words are as wide as the program's.
+    /// Parses /proc/PID/auxv, whose words have the width of the architecture.
     pub(crate) fn parse(bytes: &[u8], arch: Arch) -> Auxv {
         let width = arch.width();
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
@@ -218,23 +196,23 @@ pub(crate) fn read_threads(pid: Pid) -> Result<BTreeSet<Tid>> {
     Ok(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok().map(Tid)).collect())
 }
 
-/// How long the file system of a program is waited for. It may be one that another traced process serves, which waits for the tracer.
+/// The longest wait for the file system of a program. It may be served by another traced process, which may wait for the tracer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The first bytes of a process' program; read in a thread of its own, as nothing else ends the wait for a file system.
+/// The first bytes of a program. They are read in a separate thread, because nothing else can end a wait for a file system.
 fn read_header(path: PathBuf) -> io::Result<[u8; 20]> {
     let (answer, answered) = mpsc::channel();
     let read = move || {
         let mut header = [0; 20];
         let read = fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut header));
-        // Nobody listens where it came too late.
+        // After the timeout the receiver is gone.
         let _ = answer.send(read.map(|()| header));
     };
     thread::Builder::new().name("header".into()).spawn(read)?;
     answered.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// The architecture of a process' program, by its ELF header.
+/// The architecture of a process's program, by its ELF header.
 fn read_arch(pid: Pid) -> Result<Arch> {
     let path = PathBuf::from(format!("/proc/{pid}/exe"));
     let header = match read_header(path.clone()) {
@@ -253,7 +231,7 @@ fn read_arch(pid: Pid) -> Result<Arch> {
     known.map(|known| known.2).ok_or(Error::Architecture { pid, machine })
 }
 
-/// What /proc tells of a process.
+/// A process as /proc describes it, without threads.
 pub(crate) fn read_process(pid: Pid) -> Result<Process> {
     let arch = read_arch(pid)?;
     let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();

@@ -1,7 +1,7 @@
 use crate::arch::{self, Reg};
 use crate::{Address, Arch};
 
-/// The general registers of a thread, as it sees them: the pc is never in a slot.
+/// The general registers of a thread, as the program sees them: the pc is never in a slot.
 #[derive(Clone, Copy)]
 pub struct Registers {
     pub(crate) raw: libc::user_regs_struct,
@@ -24,16 +24,16 @@ impl Registers {
     pub fn arch(&self) -> Arch {
         arch::arch(&self.raw)
     }
-    /// The value of `reg`; `None` for what is not a general register, stack pointer, pc or flags, or on x86 selector or segment
-    /// base.
+    /// The value of a general register, the stack pointer, the pc, the flags, or on x86 a selector or segment base; `None` for other
+    /// registers.
     pub fn get(&self, reg: Reg) -> Option<u64> {
         arch::get(&self.raw, reg)
     }
-    /// Sets `reg`, and says whether there is such a register here.
+    /// Sets a register that [`Registers::get`] knows; returns `false` for others.
     pub fn set(&mut self, reg: Reg, value: u64) -> bool {
         arch::set(&mut self.raw, reg, value)
     }
-    /// As the kernel lays them out (sys/user.h).
+    /// The registers in the kernel's layout (sys/user.h).
     pub fn raw(&self) -> &libc::user_regs_struct {
         &self.raw
     }

@@ -1,75 +1,19 @@
-use std::fmt;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use std::process::Command;
 
 use crate::backend::Backend;
 use crate::kernel::Kernel;
 use crate::ptrace::Tracer;
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Pid, Process, Registers, Result, Signal, Spec, Tid,
+    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Options, Pid, Process, Registers, Result, Signal,
+    Spec, Stdio, Tid,
 };
-
-/// What a session reports and follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Options {
-    /// Trace the processes that a debuggee makes. Else they are cleaned of breakpoints before they run, and let go.
-    pub follow_forks: bool,
-    /// Deliver [`EventKind::Signal`](crate::EventKind::Signal). Else signals reach the debuggee at once.
-    pub signals: bool,
-    /// Deliver [`EventKind::ThreadStarted`](crate::EventKind::ThreadStarted) and
-    /// [`EventKind::ThreadExited`](crate::EventKind::ThreadExited).
-    pub threads: bool,
-    /// Kill the programs that the session spawned when the tracer itself is killed, rather than leave breakpoints in them
-    /// that the programs themselves answer (`PTRACE_O_EXITKILL`). Processes attached to are never killed.
-    pub exit_kill: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { follow_forks: true, signals: true, threads: true, exit_kill: true }
-    }
-}
-
-/// What a session works by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Mechanism {
-    /// ptrace(2).
-    #[default]
-    Ptrace,
-    /// The kernel module's channel, `/dev/ntrace` (docs/ntrace.4). It tells of no signals and calls no functions.
-    Kernel,
-    /// The kernel module where it is loaded and can do what the [`Options`] ask for, else ptrace.
-    Auto,
-}
-
-impl fmt::Display for Mechanism {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mechanism::Ptrace => "ptrace",
-            Mechanism::Kernel => "kernel",
-            Mechanism::Auto => "auto",
-        })
-    }
-}
-
-/// The ends of the pipes that a spawned program's [`Command`] asked for.
-#[derive(Debug, Default)]
-pub struct Stdio {
-    /// What the program reads.
-    pub stdin: Option<ChildStdin>,
-    /// What the program writes.
-    pub stdout: Option<ChildStdout>,
-    /// What the program complains.
-    pub stderr: Option<ChildStderr>,
-}
 
 /// A tracer and its debuggees.
 ///
-/// It belongs to the thread that made it, as the kernel's ptrace does. Dropped, it detaches from every process: original bytes
-/// back, every thread where it would be without breakpoints. For threads that cannot be stopped it waits then (see [`Session::leave`]).
+/// A session belongs to the thread that made it, as ptrace attachments do. When dropped, it detaches from every process as
+/// [`Session::detach`] does, and waits for threads that cannot be stopped (see [`Session::leave`]).
 #[derive(Debug)]
 pub struct Session {
     backend: Box<dyn Backend>,
@@ -78,27 +22,28 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session without debuggees, with the default [`Options`].
+    /// A session over ptrace(2) without debuggees, with the default [`Options`].
     ///
     /// # Errors
-    /// The thread has a session already, or the process has no file descriptor left.
+    /// [`Error::SecondSession`](crate::Error::SecondSession) if the thread already has a session, and
+    /// [`Error::System`](crate::Error::System) if the process has no file descriptor left.
     pub fn new() -> Result<Session> {
         Session::with_options(Options::default())
     }
 
-    /// A session without debuggees, over ptrace(2).
+    /// A session over ptrace(2) without debuggees.
     ///
     /// # Errors
-    /// As [`Session::new`].
+    /// The errors of [`Session::new`].
     pub fn with_options(options: Options) -> Result<Session> {
         Session::open(Mechanism::Ptrace, options)
     }
 
-    /// A session without debuggees, over a mechanism of choice.
+    /// A session over the given mechanism without debuggees.
     ///
     /// # Errors
-    /// As [`Session::new`] with ptrace. With the kernel module [`Error::File`](crate::Error::File) where it is not loaded, and
-    /// [`Error::Unsupported`](crate::Error::Unsupported) where it cannot do what the options ask for.
+    /// With ptrace the errors of [`Session::new`]. With the kernel module [`Error::File`](crate::Error::File) if it is not loaded, and
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if it does not support the options.
     pub fn open(mechanism: Mechanism, options: Options) -> Result<Session> {
         let backend: Box<dyn Backend> = match mechanism {
             Mechanism::Ptrace => Box::new(Tracer::new(options)?),
@@ -111,72 +56,74 @@ impl Session {
         Ok(Session { backend, not_send: PhantomData })
     }
 
-    /// What it works by: never [`Mechanism::Auto`].
+    /// The session's mechanism, never [`Mechanism::Auto`].
     pub fn mechanism(&self) -> Mechanism {
         self.backend.mechanism()
     }
 
-    /// Starts a program. It is held at its first instruction: insert breakpoints, then resume [`Pid::leader`].
-    /// Before code of a library runs, [`EventKind::Loaded`](crate::EventKind::Loaded) comes.
+    /// Starts a program and holds it at its first instruction: insert breakpoints, then resume [`Pid::leader`].
+    /// [`EventKind::Loaded`](crate::EventKind::Loaded) is delivered before code of a library runs.
     ///
     /// # Errors
-    /// [`Error::Spawn`](crate::Error::Spawn) where the program cannot be executed.
+    /// [`Error::Spawn`](crate::Error::Spawn) if the program cannot be executed.
     pub fn spawn(&mut self, command: Command) -> Result<Pid> {
         self.backend.spawn(command)
     }
 
-    /// The pipes of a program started by [`Session::spawn`], once.
+    /// The pipes of a program started by [`Session::spawn`]. A second call for the same program returns none.
     pub fn take_stdio(&mut self, pid: Pid) -> Stdio {
         self.backend.take_stdio(pid)
     }
 
-    /// Takes hold of all threads of a running process, and of all processes that share its memory, without stopping them.
+    /// Begins to trace all threads of a running process, and all processes that share its memory, without stopping them.
     ///
     /// # Errors
-    /// No such process, no permission, or traced by another already; a process shares its memory and cannot be traced
-    /// ([`Error::SharedMemory`](crate::Error::SharedMemory)); no thread can be stopped within a second
-    /// ([`Error::Uninterruptible`](crate::Error::Uninterruptible)). The process runs on as it was.
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess), [`Error::Permission`](crate::Error::Permission),
+    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced); [`Error::SharedMemory`](crate::Error::SharedMemory) if a process that shares
+    /// the memory cannot be traced; [`Error::Uninterruptible`](crate::Error::Uninterruptible) if no thread can be stopped within a second.
+    /// The process continues unchanged then.
     pub fn attach(&mut self, pid: Pid) -> Result<Pid> {
         self.backend.attach(pid)
     }
 
-    /// Lets a process go: original bytes back, threads out of the slots, storage unmapped, held threads run. Processes that share its
-    /// memory are let go with it; where the user knows one of them, this one is traced in silence until that is let go as well.
+    /// Stops tracing a process: restores the original bytes, moves threads out of slots, unmaps the storage, resumes held threads.
+    /// Processes that share its memory and were not asked for are detached with it. While a process that was asked for shares the memory,
+    /// this one stays traced without events until that one is detached too.
     ///
-    /// A thread that waits in the kernel for something that no signal ends, mostly in `vfork` for its child, cannot be stopped. It is
-    /// waited for no longer than a second. Then it is let go when that wait ends: by the next call that asks for events, or when the
-    /// session or the calling thread ends.
+    /// A thread in an uninterruptible wait, mostly in `vfork` for its child, cannot be stopped. `detach` waits for it for at most one
+    /// second. After that the thread is detached when its wait ends: by the next call for events, or when the session or the calling thread
+    /// ends.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) where the process is not of this session.
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) if the process does not belong to this session.
     pub fn detach(&mut self, pid: Pid) -> Result<()> {
         self.backend.detach(pid)
     }
 
-    /// Ends the session of a thread that ends now. Processes are let go as [`Session::detach`] does it, but threads that wait in `vfork`
-    /// are left to the kernel, which lets them go when the calling thread ends; where the session is dropped instead, it waits for them.
+    /// Ends the session of a thread that is about to end. Processes are detached as by [`Session::detach`], except that threads in `vfork`
+    /// are left to the kernel, which detaches them when the calling thread ends. A dropped session waits for such threads instead.
     pub fn leave(mut self) {
         self.backend.leave();
     }
 
-    /// Waits for the next event. `None`: no debuggee is left. It waits for ever where all threads are held.
+    /// Waits for the next event; returns `None` if no debuggee is left. It waits for ever if all threads are held.
     ///
     /// # Errors
-    /// A system call failed in a way that the end of the debuggee does not explain.
+    /// A system call failed for a reason other than the end of a debuggee.
     pub fn wait(&mut self) -> Result<Option<Event>> {
         self.backend.next_event(true)
     }
 
-    /// The next event, if there is one now. Breakpoints that only count are served by this, too: call it whenever the session's
-    /// file descriptor is readable.
+    /// The next event, if there is one now. Call it whenever the session's file descriptor is readable, because it also handles hits of
+    /// breakpoints that only count.
     ///
     /// # Errors
-    /// As [`Session::wait`].
+    /// The errors of [`Session::wait`].
     pub fn poll(&mut self) -> Result<Option<Event>> {
         self.backend.next_event(false)
     }
 
-    /// Lets the thread of an event go on: over the breakpoint, with the signal delivered.
+    /// Resumes the thread of an event: it passes the breakpoint, or gets the reported signal.
     ///
     /// # Errors
     /// [`Error::NoSuchThread`](crate::Error::NoSuchThread), [`Error::NotHeld`](crate::Error::NotHeld).
@@ -184,20 +131,19 @@ impl Session {
         self.backend.resume(tid)
     }
 
-    /// Lets the thread of an event go on, with `signal` delivered in place of the one that was reported.
+    /// Resumes the thread of an event, with `signal` in place of the reported one.
     ///
     /// # Errors
-    /// As [`Session::resume`].
+    /// The errors of [`Session::resume`], and [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
     pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         self.backend.resume_with(tid, signal)
     }
 
-    /// Stops every running thread of a process; each comes with
-    /// [`EventKind::Interrupted`](crate::EventKind::Interrupted), or with another event that it had on its way.
-    /// System calls that block go on afterwards as if nothing had been.
+    /// Stops every running thread of a process. Each is reported by [`EventKind::Interrupted`](crate::EventKind::Interrupted), or by
+    /// another event that was pending. Blocking system calls continue afterwards, as if they had not been interrupted.
     ///
     /// # Errors
-    /// No such process.
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess).
     pub fn interrupt(&mut self, pid: Pid) -> Result<()> {
         self.backend.interrupt(pid)
     }
@@ -212,15 +158,16 @@ impl Session {
         self.backend.processes()
     }
 
-    /// Inserts breakpoints; the process may run. Answers stand in the order of `specs`. Several at one address share the site.
+    /// Inserts breakpoints, while the process may run. The result has one entry for each of `specs`, in their order. Several breakpoints
+    /// at one address share the site.
     ///
     /// # Errors
-    /// The process is gone; what concerns one breakpoint stands in its answer.
+    /// The process is gone. The failure of one breakpoint is in its entry.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         self.backend.insert(pid, specs)
     }
 
-    /// Removes breakpoints; the process may run. Unknown ids are passed over.
+    /// Removes breakpoints, while the process may run. Unknown ids are ignored.
     ///
     /// # Errors
     /// The process is gone.
@@ -228,8 +175,8 @@ impl Session {
         self.backend.remove(pid, ids)
     }
 
-    /// A breakpoint of a process, as it is now. Those of a program that another took the place of are inactive; those of a process that ended
-    /// can be had until the next [`Session::wait`] or [`Session::poll`] after the event that told of the end.
+    /// A breakpoint of a process, with its present counts. After an exec the breakpoints of the previous program are inactive. Those of
+    /// a process that ended are available until the next [`Session::wait`] or [`Session::poll`] after the event of its end.
     pub fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
         self.backend.breakpoint(pid, id)
     }
@@ -255,38 +202,40 @@ impl Session {
         self.backend.set_registers(tid, registers)
     }
 
-    /// Reads memory as the program would without breakpoints. Returns the bytes read, less than asked for at the end of what is
-    /// mapped.
+    /// Reads memory, with the original bytes in place of breakpoint instructions. Returns the number of bytes read, which is less than
+    /// asked for at the end of mapped memory.
     ///
     /// # Errors
-    /// Nothing can be read at `address`.
+    /// [`Error::Memory`](crate::Error::Memory) if nothing can be read at `address`.
     pub fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
         self.backend.read_memory(pid, address, buffer)
     }
 
-    /// Writes memory; breakpoints there stay.
+    /// Writes memory. Breakpoints in the range stay.
     ///
     /// # Errors
-    /// Not all bytes could be written.
+    /// [`Error::Memory`](crate::Error::Memory) if not all bytes can be written.
     pub fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
         self.backend.write_memory(pid, address, bytes)
     }
 
-    /// Runs a function in a held thread, by the C calling convention, and puts everything back. Breakpoints it runs into are
-    /// passed silently; over the kernel module those count that do nothing else. There the thread is traced by ptrace meanwhile, and where a signal
-    /// came for it, it is held at the beginning of the handler afterwards.
+    /// Runs a function in a held thread by the C calling convention, and restores the thread's state. Returns the function's result.
+    /// Breakpoints in the function are passed without events; over the kernel module those that only count do count.
+    ///
+    /// Over the kernel module the thread is traced by ptrace meanwhile. If a signal arrives for it, the thread is held at the beginning of the
+    /// handler afterwards.
     ///
     /// # Errors
-    /// The thread is not held; [`Error::Call`](crate::Error::Call) where the function faults; over the kernel module
-    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced) where another process traces the thread by ptrace.
+    /// [`Error::NotHeld`](crate::Error::NotHeld); [`Error::Call`](crate::Error::Call) if the function faults; over the kernel module
+    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced) if another process traces the thread by ptrace.
     pub fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         self.backend.call(tid, function, args)
     }
 }
 
-/// Readable when [`Session::poll`] may have something.
+/// The file descriptor is readable when [`Session::poll`] may have an event.
 ///
-/// The first use installs a handler for `SIGCHLD` that calls on to the one before it.
+/// Over ptrace the first use installs a handler for `SIGCHLD` that calls the previous handler.
 impl AsFd for Session {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.backend.as_fd()

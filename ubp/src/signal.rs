@@ -4,7 +4,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signal(pub i32);
 
-/// Names of the standard signals on x86, by number.
+/// Names of the standard signals on x86 and arm64, by number (signal(7)).
 const NAMES: [&str; 32] = [
     "",
     "SIGHUP",
@@ -41,7 +41,7 @@ const NAMES: [&str; 32] = [
 ];
 
 impl Signal {
-    /// Its bit in a signal set, as /proc/PID/status shows them.
+    /// The signal's bit in a signal set, as in /proc/PID/status.
     pub(crate) fn bit(self) -> u64 {
         match self.0 {
             1..=64 => 1 << (self.0 - 1),

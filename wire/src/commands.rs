@@ -1,9 +1,9 @@
-//! Commands and their replies: what a session's user asks of the kernel.
+//! Commands, which a program writes to the channel, and their replies.
 
 use crate::declare::{field, kind, parameters, unfield, value};
 use crate::{Declaration, Documentation, Error, Failure, Field, Header, Kind, Message, Sink, Status, encode, flag};
 
-/// Declares commands: the code, the function that carries it out, the variant, what it carries, and what its reply carries.
+/// Declares commands: code, function that carries the command out, enum variant, fields, fields of the reply.
 macro_rules! commands {
     ($(
         $(#[doc = $doc:literal])*
@@ -21,7 +21,7 @@ macro_rules! commands {
             reply: parameters!($($reply: $reply_kind,)*),
         },)*];
 
-        /// What they are documented with, in the same order.
+        /// The documentation of all commands, in the order of [`DECLARATIONS`].
         pub const DOCUMENTATION: &[Documentation] = &[$(Documentation {
             lines: &[$($doc,)*],
             fields: &[$(&[$($field_doc,)*],)*],
@@ -35,10 +35,10 @@ macro_rules! commands {
         }
 
         impl<'a> Command<'a> {
-            /// The command of a message.
+            /// The command that a message holds.
             ///
             /// # Errors
-            /// No command has its code, or the fields do not fit.
+            /// No command has the message's code, or the fields do not fit the declaration.
             pub fn parse(message: &Message<'a>) -> Result<Command<'a>, Error> {
                 match message.header.code {
                     $($code => {
@@ -49,17 +49,17 @@ macro_rules! commands {
                 }
             }
 
-            /// Its code.
+            /// The command's code.
             pub const fn code(&self) -> u16 {
                 match self {
                     $(Command::$Name { .. } => $code,)*
                 }
             }
 
-            /// Writes it, with the sender's number for it.
+            /// Writes the command as a message with the given tag and flags ([`flag`]).
             ///
             /// # Errors
-            /// The sink's, or none where it is longer than a message may be.
+            /// The sink's error, or `None` if the message would be longer than [`MOST_WORDS`](crate::MOST_WORDS) words.
             pub fn encode<S: Sink>(&self, sink: &mut S, tag: u64, flags: u16) -> Result<(), Option<S::Error>> {
                 let header = Header { code: self.code(), flags, tag };
                 match *self {
@@ -68,18 +68,18 @@ macro_rules! commands {
             }
         }
 
-        /// What a command was answered with.
+        /// The reply to a command that was carried out.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Reply<'a> {
-            $(#[doc = concat!("To [`Command::", stringify!($Name), "`].")]
+            $(#[doc = concat!("Reply to [`Command::", stringify!($Name), "`].")]
             $Name { $($(#[doc = $reply_doc])* $reply: value!('a $reply_kind),)* },)*
         }
 
         impl<'a> Reply<'a> {
-            /// The reply of a message, or how the command failed.
+            /// The reply that a message holds, or the reason why the command failed.
             ///
             /// # Errors
-            /// No command has its code, no status has its number, or the fields do not fit.
+            /// No command has the message's code, no status has its number, or the fields do not fit the declaration.
             pub fn parse(message: &Message<'a>) -> Result<Result<Reply<'a>, Failure>, Error> {
                 if let Some(failure) = failure(message)? {
                     return Ok(Err(failure));
@@ -94,12 +94,12 @@ macro_rules! commands {
             }
         }
 
-        /// What carries commands out: a function for each. One that is not there answers [`Status::Unsupported`].
+        /// Carries commands out, with one function for each. The default of each function returns [`Status::Unsupported`].
         pub trait Serve {
             $($(#[doc = $doc])*
             ///
             /// # Errors
-            /// Why it was not done.
+            /// The reason why the command was not carried out.
             fn $function(&mut self, $($field: value!('_ $kind)),*) -> Result<($(value!('_ $reply_kind),)*), Failure> {
                 $(let _ = $field;)*
                 Err(Status::Unsupported.into())
@@ -107,7 +107,7 @@ macro_rules! commands {
             )*
         }
 
-        /// Calls the function of a command and writes the reply.
+        /// Calls a command's function and writes the reply.
         fn call<T: Serve + ?Sized, S: Sink>(
             server: &mut T,
             command: &Command<'_>,
@@ -127,35 +127,35 @@ macro_rules! commands {
     };
 }
 
-/// How a process is traced: bits of `attach`.
+/// Options of `attach`, as bits.
 pub mod option {
-    /// Its children are traced as it is, each with its own copy of the breakpoints.
+    /// Children of the process are traced too, each with its own copy of the breakpoints.
     pub const CHILDREN: u64 = 1;
-    /// It is killed when the session ends while it is traced.
+    /// The process is killed if the session ends while the process is traced.
     pub const KILL: u64 = 2;
-    /// A thread that executes another program is held before the first instruction of that.
+    /// A thread that executes another program is held before the program's first instruction.
     pub const HOLD_EXECUTED: u64 = 4;
-    /// A new thread is held before its first instruction, and so is a child's, if children are traced.
+    /// A new thread is held before its first instruction; with [`CHILDREN`] also the first thread of a child.
     pub const HOLD_NEW: u64 = 8;
-    /// Its memory is kept until it is detached, though it ends or executes another program: hits can be counted then.
+    /// The memory is kept until `detach`, even if the process ends or executes another program, so that counts can be read.
     pub const KEEP: u64 = 16;
-    /// All bits that mean something.
+    /// All defined bits.
     pub const ALL: u64 = CHILDREN | KILL | HOLD_EXECUTED | HOLD_NEW | KEEP;
 }
 
 const DONE: Field<'static> = Field::Word(Status::Done as u64);
 
-/// Carries out commands in the order in which they come, and skips those that wanted one before them done.
+/// Carries out a stream of commands in order, and skips commands whose predecessor with [`flag::THEN`] failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     skips: bool,
 }
 
 impl Sequence {
-    /// Carries a command out, or skips it, and writes its reply.
+    /// Carries a command out, or skips it, and writes the reply.
     ///
     /// # Errors
-    /// The sink's, or none where the reply is longer than a message may be.
+    /// The sink's error, or `None` if the reply would be longer than [`MOST_WORDS`](crate::MOST_WORDS) words.
     pub fn serve<T: Serve + ?Sized, S: Sink>(
         &mut self,
         server: &mut T,
@@ -179,7 +179,7 @@ impl Sequence {
     }
 }
 
-/// What a sender is told of a message that is no command.
+/// The failure for a message that is not a command.
 fn unfit(error: Error) -> Failure {
     match error {
         Error::Code(code) => Failure::new(Status::Unknown, u64::from(code)),
@@ -188,7 +188,7 @@ fn unfit(error: Error) -> Failure {
     }
 }
 
-/// The status of a reply where it is a failure: nothing but status and detail is there.
+/// The failure that a reply tells, if it is one: such a reply has only status and detail.
 fn failure(message: &Message<'_>) -> Result<Option<Failure>, Error> {
     let number = message.first_word().ok_or(Error::Fields { declared: 2, words: 0 })?;
     match Status::from_number(number).ok_or(Error::Status(number))? {
@@ -201,146 +201,147 @@ fn failure(message: &Message<'_>) -> Result<Option<Failure>, Error> {
 }
 
 commands! {
-    /// Says what this side speaks. The first command of a user who wants to know; none has to ask.
+    /// Returns the version of the module's vocabulary and properties of the machine. No program needs to send it.
     0x01 hello Hello {} -> {
-        /// The version of the vocabulary: what the other side declares and a lower version lacks is told by `describe`.
+        /// Version of the module's vocabulary. `describe` lists what a lower version lacks.
         version: word,
-        /// The architecture, as ELF's e_machine.
+        /// Architecture, as ELF's e_machine.
         machine: word,
-        /// Bytes of a page.
+        /// Size of a page in bytes.
         page: word,
     }
 
-    /// Lists the vocabulary: every command and every event with its fields.
+    /// Lists all commands and events that the module knows, with their fields.
     0x02 describe Describe {} -> {
-        /// For each a line of text: `command CODE NAME FIELD:KIND... -> FIELD:KIND...` or `event CODE NAME FIELD:KIND...`.
+        /// One line of text for each: `command CODE NAME FIELD:KIND... -> FIELD:KIND...` or `event CODE NAME FIELD:KIND...`.
         vocabulary: blob,
     }
 
-    /// Begins to trace a process with all its threads, now and later. No system call of it is interrupted. A process can be traced 64
-    /// times at once, by one session or many.
+    /// Begins to trace a process with all its present and future threads, without interrupting its system calls. A process can be
+    /// traced at most 64 times at once, by one session or by many.
     0x10 attach Attach {
-        /// Its number, in the namespace of the channel's opener; not that of the process that writes the command.
+        /// Process number in the PID namespace of the process that opened the channel, not of the one that writes the command.
         process: word,
-        /// Bits: 1, its children are traced as it is; 2, it is killed when the session ends while it is traced; 4, its
-        /// threads are held before they run another program; 8, they are held before they begin, and those of its children; 16, its
-        /// memory is kept until it is detached, though it ends or executes another program: `counts` and `read_memory` work on it.
+        /// Bits: 1, children are traced too; 2, the process is killed if the session ends while the process is traced; 4, a thread
+        /// that executes another program is held before its first instruction; 8, a new thread is held before its first instruction,
+        /// in children too if they are traced; 16, the memory is kept until `detach`, even if the process ends or executes another
+        /// program, so that `counts` and `read_memory` still work.
         options: word,
     } -> {
-        /// What later commands name it by; never used again in this session.
+        /// Number that later commands use for the process. The session never reuses it.
         debuggee: word,
     }
 
-    /// Takes all breakpoints of this session out of a process, lets its threads run, and forgets it.
+    /// Removes all breakpoints of this session from a process, resumes its held threads and stops tracing it.
     0x11 detach Detach {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
     } -> {}
 
-    /// Sets breakpoints, all or some of them.
+    /// Sets breakpoints. Some may fail while others are set.
     0x20 insert Insert {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// A record of six words for each: `site::Site`, or `BREAKPOINTS` in the manual page, says which.
+        /// One record of six words for each breakpoint (`BREAKPOINTS` in ntrace(4), `site::Site` in the library).
         sites: blob,
     } -> {
-        /// How many were set.
+        /// Number of breakpoints that were set.
         inserted: word,
-        /// For each that was not, three words: its place among the sites, the status, the detail.
+        /// Three words for each breakpoint that was not set: its index in `sites`, the status, the detail.
         failures: blob,
     }
 
-    /// Takes breakpoints of this session out.
+    /// Removes breakpoints of this session.
     0x21 remove Remove {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// A word for each: its address.
+        /// One word for each breakpoint: its address.
         addresses: blob,
     } -> {
-        /// How many were there.
+        /// Number of breakpoints that were removed.
         removed: word,
     }
 
-    /// Tells how often breakpoints were hit.
+    /// Returns how often breakpoints were hit.
     0x22 counts Counts {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// A word for each: its address.
+        /// One word for each breakpoint: its address.
         addresses: blob,
     } -> {
-        /// A word for each: hits since it was set; all bits where no breakpoint is there.
+        /// One word for each address: hits since the breakpoint was set, or all bits set if there is none.
         counts: blob,
     }
 
-    /// Lets a held thread run.
+    /// Resumes a held thread.
     0x30 resume Resume {
-        /// Its number, as the event that told of it has it.
+        /// Thread number, as in the event that reported it.
         thread: word,
     } -> {}
 
-    /// Lets a held thread carry out one instruction, and holds it again. A signal's handler that comes first is held at its beginning, as
-    /// by `hold`. Other breakpoints at the place where it stands do not count it.
+    /// Lets a held thread execute one instruction, and holds it again. If a signal is delivered first, the thread is held at the
+    /// beginning of the handler, as by `hold`. Breakpoints at the thread's address do not count the step.
     0x31 step Step {
-        /// Its number.
+        /// Thread number.
         thread: word,
     } -> {}
 
-    /// Holds a thread, or all of a process, as soon as it is about to run in user mode. A system call that waits is broken off for it, and
-    /// begins again when the thread goes on, as if nothing had been. An event tells of each.
+    /// Holds a thread, or all threads of a process, on its next return to user mode. A waiting system call is interrupted, and is
+    /// restarted transparently when the thread is resumed. Each held thread is reported by an event.
     0x32 hold Hold {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// Its number; 0 for all threads.
+        /// Thread number, or 0 for all threads.
         thread: word,
     } -> {}
 
-    /// Reads the registers of a held thread, as if there were no slots.
+    /// Reads the registers of a held thread. Slot addresses are translated to original ones.
     0x33 registers Registers {
-        /// Its number.
+        /// Thread number.
         thread: word,
     } -> {
-        /// The kernel's `struct user_regs_struct` or `struct user_pt_regs` of this machine.
+        /// The kernel's `struct user_regs_struct` (x86) or `struct user_pt_regs` (arm64).
         registers: blob,
     }
 
     /// Writes the registers of a held thread.
     0x34 set_registers SetRegisters {
-        /// Its number.
+        /// Thread number.
         thread: word,
-        /// All of them, as `registers` gives them.
+        /// All registers, as `registers` returns them.
         registers: blob,
     } -> {}
 
-    /// Reads memory, as if there were no breakpoints.
+    /// Reads memory of a process, with the original bytes in place of breakpoint instructions.
     0x40 read_memory ReadMemory {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// From here on.
+        /// Address of the first byte.
         address: word,
-        /// So many bytes.
+        /// Number of bytes.
         length: word,
     } -> {
-        /// Those up to the first that cannot be read.
+        /// The bytes up to the first that cannot be read.
         bytes: blob,
     }
 
-    /// Writes memory, behind the breakpoints that are there: they stay, and what they stand on changes. One that cannot be set on the
-    /// instruction that stands there then is gone.
+    /// Writes memory of a process. Breakpoints in the range stay, on the new instructions; a breakpoint that cannot be set on its new
+    /// instruction is removed.
     0x41 write_memory WriteMemory {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// From here on.
+        /// Address of the first byte.
         address: word,
-        /// All of these or none.
+        /// The bytes. All are written or none.
         bytes: blob,
     } -> {}
 
-    /// Tells what is mapped.
+    /// Lists the mappings of a process.
     0x42 mappings Mappings {
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
     } -> {
-        /// For each four words: first address, first address behind it, protection as `mmap` has it, offset in the file.
+        /// Four words for each mapping: first address, first address after it, protection as in `mmap`(2), offset in the file.
         mappings: blob,
     }
 }

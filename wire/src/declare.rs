@@ -1,11 +1,11 @@
-//! What a declaration is, and what is made of it.
+//! Declarations of messages, and the macros that expand them.
 
 use crate::Kind;
 
-/// A field of a message, as declared.
+/// The declaration of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The field's name.
     pub name: &'static str,
     /// Word or blob.
     pub kind: Kind,
@@ -14,28 +14,28 @@ pub struct Parameter {
 /// A command with its reply, or an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// The number in its head.
+    /// The code in the message's header.
     pub code: u16,
-    /// Its name.
+    /// The name of the command or event.
     pub name: &'static str,
-    /// What it carries.
+    /// Fields of the command or event.
     pub fields: &'static [Parameter],
-    /// What the reply carries behind status and detail; nothing for an event.
+    /// Fields of the reply after status and detail; empty for an event.
     pub reply: &'static [Parameter],
 }
 
-/// Lines of documentation of a declaration; apart from it, so that they are linked with the manual alone.
+/// The documentation of a declaration, in lines. It is apart from [`Declaration`], so that only the manual page links it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Documentation {
-    /// Of the whole.
+    /// Lines on the command or event.
     pub lines: &'static [&'static str],
-    /// Of each field.
+    /// Lines on each field.
     pub fields: &'static [&'static [&'static str]],
-    /// Of each field of the reply.
+    /// Lines on each field of the reply.
     pub reply: &'static [&'static [&'static str]],
 }
 
-/// The type of a field.
+/// The Rust type of a field.
 macro_rules! value {
     ($lifetime:lifetime word) => {
         u64
@@ -45,7 +45,7 @@ macro_rules! value {
     };
 }
 
-/// The kind of a field.
+/// The [`Kind`] of a field.
 macro_rules! kind {
     (word) => {
         $crate::Kind::Word
@@ -55,7 +55,7 @@ macro_rules! kind {
     };
 }
 
-/// A field of a value.
+/// The [`Field`](crate::Field) that holds a value.
 macro_rules! field {
     (word, $value:expr) => {
         $crate::Field::Word($value)
@@ -65,7 +65,7 @@ macro_rules! field {
     };
 }
 
-/// The value of a field.
+/// The value in a [`Field`](crate::Field).
 macro_rules! unfield {
     (word, $field:expr) => {
         $field.word()
@@ -75,7 +75,7 @@ macro_rules! unfield {
     };
 }
 
-/// The declared fields.
+/// The list of declared fields.
 macro_rules! parameters {
     ($($name:ident: $kind:ident,)*) => {
         &[$($crate::Parameter { name: stringify!($name), kind: $crate::declare::kind!($kind) },)*]

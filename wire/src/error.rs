@@ -1,28 +1,28 @@
 use core::fmt;
 
-/// Why words are no message, or not the one of their code.
+/// Why bytes are not a message, or a message does not fit its declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A message says that it has so many words: fewer than its head, or more than a message may have.
+    /// The length in words is less than the header's, or more than [`MOST_WORDS`](crate::MOST_WORDS).
     Length(u32),
-    /// Nobody declares this code.
+    /// No declaration has this code.
     Code(u16),
-    /// The message has so many words of fields, and its code declares so many fields.
+    /// The message has fewer words than its code declares fields.
     Fields {
-        /// Fields that are declared.
+        /// Number of declared fields.
         declared: usize,
-        /// Words behind the head.
+        /// Number of words after the header.
         words: usize,
     },
-    /// The blobs, with their lengths added, do not fill the rest of the message.
+    /// The lengths of the blobs do not add up to the rest of the message.
     Blobs {
-        /// Bytes that the lengths add up to.
+        /// Sum of the lengths in bytes.
         bytes: u64,
-        /// Words that are there for them.
+        /// Number of words after the fields.
         words: usize,
     },
-    /// A reply has no such status.
+    /// The status in a reply has an unknown number.
     Status(u64),
 }
 

@@ -1,4 +1,4 @@
-//! Events: what the kernel tells by itself.
+//! Events, which the kernel module sends without a command.
 
 use crate::declare::{field, kind, parameters, unfield, value};
 use crate::{Declaration, Documentation, Error, Header, Message, Sink, encode};
@@ -6,7 +6,7 @@ use crate::{Declaration, Documentation, Error, Header, Message, Sink, encode};
 /// The first code of an event.
 pub const FIRST: u16 = 0x8000;
 
-/// Declares events: the code, the name, the variant and what it carries.
+/// Declares events: code, name, enum variant, fields.
 macro_rules! events {
     ($(
         $(#[doc = $doc:literal])*
@@ -22,7 +22,7 @@ macro_rules! events {
             reply: &[],
         },)*];
 
-        /// What they are documented with, in the same order.
+        /// The documentation of all events, in the order of [`DECLARATIONS`].
         pub const DOCUMENTATION: &[Documentation] = &[$(Documentation {
             lines: &[$($doc,)*],
             fields: &[$(&[$($field_doc,)*],)*],
@@ -36,10 +36,10 @@ macro_rules! events {
         }
 
         impl<'a> Event<'a> {
-            /// The event of a message; its tag is the sequence number.
+            /// The event that a message holds. The message's tag is the sequence number.
             ///
             /// # Errors
-            /// No event has its code, or the fields do not fit.
+            /// No event has the message's code, or the fields do not fit the declaration.
             pub fn parse(message: &Message<'a>) -> Result<Event<'a>, Error> {
                 match message.header.code {
                     $($code => {
@@ -50,17 +50,17 @@ macro_rules! events {
                 }
             }
 
-            /// Its code.
+            /// The event's code.
             pub const fn code(&self) -> u16 {
                 match self {
                     $(Event::$Name { .. } => $code,)*
                 }
             }
 
-            /// Writes it with its sequence number.
+            /// Writes the event as a message with the given sequence number.
             ///
             /// # Errors
-            /// The sink's, or none where it is longer than a message may be.
+            /// The sink's error, or `None` if the message would be longer than [`MOST_WORDS`](crate::MOST_WORDS) words.
             pub fn encode<S: Sink>(&self, sink: &mut S, sequence: u64) -> Result<(), Option<S::Error>> {
                 let header = Header { code: self.code(), flags: 0, tag: sequence };
                 match *self {
@@ -72,98 +72,98 @@ macro_rules! events {
 }
 
 events! {
-    /// Events were lost for want of room: as many as the sequence numbers before this one leave out.
+    /// Events were lost because there was no room for them. The sequence numbers before this one are missing.
     0x8000 lost Lost {
-        /// How many.
+        /// Number of lost events.
         count: word,
     }
 
-    /// A thread came to a breakpoint whose action is to record.
+    /// A thread hit a breakpoint that records events.
     0x8001 hit Hit {
-        /// Nanoseconds of the monotonic clock.
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
         time: word,
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// The thread.
+        /// Thread number.
         thread: word,
-        /// The breakpoint's address.
+        /// Address of the breakpoint.
         address: word,
-        /// Its hits so far, this one included.
+        /// Number of hits so far, including this one.
         count: word,
-        /// As `registers` gives them; empty unless asked for.
+        /// Registers as `registers` returns them; empty unless the breakpoint asks for them.
         registers: blob,
-        /// As the breakpoint says; empty unless asked for.
+        /// Memory that the breakpoint asks for; else empty.
         memory: blob,
     }
 
-    /// A thread is held, and runs when it is told to.
+    /// A thread is held until `resume` or `step`.
     0x8002 held Held {
-        /// Nanoseconds of the monotonic clock.
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
         time: word,
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// The thread.
+        /// Thread number.
         thread: word,
-        /// Why: 1 a breakpoint, 2 a step is done, 3 `hold`, 4 it executed another program, 5 it has just begun.
+        /// Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new.
         reason: word,
-        /// Where.
+        /// The thread's next instruction.
         address: word,
     }
 
-    /// A traced process made another one, which has run nothing yet. The copy that `fork` made has its own copy of the breakpoints where
-    /// children are traced, whose hits are counted on from those so far, and none else. One that shares the memory (`vfork`) is traced
-    /// with it, and is told of again when it executes a program: then it is traced by itself, or not at all.
+    /// A traced process created a process, which has executed nothing yet. A child made by `fork` has its own copy of the breakpoints,
+    /// whose counts continue from the parent's, if children are traced; otherwise it has none. A child that shares the memory (`vfork`)
+    /// is traced with its parent, and is reported again when it executes a program: from then on it is traced separately, or not at all.
     0x8003 forked Forked {
-        /// Nanoseconds of the monotonic clock.
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
         time: word,
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// The number of the new one.
+        /// Process number of the child.
         process: word,
-        /// What later commands name it by, the same as `debuggee` while it shares its memory; 0 where it is not traced, and has no
+        /// Number that later commands use for the child: `debuggee` while it shares the memory, 0 if it is not traced and has no
         /// breakpoint.
         child: word,
     }
 
-    /// A traced process runs another program, of which nothing has run; its breakpoints are gone. Of its threads one is left, which has the
-    /// process' number now. It is followed where the opener may trace the new program, which is asked as `attach` asks, by a thread of
-    /// the kernel; else the process counts as ended.
+    /// A traced process executed another program, of which no instruction has run. The breakpoints are gone. One thread is left, whose
+    /// number is the process's. The process stays traced if the channel's opener may trace the new program, which is checked as in
+    /// `attach`; otherwise `ended` follows.
     0x8004 executed Executed {
-        /// Nanoseconds of the monotonic clock.
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
         time: word,
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// What commands name the memory of the program before by, until it is detached; 0 where that is not kept.
+        /// Number that commands use for the memory of the previous program until `detach`; 0 if that memory is not kept.
         before: word,
     }
 
-    /// A thread has ended. The last ones of a process may go untold: `ended` says it of all.
+    /// A thread has ended. The last threads of a process may not be reported: `ended` covers them.
     0x8005 thread_ended ThreadEnded {
-        /// Nanoseconds of the monotonic clock.
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
         time: word,
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// The thread.
+        /// Thread number.
         thread: word,
     }
 
-    /// A traced process has ended, or may be traced no longer. Its number means nothing any more.
+    /// A traced process has ended, or may no longer be traced. Its number is no longer valid.
     0x8006 ended Ended {
-        /// Nanoseconds of the monotonic clock.
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
         time: word,
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// As `wait` has it; all bits where it lives and may be traced no longer.
+        /// Status as in `wait`(2), or all bits set if the process lives and may no longer be traced.
         status: word,
     }
 
-    /// A thread has begun, and has run nothing yet.
+    /// A new thread exists, and has executed nothing yet.
     0x8007 thread_started ThreadStarted {
-        /// Nanoseconds of the monotonic clock.
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
         time: word,
-        /// The process.
+        /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// The thread.
+        /// Thread number.
         thread: word,
     }
 }

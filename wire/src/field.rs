@@ -1,14 +1,14 @@
-/// What a field is.
+/// The kind of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One number.
     Word,
-    /// Bytes, as many as they are.
+    /// Bytes of any length.
     Blob,
 }
 
 impl Kind {
-    /// Its name in the manual.
+    /// The name of the kind, as in ntrace(4).
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Word => "word",
@@ -27,7 +27,7 @@ pub enum Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// The word that stands for it among the fields.
+    /// The field's word in a message: the number, or the length of the blob.
     pub fn word(self) -> u64 {
         match self {
             Field::Word(word) => word,
@@ -35,7 +35,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What stands for it behind them.
+    /// The field's bytes after all words: the blob, or nothing.
     pub fn blob(self) -> &'a [u8] {
         match self {
             Field::Word(_) => &[],

@@ -1,4 +1,4 @@
-//! Flags of a message.
+//! Flags of messages, as bits.
 
-/// The next command is carried out only where this one was done.
+/// The next command is carried out only if this one succeeds.
 pub const THEN: u16 = 1;

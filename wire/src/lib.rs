@@ -1,36 +1,74 @@
-//! The language of the ntrace channel: what is written to `/dev/ntrace`, and what is read from it.
+//! The language of the ntrace channel: commands, replies and events that cross `/dev/ntrace`.
+//!
+//! ntrace is a kernel module that sets breakpoints in processes and counts or reports their hits. A program opens its device,
+//! writes commands and reads replies and events. This crate defines these messages for both sides: the kernel module parses commands and
+//! builds replies with it, programs do the reverse. The manual page ntrace(4) is generated from the same declarations.
+//!
+//! # Example
+//!
+//! A command is encoded into any [`Sink`]; [`split`] takes messages from what was read.
+//!
+//! ```
+//! use wire::commands::Command;
+//! use wire::{Sink, Split, split};
+//!
+//! struct Buffer(Vec<u8>);
+//!
+//! impl Sink for Buffer {
+//!     type Error = std::convert::Infallible;
+//!     fn put(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
+//!         self.0.extend_from_slice(bytes);
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut buffer = Buffer(Vec::new());
+//! Command::Resume { thread: 1234 }.encode(&mut buffer, 7, 0).expect("a short message");
+//! assert_eq!(buffer.0.len(), 3 * 8);
+//!
+//! let Ok(Split::Message(message, rest)) = split(&buffer.0) else { panic!("a whole message") };
+//! assert_eq!((message.header.tag, rest.len()), (7, 0));
+//! assert_eq!(Command::parse(&message), Ok(Command::Resume { thread: 1234 }));
+//! ```
 //!
 //! # Messages
 //!
-//! Both directions are streams of messages. A message is a row of 64-bit words in the byte order of the machine:
+//! Each direction is a stream of messages. A message consists of 64-bit words in the byte order of the machine:
 //!
-//! | word | what |
+//! | word | content |
 //! |---|---|
-//! | 0 | bits 0 to 31: words in this message, these two included; bits 32 to 47: its code; bits 48 to 63: its flags |
-//! | 1 | its tag: of a command the sender's choice, of a reply that of the command, of an event its sequence number |
-//! | 2.. | the fields, one word each in the order of their declaration: a word is its value, a blob is its length in bytes |
-//! | then | the contents of the blobs, one behind the other, and zeroes up to a whole word |
+//! | 0 | bits 0 to 31: number of words in the message, including the first two; bits 32 to 47: code; bits 48 to 63: flags |
+//! | 1 | tag: the sender's choice in a command, copied from the command in a reply, a sequence number in an event |
+//! | 2.. | the fields in the order of their declaration, one word each: a word's value, or a blob's length in bytes |
+//! | then | the contents of the blobs without gaps, then zeroes up to a whole word |
 //!
-//! Boundaries of writes and reads mean nothing: a message may be split, and many may go at once. What is not there yet is
-//! [`Split::Incomplete`]; what can never become a message is an [`Error`], and ends the stream. A code that nobody
-//! declares, or fields that do not fit their declaration, end only the command: its length tells where the next one begins.
+//! Messages may be split or joined across read and write calls. [`split`] returns [`Split::Incomplete`] for the beginning of a message,
+//! and an [`Error`] for bytes that can never become one; such an error ends the stream. An undeclared code, or fields that do not fit
+//! their declaration, fail that command alone: the length in word 0 tells where the next message begins.
 //!
 //! # Commands and replies
 //!
-//! Every command is answered by one message of the same code and tag, with a [`Status`] and a detail before its fields; the fields are there
-//! only where the status is [`Status::Done`]. Commands are carried out in the order in which they come. One that fails
-//! does not keep the next from being carried out, unless it says so: behind a command with the flag [`flag::THEN`] the next is
-//! carried out only where this one was done, and else answered [`Status::Skipped`], and so on to the first without that flag.
+//! Each command gets one reply with the command's code and tag. A [`Status`] and a detail precede the reply's declared fields, which are
+//! present only if the status is [`Status::Done`]. The kernel carries commands out in the order in which they arrive. A failed
+//! command does not affect later ones, unless it has the flag [`flag::THEN`]: then the next command is carried out only if this one
+//! succeeded. Otherwise that command gets [`Status::Skipped`], and so do the following ones up to the first without that flag.
 //!
 //! # The ring
 //!
-//! Events may be had without a system call, too: see [`ring`].
+//! A program can map the device's file and take events from shared memory without system calls: see [`ring`].
 //!
 //! # The vocabulary
 //!
-//! [`commands`] and [`events`] declare it. A declaration is the only place that knows of a command's code, fields and meaning:
-//! the function that the kernel calls for it, the builder and the parser of users, the listing that [`commands::Command::Describe`]
-//! gives and the manual page all come from it. Codes and shapes never change; what changes gets a new code.
+//! [`commands`] and [`events`] declare all messages. Each declaration is the only place that defines a code, its fields and its meaning:
+//! the function that the kernel calls for a command ([`commands::Serve`]), the encoder, the parser, the listing that
+//! [`commands::Command::Describe`] returns and the manual page are made from it. Codes and shapes never change. A changed command gets
+//! a new code.
+//!
+//! # Guarantees
+//!
+//! - The crate is `no_std`, allocates nothing, has no dependency and no `unsafe` code, and cannot panic.
+//! - No input is trusted: each length is checked against the bytes that are present.
+//! - The minimal Rust version is 1.85. Raising it is a minor version change.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -53,5 +91,6 @@ pub use field::{Field, Kind};
 pub use message::{Header, MOST_WORDS, Message, Sink, Split, encode, split};
 pub use status::{Failure, Status};
 
-/// What `hello` tells of this vocabulary: grows with each code, and each meaning of words within one, that is added.
+/// The version of this vocabulary, which `hello` returns. It grows with each new code, and with each new meaning of a word in an existing
+/// message.
 pub const VERSION: u64 = 3;

@@ -1,14 +1,14 @@
-//! The reference of the vocabulary, out of its declarations.
+//! The manual page and the listing of the vocabulary, made from its declarations.
 
 use core::fmt::{self, Write};
 
 use crate::text::Text;
 use crate::{Declaration, Documentation, Parameter, Status, commands, events};
 
-/// A line for each command and event: what `describe` answers. It does without `core::fmt`, which a kernel module cannot link.
+/// Writes the reply to `describe`: one line for each command and event. A kernel module cannot link `core::fmt`, so this does not use it.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn listing<T: Text>(out: &mut T) -> Result<(), T::Error> {
     for (what, list) in [("command", commands::DECLARATIONS), ("event", events::DECLARATIONS)] {
         for one in list {
@@ -33,85 +33,93 @@ fn fields<T: Text>(out: &mut T, list: &[Parameter]) -> Result<(), T::Error> {
         .try_for_each(|field| [" ", field.name, ":", field.kind.name()].iter().try_for_each(|piece| out.put(piece)))
 }
 
-/// What stands before the vocabulary.
+/// The part of the manual page before the vocabulary.
 const HEAD: &str = r#".TH NTRACE 4
 .SH NAME
-ntrace \- tracing channel
+ntrace \- breakpoints by a kernel module
 .SH DESCRIPTION
-A channel to the kernel is a stream of messages in each direction: commands are written, replies and events are read.
-Boundaries of writes and reads mean nothing.
-A message is a row of 64\-bit words in the byte order of the machine.
+The kernel module ntrace sets breakpoints in processes, counts hits, and holds threads.
+An open file of \fI/dev/ntrace\fR is a channel.
+A program writes commands to it, and reads replies and events from it.
+Closing the channel ends its session: breakpoints are removed and held threads are resumed.
+.P
+Each direction is a stream of messages, which may be split or joined across read and write calls.
+A message consists of 64\-bit words in the byte order of the machine.
 .TP
 word 0
-Bits 0 to 31: the words of this message, these two included.
-Bits 32 to 47: its code.
-Bits 48 to 63: its flags.
+Bits 0 to 31: number of words in the message, including the first two.
+Bits 32 to 47: code.
+Bits 48 to 63: flags.
 .TP
 word 1
-Its tag: of a command the sender's choice, of a reply that of the command, of an event its sequence number.
+Tag: the sender's choice in a command, copied from the command in a reply, a sequence number in an event.
 .P
-The fields follow, one word each: a word is its value, a blob is its length in bytes.
-Behind all of them stand the contents of the blobs, one behind the other, and zeroes up to a whole word.
+The fields follow, one word each: the value of a word, or the length of a blob in bytes.
+After them come the contents of the blobs without gaps, then zeroes up to a whole word.
 .P
-Each command is answered by a message of its code and tag, whose first two fields are the status and a detail.
-The others are there only where the status is 0.
-Commands are carried out in order.
-The flag \fBthen\fR, 1, says that the next command is carried out only where this one was done.
+Each command gets one reply with the command's code and tag.
+The first two fields of a reply are the status and a detail.
+The declared fields follow only if the status is 0.
+Commands are carried out in the order in which they arrive.
+If a command with the flag \fBthen\fR (1) fails, the next command is not carried out and gets the status 1.
 .SH THE RING
-The file may be mapped: shared, from offset 0 on, one page and a power of two of pages behind it, at most 16 MiB.
-Those pages are a ring into which events are put from then on, and not into the stream that is read.
-Each is a message as it would be read; one that reaches the ring's end goes on at its beginning.
+A program may map the file with \fBMAP_SHARED\fR from offset 0: one page and a power of two of pages after it, at most 16 MiB.
+The pages after the first are a ring.
+From then on events go to the ring instead of the stream that is read.
+Each event is a message as in the stream; a message that reaches the ring's end continues at its beginning.
 Words of the first page:
 .TP
 0
-Bytes of the ring.
+Size of the ring in bytes.
 .TP
 1
-Bytes from the mapping's beginning to the ring's.
+Offset of the ring in the mapping in bytes.
 .TP
 8
-The head: bytes that were ever put. The kernel stores it when they stand in the ring.
+Head: number of bytes ever written. The kernel stores it after the bytes.
 .TP
 16
-The tail: bytes that were ever taken. The reader stores it when it has read them.
+Tail: number of bytes ever read. The reader stores it after reading.
 .P
-An event for which there is no room is lost, and \fBlost\fR tells of it; \fBheld\fR and \fBended\fR are read then.
-\fBpoll\fR(2) tells of a ring that is not empty as of bytes that can be read.
-Ends of threads and processes are put by the next event, \fBpoll\fR or \fBread\fR.
-A mapping keeps the session open as a descriptor does; a forked process does not have it.
-A second mapping of the same length is another view of the same ring; one of another length fails with \fBEINVAL\fR.
+An event that does not fit is lost, which \fBlost\fR reports; \fBheld\fR and \fBended\fR go to the stream instead.
+\fBpoll\fR(2) reports \fBPOLLIN\fR while the ring is not empty.
+Ends of threads and processes enter the ring at the next event, \fBpoll\fR or \fBread\fR.
+A mapping keeps the session open, as a descriptor does; a forked child does not inherit it.
+A second mapping of the same length shows the same ring; a mapping of another length fails with \fBEINVAL\fR.
 .SH BREAKPOINTS
 A breakpoint is a record of six words.
-What has no meaning is 0.
+Unused words and bits are 0.
+Every hit is counted.
 .TP
 word 0
-Its address.
+Address of the instruction.
 .TP
 word 1
-Bits 0 to 15: what happens at a hit beside that it is counted: an event (1), with registers (4), and the thread is held (2).
-Bits 16 to 31: the register that memory is counted from, by its word in what \fBregisters\fR gives.
-Bits 32 to 47: bytes of memory that the event has, at most 4096; as many as can be read, up to the first that cannot be.
-Bits 48 to 63: what their address is counted from: the stack pointer (0), 0 (1), the register (2).
+Bits 0 to 15: actions at a hit: send \fBhit\fR (1), hold the thread (2), include the registers in \fBhit\fR (4).
+Bits 16 to 31: base register of the event's memory, as the index of its word in the reply to \fBregisters\fR.
+Bits 32 to 47: bytes of memory in the event, at most 4096; fewer if not all can be read.
+Bits 48 to 63: base of that memory's address: the stack pointer (0), zero (1), the base register (2).
 .TP
 word 2
-A condition without which nothing happens: none (0), or bits 0 to 15 what it looks at: a register (1), memory (2), the hits so far, this one included (3).
-Bits 16 to 31: what that is to the value, without a sign: equal (0), not equal (1), below (2), not below (3), has all bits of it (4), has some bit of it (5).
-Bits 32 to 47: the register, or 1, 2, 4 or 8 bytes of memory.
+Condition for the actions; 0 for none.
+Bits 0 to 15: left side: a register (1), memory (2), the number of hits so far including this one (3).
+Bits 16 to 31: unsigned comparison with the value: equal (0), not equal (1), below (2), not below (3), has all bits of the value (4), has some bit of the value (5).
+Bits 32 to 47: index of the register's word, or bytes of memory (1, 2, 4 or 8).
 .TP
 word 3
-The address of that memory; where it cannot be read the condition does not hold.
+Address of the condition's memory. If it cannot be read, the condition does not hold.
 .TP
 word 4
-The value.
+Value that the condition compares with.
 .TP
 word 5
-What is added to what the event's memory is counted from.
+Offset of the event's memory from its base.
 "#;
 
-/// A manual page on the channel, its commands, events and statuses, in the language of `man`.
+/// Writes the manual page ntrace(4) in the language of man(7).
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn page(out: &mut dyn Write) -> fmt::Result {
     out.write_str(HEAD)?;
     section(out, "COMMANDS", commands::DECLARATIONS, commands::DOCUMENTATION)?;
@@ -150,7 +158,7 @@ fn lines(out: &mut dyn Write, documentation: &[&str]) -> fmt::Result {
     documentation.iter().try_for_each(|line| writeln!(out, "{}", Shown(line.trim())))
 }
 
-/// Text in which nothing is a command or a hyphen by chance, and what stands between backticks is bold.
+/// Text escaped for roff, with text between backticks in bold.
 struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {

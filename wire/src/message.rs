@@ -1,44 +1,44 @@
 use crate::{Error, Field, Kind};
 
 const WORD: usize = 8;
-/// Words before the fields.
+/// Words before the fields: length, code and flags, then the tag.
 const HEAD: usize = 2;
-/// The most words of one message: 16 MiB, a batch of 100,000 breakpoints four times over.
+/// The largest number of words in a message: 16 MiB, enough for 300,000 breakpoints.
 pub const MOST_WORDS: u32 = 1 << 21;
 
-/// The first two words of a message, but for its length.
+/// The header of a message, without its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Which command, reply or event it is.
+    /// Code of the command, reply or event.
     pub code: u16,
     /// Bits of [`flag`](crate::flag).
     pub flags: u16,
-    /// The sender's number for a command, or an event's sequence number.
+    /// The sender's number for a command and its reply, or an event's sequence number.
     pub tag: u64,
 }
 
-/// A message whose fields are not looked at yet.
+/// A message whose fields are not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Its head.
+    /// The header.
     pub header: Header,
-    /// All behind the head: a whole number of words.
+    /// Fields and blobs: a whole number of words.
     payload: &'a [u8],
 }
 
-/// What stands at the beginning of a stream.
+/// The beginning of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split<'a> {
-    /// A message, and what follows it.
+    /// A message, and the bytes after it.
     Message(Message<'a>, &'a [u8]),
-    /// The beginning of one: so many bytes are there at least when it is whole.
+    /// The beginning of a message that has at least this many bytes when complete.
     Incomplete(usize),
 }
 
 /// Takes the first message from a stream.
 ///
 /// # Errors
-/// [`Error::Length`]: no message begins so. Where the next one begins is unknown: the stream has ended.
+/// [`Error::Length`] if no message can begin so. The stream is unusable then, because the next message cannot be found.
 pub fn split(stream: &[u8]) -> Result<Split<'_>, Error> {
     let (Some(first), tag) = (word(stream, 0), word(stream, 1)) else { return Ok(Split::Incomplete(HEAD * WORD)) };
     let words = first as u32;
@@ -55,15 +55,15 @@ pub fn split(stream: &[u8]) -> Result<Split<'_>, Error> {
 }
 
 impl<'a> Message<'a> {
-    /// The first word of its fields.
+    /// The first field's word.
     pub(crate) fn first_word(&self) -> Option<u64> {
         word(self.payload, 0)
     }
 
-    /// The values of its fields, which are of these kinds.
+    /// The fields, if they are of these kinds.
     ///
     /// # Errors
-    /// [`Error::Fields`] where there are fewer words, [`Error::Blobs`] where the blobs are not as long as the rest.
+    /// [`Error::Fields`] if there are fewer words than fields, [`Error::Blobs`] if the blobs do not fill the rest.
     pub fn fields<const N: usize>(&self, kinds: &[Kind; N]) -> Result<[Field<'a>; N], Error> {
         let words = self.payload.len() / WORD;
         let mut rest = self.payload.get(N * WORD..).ok_or(Error::Fields { declared: N, words })?;
@@ -84,23 +84,23 @@ impl<'a> Message<'a> {
                 }
             };
         }
-        // What is left is the padding of the last word.
+        // Only padding of the last word may remain.
         if rest.len() < WORD { Ok(fields) } else { Err(Error::Blobs { bytes, words: there }) }
     }
 }
 
-/// Where a message's bytes go.
+/// A destination for the bytes of messages.
 pub trait Sink {
-    /// Why they cannot.
+    /// Why bytes could not be taken.
     type Error;
-    /// Takes bytes that follow those it took before.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// They cannot be taken.
+    /// The bytes could not be taken.
     fn put(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Words of a message of these fields; nothing where it is longer than a message may be.
+/// The number of words in a message with these fields; `None` if that is more than [`MOST_WORDS`].
 fn words(fields: &[Field<'_>]) -> Option<u32> {
     let bytes = fields.iter().try_fold(0usize, |sum, field| sum.checked_add(field.blob().len()))?;
     let words = bytes.div_ceil(WORD).checked_add(fields.len())?.checked_add(HEAD)?;
@@ -110,7 +110,7 @@ fn words(fields: &[Field<'_>]) -> Option<u32> {
 /// Writes a message.
 ///
 /// # Errors
-/// The sink's, or none where the message is too long: then nothing was written.
+/// The sink's error, or `None` if the message would be too long; nothing is written then.
 pub fn encode<S: Sink>(sink: &mut S, header: Header, fields: &[Field<'_>]) -> Result<(), Option<S::Error>> {
     let words = words(fields).ok_or(None)?;
     let first = u64::from(words) | u64::from(header.code) << 32 | u64::from(header.flags) << 48;

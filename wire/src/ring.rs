@@ -1,31 +1,31 @@
-//! The ring of events: what a session's file is when it is mapped.
+//! The ring: events in shared memory, for programs that map the channel's file.
 //!
-//! `mmap` of the file from offset 0 on, shared, over one page and a power of two of pages behind it, at most [`MOST`] bytes: the first page
-//! tells where the ring stands, those behind it are the ring. From then on events are put into it and not into the stream that is
-//! read; each is a message as it would be read, and one that reaches the ring's end goes on at its beginning. What does not
-//! fit is lost and counted, but events that must be told (a thread is held, a process has ended) are read then. Their tags tell
-//! the order of all.
+//! A program maps the file from offset 0, with `MAP_SHARED`: one page and a power of two of pages after it, which are the ring, at
+//! most [`MOST`] bytes. The first page holds the ring's position and size. From then on the kernel puts events into the ring instead of the
+//! stream that is read. Each event is a message as in the stream; a message that reaches the ring's end continues at its beginning.
+//! Events that do not fit are lost and counted, except those that must be delivered (a thread is held, a process has ended): these go to
+//! the stream. The tags give the order of all events.
 //!
-//! A reader takes what lies between [`TAIL`] and [`HEAD`], and then stores the new tail. The kernel believes neither.
+//! The reader takes the bytes between [`TAIL`] and [`HEAD`], then stores the new tail. The kernel trusts neither word.
 
-/// The most bytes of a ring.
+/// The largest size of a ring in bytes.
 pub const MOST: u64 = 16 << 20;
-/// Word of the first page: bytes of the ring.
+/// Index of the word in the first page that holds the ring's size in bytes.
 pub const SIZE: usize = 0;
-/// Word of the first page: bytes from the mapping's beginning to the ring's.
+/// Index of the word in the first page that holds the ring's offset in the mapping, in bytes.
 pub const START: usize = 1;
-/// Word of the first page: bytes that were ever put. Stored by the kernel when they stand in the ring.
+/// Index of the word in the first page that holds the number of bytes ever written. The kernel stores it after the bytes.
 pub const HEAD: usize = 8;
-/// Word of the first page: bytes that were ever taken. Stored by the reader.
+/// Index of the word in the first page that holds the number of bytes ever read. The reader stores it.
 pub const TAIL: usize = 16;
 
-/// Bytes that can be put. None where the tail is one that cannot be.
+/// Free bytes; 0 if the tail is impossible.
 pub const fn room(head: u64, tail: u64, size: u64) -> u64 {
     size.saturating_sub(head.wrapping_sub(tail))
 }
 
-/// Where `length` bytes lie, of which `position` bytes were put or taken before: the offset in the ring of the first, and how many there
-/// are before its end. The others stand at its beginning. `size` is a power of two, and no less than `length`.
+/// The location of `length` bytes after the first `position` bytes ever written or read: the offset of the first byte in the ring, and how
+/// many bytes lie before the ring's end. The others lie at its beginning. `size` is a power of two and at least `length`.
 pub const fn parts(position: u64, length: usize, size: u64) -> (usize, usize) {
     let offset = position & size.wrapping_sub(1);
     let before = size.saturating_sub(offset);

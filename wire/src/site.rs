@@ -1,25 +1,25 @@
-//! Breakpoints as records of words.
+//! Breakpoints as records of six words.
 
 use crate::{Failure, Status};
 
-/// What happens to a thread at a breakpoint; all else passes it.
+/// Actions at a hit, as bits. Every hit is counted, whatever the actions.
 pub mod action {
-    /// An event is written.
+    /// An event `hit` is sent.
     pub const RECORD: u16 = 1;
-    /// The thread is held, and an event tells of it.
+    /// The thread is held and an event `held` is sent.
     pub const HOLD: u16 = 2;
-    /// With [`RECORD`]: the event has the registers.
+    /// With [`RECORD`]: the event contains the registers.
     pub const REGISTERS: u16 = 4;
-    /// All bits that mean something.
+    /// All defined bits.
     pub const ALL: u16 = RECORD | HOLD | REGISTERS;
 }
 
-/// How two numbers compare, both without a sign.
+/// A comparison of two unsigned numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// They are the same.
+    /// The numbers are equal.
     Equal,
-    /// They are not.
+    /// The numbers differ.
     NotEqual,
     /// The first is smaller.
     Below,
@@ -32,11 +32,11 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// In the order of their numbers, from 0.
+    /// All relations, in the order of their numbers from 0.
     pub const ALL: [Relation; 6] =
         [Relation::Equal, Relation::NotEqual, Relation::Below, Relation::NotBelow, Relation::AllOf, Relation::AnyOf];
 
-    /// Whether it holds.
+    /// Whether the relation holds.
     pub const fn holds(self, first: u64, second: u64) -> bool {
         match self {
             Relation::Equal => first == second,
@@ -52,93 +52,93 @@ impl Relation {
 /// The number that a condition looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A register, by its word in what `registers` gives.
+    /// A register, by the index of its word in the reply to `registers`.
     Register(u16),
-    /// So many bytes of memory at an address; the condition does not hold where they cannot be read.
+    /// Memory. The condition does not hold if it cannot be read.
     Memory {
-        /// The address.
+        /// Address of the first byte.
         address: u64,
-        /// 1, 2, 4 or 8.
+        /// Bytes: 1, 2, 4 or 8.
         size: u16,
     },
-    /// The hits so far, this one included.
+    /// The number of hits so far, including this one.
     Hits,
 }
 
-/// One simple comparison.
+/// A condition for the actions of a breakpoint: one comparison with a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What is looked at.
+    /// The left side.
     pub subject: Subject,
-    /// How it compares with the value.
+    /// The comparison.
     pub relation: Relation,
-    /// The value.
+    /// The right side.
     pub value: u64,
 }
 
-/// What an address of memory is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// The stack pointer.
     Stack,
     /// 0.
     Zero,
-    /// A register, by its word in what `registers` gives; memory at one that is not there is left out.
+    /// A register, by the index of its word in the reply to `registers`. If the thread has no such register, the event has no memory.
     Register(u16),
 }
 
-/// Memory that an event has: as many of its bytes as can be read, up to the first that cannot be.
+/// Memory that an event contains, up to the first byte that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What its address is counted from.
+    /// Base of the address.
     pub base: Base,
-    /// What is added to that, wrapping.
+    /// Offset from the base in bytes; the sum wraps.
     pub offset: u64,
-    /// Bytes, at most [`Memory::MOST`].
+    /// Number of bytes, at most [`Memory::MOST`].
     pub size: u16,
 }
 
 impl Memory {
-    /// None.
+    /// No memory.
     pub const NONE: Memory = Memory::stack(0);
-    /// The most bytes.
+    /// The largest number of bytes.
     pub const MOST: u16 = 4096;
 
-    /// So many bytes from the stack pointer on.
+    /// `size` bytes from the stack pointer on.
     pub const fn stack(size: u16) -> Memory {
         Memory { base: Base::Stack, offset: 0, size }
     }
 }
 
-/// A breakpoint: six words in the blob of `insert`.
+/// A breakpoint: a record of six words in the blob of `insert`. Unused words and bits are 0.
 ///
-/// | word | what |
+/// | word | content |
 /// |---|---|
-/// | 0 | its address |
-/// | 1 | bits 0 to 15: [`action`]s; 16 to 31: the register that memory is counted from, else 0; 32 to 47: bytes of memory that an event has, at most 4096; 48 to 63: they are counted from the stack pointer (0), 0 (1), the register (2) |
-/// | 2 | bits 0 to 15: no condition (0), or one on a register (1), memory (2), the hits (3); 16 to 31: the relation; 32 to 47: the register, or the size |
-/// | 3 | the address of memory, else 0 |
-/// | 4 | the value to compare with |
-/// | 5 | what is added to what memory is counted from |
+/// | 0 | address |
+/// | 1 | bits 0 to 15: [`action`]s; 16 to 31: base register of the event's memory; 32 to 47: bytes of memory in the event, at most 4096; 48 to 63: base of that memory: stack pointer (0), zero (1), register (2) |
+/// | 2 | bits 0 to 15: no condition (0), or a condition on a register (1), memory (2), the number of hits (3); 16 to 31: relation; 32 to 47: register, or bytes of memory |
+/// | 3 | address of the condition's memory |
+/// | 4 | value that the condition compares with |
+/// | 5 | offset of the event's memory from its base |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Where.
+    /// Address of the instruction.
     pub address: u64,
     /// Bits of [`action`].
     pub actions: u16,
-    /// Memory that an event has.
+    /// Memory that events contain.
     pub memory: Memory,
-    /// When it acts; it counts always.
+    /// Condition for the actions. Hits are counted even if it does not hold.
     pub condition: Option<Condition>,
 }
 
 impl Site {
-    /// Words of a record.
+    /// Words in a record.
     pub const WORDS: usize = 6;
-    /// Bytes of a record.
+    /// Bytes in a record.
     pub const BYTES: usize = 8 * Site::WORDS;
 
-    /// The record.
+    /// The record as words.
     pub fn words(&self) -> [u64; Site::WORDS] {
         let (condition, at, value) = self.condition.map_or((0, 0, 0), |condition| {
             let (kind, extra, at) = match condition.subject {
@@ -158,31 +158,33 @@ impl Site {
         [self.address, what, condition, at, value, offset]
     }
 
-    /// The bytes of the record.
+    /// The record as bytes, in the byte order of the machine.
     pub fn bytes(&self) -> [u8; Site::BYTES] {
         let mut bytes = [0; Site::BYTES];
-        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(self.words()) {
-            *to = word.to_ne_bytes();
+        for (to, word) in bytes.chunks_exact_mut(8).zip(self.words()) {
+            for (to, byte) in to.iter_mut().zip(word.to_ne_bytes()) {
+                *to = byte;
+            }
         }
         bytes
     }
 
-    /// The site of a record's bytes.
+    /// The breakpoint that a record's bytes describe.
     ///
     /// # Errors
     /// As [`Site::from_words`].
     pub fn from_bytes(record: &[u8; Site::BYTES]) -> Result<Site, Failure> {
         let mut words = [0; Site::WORDS];
-        for (word, bytes) in words.iter_mut().zip(record.as_chunks().0) {
-            *word = u64::from_ne_bytes(*bytes);
+        for (word, bytes) in words.iter_mut().zip(record.chunks_exact(8)) {
+            *word = bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         }
         Site::from_words(&words)
     }
 
-    /// The site of a record.
+    /// The breakpoint that a record describes.
     ///
     /// # Errors
-    /// [`Status::Value`] with the number of the first word that has no such value.
+    /// [`Status::Value`] with the index of the first word that has an undefined value.
     pub fn from_words(words: &[u64; Site::WORDS]) -> Result<Site, Failure> {
         let [address, what, condition, at, value, offset] = *words;
         let wrong = |word| Failure::new(Status::Value, word);
@@ -220,8 +222,28 @@ fn test(word: u64, address: u64, value: u64) -> Option<Condition> {
     Some(Condition { subject, relation, value })
 }
 
-/// The records of a blob; nothing where it is no whole number of them.
-pub fn records(blob: &[u8]) -> Option<&[[u8; Site::BYTES]]> {
-    let (records, []) = blob.as_chunks() else { return None };
-    Some(records)
+/// The records of a blob; `None` if its length is not a multiple of [`Site::BYTES`].
+pub fn records(blob: &[u8]) -> Option<Records<'_>> {
+    (blob.len() % Site::BYTES == 0).then_some(Records(blob))
+}
+
+/// The records of a blob.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Records<'a>(&'a [u8]);
+
+impl<'a> Records<'a> {
+    /// Number of records.
+    pub const fn len(self) -> usize {
+        self.0.len() / Site::BYTES
+    }
+
+    /// Whether there is no record.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The records in their order, each as [`Site::from_bytes`] takes it.
+    pub fn iter(self) -> impl Iterator<Item = &'a [u8; Site::BYTES]> {
+        self.0.chunks_exact(Site::BYTES).filter_map(|record| record.first_chunk())
+    }
 }

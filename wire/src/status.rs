@@ -4,7 +4,7 @@ use core::fmt;
 
 macro_rules! statuses {
     ($($(#[doc = $doc:literal])* $name:ident = $number:literal $text:literal,)*) => {
-        /// How a command ended. Numbers never change; they are no error numbers of the system's.
+        /// How a command ended. Numbers never change. They are not errno values.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Status {
@@ -12,10 +12,10 @@ macro_rules! statuses {
         }
 
         impl Status {
-            /// All of them.
+            /// All statuses, in the order of their numbers.
             pub const ALL: &'static [Status] = &[$(Status::$name,)*];
 
-            /// The status of a number.
+            /// The status with the given number.
             pub fn from_number(number: u64) -> Option<Status> {
                 match number {
                     $($number => Some(Status::$name),)*
@@ -23,14 +23,14 @@ macro_rules! statuses {
                 }
             }
 
-            /// What it means, in a few words.
+            /// The status in a few words.
             pub const fn text(self) -> &'static str {
                 match self {
                     $(Status::$name => $text,)*
                 }
             }
 
-            /// What it and its detail mean, as documented.
+            /// The meaning of the status and of its detail, in lines.
             pub const fn documentation(self) -> &'static [&'static str] {
                 match self {
                     $(Status::$name => &[$($doc,)*],)*
@@ -41,38 +41,38 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// It did all it was asked. The fields of the reply are there.
+    /// The command was carried out. The reply has its fields.
     Done = 0 "done",
-    /// The command before it, which had the flag `then`, was not done.
+    /// The previous command has the flag `then` and failed.
     Skipped = 1 "not carried out: the one before failed",
-    /// No command has that code, which is the detail. The vocabulary of the other side is older.
+    /// No command has this code, which is the detail. The module's vocabulary is older than the sender's.
     Unknown = 2 "no such command",
-    /// The fields do not fit the declaration. The detail says how many fields there are.
+    /// The fields do not fit the declaration. The detail is the number of declared fields.
     Malformed = 3 "fields do not fit the declaration",
-    /// A word has a value that is none of those it may have. The detail is the field's number, from 0.
+    /// A word has an undefined value. The detail is the field's number, counted from 0.
     Value = 4 "no such value",
-    /// The opener of the channel may not trace that process.
+    /// The process that opened the channel may not trace this process.
     Denied = 5 "not permitted",
-    /// No such process, or it has ended. The detail is its number.
+    /// No such process, or it has ended. The detail is the process number.
     NoProcess = 6 "no such process",
-    /// No such thread, or it has ended. The detail is its number.
+    /// No such thread, or it has ended. The detail is the thread number.
     NoThread = 7 "no such thread",
-    /// No breakpoint of this session is at that address, which is the detail.
+    /// This session has no breakpoint at the address, which is the detail.
     NoBreakpoint = 8 "no breakpoint there",
-    /// The thread is not held, and what was asked can be done with a held thread only.
+    /// The thread is not held, and the command needs a held thread. The detail is the thread number.
     NotHeld = 9 "the thread is not held",
-    /// Memory that is not mapped, or not so. The detail is the first such address.
+    /// Memory is not mapped, or its protection does not allow the access. The detail is the first such address.
     Memory = 10 "no such memory",
-    /// No breakpoint can be set on that instruction. The detail is the reason, as `stepping` numbers them.
+    /// No breakpoint can be set on the instruction. The detail is the number of the reason (`Refusal::number` of the crate stepping).
     Refused = 11 "no breakpoint can be set on that instruction",
-    /// Something is there already.
+    /// This session already has a breakpoint at the address, which is the detail.
     Exists = 12 "it is there already",
-    /// The kernel has no memory for it, or the process no addresses for what is to be mapped there; then the detail is an address near
-    /// which that was to be.
+    /// The kernel is out of memory, or the process has no free addresses where a mapping is needed; then the detail is an address
+    /// near which it is needed.
     NoMemory = 13 "out of memory",
-    /// More than a session, a debuggee or a message may have. The detail is the limit.
+    /// A limit of a session, a process or a message is exceeded. The detail is the limit.
     Limit = 14 "more than there may be",
-    /// This kernel or processor cannot do it.
+    /// This kernel or processor does not support the command.
     Unsupported = 15 "not supported here",
 }
 
@@ -82,12 +82,12 @@ impl fmt::Display for Status {
     }
 }
 
-/// Why a command was not done.
+/// The reason why a command was not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Never [`Status::Done`].
     pub status: Status,
-    /// What the status says of it.
+    /// Detail, whose meaning depends on the status.
     pub detail: u64,
 }
 

@@ -1,46 +1,9 @@
 //! From a word to its way: a table of the top bits, and behind it a program of bytes that asks for one bit after the other.
 
-use super::flow::{Way, Ways};
+use super::codes::step;
 use super::generated::hot::{FIRSTS, HOT, OTHERS, PROGRAM, STARTS};
+use super::way::Way;
 use super::{Error, ErrorKind, Insn};
-
-/// What most words need, in one place.
-#[repr(C)]
-pub(super) struct Hot {
-    pub(super) ways: Ways,
-    /// By bits 31 to 21: the number of a class, whose words the top bits tell apart from others.
-    pub(super) first: [u8; 2048],
-    /// Words that have `values` under `masks`, as most have, have that way.
-    pub(super) way: [Way; 256],
-    pub(super) masks: [u32; 256],
-    pub(super) values: [u32; 256],
-}
-
-/// Words with `value` under `mask`, and their way. Packed: they are many, and seldom looked at.
-#[repr(C, packed)]
-pub(super) struct Set {
-    pub(super) mask: u32,
-    pub(super) value: u32,
-    pub(super) way: Way,
-}
-
-/// Steps of the program, the same as in insn/gen/src/arm64/program.rs: bits 4 to 0 number the bit that is asked for.
-mod step {
-    /// The bit must be clear.
-    pub(super) const CLEAR: u8 = 0;
-    /// The bit must be set.
-    pub(super) const SET: u8 = 1;
-    /// Goes on elsewhere if the bit is set: two bytes follow.
-    pub(super) const IF_SET: u8 = 2;
-    /// The same if it is clear.
-    pub(super) const IF_CLEAR: u8 = 3;
-    /// Goes on elsewhere: the high bits of the place are here, the low byte follows.
-    pub(super) const GO: u8 = 4;
-    /// The way is in the low bits.
-    pub(super) const DONE: u8 = 5;
-    /// Skips as many bytes as follow in one if the bit is set.
-    pub(super) const SKIP_IF_SET: u8 = 6;
-}
 
 #[inline(always)]
 fn class(word: u32) -> usize {
@@ -75,12 +38,12 @@ fn rare(word: u32) -> Option<Way> {
 /// Runs the program from a byte on; the number of a way.
 fn run(word: u32, mut at: usize) -> u8 {
     // Behind the program there is nothing, which is no instruction.
-    let byte = |at: usize| PROGRAM.get(at).copied().unwrap_or(step::DONE << 5);
+    let byte = |at: usize| PROGRAM.get(at).copied().unwrap_or(step::DONE << step::POSITION);
     loop {
         let asked = byte(at);
         let (first, second) = (|| byte(at.wrapping_add(1)), || byte(at.wrapping_add(2)));
         let set = word.wrapping_shr((asked & 31).into()) & 1 == 1;
-        at = match asked >> 5 {
+        at = match asked >> step::POSITION {
             step::CLEAR if !set => at.wrapping_add(1),
             step::SET if set => at.wrapping_add(1),
             step::CLEAR | step::SET => return 0,

@@ -1,34 +1,12 @@
 //! What a form reads and writes: the cold tables (`generated/forms.rs`), written by insn/gen/src/arm64/forms.rs.
 
 use super::Insn;
+use super::codes::memory::NONE;
 use super::generated::forms::{FORMS, LISTS, MEANINGS, OPERANDS, STARTS};
-
-/// Words that fit `value` under `mask`, unless an earlier form has them.
-pub(super) struct Form {
-    pub(super) mask: u32,
-    pub(super) value: u32,
-    /// Number of its meaning.
-    pub(super) meaning: u16,
-}
-
-/// What a form means.
-pub(super) struct Meaning {
-    /// First of its operands and their count.
-    pub(super) operands: (u16, u16),
-    /// See [`super::memory`]; [`NO_MEMORY`].
-    pub(super) memory: [u32; 2],
-    /// NZCV read and written.
-    pub(super) flags: (u8, u8),
-    /// Number of the implicit registers.
-    pub(super) set: u8,
-    /// See [`super::unpredictable`].
-    pub(super) unpredictable: u16,
-}
-
-pub(super) const NO_MEMORY: u32 = u32::MAX;
+use super::tables::Meaning;
 
 /// Of an instruction that the cold tables do not know, which none is.
-static NOTHING: Meaning = Meaning { operands: (0, 0), memory: [NO_MEMORY; 2], flags: (0, 0), set: 0, unpredictable: 0 };
+static NOTHING: Meaning = Meaning { operands: (0, 0), memory: [NONE; 2], flags: (0, 0), set: 0, unpredictable: 0 };
 
 impl Meaning {
     pub(super) fn operands(&self) -> &'static [u32] {

@@ -1,6 +1,6 @@
 //! The decoded instruction.
 
-use super::flow::Way;
+use super::way::Way;
 
 /// One decoded instruction. Cheap to copy; everything but flow and validity is computed when asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! What needs to be known of an instruction beside its flow and effects.
 
-use super::special::NONE;
-use super::{Insn, Nzcv};
+use super::Nzcv;
 
 /// What sort of instruction it is, as far as stepping and emulation need to tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,52 +158,5 @@ impl Condition {
             _ => return true,
         };
         holds != (self.0 & 1 == 1)
-    }
-}
-
-impl Insn {
-    /// What sort of instruction it is.
-    pub fn kind(&self) -> Kind {
-        self.special().kind
-    }
-    /// The condition of a branch, select or compare; flags are read by it.
-    pub fn condition(&self) -> Option<Condition> {
-        let low = self.special().condition;
-        (low != NONE).then(|| Condition::new(self.field(low.into(), 4)))
-    }
-    /// What it is to the exclusive monitor.
-    pub fn exclusive(&self) -> Option<Exclusive> {
-        match self.kind() {
-            Kind::LoadExclusive => Some(Exclusive::Load),
-            Kind::StoreExclusive => Some(Exclusive::Store),
-            Kind::ClearExclusive => Some(Exclusive::Clear),
-            _ => None,
-        }
-    }
-    /// Which landing pad it is.
-    pub fn landing_pad(&self) -> Option<LandingPad> {
-        match self.kind() {
-            Kind::Bti => Some(match self.field(6, 2) {
-                0 => LandingPad::None,
-                1 => LandingPad::Call,
-                2 => LandingPad::Jump,
-                _ => LandingPad::Both,
-            }),
-            Kind::PacSp | Kind::PacSpAt => Some(LandingPad::PacSp),
-            // What traps is no target of a branch that goes on (Arm ARM D8.4.6.2).
-            Kind::Brk | Kind::Hlt => Some(LandingPad::Both),
-            _ => None,
-        }
-    }
-    /// The exception that it raises.
-    pub fn trap(&self) -> Option<Trap> {
-        let immediate = self.field(5, 16) as u16;
-        match self.kind() {
-            Kind::Svc => Some(Trap::Svc(immediate)),
-            Kind::Brk => Some(Trap::Brk(immediate)),
-            Kind::Hlt => Some(Trap::Hlt(immediate)),
-            Kind::Udf => Some(Trap::Udf(self.word as u16)),
-            _ => None,
-        }
     }
 }

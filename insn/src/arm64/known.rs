@@ -1,36 +1,21 @@
 //! What the top bits of a word tell, if it is known to be allocated.
 
-use super::flow::Way;
 use super::generated::hot::KNOWN;
+use super::tables::Known;
+use super::way::Way;
 use super::{Insn, decode};
 use crate::Flow;
 
-/// The flow of all allocated words that have the same top bits, in the low four bits, and their way in the high ones.
-#[derive(Clone, Copy)]
-pub(super) struct Known(u8);
-
-impl Known {
-    /// They have more flows than one.
-    pub(super) const NOTHING: Known = Known(15);
-
-    /// They have more ways than one.
-    pub(super) const fn flow(flow: Flow) -> Known {
-        Known(flow as u8)
-    }
-    pub(super) const fn way(way: Way) -> Known {
-        Known(way.flow() as u8 | (way as u8) << 4)
-    }
-    #[inline(always)]
-    fn of(word: u32) -> Known {
-        KNOWN[(word >> 21) as usize]
-    }
+#[inline(always)]
+fn known(word: u32) -> Known {
+    KNOWN[(word >> 21) as usize]
 }
 
 /// The flow of a word that is known to be allocated.
 #[inline(always)]
 pub(super) fn flow_of_allocated(word: u32) -> Flow {
     // The compiler makes nothing of it but the number.
-    match Known::of(word).0 & 15 {
+    match known(word).0 & 15 {
         0 => Flow::Next,
         1 => Flow::Jump,
         2 => Flow::ConditionalJump,
@@ -50,7 +35,7 @@ pub(super) fn flow_of_allocated(word: u32) -> Flow {
 /// A word that is known to be allocated, decoded.
 #[inline(always)]
 pub(super) fn decode_allocated(word: u32) -> Insn {
-    match Way::of(Known::of(word).0 >> 4) {
+    match Way::of(known(word).0 >> 4) {
         Way::Undefined => Insn { word, way: way(word) },
         way => Insn { word, way },
     }

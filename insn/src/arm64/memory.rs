@@ -1,6 +1,7 @@
 //! Memory operands.
 
-use super::form::{Meaning, NO_MEMORY};
+use super::codes::{access, memory, mode};
+use super::tables::Meaning;
 use super::{Insn, Reg, RegSet};
 use crate::Access;
 
@@ -62,41 +63,14 @@ pub struct Memory {
     pub access: Access,
 }
 
-/// Address modes, numbered as in insn/gen/src/arm64/operand.rs.
-mod mode {
-    pub(super) const UNSIGNED12: u32 = 1;
-    pub(super) const SIGNED9: u32 = 2;
-    pub(super) const PRE9: u32 = 3;
-    pub(super) const POST9: u32 = 4;
-    pub(super) const SIGNED7: u32 = 5;
-    pub(super) const PRE7: u32 = 6;
-    pub(super) const POST7: u32 = 7;
-    pub(super) const INDEX: u32 = 8;
-    pub(super) const LITERAL: u32 = 9;
-    pub(super) const SIGNED10: u32 = 10;
-    pub(super) const PRE10: u32 = 11;
-    pub(super) const POST_INDEX: u32 = 12;
-    pub(super) const POST_SIZE: u32 = 13;
-    pub(super) const PRE_SIZE: u32 = 14;
-    pub(super) const AT_D: u32 = 15;
-    pub(super) const AT_M: u32 = 16;
-    pub(super) const GCS_PUSH: u32 = 17;
-    pub(super) const GCS: u32 = 18;
-    pub(super) const VECTORS4: u32 = 19;
-    pub(super) const VECTORS6: u32 = 20;
-    pub(super) const VECTORS9: u32 = 21;
-    pub(super) const ARRAY4: u32 = 22;
-    pub(super) const REPLICATED4: u32 = 23;
-    pub(super) const UNSIGNED6: u32 = 24;
-    pub(super) const SCALAR_INDEX: u32 = 25;
-    pub(super) const VECTOR_INDEX: u32 = 26;
-    pub(super) const VECTOR_UXTW: u32 = 27;
-    pub(super) const VECTOR_SXTW: u32 = 28;
-    pub(super) const VECTOR_BASE_INDEX: u32 = 29;
-    pub(super) const VECTOR_BASE5: u32 = 30;
-}
-
-const ACCESSES: [Access; 4] = [Access::None, Access::Read, Access::Write, Access::ReadWrite];
+/// By number.
+const ACCESSES: [Access; 4] = {
+    let mut accesses = [Access::None; 4];
+    accesses[access::READ as usize] = Access::Read;
+    accesses[access::WRITE as usize] = Access::Write;
+    accesses[access::READ_WRITE as usize] = Access::ReadWrite;
+    accesses
+};
 
 impl Memory {
     /// The registers that the address is made of.
@@ -114,11 +88,11 @@ impl Insn {
         meaning.memory.map(|code| self.memory_of(code))
     }
     fn memory_of(&self, code: u32) -> Option<Memory> {
-        if code == NO_MEMORY {
+        if code == memory::NONE {
             return None;
         }
-        let size = (code >> 10 & 0x3ff) as u16;
-        let unit = code >> 20 & 15;
+        let size = (code >> memory::SIZE & 0x3ff) as u16;
+        let unit = code >> memory::UNIT & 15;
         let signed = |low, width| self.signed_field(low, width).wrapping_shl(unit);
         let writes_back = |when, displacement| (displacement, Some(when));
         let mut memory = Memory {
@@ -130,7 +104,7 @@ impl Insn {
             by_vector_length: false,
             writeback: None,
             size,
-            access: ACCESSES[(code >> 8 & 3) as usize],
+            access: ACCESSES[(code >> memory::ACCESS & 3) as usize],
         };
         (memory.displacement, memory.writeback) = match code & 0xff {
             mode::UNSIGNED12 => (i64::from(self.field(10, 12)).wrapping_shl(unit), None),

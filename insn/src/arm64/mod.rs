@@ -2,6 +2,7 @@
 //!
 //! "Arm ARM" is the Arm Architecture Reference Manual for A-profile, DDI 0487; its sections are named where they decide.
 
+mod codes;
 mod decode;
 mod effects;
 mod error;
@@ -16,7 +17,9 @@ mod operands;
 mod pc_relative;
 mod regs;
 mod special;
+mod tables;
 mod unpredictable;
+mod way;
 
 pub use effects::Effects;
 pub use error::{Error, ErrorKind};

@@ -1,27 +1,26 @@
 //! Registers and flags that an instruction reads and writes.
 
-use super::form::Meaning;
+use super::codes::access::{READ, WRITE};
+use super::codes::{operand, registers as kind};
 use super::generated::forms::SETS;
 use super::insn::field;
 use super::memory::Address;
+use super::tables::Meaning;
 use super::{Insn, Memory, Nzcv, Reg, RegSet};
 use crate::{Flow, Target};
 
-const READ: u32 = 1;
-const WRITE: u32 = 2;
-
-/// The registers that an operand's code names in a word (insn/gen/src/arm64/operand.rs).
+/// The registers that an operand's code names in a word.
 fn registers(word: u32, code: u32) -> RegSet {
-    let number = field(word, code >> 4 & 31, code >> 9 & 7);
-    let first = number.wrapping_shl(code >> 12 & 3).wrapping_add(code >> 14 & 31);
-    let stride = code >> 23 & 15;
+    let number = field(word, code >> operand::POSITION & 31, code >> operand::WIDTH & 7);
+    let first = number.wrapping_shl(code >> operand::SHIFT & 3).wrapping_add(code >> operand::ADD & 31);
+    let stride = code >> operand::STRIDE & 15;
     let mut set = RegSet::EMPTY;
-    for i in 0..code >> 19 & 15 {
+    for i in 0..code >> operand::COUNT & 15 {
         let n = first.wrapping_add(stride.wrapping_mul(i));
-        set = set.with(match code >> 2 & 3 {
-            0 => Reg::general(n),
-            1 => Reg::general_or_sp(n),
-            2 => Reg::vector(n),
+        set = set.with(match code >> operand::BANK & 3 {
+            kind::GENERAL => Reg::general(n),
+            kind::GENERAL_OR_SP => Reg::general_or_sp(n),
+            kind::VECTOR => Reg::vector(n),
             _ => Reg::predicate(n),
         });
     }

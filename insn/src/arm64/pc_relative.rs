@@ -1,6 +1,6 @@
 //! Instructions of which the meaning depends on where they stand.
 
-use super::special::NONE;
+use super::codes::NONE;
 use super::{Insn, Kind, Reg};
 use crate::Target;
 

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use super::codes::{bank, each_register};
+
 /// One register, whatever width is used of it (`w0` and `x0` are one; so are `b0`, `s0`, `v0` and `z0`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(u8);
@@ -16,18 +18,7 @@ macro_rules! registers {
     };
 }
 
-// Numbered as in insn/gen/src/arm64/forms.rs.
-registers! {
-    // Reads as zero, and is never a member of a set. Most fields of 31 name it.
-    XZR = 31, "xzr";
-    FFR = 80, "ffr"; ZA = 81, "za"; ZT0 = 82, "zt0";
-    NZCV = 83, "nzcv"; FPSR = 84, "fpsr"; FPCR = 85, "fpcr";
-    PC = 86, "pc";
-    // What msr, mrs, sys and their like reach and no other name is given to.
-    SYSTEM = 87, "system";
-    GCSPR = 88, "gcspr"; FPMR = 89, "fpmr"; SVCR = 90, "svcr"; TPIDR = 91, "tpidr_el0";
-    SP = 92, "sp";
-}
+each_register!(registers);
 
 impl Reg {
     /// The link register.
@@ -43,11 +34,11 @@ impl Reg {
     }
     /// SIMD and SVE register 0 to 31.
     pub const fn vector(n: u32) -> Reg {
-        Reg(32 + (n as u8 & 31))
+        Reg(bank::VECTOR + (n as u8 & 31))
     }
     /// SVE predicate register p0 to p15.
     pub const fn predicate(n: u32) -> Reg {
-        Reg(64 + (n as u8 & 15))
+        Reg(bank::PREDICATE + (n as u8 & 15))
     }
     /// The register of that number in [`RegSet`]'s bits, 0 to 127.
     pub const fn from_number(number: u8) -> Reg {

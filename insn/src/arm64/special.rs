@@ -1,30 +1,58 @@
 //! What an instruction is beside its flow and effects: a small table (`generated/special.rs`), written by insn/gen/src/arm64/special.rs.
 
+use super::codes::NONE;
 use super::generated::special::{FORMS, LISTS, STARTS};
-use super::{Insn, Kind};
-
-/// Words that fit `value` under `mask`, unless an earlier form has them.
-pub(super) struct Form {
-    pub(super) mask: u32,
-    pub(super) value: u32,
-    pub(super) special: Special,
-}
-
-/// What is told of them.
-pub(super) struct Special {
-    pub(super) kind: Kind,
-    /// The lowest bit of the condition; [`NONE`].
-    pub(super) condition: u8,
-    /// Bytes that are loaded from bits 23 to 5 times four after the instruction, 0 of a prefetch; [`NONE`].
-    pub(super) literal: u8,
-}
-
-pub(super) const NONE: u8 = u8::MAX;
+use super::tables::Special;
+use super::{Condition, Exclusive, Insn, Kind, LandingPad, Trap};
 
 /// Of what fits no form, as most words.
 static PLAIN: Special = Special { kind: Kind::Plain, condition: NONE, literal: NONE };
 
 impl Insn {
+    /// What sort of instruction it is.
+    pub fn kind(&self) -> Kind {
+        self.special().kind
+    }
+    /// The condition of a branch, select or compare; flags are read by it.
+    pub fn condition(&self) -> Option<Condition> {
+        let low = self.special().condition;
+        (low != NONE).then(|| Condition::new(self.field(low.into(), 4)))
+    }
+    /// What it is to the exclusive monitor.
+    pub fn exclusive(&self) -> Option<Exclusive> {
+        match self.kind() {
+            Kind::LoadExclusive => Some(Exclusive::Load),
+            Kind::StoreExclusive => Some(Exclusive::Store),
+            Kind::ClearExclusive => Some(Exclusive::Clear),
+            _ => None,
+        }
+    }
+    /// Which landing pad it is.
+    pub fn landing_pad(&self) -> Option<LandingPad> {
+        match self.kind() {
+            Kind::Bti => Some(match self.field(6, 2) {
+                0 => LandingPad::None,
+                1 => LandingPad::Call,
+                2 => LandingPad::Jump,
+                _ => LandingPad::Both,
+            }),
+            Kind::PacSp | Kind::PacSpAt => Some(LandingPad::PacSp),
+            // What traps is no target of a branch that goes on (Arm ARM D8.4.6.2).
+            Kind::Brk | Kind::Hlt => Some(LandingPad::Both),
+            _ => None,
+        }
+    }
+    /// The exception that it raises.
+    pub fn trap(&self) -> Option<Trap> {
+        let immediate = self.field(5, 16) as u16;
+        match self.kind() {
+            Kind::Svc => Some(Trap::Svc(immediate)),
+            Kind::Brk => Some(Trap::Brk(immediate)),
+            Kind::Hlt => Some(Trap::Hlt(immediate)),
+            Kind::Udf => Some(Trap::Udf(self.word as u16)),
+            _ => None,
+        }
+    }
     /// What the first form that fits says.
     #[inline(never)]
     pub(super) fn special(&self) -> &'static Special {

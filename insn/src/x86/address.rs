@@ -1,29 +1,10 @@
 //! Memory operands, of modrm and implicit.
 
-use super::form::{Form, attr, place};
-use super::general::space;
+use super::codes::{attr, implicit, place, size, space};
+use super::form::Form;
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Bits, Insn, Memory, Reg, Vendor};
 use crate::Access;
-
-/// Kinds of implicit memory access, numbered as in insn/gen/src/x86/semantics.rs.
-mod kind {
-    pub(super) const PUSH: u8 = 1;
-    pub(super) const POP: u8 = 2;
-    pub(super) const PUSH_FAR: u8 = 3;
-    pub(super) const POP_FAR: u8 = 4;
-    pub(super) const PUSHA: u8 = 5;
-    pub(super) const POPA: u8 = 6;
-    pub(super) const LEAVE: u8 = 7;
-    pub(super) const IRET: u8 = 8;
-    pub(super) const PUSH2: u8 = 9;
-    pub(super) const POP2: u8 = 10;
-    pub(super) const XLAT: u8 = 11;
-    pub(super) const MASKMOV: u8 = 12;
-    pub(super) const MASKMOV_MMX: u8 = 13;
-    pub(super) const CLZERO: u8 = 14;
-    pub(super) const MOVDIR64B: u8 = 15;
-}
 
 impl Insn {
     /// The memory operand of modrm or `moffs`, by the registers *before* the instruction.
@@ -55,7 +36,7 @@ impl Insn {
             }
         }
         // `pop` counts from rsp after the pop (SDM vol. 2B, POP).
-        if memory.base == Some(Reg::RSP) && form.implicit_memory() == kind::POP {
+        if memory.base == Some(Reg::RSP) && form.implicit_memory() == implicit::POP {
             memory.displacement = memory.displacement.wrapping_add(i64::from(self.size_of(form)));
         }
         if self.segment == NO_SEGMENT && matches!(memory.base, Some(Reg::RSP | Reg::RBP)) {
@@ -102,26 +83,26 @@ impl Insn {
         let y = if long && self.w() { 8 } else { 4 };
         let small = operand == 2;
         match code {
-            0..0x80 => u16::from(code),
-            0x80 => operand,
-            0x81 => operand.min(4),
-            0x82 => y,
-            0x83 => operand + 2,
-            0x84 if long => 10,
-            0x84 => 6,
-            0x85 => operand * 2,
-            0x86 => self.vector_size(),
-            0x87 => self.vector_size() / 2,
-            0x88 => self.vector_size() / 4,
-            0x89 => self.vector_size() / 8,
-            0x8a if small => 14,
-            0x8a => 28,
-            0x8b if small => 94,
-            0x8b => 108,
-            0x8c => y * 2,
+            0..size::FIRST => u16::from(code),
+            size::V => operand,
+            size::Z => operand.min(4),
+            size::Y => y,
+            size::P => operand + 2,
+            size::S if long => 10,
+            size::S => 6,
+            size::A => operand * 2,
+            size::X => self.vector_size(),
+            size::H => self.vector_size() / 2,
+            size::F => self.vector_size() / 4,
+            size::E => self.vector_size() / 8,
+            size::N if small => 14,
+            size::N => 28,
+            size::K if small => 94,
+            size::K => 108,
+            size::J => y * 2,
             // `movsxd` reads four bytes whatever its prefix on Zen 4.
-            0x8d if small && self.mode.vendor == Vendor::Intel => 2,
-            0x8d => 4,
+            size::M if small && self.mode.vendor == Vendor::Intel => 2,
+            size::M => 4,
             _ => 512,
         }
     }
@@ -167,23 +148,25 @@ impl Insn {
         let push = |size: u16| self.stack(-i64::from(size), size, Access::Write);
         let pop = |size: u16| self.stack(0, size, Access::Read);
         let one = match form.implicit_memory() {
-            kind::PUSH if self.space == space::ONE_BYTE && self.opcode == 0xc8 => return self.enter_memory(n),
-            kind::PUSH => push(n),
-            kind::POP => pop(n),
-            kind::PUSH_FAR => push(2 * n),
-            kind::POP_FAR => pop(2 * n),
-            kind::PUSHA => push(8 * n),
-            kind::POPA => pop(8 * n),
-            kind::LEAVE => Memory { base: Some(Reg::RBP), ..pop(n) },
-            kind::IRET if self.mode.bits == Bits::B64 => pop(5 * n),
-            kind::IRET => pop(3 * n),
-            kind::PUSH2 => push(16),
-            kind::POP2 => pop(16),
-            kind::XLAT => Memory { index: Some(Reg::RAX), ..self.at(Some(Reg::RBX), Access::Read, 1) },
-            kind::MASKMOV => self.at(Some(Reg::RDI), Access::Write, 16),
-            kind::MASKMOV_MMX => self.at(Some(Reg::RDI), Access::Write, 8),
-            kind::CLZERO => self.at(Some(Reg::RAX), Access::Write, 64),
-            kind::MOVDIR64B => Memory { segment: Reg::ES, ..self.at(Some(Reg::gpr(self.reg())), Access::Write, 64) },
+            implicit::PUSH if self.space == space::ONE_BYTE && self.opcode == 0xc8 => return self.enter_memory(n),
+            implicit::PUSH => push(n),
+            implicit::POP => pop(n),
+            implicit::PUSH_FAR => push(2 * n),
+            implicit::POP_FAR => pop(2 * n),
+            implicit::PUSHA => push(8 * n),
+            implicit::POPA => pop(8 * n),
+            implicit::LEAVE => Memory { base: Some(Reg::RBP), ..pop(n) },
+            implicit::IRET if self.mode.bits == Bits::B64 => pop(5 * n),
+            implicit::IRET => pop(3 * n),
+            implicit::PUSH2 => push(16),
+            implicit::POP2 => pop(16),
+            implicit::XLAT => Memory { index: Some(Reg::RAX), ..self.at(Some(Reg::RBX), Access::Read, 1) },
+            implicit::MASKMOV => self.at(Some(Reg::RDI), Access::Write, 16),
+            implicit::MASKMOV_MMX => self.at(Some(Reg::RDI), Access::Write, 8),
+            implicit::CLZERO => self.at(Some(Reg::RAX), Access::Write, 64),
+            implicit::MOVDIR64B => {
+                Memory { segment: Reg::ES, ..self.at(Some(Reg::gpr(self.reg())), Access::Write, 64) }
+            }
             _ => return [None; 2],
         };
         [Some(one), None]

@@ -1,30 +1,11 @@
-//! Fields of the hot tables' entries (`generated/hot.rs`), the same as in insn/gen/src/x86/hot.rs.
+//! Look-ups in the hot tables (`generated/hot.rs`).
 
+use super::codes::entry::{GROUP, IMM64, IMMEDIATE, MODRM, SMALL};
 use super::generated::hot::{GROUPS, MODRM as MODRM_TABLE, ONE_BYTE, TWO_BYTE};
 
-/// A modrm byte follows: all bits that the modrm table yields.
-pub(super) const MODRM: u32 = 0x3f;
-/// With REX.W the immediate is of eight bytes.
-pub(super) const IMM64: u32 = 1 << 6;
-/// The immediate exists only for modrm.reg 0 and 1.
-pub(super) const GROUP3: u32 = 1 << 7;
-/// A near branch: 66 shortens its distance on AMD only, in 64-bit mode.
-pub(super) const NEAR: u32 = 1 << 21;
-/// The immediate is an address, of the address size.
-pub(super) const MOFFS: u32 = 1 << 22;
-/// modrm.mod is ignored: always a register.
-pub(super) const ANY_MOD: u32 = 1 << 23;
-/// In 64-bit mode and with no mandatory prefix the group says all of validity and flow; the next three bits: with 66,
-/// F3, F2. None for prefixes, escapes, and what depends on more than modrm's mod and reg.
-pub(super) const ALIKE: u32 = 1 << 24;
-/// Not in the tables: introduced by REX2.
-pub(super) const REX2: u32 = 1 << 28;
-/// Where the bytes of immediates stand.
-pub(super) const IMMEDIATE: u32 = 8;
-
-/// An entry of an opcode with modrm and an immediate of so many bytes.
+/// An entry of an opcode with modrm and an immediate of `immediate` bytes.
 pub(super) const fn with_modrm(immediate: u32) -> u32 {
-    MODRM | immediate << IMMEDIATE | immediate << 12
+    MODRM | immediate << IMMEDIATE | immediate << SMALL
 }
 
 /// Entry of a one-byte opcode.
@@ -52,7 +33,7 @@ pub(super) fn modrm(byte: u8) -> u8 {
 #[inline(always)]
 pub(super) fn immediate(entry: u32, size: u32) -> u32 {
     match size {
-        0 => entry >> 12 & 15,
+        0 => entry >> SMALL & 15,
         2 if entry & IMM64 != 0 => 8,
         _ => entry >> IMMEDIATE & 15,
     }
@@ -62,5 +43,5 @@ pub(super) fn immediate(entry: u32, size: u32) -> u32 {
 #[inline(always)]
 pub(super) fn group(entry: u32) -> u64 {
     let table: &[u64; 32] = &GROUPS;
-    table[(entry >> 16 & 31) as usize]
+    table[(entry >> GROUP & 31) as usize]
 }

@@ -1,5 +1,7 @@
 use core::fmt;
 
+use super::chunk::MAX_LEN;
+
 /// Why bytes are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -34,6 +36,16 @@ pub struct Error {
     pub offset: u8,
     /// Its value; 0 where there is none ([`ErrorKind::Truncated`]).
     pub byte: u8,
+}
+
+impl Error {
+    /// The error of an instruction that goes on behind the last of `available` bytes.
+    pub(super) fn out_of_bytes(chunk: &[u8; MAX_LEN], available: usize) -> Error {
+        if available < MAX_LEN {
+            return Error { kind: ErrorKind::Truncated, offset: available as u8, byte: 0 };
+        }
+        Error { kind: ErrorKind::TooLong, offset: (MAX_LEN - 1) as u8, byte: chunk[MAX_LEN - 1] }
+    }
 }
 
 impl fmt::Display for Error {

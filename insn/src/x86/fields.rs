@@ -1,8 +1,9 @@
 //! The parts of an instruction: encoding, map, prefixes, modrm, displacement, immediates.
 
-use super::general::space;
+use super::chunk::MAX_LEN;
+use super::codes::space;
 use super::insn::{ext, shape};
-use super::{Bits, Insn, MAX_LEN, entry};
+use super::{Bits, Insn, entry};
 
 /// How the opcode is introduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

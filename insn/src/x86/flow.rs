@@ -1,36 +1,30 @@
 //! Where control goes.
 
-use core::ops::RangeInclusive;
-
-use super::general::space;
-use super::insn::{Packed, ext, shape};
-use super::{Insn, MAX_LEN, Mode, Reg, Vendor, general};
+use super::chunk::MAX_LEN;
+use super::codes::{flow, space};
+use super::general::decode_packed;
+use super::insn::{BRANCHES, Packed, ext, shape};
+use super::{Insn, Mode, Reg, Vendor};
 use crate::{Flow, Target};
 
 /// By the low four bits of `Insn::flow`.
-const FLOWS: [Flow; 16] = [
-    Flow::Next,
-    Flow::Jump,
-    Flow::ConditionalJump,
-    Flow::Call,
-    Flow::Return,
-    Flow::Syscall,
-    Flow::Interrupt,
-    Flow::Trap,
-    Flow::Far,
-    Flow::Transaction,
-    Flow::Privileged,
-    Flow::Faulting,
-    Flow::Jump,
-    Flow::Call,
-    Flow::Next,
-    Flow::Next,
-];
-
-/// Numbers of relative branches.
-pub(super) const BRANCHES: RangeInclusive<u8> = Flow::Jump as u8..=Flow::Call as u8;
-/// In `Insn::flow`: a relative branch that is longer than the first word.
-pub(super) const LONG: u8 = 16;
+const FLOWS: [Flow; 16] = {
+    let mut flows = [Flow::Next; 16];
+    flows[flow::JUMP as usize] = Flow::Jump;
+    flows[flow::CONDITIONAL_JUMP as usize] = Flow::ConditionalJump;
+    flows[flow::CALL as usize] = Flow::Call;
+    flows[flow::RETURN as usize] = Flow::Return;
+    flows[flow::SYSCALL as usize] = Flow::Syscall;
+    flows[flow::INTERRUPT as usize] = Flow::Interrupt;
+    flows[flow::TRAP as usize] = Flow::Trap;
+    flows[flow::FAR as usize] = Flow::Far;
+    flows[flow::TRANSACTION as usize] = Flow::Transaction;
+    flows[flow::PRIVILEGED as usize] = Flow::Privileged;
+    flows[flow::FAULTING as usize] = Flow::Faulting;
+    flows[flow::INDIRECT_JUMP as usize] = Flow::Jump;
+    flows[flow::INDIRECT_CALL as usize] = Flow::Call;
+    flows
+};
 
 /// The target of what is rare, from the bytes alone: keeping all fields at hand for these few would cost every instruction.
 #[inline(never)]
@@ -45,7 +39,7 @@ fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
     }
     let bytes = bytes.to_le_bytes();
     let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else { return Target::None };
-    let Ok(packed) = Packed::of_words(general::decode_packed(chunk, mode)) else { return Target::None };
+    let Ok(packed) = Packed::of_words(decode_packed(chunk, mode)) else { return Target::None };
     let insn = packed.unpack(bytes, mode);
     match insn.flow() {
         Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),
@@ -64,9 +58,8 @@ impl Insn {
     /// Where a change of flow goes.
     #[inline(always)]
     pub fn target(&self) -> Target<Reg> {
-        const RETURN: u8 = Flow::Return as u8;
         let bytes = u128::from_le_bytes(self.bytes);
-        if self.flow > RETURN {
+        if self.flow > flow::RETURN {
             return other_target(bytes, self.mode);
         }
         // The distance ends the first word.
@@ -75,7 +68,7 @@ impl Insn {
         // Overwritten, not branched to: which instruction is a branch no processor foresees.
         let mut target = Target::Relative(distance);
         if !BRANCHES.contains(&self.flow) {
-            target = if self.flow == RETURN { Target::Stack } else { Target::None };
+            target = if self.flow == flow::RETURN { Target::Stack } else { Target::None };
         }
         target
     }

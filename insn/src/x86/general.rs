@@ -1,35 +1,12 @@
 //! The general path: prefixes, all modes, all encodings.
 
-use super::decode::{out_of_bytes, padded, shape_of};
-use super::entry::{self, GROUP3, MOFFS, NEAR};
-use super::flow::{BRANCHES, LONG};
-use super::insn::{NO_SEGMENT, Packed, bytes_of, ext, shape};
-use super::validity::{self, Rule};
-use super::{Bits, Error, ErrorKind, Insn, MAX_LEN, Mode, Prefixes, Vendor, prefixed, vector};
-
-/// An instruction while it is decoded.
-pub(super) struct Decoder<'a> {
-    pub(super) chunk: &'a [u8; MAX_LEN],
-    pub(super) available: usize,
-    pub(super) insn: Insn,
-}
-
-/// Opcode spaces by number.
-pub(super) mod space {
-    pub(in super::super) const ONE_BYTE: u8 = 0;
-    pub(in super::super) const TWO_BYTE: u8 = 1;
-    pub(in super::super) const M0F38: u8 = 2;
-    pub(in super::super) const M0F3A: u8 = 3;
-    pub(in super::super) const AMD_3DNOW: u8 = 4;
-    /// VEX maps 1, 2, 3, 5, 7.
-    pub(in super::super) const VEX: u8 = 5;
-    /// XOP maps 8, 9, 10.
-    pub(in super::super) const XOP: u8 = 10;
-    /// EVEX maps 1 to 7.
-    pub(in super::super) const EVEX: u8 = 13;
-    pub(in super::super) const EVEX_MAP4: u8 = 16;
-    pub(in super::super) const REX2: u8 = 20;
-}
+use super::chunk::{MAX_LEN, bytes_of, padded};
+use super::codes::entry::{GROUP3, MOFFS, NEAR};
+use super::codes::rule::immediate;
+use super::codes::{flow, space};
+use super::decoder::Decoder;
+use super::insn::{LONG, NO_SEGMENT, Packed, ext, shape, shape_of};
+use super::{Bits, Error, ErrorKind, Insn, Mode, Prefixes, Vendor, entry, prefixed, vector};
 
 /// The answer in the form of [`Packed::words`].
 #[inline(never)]
@@ -72,23 +49,6 @@ fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, E
 }
 
 impl Decoder<'_> {
-    /// The byte at `at`, which the instruction certainly has.
-    pub(super) fn byte(&self, at: u8) -> Result<u8, Error> {
-        match self.chunk.get(usize::from(at)) {
-            Some(byte) if usize::from(at) < self.available => Ok(*byte),
-            _ => Err(out_of_bytes(self.chunk, self.available)),
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn error(&self, kind: ErrorKind, offset: u8) -> Error {
-        Error { kind, offset, byte: self.byte(offset).unwrap_or(0) }
-    }
-
-    fn is_64(&self) -> bool {
-        self.insn.mode.bits == Bits::B64
-    }
-
     fn prefixes(&mut self) -> Result<(), Error> {
         let mut at = 0;
         loop {
@@ -194,7 +154,7 @@ impl Decoder<'_> {
         self.insn.space = space::REX2;
         self.insn.opcode = 0xa1;
         self.insn.opcode_at = at;
-        self.insn.flow = LONG | crate::Flow::Jump as u8;
+        self.insn.flow = LONG | flow::JUMP;
         self.insn.tail = 8;
         self.finish(at + 1)
     }
@@ -252,7 +212,7 @@ impl Decoder<'_> {
         }
         let rule = self.check()?;
         // extrq and insertq share their opcode with vmread, which has no immediate.
-        if rule.immediate() == 3 && space == space::TWO_BYTE {
+        if rule.immediate() == immediate::TWO_BYTES && space == space::TWO_BYTE {
             tail = 2;
         }
         if matches!(opcode, 0x20..=0x23) && space == space::TWO_BYTE {
@@ -269,58 +229,6 @@ impl Decoder<'_> {
         let twice = self.insn.ext & ext::R != 0 && self.insn.prefixes().has(Prefixes::LOCK);
         if self.insn.ext & ext::R4 != 0 || high || twice {
             return Err(self.error(ErrorKind::Operand, at + 1));
-        }
-        Ok(())
-    }
-
-    /// Matches the rules of the opcode.
-    #[inline(never)]
-    pub(super) fn check(&self) -> Result<Rule, Error> {
-        if let Some((_, rule)) = self.insn.rule() {
-            return Ok(rule);
-        }
-        let kind = validity::reason(validity::list(self.insn.space, self.insn.opcode), self.insn.key());
-        let at = self.insn.opcode_at;
-        let lock = self.chunk.iter().position(|b| *b == 0xf0).unwrap_or(0);
-        Err(match kind {
-            ErrorKind::Lock => self.error(kind, lock as u8),
-            ErrorKind::Operand => self.error(kind, at + 1),
-            _ => self.error(kind, at),
-        })
-    }
-
-    /// Offset behind the modrm byte at `at`, its SIB byte and displacement.
-    pub(super) fn after_modrm(&self, at: u8) -> Result<u8, Error> {
-        let modrm = self.byte(at)?;
-        if self.insn.shape & shape::ANY_MOD != 0 {
-            return Ok(at + 1);
-        }
-        if self.insn.address_size() == 2 {
-            return Ok(at
-                + 1
-                + match (modrm >> 6, modrm & 7) {
-                    (0, 6) | (2, _) => 2,
-                    (1, _) => 1,
-                    _ => 0,
-                });
-        }
-        let after = entry::modrm(modrm);
-        let mut end = at + (after & 15);
-        if after & 0x20 != 0 && self.byte(at + 1)? & 7 == 5 {
-            end += 4;
-        }
-        Ok(end)
-    }
-
-    /// Sets the length: immediates begin at `end`.
-    pub(super) fn finish(&mut self, end: u8) -> Result<(), Error> {
-        let len = end + self.insn.tail;
-        if usize::from(len) > self.available {
-            return Err(out_of_bytes(self.chunk, self.available));
-        }
-        self.insn.len = len;
-        if len > 8 && BRANCHES.contains(&self.insn.flow) {
-            self.insn.flow |= LONG;
         }
         Ok(())
     }

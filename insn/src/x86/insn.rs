@@ -1,7 +1,10 @@
 //! The decoded instruction and what can be asked of it.
 
-use super::decode::shape_of;
-use super::{Error, ErrorKind, MAX_LEN, Mode, entry};
+use core::ops::RangeInclusive;
+
+use super::codes::{entry, flow};
+use super::entry::immediate;
+use super::{Error, ErrorKind, Mode};
 
 /// One decoded instruction. Cheap to copy; everything but length, flow and validity is computed when asked for.
 #[derive(Clone, Copy)]
@@ -10,19 +13,19 @@ pub struct Insn {
     pub(super) bytes: [u8; 16],
     pub(super) len: u8,
     pub(super) mode: Mode,
-    /// Opcode space, numbered as in insn/gen/src/x86/parse.rs.
+    /// One of [`space`](super::codes::space).
     pub(super) space: u8,
     /// Offset of the opcode byte; of 3DNow!'s second 0F.
     pub(super) opcode_at: u8,
     pub(super) opcode: u8,
-    /// Number of the `Flow`, or 12 and 13: jump and call that are not relative; 16 more: a distance beyond the first word.
+    /// One of [`flow`]; with [`LONG`] of a relative branch whose distance lies beyond the first word.
     pub(super) flow: u8,
     /// Bytes of all immediates, the suffix of 3DNow! included.
     pub(super) tail: u8,
-    /// A modrm byte follows the opcode; of its operand [`shape`] tells more.
+    /// Bits of [`shape`].
     pub(super) shape: u8,
     pub(super) prefixes: u8,
-    /// Number of the segment register of an override that counts; [`NO_SEGMENT`].
+    /// Number of the segment register of an override that counts, or [`NO_SEGMENT`].
     pub(super) segment: u8,
     /// Extension bits, see [`ext`].
     pub(super) ext: u8,
@@ -33,20 +36,13 @@ pub struct Insn {
     pub(super) pp: u8,
 }
 
-/// The first eight bytes as one word, the first lowest: in one load.
-#[inline(always)]
-pub(super) fn first_word(bytes: &[u8; MAX_LEN]) -> u64 {
-    bytes.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// `Insn::bytes`: two words that overlap, as nothing beyond the fifteenth byte is read.
-#[inline(always)]
-pub(super) fn bytes_of(chunk: &[u8; MAX_LEN]) -> [u8; 16] {
-    let last = chunk.last_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    (u128::from(first_word(chunk)) | u128::from(last >> 8) << 64).to_le_bytes()
-}
-
+/// No segment override counts.
 pub(super) const NO_SEGMENT: u8 = 0xff;
+
+/// Flows of relative branches.
+pub(super) const BRANCHES: RangeInclusive<u8> = flow::JUMP..=flow::CALL;
+/// In `Insn::flow`: a relative branch that is longer than the first word.
+pub(super) const LONG: u8 = 16;
 
 /// Bits of `Insn::shape`.
 pub(super) mod shape {
@@ -71,6 +67,16 @@ pub(super) mod ext {
     pub(in super::super) const R4: u8 = 0x40;
     /// A REX or REX2 prefix: byte registers 4 to 7 are spl to dil.
     pub(in super::super) const REX: u8 = 0x80;
+}
+
+/// `Insn::shape` of an entry of the hot tables.
+#[inline(always)]
+pub(super) fn shape_of(entry: u32) -> u8 {
+    let bit = |flag: u32, to: u8| if entry & flag != 0 { to } else { 0 };
+    bit(entry::MODRM, shape::MODRM)
+        | bit(entry::ANY_MOD, shape::ANY_MOD)
+        | bit(entry::MOFFS, shape::MOFFS)
+        | bit(entry::REX2, shape::REX2)
 }
 
 /// Kinds of errors by their number.
@@ -148,7 +154,7 @@ impl Packed {
             opcode_at,
             opcode,
             flow: self.flow,
-            tail: entry::immediate(self.entry, 1) as u8,
+            tail: immediate(self.entry, 1) as u8,
             shape: shape_of(self.entry),
             prefixes,
             segment,

@@ -1,11 +1,11 @@
 //! An instruction's key: its fields as the bits that rules allow (see [`super::validity`]).
 
-use super::general::space;
-use super::insn::ext;
-use super::validity::{
-    self, AAA, B, BITS, EXT, IGNORED_B, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RESERVED, RM, Rule, STRICT, V, VENDOR, W,
-    WITH_66, Z,
+use super::codes::key::{
+    AAA, B, BITS, EXT, IGNORED_B, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RESERVED, RM, STRICT, V, VENDOR, W, WITH_66, Z,
 };
+use super::codes::space;
+use super::insn::ext;
+use super::validity::{self, Rule};
 use super::{Bits, Insn, Prefixes, Vendor};
 
 fn bit(base: u32, value: u32) -> u64 {

@@ -1,7 +1,10 @@
 //! x86-64 and i386.
 
 mod address;
+mod chunk;
+mod codes;
 mod decode;
+mod decoder;
 mod effects;
 mod entry;
 mod error;
@@ -14,6 +17,7 @@ mod insn;
 mod key;
 mod memory;
 mod mode;
+mod opcode;
 mod operands;
 mod overwrites;
 mod prefixed;
@@ -21,6 +25,7 @@ mod regs;
 mod validity;
 mod vector;
 
+pub use chunk::MAX_LEN;
 pub use effects::Effects;
 pub use error::{Error, ErrorKind};
 pub use fields::{Encoding, Field, Map, Prefixes};
@@ -28,9 +33,6 @@ pub use insn::Insn;
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
 pub use regs::{Flags, Reg, RegSet};
-
-/// The longest instruction, in bytes (SDM vol. 2A, 2.3.11).
-pub const MAX_LEN: usize = 15;
 
 /// Decodes the instruction at the start of `bytes`.
 ///

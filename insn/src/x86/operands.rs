@@ -1,7 +1,7 @@
 //! Registers and flags that an instruction reads and writes.
 
-use super::form::{Form, Operand, attr, place};
-use super::general::space;
+use super::codes::{attr, place, space};
+use super::form::{Form, Operand};
 use super::insn::ext;
 use super::{Bits, Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
 use crate::Flow;

@@ -1,7 +1,7 @@
 //! Registers and flags whose old values do not outlive an instruction.
 
-use super::form::{Form, Operand, attr};
-use super::general::space;
+use super::codes::{attr, space};
+use super::form::{Form, Operand};
 use super::{Flags, Insn, Reg, RegSet};
 
 /// Registers overwritten in whole, and vector registers of which the low 128 bits are.

@@ -1,9 +1,10 @@
 //! The second path: what the hot path takes, after prefixes that only choose among forms or name a segment.
 
-use super::decode::{from_opcode, without_rex};
-use super::insn::{NO_SEGMENT, Packed, bytes_of};
-use super::{Bits, MAX_LEN, Mode, Prefixes};
-use crate::Flow;
+use super::chunk::{MAX_LEN, bytes_of};
+use super::codes::flow;
+use super::insn::{NO_SEGMENT, Packed};
+use super::opcode::{from_opcode, without_rex};
+use super::{Bits, Mode, Prefixes};
 
 /// The answer for an instruction of 64-bit mode with 66, F2, F3 and segment overrides; `None` for all else.
 #[inline(always)]
@@ -41,7 +42,7 @@ pub(super) fn decode(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Packed> {
     }
     let (word, rex) = without_rex(rest as u64);
     let packed = from_opcode(word, rex, at + u32::from(rex != 0), prefixes, pp, segment)?;
-    let most = if packed.flow == Flow::Next as u8 { MAX_LEN as u32 } else { 8 };
+    let most = if packed.flow == flow::NEXT { MAX_LEN as u32 } else { 8 };
     (packed.len <= most).then_some(packed)
 }
 

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use super::codes::{bank, each_register};
+
 /// One register, whatever width is used of it (`al`, `ax`, `eax` and `rax` are one; so are `xmm0`, `ymm0`, `zmm0`;
 /// `ah` is part of `rax`; `mm0` and `st0`'s physical register are one).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,21 +19,7 @@ macro_rules! registers {
     };
 }
 
-registers! {
-    RAX = 0, "rax"; RCX = 1, "rcx"; RDX = 2, "rdx"; RBX = 3, "rbx";
-    RSP = 4, "rsp"; RBP = 5, "rbp"; RSI = 6, "rsi"; RDI = 7, "rdi";
-    ES = 88, "es"; CS = 89, "cs"; SS = 90, "ss"; DS = 91, "ds"; FS = 92, "fs"; GS = 93, "gs";
-    RIP = 94, "rip"; FLAGS = 95, "flags";
-    MXCSR = 96, "mxcsr"; SSP = 97, "ssp";
-    // Control, status, tag and pointer words.
-    X87 = 98, "x87";
-    PKRU = 99, "pkru"; XCR0 = 100, "xcr0"; FS_BASE = 101, "fs_base"; GS_BASE = 102, "gs_base";
-    // Control, debug, test, model-specific and descriptor-table registers: what user code cannot write.
-    SYSTEM = 103, "system";
-    TILECFG = 112, "tilecfg";
-    // Block scales of ACE.
-    BSR0 = 113, "bsr0";
-}
+each_register!(registers);
 
 impl Reg {
     /// General register 0 to 31 (16 to 31 are APX's).
@@ -40,27 +28,27 @@ impl Reg {
     }
     /// Vector register 0 to 31.
     pub const fn vector(n: u8) -> Reg {
-        Reg(32 + (n & 31))
+        Reg(bank::VECTOR + (n & 31))
     }
     /// Mask register k0 to k7.
     pub const fn mask(n: u8) -> Reg {
-        Reg(64 + (n & 7))
+        Reg(bank::MASK + (n & 7))
     }
     /// MMX register, which is also the mantissa of the x87 register of that physical number.
     pub const fn mmx(n: u8) -> Reg {
-        Reg(72 + (n & 7))
+        Reg(bank::MMX + (n & 7))
     }
     /// Bound register bnd0 to bnd3.
     pub const fn bound(n: u8) -> Reg {
-        Reg(80 + (n & 3))
+        Reg(bank::BOUND + (n & 3))
     }
     /// Segment register in the encoding's order: es, cs, ss, ds, fs, gs.
     pub const fn segment(n: u8) -> Reg {
-        Reg(88 + if n > 5 { 5 } else { n })
+        Reg(bank::SEGMENT + if n > 5 { 5 } else { n })
     }
     /// AMX tile tmm0 to tmm7.
     pub const fn tile(n: u8) -> Reg {
-        Reg(104 + (n & 7))
+        Reg(bank::TILE + (n & 7))
     }
     /// The register of that number in [`RegSet`]'s bits, 0 to 127.
     pub const fn from_number(number: u8) -> Reg {

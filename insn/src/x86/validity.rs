@@ -1,55 +1,29 @@
 //! Does an instruction fit a form? Keys, rules and the reason of a refusal.
 //!
-//! Each field of an instruction contributes one bit to its key, out of those below; a rule has the bits that a form
-//! allows. insn/gen/src/x86/rules.rs writes the rules.
+//! Each field of an instruction contributes one bit to its key, and a rule has the bits that a form allows ([`super::codes::key`]).
+//! insn/gen/src/x86/rules.rs writes the rules.
 
 use super::ErrorKind;
+use super::codes::key::{self, AAA, B, IGNORED_B, LOCK_MEM, LOCK_REG, MEM, PP, REG, RESERVED, RM, V, WITH_66, Z};
+use super::codes::rule;
 use super::generated::validity::{HIGH, LISTS, LOW, MIDDLE, PAGES, ROWS, RULES};
-
-pub(super) const PP: u32 = 0;
-pub(super) const W: u32 = 4;
-pub(super) const L: u32 = 6;
-pub(super) const BITS: u32 = 10;
-pub(super) const VENDOR: u32 = 12;
-pub(super) const MEM: u64 = 1 << 14;
-pub(super) const REG: u64 = 1 << 15;
-pub(super) const EXT: u32 = 16;
-pub(super) const RM: u32 = 24;
-/// vvvv and V' unused, only V' used, vvvv used; legacy: B clear, B set.
-pub(super) const V: u32 = 32;
-/// aaa = 0, 4, other.
-pub(super) const AAA: u32 = 35;
-/// z = 0, z with a mask, z without.
-pub(super) const Z: u32 = 38;
-/// b = 0, b with memory, b with a register.
-pub(super) const B: u32 = 41;
-pub(super) const LOCK_MEM: u64 = 1 << 44;
-pub(super) const LOCK_REG: u64 = 1 << 45;
-/// 66 beside F2 or F3, in legacy spaces.
-pub(super) const WITH_66: u64 = 1 << 60;
-pub(super) const STRICT: u64 = 1 << 56;
-/// In keys of strict modes for what no rule allows there.
-pub(super) const RESERVED: u64 = 1 << 57;
-/// b with a register, ignored.
-pub(super) const IGNORED_B: u64 = 1 << 58;
-const KEY: u64 = ((1 << 46) - 1) | STRICT | RESERVED | IGNORED_B | WITH_66;
 
 /// What a form says of an instruction that fits it.
 #[derive(Clone, Copy)]
 pub(super) struct Rule(u64);
 
 impl Rule {
-    /// 0 no immediate, 1 a byte, 2 by operand size (2 or 4), 3 two bytes.
+    /// One of [`rule::immediate`].
     pub(super) fn immediate(self) -> u8 {
-        (self.0 >> 46 & 3) as u8
+        (self.0 >> rule::IMMEDIATE & 3) as u8
     }
+    /// One of [`super::codes::flow`].
     pub(super) fn flow(self) -> u8 {
-        (self.0 >> 48 & 15) as u8
+        (self.0 >> rule::FLOW & 15) as u8
     }
-    /// What else is to be checked: registers that must differ (1 VEX gather, 2 EVEX gather, 3 tiles, 4 destination and
-    /// sources, 9 `pop2`), be below 8 (3 and 7 tiles, 5 and 8 modrm.reg, 6 modrm.reg and vvvv) or not rsp (9, 10 `push2`).
+    /// One of [`rule::check`].
     pub(super) fn check(self) -> u8 {
-        (self.0 >> 52 & 15) as u8
+        (self.0 >> rule::CHECK & 15) as u8
     }
     /// Whether memory must be addressed with a SIB byte.
     pub(super) fn needs_sib(self) -> bool {
@@ -69,7 +43,7 @@ pub(super) fn is_last(item: usize) -> bool {
 }
 
 /// The rule of a number, put together from its parts.
-fn rule(number: usize) -> Option<u64> {
+fn numbered(number: usize) -> Option<u64> {
     let [low, middle, high] = RULES.get(number)?.map(usize::from);
     let (low, middle, high) = (LOW.get(low)?, MIDDLE.get(middle)?, HIGH.get(high)?);
     Some(u64::from(*low) | u64::from(*middle) << 16 | u64::from(*high) << 32)
@@ -82,9 +56,9 @@ pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
         return None;
     }
     for (i, item) in LISTS.get(list..)?.iter().enumerate() {
-        let rule = rule(usize::from(item & 0x7fff))?;
-        if key & !rule & KEY == 0 {
-            return (rule >> 59 & 1 == 0).then_some((i, Rule(rule)));
+        let rule = numbered(usize::from(item & 0x7fff))?;
+        if key & !rule & key::ALL == 0 {
+            return (rule & rule::REFUSED == 0).then_some((i, Rule(rule)));
         }
         if item & 0x8000 != 0 {
             break;

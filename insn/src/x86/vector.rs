@@ -1,6 +1,8 @@
 //! VEX, XOP and EVEX.
 
-use super::general::{Decoder, space};
+use super::codes::rule::{check, immediate};
+use super::codes::space;
+use super::decoder::Decoder;
 use super::insn::{ext, shape};
 use super::{Bits, Error, ErrorKind, Prefixes};
 
@@ -120,9 +122,9 @@ fn complete(d: &mut Decoder, end: u8) -> Result<(), Error> {
         return Err(d.error(ErrorKind::Operand, d.insn.opcode_at + 1));
     }
     d.insn.tail = match rule.immediate() {
-        2 if d.insn.space == space::EVEX_MAP4 && d.insn.plain_operand_size() == 2 => 2,
-        2 => 4,
-        3 => 2,
+        immediate::OPERAND_SIZE if d.insn.space == space::EVEX_MAP4 && d.insn.plain_operand_size() == 2 => 2,
+        immediate::OPERAND_SIZE => 4,
+        immediate::TWO_BYTES => 2,
         bytes => bytes,
     };
     d.insn.flow = rule.flow();
@@ -134,36 +136,36 @@ fn complete(d: &mut Decoder, end: u8) -> Result<(), Error> {
 }
 
 impl super::Insn {
-    /// What is wrong with the choice of registers (kinds of `Rule::check`).
-    fn register_error(&self, check: u8) -> Option<ErrorKind> {
+    /// What is wrong with the choice of registers, by one of [`check`].
+    fn register_error(&self, demand: u8) -> Option<ErrorKind> {
         let (reg, vvvv) = (self.reg(), self.vvvv());
         let index = self.sib().unwrap_or(0) >> 3 & 7 | self.extension(ext::X, 8);
-        let rm = match check {
+        let rm = match demand {
             _ if !self.is_register_form() => NONE,
             // Only vectors have this check.
-            4 => self.rm_vector(),
+            check::SOURCES => self.rm_vector(),
             _ => self.rm_general(),
         };
         // Zen 4 ignores the fourth bit of a VEX mask register.
         let ignored = self.mode.ignores_reserved() && !self.is_evex();
-        let out_of_range = match check {
-            3 => reg > 7 || vvvv > 7 || rm > 7 && rm != NONE,
-            5 => reg > 7 && !ignored,
-            6 => (reg > 7 || vvvv > 7) && !ignored,
-            7 => reg > 7 && !self.rm_is_tile() || rm > 7 && rm != NONE,
-            8 => reg > 7,
-            9 | 10 => rm == RSP || vvvv == RSP,
+        let out_of_range = match demand {
+            check::TILES => reg > 7 || vvvv > 7 || rm > 7 && rm != NONE,
+            check::MASK => reg > 7 && !ignored,
+            check::MASKS => (reg > 7 || vvvv > 7) && !ignored,
+            check::TILE_ROWS => reg > 7 && !self.rm_is_tile() || rm > 7 && rm != NONE,
+            check::LOW => reg > 7,
+            check::POP2 | check::PUSH2 => rm == RSP || vvvv == RSP,
             _ => false,
         };
         if out_of_range {
             return Some(ErrorKind::Operand);
         }
-        let same = match check {
-            1 => reg == index || reg == vvvv || vvvv == index,
-            2 => reg == index | vvvv & 16,
-            3 => reg == vvvv || reg == rm || rm == vvvv,
-            4 => reg == vvvv || reg == rm,
-            9 => rm == vvvv,
+        let same = match demand {
+            check::VEX_GATHER => reg == index || reg == vvvv || vvvv == index,
+            check::EVEX_GATHER => reg == index | vvvv & 16,
+            check::TILES => reg == vvvv || reg == rm || rm == vvvv,
+            check::SOURCES => reg == vvvv || reg == rm,
+            check::POP2 => rm == vvvv,
             _ => false,
         };
         same.then_some(ErrorKind::SameRegister)

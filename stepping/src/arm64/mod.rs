@@ -36,6 +36,7 @@
 
 mod assemble;
 mod class;
+mod code;
 mod emulate;
 mod exclusive;
 mod plan;
@@ -43,8 +44,9 @@ mod refuse;
 mod slot;
 
 pub use crate::{Exit, Outcome, Progress, SLOT_SIZE};
+pub use code::{BREAKPOINT, Code, Place, Scratch};
 pub use emulate::{Emulate, Registers};
 pub use exclusive::WINDOW;
 pub use plan::{Plan, plan, plan_in};
 pub use refuse::Refusal;
-pub use slot::{BREAKPOINT, Code, Place, Scratch, Slot};
+pub use slot::Slot;

@@ -33,13 +33,15 @@
 
 mod assemble;
 mod class;
+mod code;
 mod emulate;
 mod plan;
 mod refuse;
 mod slot;
 
 pub use crate::{Exit, Outcome, Progress, SLOT_SIZE};
+pub use code::{Code, Place, Scratch};
 pub use emulate::{Emulate, Registers};
 pub use plan::{Plan, plan};
 pub use refuse::Refusal;
-pub use slot::{Code, Place, Scratch, Slot};
+pub use slot::Slot;

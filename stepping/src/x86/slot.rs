@@ -1,13 +1,6 @@
-use insn::x86::{Insn, Reg};
+use insn::x86::Insn;
 
-use super::{Refusal, assemble};
-
-/// The code of one slot of x86, for one address.
-pub type Code = crate::Code<Reg>;
-/// What a slot address means in terms of the original code of x86.
-pub type Place = crate::Place<Reg>;
-/// A general register of x86 to load before a thread enters the slot, and to put back when it has left.
-pub type Scratch = crate::Scratch<Reg>;
+use super::{Code, Refusal, assemble};
 
 /// An instruction that runs as a copy, at its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

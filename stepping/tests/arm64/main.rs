@@ -35,5 +35,8 @@ fn code(word: u32, pc: u64, at: u64) -> (Code, Vec<u32>) {
 }
 
 fn words(code: &Code) -> Vec<u32> {
-    code.bytes[..usize::from(code.len)].as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+    code.bytes[..usize::from(code.len)]
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+        .collect()
 }

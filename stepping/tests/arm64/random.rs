@@ -44,7 +44,7 @@ impl Random {
 
     /// An address of code: close to others or far from all.
     pub(crate) fn address(&mut self) -> u64 {
-        let near = self.next().is_multiple_of(2);
+        let near = self.next() % 2 == 0;
         (if near { 0x4000_0000 + (self.next() & 0xff_ffff) } else { self.next() >> 16 }) & !3
     }
 }

@@ -38,14 +38,14 @@ impl Random {
         loop {
             let mut bytes = Vec::new();
             for prefix in [0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x64, 0xf0] {
-                if self.next().is_multiple_of(24) {
+                if self.next() % 24 == 0 {
                     bytes.push(prefix);
                 }
             }
             bytes.extend(BEGINNINGS[(self.next() % 16) as usize]);
             bytes.extend(self.next().to_le_bytes());
             bytes.extend(self.next().to_le_bytes());
-            if self.next().is_multiple_of(3) {
+            if self.next() % 3 == 0 {
                 // More operands relative to rip.
                 for byte in bytes.iter_mut().skip(2).take(4) {
                     if self.0 & 2 != 0 {

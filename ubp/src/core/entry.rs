@@ -1,17 +1,17 @@
 use super::layout::ENTRY_SIZE;
 use crate::arch::MAX_LEN;
 
-/// What an entry stands for.
+/// The state of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
-    /// Nothing; the slot may be taken.
+    /// The entry and its slot are free.
     Free = 0,
-    /// A breakpoint instruction stands at the site.
+    /// A breakpoint instruction is at the site.
     Active = 1,
-    /// The original bytes are back; a thread may still be in the slot, or on its way from the trap.
+    /// The original bytes are back at the site; a thread may still be in the slot, or handle the trap.
     Retired = 2,
-    /// What was mapped at the site is no more.
+    /// The site is no longer mapped.
     Inactive = 3,
 }
 
@@ -27,26 +27,26 @@ impl State {
     }
 }
 
-/// One site.
+/// The table entry of one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The address of the instruction; in a free entry the link to the next free one.
+    /// Address of the instruction; in a free entry the link to the next free entry.
     pub site: u64,
     bytes: [u8; 16],
     length: u8,
-    /// What it stands for.
+    /// State of the entry.
     pub state: State,
-    /// Breakpoints that share it.
+    /// Number of breakpoints that share the site.
     pub references: u32,
-    /// What the back end wants to know of it at a hit.
+    /// A byte that the back end may use.
     pub mark: u8,
 }
 
 impl Entry {
-    /// Bytes of an entry in an arena.
+    /// Size of an entry in an arena, in bytes.
     pub const SIZE: u64 = ENTRY_SIZE;
 
-    /// An active entry with one reference. Bytes beyond the longest instruction are left out.
+    /// An active entry with one reference. `bytes` is the instruction; bytes beyond the longest instruction are ignored.
     pub fn new(site: u64, bytes: &[u8]) -> Entry {
         let mut kept = [0; 16];
         let length = bytes.len().min(MAX_LEN);
@@ -56,23 +56,23 @@ impl Entry {
         Entry { site, bytes: kept, length: length as u8, state: State::Active, references: 1, mark: 0 }
     }
 
-    /// The instruction that was at the site.
+    /// The original instruction at the site.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or(&[])
     }
 
-    /// The same with zeroes behind them: longer code is read faster.
+    /// The original instruction padded with zeroes, and its length. Decoding is faster with 16 bytes.
     pub(super) fn padded(&self) -> (&[u8; 16], usize) {
         (&self.bytes, usize::from(self.length))
     }
 
-    /// Puts another instruction's bytes in.
+    /// Replaces the instruction.
     pub fn set_bytes(&mut self, bytes: &[u8]) {
         let other = Entry::new(self.site, bytes);
         (self.bytes, self.length) = (other.bytes, other.length);
     }
 
-    /// A free entry that links to the next one.
+    /// A free entry that links to the next free entry.
     pub(super) const fn free(next: u32) -> Entry {
         Entry { site: next as u64, bytes: [0; 16], length: 0, state: State::Free, references: 0, mark: 0 }
     }
@@ -89,7 +89,7 @@ impl Entry {
 
     #[inline]
     pub(super) fn decode(raw: &[u8; ENTRY_SIZE as usize]) -> Entry {
-        // In whole pieces: it is read at every hit.
+        // Destructured for speed: an entry is decoded at every hit.
         let [s0, s1, s2, s3, s4, s5, s6, s7, bytes @ .., length, state, mark, _, r0, r1, r2, r3] = *raw;
         Entry {
             site: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
@@ -102,32 +102,32 @@ impl Entry {
     }
 }
 
-/// An entry as it lies in an arena, for who wants to know little of it.
+/// An entry as stored in an arena. Single fields are read without decoding the whole entry.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
 pub struct Stored(pub(super) [u8; ENTRY_SIZE as usize]);
 
 impl Stored {
-    /// [`Entry::site`].
+    /// The field [`Entry::site`].
     #[inline]
     pub fn site(&self) -> u64 {
         let [s0, s1, s2, s3, s4, s5, s6, s7, ..] = self.0;
         u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7])
     }
 
-    /// [`Entry::state`].
+    /// The field [`Entry::state`].
     #[inline]
     pub fn state(&self) -> State {
         State::from_byte(self.0[25])
     }
 
-    /// [`Entry::mark`].
+    /// The field [`Entry::mark`].
     #[inline]
     pub fn mark(&self) -> u8 {
         self.0[26]
     }
 
-    /// The whole.
+    /// The decoded entry.
     #[inline]
     pub fn entry(&self) -> Entry {
         Entry::decode(&self.0)

@@ -1,8 +1,8 @@
-//! Site → entry, by open addressing with linear probing.
+//! The index from sites to entries: open addressing with linear probing.
 
+use super::arena::{Arena, Error, Number};
 use super::entry::Stored;
 use super::memory::Memory;
-use super::table::{Arena, Error, Number};
 
 /// Fibonacci hashing: the highest bits of the product are the well-mixed ones.
 #[inline]
@@ -11,15 +11,15 @@ fn hash(site: u64, length: u32) -> u32 {
     ((mixed * u64::from(length)) >> 32) as u32
 }
 
-/// The most words of a chain: several times what half an index of sites in any regular order has. A chain that somebody else made
-/// longer must not keep a processor.
+/// The most words of a chain that are followed: several times the longest chain of regularly spaced sites in a half-full index. A
+/// longer chain, which only a hostile program can make, must not occupy a processor.
 const LONGEST: u32 = 1024;
 
-/// Where a probe ended.
+/// The result of a probe.
 pub(super) enum Probe {
-    /// At the index word that names this entry.
+    /// This index word names the entry of the site.
     Found(u32, Number, Stored),
-    /// At this empty word.
+    /// The site is not in the index; the chain ends at this empty word.
     Empty(u32),
 }
 
@@ -44,13 +44,13 @@ impl<M: Memory> Arena<M> {
         self.write_u32(offset, number.map_or(0, |number| number.0 + 1))
     }
 
-    /// Looks for `site`. The chain ends at an empty word, of which half of the index consists unless somebody else wrote to it.
+    /// Looks for `site`. The chain ends at an empty word; at least half of an intact index is empty.
     #[inline(never)]
     pub(super) fn probe(&self, site: u64) -> Result<Probe, Error> {
         self.probe_here(site)
     }
 
-    /// The same for who is in haste.
+    /// [`Arena::probe`], inlined for the path of a hit.
     #[inline(always)]
     pub(super) fn probe_here(&self, site: u64) -> Result<Probe, Error> {
         let length = self.layout.index_length();
@@ -70,7 +70,7 @@ impl<M: Memory> Arena<M> {
         Err(Error::Corrupt { offset: self.layout.index() })
     }
 
-    /// Empties the word at `hole` and moves what follows in the chain back, so that no chain is cut.
+    /// Empties the word at `hole` and moves later words of the chain back, so that no chain is broken.
     pub(super) fn unlink(&mut self, mut hole: u32) -> Result<(), Error> {
         let length = self.layout.index_length();
         let mut at = hole;
@@ -80,7 +80,7 @@ impl<M: Memory> Arena<M> {
                 return self.set_word(hole, None);
             };
             let home = hash(self.stored(number)?.site(), length);
-            // It may move to the hole where its home is not between the two, going round.
+            // The word may move to the hole unless its home lies cyclically between hole and word.
             if at.wrapping_sub(home) & (length - 1) >= at.wrapping_sub(hole) & (length - 1) {
                 self.set_word(hole, Some(number))?;
                 hole = at;

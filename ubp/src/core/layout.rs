@@ -22,23 +22,23 @@ pub(super) mod header {
     pub(in crate::core) const GATE: u64 = 40;
 }
 
-/// Where the parts of an arena of a given capacity lie.
+/// Offsets and sizes of the parts of an arena, for a given capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     capacity: u32,
 }
 
 impl Layout {
-    /// The most entries that an arena can have.
+    /// The largest capacity of an arena, in entries.
     pub const MAX_CAPACITY: u32 = 1 << 24;
 
-    /// The layout for `capacity` entries, at least one and at most [`Layout::MAX_CAPACITY`].
+    /// The layout for `capacity` entries, limited to 1 to [`Layout::MAX_CAPACITY`].
     #[inline]
     pub const fn new(capacity: u32) -> Layout {
         let capacity = if capacity == 0 { 1 } else { capacity };
         Layout { capacity: if capacity > Layout::MAX_CAPACITY { Layout::MAX_CAPACITY } else { capacity } }
     }
-    /// That of an arena that begins with these bytes; nothing where it is none of this version.
+    /// The layout of an arena with this header; `None` if it is not the header of an arena of this version.
     pub fn of_header(header: &[u8; 64]) -> Option<Layout> {
         let word = |at: u64| header.get(at as usize..)?.first_chunk().copied().map(u32::from_le_bytes);
         let capacity = word(header::CAPACITY)?;
@@ -47,32 +47,32 @@ impl Layout {
         let agrees = layout.capacity == capacity && word(header::INDEX_LENGTH) == Some(layout.index_length());
         (is_arena && agrees).then_some(layout)
     }
-    /// Entries, and slots.
+    /// Number of entries, and of slots.
     #[inline]
     pub const fn capacity(self) -> u32 {
         self.capacity
     }
-    /// Words of the index.
+    /// Number of index words.
     #[inline]
     pub const fn index_length(self) -> u32 {
         (self.capacity * 2).next_power_of_two()
     }
-    /// Offset of the index.
+    /// Offset of the index in bytes.
     #[inline]
     pub const fn index(self) -> u64 {
         HEADER_SIZE
     }
-    /// Offset of the entries.
+    /// Offset of the entries in bytes.
     #[inline]
     pub const fn entries(self) -> u64 {
         (HEADER_SIZE + 4 * self.index_length() as u64).next_multiple_of(64)
     }
-    /// Offset of the slots.
+    /// Offset of the slots in bytes.
     #[inline]
     pub const fn slots(self) -> u64 {
         self.entries() + ENTRY_SIZE * self.capacity as u64
     }
-    /// Bytes of the whole.
+    /// Size of the arena in bytes.
     #[inline]
     pub const fn size(self) -> u64 {
         self.slots() + SLOT * self.capacity as u64
@@ -87,7 +87,7 @@ impl Layout {
     pub(super) const fn slot(self, number: u32) -> u64 {
         self.slots() + SLOT * number as u64
     }
-    /// The slot that the byte at `offset` belongs to, and the offset in it.
+    /// The slot that contains the byte at `offset`, and the offset in the slot.
     pub(super) const fn slot_at(self, offset: u64) -> Option<(u32, u8)> {
         if offset < self.slots() || offset >= self.size() {
             return None;

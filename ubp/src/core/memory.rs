@@ -1,21 +1,21 @@
-/// Where in the arena an access failed.
+/// An access to an arena that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inaccessible {
     /// Offset from the arena's start.
     pub offset: u64,
 }
 
-/// The memory of one arena, by offsets from its start.
+/// The memory of one arena, addressed by offsets from its start in bytes.
 pub trait Memory {
     /// Fills `buffer` from `offset` on.
     ///
     /// # Errors
-    /// Not all of it can be read.
+    /// Not all bytes can be read.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Inaccessible>;
     /// Writes `bytes` at `offset`.
     ///
     /// # Errors
-    /// Not all of it can be written.
+    /// Not all bytes can be written.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Inaccessible>;
 }
 

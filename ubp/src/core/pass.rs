@@ -1,4 +1,4 @@
-//! How a thread passes a site, made anew from the bytes that the entry holds.
+//! How a thread passes a site, computed from the instruction's bytes in the entry.
 
 use stepping::{Plan, SLOT_SIZE};
 
@@ -15,12 +15,12 @@ pub enum Problem {
     Refused(Refusal),
 }
 
-/// How to pass a site whose slot lies at a known address.
+/// How threads pass a site, with the code of its slot.
 #[derive(Clone, Copy, Debug)]
 pub enum Passing {
-    /// Emulate; the code in the slot only raises the faults that emulation meets.
+    /// Emulate the instruction; the code in the slot only raises faults that emulation finds.
     Emulate(Emulate, Code),
-    /// Run the code in the slot.
+    /// Execute the code in the slot.
     Slot(Code),
 }
 
@@ -32,7 +32,7 @@ impl Passing {
         }
     }
 
-    /// Whether the code in the slot does all that the instruction does, and leads back.
+    /// Whether the code in the slot does everything that the instruction does, and jumps back.
     pub fn is_boosted(&self) -> bool {
         match self {
             Passing::Emulate(emulate, code) => code.boosted() && !emulate.is_breakpoint(),
@@ -41,18 +41,19 @@ impl Passing {
     }
 }
 
-/// How to pass the instruction `bytes` at `site` with a slot at the address `slot`.
+/// How threads pass the instruction at the beginning of `bytes`, which is at address `site`, with a slot at address `slot`; and the length of
+/// the instruction in bytes.
 ///
 /// # Errors
-/// The bytes are no instruction, or one that is refused.
+/// The bytes are not an instruction, or the instruction is refused.
 pub fn prepare(bytes: &[u8], site: u64, slot: u64, mode: Mode) -> Result<(Passing, usize), Problem> {
     prepare_by(bytes, site, mode, |copy| copy.assemble(slot))
 }
 
-/// The same with a slot that needs no scratch register.
+/// [`prepare`] with a slot that needs no scratch register.
 ///
 /// # Errors
-/// The bytes are no instruction, or one that is refused, or its operand is out of reach of the slot.
+/// The bytes are not an instruction, the instruction is refused, or its operand is out of reach of the slot.
 pub fn prepare_near(bytes: &[u8], site: u64, slot: u64, mode: Mode) -> Result<(Passing, usize), Problem> {
     prepare_by(bytes, site, mode, |copy| copy.assemble_near(slot))
 }
@@ -73,35 +74,35 @@ fn prepare_by(
     Ok((passing, arch::length(&insn)))
 }
 
-/// How to pass the site of an entry.
+/// How threads pass the site of an entry whose slot [`prepare`] made.
 ///
 /// # Errors
-/// The entry holds no instruction that can be passed: somebody else wrote to it.
+/// The entry was overwritten: it holds no instruction that can be passed.
 pub fn passing(entry: &Entry, slot: u64, mode: Mode) -> Result<Passing, Problem> {
     prepare(entry.bytes(), entry.site, slot, mode).map(|(passing, _)| passing)
 }
 
-/// The same for what [`prepare_near`] made.
+/// How threads pass the site of an entry whose slot [`prepare_near`] made.
 ///
 /// # Errors
-/// Those of [`passing`].
+/// The errors of [`passing`].
 pub fn passing_near(entry: &Entry, slot: u64, mode: Mode) -> Result<Passing, Problem> {
     prepare_near(entry.bytes(), entry.site, slot, mode).map(|(passing, _)| passing)
 }
 
-/// How a thread passes a site whose slot holds what [`prepare`] made.
+/// How threads pass a site, without the code of its slot.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
-    /// Emulate; where that meets a fault, the slot raises it.
+    /// Emulate the instruction; the slot raises faults that emulation finds.
     Emulate(Emulate),
-    /// Through the slot.
+    /// Execute the code in the slot.
     Slot,
 }
 
-/// How to pass the site of an entry, without the code of its slot.
+/// How threads pass the site of an entry, without the code of its slot.
 ///
 /// # Errors
-/// The entry holds no instruction that can be passed: somebody else wrote to it.
+/// The entry was overwritten: it holds no instruction that can be passed.
 pub fn way(entry: &Entry, mode: Mode) -> Result<Way, Problem> {
     let (bytes, length) = entry.padded();
     let mut insn = decode(bytes, mode).map_err(Problem::NotAnInstruction)?;

@@ -1,10 +1,10 @@
-//! AArch64: registers as the channel has them, and how the loader maps code.
+//! AArch64: registers in the channel's layout, and the loader's system calls.
 
 use libc::user_regs_struct;
 
 use crate::arch::Reg;
 
-/// Registers as `registers` gives them; nothing where they are of no program that runs here.
+/// Parses the reply to `registers`; `None` if it has an unknown layout.
 pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
     // SAFETY: all-zero bytes are a valid value of this plain C struct.
     let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
@@ -12,19 +12,19 @@ pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
         return None;
     }
     let to = (&raw mut raw).cast::<u8>();
-    // SAFETY: the structure consists of words, and there are as many bytes.
+    // SAFETY: the structure consists of words and has as many bytes, which do not overlap `bytes`.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
     Some(raw)
 }
 
-/// Registers as `set_registers` takes them.
+/// The registers in the layout that `set_registers` takes.
 pub(super) fn bytes(raw: &user_regs_struct) -> Vec<u8> {
     let from = (&raw const *raw).cast::<u8>();
     // SAFETY: the structure consists of words and has no padding.
     unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) }.to_vec()
 }
 
-/// Which word of what `registers` gives a register is. That of the flags has more than them.
+/// The index of a register's word in the reply to `registers`. The flags have none, because PSTATE contains more than them.
 pub(super) fn word(register: Reg) -> Option<u16> {
     match register {
         Reg::SP => Some(31),
@@ -33,18 +33,18 @@ pub(super) fn word(register: Reg) -> Option<u16> {
     }
 }
 
-/// Whether the loader maps libraries a second time, to guard their pages.
+/// Whether the loader maps code a second time to guard it (BTI).
 pub(super) fn guards() -> bool {
     crate::ptrace::landing_pads()
 }
 
-/// How far behind the beginning of `code`, which is the loader's, its system calls of `mmap` return to.
+/// Offsets in the loader's `code` to which its system calls of `mmap` return.
 pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
     /// mov x8, #222; svc #0
     const CALL: [u32; 2] = [0xd280_1bc8, 0xd400_0001];
-    let words = code.as_chunks::<4>().0.windows(2).enumerate();
-    let is_call = |pair: &[[u8; 4]]| pair.iter().map(|word| u32::from_le_bytes(*word)).eq(CALL);
-    words.filter(move |(_, pair)| is_call(pair)).map(|(at, _)| 4 * (at as u64 + 2))
+    let bytes = CALL.map(u32::to_le_bytes).concat();
+    let pairs = code.windows(8).step_by(4).enumerate();
+    pairs.filter(move |(_, pair)| *pair == bytes).map(|(at, _)| 4 * (at as u64 + 2))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The operations of a session, by name.
+//! The session's operations, forwarded to the functions that implement them.
 
 use std::os::fd::BorrowedFd;
 use std::process::Command;

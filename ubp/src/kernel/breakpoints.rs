@@ -1,4 +1,4 @@
-//! Inserting and removing breakpoints, and how often they were hit.
+//! Inserting, removing and counting breakpoints.
 
 use wire::Status;
 use wire::commands::{Command, Reply};
@@ -15,7 +15,7 @@ use crate::{
     Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, Pid, Result, Spec,
 };
 
-/// Sites of one command: it is shorter than a message may be.
+/// Sites in one command, so that it is shorter than the longest message.
 const BATCH: usize = 200_000;
 
 impl Kernel {
@@ -54,9 +54,8 @@ impl Kernel {
         let answer = |(number, spec): (usize, &Spec)| {
             let address = spec.address;
             let own = debuggee.breakpoints.get_mut(number);
-            if let Ok(at) = refused.binary_search_by_key(&address.0, |(address, _)| *address)
-                && let Some((_, reason)) = refused.get(at)
-            {
+            let found = refused.binary_search_by_key(&address.0, |(address, _)| *address).ok();
+            if let Some((_, reason)) = found.and_then(|at| refused.get(at)) {
                 if let Some(own) = own {
                     *own = None;
                 }
@@ -112,19 +111,19 @@ impl Kernel {
         all.unwrap_or_default().into_iter()
     }
 
-    /// An arrival that the kernel has counted at a site was none of the program's.
+    /// Subtracts an arrival that the kernel has counted although the program did not cause it.
     pub(super) fn uncount(&mut self, pid: Pid, address: u64) {
         if let Some(site) = self.debuggees.get_mut(&pid).and_then(|debuggee| debuggee.sites.get_mut(&address)) {
             site.before = site.before.wrapping_sub(1);
         }
     }
 
-    /// A process, though it ended.
+    /// A process, even if it has ended.
     fn any(&self, pid: Pid) -> Option<&Debuggee> {
         self.debuggees.get(&pid).or_else(|| self.ended.get(&pid))
     }
 
-    /// Wants something of sites for the session itself; where one cannot stand, none does.
+    /// Sets sites that the session itself needs.
     pub(super) fn insert_internal(&mut self, pid: Pid, wanted: &[(u64, Internal)]) -> Result<()> {
         self.change_internal(pid, wanted.iter().map(|(address, internal)| (*address, Some(*internal))))
     }
@@ -146,20 +145,20 @@ impl Kernel {
 }
 
 impl Debuggee {
-    /// The site at which a breakpoint stands.
+    /// The address of a breakpoint's site, if the breakpoint is active.
     fn site_of(&self, own: &Own) -> Option<u64> {
         let address = own.breakpoint.spec.address.0;
         self.sites.get(&address).filter(|site| site.ids.contains(&own.breakpoint.id)).map(|_| address)
     }
 
-    /// Arrivals at sites so far.
+    /// The number of arrivals at each site.
     fn arrivals(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<u64>> {
         let counts = self.counts(channel, addresses)?;
         let before = |address: &u64| self.sites.get(address).map_or(0, |site| site.before);
         Ok(addresses.iter().zip(counts).map(|(address, count)| count.wrapping_add(before(address))).collect())
     }
 
-    /// What the kernel has counted at sites; 0 where nothing stands.
+    /// The kernel's count of each site; 0 if there is no site.
     pub(super) fn counts(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<u64>> {
         let mut counts = Vec::with_capacity(addresses.len());
         for some in addresses.chunks(BATCH) {
@@ -175,7 +174,7 @@ impl Debuggee {
         Ok(counts)
     }
 
-    /// Has stand in the kernel what is wanted at `addresses`, which are sorted. Gives those that cannot be, sorted.
+    /// Makes the kernel's sites at `addresses`, which are sorted, match what is wanted. Returns the refused addresses, sorted.
     pub(super) fn bring_up(&mut self, channel: &Channel, addresses: &[u64]) -> Result<Vec<(u64, InsertReason)>> {
         let narrow = self.process.arch == Arch::I386;
         let change = |address: &u64| {
@@ -202,7 +201,7 @@ impl Debuggee {
         Ok(refused)
     }
 
-    /// Takes sites out of the kernel, and keeps what it has counted.
+    /// Removes sites from the kernel, and keeps their counts.
     fn lift(&mut self, channel: &Channel, addresses: &[u64]) -> Result<()> {
         let counts = self.counts(channel, addresses)?;
         self.take_out(channel, addresses)?;
@@ -214,7 +213,7 @@ impl Debuggee {
         Ok(())
     }
 
-    /// Takes sites out of the kernel.
+    /// Removes sites from the kernel.
     fn take_out(&self, channel: &Channel, addresses: &[u64]) -> Result<()> {
         if addresses.is_empty() {
             return Ok(());
@@ -224,12 +223,12 @@ impl Debuggee {
         told.map_err(|failure| failed(self.process.pid, "remove", failure))
     }
 
-    /// Sets sites in the kernel, sorted; gives those that cannot be, sorted.
+    /// Sets sites in the kernel. Returns the refused addresses, sorted.
     fn set(&self, channel: &Channel, sites: &[site::Site]) -> Result<Vec<(u64, InsertReason)>> {
         let mut refused = Vec::new();
         for some in sites.chunks(BATCH) {
             let mut failures = self.try_set(channel, some)?;
-            // What was unmapped and mapped anew still has an old site's name.
+            // After an unmapping and a new mapping the kernel still has the old site.
             let (stale, other): (Vec<_>, Vec<_>) =
                 failures.into_iter().partition(|(_, status, _)| *status == Status::Exists as u64);
             failures = other;
@@ -237,10 +236,10 @@ impl Debuggee {
                 let again: Vec<site::Site> =
                     stale.iter().filter_map(|(at, ..)| some.get(*at as usize).copied()).collect();
                 self.take_out(channel, &again.iter().map(|site| site.address).collect::<Vec<_>>())?;
-                let places: Vec<u64> = stale.iter().map(|(at, ..)| *at).collect();
+                let indices: Vec<u64> = stale.iter().map(|(at, ..)| *at).collect();
                 let failed = self.try_set(channel, &again)?;
-                let place = |at: u64| places.get(at as usize).copied().unwrap_or(u64::MAX);
-                failures.extend(failed.into_iter().map(|(at, status, detail)| (place(at), status, detail)));
+                let index = |at: u64| indices.get(at as usize).copied().unwrap_or(u64::MAX);
+                failures.extend(failed.into_iter().map(|(at, status, detail)| (index(at), status, detail)));
             }
             if failures.is_empty() {
                 continue;
@@ -258,7 +257,7 @@ impl Debuggee {
         Ok(refused)
     }
 
-    /// Gives for each that was not set its place, the status and the detail.
+    /// Sets sites in the kernel. Returns index, status and detail for each that was not set.
     fn try_set(&self, channel: &Channel, sites: &[site::Site]) -> Result<Vec<(u64, u64, u64)>> {
         if sites.is_empty() {
             return Ok(Vec::new());
@@ -271,16 +270,17 @@ impl Debuggee {
             })
         })?;
         let words = told.map_err(|failure| failed(self.process.pid, "insert", failure))?;
-        Ok(words.as_chunks().0.iter().map(|[at, status, detail]| (*at, *status, *detail)).collect())
+        let failures = words.chunks_exact(3).filter_map(|failure| failure.first_chunk());
+        Ok(failures.map(|[at, status, detail]| (*at, *status, *detail)).collect())
     }
 
-    /// Sites of code that is not mapped any more are of no use.
+    /// Forgets sites in code that is no longer mapped.
     pub(super) fn drop_unmapped(&mut self, channel: &Channel, maps: &[Mapping]) -> Result<()> {
         let is_there = |address: u64| maps.iter().any(|map| map.execute && map.contains(Address(address)));
         self.drop_sites(channel, self.sites.keys().copied().filter(|address| !is_there(*address)).collect())
     }
 
-    /// Nor are those among `addresses` where another mapping took the place of one with breakpoints.
+    /// Forgets those sites among `addresses` whose mapping was replaced by another one.
     fn drop_stale(&mut self, channel: &Channel, addresses: &[u64]) -> Result<()> {
         let there: Vec<u64> = addresses.iter().copied().filter(|address| self.sites.contains_key(address)).collect();
         if there.is_empty() {
@@ -293,7 +293,7 @@ impl Debuggee {
         self.take_out(channel, &stale)
     }
 
-    /// Sets again those in whose place the same code was mapped a second time, as the loader does to guard it.
+    /// Sets sites again whose code was mapped a second time, as the loader does to guard it (BTI).
     pub(super) fn set_again(&mut self, channel: &Channel) -> Result<()> {
         let memory = ProcessMemory::open(self.process.pid)?;
         let is_stale = |address: &u64| memory.read_array(*address) != Some(BREAKPOINT);
@@ -302,7 +302,7 @@ impl Debuggee {
         self.bring_up(channel, &stale).map(drop)
     }
 
-    /// Forgets sites; their breakpoints are inactive.
+    /// Forgets sites; their breakpoints become inactive.
     fn drop_sites(&mut self, channel: &Channel, gone: Vec<u64>) -> Result<()> {
         let arrivals = if self.number == 0 { vec![0; gone.len()] } else { self.arrivals(channel, &gone)? };
         for (address, arrivals) in gone.into_iter().zip(arrivals) {
@@ -316,7 +316,7 @@ impl Debuggee {
         Ok(())
     }
 
-    /// The breakpoints of a copy that `fork` made count from zero.
+    /// Lets the breakpoints of a forked child count from zero.
     pub(super) fn begin_anew(&mut self, channel: &Channel) -> Result<()> {
         let addresses: Vec<u64> = self.sites.keys().copied().collect();
         let counts = self.counts(channel, &addresses)?;
@@ -329,13 +329,13 @@ impl Debuggee {
         Ok(())
     }
 
-    /// All that is known of breakpoints, before their memory goes.
+    /// Stores the final counts of all breakpoints, before their memory is released.
     pub(super) fn settle(&mut self, channel: &Channel) -> Result<()> {
         self.drop_unmapped(channel, &[])
     }
 }
 
-/// Why the kernel did not set a site.
+/// The reason why the kernel did not set a site.
 fn reason(address: u64, status: u64, maps: &[Mapping], code: &mut Code<'_>) -> InsertReason {
     let Some(mapping) = maps.iter().find(|map| map.contains(Address(address))) else { return InsertReason::NotMapped };
     if !mapping.execute {
@@ -353,5 +353,5 @@ fn words(numbers: &[u64]) -> Vec<u8> {
 }
 
 fn from_words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+    bytes.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| u64::from_ne_bytes(*word)).collect()
 }

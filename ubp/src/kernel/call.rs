@@ -1,5 +1,6 @@
-//! Running a function of the debuggee. The kernel shows no vector registers and masks no signals: the thread is handed over to ptrace
-//! while it runs the function.
+//! Function calls in the debuggee.
+//!
+//! The channel gives no access to vector registers and cannot block signals, so the thread is traced by ptrace while it runs the function.
 
 use std::collections::VecDeque;
 
@@ -37,7 +38,7 @@ impl Kernel {
         let mut registers = self.registers(tid)?;
         let pc = crate::arch::pc(&registers.raw);
         let mut borrowed = Borrowed::seize(pid, tid)?;
-        // Away from its breakpoint, whose instruction would be carried out, to where no function begins.
+        // The pc is moved away from the breakpoint, whose instruction would be executed otherwise, to an address without code.
         crate::arch::set_pc(&mut registers.raw, 0);
         self.set_registers(tid, &registers)?;
         let (channel, thread) = (&self.channel, tid.0 as u64);
@@ -46,7 +47,7 @@ impl Kernel {
             while let Some(told) = channel.next(false)? {
                 match told {
                     Told::Held { thread: held, reason, address, .. } if held == thread => {
-                        // At a breakpoint that the function runs into.
+                        // The function hit a breakpoint.
                         passed.extend((reason == reason::BREAKPOINT).then_some(address));
                         channel.post(Command::Resume { thread }).map(drop)?
                     }
@@ -80,9 +81,9 @@ impl Kernel {
         let is_where_it_was = crate::arch::pc(&self.registers(tid)?.raw) == pc;
         if let Some(held) = self.held.get_mut(&tid) {
             held.came_back = is_where_it_was;
-            // In a signal's handler, from which it comes back there.
-            if !is_where_it_was && let Some(site) = held.site.take() {
-                self.passing.insert(tid, (pid, site));
+            // The thread is in a signal handler, and will return to the site.
+            if !is_where_it_was {
+                self.passing.extend(held.site.take().map(|site| (tid, (pid, site))));
             }
         }
         result

@@ -1,4 +1,4 @@
-//! An open file of the module's device: commands are written to it, replies and events are read.
+//! The channel: an open file of the module's device. Commands are written to it, replies and events are read from it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,12 +17,12 @@ use crate::{Error, Result};
 
 /// The module's device.
 const DEVICE: &str = "/dev/ntrace";
-/// Bytes that are read at once.
+/// Bytes of one read.
 const PIECE: usize = 64 << 10;
-/// Milliseconds between two looks at what nobody may tell of: a debugger can block SIGCHLD.
+/// Milliseconds between two polls for events without a notification, because a debugger may block SIGCHLD.
 const MOMENT: libc::c_int = 20;
 
-/// An event, as it is kept until somebody asks.
+/// An event that was read, kept until it is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Told {
     Held { time: u64, debuggee: u64, thread: u64, reason: u64, address: u64 },
@@ -34,7 +34,7 @@ pub(super) enum Told {
     Lost { count: u64 },
 }
 
-/// A channel.
+/// An open channel.
 #[derive(Debug)]
 pub(super) struct Channel {
     file: File,
@@ -44,14 +44,14 @@ pub(super) struct Channel {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What was read and is no message yet.
+    /// Bytes that were read and are not a whole message yet.
     unread: Vec<u8>,
     told: VecDeque<Told>,
-    /// The last command's.
+    /// Tag of the last command.
     tag: u64,
 }
 
-/// Bytes to be written.
+/// Bytes to write.
 struct Buffer(Vec<u8>);
 
 impl Sink for Buffer {
@@ -64,7 +64,7 @@ impl Sink for Buffer {
 }
 
 impl Channel {
-    /// Opens one.
+    /// Opens a channel.
     pub(super) fn open() -> Result<Channel> {
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
         let file = file.map_err(|source| Error::File { path: DEVICE.into(), source })?;
@@ -72,22 +72,22 @@ impl Channel {
         Ok(Channel { file, wake, state: RefCell::default() })
     }
 
-    /// Readable when there is an event, or a reply to what nobody waits for.
+    /// A descriptor that is readable when there is an event, or a reply that nobody waits for.
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 
-    /// Has [`Channel::as_fd`] readable, or not, whatever can be read from the file.
+    /// Sets whether [`Channel::as_fd`] is readable even if nothing can be read from the file.
     pub(super) fn set_awake(&self, awake: bool) {
         self.wake.set(awake);
     }
 
-    /// Whether an event waits to be taken.
+    /// Whether an event was read and not taken yet.
     pub(super) fn has_told(&self) -> bool {
         !self.state.borrow().told.is_empty()
     }
 
-    /// Gives a command; its reply will be passed over. Answers the command's tag.
+    /// Sends a command whose reply is ignored. Returns the command's tag.
     pub(super) fn post(&self, command: Command<'_>) -> Result<u64> {
         let mut state = self.state.borrow_mut();
         state.tag += 1;
@@ -100,7 +100,7 @@ impl Channel {
         while !rest.is_empty() {
             match (&self.file).write(rest) {
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
-                // Too much is unread.
+                // The module accepts no command while too many replies and events are unread.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.block(libc::POLLIN | libc::POLLOUT)?;
                     self.fill(&mut state)?;
@@ -113,7 +113,7 @@ impl Channel {
         Ok(tag)
     }
 
-    /// Gives a command, waits for its reply, and hands that to `look`.
+    /// Sends a command, waits for its reply, and passes the reply to `look`.
     pub(super) fn ask<R>(&self, command: Command<'_>, look: impl FnOnce(Result<Reply<'_>, Failure>) -> R) -> Result<R> {
         let tag = self.post(command)?;
         let mut look = Some(look);
@@ -131,7 +131,7 @@ impl Channel {
         }
     }
 
-    /// The next event; waits for one where `block`.
+    /// The next event; waits for one if `block`.
     pub(super) fn next(&self, block: bool) -> Result<Option<Told>> {
         let mut state = self.state.borrow_mut();
         loop {
@@ -148,7 +148,7 @@ impl Channel {
         }
     }
 
-    /// Reads what there is; says whether there was something.
+    /// Reads what is available; returns whether there was anything.
     fn fill(&self, state: &mut State) -> Result<bool> {
         let mut some = false;
         loop {
@@ -170,7 +170,7 @@ impl Channel {
         }
     }
 
-    /// Has events told again that were taken; they come before others.
+    /// Puts taken events back, before all others.
     pub(super) fn put_back(&self, mut told: VecDeque<Told>) {
         let mut state = self.state.borrow_mut();
         told.append(&mut state.told);
@@ -178,7 +178,7 @@ impl Channel {
         self.wake.set(!state.told.is_empty());
     }
 
-    /// Waits until there is something to read here or at another descriptor, or for a moment.
+    /// Waits until the channel or another descriptor is readable, at most [`MOMENT`].
     pub(super) fn wait_beside(&self, other: BorrowedFd<'_>) -> Result<()> {
         poll([(self.file.as_fd(), libc::POLLIN), (other, libc::POLLIN)], MOMENT)
     }
@@ -188,10 +188,10 @@ impl Channel {
     }
 }
 
-/// Waits until one of these is ready, at most so many milliseconds where they are not negative.
+/// Waits until one of the descriptors is ready, at most `most` milliseconds unless that is negative.
 fn poll<const COUNT: usize>(wanted: [(BorrowedFd<'_>, libc::c_short); COUNT], most: libc::c_int) -> Result<()> {
     let mut wanted = wanted.map(|(file, events)| libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 });
-    // SAFETY: so many live structures.
+    // SAFETY: the pointer is to `COUNT` live structures.
     if unsafe { libc::poll(wanted.as_mut_ptr(), COUNT as libc::nfds_t, most) } >= 0 {
         return Ok(());
     }
@@ -202,7 +202,7 @@ fn poll<const COUNT: usize>(wanted: [(BorrowedFd<'_>, libc::c_short); COUNT], mo
 }
 
 impl State {
-    /// Sorts what was read: events are kept, the reply to the command with this tag is handed on, others are passed over.
+    /// Sorts messages that were read: events are kept, the reply with this tag is passed to `look`, other replies are ignored.
     fn sort(&mut self, tag: u64, mut look: impl FnMut(Result<Reply<'_>, Failure>)) -> Result<()> {
         let wrong = |error: wire::Error| broken(io::Error::new(ErrorKind::InvalidData, format!("{error:?}")));
         let mut rest = self.unread.as_slice();
@@ -220,7 +220,7 @@ impl State {
     }
 }
 
-/// What is kept of an event. No breakpoint is set whose hits are recorded.
+/// The part of an event that is kept. There are no `hit` events, because this back end sets no breakpoint that records.
 fn told(event: &Event<'_>) -> Option<Told> {
     Some(match *event {
         Event::Held { time, debuggee, thread, reason, address } => {

@@ -1,4 +1,4 @@
-//! The program's code, for what the kernel does not tell of a site: how threads pass it, and why it cannot stand.
+//! Code of the program, to find out what the kernel does not report: how threads pass a site, or why it was refused.
 
 use wire::commands::{Command, Reply};
 
@@ -7,33 +7,33 @@ use crate::arch::{self, MARGIN, MAX_LEN, Mode};
 use crate::core::{Problem, prepare_near};
 use crate::{InsertReason, Method};
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const CHUNK: u64 = 64 << 10;
-/// Mappings begin at multiples of the smallest page of all kernels.
+/// Alignment of mappings: the smallest page size of all kernels.
 const PAGE: u64 = 4096;
 
-/// Code that is read in the order of addresses.
+/// Code that is read in ascending order of addresses.
 pub(super) struct Code<'a> {
     channel: &'a Channel,
     number: u64,
     mode: Mode,
-    /// Where slots lie.
+    /// Address ranges of slots.
     storage: &'a [(u64, u64)],
     start: u64,
-    /// Nothing stands before it.
+    /// Whether a mapping begins at `start`.
     is_first: bool,
     bytes: Vec<u8>,
 }
 
 impl<'a> Code<'a> {
-    /// That of a process whose breakpoints have `storage`.
+    /// The code of a process whose breakpoints have `storage`.
     pub(super) fn new(channel: &'a Channel, number: u64, mode: Mode, storage: &'a [(u64, u64)]) -> Code<'a> {
         Code { channel, number, mode, storage, start: 0, is_first: false, bytes: Vec::new() }
     }
 
-    /// How threads pass a site, or why it cannot stand.
+    /// How threads pass a site, or why it is refused.
     pub(super) fn method(&mut self, site: u64) -> Result<Method, InsertReason> {
-        if !site.is_multiple_of(arch::ALIGNMENT) {
+        if site % arch::ALIGNMENT != 0 {
             return Err(InsertReason::Misaligned);
         }
         self.look(site);
@@ -50,18 +50,18 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Where the slot of a site may lie.
+    /// A possible address for the slot of a site.
     fn slot(&self, site: u64) -> u64 {
         let reaches = |&&(start, end): &&(u64, u64)| arch::reaches(start, end, site, site);
         let storage = self.storage.iter().find(reaches).or(self.storage.first());
         storage.map_or(site & !(PAGE - 1), |(start, _)| *start)
     }
 
-    /// Sees to it that what decides of a site was read.
+    /// Reads the code that decides about a site, unless it was read before.
     fn look(&mut self, site: u64) {
         let (first, last) = (site.saturating_sub(MARGIN), site.saturating_add(MARGIN + MAX_LEN as u64));
         let end = self.start + self.bytes.len() as u64;
-        // What was read short ends where the mapping does.
+        // A short read ends at the end of the mapping.
         let is_short = (self.bytes.len() as u64) < CHUNK && site < end;
         let from = if self.is_first { site } else { first };
         if self.start <= from && (last <= end || is_short) {
@@ -82,7 +82,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Where what decides of a site begins, and its bytes.
+    /// The code that decides about a site: its address and its bytes.
     fn window(&self, site: u64) -> (u64, &[u8]) {
         let first = site.saturating_sub(MARGIN).max(self.start);
         let code = self.bytes.get((first - self.start) as usize..).unwrap_or_default();

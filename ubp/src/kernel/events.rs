@@ -1,4 +1,4 @@
-//! What the channel tells, and what the user is told of it.
+//! Events of the channel, and the session's events made of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::channel::Told;
 use super::{Held, Kernel};
 use crate::{Error, Event, EventKind, Pid, Result, Signal, Tid};
 
-/// Why a thread is held (docs/ntrace.4, `held`).
+/// Reasons for holding a thread (`held` in docs/ntrace.4).
 pub(super) mod reason {
     pub(in crate::kernel) const BREAKPOINT: u64 = 1;
     pub(super) const ASKED: u64 = 3;
@@ -43,7 +43,7 @@ impl Kernel {
         }
     }
 
-    /// Looks at an event; that the thread or process is gone meanwhile is no error.
+    /// Handles an event. It is not an error if the thread or process is gone meanwhile.
     pub(super) fn on_told(&mut self, told: Told) -> Result<()> {
         let handled = match told {
             Told::Held { time, debuggee, thread, reason, address } => {
@@ -69,7 +69,7 @@ impl Kernel {
     }
 
     fn on_held(&mut self, debuggee: u64, tid: Tid, why: u64, address: u64, time: Duration) -> Result<()> {
-        // One that was let go goes on by itself.
+        // The kernel resumes threads of a process that was detached meanwhile.
         let Some(pid) = self.named(debuggee) else { return Ok(()) };
         let process = &mut self.debuggee_mut(pid)?.process;
         process.threads.insert(tid);
@@ -81,7 +81,7 @@ impl Kernel {
             }
             reason::EXECUTED => {
                 self.watch_loading(pid)?;
-                // One that ran in its parent's memory until now is told of first.
+                // A process that ran in its parent's memory until now was not reported yet.
                 match self.born.remove(&tid) {
                     Some(parent) => self.tell_forked(parent, pid, VecDeque::from([EventKind::Exec]), time),
                     None => self.hold(pid, tid, EventKind::Exec, time),
@@ -97,7 +97,7 @@ impl Kernel {
         }
     }
 
-    /// A thread is about to execute its first instruction: a new one of its process, or a child's only one.
+    /// A new thread, or a child's first thread, is about to execute its first instruction.
     fn on_begun(&mut self, pid: Pid, tid: Tid, time: Duration) -> Result<()> {
         if let Some(parent) = self.born.remove(&tid) {
             self.tell_forked(parent, pid, VecDeque::new(), time);
@@ -111,7 +111,7 @@ impl Kernel {
         self.resume(tid)
     }
 
-    /// Tells that a process made another, which is held and has so much to be told of itself. The kernel does not hold the one that made it.
+    /// Reports a new process, which is held and has `pending` events. The kernel does not hold the parent.
     fn tell_forked(&mut self, parent: Pid, child: Pid, pending: VecDeque<EventKind>, time: Duration) {
         self.held.insert(child.leader(), Held::new(child, pending));
         *self.free.entry(parent.leader()).or_default() += 1;
@@ -140,12 +140,12 @@ impl Kernel {
         let Some(debuggee) = self.debuggees.remove(&pid) else { return Ok(()) };
         self.nobody_is_held(pid);
         if status == u64::MAX {
-            // It lives, and may not be traced.
+            // The process lives, but may no longer be traced.
             return Ok(());
         }
         if debuggee.child {
             let mut status = 0;
-            // SAFETY: the status is live; the process is our child, and nobody else waits for it.
+            // SAFETY: the status is live. The process is a child that nothing else waits for.
             while unsafe { libc::waitpid(pid.0, &mut status, libc::__WALL) } < 0 && interrupted() {}
         }
         self.ended.insert(pid, debuggee);
@@ -159,10 +159,10 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets go of what was kept of a process that ended.
+    /// Releases the state of a process that ended.
     fn forget(&mut self, pid: Pid) {
         if let Some(debuggee) = self.ended.remove(&pid) {
-            // Where it fails nothing was kept.
+            // If this fails, the kernel kept nothing.
             let _ = self.channel.post(Command::Detach { debuggee: debuggee.number });
         }
     }

@@ -1,14 +1,15 @@
-//! Conditions that the kernel can look at by itself.
+//! Conditions that the kernel can evaluate.
 
 use wire::site::{Condition as Filter, Relation, Subject};
 
 use super::arch;
 use crate::{Comparison, Condition, Operand};
 
-/// The same condition in the kernel's words, where it has them. Memory is looked at here, where breakpoints are not seen in it.
+/// The condition in the channel's terms, if it has them. Conditions on memory are evaluated here, where breakpoint instructions are not
+/// visible.
 pub(super) fn of(condition: &Condition, narrow: bool) -> Option<Filter> {
     let subject = match condition.left {
-        // What the kernel looks at has 32-bit words in 32-bit programs.
+        // The kernel's registers of 32-bit programs are 32-bit words.
         Operand::Register(register) if !narrow => Subject::Register(arch::word(register)?),
         _ => return None,
     };

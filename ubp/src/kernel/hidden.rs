@@ -1,4 +1,4 @@
-//! Where the kernel's storage of breakpoints lies in a debuggee.
+//! The kernel module's mappings in a debuggee.
 
 use wire::commands::{Command, Reply};
 
@@ -9,12 +9,12 @@ use crate::arch::PAGE;
 use crate::core::{Layout, MAGIC};
 use crate::process::read_maps;
 
-/// Where an arena's header has its capacity.
+/// Offset of the capacity in an arena's header.
 const CAPACITY: usize = 16;
-/// Bytes of a header that are looked at.
+/// Bytes of a header that are read.
 const HEADER: u64 = 20;
 
-/// The ranges that hold tables, slots and records of breakpoints.
+/// Address ranges that hold tables, slots and records of breakpoints.
 pub(super) fn storage(channel: &Channel, number: u64, pid: Pid) -> Result<Vec<(u64, u64)>> {
     let maps = read_maps(pid)?;
     let mut found = Vec::new();

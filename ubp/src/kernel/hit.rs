@@ -1,4 +1,4 @@
-//! A held thread, and what is told of it.
+//! Held threads, and their events.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,13 +19,11 @@ impl Kernel {
             return self.resume(tid);
         }
         let Some(site) = self.debuggee(pid)?.sites.get(&address).cloned() else {
-            // Removed meanwhile.
+            // The breakpoint was removed meanwhile.
             return self.resume(tid);
         };
         let mut reports = VecDeque::new();
-        if let Some(internal) = site.internal
-            && self.on_internal(pid, internal)?
-        {
+        if site.internal.map_or(Ok(false), |internal| self.on_internal(pid, internal))? {
             reports.push_back(EventKind::Loaded);
         }
         let mut registers = None;
@@ -33,9 +31,8 @@ impl Kernel {
             let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) else { continue };
             own.breakpoint.arrivals += 1;
             let (spec, arrivals) = (own.breakpoint.spec, own.breakpoint.arrivals);
-            if let Some(condition) = spec.condition.filter(|_| !site.is_filtered())
-                && !self.holds(pid, tid, &condition, arrivals, &mut registers)
-            {
+            let condition = spec.condition.filter(|_| !site.is_filtered());
+            if condition.is_some_and(|condition| !self.holds(pid, tid, &condition, arrivals, &mut registers)) {
                 continue;
             }
             if let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) {
@@ -48,7 +45,7 @@ impl Kernel {
         self.report(pid, tid, reports, time)
     }
 
-    /// Tells of a held thread, or lets it run where there is nothing to tell.
+    /// Reports the events of a held thread, or resumes it if there are none.
     fn report(&mut self, pid: Pid, tid: Tid, mut reports: VecDeque<EventKind>, time: Duration) -> Result<()> {
         let Some(first) = reports.pop_front() else { return self.resume(tid) };
         if let Some(held) = self.held.get_mut(&tid) {
@@ -58,7 +55,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// A thread is held at a site of ours. Says whether code was mapped or unmapped.
+    /// A thread is held at a site of the session itself. Returns whether code was mapped or unmapped.
     fn on_internal(&mut self, pid: Pid, internal: Internal) -> Result<bool> {
         match internal {
             Internal::Entry => self.on_entry(pid).map(|()| false),
@@ -92,7 +89,7 @@ impl Kernel {
         left.is_some_and(|left| condition.comparison.holds(left, condition.right))
     }
 
-    /// A thread is held before it runs something, not at a site of its own.
+    /// Notes a held thread that is not at a site, and reports an event.
     pub(super) fn hold(&mut self, pid: Pid, tid: Tid, kind: EventKind, time: Duration) {
         self.held.insert(tid, Held::new(pid, VecDeque::new()));
         self.emit(pid, tid, kind, time);
@@ -118,9 +115,8 @@ impl Kernel {
             return Ok(());
         }
         let site = self.held.get(&tid).and_then(|held| held.site.filter(|_| held.came_back));
-        if let Some(site) = site
-            && self.registers(tid).is_ok_and(|registers| registers.pc() == Address(site))
-        {
+        let is_at = |site: &u64| self.registers(tid).is_ok_and(|registers| registers.pc() == Address(*site));
+        if let Some(site) = site.filter(is_at) {
             self.passing.insert(tid, (pid, site));
             self.held.remove(&tid);
             let stepped = self.channel.ask(Command::Step { thread: tid.0 as u64 }, |told| told.map(drop))?;
@@ -129,7 +125,7 @@ impl Kernel {
             }
         }
         self.held.remove(&tid);
-        // One that was killed meanwhile needs no answer.
+        // A failure is ignored: the thread was killed meanwhile.
         self.channel.post(Command::Resume { thread: tid.0 as u64 }).map(drop)
     }
 
@@ -137,14 +133,14 @@ impl Kernel {
         let debuggee = self.debuggee(pid)?.number;
         let told = self.channel.ask(Command::Hold { debuggee, thread: 0 }, |told| told.map(drop))?;
         match told.map_err(|failure| super::failed(pid, "hold", failure)) {
-            // It is about to end, which will be told.
+            // The process is about to end; that event follows.
             Err(Error::NoSuchThread(_)) => Ok(()),
             other => other,
         }
     }
 }
 
-/// The monotonic clock.
+/// The present time of `CLOCK_MONOTONIC`.
 fn now() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is live.

@@ -1,4 +1,4 @@
-//! Processes: started, taken hold of, born, executing other programs, let go.
+//! Processes: spawn, attach, fork, exec, detach.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::process::Command as Program;
@@ -13,7 +13,7 @@ use crate::{Error, Pid, Process, Result, Stdio, Tid, ptrace};
 
 impl Kernel {
     pub(super) fn spawn(&mut self, program: Program) -> Result<Pid> {
-        // Until it is traced here it stands at its exec by ptrace.
+        // ptrace holds the program at its exec until the channel traces it.
         let (pid, stdio) = ptrace::start(program, self.options.exit_kill)?;
         let kill = if self.options.exit_kill { option::KILL } else { 0 };
         match self.take_over(pid, kill) {
@@ -30,7 +30,7 @@ impl Kernel {
         }
     }
 
-    /// Takes a program that stands at its exec from ptrace.
+    /// Takes over a program that ptrace holds at its exec.
     fn take_over(&mut self, pid: Pid, options: u64) -> Result<()> {
         let tid = pid.leader();
         self.take(read_process(pid)?, options)?;
@@ -62,7 +62,7 @@ impl Kernel {
         }
         self.take(process, 0)?;
         match self.watch_loader(pid) {
-            // Without room for storage nothing can be inserted either, and that will tell.
+            // Without room for storage no breakpoint can be inserted either, which will return the error.
             Ok(()) | Err(Error::NoRoom { .. }) => Ok(pid),
             Err(error) => {
                 self.detach(pid)?;
@@ -71,7 +71,7 @@ impl Kernel {
         }
     }
 
-    /// Begins to trace a process.
+    /// Begins to trace a process over the channel.
     fn take(&mut self, mut process: Process, options: u64) -> Result<()> {
         let pid = process.pid;
         let children = if self.options.follow_forks { option::CHILDREN | option::HOLD_NEW } else { 0 };
@@ -114,7 +114,7 @@ impl Kernel {
         }
     }
 
-    /// A process made another, which will be held before it runs.
+    /// A process created another, which will be held before it runs.
     pub(super) fn on_forked(&mut self, debuggee: u64, child: Pid, number: u64) -> Result<()> {
         let Some(parent) = self.named(debuggee) else { return Ok(()) };
         if number == 0 || number == debuggee {
@@ -134,7 +134,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// A process runs another program; its thread will be held before the first instruction.
+    /// A process executed another program. Its thread will be held before the first instruction.
     pub(super) fn on_executed(&mut self, debuggee: u64, before: u64) -> Result<()> {
         let Some(pid) = self.named(debuggee) else { return Ok(()) };
         self.nobody_is_held(pid);
@@ -142,7 +142,7 @@ impl Kernel {
         process.threads = BTreeSet::from([pid.leader()]);
         let Kernel { channel, debuggees, .. } = self;
         let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(()) };
-        // What its breakpoints counted lies in the memory before, if that was its own.
+        // The counts are in the previous memory, unless that belonged to the parent.
         let number = std::mem::replace(&mut debuggee.number, before);
         let settled = debuggee.settle(channel);
         debuggee.number = number;
@@ -155,7 +155,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// No thread of a process is held any more, and none will be told of as such.
+    /// Forgets that threads of a process are held, and drops their events.
     pub(super) fn nobody_is_held(&mut self, pid: Pid) {
         self.held.retain(|_, held| held.pid != pid);
         self.passing.retain(|_, (other, _)| *other != pid);
@@ -163,7 +163,7 @@ impl Kernel {
         self.events.retain(|event| event.pid != pid || !event.is_held());
     }
 
-    /// Notes that a thread is held of which nothing is told.
+    /// Notes a held thread without reporting an event.
     pub(super) fn hold_silently(&mut self, pid: Pid, tid: Tid) {
         self.held.insert(tid, Held::new(pid, VecDeque::new()));
     }

@@ -1,7 +1,7 @@
-//! The dynamic loader: libraries are reported before any of their code runs.
+//! The dynamic loader: libraries are reported before their code runs.
 //!
-//! From exec to the program's entry point a site stands behind the loader's system call of `mmap`, afterwards on the function that it
-//! calls for debuggers whenever its list of libraries changes.
+//! Until the program's entry point is reached, a site after the loader's system call of `mmap` reports new code. Then a site on the function
+//! that the loader calls for debuggers does, whenever its list of libraries changes.
 
 use super::arch;
 use super::site::Internal;
@@ -11,7 +11,7 @@ use crate::process::read_maps;
 use crate::{Mapping, Pid, Result};
 
 impl Kernel {
-    /// A new program stands at its first instruction.
+    /// A new program is held at its first instruction.
     pub(super) fn watch_loading(&mut self, pid: Pid) -> Result<()> {
         let maps = read_maps(pid)?;
         let words = |at, width| self.read_word(pid, at, width);
@@ -19,7 +19,7 @@ impl Kernel {
         let debuggee = self.debuggee_mut(pid)?;
         debuggee.loader = loader;
         let auxv = &debuggee.process.auxv;
-        // A loader that was run as a program is that program, and begins at once.
+        // A loader that was executed as a program has begun already.
         let own = auxv.program_headers().map(|(headers, ..)| headers);
         let Some(base) = auxv.base().or(own).filter(|_| loads) else { return Ok(()) };
         let entry = auxv.entry().filter(|_| auxv.base().is_some());
@@ -32,7 +32,7 @@ impl Kernel {
         self.insert_internal(pid, &wanted)
     }
 
-    /// Where the loader's system calls of `mmap` in a mapping return to.
+    /// Addresses in a mapping to which the loader's system calls of `mmap` return.
     fn behind_mmap(&self, pid: Pid, code: &Mapping) -> Result<Vec<u64>> {
         let mut bytes = vec![0; (code.end - code.start) as usize];
         let there = self.read_memory(pid, code.start, &mut bytes)?;
@@ -40,7 +40,7 @@ impl Kernel {
         Ok(found.map(|offset| code.start.0 + offset).collect())
     }
 
-    /// A process that runs already.
+    /// Sets the site on the loader's function for debuggers.
     pub(super) fn watch_loader(&mut self, pid: Pid) -> Result<()> {
         let maps = read_maps(pid)?;
         let mut loader = self.debuggee(pid)?.loader.clone();
@@ -49,7 +49,7 @@ impl Kernel {
         function.map_or(Ok(()), |function| self.insert_internal(pid, &[(function, Internal::Loader)]))
     }
 
-    /// The program is about to begin: what it asks for is loaded.
+    /// The program's entry point is reached: its libraries are loaded.
     pub(super) fn on_entry(&mut self, pid: Pid) -> Result<()> {
         let until_now = |(address, site): (&u64, &super::Site)| {
             matches!(site.internal, Some(Internal::Entry | Internal::Mapped)).then_some(*address)
@@ -77,7 +77,7 @@ impl Kernel {
         Ok(changed)
     }
 
-    /// The loader's list of libraries is about to change, or has.
+    /// The loader's list of libraries is about to change, or has changed.
     pub(super) fn on_loader(&mut self, pid: Pid) -> Result<bool> {
         let Debuggee { process, loader, .. } = self.debuggee(pid)?;
         if !loader.is_consistent(process, &|at, width| self.read_word(pid, at, width)) {

@@ -5,7 +5,7 @@ use wire::commands::{Command, Reply};
 use super::{Kernel, arch, cannot, failed};
 use crate::{Address, Error, Pid, Registers, Result, Tid};
 
-/// Bytes that are read at once: a reply is shorter than a message may be.
+/// Bytes of one command, so that its reply is shorter than the longest message.
 const CHUNK: usize = 1 << 20;
 
 impl Kernel {
@@ -61,7 +61,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// A word of so many bytes.
+    /// Reads a word of `width` bytes.
     pub(super) fn read_word(&self, pid: Pid, address: u64, width: usize) -> Option<u64> {
         let mut raw = [0; 8];
         let part = raw.get_mut(..width)?;

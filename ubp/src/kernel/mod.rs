@@ -1,8 +1,8 @@
-//! The back end over the kernel module's channel (docs/ntrace.4): the kernel keeps and passes the breakpoints, counts their hits, and
+//! The back end over the kernel module's channel (docs/ntrace.4): the kernel sets breakpoints, lets threads pass them, counts hits and
 //! holds threads.
 //!
-//! One site of the channel serves all breakpoints of ours at an address. Where they only count, nobody is held; else each thread
-//! that comes by is, and what it is told of is decided here.
+//! All breakpoints of a session at an address share one site of the channel. If they only count, the kernel holds no thread. Otherwise it
+//! holds each thread that hits the site, and this code decides which events to report.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64.rs"]
@@ -39,15 +39,15 @@ use crate::{Error, Event, EventKind, Mechanism, Options, Pid, Process, Result, S
 #[derive(Debug)]
 struct Debuggee {
     process: Process,
-    /// What the channel calls it.
+    /// The process's number in the channel.
     number: u64,
     mode: Mode,
     sites: BTreeMap<u64, Site>,
-    /// By id.
+    /// Indexed by id.
     breakpoints: Vec<Option<Own>>,
     loader: Loader,
     stdio: Stdio,
-    /// Our own child, for whose end somebody has to wait.
+    /// Whether the process is a child of the tracer, which must wait for its end.
     child: bool,
 }
 
@@ -55,16 +55,16 @@ struct Debuggee {
 #[derive(Debug)]
 struct Held {
     pid: Pid,
-    /// What else it is to be told of before it runs.
+    /// Events to report before the thread is resumed.
     pending: VecDeque<EventKind>,
-    /// The breakpoint that it is held at.
+    /// The site at which the thread is held.
     site: Option<u64>,
-    /// It ran something else meanwhile, so that the kernel does not know of its being at a breakpoint.
+    /// The thread ran other code since it was held at the site, so that the kernel no longer knows that it is at a breakpoint.
     came_back: bool,
 }
 
 impl Held {
-    /// A thread of which so much is to be told.
+    /// A thread held in process `pid`, with events to report.
     fn new(pid: Pid, pending: VecDeque<EventKind>) -> Held {
         Held { pid, pending, site: None, came_back: false }
     }
@@ -76,16 +76,16 @@ pub(crate) struct Kernel {
     channel: Channel,
     debuggees: BTreeMap<Pid, Debuggee>,
     held: HashMap<Tid, Held>,
-    /// Threads that go on from a breakpoint which has told of them, and of which the kernel does not know that.
+    /// Threads that are to pass a site at which they were reported, unknown to the kernel: the next hit there is not a new one.
     passing: HashMap<Tid, (Pid, u64)>,
-    /// Threads that are told of as held and run: those of processes that made another.
+    /// Threads that are reported as held but run, and how often: parents of new processes.
     free: HashMap<Tid, u32>,
-    /// The first threads of processes that have not begun, and the processes that made them.
+    /// First threads of processes that have not begun to run, and their parents.
     born: HashMap<Tid, Pid>,
     events: VecDeque<Event>,
-    /// Processes that ended, until the event that says so was seen.
+    /// Processes that ended, until the call after the one that returned the event of their end.
     ended: BTreeMap<Pid, Debuggee>,
-    /// The process whose end was told last.
+    /// The process whose end was reported last.
     told: Option<Pid>,
 }
 
@@ -93,7 +93,7 @@ impl Kernel {
     /// Opens a channel.
     pub(crate) fn new(options: Options) -> Result<Kernel> {
         if options.signals {
-            return Err(cannot("tell of signals"));
+            return Err(cannot("report signals"));
         }
         Ok(Kernel {
             options,
@@ -117,7 +117,7 @@ impl Kernel {
         self.debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))
     }
 
-    /// The process that the channel calls so.
+    /// The process with this number in the channel.
     fn named(&self, number: u64) -> Option<Pid> {
         self.debuggees.iter().find(|(_, debuggee)| debuggee.number == number).map(|(pid, _)| *pid)
     }
@@ -136,21 +136,21 @@ impl Kernel {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // Closing the file would do it, and kill those that are to end with the session.
+        // Closing the file would detach too, but would kill processes with the option `KILL`.
         let pids: Vec<Pid> = self.debuggees.keys().copied().collect();
         for pid in pids {
-            // What cannot be detached any more is gone.
+            // A process that cannot be detached has ended.
             let _ = self.detach(pid);
         }
     }
 }
 
-/// What only another mechanism can do.
+/// The error for an operation that only another mechanism supports.
 fn cannot(what: &'static str) -> Error {
     Error::Unsupported { mechanism: Mechanism::Kernel, what }
 }
 
-/// Why the module did not do what concerned a process.
+/// The error for a failed command on a process.
 fn failed(pid: Pid, command: &'static str, failure: Failure) -> Error {
     match failure.status {
         Status::NoProcess => Error::NoSuchProcess(pid),

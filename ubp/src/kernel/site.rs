@@ -1,44 +1,44 @@
-//! What stands at an address: one site of the channel for all breakpoints of ours there.
+//! Sites: one site of the channel for all breakpoints of the session at an address.
 
 use wire::site::{self, Memory, action};
 
 use super::filter;
 use crate::{Breakpoint, BreakpointId, Report};
 
-/// What is wanted of a site beside the user's breakpoints.
+/// A purpose of the session itself for a site, beside the user's breakpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Internal {
     /// The program's entry point.
     Entry,
-    /// Behind the loader's system call that maps code.
+    /// After the loader's system call that maps code.
     Mapped,
-    /// The loader's function for debuggers.
+    /// The function that the loader calls for debuggers.
     Loader,
 }
 
-/// A site.
+/// A site of the channel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {
-    /// The breakpoints there, oldest first.
+    /// The breakpoints at the site, oldest first.
     pub(super) ids: Vec<BreakpointId>,
     pub(super) internal: Option<Internal>,
-    /// What stands in the kernel.
+    /// The site as set in the kernel.
     pub(super) asked: Option<site::Site>,
-    /// Arrivals before that was set.
+    /// Arrivals before the kernel's site was set.
     pub(super) before: u64,
 }
 
-/// A breakpoint with what is kept of it alone. Its hits are those that were told of where it has a condition, else its arrivals.
+/// A breakpoint. Its hits are the arrivals; with a condition they are counted here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Own {
-    /// Its arrivals are those that were looked at here, of held threads.
+    /// The breakpoint; its `arrivals` are those of held threads, counted here.
     pub(super) breakpoint: Breakpoint,
-    /// Arrivals at the site before it was inserted.
+    /// Arrivals at the site before the breakpoint was inserted.
     pub(super) since: u64,
 }
 
 impl Own {
-    /// As it is after so many arrivals at the site.
+    /// The breakpoint after this number of arrivals at the site.
     pub(super) fn after(&self, arrivals: u64) -> Breakpoint {
         let arrivals = arrivals.saturating_sub(self.since);
         let hits = if self.breakpoint.spec.condition.is_some() { self.breakpoint.hits } else { arrivals };
@@ -47,7 +47,7 @@ impl Own {
 }
 
 impl Site {
-    /// What should stand in the kernel for it; nothing where nobody wants anything.
+    /// The site that the kernel should have; `None` if it is not needed.
     pub(super) fn wanted(&self, address: u64, breakpoints: &[Option<Own>], narrow: bool) -> Option<site::Site> {
         if self.ids.is_empty() && self.internal.is_none() {
             return None;
@@ -64,7 +64,7 @@ impl Site {
         Some(site::Site { address, actions: action::HOLD, memory: Memory::NONE, condition })
     }
 
-    /// Whether the kernel holds only threads for which the condition of the one breakpoint there holds.
+    /// Whether the kernel evaluates the condition of the site's only breakpoint.
     pub(super) fn is_filtered(&self) -> bool {
         self.asked.is_some_and(|asked| asked.condition.is_some())
     }

@@ -1,29 +1,29 @@
-//! x86-64 and i386: registers as the channel has them, and how the loader maps code.
+//! x86-64 and i386: registers in the channel's layout, and the loader's system calls.
 
 use libc::user_regs_struct;
 
 use crate::arch::{Reg, USER32_CS, get, set};
 
-/// Words of `struct user_regs_struct`.
-const WORDS: usize = size_of::<user_regs_struct>() / 8;
 /// 32-bit words of the kernel's `struct user_regs_struct32` (arch/x86/include/asm/user32.h).
 const NARROW_WORDS: usize = 17;
 
-/// Registers as `registers` gives them; nothing where they are of no program that runs here.
+/// Parses the reply to `registers`; `None` if it has an unknown layout.
 pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
     // SAFETY: all-zero bytes are a valid value of this plain C struct.
     let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
-    if let (words, []) = bytes.as_chunks::<8>()
-        && words.len() == WORDS
-    {
+    if bytes.len() == size_of::<user_regs_struct>() {
         let to = (&raw mut raw).cast::<u8>();
-        // SAFETY: the structure consists of words, and there are as many.
+        // SAFETY: the structure consists of words and has as many bytes, which do not overlap `bytes`.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         return Some(raw);
     }
-    let (words, []) = bytes.as_chunks::<4>() else { return None };
-    let words: [u32; NARROW_WORDS] =
-        words.iter().map(|word| u32::from_ne_bytes(*word)).collect::<Vec<_>>().try_into().ok()?;
+    if bytes.len() != 4 * NARROW_WORDS {
+        return None;
+    }
+    let mut words = [0; NARROW_WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = u32::from_ne_bytes(*bytes.first_chunk()?);
+    }
     let [bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss] = words.map(u64::from);
     (raw.rbx, raw.rcx, raw.rdx, raw.rsi, raw.rdi, raw.rbp, raw.rax) = (bx, cx, dx, si, di, bp, ax);
     (raw.ds, raw.es, raw.fs, raw.gs, raw.orig_rax) = (ds, es, fs, gs, orig_ax);
@@ -31,7 +31,7 @@ pub(super) fn registers(bytes: &[u8]) -> Option<user_regs_struct> {
     Some(raw)
 }
 
-/// Registers as `set_registers` takes them.
+/// The registers in the layout that `set_registers` takes.
 pub(super) fn bytes(raw: &user_regs_struct) -> Vec<u8> {
     if raw.cs == USER32_CS {
         let words: [u64; NARROW_WORDS] = [
@@ -60,7 +60,7 @@ pub(super) fn bytes(raw: &user_regs_struct) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(from, size_of::<user_regs_struct>()) }.to_vec()
 }
 
-/// Which word of what `registers` gives a register is.
+/// The index of a register's word in the reply to `registers`.
 pub(super) fn word(register: Reg) -> Option<u16> {
     // SAFETY: all-zero bytes are a valid value of this plain C struct.
     let mut raw: user_regs_struct = unsafe { std::mem::zeroed() };
@@ -68,21 +68,16 @@ pub(super) fn word(register: Reg) -> Option<u16> {
     if !set(&mut raw, register, mark) || get(&raw, register) != Some(mark) {
         return None;
     }
-    let (words, _) = bytes(&raw)
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|word| u64::from_ne_bytes(*word))
-        .fold((None, 0u16), |(found, number), word| (if word == mark { Some(number) } else { found }, number + 1));
-    words
+    let at = bytes(&raw).chunks_exact(8).rposition(|word| word == mark.to_ne_bytes())?;
+    u16::try_from(at).ok()
 }
 
-/// Whether the loader maps libraries a second time.
+/// Whether the loader maps code a second time to guard it; only on arm64.
 pub(super) fn guards() -> bool {
     false
 }
 
-/// How far behind the beginning of `code`, which is the loader's, its system calls of `mmap` return to.
+/// Offsets in the loader's `code` to which its system calls of `mmap` return.
 pub(super) fn behind_mmap(code: &[u8]) -> impl Iterator<Item = u64> {
     /// mov $9,%eax; syscall
     const CALL: [u8; 7] = [0xb8, 9, 0, 0, 0, 0x0f, 5];

@@ -11,7 +11,9 @@ use crate::write::{array, field, head};
 
 pub(crate) fn hot(hot: &Hot) -> Result<String, String> {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::Flow;\nuse crate::arm64::decode::{Hot, Set};\nuse crate::arm64::flow::{Way, Ways};\nuse crate::arm64::known::Known;\n\n");
+    out.push_str(
+        "use crate::Flow;\nuse crate::arm64::tables::{Hot, Known, Set};\nuse crate::arm64::way::{Way, Ways};\n\n",
+    );
     if hot.classes.len() > CLASSES {
         return Err(format!("{} classes", hot.classes.len()));
     }
@@ -87,7 +89,7 @@ fn known(class: &Class) -> (String, String) {
 
 pub(crate) fn forms(cold: &Cold) -> String {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::arm64::form::{Form, Meaning};\n\n");
+    out.push_str("use crate::arm64::tables::{Form, Meaning};\n\n");
     array(&mut out, "Where the forms of a top byte begin.", "STARTS", "u16", &cold.starts, 16, u16::to_string);
     array(
         &mut out,
@@ -116,7 +118,7 @@ pub(crate) fn forms(cold: &Cold) -> String {
 
 pub(crate) fn special(table: &Specials) -> String {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::arm64::Kind;\nuse crate::arm64::special::{Form, Special};\n\n");
+    out.push_str("use crate::arm64::Kind;\nuse crate::arm64::tables::{Special, SpecialForm as Form};\n\n");
     array(&mut out, "Where the forms of a top byte begin.", "STARTS", "u8", &table.starts, 24, u8::to_string);
     array(
         &mut out,

@@ -1,32 +1,21 @@
 //! The cold tables: what words mean, by form. insn/src/arm64/form.rs reads them.
 
+use super::codes::{bank, each_register, memory, when};
 use super::hot::{OFTEN, way};
 use super::parse::Form;
 use super::special::{condition, kind};
 use std::collections::HashMap;
 
-/// Registers that no field names, by their numbers (insn/src/arm64/regs.rs).
-const SPECIAL: &[(&str, u32)] = &[
-    ("sp", 92),
-    ("ffr", 80),
-    ("za", 81),
-    ("zt0", 82),
-    ("nzcv", 83),
-    ("fpsr", 84),
-    ("fpcr", 85),
-    ("pc", 86),
-    ("system", 87),
-    ("gcspr", 88),
-    ("fpmr", 89),
-    ("svcr", 90),
-    ("tpidr", 91),
-];
+macro_rules! named {
+    ($($name:ident = $number:expr, $text:literal;)*) => {
+        &[$(($text, $number)),*]
+    };
+}
+/// Registers that no field names, and their numbers in a register set.
+const SPECIAL: &[(&str, u8)] = each_register!(named);
 
 /// Banks of registers, by their bits.
-const BANKS: &[(&str, u128)] = &[("vectors", 0xffff_ffff << 32), ("predicates", 0xffff << 64)];
-
-/// What is unpredictable, one bit each, numbered as in insn/src/arm64/unpredictable.rs.
-const UNPREDICTABLE: &[&str] = &["n=t", "n=t2", "t=t2", "s=t", "s=t2", "s=n", "mops", "sets", "always"];
+const BANKS: &[(&str, u128)] = &[("vectors", 0xffff_ffff << bank::VECTOR), ("predicates", 0xffff << bank::PREDICATE)];
 
 /// The tables as they are emitted.
 pub(crate) struct Cold {
@@ -51,18 +40,14 @@ pub(crate) struct Meaning {
     pub(crate) unpredictable: u16,
 }
 
-fn position(names: &[&str], name: &str) -> Result<usize, String> {
-    names.iter().position(|n| *n == name).ok_or_else(|| format!("no such attribute: {name}"))
-}
-
 /// Bits of the registers in a list of names.
 fn registers(text: &str) -> Result<u128, String> {
     let mut bits = 0;
     for name in text.split(',') {
         let bank = BANKS.iter().find(|(n, _)| *n == name).map(|(_, bits)| *bits);
         let special = SPECIAL.iter().find(|(n, _)| *n == name).map(|(_, number)| *number);
-        let general = name.strip_prefix('x').and_then(|n| n.parse().ok()).filter(|n| *n < 31u32);
-        let one = special.or(general).map(|number| 1 << number);
+        let general = name.strip_prefix('x').and_then(|n| n.parse().ok()).filter(|n| *n < 31u8);
+        let one = special.or(general).map(|number| 1u128 << number);
         bits |= bank.or(one).ok_or_else(|| format!("no such register: {name}"))?;
     }
     Ok(bits)
@@ -81,7 +66,7 @@ fn intern<T: PartialEq>(all: &mut Vec<T>, item: T) -> usize {
 
 fn meaning(form: &Form, cold: &mut Cold) -> Result<Meaning, String> {
     let (mut read, mut written) = (0u128, 0u128);
-    let mut meaning = Meaning { operands: (0, 0), memory: [u32::MAX; 2], flags: (0, 0), set: 0, unpredictable: 0 };
+    let mut meaning = Meaning { operands: (0, 0), memory: [memory::NONE; 2], flags: (0, 0), set: 0, unpredictable: 0 };
     for attr in &form.attrs {
         let named = |name: &str| registers(name);
         match attr.as_str() {
@@ -100,7 +85,8 @@ fn meaning(form: &Form, cold: &mut Cold) -> Result<Meaning, String> {
                     meaning.flags.1 |= flags(names)?;
                 } else if let Some(names) = attr.strip_prefix("unless:") {
                     for name in names.split(',') {
-                        meaning.unpredictable |= 1 << position(UNPREDICTABLE, name)?;
+                        let found = when::NAMES.iter().find(|(text, _)| *text == name);
+                        meaning.unpredictable |= found.ok_or_else(|| format!("no such attribute: {name}"))?.1;
                     }
                 } else {
                     return Err(format!("no such attribute: {attr}"));
@@ -109,8 +95,8 @@ fn meaning(form: &Form, cold: &mut Cold) -> Result<Meaning, String> {
         }
     }
     meaning.set = u8::try_from(intern(&mut cold.sets, (read, written))).map_err(|_| "too many sets")?;
-    for (to, memory) in meaning.memory.iter_mut().zip(&form.memory) {
-        *to = memory.code;
+    for (to, operand) in meaning.memory.iter_mut().zip(&form.memory) {
+        *to = operand.code;
     }
     let codes: Vec<u32> = form.operands.iter().map(|o| o.code).collect();
     let found = cold.operands.windows(codes.len().max(1)).position(|w| w == codes);

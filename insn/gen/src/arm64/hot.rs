@@ -2,60 +2,30 @@
 //! is asked for by a diagram with shared nodes, written as a program of bytes that insn/src/arm64/decode.rs runs.
 
 use super::classes::{self, Class};
+use super::codes::each_way;
 use super::diagram::{Cube, Diagram};
 use super::parse::Form;
 use super::program::Writer;
 
-/// What becomes of control, as attributes name it, and the variant of `Way` (insn/src/arm64/flow.rs): numbered as there.
-/// `undef` is the hole of no form.
-pub(crate) const WAYS: &[(&str, &str)] = &[
-    ("undef", "Undefined"),
-    ("next", "Next"),
-    ("jump26", "Jump"),
-    ("call26", "Call"),
-    ("cond19", "If19"),
-    ("cond14", "If14"),
-    ("cond9", "If9"),
-    ("jump", "JumpTo"),
-    ("call", "CallTo"),
-    ("return", "Return"),
-    ("leave", "Leave"),
-    ("leavefor", "LeaveFor"),
-    ("syscall", "Syscall"),
-    ("trap", "Trap"),
-    ("priv", "Privileged"),
-    ("fault", "Faulting"),
-];
-/// The flows of these, by the names of `insn::Flow`.
-const FLOWS: [&str; 16] = [
-    "Faulting",
-    "Next",
-    "Jump",
-    "Call",
-    "ConditionalJump",
-    "ConditionalJump",
-    "ConditionalJump",
-    "Jump",
-    "Call",
-    "Return",
-    "Return",
-    "Return",
-    "Syscall",
-    "Trap",
-    "Privileged",
-    "Faulting",
-];
+macro_rules! ways {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal, $flow:ident;)*) => {
+        /// What becomes of control, in the order of numbers: the attribute, the variant of `Way`, the variant of `Flow`.
+        pub(crate) const WAYS: &[(&str, &str, &str)] = &[$(($text, stringify!($name), stringify!($flow))),*];
+    };
+}
+each_way!(ways);
+
 const NEXT: u16 = 1;
 pub(crate) const FAULTING: u16 = 15;
 
 /// The number of a way.
 pub(crate) fn way(name: &str) -> Option<u16> {
-    WAYS.iter().position(|(n, _)| *n == name).map(|n| n as u16)
+    WAYS.iter().position(|(n, ..)| *n == name).map(|n| n as u16)
 }
 
 /// The name of a way's flow.
 pub(crate) fn flow_name(way: u16) -> &'static str {
-    FLOWS[usize::from(way)]
+    WAYS[usize::from(way)].2
 }
 
 /// The tables as they are emitted.

@@ -1,6 +1,8 @@
 //! A64: encodings.txt.
 
 mod classes;
+#[path = "../../../src/arm64/codes.rs"]
+mod codes;
 mod diagram;
 mod emit;
 mod forms;

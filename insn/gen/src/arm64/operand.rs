@@ -1,12 +1,14 @@
-//! Operands of encodings.txt, and their codes in the tables, which insn/src/arm64/form.rs reads.
+//! Operands of encodings.txt, and their codes in the tables.
+
+use super::codes::{access, memory, mode, operand, registers};
 
 /// How an operand is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Use {
-    None = 0,
-    Read = 1,
-    Write = 2,
-    ReadWrite = 3,
+    None = access::NONE as isize,
+    Read = access::READ as isize,
+    Write = access::WRITE as isize,
+    ReadWrite = access::READ_WRITE as isize,
 }
 
 impl Use {
@@ -29,8 +31,6 @@ pub(crate) struct Operand {
     pub(crate) code: u32,
 }
 
-const BANKS: [char; 4] = ['X', 'S', 'V', 'P'];
-
 fn number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("{text:?} is no number"))
 }
@@ -49,8 +49,8 @@ fn fits(value: u32, bits: u32) -> Result<u32, String> {
 
 impl Operand {
     pub(crate) fn parse(access: Use, text: &str) -> Result<Operand, String> {
-        let bank = text.chars().next().unwrap_or(' ');
-        let bank = BANKS.iter().position(|b| *b == bank).ok_or_else(|| format!("no bank: {text}"))? as u32;
+        let bank = registers::NAMES.iter().find(|(name, _)| text.starts_with(name));
+        let (_, bank) = bank.ok_or_else(|| format!("no bank: {text}"))?;
         let mut rest = &text[1..];
         let letter = rest.chars().next().unwrap_or(' ');
         let position = match letter {
@@ -77,13 +77,13 @@ impl Operand {
             return Err(format!("{rest:?} in operand {text}"));
         }
         let code = access as u32
-            | bank << 2
-            | fits(position, 5)? << 4
-            | fits(width, 3)? << 9
-            | fits(shift, 2)? << 12
-            | fits(add, 5)? << 14
-            | fits(count, 4)? << 19
-            | fits(stride, 4)? << 23;
+            | bank << operand::BANK
+            | fits(position, 5)? << operand::POSITION
+            | fits(width, 3)? << operand::WIDTH
+            | fits(shift, 2)? << operand::SHIFT
+            | fits(add, 5)? << operand::ADD
+            | fits(count, 4)? << operand::COUNT
+            | fits(stride, 4)? << operand::STRIDE;
         Ok(Operand { code })
     }
 }
@@ -94,28 +94,26 @@ pub(crate) struct Memory {
     pub(crate) code: u32,
 }
 
-/// Address modes, numbered as in insn/src/arm64/memory.rs.
-const MODES: &[&str] = &[
-    "b", "u12", "s9", "pre9", "post9", "s7", "pre7", "post7", "x", "l19", "s10", "pre10", "postm", "up", "down", "d",
-    "m", "gcspush", "gcs", "v4", "v6", "v9", "za4", "r4", "u6", "sx", "zx", "zu", "zs", "zr", "z5",
-];
-
 impl Memory {
     /// `MODE:SIZE[/UNIT]`; the unit, by which the immediate is multiplied, is the size where it is not told.
     pub(crate) fn parse(access: Use, text: &str) -> Result<Memory, String> {
         let (mode, size) = text.split_once(':').ok_or_else(|| format!("no size: {text}"))?;
-        let mode = MODES.iter().position(|m| *m == mode).ok_or_else(|| format!("no such address mode: {mode}"))?;
+        let found = mode::NAMES.iter().find(|(name, _)| *name == mode);
+        let (_, mode) = found.ok_or_else(|| format!("no such address mode: {mode}"))?;
         let (size, unit) = size.split_once('/').map_or((size, None), |(size, unit)| (size, Some(unit)));
         let size = number(size)?;
         let unit = unit.map_or(Ok(if size.is_power_of_two() { size } else { 1 }), number)?;
         if !unit.is_power_of_two() {
             return Err(format!("a unit of {unit}"));
         }
-        let code = mode as u32 | (access as u32) << 8 | fits(size, 10)? << 10 | fits(unit.trailing_zeros(), 4)? << 20;
+        let code = mode
+            | (access as u32) << memory::ACCESS
+            | fits(size, 10)? << memory::SIZE
+            | fits(unit.trailing_zeros(), 4)? << memory::UNIT;
         Ok(Memory { code })
     }
     /// The bytes of a literal.
     pub(crate) fn literal(self) -> Option<u32> {
-        (MODES[(self.code & 0xff) as usize] == "l19").then_some(self.code >> 10 & 0x3ff)
+        (self.code & 0xff == mode::LITERAL).then_some(self.code >> memory::SIZE & 0x3ff)
     }
 }

@@ -1,31 +1,19 @@
 //! Writes a diagram as a program of bytes.
 
+use super::codes::step;
 use super::diagram::{Diagram, UNDEFINED};
 use std::collections::HashMap;
 
-/// Steps of the program, the same as in insn/src/arm64/decode.rs: bits 4 to 0 number the bit that is asked for.
-mod step {
-    /// The bit must be clear.
-    pub(super) const CLEAR: u8 = 0;
-    /// The bit must be set.
-    pub(super) const SET: u8 = 0x20;
-    /// Goes on elsewhere if the bit is set: two bytes follow.
-    pub(super) const IF_SET: u8 = 0x40;
-    /// The same if it is clear.
-    pub(super) const IF_CLEAR: u8 = 0x60;
-    /// Goes on elsewhere: the high bits of the place are here, the low byte follows.
-    pub(super) const GO: u8 = 0x80;
-    /// The way is in the low bits.
-    pub(super) const DONE: u8 = 0xa0;
-    /// Skips as many bytes as follow in one if the bit is set.
-    pub(super) const SKIP_IF_SET: u8 = 0xc0;
-}
-
-/// So many bytes can be named by a step that goes on elsewhere.
+/// Bytes that a step which goes on elsewhere can name.
 const MOST: usize = 1 << 13;
 const TOO_LONG: &str = "the program has more than 8192 bytes";
 
-/// A step before its place is known.
+/// The first byte of a step.
+fn first(step: u8, low: u8) -> u8 {
+    step << step::POSITION | low
+}
+
+/// A step before its offset is known.
 enum Step {
     /// A byte that says it all.
     Byte(u8),
@@ -74,7 +62,7 @@ impl<'a> Writer<'a> {
         loop {
             let Some((bit, low, high)) = self.diagram.node(reference) else {
                 self.begins.entry(reference).or_insert(self.steps.len());
-                self.steps.push(Step::Byte(step::DONE | reference as u8));
+                self.steps.push(Step::Byte(first(step::DONE, reference as u8)));
                 return;
             };
             if self.begins.contains_key(&reference) {
@@ -84,7 +72,7 @@ impl<'a> Writer<'a> {
             self.begins.insert(reference, self.steps.len());
             let bit = bit as u8;
             if low == UNDEFINED || high == UNDEFINED {
-                self.steps.push(Step::Byte(bit | if high == UNDEFINED { step::CLEAR } else { step::SET }));
+                self.steps.push(Step::Byte(first(if high == UNDEFINED { step::CLEAR } else { step::SET }, bit)));
                 reference = if high == UNDEFINED { low } else { high };
                 continue;
             }
@@ -114,12 +102,12 @@ impl<'a> Writer<'a> {
                 Step::Byte(byte) => bytes.push(*byte),
                 Step::Go { to } => {
                     let [high, low] = place(to)?.to_be_bytes();
-                    bytes.extend([step::GO | high, low]);
+                    bytes.extend([first(step::GO, high), low]);
                 }
                 Step::GoIf { bit, clear, to } => match self.skipped(&places, i) {
-                    Some(skipped) => bytes.extend([bit | step::SKIP_IF_SET, skipped]),
+                    Some(skipped) => bytes.extend([first(step::SKIP_IF_SET, *bit), skipped]),
                     None => {
-                        bytes.push(bit | if *clear { step::IF_CLEAR } else { step::IF_SET });
+                        bytes.push(first(if *clear { step::IF_CLEAR } else { step::IF_SET }, *bit));
                         bytes.extend(place(to)?.to_le_bytes());
                     }
                 },

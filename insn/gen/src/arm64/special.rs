@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::codes::NONE;
 use super::diagram::{Cube, Diagram, UNDEFINED, restrict};
 use super::hot::way;
 use super::parse::Form;
@@ -44,9 +45,6 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ("movprfx", "Prefix"),
     ("tindex", "TIndex"),
 ];
-
-/// No condition, no literal.
-const NONE: u8 = u8::MAX;
 
 /// What a form says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 //! Writes x86's tables.
 
-use super::hot::{GROUPS, Hot};
+use super::codes::entry::GROUPS;
+use super::hot::Hot;
 use super::semantics::Semantics;
 use super::validity::Validity;
 use crate::write::{array, head, row};

@@ -1,22 +1,11 @@
 //! The tables of the hot path: one entry per opcode of the one-byte and 0F maps, modrm lengths, groups.
 
+use super::codes::entry::{ALIKE, ANY_MOD, GROUP, GROUP3, GROUPS, IMM64, IMMEDIATE, MODRM, MOFFS, NEAR, SMALL};
+use super::codes::key::{self, AAA, B, BITS, EXT, L, MEM, PP, REG, RM, STRICT, V, VENDOR, W, WITH_66, Z};
+use super::codes::rule::{FLOW, REFUSED};
 use super::parse::Form;
-use super::rules::{self, BITS, EXT, FLOW, KEY, L, MEM, PP, REFUSED, REG, RM, V, VENDOR, W, Z};
+use super::rules;
 use std::collections::BTreeMap;
-
-/// All six bits that `MODRM` yields, where a modrm byte follows: masks what the table says.
-pub(crate) const MODRM: u32 = 0x3f;
-const IMM64: u32 = 1 << 6;
-const GROUP3: u32 = 1 << 7;
-const IMMEDIATE_SHIFT: u32 = 8;
-const SMALL_SHIFT: u32 = 12;
-const GROUP_SHIFT: u32 = 16;
-const NEAR: u32 = 1 << 21;
-const MOFFS: u32 = 1 << 22;
-const ANY_MOD: u32 = 1 << 23;
-const ALIKE_SHIFT: u32 = 24;
-/// Groups that an entry can name.
-pub(crate) const GROUPS: usize = 32;
 
 /// The hot tables.
 pub(crate) struct Hot {
@@ -52,12 +41,12 @@ fn keys(pp: u64, mem: bool, reg: u64) -> impl Iterator<Item = u64> {
         | 1 << BITS
         | if mem { MEM } else { REG }
         | 1 << (EXT as u64 + reg)
-        | rules::STRICT
-        | 1 << rules::AAA
+        | STRICT
+        | 1 << AAA
         | 1 << Z
-        | 1 << rules::B;
+        | 1 << B;
     // 66 may stand beside the F2 or F3 that selects.
-    let beside = if pp > 1 { [0, rules::WITH_66] } else { [0; 2] };
+    let beside = if pp > 1 { [0, WITH_66] } else { [0; 2] };
     (0..128).map(move |rest: u32| {
         let (w, b, vendor, rm) = (rest & 1, rest >> 1 & 1, rest >> 2 & 1, rest >> 3 & 7);
         common | 1 << (W + w) | 1 << (V + b) | 1 << (VENDOR + vendor) | 1 << (RM + rm) | beside[rest as usize >> 6]
@@ -66,12 +55,12 @@ fn keys(pp: u64, mem: bool, reg: u64) -> impl Iterator<Item = u64> {
 
 /// What matching says of all these keys alike: the flow, or nothing where no form fits or they differ.
 fn outcome(list: &[u64], mut keys: impl Iterator<Item = u64>) -> Option<u64> {
-    let of_one = |key| {
-        let rule = list.iter().find(|rule| key & !**rule & KEY == 0)?;
+    let of_one = |bits| {
+        let rule = list.iter().find(|rule| bits & !**rule & key::ALL == 0)?;
         (rule & REFUSED == 0).then_some(rule >> FLOW & 15)
     };
     let first = keys.next().and_then(of_one)?;
-    keys.all(|key| of_one(key) == Some(first)).then_some(first)
+    keys.all(|bits| of_one(bits) == Some(first)).then_some(first)
 }
 
 /// The group of an opcode with a mandatory prefix: valid values of modrm's mod and reg, and a flow for each reg.
@@ -109,7 +98,7 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
                 _ => matches!(op, 0x0f | 0x38 | 0x3a | 0xb9 | 0xff),
             };
             if special {
-                *slot &= (1 << ALIKE_SHIFT) - 1;
+                *slot &= ALIKE - 1;
             }
         }
     }
@@ -128,7 +117,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     if modrm {
         entry |= MODRM;
     }
-    entry |= most[1] << IMMEDIATE_SHIFT | most[0] << SMALL_SHIFT;
+    entry |= most[1] << IMMEDIATE | most[0] << SMALL;
     if most[2] != most[1] {
         assert_eq!(most[2], 8, "an immediate of REX.W is of eight bytes");
         entry |= IMM64;
@@ -155,7 +144,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
         // 66 before a near branch is read in two ways, and a prefix may choose a form with an immediate of its own.
         let otherwise = pp != 0 && (own_immediates || entry & NEAR != 0);
         if of_prefix == group && !otherwise {
-            entry |= 1 << (ALIKE_SHIFT + pp as u32);
+            entry |= ALIKE << pp;
         }
     }
     let index = groups.iter().position(|g| *g == group).unwrap_or_else(|| {
@@ -163,7 +152,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
         groups.len() - 1
     });
     assert!(index < GROUPS, "more groups than the entry's field holds");
-    entry | (index as u32) << GROUP_SHIFT
+    entry | (index as u32) << GROUP
 }
 
 /// Bytes of modrm and what it brings along with 32 and 64-bit addressing; bit 4: a SIB byte, counted; bit 5: whose base 5

@@ -1,5 +1,7 @@
 //! x86: opcodes.txt.
 
+#[path = "../../../src/x86/codes.rs"]
+mod codes;
 mod emit;
 mod hot;
 mod parse;

@@ -1,21 +1,16 @@
 //! Reads opcodes.txt into forms; its grammar stands at the head of that file.
 
+use super::codes::{access, space};
 use crate::alternatives::alternatives;
 use std::collections::BTreeMap;
-
-/// Opcode spaces in the order of their numbers; `insn`'s decoder uses the same order.
-pub(crate) const SPACES: &[&str] = &[
-    "1", "0f", "38", "3a", "3dn", "v1", "v2", "v3", "v5", "v7", "x8", "x9", "xa", "e1", "e2", "e3", "e4", "e5", "e6",
-    "e7", "r2",
-];
 
 /// How an operand is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    None = 0,
-    Read = 1,
-    Write = 2,
-    ReadWrite = 3,
+    None = access::NONE as isize,
+    Read = access::READ as isize,
+    Write = access::WRITE as isize,
+    ReadWrite = access::READ_WRITE as isize,
 }
 
 /// One operand of a form.
@@ -32,6 +27,7 @@ pub(crate) struct Operand {
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
     pub line: usize,
+    /// One of [`space`].
     pub space: usize,
     /// Conditions as written: prefixes, W, L, modes, vendors.
     pub cond: Vec<String>,
@@ -52,10 +48,10 @@ impl Form {
         self.cond.iter().any(|c| c == cond)
     }
     pub(crate) fn is_vex(&self) -> bool {
-        SPACES[self.space].starts_with(['v', 'x'])
+        (space::VEX..space::EVEX).contains(&(self.space as u8))
     }
     pub(crate) fn is_evex(&self) -> bool {
-        SPACES[self.space].starts_with('e')
+        (space::EVEX..space::REX2).contains(&(self.space as u8))
     }
     /// The operand that modrm.rm names.
     pub(crate) fn rm_operand(&self) -> Option<&Operand> {
@@ -112,7 +108,8 @@ fn parse_line(text: &str, line: usize, forms: &mut Vec<Form>) -> Result<(), Stri
     let mut words = text.split_whitespace();
     let mut head = words.next().ok_or("no space")?.split('.');
     let name = head.next().unwrap_or("");
-    let space = SPACES.iter().position(|s| *s == name).ok_or_else(|| format!("unknown space {name}"))?;
+    let space =
+        space::NAMES.iter().find(|(text, _)| *text == name).ok_or_else(|| format!("unknown space {name}"))?.1.into();
     let cond: Vec<String> = head.map(str::to_owned).collect();
     let opcode = words.next().ok_or("no opcode")?;
     let mnemonic = words.next().ok_or("no mnemonic")?.to_owned();

@@ -1,76 +1,53 @@
 //! What a form demands of an instruction's fields, as one word.
 //!
 //! Every field of an instruction is one bit out of a few (a "key"); a rule is the set of bits that the form allows. An
-//! instruction fits when its key has no bit outside the rule. The bits' meaning is shared with insn/src/x86/validity.rs.
+//! instruction fits when its key has no bit outside the rule.
 
-use super::parse::{Form, SPACES};
+use super::codes::key::{
+    AAA, B, BITS, EXT, IGNORED_B, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RM, STRICT, V, VENDOR, W, WITH_66, Z,
+};
+use super::codes::rule::{self, check, immediate};
+use super::codes::{flow, space};
+use super::parse::Form;
 
-pub(crate) const PP: u32 = 0;
-pub(crate) const W: u32 = 4;
-pub(crate) const L: u32 = 6;
-pub(crate) const BITS: u32 = 10;
-pub(crate) const VENDOR: u32 = 12;
-pub(crate) const MEM: u64 = 1 << 14;
-pub(crate) const REG: u64 = 1 << 15;
-pub(crate) const EXT: u32 = 16;
-pub(crate) const RM: u32 = 24;
-/// vvvv unused and V' not either; V' used; vvvv used. In legacy spaces: B clear, B set.
-pub(crate) const V: u32 = 32;
-/// aaa = 0, 4, other.
-pub(crate) const AAA: u32 = 35;
-/// z = 0; z = 1 with a mask; z = 1 without.
-pub(crate) const Z: u32 = 38;
-/// b = 0; with memory; with a register.
-pub(crate) const B: u32 = 41;
-pub(crate) const LOCK_MEM: u64 = 1 << 44;
-pub(crate) const LOCK_REG: u64 = 1 << 45;
-/// 66 beside the F2 or F3 that selects the form, in legacy spaces.
-pub(crate) const WITH_66: u64 = 1 << 60;
-/// In keys of strict modes.
-pub(crate) const STRICT: u64 = 1 << 56;
-/// All bits of a key.
-/// b with a register where it means nothing, which lenient modes ignore.
-pub(crate) const IGNORED_B: u64 = 1 << 58;
-pub(crate) const KEY: u64 = ((1 << 46) - 1) | STRICT | IGNORED_B | WITH_66;
-pub(crate) const IMM: u32 = 46;
-pub(crate) const FLOW: u32 = 48;
-pub(crate) const CHECK: u32 = 52;
-pub(crate) const REFUSED: u64 = 1 << 59;
-
-const FLOWS: &[&str] = &["", "jump", "jcc", "call", "ret", "syscall", "int", "trap", "far", "tsx", "priv", "ud"];
-
-/// The number of the form's `Flow`; two more for jumps and calls that are not relative.
-pub(crate) fn flow(form: &Form) -> u64 {
-    match FLOWS.iter().position(|f| form.has(f)).unwrap_or(0) {
-        1 if !form.uses("J") => 12,
-        3 if !form.uses("J") => 13,
-        flow => flow as u64,
-    }
+/// The form's flow, one of [`flow`].
+fn flow_of(form: &Form) -> u64 {
+    let named = flow::NAMES.iter().find(|(name, _)| form.has(name)).map_or(flow::NEXT, |(_, flow)| *flow);
+    u64::from(match named {
+        flow::JUMP if !form.uses("J") => flow::INDIRECT_JUMP,
+        flow::CALL if !form.uses("J") => flow::INDIRECT_CALL,
+        flow => flow,
+    })
 }
 
-/// Immediate: 0 none, 1 a byte, 2 by the operand size (2 or 4), 3 two bytes.
-fn immediate(form: &Form) -> u64 {
+/// The form's immediate, one of [`immediate`].
+fn immediate_of(form: &Form) -> u64 {
     let bytes = form.operands.iter().filter(|o| matches!(o.place.as_str(), "I" | "J" | "L") && o.size != "z").count();
     let wide = form.operands.iter().any(|o| matches!(o.place.as_str(), "I" | "J") && o.size == "z");
-    if wide { 2 } else { bytes.min(3) as u64 + u64::from(bytes == 2) }
+    u64::from(match bytes {
+        _ if wide => immediate::OPERAND_SIZE,
+        0 => immediate::NONE,
+        1 => immediate::BYTE,
+        _ => immediate::TWO_BYTES,
+    })
 }
 
-/// What else is to be checked: registers that must differ (1 VEX gather, 2 EVEX gather, 3 AMX tiles, 4 destination and
-/// sources, 9 `pop2`), must be below 8 (3 and 7 tiles, 5 and 8 modrm.reg, 6 modrm.reg and vvvv) or not rsp (9, 10 `push2`).
-fn check(form: &Form) -> u64 {
+/// What the form demands of registers, one of [`check`].
+fn check_of(form: &Form) -> u64 {
     let same = form.has("same");
-    match () {
-        () if same && form.uses("MV") => 1 + u64::from(form.is_evex()),
-        () if same && form.uses("TG") => 3,
-        () if form.uses("TR") => 7,
-        () if form.uses("TG") || form.has("low") => 8,
-        () if same => 4,
-        () if form.uses("KH") => 6,
-        () if form.uses("KG") => 5,
-        () if form.has("pop2") => 9,
-        () if form.has("push2") => 10,
-        () => 0,
-    }
+    u64::from(match () {
+        () if same && form.uses("MV") && form.is_evex() => check::EVEX_GATHER,
+        () if same && form.uses("MV") => check::VEX_GATHER,
+        () if same && form.uses("TG") => check::TILES,
+        () if form.uses("TR") => check::TILE_ROWS,
+        () if form.uses("TG") || form.has("low") => check::LOW,
+        () if same => check::SOURCES,
+        () if form.uses("KH") => check::MASKS,
+        () if form.uses("KG") => check::MASK,
+        () if form.has("pop2") => check::POP2,
+        () if form.has("push2") => check::PUSH2,
+        () => check::NONE,
+    })
 }
 
 fn one_of(form: &Form, names: &[(&str, u64)], all: u64) -> u64 {
@@ -79,10 +56,10 @@ fn one_of(form: &Form, names: &[(&str, u64)], all: u64) -> u64 {
 }
 
 /// The form's rule.
-pub(crate) fn rule(form: &Form) -> u64 {
+fn rule(form: &Form) -> u64 {
     let vex = form.is_vex();
     let evex = form.is_evex();
-    let map4 = SPACES[form.space] == "e4";
+    let map4 = form.space == usize::from(space::EVEX_MAP4);
     let pp = one_of(form, &[("np", 1), ("66", 2), ("f3", 4), ("f2", 8), ("np66", 3)], 15);
     let w = one_of(form, &[("w0", 1), ("w1", 2)], 3);
     let all_lengths = match (vex, evex && !map4, map4) {
@@ -162,7 +139,7 @@ pub(crate) fn rule(form: &Form) -> u64 {
     if form.has("lockreg") {
         rule |= LOCK_REG | LOCK_MEM;
     }
-    rule |= immediate(form) << IMM | flow(form) << FLOW | check(form) << CHECK;
+    rule |= immediate_of(form) << rule::IMMEDIATE | flow_of(form) << rule::FLOW | check_of(form) << rule::CHECK;
     if !form.cond("no66") {
         rule |= WITH_66;
     }
@@ -170,7 +147,7 @@ pub(crate) fn rule(form: &Form) -> u64 {
         rule |= STRICT;
     }
     if form.has("inv") {
-        rule |= REFUSED;
+        rule |= rule::REFUSED;
     }
     rule
 }

@@ -1,18 +1,14 @@
 //! The cold tables: what a form reads and writes.
 //!
-//! A form becomes six numbers (see `insn/src/x86/form.rs`): operands, memory, implicit registers, flags, implicit memory, attributes.
-//! All but implicit memory number what is stored once however many forms have it.
+//! A form becomes six numbers ([`super::codes::form`]). All but implicit memory number what is stored once, however many forms have
+//! it.
 
-use super::parse::{Form, Operand, SPACES};
+use super::codes::{attr, bank, each_register, form as part, implicit, memory, operand, place, size, space};
+use super::parse::{Form, Operand};
 use std::collections::{BTreeMap, HashMap};
 
-/// Places by number; the same order as in `insn/src/x86/form.rs`.
-const PLACES: &[&str] = &[
-    "", "E", "G", "B", "Z", "W", "V", "H", "L", "U", "R", "M", "MV", "MS", "Q", "P", "N", "S", "C", "D", "KG", "KH",
-    "KR", "KE", "TG", "TR", "TH", "BG", "BE", "X", "Y", "O",
-];
-/// Fixed registers, numbered from 32 on, and their numbers in a register set.
-const FIXED: &[(&str, u16)] = &[
+/// Fixed registers, and their numbers in a register set.
+const FIXED: &[(&str, u8)] = &[
     ("al", 0),
     ("rax", 0),
     ("rcx", 1),
@@ -24,15 +20,16 @@ const FIXED: &[(&str, u16)] = &[
     ("ds", 91),
     ("fs", 92),
     ("gs", 93),
-    ("xmm0", 32),
+    ("xmm0", bank::VECTOR),
 ];
-/// Sizes that depend on the instruction, numbered from 0x80 on; below that a size is itself.
-const SIZES: &[&str] = &["v", "z", "y", "p", "s", "a", "x", "h", "f", "e", "n", "k", "j", "m", "512"];
-/// Kinds of implicit memory, numbered from 1 on.
-const IMPLICIT: &[&str] = &[
-    "push", "pop", "pushfar", "popfar", "pusha", "popa", "leave", "iret", "push2", "pop2", "xlat", "maskmov",
-    "maskmov8", "clzero", "dst64",
-];
+macro_rules! named {
+    ($($name:ident = $number:expr, $text:literal;)*) => {
+        &[$(($text, $number)),*]
+    };
+}
+/// The registers that are in no numbered bank.
+const REGISTERS: &[(&str, u8)] = each_register!(named);
+
 const STATUS: u32 = 0x8d5;
 const ALL_FLAGS: u32 = 0x3f_7fd5;
 const AUXILIARY: u32 = 1 << 4;
@@ -42,7 +39,7 @@ const USERS_FLAGS: u32 = STATUS | 1 << 8 | 1 << 10 | 1 << 14 | 1 << 18 | 1 << 21
 /// The tables.
 #[derive(Default)]
 pub(crate) struct Semantics {
-    pub(crate) forms: Vec<[u8; 6]>,
+    pub(crate) forms: Vec<[u8; part::LEN]>,
     pub(crate) operands: Vec<[u16; 4]>,
     /// Access and size of memory, and its scale.
     pub(crate) memories: Vec<[u16; 2]>,
@@ -99,7 +96,7 @@ pub(crate) fn build(forms: &[Form], rules: &BTreeMap<(usize, u8), Vec<usize>>) -
         });
         at.insert(*slot, start);
     }
-    for space in 0..SPACES.len() {
+    for space in 0..space::NAMES.len() {
         let row = std::array::from_fn(|high| {
             let page = std::array::from_fn(|low| at.get(&(space, (high * 16 + low) as u8)).copied().unwrap_or(0));
             intern(&mut out.pages, page) as u8
@@ -109,7 +106,7 @@ pub(crate) fn build(forms: &[Form], rules: &BTreeMap<(usize, u8), Vec<usize>>) -
     Ok(out)
 }
 
-fn encode(form: &Form, out: &mut Semantics) -> Result<[u8; 6], String> {
+fn encode(form: &Form, out: &mut Semantics) -> Result<[u8; part::LEN], String> {
     let mut operands = [0; 4];
     let mut used = 0;
     for operand in &form.operands {
@@ -118,11 +115,12 @@ fn encode(form: &Form, out: &mut Semantics) -> Result<[u8; 6], String> {
             used += 1;
         }
     }
-    let memory = form
+    let accessed = form
         .operands
         .iter()
         .find(|o| ["E", "M", "MV", "MS", "Q", "W", "KE", "BE", "O", "X", "Y"].contains(&o.place.as_str()));
-    let memory = memory.map_or(Ok(0), |operand| size(operand).map(|size| (operand.access as u16) << 8 | size))?;
+    let memory = accessed
+        .map_or(Ok(0), |operand| size_of(operand).map(|size| (operand.access as u16) << memory::ACCESS | size))?;
     let (mut reads, mut writes) = (0u128, 0u128);
     for attr in &form.attrs {
         for (prefix, r, w) in [("+r=", true, false), ("+w=", false, true), ("+rw=", true, true)] {
@@ -134,86 +132,73 @@ fn encode(form: &Form, out: &mut Semantics) -> Result<[u8; 6], String> {
         }
     }
     let (more_reads, more_writes) = implied(form)?;
-    let implicit = [number(&mut out.sets, reads | more_reads)?, number(&mut out.sets, writes | more_writes)?];
-    Ok([
-        number(&mut out.operands, operands)?,
-        number(&mut out.memories, [memory, scale(form)])?,
-        number(&mut out.implicit, implicit)?,
-        number(&mut out.flags, flags(form))?,
-        IMPLICIT.iter().position(|i| form.has(i)).map_or(0, |i| i as u8 + 1),
-        number(&mut out.attributes, attributes(form))?,
-    ])
+    let registers = [number(&mut out.sets, reads | more_reads)?, number(&mut out.sets, writes | more_writes)?];
+    let mut stored = [0; part::LEN];
+    stored[part::OPERANDS] = number(&mut out.operands, operands)?;
+    stored[part::MEMORY] = number(&mut out.memories, [memory, scale(form)])?;
+    stored[part::IMPLICIT] = number(&mut out.implicit, registers)?;
+    stored[part::FLAGS] = number(&mut out.flags, flags(form))?;
+    stored[part::IMPLICIT_MEMORY] =
+        implicit::NAMES.iter().find(|(name, _)| form.has(name)).map_or(0, |(_, kind)| *kind);
+    stored[part::ATTRIBUTES] = number(&mut out.attributes, attributes(form))?;
+    Ok(stored)
 }
 
-fn operand_code(operand: &Operand) -> Option<u16> {
-    let byte = u16::from(operand.size == "b" || operand.place == "al");
-    let place = PLACES.iter().position(|p| *p == operand.place).map(|p| p as u16);
-    let fixed = FIXED.iter().find(|(name, _)| *name == operand.place).map(|(_, number)| 0x80 | number);
-    // Of the operand size, where that is 2, the rest of a register is kept.
-    let sized = u16::from(["v", "w", "z", ""].contains(&operand.size.as_str()));
-    Some(place.or(fixed)? | byte << 8 | (operand.access as u16) << 9 | sized << 11)
+fn operand_code(used: &Operand) -> Option<u16> {
+    let byte = if used.size == "b" || used.place == "al" { operand::BYTE } else { 0 };
+    let place = place::NAMES.iter().find(|(name, _)| *name == used.place).map(|(_, place)| *place);
+    let fixed = || FIXED.iter().find(|(name, _)| *name == used.place).map(|(_, number)| place::FIXED | number);
+    let sized = if ["v", "w", "z", ""].contains(&used.size.as_str()) { operand::SIZED } else { 0 };
+    Some(u16::from(place.or_else(fixed)?) | byte | sized | (used.access as u16) << operand::ACCESS)
 }
 
-fn size(operand: &Operand) -> Result<u16, String> {
+fn size_of(operand: &Operand) -> Result<u16, String> {
     let fixed = [("b", 1), ("w", 2), ("d", 4), ("q", 8), ("t", 10), ("o", 16), ("u", 32), ("c", 64), ("", 0)];
     if let Some((_, bytes)) = fixed.iter().find(|(letter, _)| *letter == operand.size) {
         return Ok(*bytes);
     }
-    if let Some(kind) = SIZES.iter().position(|s| *s == operand.size) {
-        return Ok(0x80 + kind as u16);
+    if let Some((_, code)) = size::NAMES.iter().find(|(name, _)| *name == operand.size) {
+        return Ok((*code).into());
     }
-    operand.size.parse().ok().filter(|n| *n < 0x80).ok_or_else(|| format!("unknown size {}", operand.size))
+    operand
+        .size
+        .parse()
+        .ok()
+        .filter(|n| *n < u16::from(size::FIRST))
+        .ok_or_else(|| format!("unknown size {}", operand.size))
 }
 
 /// Bytes of a broadcast element, and in the high byte disp8's scale where it is not the size of memory.
 fn scale(form: &Form) -> u16 {
     let element = [("bw", 2), ("bd", 4), ("bq", 8)].iter().find(|(a, _)| form.has(a)).map_or(0, |(_, n)| *n);
     let fixed = form.attrs.iter().find_map(|a| a.strip_prefix('n')?.parse::<u16>().ok()).unwrap_or(0);
-    if form.is_evex() { element | fixed << 8 } else { 0 }
+    if form.is_evex() { element | fixed << memory::SCALE } else { 0 }
 }
 
 fn registers(names: &str) -> Result<u128, String> {
-    let range = |from: u32, count: u32| ((1u128 << count) - 1) << from;
+    let range = |from: u8, count: u32| ((1u128 << count) - 1) << from;
     let mut set = 0;
     for name in names.split(',') {
-        let general = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"];
-        let single = [
-            ("es", 88),
-            ("cs", 89),
-            ("ss", 90),
-            ("ds", 91),
-            ("fs", 92),
-            ("gs", 93),
-            ("rip", 94),
-            ("flags", 95),
-            ("mxcsr", 96),
-            ("ssp", 97),
-            ("x87", 98),
-            ("pkru", 99),
-            ("xcr0", 100),
-            ("fs_base", 101),
-            ("gs_base", 102),
-            ("system", 103),
-            ("tilecfg", 112),
-            ("bsr0", 113),
-        ];
-        let fxstate = range(32, 16) | range(72, 8) | 1 << 96 | 1 << 98;
-        set |= if let Some(n) = general.iter().position(|g| *g == name) {
-            1 << n
-        } else if let Some((_, n)) = single.iter().find(|(s, _)| *s == name) {
-            1 << n
+        let single = |name| REGISTERS.iter().find(|(text, _)| *text == name).map_or(0, |(_, number)| 1u128 << number);
+        let fxstate = range(bank::VECTOR, 16) | range(bank::MMX, 8) | single("mxcsr") | single("x87");
+        set |= if single(name) != 0 {
+            single(name)
         } else if let Some(n) = name.strip_prefix("xmm").and_then(|n| n.parse::<u32>().ok()) {
-            1 << (32 + n)
+            1 << (u32::from(bank::VECTOR) + n)
         } else if let Some(n) = name.strip_prefix('r').and_then(|n| n.parse::<u32>().ok()) {
             1 << n
         } else {
             match name {
-                "mm" => range(72, 8),
-                "tiles" => range(104, 8),
-                "vec16" => range(32, 16),
-                "vec8" => range(32, 8),
+                "mm" => range(bank::MMX, 8),
+                "tiles" => range(bank::TILE, 8),
+                "vec16" => range(bank::VECTOR, 16),
+                "vec8" => range(bank::VECTOR, 8),
                 "fxstate" => fxstate,
-                "state" => fxstate | range(32, 40) | range(80, 4) | range(104, 10) | 1 << 97 | 1 << 99,
+                "state" => {
+                    let banks =
+                        range(bank::VECTOR, 32) | range(bank::MASK, 8) | range(bank::BOUND, 4) | range(bank::TILE, 8);
+                    fxstate | banks | single("tilecfg") | single("bsr0") | single("ssp") | single("pkru")
+                }
                 _ => return Err(format!("unknown register {name}")),
             }
         };
@@ -329,30 +314,32 @@ fn flags(form: &Form) -> [u32; 4] {
 }
 
 fn attributes(form: &Form) -> u32 {
-    let mut bits = 0;
-    for (i, attr) in ["cc", "rep", "d64", "f64", "", "k", "kk", "quad", "nf", "scc"].iter().enumerate() {
-        if form.has(attr) {
-            bits |= 1 << i;
-        }
-    }
-    if form.has("keep") {
-        bits = (bits & !(1 << 6)) | 1 << 5;
-    }
-    if form.cond("nf1") {
-        bits &= !(1 << 8);
-    }
     let general = ["E", "G", "Z", "B", "R", "X", "Y", "O", "al", "rax"];
     let mut sized = form.operands.iter().filter(|o| general.contains(&o.place.as_str())).peekable();
     let byte = sized.peek().is_some() && sized.all(|o| o.size == "b" || o.place == "al");
-    bits |= u32::from(byte) << 4;
     let vector = ["V", "H", "W", "U", "MV"].iter().any(|p| form.uses(p));
-    bits |= u32::from(form.is_evex() && vector) << 10;
     let first = form.operands.first().map_or("", |o| &o.place);
-    bits |= u32::from(matches!(first, "V" | "W" | "H" | "U") && !form.has("sel")) << 11;
-    bits |= u32::from(form.rm_operand().is_some_and(|o| matches!(o.place.as_str(), "W" | "U"))) << 12;
-    for (bit, attr) in [(13, "pair"), (14, "image"), (15, "count"), (16, "part"), (17, "nothing"), (19, "partr")] {
-        bits |= u32::from(form.has(attr)) << bit;
-    }
-    bits |= u32::from(form.cond("nd1") || form.cond("zu")) << 18;
-    bits
+    let attributes = [
+        (attr::CONDITION, form.has("cc")),
+        (attr::REP, form.has("rep")),
+        (attr::DEFAULT_64, form.has("d64")),
+        (attr::FORCE_64, form.has("f64")),
+        (attr::BYTE, byte),
+        (attr::MASK, form.has("k") || form.has("keep")),
+        (attr::MASK_CLEARED, form.has("kk") && !form.has("keep")),
+        (attr::QUAD, form.has("quad")),
+        (attr::NF, form.has("nf") && !form.cond("nf1")),
+        (attr::SCC, form.has("scc")),
+        (attr::SCALED, form.is_evex() && vector),
+        (attr::MERGES, matches!(first, "V" | "W" | "H" | "U") && !form.has("sel")),
+        (attr::VECTOR_RM, form.rm_operand().is_some_and(|o| matches!(o.place.as_str(), "W" | "U"))),
+        (attr::PAIR, form.has("pair")),
+        (attr::IMAGE, form.has("image")),
+        (attr::COUNT, form.has("count")),
+        (attr::PART, form.has("part")),
+        (attr::NOTHING, form.has("nothing")),
+        (attr::ZERO_UPPER, form.cond("nd1") || form.cond("zu")),
+        (attr::PART_OF_REGISTER, form.has("partr")),
+    ];
+    attributes.into_iter().filter(|(_, holds)| *holds).fold(0, |bits, (bit, _)| bits | bit)
 }

@@ -1,6 +1,7 @@
 //! The validity tables: per opcode a list of rules, shared where equal.
 
-use super::parse::{Form, SPACES};
+use super::codes::space;
+use super::parse::Form;
 use super::rules;
 use std::collections::{BTreeMap, HashMap};
 
@@ -55,7 +56,7 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
         starts.insert(list, start as u16);
     }
     let mut pages: Vec<[u16; 8]> = vec![[0; 8]];
-    let mut rows = vec![[0u8; 32]; SPACES.len()];
+    let mut rows = vec![[0u8; 32]; space::NAMES.len()];
     for (space, row) in rows.iter_mut().enumerate() {
         for (high, number) in row.iter_mut().enumerate() {
             let page: [u16; 8] =

@@ -1,6 +1,6 @@
 // Written by `cargo xtask gen` from encodings.txt; do not edit.
 
-use crate::arm64::form::{Form, Meaning};
+use crate::arm64::tables::{Form, Meaning};
 
 /// Where the forms of a top byte begin.
 pub(crate) static STARTS: [u16; 257] = [

@@ -1,9 +1,8 @@
 // Written by `cargo xtask gen` from encodings.txt; do not edit.
 
 use crate::Flow;
-use crate::arm64::decode::{Hot, Set};
-use crate::arm64::flow::{Way, Ways};
-use crate::arm64::known::Known;
+use crate::arm64::tables::{Hot, Known, Set};
+use crate::arm64::way::{Way, Ways};
 
 /// What most words need.
 pub(crate) static HOT: Hot = Hot {

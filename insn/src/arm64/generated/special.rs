@@ -1,7 +1,7 @@
 // Written by `cargo xtask gen` from encodings.txt; do not edit.
 
 use crate::arm64::Kind;
-use crate::arm64::special::{Form, Special};
+use crate::arm64::tables::{Special, SpecialForm as Form};
 
 /// Where the forms of a top byte begin.
 pub(crate) static STARTS: [u8; 257] = [

@@ -88,8 +88,8 @@ impl Draft {
 
     pub(super) fn finish(self, exit: Exit, scratch: Option<Scratch>) -> Code {
         let mut bytes = [0; SLOT_SIZE];
-        for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(self.words) {
-            *place = word.to_le_bytes();
+        for (to, word) in bytes.chunks_exact_mut(4).zip(self.words) {
+            to.copy_from_slice(&word.to_le_bytes());
         }
         let filling = self.words.iter().rev().take_while(|word| **word == BREAKPOINT).count();
         let len = WORDS.saturating_sub(filling).wrapping_mul(4) as u8;

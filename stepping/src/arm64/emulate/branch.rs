@@ -2,7 +2,8 @@
 
 use insn::arm64::{Nzcv, Reg};
 
-use super::{Registers, control_stack, read};
+use super::control_stack;
+use super::registers::{Registers, read};
 use crate::arm64::class::{Comparison, Relation, Right, Test, next};
 use crate::{Fault, Memory};
 

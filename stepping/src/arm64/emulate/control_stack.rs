@@ -2,7 +2,7 @@
 
 use insn::arm64::Reg;
 
-use super::Registers;
+use super::registers::Registers;
 use crate::{Fault, Memory};
 
 /// Bytes of an entry.

@@ -2,6 +2,7 @@
 
 mod branch;
 mod draft;
+mod restart;
 mod rip_relative;
 mod syscall;
 mod transaction;
@@ -9,9 +10,10 @@ mod transaction;
 use insn::x86::{Bits, Insn, Vendor};
 
 use super::Refusal;
-use super::class::{Class, Destination, branch_size, class, next, wrap};
-use super::{Code, Exit, Place, Progress, Scratch};
+use super::class::{Class, Destination, branch_size, class, next};
+use super::{Code, Exit, Progress, Scratch};
 use draft::{Draft, NOP, Spare};
+use restart::restart;
 
 pub(super) use rip_relative::spare;
 
@@ -111,15 +113,5 @@ fn near_branch(mut draft: Draft, insn: &Insn, pc: u64, to: Destination, exit: Ex
             Ok(draft.finish(exit, None))
         }
         _ => single_step(draft, insn, pc, exit),
-    }
-}
-
-/// Marks the point to which the kernel goes back to restart a system call: two bytes before its end, whatever prefixes
-/// (arch/x86/kernel/signal.c, `handle_signal`).
-fn restart(draft: &mut Draft, insn: &Insn, pc: u64) {
-    let prefixes = insn.len().saturating_sub(2);
-    if prefixes > 0 {
-        let pc = wrap(insn, pc.wrapping_add(prefixes as u64));
-        draft.mark_at(prefixes as u8, Place { pc, progress: Progress::Before, register: None });
     }
 }

@@ -3,6 +3,7 @@
 use insn::x86::{Insn, Reg};
 
 use super::draft::Draft;
+use super::restart::restart;
 use crate::x86::class::next;
 use crate::x86::{Code, Exit, Progress};
 
@@ -10,7 +11,7 @@ use crate::x86::{Code, Exit, Progress};
 /// run it too. The single-step trap of `syscall` comes after the next instruction, for which `movabs` stands.
 pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
     let next = next(insn, pc);
-    super::restart(&mut draft, insn, pc);
+    restart(&mut draft, insn, pc);
     draft.push(insn.bytes());
     draft.mark(next, Progress::After, Some((Reg::RCX, next)));
     draft.push(&[0x48, 0xb9]);

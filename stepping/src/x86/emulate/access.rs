@@ -2,7 +2,8 @@
 
 use insn::x86::{Bits, Flags, Insn, Memory as Operand, Reg};
 
-use super::{Emulate, Registers};
+use super::registers::Registers;
+use super::site::Emulate;
 use crate::{Fault, Memory};
 
 /// Whether the bits above the linear address's repeat its top bit.

@@ -3,7 +3,9 @@
 use insn::x86::{Bits, Reg};
 
 use super::access::{canonical, check, linear, read, stack, truncate, write};
-use super::{Emulate, Registers, shadow_stack};
+use super::registers::Registers;
+use super::shadow_stack;
+use super::site::Emulate;
 use crate::x86::class::{Destination, Loop, branch_size};
 use crate::{Fault, Memory};
 

@@ -3,8 +3,9 @@
 use insn::x86::{Bits, Flags, Insn, Prefixes, Reg};
 
 use super::access::{check, read, stack, write};
-use super::{Emulate, Outcome, Registers};
-use crate::{Fault, Memory};
+use super::registers::Registers;
+use super::site::Emulate;
+use crate::{Fault, Memory, Outcome};
 
 /// What `popf` writes in user mode; AC and ID lie above the 16-bit form's operand.
 const POPPED: Flags =

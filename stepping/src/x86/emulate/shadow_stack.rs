@@ -3,7 +3,8 @@
 use insn::x86::{Bits, Reg};
 
 use super::access::read;
-use super::{Emulate, Registers};
+use super::registers::Registers;
+use super::site::Emulate;
 use crate::{Fault, Memory};
 
 /// Bytes of an entry.

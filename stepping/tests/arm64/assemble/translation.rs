@@ -88,7 +88,7 @@ fn what_is_not_code_is_breakpoint_instructions_and_one_is_at_the_end() {
     each(4, |insn, _, _, code| {
         let rest = &code.bytes[usize::from(code.len)..];
         assert!(!rest.is_empty() && rest.len() % 4 == 0, "{insn:?}");
-        assert!(rest.as_chunks().0.iter().all(|word| u32::from_le_bytes(*word) == BREAKPOINT), "{insn:?}");
+        assert!(rest.chunks_exact(4).all(|word| word == BREAKPOINT.to_le_bytes()), "{insn:?}");
         if let Exit::Trap(offset) = code.exit {
             assert_eq!(code.bytes[usize::from(offset)..][..4], BREAKPOINT.to_le_bytes(), "{insn:?}");
             assert!(code.original(offset).is_some(), "{insn:?}");

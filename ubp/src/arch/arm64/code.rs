@@ -1,25 +1,25 @@
-//! Instructions: how they are read, and the one that stops a thread.
+//! Instructions of A64, and the breakpoint instruction.
 
 pub use insn::arm64::{Error, LEN as MAX_LEN, Reg};
 use insn::arm64::{ErrorKind, Insn};
 pub use stepping::arm64::{Code, Emulate, Place, Refusal, Slot, plan};
 use stepping::arm64::{Plan, WINDOW, plan_in};
 
-/// `brk`, as in slots.
+/// The breakpoint instruction, `brk` with the immediate that slots use.
 pub const BREAKPOINT: [u8; 4] = stepping::arm64::BREAKPOINT.to_le_bytes();
-/// What the address of every instruction is a multiple of.
+/// The alignment of instructions in bytes.
 pub const ALIGNMENT: u64 = 4;
-/// How far behind the first byte of the breakpoint instruction a thread's pc is that ran into it.
+/// Distance in bytes from the breakpoint instruction to the pc of a thread that executed it.
 pub const BEHIND: u64 = 0;
 
-/// How code is read: there is one way.
+/// The mode in which code is decoded; A64 has only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Mode;
 
-/// The instruction that `bytes` begin with.
+/// Decodes the instruction at the beginning of `bytes`.
 ///
 /// # Errors
-/// It is none, or there are not enough of them.
+/// `bytes` is shorter than an instruction, or the word is not an instruction.
 pub fn decode(bytes: &[u8], _: Mode) -> Result<Insn, Error> {
     match bytes.first_chunk() {
         Some(word) => insn::arm64::decode(u32::from_le_bytes(*word)),
@@ -27,19 +27,19 @@ pub fn decode(bytes: &[u8], _: Mode) -> Result<Insn, Error> {
     }
 }
 
-/// Bytes of code before and behind an instruction that decide whether it can carry a breakpoint.
+/// Bytes of code before and after an instruction that decide whether it can carry a breakpoint.
 pub const MARGIN: u64 = (WINDOW * MAX_LEN) as u64;
 
-/// Why the instruction at `site`, `offset` bytes into `code`, cannot carry a breakpoint where it stands: between a load and a store
-/// that are exclusive the store would fail for ever.
+/// Why the code around the instruction at `site`, which is `offset` bytes into `code`, does not permit a breakpoint: between a
+/// load-exclusive and its store-exclusive the store would always fail.
 pub fn refusal(code: &[u8], offset: usize, site: u64) -> Option<Refusal> {
-    // The words around it, which lie as it does.
+    // The aligned words around the instruction.
     let before = offset.min(MARGIN as usize) / MAX_LEN;
     let mut words = [0; 2 * WINDOW + 1];
     let code = code.get(offset.saturating_sub(before * MAX_LEN)..).unwrap_or_default();
     let mut length = 0;
-    for (place, word) in words.iter_mut().zip(code.as_chunks().0) {
-        *place = u32::from_le_bytes(*word);
+    for (to, word) in words.iter_mut().zip(code.chunks_exact(MAX_LEN)) {
+        *to = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
         length += 1;
     }
     let words = words.get(..length).unwrap_or_default();
@@ -50,11 +50,11 @@ pub fn refusal(code: &[u8], offset: usize, site: u64) -> Option<Refusal> {
     }
 }
 
-/// Some way to read code, for tests that need any.
+/// A mode for tests.
 #[cfg(test)]
 pub(crate) const MODE: Mode = Mode;
 
-/// Bytes of an instruction.
+/// The length of an instruction in bytes.
 pub fn length(_: &Insn) -> usize {
     MAX_LEN
 }

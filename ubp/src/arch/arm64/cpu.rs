@@ -1,9 +1,9 @@
-//! How this processor reads code.
+//! The decoder mode of this processor.
 
 use super::Mode;
 use crate::Arch;
 
-/// How code is read here.
+/// The decoder mode of this processor.
 pub(crate) fn mode(_: Arch) -> Mode {
     Mode
 }

@@ -1,4 +1,4 @@
-//! What is the architecture's own: AArch64, A64 code.
+//! Architecture-specific parts: AArch64 with A64 code.
 
 mod code;
 #[cfg(feature = "std")]

@@ -1,8 +1,8 @@
-//! How far slots reach.
+//! Reach of slots.
 
-/// How far `b` reaches, less what a slot and its site take.
+/// Reach of `b` in bytes, less a margin for the sizes of slot and site.
 pub const REACH: u64 = (128 << 20) - (1 << 20);
-/// The largest page that the kernel can be built with: what mappings begin at multiples of.
+/// Alignment of mappings in bytes: the largest page size that the kernel can be built with.
 pub const PAGE: u64 = 64 << 10;
 
 /// Whether a slot anywhere in `start..end` reaches all of `low..=high`.

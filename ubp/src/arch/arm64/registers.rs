@@ -5,9 +5,9 @@ use libc::user_regs_struct;
 
 use crate::Arch;
 
-/// ELF class and machine of programs that run here (EM_AARCH64).
+/// ELF class and machine of supported programs (EM_AARCH64).
 pub(crate) const MACHINES: [(u8, u16, Arch); 1] = [(2, 183, Arch::Arm64)];
-/// What a debugger is shown.
+/// Registers that are shown to users.
 pub(crate) const SHOWN: [Reg; 34] = {
     let mut shown = [Reg::SP; 34];
     let mut number = 0;
@@ -19,7 +19,7 @@ pub(crate) const SHOWN: [Reg; 34] = {
     shown[33] = Reg::NZCV;
     shown
 };
-/// The condition flags in PSTATE, where the register NZCV has them, too (Arm ARM, C5.2.10).
+/// The condition flags in PSTATE, at the positions of the register NZCV (Arm ARM, C5.2.10).
 const NZCV: u64 = 0xf << 28;
 
 pub(crate) fn pc(raw: &user_regs_struct) -> u64 {
@@ -34,12 +34,12 @@ pub(crate) fn sp(raw: &user_regs_struct) -> u64 {
     raw.sp
 }
 
-/// What the thread executes.
+/// The architecture that the thread executes.
 pub(crate) fn arch(_: &user_regs_struct) -> Arch {
     Arch::Arm64
 }
 
-/// `None` for what is not a general register, sp, pc or the flags.
+/// The value of a general register, sp, pc or the flags; `None` for other registers.
 pub(crate) fn get(raw: &user_regs_struct, reg: Reg) -> Option<u64> {
     match reg {
         Reg::SP => Some(raw.sp),
@@ -50,7 +50,7 @@ pub(crate) fn get(raw: &user_regs_struct, reg: Reg) -> Option<u64> {
     }
 }
 
-/// Says whether there is such a register.
+/// Sets a register that [`get`] knows; returns `false` for others.
 pub(crate) fn set(raw: &mut user_regs_struct, reg: Reg, value: u64) -> bool {
     match reg {
         Reg::SP => raw.sp = value,

@@ -1,29 +1,29 @@
-//! Instructions: how they are read, and the one that stops a thread.
+//! Instructions of x86, and the breakpoint instruction.
 
 use insn::x86::Insn;
 pub use insn::x86::{Error, MAX_LEN, Mode, Reg, decode};
 pub use stepping::x86::{Code, Emulate, Place, Refusal, Slot, plan};
 
-/// `int3`
+/// The breakpoint instruction, `int3`.
 pub const BREAKPOINT: [u8; 1] = [0xcc];
-/// What the address of every instruction is a multiple of.
+/// The alignment of instructions in bytes.
 pub const ALIGNMENT: u64 = 1;
-/// How far behind the first byte of the breakpoint instruction a thread's pc is that ran into it.
+/// Distance in bytes from the breakpoint instruction to the pc of a thread that executed it.
 pub const BEHIND: u64 = 1;
 
-/// Bytes of code before and behind an instruction that decide whether it can carry a breakpoint.
+/// Bytes of code before and after an instruction that decide whether it can carry a breakpoint.
 pub const MARGIN: u64 = 0;
 
-/// Why the instruction at `site`, `offset` bytes into `code`, cannot carry a breakpoint where it stands.
+/// Why the code around the instruction at `site`, which is `offset` bytes into `code`, does not permit a breakpoint; on x86 it always does.
 pub fn refusal(_code: &[u8], _offset: usize, _site: u64) -> Option<Refusal> {
     None
 }
 
-/// Some way to read code, for tests that need any.
+/// A mode for tests.
 #[cfg(test)]
 pub(crate) const MODE: Mode = Mode::AMD_64;
 
-/// Bytes of an instruction.
+/// The length of an instruction in bytes.
 pub fn length(insn: &Insn) -> usize {
     insn.len()
 }

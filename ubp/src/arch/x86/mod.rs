@@ -1,4 +1,4 @@
-//! What is the architecture's own: x86-64 and i386.
+//! Architecture-specific parts: x86-64 and i386.
 
 mod code;
 #[cfg(feature = "std")]

@@ -1,8 +1,8 @@
-//! How far slots reach.
+//! Reach of slots.
 
-/// How far a 32-bit displacement reaches, less what a slot and its site take.
+/// Reach of a 32-bit displacement in bytes, less a margin for the sizes of slot and site.
 pub const REACH: u64 = (1 << 31) - (1 << 20);
-/// What mappings begin at multiples of.
+/// Alignment of mappings in bytes.
 pub const PAGE: u64 = 4096;
 
 /// Whether a slot anywhere in `start..end` reaches all of `low..=high` in 64-bit code; displacements of 32-bit code wrap at 4 GiB.

@@ -5,11 +5,11 @@ use libc::user_regs_struct;
 
 use crate::Arch;
 
-/// ELF class and machine of programs that run here (EM_X86_64, EM_386; EM_X86_64 with ELFCLASS32 is x32).
+/// ELF class and machine of supported programs (EM_X86_64, EM_386; EM_X86_64 with ELFCLASS32 is x32).
 pub(crate) const MACHINES: [(u8, u16, Arch); 2] = [(2, 62, Arch::X86_64), (1, 3, Arch::I386)];
 /// The kernel's __USER32_CS (arch/x86/include/asm/segment.h).
 pub(crate) const USER32_CS: u64 = 0x23;
-/// What a debugger is shown.
+/// Registers that are shown to users.
 pub(crate) const SHOWN: [Reg; 18] = {
     let mut shown = [Reg::RIP; 18];
     let mut number = 0;
@@ -33,23 +33,23 @@ pub(crate) fn sp(raw: &user_regs_struct) -> u64 {
     raw.rsp
 }
 
-/// What the thread executes, by its code segment.
+/// The architecture that the thread executes, by its code segment.
 pub(crate) fn arch(raw: &user_regs_struct) -> Arch {
     if raw.cs == USER32_CS { Arch::I386 } else { Arch::X86_64 }
 }
 
-/// `None` for what is not a general register, selector, segment base, pc or flags.
+/// The value of a general register, selector, segment base, pc or flags; `None` for other registers.
 pub(crate) fn get(raw: &user_regs_struct, reg: Reg) -> Option<u64> {
     let mut raw = *raw;
     field(&mut raw, reg).map(|value| *value)
 }
 
-/// Says whether there is such a register.
+/// Sets a register that [`get`] knows; returns `false` for others.
 pub(crate) fn set(raw: &mut user_regs_struct, reg: Reg, value: u64) -> bool {
     field(raw, reg).map(|place| *place = value).is_some()
 }
 
-/// Where `reg` lies.
+/// The field that holds `reg`.
 fn field(raw: &mut user_regs_struct, reg: Reg) -> Option<&mut u64> {
     Some(match reg.number() {
         0 => &mut raw.rax,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::arch::MODE;
+use crate::core::{Inaccessible, Layout};
 
 const BASE: u64 = 0x10_0000;
 
@@ -89,7 +90,7 @@ fn a_site_inserted_over_a_retired_entry_is_found_and_both_slots_stay_apart() {
     assert_eq!(arena.find(0x1000).unwrap().unwrap().0, new);
 }
 
-/// Memory that fails the test where it is left, or looked at for ever.
+/// Memory that fails the test at accesses outside of it, and after too many accesses.
 struct Watched {
     bytes: Box<[u8]>,
     accesses: std::cell::Cell<u32>,

@@ -1,0 +1,400 @@
+//! The numbers and bits of the generated tables.
+//!
+//! insn-gen, which writes the tables, includes this file, so that writer and reader share one definition.
+#![allow(dead_code, reason = "names serve insn-gen alone, some numbers insn alone")]
+
+/// Defines constants, and `NAMES`: what opcodes.txt calls each.
+macro_rules! codes {
+    ($type:ty: $($(#[$doc:meta])* $name:ident = $value:expr, $text:literal;)*) => {
+        $($(#[$doc])* pub(crate) const $name: $type = $value;)*
+        /// What opcodes.txt calls each constant.
+        pub(crate) const NAMES: &[(&str, $type)] = &[$(($text, $value)),*];
+    };
+}
+
+/// Calls a macro with the registers that are in no numbered bank: constant, number in a register set, name.
+macro_rules! each_register {
+    ($call:ident) => {
+        $call! {
+            RAX = 0, "rax"; RCX = 1, "rcx"; RDX = 2, "rdx"; RBX = 3, "rbx";
+            RSP = 4, "rsp"; RBP = 5, "rbp"; RSI = 6, "rsi"; RDI = 7, "rdi";
+            ES = 88, "es"; CS = 89, "cs"; SS = 90, "ss"; DS = 91, "ds"; FS = 92, "fs"; GS = 93, "gs";
+            RIP = 94, "rip"; FLAGS = 95, "flags";
+            MXCSR = 96, "mxcsr"; SSP = 97, "ssp";
+            // Control, status, tag and pointer words.
+            X87 = 98, "x87";
+            PKRU = 99, "pkru"; XCR0 = 100, "xcr0"; FS_BASE = 101, "fs_base"; GS_BASE = 102, "gs_base";
+            // Control, debug, test, model-specific and descriptor-table registers: what user code cannot write.
+            SYSTEM = 103, "system";
+            TILECFG = 112, "tilecfg";
+            // Block scales of ACE.
+            BSR0 = 113, "bsr0";
+        }
+    };
+}
+pub(crate) use each_register;
+
+/// The first numbers of the banks of registers in a register set.
+pub(crate) mod bank {
+    pub(crate) const VECTOR: u8 = 32;
+    pub(crate) const MASK: u8 = 64;
+    pub(crate) const MMX: u8 = 72;
+    pub(crate) const BOUND: u8 = 80;
+    pub(crate) const SEGMENT: u8 = 88;
+    pub(crate) const TILE: u8 = 104;
+}
+
+/// Opcode spaces.
+pub(crate) mod space {
+    codes! { u8:
+        ONE_BYTE = 0, "1";
+        TWO_BYTE = 1, "0f";
+        M0F38 = 2, "38";
+        M0F3A = 3, "3a";
+        AMD_3DNOW = 4, "3dn";
+        /// The first of VEX maps 1, 2, 3, 5, 7.
+        VEX = 5, "v1";
+        VEX_MAP2 = 6, "v2";
+        VEX_MAP3 = 7, "v3";
+        VEX_MAP5 = 8, "v5";
+        VEX_MAP7 = 9, "v7";
+        /// The first of XOP maps 8, 9, 10.
+        XOP = 10, "x8";
+        XOP_MAP9 = 11, "x9";
+        XOP_MAPA = 12, "xa";
+        /// The first of EVEX maps 1 to 7.
+        EVEX = 13, "e1";
+        EVEX_MAP2 = 14, "e2";
+        EVEX_MAP3 = 15, "e3";
+        EVEX_MAP4 = 16, "e4";
+        EVEX_MAP5 = 17, "e5";
+        EVEX_MAP6 = 18, "e6";
+        EVEX_MAP7 = 19, "e7";
+        /// REX2 map 0, where it differs from the one-byte map.
+        REX2 = 20, "r2";
+    }
+}
+
+/// Flows of forms: the numbers of `Flow`'s variants, and two more.
+pub(crate) mod flow {
+    codes! { u8:
+        NEXT = 0, "";
+        JUMP = 1, "jump";
+        CONDITIONAL_JUMP = 2, "jcc";
+        CALL = 3, "call";
+        RETURN = 4, "ret";
+        SYSCALL = 5, "syscall";
+        INTERRUPT = 6, "int";
+        TRAP = 7, "trap";
+        FAR = 8, "far";
+        TRANSACTION = 9, "tsx";
+        PRIVILEGED = 10, "priv";
+        FAULTING = 11, "ud";
+    }
+    /// A jump that is not relative.
+    pub(crate) const INDIRECT_JUMP: u8 = 12;
+    /// A call that is not relative.
+    pub(crate) const INDIRECT_CALL: u8 = 13;
+}
+
+/// Fields of the hot tables' entries.
+pub(crate) mod entry {
+    /// A modrm byte follows: all bits that the modrm table yields.
+    pub(crate) const MODRM: u32 = 0x3f;
+    /// With REX.W the immediate has eight bytes.
+    pub(crate) const IMM64: u32 = 1 << 6;
+    /// The immediate exists only for modrm.reg 0 and 1.
+    pub(crate) const GROUP3: u32 = 1 << 7;
+    /// Position of the number of immediate bytes.
+    pub(crate) const IMMEDIATE: u32 = 8;
+    /// Position of the number of immediate bytes at operand size 2.
+    pub(crate) const SMALL: u32 = 12;
+    /// Position of the group's number.
+    pub(crate) const GROUP: u32 = 16;
+    /// A near branch: 66 shortens its distance on AMD only, in 64-bit mode.
+    pub(crate) const NEAR: u32 = 1 << 21;
+    /// The immediate is an address, of the address size.
+    pub(crate) const MOFFS: u32 = 1 << 22;
+    /// modrm.mod is ignored: the operand is a register.
+    pub(crate) const ANY_MOD: u32 = 1 << 23;
+    /// In 64-bit mode and with no mandatory prefix the group decides validity and flow; the next three bits: with 66, F3, F2. Not
+    /// set for prefixes, escapes, and opcodes that depend on more than modrm's mod and reg.
+    pub(crate) const ALIKE: u32 = 1 << 24;
+    /// Not in the tables: introduced by REX2.
+    pub(crate) const REX2: u32 = 1 << 28;
+    /// Number of groups.
+    pub(crate) const GROUPS: usize = 32;
+}
+
+/// Bits of keys and of rules, which allow them.
+///
+/// Each field of an instruction contributes one bit to its key; a rule has the bits that a form allows.
+pub(crate) mod key {
+    /// Mandatory prefix: none, 66, F3, F2.
+    pub(crate) const PP: u32 = 0;
+    pub(crate) const W: u32 = 4;
+    /// Vector length.
+    pub(crate) const L: u32 = 6;
+    /// 64-bit mode, other modes.
+    pub(crate) const BITS: u32 = 10;
+    /// Intel, AMD.
+    pub(crate) const VENDOR: u32 = 12;
+    pub(crate) const MEM: u64 = 1 << 14;
+    pub(crate) const REG: u64 = 1 << 15;
+    /// modrm.reg.
+    pub(crate) const EXT: u32 = 16;
+    /// modrm.rm.
+    pub(crate) const RM: u32 = 24;
+    /// vvvv and V' unused, only V' used, vvvv used; in legacy spaces: B clear, B set.
+    pub(crate) const V: u32 = 32;
+    /// aaa = 0, 4, other.
+    pub(crate) const AAA: u32 = 35;
+    /// z = 0, z with a mask, z without.
+    pub(crate) const Z: u32 = 38;
+    /// b = 0, b with memory, b with a register.
+    pub(crate) const B: u32 = 41;
+    pub(crate) const LOCK_MEM: u64 = 1 << 44;
+    pub(crate) const LOCK_REG: u64 = 1 << 45;
+    /// A strict mode.
+    pub(crate) const STRICT: u64 = 1 << 56;
+    /// In keys of strict modes: a field that no rule allows.
+    pub(crate) const RESERVED: u64 = 1 << 57;
+    /// b with a register where it means nothing, which lenient modes ignore.
+    pub(crate) const IGNORED_B: u64 = 1 << 58;
+    /// 66 beside the F2 or F3 that selects the form, in legacy spaces.
+    pub(crate) const WITH_66: u64 = 1 << 60;
+    /// All bits of keys.
+    pub(crate) const ALL: u64 = ((1 << 46) - 1) | STRICT | RESERVED | IGNORED_B | WITH_66;
+}
+
+/// Fields of a rule beside the key's bits.
+pub(crate) mod rule {
+    /// Position of two bits: the immediate, one of [`immediate`].
+    pub(crate) const IMMEDIATE: u32 = 46;
+    /// Position of four bits: one of [`super::flow`].
+    pub(crate) const FLOW: u32 = 48;
+    /// Position of four bits: one of [`check`].
+    pub(crate) const CHECK: u32 = 52;
+    /// The rule matches and is refused: a hole in a wider form.
+    pub(crate) const REFUSED: u64 = 1 << 59;
+
+    /// Immediates of VEX, XOP and EVEX forms, and of `extrq` and `insertq`.
+    pub(crate) mod immediate {
+        pub(crate) const NONE: u8 = 0;
+        pub(crate) const BYTE: u8 = 1;
+        /// 2 or 4 bytes, by the operand size.
+        pub(crate) const OPERAND_SIZE: u8 = 2;
+        pub(crate) const TWO_BYTES: u8 = 3;
+    }
+
+    /// What a rule demands of registers.
+    pub(crate) mod check {
+        pub(crate) const NONE: u8 = 0;
+        /// Destination, index and mask must differ.
+        pub(crate) const VEX_GATHER: u8 = 1;
+        /// Destination and index must differ.
+        pub(crate) const EVEX_GATHER: u8 = 2;
+        /// Three tiles, below 8, must differ.
+        pub(crate) const TILES: u8 = 3;
+        /// The destination must differ from the sources.
+        pub(crate) const SOURCES: u8 = 4;
+        /// modrm.reg must be below 8; some processors ignore its fourth bit.
+        pub(crate) const MASK: u8 = 5;
+        /// modrm.reg and vvvv must be below 8; some processors ignore the fourth bits.
+        pub(crate) const MASKS: u8 = 6;
+        /// A tile in modrm.reg or modrm.rm must be below 8.
+        pub(crate) const TILE_ROWS: u8 = 7;
+        /// modrm.reg must be below 8.
+        pub(crate) const LOW: u8 = 8;
+        /// Neither register may be rsp, and they must differ.
+        pub(crate) const POP2: u8 = 9;
+        /// Neither register may be rsp.
+        pub(crate) const PUSH2: u8 = 10;
+    }
+}
+
+/// What each of a stored form's six numbers is.
+pub(crate) mod form {
+    /// Number of the operands.
+    pub(crate) const OPERANDS: usize = 0;
+    /// Number of access, size and scale of the memory operand.
+    pub(crate) const MEMORY: usize = 1;
+    /// Number of the implicit registers.
+    pub(crate) const IMPLICIT: usize = 2;
+    /// Number of the flags.
+    pub(crate) const FLAGS: usize = 3;
+    /// One of [`super::implicit`], itself.
+    pub(crate) const IMPLICIT_MEMORY: usize = 4;
+    /// Number of the attributes.
+    pub(crate) const ATTRIBUTES: usize = 5;
+    /// Numbers of a form.
+    pub(crate) const LEN: usize = 6;
+}
+
+/// Bits and positions in the code of an operand: the low byte is one of [`place`].
+pub(crate) mod operand {
+    /// Names a byte register.
+    pub(crate) const BYTE: u16 = 0x100;
+    /// Position of two bits: one of [`super::access`].
+    pub(crate) const ACCESS: u32 = 9;
+    /// Of the operand size: a register keeps the rest where that is 2.
+    pub(crate) const SIZED: u16 = 0x800;
+}
+
+/// Positions in the code of a memory operand: the low byte is its size.
+pub(crate) mod memory {
+    /// Of two bits: one of [`super::access`].
+    pub(crate) const ACCESS: u32 = 8;
+    /// In the second code, whose low byte is a broadcast element's size: the scale of disp8.
+    pub(crate) const SCALE: u32 = 8;
+}
+
+/// How an operand is used: the numbers of `Access`' variants.
+pub(crate) mod access {
+    pub(crate) const NONE: u16 = 0;
+    pub(crate) const READ: u16 = 1;
+    pub(crate) const WRITE: u16 = 2;
+    pub(crate) const READ_WRITE: u16 = 3;
+}
+
+/// Where an operand is, by the letters of SDM appendix A.2.
+pub(crate) mod place {
+    codes! { u8:
+        E = 1, "E";
+        G = 2, "G";
+        B = 3, "B";
+        Z = 4, "Z";
+        W = 5, "W";
+        V = 6, "V";
+        H = 7, "H";
+        L = 8, "L";
+        U = 9, "U";
+        R = 10, "R";
+        M = 11, "M";
+        MV = 12, "MV";
+        MS = 13, "MS";
+        Q = 14, "Q";
+        P = 15, "P";
+        N = 16, "N";
+        S = 17, "S";
+        C = 18, "C";
+        D = 19, "D";
+        KG = 20, "KG";
+        KH = 21, "KH";
+        KR = 22, "KR";
+        KE = 23, "KE";
+        TG = 24, "TG";
+        TR = 25, "TR";
+        TH = 26, "TH";
+        BG = 27, "BG";
+        BE = 28, "BE";
+        X = 29, "X";
+        Y = 30, "Y";
+        O = 31, "O";
+    }
+    /// A fixed register; its number is in the low seven bits.
+    pub(crate) const FIXED: u8 = 0x80;
+}
+
+/// Sizes of memory operands that depend on the instruction. Smaller codes are a size in bytes.
+pub(crate) mod size {
+    /// The first of them.
+    pub(crate) const FIRST: u8 = 0x80;
+    codes! { u8:
+        /// The operand size.
+        V = 0x80, "v";
+        /// The operand size, at most 4.
+        Z = 0x81, "z";
+        /// 4, or 8 with W.
+        Y = 0x82, "y";
+        /// A far pointer.
+        P = 0x83, "p";
+        /// A descriptor table register.
+        S = 0x84, "s";
+        /// Two of the operand size.
+        A = 0x85, "a";
+        /// The vector length.
+        X = 0x86, "x";
+        /// Half the vector length.
+        H = 0x87, "h";
+        /// A quarter of the vector length.
+        F = 0x88, "f";
+        /// An eighth of the vector length.
+        E = 0x89, "e";
+        /// The x87 environment.
+        N = 0x8a, "n";
+        /// The x87 state.
+        K = 0x8b, "k";
+        /// Twice 4, or twice 8 with W.
+        J = 0x8c, "j";
+        /// 4, or 2 on Intel with operand size 2.
+        M = 0x8d, "m";
+        /// 512 bytes.
+        FXSAVE = 0x8e, "512";
+    }
+}
+
+/// Kinds of implicit memory access.
+pub(crate) mod implicit {
+    codes! { u8:
+        PUSH = 1, "push";
+        POP = 2, "pop";
+        PUSH_FAR = 3, "pushfar";
+        POP_FAR = 4, "popfar";
+        PUSHA = 5, "pusha";
+        POPA = 6, "popa";
+        LEAVE = 7, "leave";
+        IRET = 8, "iret";
+        PUSH2 = 9, "push2";
+        POP2 = 10, "pop2";
+        XLAT = 11, "xlat";
+        MASKMOV = 12, "maskmov";
+        MASKMOV_MMX = 13, "maskmov8";
+        CLZERO = 14, "clzero";
+        MOVDIR64B = 15, "dst64";
+    }
+}
+
+/// Attributes of a form.
+pub(crate) mod attr {
+    /// Reads the flags of the condition in the opcode's low bits.
+    pub(crate) const CONDITION: u32 = 1;
+    /// Repeated by F2 and F3.
+    pub(crate) const REP: u32 = 2;
+    /// Operand size 64 by default in 64-bit mode.
+    pub(crate) const DEFAULT_64: u32 = 4;
+    /// Operand size 64 always in 64-bit mode.
+    pub(crate) const FORCE_64: u32 = 8;
+    /// Byte operands.
+    pub(crate) const BYTE: u32 = 0x10;
+    /// Masked by aaa.
+    pub(crate) const MASK: u32 = 0x20;
+    /// Masked by aaa, and the mask is cleared as the instruction goes on.
+    pub(crate) const MASK_CLEARED: u32 = 0x40;
+    /// vvvv stands for four registers.
+    pub(crate) const QUAD: u32 = 0x80;
+    /// NF suppresses the flags.
+    pub(crate) const NF: u32 = 0x100;
+    /// Conditional by SCC (`ccmp`, `ctest`).
+    pub(crate) const SCC: u32 = 0x200;
+    /// disp8 is scaled.
+    pub(crate) const SCALED: u32 = 0x400;
+    /// The destination is a vector register, in which masking merges.
+    pub(crate) const MERGES: u32 = 0x800;
+    /// modrm.rm names a vector register.
+    pub(crate) const VECTOR_RM: u32 = 0x1000;
+    /// The destination stands for two registers.
+    pub(crate) const PAIR: u32 = 0x2000;
+    /// The flags are an image of the operand size in memory.
+    pub(crate) const IMAGE: u32 = 0x4000;
+    /// Flags stay as they are where the count is 0.
+    pub(crate) const COUNT: u32 = 0x8000;
+    /// What is written only keeps some of its bits.
+    pub(crate) const PART: u32 = 0x1_0000;
+    /// Nothing is done with the operand.
+    pub(crate) const NOTHING: u32 = 0x2_0000;
+    /// The destination is zero-extended, whatever its size.
+    pub(crate) const ZERO_UPPER: u32 = 0x4_0000;
+    /// What is written only keeps some of its bits where the source is a register.
+    pub(crate) const PART_OF_REGISTER: u32 = 0x8_0000;
+}

@@ -1,0 +1,82 @@
+//! What the hot tables tell of an opcode of the one-byte and 0F maps in 64-bit mode.
+
+use super::codes::entry::{ALIKE, GROUP3, IMM64, IMMEDIATE};
+use super::entry;
+use super::fields::Prefixes;
+use super::insn::{Packed, ext};
+
+/// What follows a REX prefix, and `Insn::ext` of it.
+#[inline(always)]
+pub(super) fn without_rex(word: u64) -> (u64, u8) {
+    // REX stands on every second instruction: no branch would foresee it.
+    if word & 0xf0 == 0x40 { (word >> 8, word as u8 & 15 | ext::REX) } else { (word, 0) }
+}
+
+/// Marks a branch as seldom taken.
+#[cold]
+#[inline(always)]
+fn cold() {}
+
+/// The instruction whose opcode or escape is the lowest byte of `word` and stands at `at`; `None` where the hot tables do not
+/// tell all of it.
+#[inline(always)]
+pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp: u8, segment: u8) -> Option<Packed> {
+    let alike = ALIKE << pp;
+    let mut space = 0;
+    let (mut entry, mut after, mut len) = look_up(word, entry::one_byte);
+    if entry & alike == 0 {
+        if word as u8 != 0x0f {
+            return None;
+        }
+        word >>= 8;
+        at += 1;
+        space = 1;
+        (entry, after, len) = look_up(word, entry::two_byte);
+        if entry & alike == 0 {
+            return None;
+        }
+    }
+    len += at + 1;
+    let modrm = (word >> 8) as u8;
+    // One test of both: the base alone is random where there is no SIB byte.
+    let base_5 = ((word >> 16 & 7 ^ 5) as u32).wrapping_sub(1);
+    if after & base_5 & 0x20 != 0 {
+        cold();
+        len += 4;
+    }
+    let group = entry::group(entry);
+    if group >> (modrm >> 3) & 1 == 0 {
+        return None;
+    }
+    let flow = (group >> 32 >> (modrm >> 1 & 0x1c)) as u8 & 15;
+    // W, moved to where IMM64 stands.
+    let long = IMM64 & u32::from(rex & ext::W) << 3;
+    let small = prefixes & Prefixes::OPERAND_SIZE as u8 != 0 && rex & ext::W == 0;
+    if entry & (GROUP3 | long) != 0 || small {
+        let tail = entry::immediate(entry, 1);
+        let right = match (entry & GROUP3 != 0, modrm & 0x30) {
+            (true, 0x10..) => 0,
+            _ if small => entry::immediate(entry, 0),
+            (false, _) if long != 0 => entry::immediate(entry, 2),
+            _ => tail,
+        };
+        len = len + right - tail;
+        entry = entry + (right << IMMEDIATE) - (tail << IMMEDIATE);
+    }
+    Some(Packed {
+        len,
+        flow,
+        entry,
+        place: u32::from_le_bytes([space, at as u8, word as u8, prefixes]),
+        more: u64::from_le_bytes([segment, rex, 0, 0, pp, len as u8, flow, 0]),
+    })
+}
+
+/// Of the opcode in the lowest byte: its entry, what its modrm brings along, and the bytes of all behind it.
+#[inline(always)]
+fn look_up(word: u64, table: impl Fn(u8) -> u32) -> (u32, u32, u32) {
+    let entry = table(word as u8);
+    // Masked, not branched upon: every fifth instruction has no modrm.
+    let after = u32::from(entry::modrm((word >> 8) as u8)) & entry;
+    (entry, after, (entry >> IMMEDIATE & 15) + (after & 15))
+}

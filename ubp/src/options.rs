@@ -1,0 +1,46 @@
+use std::fmt;
+
+/// Options of a session: what it reports and which processes it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Options {
+    /// Trace the children of debuggees. Otherwise breakpoints are removed from a child before it runs, and it is not traced.
+    pub follow_forks: bool,
+    /// Deliver [`EventKind::Signal`](crate::EventKind::Signal). Otherwise signals reach the debuggee at once.
+    pub signals: bool,
+    /// Deliver [`EventKind::ThreadStarted`](crate::EventKind::ThreadStarted) and
+    /// [`EventKind::ThreadExited`](crate::EventKind::ThreadExited).
+    pub threads: bool,
+    /// Kill the programs that the session spawned if the tracer is killed (`PTRACE_O_EXITKILL`). Otherwise the programs live on and
+    /// handle the remaining breakpoints themselves. Attached processes are never killed.
+    pub exit_kill: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { follow_forks: true, signals: true, threads: true, exit_kill: true }
+    }
+}
+
+/// The mechanism of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Mechanism {
+    /// ptrace(2).
+    #[default]
+    Ptrace,
+    /// The kernel module's channel, `/dev/ntrace` (ntrace(4)). It does not report signals.
+    Kernel,
+    /// The kernel module if it is loaded and supports the [`Options`], otherwise ptrace.
+    Auto,
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mechanism::Ptrace => "ptrace",
+            Mechanism::Kernel => "kernel",
+            Mechanism::Auto => "auto",
+        })
+    }
+}
