@@ -1,6 +1,6 @@
 //! Memory operands, of modrm and implicit.
 
-use super::codes::{attr, implicit, place, size, space};
+use super::codes::{attr, implicit, size, space};
 use super::form::Form;
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Bits, Insn, Memory, Reg, Vendor};
@@ -11,15 +11,16 @@ impl Insn {
     ///
     /// `bt`, `bts`, `btr` and `btc` with the bit's number in a register reach from there as far as that says.
     pub fn memory(&self) -> Option<Memory> {
-        self.memory_of(&self.form())
+        let form = self.form();
+        self.memory_of(&form, self.size_of(&form))
     }
     #[inline]
-    pub(super) fn memory_of(&self, form: &Form) -> Option<Memory> {
+    pub(super) fn memory_of(&self, form: &Form, operand_size: u8) -> Option<Memory> {
         if self.shape & (shape::MOFFS | shape::MODRM) == 0 || self.is_register_form() {
             return None;
         }
         let (access, size) = form.memory();
-        let mut memory = self.at(None, access, self.memory_size(form, size));
+        let mut memory = self.at(None, access, self.memory_size(form, size, operand_size));
         if self.shape & shape::MOFFS != 0 {
             memory.displacement = self.immediate()?.value;
         } else {
@@ -28,7 +29,7 @@ impl Insn {
                 let scale = if field.size == 1 { self.displacement_scale(form, memory.size) } else { 1 };
                 memory.displacement = field.value.wrapping_mul(scale);
             }
-            let vector = self.space >= space::VEX && form.operands().any(|o| o.place == place::MV);
+            let vector = form.has(attr::VECTOR_INDEX);
             if self.address_size() == 2 {
                 address_16(modrm, &mut memory);
             } else {
@@ -37,7 +38,7 @@ impl Insn {
         }
         // `pop` counts from rsp after the pop (SDM vol. 2B, POP).
         if memory.base == Some(Reg::RSP) && form.implicit_memory() == implicit::POP {
-            memory.displacement = memory.displacement.wrapping_add(i64::from(self.size_of(form)));
+            memory.displacement = memory.displacement.wrapping_add(i64::from(operand_size));
         }
         if self.segment == NO_SEGMENT && matches!(memory.base, Some(Reg::RSP | Reg::RBP)) {
             memory.segment = Reg::SS;
@@ -74,11 +75,11 @@ impl Insn {
     fn vector_size(&self) -> u16 {
         16 << (self.p2 >> 5 & 3)
     }
-    fn memory_size(&self, form: &Form, code: u8) -> u16 {
+    fn memory_size(&self, form: &Form, code: u8, operand_size: u8) -> u16 {
         if self.is_broadcast(form) {
             return u16::from(form.broadcast());
         }
-        let operand = u16::from(self.size_of(form));
+        let operand = u16::from(operand_size);
         let long = self.mode.bits == Bits::B64;
         let y = if long && self.w() { 8 } else { 4 };
         let small = operand == 2;
@@ -133,18 +134,19 @@ impl Insn {
     /// At most two; a stack access has its address *before* the instruction as displacement from rsp. Of rax, the index of
     /// `xlat`, only al counts; the address of `clzero` is rounded down to its size.
     pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
-        self.implicit_memory_of(&self.form())
+        let form = self.form();
+        self.implicit_memory_of(&form, self.size_of(&form))
     }
     #[inline]
-    pub(super) fn implicit_memory_of(&self, form: &Form) -> [Option<Memory>; 2] {
+    pub(super) fn implicit_memory_of(&self, form: &Form, operand_size: u8) -> [Option<Memory>; 2] {
         // What F2 and F3 repeat are the string instructions.
         if form.has(attr::REP) {
-            return self.string_memory(form);
+            return self.string_memory(form, operand_size);
         }
         if form.implicit_memory() == 0 {
             return [None; 2];
         }
-        let n = u16::from(self.size_of(form));
+        let n = u16::from(operand_size);
         let push = |size: u16| self.stack(-i64::from(size), size, Access::Write);
         let pop = |size: u16| self.stack(0, size, Access::Read);
         let one = match form.implicit_memory() {
@@ -188,15 +190,14 @@ impl Insn {
         let read = Memory { base: Some(Reg::RBP), ..self.stack(-i64::from(copied), copied, Access::Read) };
         [Some(write), (copied != 0).then_some(read)]
     }
-    fn string_memory(&self, form: &Form) -> [Option<Memory>; 2] {
+    fn string_memory(&self, form: &Form, operand_size: u8) -> [Option<Memory>; 2] {
         let mut found = [None; 2];
-        let size = self.memory_size(form, form.memory().1);
-        let elements = form.operands().filter(|o| matches!(o.place, place::X | place::Y));
-        for (slot, operand) in found.iter_mut().zip(elements) {
-            *slot = Some(if operand.place == place::X {
-                self.at(Some(Reg::RSI), operand.access, size)
+        let size = self.memory_size(form, form.memory().1, operand_size);
+        for (slot, (is_source, access)) in found.iter_mut().zip(form.strings()) {
+            *slot = Some(if is_source {
+                self.at(Some(Reg::RSI), access, size)
             } else {
-                Memory { segment: Reg::ES, ..self.at(Some(Reg::RDI), operand.access, size) }
+                Memory { segment: Reg::ES, ..self.at(Some(Reg::RDI), access, size) }
             });
         }
         found
