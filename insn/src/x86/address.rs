@@ -23,18 +23,19 @@ impl Insn {
         let mut memory = self.at(None, access, self.memory_size(form, size, operand_size));
         if self.shape & shape::MOFFS != 0 {
             memory.displacement = self.immediate()?.value;
+            return Some(memory);
+        }
+        let (sib, size) = self.after_modrm();
+        if size != 0 {
+            let scale = if size == 1 { self.displacement_scale(form, memory.size) } else { 1 };
+            memory.displacement = self.value(u32::from(self.opcode_at + 2 + sib), size.into()).wrapping_mul(scale);
+        }
+        let modrm = self.modrm()?;
+        if self.address_size() == 2 {
+            address_16(modrm, &mut memory);
         } else {
-            let modrm = self.modrm()?;
-            if let Some(field) = self.displacement() {
-                let scale = if field.size == 1 { self.displacement_scale(form, memory.size) } else { 1 };
-                memory.displacement = field.value.wrapping_mul(scale);
-            }
-            let vector = form.has(attr::VECTOR_INDEX);
-            if self.address_size() == 2 {
-                address_16(modrm, &mut memory);
-            } else {
-                self.address(modrm, vector, &mut memory);
-            }
+            let sib = (sib != 0).then_some(self.bytes[usize::from(self.opcode_at + 2) & 15]);
+            self.address(modrm, sib, form.has(attr::VECTOR_INDEX), &mut memory);
         }
         // `pop` counts from rsp after the pop (SDM vol. 2B, POP).
         if memory.base == Some(Reg::RSP) && form.implicit_memory() == implicit::POP {
@@ -60,9 +61,12 @@ impl Insn {
         }
     }
     /// EVEX's disp8 counts in units of the memory operand, or of an element (SDM vol. 2A 2.7.5).
+    #[inline]
     fn displacement_scale(&self, form: &Form, size: u16) -> i64 {
+        if !form.has(attr::SCALED) {
+            return 1;
+        }
         match form.scale() {
-            _ if !form.has(attr::SCALED) => 1,
             _ if self.is_broadcast(form) => i64::from(form.broadcast()),
             0 => i64::from(size.max(1)),
             scale => i64::from(scale),
@@ -75,7 +79,16 @@ impl Insn {
     fn vector_size(&self) -> u16 {
         16 << (self.p2 >> 5 & 3)
     }
+    #[inline]
     fn memory_size(&self, form: &Form, code: u8, operand_size: u8) -> u16 {
+        match code {
+            size::V => u16::from(operand_size),
+            code if code < size::FIRST && form.broadcast() == 0 => u16::from(code),
+            _ => self.other_memory_size(form, code, operand_size),
+        }
+    }
+    #[inline(never)]
+    fn other_memory_size(&self, form: &Form, code: u8, operand_size: u8) -> u16 {
         if self.is_broadcast(form) {
             return u16::from(form.broadcast());
         }
@@ -107,10 +120,11 @@ impl Insn {
             _ => 512,
         }
     }
-    fn address(&self, modrm: u8, vector: bool, memory: &mut Memory) {
-        let b = self.extension(ext::B, 8) | self.extension(ext::B4, 16);
+    #[inline]
+    fn address(&self, modrm: u8, sib: Option<u8>, vector: bool, memory: &mut Memory) {
+        let b = (self.ext & ext::B) << 3 | self.ext & ext::B4;
         let mode = modrm >> 6;
-        let Some(sib) = self.sib() else {
+        let Some(sib) = sib else {
             memory.base = if mode == 0 && modrm & 7 == 5 {
                 (self.mode.bits == Bits::B64).then_some(Reg::RIP)
             } else {
@@ -121,12 +135,12 @@ impl Insn {
         if sib & 7 != 5 || mode != 0 {
             memory.base = Some(Reg::gpr(sib & 7 | b));
         }
-        let index = sib >> 3 & 7 | self.extension(ext::X, 8);
+        let index = sib >> 3 & 7 | (self.ext & ext::X) << 2;
         if vector {
             let high = if self.is_evex() { self.vvvv & 16 } else { 0 };
             memory.index = Some(Reg::vector(index | high));
-        } else if index | self.extension(ext::X4, 16) != 4 {
-            memory.index = Some(Reg::gpr(index | self.extension(ext::X4, 16)));
+        } else if index | (self.ext & ext::X4) >> 1 != 4 {
+            memory.index = Some(Reg::gpr(index | (self.ext & ext::X4) >> 1));
         }
         memory.scale = 1 << (sib >> 6);
     }

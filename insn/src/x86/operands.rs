@@ -65,16 +65,17 @@ impl Insn {
     fn numbers(&self) -> [u8; source::LEN] {
         let modrm = self.modrm().unwrap_or(self.opcode);
         let evex = self.is_evex();
-        let low = modrm & 7 | self.extension(ext::B, 8);
-        let reg = modrm >> 3 & 7 | self.extension(ext::R, 8) | self.extension(ext::R4, 16);
+        // Bits of `ext`, moved to where they extend a number.
+        let low = modrm & 7 | (self.ext & ext::B) << 3;
+        let reg = modrm >> 3 & 7 | (self.ext & ext::R) << 1 | (self.ext & ext::R4) >> 2;
         let mut numbers = [0; source::LEN];
         numbers[usize::from(source::REG)] = reg;
         // REX2's fourth bits extend no vector register.
         numbers[usize::from(source::REG_VECTOR)] = if evex { reg } else { reg & 15 };
-        numbers[usize::from(source::RM)] = low | self.extension(ext::B4, 16);
-        numbers[usize::from(source::RM_VECTOR)] = if evex { low | self.extension(ext::X, 16) } else { low };
+        numbers[usize::from(source::RM)] = low | self.ext & ext::B4;
+        numbers[usize::from(source::RM_VECTOR)] = if evex { low | (self.ext & ext::X) << 3 } else { low };
         numbers[usize::from(source::VVVV)] = self.vvvv;
-        let last = self.bytes.get(usize::from(self.len).wrapping_sub(1)).copied().unwrap_or(0);
+        let last = self.bytes[usize::from(self.len.wrapping_sub(1) & 15)];
         numbers[usize::from(source::IMMEDIATE)] = last >> 4;
         numbers
     }
@@ -82,7 +83,7 @@ impl Insn {
     #[inline]
     fn named(&self, code: u16, numbers: &[u8; source::LEN]) -> u128 {
         let bank = code >> operand::BANK & 7;
-        let (first, mask) = BANKS[usize::from(bank)];
+        let (first, mask) = BANKS[usize::from(bank & 7)];
         // Outside 64-bit mode there are eight registers; VEX's and EVEX's further bits are ignored.
         let mask = if self.mode.bits == Bits::B64 { mask } else { mask & 7 };
         let mut number = numbers[usize::from(code & operand::SOURCE)] & mask;
