@@ -147,6 +147,16 @@ impl Flags {
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
+    /// What is in both.
+    #[must_use]
+    pub const fn intersection(self, other: Flags) -> Flags {
+        Flags(self.0 & other.0)
+    }
+    /// What is in this one and not in `other`.
+    #[must_use]
+    pub const fn difference(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
     /// Whether all of `other` is in it.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
