@@ -1,4 +1,4 @@
-//! Memory operands, of modrm and implicit.
+//! Memory operands, encoded by modrm or implicit.
 
 use super::codes::{attr, implicit, size, space};
 use super::form::Form;
@@ -7,9 +7,9 @@ use super::{Bits, Insn, Memory, Reg, Vendor};
 use crate::Access;
 
 impl Insn {
-    /// The memory operand of modrm or `moffs`, by the registers *before* the instruction.
+    /// The memory operand of modrm or `moffs`. Its address uses the values of registers *before* the instruction.
     ///
-    /// `bt`, `bts`, `btr` and `btc` with the bit's number in a register reach from there as far as that says.
+    /// `bt`, `bts`, `btr` and `btc` with a bit number in a register access memory at a distance from there that depends on the number.
     pub fn memory(&self) -> Option<Memory> {
         let form = self.form();
         self.memory_of(&form, self.size_of(&form))
@@ -37,7 +37,7 @@ impl Insn {
             let sib = (sib != 0).then_some(self.bytes[usize::from(self.opcode_at + 2) & 15]);
             self.address(modrm, sib, form.has(attr::VECTOR_INDEX), &mut memory);
         }
-        // `pop` counts from rsp after the pop (SDM vol. 2B, POP).
+        // `pop` computes the address with rsp after the pop (SDM vol. 2B, POP).
         if memory.base == Some(Reg::RSP) && form.implicit_memory() == implicit::POP {
             memory.displacement = memory.displacement.wrapping_add(i64::from(operand_size));
         }
@@ -46,7 +46,7 @@ impl Insn {
         }
         Some(memory)
     }
-    /// A memory operand at a register, in the data segment.
+    /// A memory operand addressed by a register in the data segment.
     fn at(&self, base: Option<Reg>, access: Access, size: u16) -> Memory {
         let segment = if self.segment == NO_SEGMENT { Reg::DS } else { Reg::segment(self.segment) };
         Memory {
@@ -60,7 +60,7 @@ impl Insn {
             access,
         }
     }
-    /// EVEX's disp8 counts in units of the memory operand, or of an element (SDM vol. 2A 2.7.5).
+    /// The factor of EVEX's disp8: the size of the memory operand or of an element (SDM vol. 2A 2.7.5).
     #[inline]
     fn displacement_scale(&self, form: &Form, size: u16) -> i64 {
         if !form.has(attr::SCALED) {
@@ -75,7 +75,7 @@ impl Insn {
     fn is_broadcast(&self, form: &Form) -> bool {
         form.broadcast() != 0 && self.p2 & 0x10 != 0
     }
-    /// Bytes of vector length.
+    /// The vector length in bytes.
     fn vector_size(&self) -> u16 {
         16 << (self.p2 >> 5 & 3)
     }
@@ -114,7 +114,7 @@ impl Insn {
             size::K if small => 94,
             size::K => 108,
             size::J => y * 2,
-            // `movsxd` reads four bytes whatever its prefix on Zen 4.
+            // On Zen 4 `movsxd` reads four bytes with any prefix.
             size::M if small && self.mode.vendor == Vendor::Intel => 2,
             size::M => 4,
             _ => 512,
@@ -144,16 +144,17 @@ impl Insn {
         }
         memory.scale = 1 << (sib >> 6);
     }
-    /// Memory operands that no modrm encodes: string elements, stack pushes and pops, `maskmov`, `xlat`.
-    /// At most two; a stack access has its address *before* the instruction as displacement from rsp. Of rax, the index of
-    /// `xlat`, only al counts; the address of `clzero` is rounded down to its size.
+    /// Memory operands that modrm does not encode, at most two: string elements, pushes and pops, `maskmov`, `xlat` and others.
+    ///
+    /// The displacement of a stack access is relative to rsp *before* the instruction. For `xlat` only al of the index rax counts. The address
+    /// of `clzero` is rounded down to its size.
     pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
         let form = self.form();
         self.implicit_memory_of(&form, self.size_of(&form))
     }
     #[inline]
     pub(super) fn implicit_memory_of(&self, form: &Form, operand_size: u8) -> [Option<Memory>; 2] {
-        // What F2 and F3 repeat are the string instructions.
+        // Only string instructions can be repeated.
         if form.has(attr::REP) {
             return self.string_memory(form, operand_size);
         }
@@ -195,7 +196,7 @@ impl Insn {
         };
         Memory { segment: Reg::SS, displacement, address_size, ..self.at(Some(Reg::RSP), access, size) }
     }
-    /// `enter` pushes rbp, as many frame pointers as its nesting level less one, and the new frame pointer.
+    /// `enter` pushes rbp, one frame pointer less than its nesting level, and the new frame pointer.
     fn enter_memory(&self, n: u16) -> [Option<Memory>; 2] {
         let level = self.immediate2().map_or(0, |field| field.value as u16 & 31);
         let pushed = n * (level + 1);

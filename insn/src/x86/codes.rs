@@ -214,94 +214,94 @@ pub(crate) mod rule {
     }
 }
 
-/// How the form of an instruction is found among those of its opcode: the high bits of an opcode's entry.
+/// The way to choose the form of an instruction among those of its opcode. It is in the high bits of an opcode's entry.
 pub(crate) mod select {
-    /// Position of the three bits; below it is where the opcode's forms begin.
+    /// Position of the three bits. The bits below are the index of the opcode's first form.
     pub(crate) const POSITION: u32 = 13;
-    /// There is one form.
+    /// The opcode has one form.
     pub(crate) const ONE: u16 = 0;
-    /// One for each value of modrm.reg.
+    /// The opcode has one form for each value of modrm.reg.
     pub(crate) const EXTENSION: u16 = 1;
-    /// One for memory, one for a register in modrm.rm.
+    /// The opcode has one form for memory, and one for a register in modrm.rm.
     pub(crate) const MODE: u16 = 2;
-    /// One for each mandatory prefix.
+    /// The opcode has one form for each mandatory prefix.
     pub(crate) const PREFIX: u16 = 3;
-    /// One for each value of W.
+    /// The opcode has one form for each value of W.
     pub(crate) const W: u16 = 4;
-    /// One for each rule of the opcode.
+    /// The opcode has one form for each of its rules.
     pub(crate) const RULE: u16 = 5;
 }
 
-/// What the three words of a stored form hold.
+/// The layout of the three words of a stored form.
 pub(crate) mod form {
-    /// Words of a form.
+    /// Number of words.
     pub(crate) const LEN: usize = 3;
-    /// The word of four operands, 16 bits each ([`super::operand`]).
+    /// Index of the word with four codes of operands, 16 bits each ([`super::operand`]).
     pub(crate) const OPERANDS: usize = 0;
-    /// The word of access and size of the memory operand, its scale, and attributes.
+    /// Index of the word with access and size of the memory operand, its scale, and the attributes.
     pub(crate) const MEMORY: usize = 1;
     /// Position of the scale.
     pub(crate) const SCALE: u32 = 16;
     /// Position of the attributes ([`super::attr`]).
     pub(crate) const ATTRIBUTES: u32 = 32;
-    /// The word of numbers.
+    /// Index of the word of numbers.
     pub(crate) const NUMBERS: usize = 2;
-    /// Position of the number of the set of implicit registers read.
+    /// Position of the number of the set of implicit registers that the form reads.
     pub(crate) const READ: u32 = 0;
-    /// Of those written.
+    /// Position of the number of the set that it writes.
     pub(crate) const WRITTEN: u32 = 8;
-    /// Of those overwritten, which for SSE have the vector registers of which the low 128 bits are.
+    /// Position of the number of the set that it overwrites; an SSE form overwrites bits 127:0 of the vector registers in it.
     pub(crate) const OVERWRITTEN: u32 = 16;
-    /// Of those overwritten where the operand size is 2.
+    /// Position of the number of the set that it overwrites if the operand size is 2.
     pub(crate) const OVERWRITTEN_BY_WORD: u32 = 24;
-    /// Of the flags.
+    /// Position of the number of the flags.
     pub(crate) const FLAGS: u32 = 32;
-    /// One of [`super::implicit`], itself.
+    /// Position of one of [`super::implicit`].
     pub(crate) const IMPLICIT_MEMORY: u32 = 40;
 }
 
-/// Bits and positions in the code of an operand that stands for registers.
+/// Bits and positions in the code of an operand that is a register, or an element of a string.
 pub(crate) mod operand {
     /// Three bits: one of [`super::source`].
     pub(crate) const SOURCE: u16 = 7;
     /// Position of three bits: one of [`super::register_bank`].
     pub(crate) const BANK: u32 = 3;
-    /// Stands for a register only where modrm.rm names one.
+    /// The operand is a register only if modrm.rm names one.
     pub(crate) const REGISTER_FORM: u16 = 0x40;
     /// Names a byte register.
     pub(crate) const BYTE: u16 = 0x100;
     /// Position of two bits: one of [`super::access`].
     pub(crate) const ACCESS: u32 = 9;
-    /// Of the operand size: a register keeps the rest where that is 2.
+    /// The operand has the operand size. If that is 2, a register keeps its other bits.
     pub(crate) const SIZED: u16 = 0x800;
-    /// Position of two bits: the logarithm of how many registers, which are aligned, it stands for.
+    /// Position of two bits: the binary logarithm of the number of aligned registers.
     pub(crate) const COUNT: u32 = 12;
-    /// An element of a string at rsi.
+    /// The operand is an element of a string at rsi.
     pub(crate) const SOURCE_STRING: u16 = 0x4000;
-    /// An element of a string at rdi.
+    /// The operand is an element of a string at rdi.
     pub(crate) const DESTINATION_STRING: u16 = 0x8000;
 }
 
-/// Which field of the instruction has a register's number.
+/// The field of the instruction that has a register's number.
 pub(crate) mod source {
-    /// None: the operand is no register.
+    /// No field: the operand is no register.
     pub(crate) const NONE: u16 = 0;
     /// modrm.reg with its extension bits.
     pub(crate) const REG: u16 = 1;
-    /// The same of a vector register.
+    /// modrm.reg with the extension bits of a vector register.
     pub(crate) const REG_VECTOR: u16 = 2;
-    /// modrm.rm, or the opcode's low bits, with its extension bits.
+    /// modrm.rm, or the opcode's low three bits, with the extension bits.
     pub(crate) const RM: u16 = 3;
-    /// The same of a vector register.
+    /// modrm.rm with the extension bits of a vector register.
     pub(crate) const RM_VECTOR: u16 = 4;
     pub(crate) const VVVV: u16 = 5;
     /// The upper half of the immediate byte.
     pub(crate) const IMMEDIATE: u16 = 6;
-    /// Numbers of them.
+    /// Number of values, with room to spare.
     pub(crate) const LEN: usize = 8;
 }
 
-/// Banks of registers that operands name.
+/// The banks of registers.
 pub(crate) mod register_bank {
     pub(crate) const GENERAL: u16 = 0;
     pub(crate) const VECTOR: u16 = 1;
@@ -418,14 +418,14 @@ pub(crate) mod attr {
     pub(crate) const VECTOR_RM: u32 = 0x1000;
     /// The flags are an image of the operand size in memory.
     pub(crate) const IMAGE: u32 = 0x4000;
-    /// Flags stay as they are where the count is 0.
+    /// The form keeps the flags if its count is 0.
     pub(crate) const COUNT: u32 = 0x8000;
-    /// What is written only keeps some of its bits.
+    /// A register that the form writes and does not read keeps some of its bits.
     pub(crate) const PART: u32 = 0x1_0000;
-    /// Nothing is done with the operand.
+    /// The form does nothing with its operand.
     pub(crate) const NOTHING: u32 = 0x2_0000;
-    /// The destination is zero-extended, whatever its size.
+    /// The form zero-extends its destination, whatever the size.
     pub(crate) const ZERO_UPPER: u32 = 0x4_0000;
-    /// What is written only keeps some of its bits where the source is a register.
+    /// As [`PART`], if the source is a register.
     pub(crate) const PART_OF_REGISTER: u32 = 0x8_0000;
 }

@@ -6,27 +6,27 @@ use super::{Flags, Insn, Memory, Reg, RegSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Effects {
-    /// [`Insn::reads`].
+    /// Result of [`Insn::reads`].
     pub reads: RegSet,
-    /// [`Insn::writes`].
+    /// Result of [`Insn::writes`].
     pub writes: RegSet,
-    /// [`Insn::overwrites`].
+    /// Result of [`Insn::overwrites`].
     pub overwrites: RegSet,
-    /// [`Insn::overwrites_low`].
+    /// Result of [`Insn::overwrites_low`].
     pub overwrites_low: RegSet,
-    /// [`Insn::flags_read`].
+    /// Result of [`Insn::flags_read`].
     pub flags_read: Flags,
-    /// [`Insn::flags_written`].
+    /// Result of [`Insn::flags_written`].
     pub flags_written: Flags,
-    /// [`Insn::flags_overwritten`].
+    /// Result of [`Insn::flags_overwritten`].
     pub flags_overwritten: Flags,
-    /// [`Insn::flags_undefined`].
+    /// Result of [`Insn::flags_undefined`].
     pub flags_undefined: Flags,
-    /// [`Insn::memory`].
+    /// Result of [`Insn::memory`].
     pub memory: Option<Memory>,
-    /// [`Insn::implicit_memory`].
+    /// Result of [`Insn::implicit_memory`].
     pub implicit_memory: [Option<Memory>; 2],
-    /// [`Insn::operand_size`].
+    /// Result of [`Insn::operand_size`].
     pub operand_size: u8,
 }
 

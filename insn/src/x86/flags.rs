@@ -1,10 +1,10 @@
-//! Flags that an instruction reads, writes and overwrites.
+//! The flags that an instruction reads, writes and overwrites.
 
 use super::codes::attr;
 use super::form::Form;
 use super::{Flags, Insn};
 
-/// Flags of an instruction: see the accessors of the same names.
+/// The flags of an instruction, named as the accessors of [`Insn`].
 #[derive(Clone, Copy)]
 pub(super) struct Flagged {
     pub(super) read: Flags,
@@ -13,26 +13,26 @@ pub(super) struct Flagged {
     pub(super) undefined: Flags,
 }
 
-/// Attributes by which flags depend on more than the form.
+/// The attributes of forms whose flags depend on fields of the instruction.
 const DEPENDS: u32 = attr::CONDITION | attr::SCC | attr::NF | attr::IMAGE | attr::COUNT | attr::REP;
 
 impl Insn {
-    /// Flags read. That a shift by cl leaves them alone when cl is 0 does not make them read.
+    /// The flags that the instruction reads. A shift by cl does not read them, although it keeps them when cl is 0.
     pub fn flags_read(&self) -> Flags {
         self.flagged().read
     }
-    /// Flags that may be written, those left undefined included.
+    /// The flags that the instruction may write, including those that it leaves undefined.
     pub fn flags_written(&self) -> Flags {
         self.flagged().written
     }
-    /// Flags that get a value that the manual defines, whatever they and the operands were before.
+    /// The flags to which the instruction always gives a value that the manual defines.
     ///
-    /// Flags of [`Insn::flags_written`] that are in neither this nor [`Insn::flags_undefined`] are left alone in some cases: by a shift by
-    /// `cl`, a repeated `cmps`. `popf` and its like are taken to run in user mode.
+    /// A flag of [`Insn::flags_written`] that is neither in this set nor in [`Insn::flags_undefined`] keeps its value in some cases, as after a
+    /// shift by `cl` or a repeated `cmps`. The set of `popf` is the one of user mode.
     pub fn flags_overwritten(&self) -> Flags {
         self.flagged().overwritten
     }
-    /// Flags that the manual leaves undefined. Processors leave some of them alone.
+    /// The flags that the manual leaves undefined. Some processors keep the old value of such a flag.
     pub fn flags_undefined(&self) -> Flags {
         self.flagged().undefined
     }
@@ -40,7 +40,7 @@ impl Insn {
         let form = self.form();
         self.flags_by(&form, self.size_of(&form))
     }
-    /// All flags, for the operand size.
+    /// The flags of the instruction. `size` is the operand size in bytes.
     #[inline]
     pub(super) fn flags_by(&self, form: &Form, size: u8) -> Flagged {
         let [read, written, always, undefined] = form.flags();
@@ -69,14 +69,14 @@ impl Insn {
         if self.is_repeated(form) || form.has(attr::COUNT) && !self.has_count(size) {
             always = 0;
         }
-        // The image in memory of an operand size of 2 has the low flags.
+        // A flags image of two bytes has the lower flags only.
         let image = if form.has(attr::IMAGE) && size == 2 { 0xffff } else { u32::MAX };
         let flags = |bits: u32| Flags::from_bits(bits & image);
         let read = flags(read.bits());
         Flagged { read, written: flags(written), overwritten: flags(always), undefined: flags(undefined) }
     }
-    /// Whether a shift's count is known and not 0. It is taken modulo 32, of 64-bit operands modulo 64; a double shift of 16 bits by more than
-    /// 16 leaves all flags undefined.
+    /// Whether a shift has an immediate count that is not 0. The count is taken modulo 32, or modulo 64 with 64-bit operands. A double shift of
+    /// 16-bit operands by more than 16 leaves all flags undefined, so it counts as unknown.
     fn has_count(&self, size: u8) -> bool {
         let Some(count) = self.immediate().map(|field| field.value as u8 & if size == 8 { 63 } else { 31 }) else {
             return false;
@@ -85,7 +85,8 @@ impl Insn {
     }
 }
 
-/// SCC, in EVEX's fourth byte, is a condition code, but for 10 and 11: true and false (APX, conditional compare and test).
+/// The flags that SCC, in EVEX's fourth byte, reads: those of a condition code, except 10 and 11, which are true and false (APX, conditional
+/// compare and test).
 fn scc_flags(fourth: u8) -> Flags {
     match fourth & 15 {
         10 | 11 => Flags::EMPTY,

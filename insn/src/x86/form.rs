@@ -9,16 +9,16 @@ use crate::Access;
 #[derive(Clone, Copy)]
 pub(super) struct Form(&'static [u64; form::LEN]);
 
-/// Numbers of sets of registers that no field names.
+/// The registers that no field of the instruction names.
 #[derive(Clone, Copy)]
 pub(super) struct Implied {
     pub(super) read: u128,
     pub(super) written: u128,
-    /// For SSE the vector registers among them are overwritten below bit 128 alone.
+    /// An SSE form overwrites bits 127:0 of the vector registers in this set.
     pub(super) overwritten: u128,
 }
 
-/// The set of a number; nothing is told by numbers that no form has.
+/// The set with a number; the empty set for a number that no form has.
 #[inline(always)]
 fn set(numbers: u64, position: u32) -> u128 {
     SETS.get((numbers >> position & 0xff) as usize).copied().unwrap_or(0)
@@ -34,12 +34,12 @@ fn access_of(bits: u16) -> Access {
 }
 
 impl Form {
-    /// Codes of the operands that stand for registers or elements of strings ([`operand`]); 0 behind the last.
+    /// Four codes of operands that are registers or elements of strings ([`operand`]); a code of 0 ends them.
     #[inline(always)]
     pub(super) fn operands(&self) -> u64 {
         self.0[form::OPERANDS]
     }
-    /// Access of the elements of strings, at rsi or rdi, in their order.
+    /// The elements of strings, in order: whether each is at rsi (else at rdi), and how the instruction uses it.
     pub(super) fn strings(&self) -> impl Iterator<Item = (bool, Access)> {
         let codes = (0..4).map(|n| (self.operands() >> (16 * n)) as u16);
         codes
@@ -52,17 +52,17 @@ impl Form {
         let code = self.0[form::MEMORY] as u16;
         (access_of(code >> memory::ACCESS), code as u8)
     }
-    /// Bytes of an element that EVEX.b broadcasts; 0 where it does not.
+    /// Size in bytes of an element that EVEX.b broadcasts; 0 if it does not broadcast.
     #[inline(always)]
     pub(super) fn broadcast(&self) -> u8 {
         (self.0[form::MEMORY] >> form::SCALE) as u8
     }
-    /// Scale of disp8 where it is not the memory size; else 0.
+    /// Factor of disp8; 0 if it is the size of memory.
     #[inline(always)]
     pub(super) fn scale(&self) -> u8 {
         (self.0[form::MEMORY] >> form::SCALE >> memory::SCALE) as u8
     }
-    /// Registers that no field names, for an operand size of 2 or another.
+    /// The registers that no field names. `is_word` says that the operand size is 2.
     #[inline(always)]
     pub(super) fn implied(&self, is_word: bool) -> Implied {
         let numbers = self.0[form::NUMBERS];
@@ -73,7 +73,7 @@ impl Form {
             overwritten: set(numbers, overwritten),
         }
     }
-    /// Flags read, written, always set by the operation, left undefined.
+    /// The flags that the form reads, writes, always sets, and leaves undefined.
     #[inline(always)]
     pub(super) fn flags(&self) -> [u32; 4] {
         FLAGS.get((self.0[form::NUMBERS] >> form::FLAGS & 0xff) as usize).copied().unwrap_or([0; 4])
@@ -103,8 +103,8 @@ impl Insn {
             select::MODE => usize::from(modrm() >= 0xc0),
             select::PREFIX => usize::from(self.pp & 3),
             select::W => usize::from(self.w()),
-            _ => match self.place() {
-                Some(place) => place,
+            _ => match self.rule_index() {
+                Some(index) => index,
                 None => return NOTHING,
             },
         };

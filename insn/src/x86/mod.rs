@@ -1,4 +1,6 @@
-//! x86-64 and i386.
+//! Instructions of x86-64 and i386.
+//!
+//! "SDM" is the Intel 64 and IA-32 Architectures Software Developer's Manual, "APM" the AMD64 Architecture Programmer's Manual.
 
 mod address;
 mod chunk;
@@ -50,7 +52,7 @@ pub use regs::{Flags, Reg, RegSet};
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Truncated`] where `bytes` ends before the instruction does; else what is wrong, with the byte and its offset.
+/// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; otherwise what is wrong, with the byte and its offset.
 #[inline(always)]
 pub fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
     decode::decode(bytes, mode)

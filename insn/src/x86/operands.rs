@@ -1,4 +1,4 @@
-//! Registers that an instruction reads, writes and overwrites.
+//! The registers that an instruction reads, writes and overwrites.
 
 use super::codes::{attr, bank, operand, register_bank, source, space};
 use super::form::{Form, Implied};
@@ -6,7 +6,7 @@ use super::insn::ext;
 use super::{Bits, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
 use crate::Flow;
 
-/// Registers of an instruction: see the accessors of the same names.
+/// The registers of an instruction, named as the accessors of [`Insn`].
 #[derive(Clone, Copy)]
 pub(super) struct Registers {
     pub(super) reads: RegSet,
@@ -15,7 +15,7 @@ pub(super) struct Registers {
     pub(super) overwrites_low: RegSet,
 }
 
-/// The first number of each bank ([`register_bank`]), and the bits of a number within it.
+/// The number of the first register of each bank ([`register_bank`]), and the mask of a number within the bank.
 const BANKS: [(u8, u8); 8] = [
     (0, 31),
     (bank::VECTOR, 31),
@@ -56,16 +56,16 @@ impl Insn {
         let wide = form.has(attr::FORCE_64) || form.has(attr::DEFAULT_64) && size == 4;
         if wide { 8 } else { size }
     }
-    /// Whether neither VEX, XOP nor EVEX introduces it.
+    /// Whether the encoding has no VEX, XOP or EVEX prefix.
     fn is_legacy(&self) -> bool {
         !(space::VEX..space::REX2).contains(&self.space)
     }
-    /// The registers' numbers in the instruction's fields, by [`source`].
+    /// The register numbers in the instruction's fields, indexed by [`source`].
     #[inline]
     fn numbers(&self) -> [u8; source::LEN] {
         let modrm = self.modrm().unwrap_or(self.opcode);
         let evex = self.is_evex();
-        // Bits of `ext`, moved to where they extend a number.
+        // Shifts move the bits of `ext` to the bits 3 and 4 of a number.
         let low = modrm & 7 | (self.ext & ext::B) << 3;
         let reg = modrm >> 3 & 7 | (self.ext & ext::R) << 1 | (self.ext & ext::R4) >> 2;
         let mut numbers = [0; source::LEN];
@@ -79,7 +79,7 @@ impl Insn {
         numbers[usize::from(source::IMMEDIATE)] = last >> 4;
         numbers
     }
-    /// The registers that an operand's code stands for: most are one, some an aligned group.
+    /// The registers that an operand's code names: one, or an aligned group.
     #[inline]
     fn named(&self, code: u16, numbers: &[u8; source::LEN]) -> u128 {
         let bank = code >> operand::BANK & 7;
@@ -100,7 +100,7 @@ impl Insn {
         }
         1_u128.wrapping_shl(u32::from(first + number))
     }
-    /// All registers, for the operand size and the memory operands.
+    /// The registers of the instruction. `size` is the operand size in bytes, `memory` the memory operands.
     #[inline]
     pub(super) fn registers_by(&self, form: &Form, size: u8, memory: [Option<&Memory>; 3]) -> Registers {
         let is_word = size == 2;
@@ -184,35 +184,36 @@ impl Insn {
         }
         set
     }
-    /// Registers read, implicit ones and those of addresses included.
+    /// The registers that the instruction reads, including implicit ones and those of addresses.
     ///
-    /// What is written in part keeps the rest; that alone does not make it read (`mov al, 1`, `sqrtss xmm0, xmm1`).
-    /// What may survive in whole is read: the destination of `cmov`, of a merging mask, of a repeated `lods`. A register
-    /// whose value cannot matter is read all the same (`xor eax, eax`). [`Reg::FLAGS`] is a member where
-    /// [`Insn::flags_read`] is not empty, [`Reg::MXCSR`] with floating point arithmetic, [`Reg::RIP`] with what is relative
-    /// to it or saves it, [`Reg::SSP`] with calls and returns; x87 instructions that use the register stack read and write
-    /// all of mm0 to mm7. Of the segments that memory operands use only fs and gs count, as their bases.
+    /// - A partial write does not count as a read (`mov al, 1`, `sqrtss xmm0, xmm1`).
+    /// - A destination that may keep its whole value counts as read: of `cmov`, with a merging mask, of a repeated `lods`.
+    /// - A register counts as read even if its value cannot matter (`xor eax, eax`).
+    /// - A no-operation reads nothing, whatever its operand (`nop [rax]`).
+    /// - [`Reg::FLAGS`] is a member if [`Insn::flags_read`] is not empty, [`Reg::MXCSR`] with floating point arithmetic, [`Reg::RIP`] if the
+    ///   instruction uses or saves it, [`Reg::SSP`] with calls and returns.
+    /// - x87 instructions that use the register stack read and write all of mm0 to mm7.
+    /// - Of the segments of memory operands only fs and gs count, as their bases.
     pub fn reads(&self) -> RegSet {
         self.effects().reads
     }
-    /// Registers that may be written, implicit ones included.
+    /// The registers that the instruction may write, including implicit ones.
     ///
-    /// A 32-bit write to a general register clears its upper half. Members as in [`Insn::reads`]: [`Reg::FLAGS`] where
-    /// [`Insn::flags_written`] is not empty, [`Reg::RIP`] where the flow may leave the next instruction.
+    /// [`Reg::FLAGS`] is a member if [`Insn::flags_written`] is not empty, [`Reg::RIP`] if the flow may leave the next instruction.
     pub fn writes(&self) -> RegSet {
         self.effects().writes
     }
-    /// Registers of which every bit, once the instruction is complete, depends on nothing but what it reads ([`Insn::reads`]) and on memory: a
-    /// value that was there before is of no use any more, unless it is read.
+    /// The registers that the instruction overwrites in whole: after it, all their bits depend only on memory and on what the instruction
+    /// reads ([`Insn::reads`]). Unless the instruction also reads such a register, its old value is dead.
     ///
-    /// A subset of [`Insn::writes`]. What is written and not a member keeps some of its bits (`mov al, 1`, `movaps xmm0, xmm1`, of which the
-    /// upper half of `ymm0` stays), or is written in some cases only. An instruction of 32 bits overwrites a general register in whole, since
-    /// it clears the upper half. [`Reg::FLAGS`] is never a member: [`Insn::flags_overwritten`] tells of each flag.
+    /// The set is a subset of [`Insn::writes`]. A register that is written and not in this set keeps some of its bits (`mov al, 1`; `movaps
+    /// xmm0, xmm1`, which keeps the upper half of `ymm0`), or is written only in some cases. A 32-bit instruction overwrites a general
+    /// register in whole, because it clears the upper half. [`Reg::FLAGS`] is never a member; see [`Insn::flags_overwritten`].
     pub fn overwrites(&self) -> RegSet {
         self.effects().overwrites
     }
-    /// Vector registers of which bits 127:0 are overwritten, as [`Insn::overwrites`] has it of all bits: of `movss xmm0, [rax]`, not of
-    /// `movss xmm0, xmm1`, which keeps bits 127:32.
+    /// The vector registers of which the instruction overwrites bits 127:0, in the sense of [`Insn::overwrites`]. `movss xmm0, [rax]`
+    /// overwrites these bits; `movss xmm0, xmm1` does not, because it keeps bits 127:32.
     pub fn overwrites_low(&self) -> RegSet {
         self.effects().overwrites_low
     }

@@ -33,7 +33,7 @@ pub(crate) fn validity(v: &Validity) -> String {
     array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 32]", &v.rows, 1, |r| row(r));
     array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 8]", &v.pages, 1, |r| row(r));
     array(&mut out, "Lists of rules; bit 15 marks the last.", "LISTS", "u16", &v.lists, 12, u16::to_string);
-    // A rule is stored as the numbers of its parts, each of which is one of few.
+    // A rule is stored as the numbers of its three parts, because there are few different parts.
     let mut parts: [Vec<u64>; 3] = Default::default();
     let part = |rule: u64, i: usize| [rule as u16 as u64, rule >> 16 & 0xffff, rule >> 32][i];
     for (i, of_all) in parts.iter_mut().enumerate() {

@@ -1,9 +1,9 @@
-//! The codes of operands that stand for registers.
+//! The codes of operands that are registers or elements of strings.
 
 use super::codes::{bank, operand, register_bank, source};
 use super::parse::{Form, Operand, Use};
 
-/// Registers that an operand names outright, and their numbers in a register set.
+/// The registers that an operand can name itself, and their numbers in a register set.
 const FIXED: &[(&str, u8)] = &[
     ("al", 0),
     ("rax", 0),
@@ -19,7 +19,7 @@ const FIXED: &[(&str, u8)] = &[
     ("xmm0", bank::VECTOR),
 ];
 
-/// Places that a field names a register for, with the field and the bank.
+/// The places whose register a field names, with that field and the bank.
 const PLACES: &[(&str, u16, u16)] = &[
     ("E", source::RM, register_bank::GENERAL),
     ("R", source::RM, register_bank::GENERAL),
@@ -48,11 +48,11 @@ const PLACES: &[(&str, u16, u16)] = &[
     ("BE", source::RM, register_bank::BOUND),
 ];
 
-/// Places that are memory where modrm says so.
+/// The places that can be memory.
 const EITHER: &[&str] = &["E", "W", "Q", "KE", "BE"];
 
 impl Operand {
-    /// The number in a register set of the register that the operand names outright.
+    /// The number of the register that the operand itself names, in a register set.
     pub(crate) fn fixed(&self) -> Option<u8> {
         FIXED.iter().find(|(name, _)| *name == self.place).map(|(_, number)| *number)
     }
@@ -71,7 +71,7 @@ impl Operand {
     }
 }
 
-/// The operand's code, where it stands for registers that a field names, or for an element of a string.
+/// The operand's code; `None` if no field names a register for it and it is no element of a string.
 pub(crate) fn code(form: &Form, used: &Operand) -> Option<u16> {
     let access = (used.access as u16) << operand::ACCESS;
     match used.place.as_str() {

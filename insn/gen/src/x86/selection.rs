@@ -1,12 +1,12 @@
-//! How the form of a valid instruction is found among those of its opcode: by one field where that decides, else by the rules.
+//! The way to choose the form of a valid instruction among those of its opcode: by one field if that is enough, else by the rules.
 
 use super::codes::key::{EXT, MEM, PP, REG, W};
 use super::codes::{rule, select};
 
-/// What each value of a field allows a rule to have.
+/// A way to choose, and for a rule whether it allows each value of the field.
 type Field = (u16, fn(u64) -> Vec<bool>);
 
-/// Fields that may decide, cheapest first: of a rule, whether it allows each value.
+/// The fields, the cheapest first.
 const FIELDS: [Field; 4] = [
     (select::MODE, |rule| vec![rule & MEM != 0, rule & REG != 0]),
     (select::EXTENSION, |rule| bits(rule, EXT, 8)),
@@ -18,7 +18,7 @@ fn bits(rule: u64, position: u32, count: u32) -> Vec<bool> {
     (0..count).map(|value| rule >> (position + value) & 1 != 0).collect()
 }
 
-/// The way to choose, one of [`select`], and the forms to choose from; `rules` are an opcode's, each with its form.
+/// The way to choose, one of [`select`], and the forms to choose from. `rules` has an opcode's rules, each with its form.
 pub(crate) fn select(rules: &[(u64, u16)]) -> (u16, Vec<u16>) {
     let valid: Vec<_> = rules.iter().filter(|(rule, _)| rule & rule::REFUSED == 0).collect();
     let first = valid.first().map_or(0, |(_, form)| *form);

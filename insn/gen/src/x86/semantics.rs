@@ -18,7 +18,7 @@ const REGISTERS: &[(&str, u8)] = each_register!(named);
 const STATUS: u32 = 0x8d5;
 const ALL_FLAGS: u32 = 0x3f_7fd5;
 const AUXILIARY: u32 = 1 << 4;
-/// Those that user code sets when it writes them: not interrupt and I/O privilege, nor virtual-8086 mode and resume.
+/// The flags that user code can change: all except those of interrupts, I/O privilege, virtual-8086 mode and resume.
 const USERS_FLAGS: u32 = STATUS | 1 << 8 | 1 << 10 | 1 << 14 | 1 << 18 | 1 << 21;
 
 /// The tables.
@@ -26,7 +26,7 @@ const USERS_FLAGS: u32 = STATUS | 1 << 8 | 1 << 10 | 1 << 14 | 1 << 18 | 1 << 21
 pub(crate) struct Semantics {
     pub(crate) forms: Vec<[u64; part::LEN]>,
     pub(crate) sets: Vec<u128>,
-    /// Flags read, written, always set by the operation, left undefined.
+    /// The flags that a form reads, writes, always sets, and leaves undefined.
     pub(crate) flags: Vec<[u32; 4]>,
     pub(crate) rows: Vec<[u8; 16]>,
     pub(crate) pages: Vec<[u16; 16]>,
@@ -116,12 +116,12 @@ fn encode(form: &Form, out: &mut Semantics) -> Result<[u64; part::LEN], String> 
     Ok(stored)
 }
 
-/// Registers that no field names.
+/// The registers that no field names.
 struct Implied {
     read: u128,
     written: u128,
     overwritten: u128,
-    /// Those where the operand size is 2.
+    /// The overwritten registers if the operand size is 2.
     overwritten_by_word: u128,
 }
 
@@ -152,7 +152,7 @@ impl Implied {
         if form.has("part") {
             kept |= written & !read;
         }
-        // Loading a null selector leaves a segment's base as it is on some processors (APM vol. 2, 4.5.3).
+        // On some processors a null selector keeps the base of the segment (APM vol. 2, 4.5.3).
         if written & registers("es,cs,ss,ds,fs,gs")? != 0 {
             kept |= registers("fs_base,gs_base")?;
         }
@@ -296,7 +296,7 @@ fn letters(text: &str) -> u32 {
     })
 }
 
-/// Ways of flow by which more happens to the flags than the instruction tells, and all that needs privilege.
+/// Attributes of forms whose flags a handler, the kernel or a descriptor decides.
 const ELSEWHERE: [&str; 6] = ["far", "int", "trap", "syscall", "tsx", "priv"];
 
 fn flags(form: &Form) -> [u32; 4] {
