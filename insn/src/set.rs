@@ -1,6 +1,6 @@
-//! Sets of registers, defined alike for all architectures.
+//! Sets of registers, which architectures have alike.
 
-/// Defines `RegSet` over the module's `Reg`, whose number is below 128.
+/// Defines `RegSet` over the `Reg` of the module, a number below 128.
 macro_rules! register_set {
     () => {
         /// A set of registers as bits, numbered by [`Reg::number`].
@@ -11,20 +11,20 @@ macro_rules! register_set {
             /// No register.
             pub const EMPTY: RegSet = RegSet(0);
 
-            /// The set with the given bits.
+            /// The set of the given bits.
             pub const fn from_bits(bits: u128) -> RegSet {
                 RegSet(bits)
             }
-            /// The set as bits.
+            /// The bits.
             pub const fn bits(self) -> u128 {
                 self.0
             }
-            /// The set with `reg` added.
+            /// With `reg` added.
             #[must_use]
             pub const fn with(self, reg: Reg) -> RegSet {
                 RegSet(self.0 | 1 << (reg.0 & 127))
             }
-            /// The set without `reg`.
+            /// Without `reg`.
             #[must_use]
             pub const fn without(self, reg: Reg) -> RegSet {
                 RegSet(self.0 & !(1 << (reg.0 & 127)))
@@ -33,10 +33,25 @@ macro_rules! register_set {
             pub const fn contains(self, reg: Reg) -> bool {
                 self.0 >> (reg.0 & 127) & 1 != 0
             }
-            /// The registers in either set.
+            /// What is in either.
             #[must_use]
             pub const fn union(self, other: RegSet) -> RegSet {
                 RegSet(self.0 | other.0)
+            }
+            /// The registers that are in both sets.
+            #[must_use]
+            pub const fn intersection(self, other: RegSet) -> RegSet {
+                RegSet(self.0 & other.0)
+            }
+            /// The registers of this set that are not in `other`.
+            #[must_use]
+            pub const fn difference(self, other: RegSet) -> RegSet {
+                RegSet(self.0 & !other.0)
+            }
+            /// All numbers that are not in the set, including those that name no register.
+            #[must_use]
+            pub const fn complement(self) -> RegSet {
+                RegSet(!self.0)
             }
             /// Whether the set is empty.
             pub const fn is_empty(self) -> bool {

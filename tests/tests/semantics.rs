@@ -30,7 +30,7 @@ fn walk(subject: &str, lab: Lab) {
         report.only_faulting.len()
     );
     if std::env::var_os("NTRACE_SEMANTICS_CASES").is_some() {
-        for (what, parts) in ["reads", "writes", "last bytes"].into_iter().zip(&never) {
+        for (what, parts) in ["reads", "writes", "last bytes", "kept"].into_iter().zip(&never) {
             println!("never seen {what}:\n  {}", parts.join("\n  "));
         }
         for form in &report.only_faulting {

@@ -1,8 +1,8 @@
-//! Everything that an instruction reads and writes, in one structure.
+//! All that an instruction reads and writes, at once.
 
 use super::{Insn, Memory, Nzcv, RegSet};
 
-/// Everything that an instruction reads and writes. Each field is the result of the method of the same name.
+/// What an instruction reads and writes: the answers of the accessors of the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Effects {
@@ -10,6 +10,8 @@ pub struct Effects {
     pub reads: RegSet,
     /// Result of [`Insn::writes`].
     pub writes: RegSet,
+    /// Result of [`Insn::overwrites`].
+    pub overwrites: RegSet,
     /// Result of [`Insn::flags_read`].
     pub flags_read: Nzcv,
     /// Result of [`Insn::flags_written`].
@@ -19,40 +21,49 @@ pub struct Effects {
 }
 
 impl Insn {
-    /// All effects with one look-up in the tables.
+    /// All effects with one look into the cold tables.
     pub fn effects(&self) -> Effects {
         let meaning = self.meaning();
         let memories = self.memories_by(meaning);
         let (flags_read, flags_written) = self.flags_by(meaning);
         let (reads, writes) = self.registers_by(meaning, &memories);
-        Effects { reads, writes, flags_read, flags_written, memories }
+        let overwrites = self.overwritten_by(meaning, writes);
+        Effects { reads, writes, overwrites, flags_read, flags_written, memories }
     }
-    /// The registers that the instruction reads, including implicit ones; with [`Reg::NZCV`](super::Reg::NZCV) if it reads a flag, and [`Reg::PC`](super::Reg::PC) if its
-    /// address matters.
+    /// The registers that the instruction reads, including implicit ones; with [`Reg::NZCV`](super::Reg::NZCV) if it reads a flag, and
+    /// [`Reg::PC`](super::Reg::PC) if its address matters.
     pub fn reads(&self) -> RegSet {
         self.effects().reads
     }
-    /// The registers that the instruction may write, including implicit ones; with [`Reg::PC`](super::Reg::PC) if control may leave the next instruction.
+    /// Registers written, implicit ones included. `PC` is among them where control may go elsewhere.
     pub fn writes(&self) -> RegSet {
         self.effects().writes
+    }
+    /// The registers that the instruction overwrites in whole: after it, all their bits depend only on memory and on what the instruction
+    /// reads ([`Insn::reads`]). Unless the instruction also reads such a register, its old value is dead.
+    ///
+    /// The set is a subset of [`Insn::writes`]. `FPSR` and `ZA` are not in it, because an instruction keeps some of their bits. `NZCV` is never
+    /// a member: the instruction sets each flag of [`Insn::flags_written`] in all cases.
+    pub fn overwrites(&self) -> RegSet {
+        self.effects().overwrites
     }
     /// The condition flags that the instruction reads.
     pub fn flags_read(&self) -> Nzcv {
         self.flags_by(self.meaning()).0
     }
-    /// The condition flags that the instruction may write.
+    /// Condition flags written.
     pub fn flags_written(&self) -> Nzcv {
         self.flags_by(self.meaning()).1
     }
-    /// The memory operand; for a memory copy its destination.
+    /// The memory operand; of a memory copy, its destination.
     pub fn memory(&self) -> Option<Memory> {
         let [memory, _] = self.memories();
         memory
     }
-    /// All memory operands; a memory copy has two, destination and source.
+    /// All memory operands: two of a memory copy, destination and source.
     ///
-    /// Accesses of calls and returns to the guarded control stack are not included, because they occur only if the process has enabled that
-    /// stack (Arm ARM D11.2). Accesses of other instructions to it are.
+    /// Instructions of the guarded control stack tell their access to it. Calls and returns do not: they push and pop an entry only where
+    /// the process has switched that stack on (Arm ARM D11.2, `GCSPR_EL0` is neither read nor written elsewhere).
     pub fn memories(&self) -> [Option<Memory>; 2] {
         self.memories_by(self.meaning())
     }

@@ -27,7 +27,26 @@ fn registers(word: u32, code: u32) -> RegSet {
     set
 }
 
+/// The registers that an instruction never overwrites in whole (sticky status bits, tiles), and those that are not the program's.
+const KEPT: RegSet = RegSet::EMPTY
+    .with(Reg::FPSR)
+    .with(Reg::ZA)
+    .with(Reg::ZT0)
+    .with(Reg::SVCR)
+    .with(Reg::SYSTEM)
+    .with(Reg::PC)
+    .with(Reg::NZCV);
+const VECTORS: RegSet = RegSet::from_bits(0xffff_ffff << 32 | 0xffff << 64);
+
 impl Insn {
+    /// The registers that the instruction overwrites in whole.
+    pub(super) fn overwritten_by(&self, meaning: &Meaning, writes: RegSet) -> RegSet {
+        let (_, implicit) = SETS.get(usize::from(meaning.set)).copied().unwrap_or((0, 0));
+        let implicit = RegSet::from_bits(implicit);
+        // Vectors keep their values if the processor is already in that mode.
+        let switched = if implicit.contains(Reg::SVCR) { implicit.union(VECTORS) } else { RegSet::EMPTY };
+        writes.difference(KEPT).difference(switched)
+    }
     pub(super) fn registers_by(&self, meaning: &Meaning, memories: &[Option<Memory>; 2]) -> (RegSet, RegSet) {
         let (read, written) = SETS.get(usize::from(meaning.set)).copied().unwrap_or((0, 0));
         let (mut reads, mut writes) = (RegSet::from_bits(read), RegSet::from_bits(written));

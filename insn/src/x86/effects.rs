@@ -1,8 +1,8 @@
-//! Everything that an instruction reads and writes, in one structure.
+//! All that an instruction reads and writes, at once.
 
-use super::{Flags, Insn, Memory, RegSet};
+use super::{Flags, Insn, Memory, Reg, RegSet};
 
-/// Everything that an instruction reads and writes. Each field is the result of the method of the same name.
+/// What an instruction reads and writes: the answers of the accessors of the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Effects {
@@ -10,10 +10,18 @@ pub struct Effects {
     pub reads: RegSet,
     /// Result of [`Insn::writes`].
     pub writes: RegSet,
+    /// Result of [`Insn::overwrites`].
+    pub overwrites: RegSet,
+    /// Result of [`Insn::overwrites_low`].
+    pub overwrites_low: RegSet,
     /// Result of [`Insn::flags_read`].
     pub flags_read: Flags,
     /// Result of [`Insn::flags_written`].
     pub flags_written: Flags,
+    /// Result of [`Insn::flags_overwritten`].
+    pub flags_overwritten: Flags,
+    /// Result of [`Insn::flags_undefined`].
+    pub flags_undefined: Flags,
     /// Result of [`Insn::memory`].
     pub memory: Option<Memory>,
     /// Result of [`Insn::implicit_memory`].
@@ -23,21 +31,28 @@ pub struct Effects {
 }
 
 impl Insn {
-    /// All effects with one look-up in the tables, which is cheaper than two of the single methods.
+    /// All effects with one look into the cold tables; cheaper than two of the accessors.
     pub fn effects(&self) -> Effects {
         let form = self.form();
-        let memory = self.memory_of(&form);
-        let implicit_memory = self.implicit_memory_of(&form);
+        let operand_size = self.size_of(&form);
+        let memory = self.memory_of(&form, operand_size);
+        let implicit_memory = self.implicit_memory_of(&form, operand_size);
         let [first, second] = &implicit_memory;
-        let (reads, writes) = self.registers_by(&form, [memory.as_ref(), first.as_ref(), second.as_ref()]);
+        let registers = self.registers_by(&form, operand_size, [memory.as_ref(), first.as_ref(), second.as_ref()]);
+        let flags = self.flags_by(&form, operand_size);
+        let with = |set: RegSet, flags: Flags| if flags.is_empty() { set } else { set.with(Reg::FLAGS) };
         Effects {
-            reads,
-            writes,
-            flags_read: self.flags_read_by(&form),
-            flags_written: self.flags_written_by(&form),
+            reads: with(registers.reads, flags.read),
+            writes: with(registers.writes, flags.written),
+            overwrites: registers.overwrites,
+            overwrites_low: registers.overwrites_low,
+            flags_read: flags.read,
+            flags_written: flags.written,
+            flags_overwritten: flags.overwritten,
+            flags_undefined: flags.undefined,
             memory,
             implicit_memory,
-            operand_size: self.size_of(&form),
+            operand_size,
         }
     }
 }

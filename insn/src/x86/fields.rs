@@ -163,15 +163,19 @@ impl Insn {
         Some(usize::from(self.opcode_at) + 1)
     }
     /// The modrm byte.
+    #[inline]
     pub fn modrm(&self) -> Option<u8> {
-        self.bytes.get(self.modrm_offset()?).copied()
+        let byte = self.bytes[usize::from(self.opcode_at + 1) & 15];
+        (self.shape & shape::MODRM != 0).then_some(byte)
     }
     /// Whether modrm.rm names a register, not memory.
+    #[inline]
     pub(super) fn is_register_form(&self) -> bool {
         self.modrm().is_some_and(|modrm| modrm >= 0xc0) || self.shape & shape::ANY_MOD != 0
     }
     /// Sizes of the SIB byte and of the displacement in bytes.
-    fn after_modrm(&self) -> (u8, u8) {
+    #[inline]
+    pub(super) fn after_modrm(&self) -> (u8, u8) {
         let (Some(at), Some(modrm)) = (self.modrm_offset(), self.modrm()) else {
             return (0, 0);
         };
@@ -273,7 +277,7 @@ impl Insn {
     }
     /// `size` bytes at `offset`, sign-extended. Bytes past the fifteenth read as 0.
     #[inline(always)]
-    fn value(&self, offset: u32, size: u32) -> i64 {
+    pub(super) fn value(&self, offset: u32, size: u32) -> i64 {
         let unused = 64 - 8 * size.clamp(1, 8);
         ((u128::from_le_bytes(self.bytes).wrapping_shr(8 * offset) as u64).wrapping_shl(unused) as i64)
             .wrapping_shr(unused)

@@ -1,11 +1,11 @@
-//! Registers, sets of registers, and flags.
+//! Registers and sets of them.
 
 use core::fmt;
 
 use super::codes::{bank, each_register};
 
-/// A register, whatever part of it is used: `al`, `ah`, `ax`, `eax` and `rax` are one register, so are `xmm0`, `ymm0` and `zmm0`, and so
-/// are `mm0` and the physical register of `st0`.
+/// One register, whatever width is used of it (`al`, `ax`, `eax` and `rax` are one; so are `xmm0`, `ymm0`, `zmm0`;
+/// `ah` is part of `rax`; `mm0` and `st0`'s physical register are one).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(u8);
 
@@ -22,7 +22,7 @@ macro_rules! registers {
 each_register!(registers);
 
 impl Reg {
-    /// General register 0 to 31; 16 to 31 are those of APX.
+    /// General register 0 to 31 (16 to 31 are APX's).
     pub const fn gpr(n: u8) -> Reg {
         Reg(n & 31)
     }
@@ -34,7 +34,7 @@ impl Reg {
     pub const fn mask(n: u8) -> Reg {
         Reg(bank::MASK + (n & 7))
     }
-    /// MMX register mm0 to mm7, which is also the mantissa of the x87 register with that physical number.
+    /// MMX register, which is also the mantissa of the x87 register of that physical number.
     pub const fn mmx(n: u8) -> Reg {
         Reg(bank::MMX + (n & 7))
     }
@@ -42,7 +42,7 @@ impl Reg {
     pub const fn bound(n: u8) -> Reg {
         Reg(bank::BOUND + (n & 3))
     }
-    /// Segment register in the order of encodings: es, cs, ss, ds, fs, gs.
+    /// Segment register in the encoding's order: es, cs, ss, ds, fs, gs.
     pub const fn segment(n: u8) -> Reg {
         Reg(bank::SEGMENT + if n > 5 { 5 } else { n })
     }
@@ -50,7 +50,7 @@ impl Reg {
     pub const fn tile(n: u8) -> Reg {
         Reg(bank::TILE + (n & 7))
     }
-    /// The register with a number in [`RegSet`]'s bits, 0 to 127.
+    /// The register of that number in [`RegSet`]'s bits, 0 to 127.
     pub const fn from_number(number: u8) -> Reg {
         Reg(number & 127)
     }
@@ -58,7 +58,7 @@ impl Reg {
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// The number of a general register; `None` for other registers.
+    /// The general register's number, where it is one.
     pub const fn as_gpr(self) -> Option<u8> {
         if self.0 < 32 { Some(self.0) } else { None }
     }
@@ -129,29 +129,39 @@ impl Flags {
     pub const VIF: Flags = Flags(1 << 19);
     /// Virtual interrupt pending.
     pub const VIP: Flags = Flags(1 << 20);
-    /// Identification: can be changed if CPUID exists.
+    /// CPUID can be used.
     pub const ID: Flags = Flags(1 << 21);
     /// CF, PF, AF, ZF, SF, OF.
     pub const STATUS: Flags = Flags(0x8d5);
 
-    /// The set with the given bits.
+    /// The set of the given bits.
     pub const fn from_bits(bits: u32) -> Flags {
         Flags(bits)
     }
-    /// The set as bits.
+    /// The bits.
     pub const fn bits(self) -> u32 {
         self.0
     }
-    /// The flags in either set.
+    /// What is in either.
     #[must_use]
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
+    }
+    /// The flags that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Flags) -> Flags {
+        Flags(self.0 & other.0)
+    }
+    /// The flags of this set that are not in `other`.
+    #[must_use]
+    pub const fn difference(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
     }
     /// Whether the set contains all flags of `other`.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Whether the set is empty.
+    /// Whether no bit is set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

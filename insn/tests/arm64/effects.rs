@@ -52,6 +52,36 @@ fn registers_are_those_that_fields_and_implication_name() {
 }
 
 #[test]
+fn what_is_written_is_overwritten_but_for_sticky_and_wide_state() {
+    let table = [
+        (0x8b02_0020, "x0"),
+        // movk, which reads what it keeps; a post-indexed load; bl; ins, into one element.
+        (0xf282_4680, "x0"),
+        (0xf840_8420, "x0 x1"),
+        (0x9400_0000, "x30"),
+        (0x6e04_0420, "z0"),
+        // fadd, whose exceptions add up in FPSR; smstart, by which vectors may stay as they are.
+        (0x1e62_2820, "z0"),
+        (0xd503_477f, ""),
+    ];
+    let names = |set: RegSet| set.iter().map(|r| r.to_string()).collect::<Vec<_>>().join(" ");
+    for (word, overwrites) in table {
+        let insn = insn(word);
+        assert_eq!(names(insn.overwrites()), overwrites, "{word:#010x}");
+        assert!(insn.overwrites().difference(insn.writes()).is_empty(), "{word:#010x}");
+    }
+}
+
+#[test]
+fn vector_conversions_from_fixed_point_note_exceptions() {
+    // ucvtf and fcvtzu by an immediate; sshll, beside them, computes with integers.
+    for word in [0x6f13_e70c, 0x4f55_ffec] {
+        assert!(insn(word).writes().contains(Reg::FPSR), "{word:#010x}");
+    }
+    assert!(!insn(0x0f0b_a420).writes().contains(Reg::FPSR));
+}
+
+#[test]
 fn memory_operands_tell_address_size_and_access() {
     let sp = Address::Register(Reg::SP);
     let x1 = Address::Register(Reg::general(1));

@@ -5,7 +5,9 @@ mod errors;
 mod fields;
 mod flow;
 mod length;
+mod liveness;
 mod memory;
+mod overwrites;
 mod registers;
 mod text;
 

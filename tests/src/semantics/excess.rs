@@ -8,7 +8,7 @@ use insn::Access;
 use insn::x86::{Effects, Flags, Insn, Reg};
 
 use super::extent::Extent;
-use super::perturb::{FREE, Run, same_outcome};
+use super::perturb::{FREE, Run, completed, same_outcome, word};
 use super::skeleton::{Operand, Skeleton, Space};
 use super::view::{View, change, registers};
 use crate::Random;
@@ -26,6 +26,7 @@ pub struct Excess {
     read: BTreeMap<Key, (u64, u64)>,
     written: BTreeMap<Key, (u64, u64)>,
     sizes: BTreeMap<Key, (u64, u64)>,
+    kept: BTreeMap<Key, (u64, u64)>,
 }
 
 /// One thing read, and the state with that alone changed.
@@ -122,6 +123,35 @@ impl Excess {
         }
     }
 
+    /// Notes which of the things written, and neither read nor overwritten, kept something.
+    pub(super) fn note_kept(&mut self, form: &Skeleton, insn: &Insn, effects: &Effects, runs: [&Run<'_>; 2]) {
+        let [first, second] = runs;
+        let Some([(old, new), (other_old, other_new)]) = completed(first, second) else { return };
+        let kept = effects.writes.difference(effects.reads).difference(effects.overwrites);
+        for reg in registers().filter(|reg| kept.contains(*reg) && *reg != Reg::FLAGS) {
+            if old.value(reg) != other_old.value(reg) {
+                let counts = self.kept.entry(key(form, part(insn, reg))).or_default();
+                counts.0 += 1;
+                counts.1 += u64::from(new.value(reg) != other_new.value(reg));
+            }
+        }
+        for reg in effects.writes.difference(effects.reads).difference(effects.overwrites_low).iter() {
+            if (32..64).contains(&reg.number()) && old.value(reg) != other_old.value(reg) {
+                let counts = self.kept.entry(key(form, format!("low {}", part(insn, reg)))).or_default();
+                counts.0 += 1;
+                counts.1 += u64::from(new.value(reg)[..16] != other_new.value(reg)[..16]);
+            }
+        }
+        let flags = [&old, &other_old, &new, &other_new].map(|view| word(view.value(Reg::FLAGS)) as u32);
+        let told = effects.flags_read.union(effects.flags_overwritten).union(effects.flags_undefined);
+        let kept = effects.flags_written.bits() & FREE.bits() & !told.bits();
+        for bit in (0..22).filter(|bit| (kept & (flags[0] ^ flags[1])) >> bit & 1 != 0) {
+            let counts = self.kept.entry(key(form, flag_name(bit))).or_default();
+            counts.0 += 1;
+            counts.1 += u64::from((flags[2] ^ flags[3]) >> bit & 1);
+        }
+    }
+
     /// Where no more than the last byte of a memory operand lies outside of all memory, notes whether it was accessed.
     pub(super) fn note_size(&mut self, form: &Skeleton, state: &State, extents: &[Extent], completed: bool) {
         for extent in
@@ -137,17 +167,17 @@ impl Excess {
         }
     }
 
-    /// What was listed often and never seen: reads, writes, last bytes of memory operands.
-    pub fn never_seen(&self) -> [Vec<String>; 3] {
-        [&self.read, &self.written, &self.sizes].map(|counts| {
+    /// What was listed often and never seen: reads, writes, last bytes of memory operands, what written registers keep.
+    pub fn never_seen(&self) -> [Vec<String>; 4] {
+        [&self.read, &self.written, &self.sizes, &self.kept].map(|counts| {
             let never = counts.iter().filter(|(_, (listed, seen))| *listed >= ENOUGH && *seen == 0);
             never.map(|(key, (listed, _))| describe(key, *listed)).collect()
         })
     }
 
-    /// How many parts were listed often enough: reads, writes, last bytes.
-    pub fn listed(&self) -> [usize; 3] {
-        [&self.read, &self.written, &self.sizes]
+    /// How many parts were listed often enough: reads, writes, last bytes, kept.
+    pub fn listed(&self) -> [usize; 4] {
+        [&self.read, &self.written, &self.sizes, &self.kept]
             .map(|counts| counts.values().filter(|(listed, _)| *listed >= ENOUGH).count())
     }
 }

@@ -129,8 +129,13 @@ pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, se
         if !kept && !same_or_kept(old, new, other_old, other_new) {
             out.push(format!("{reg} became {} and {} by what is not reported as read", hex(new), hex(other_new)));
         }
-        // A byte may be written what it was.
-        let whole = completed && old != other_old && effects.operand_size > 1 && ![Reg::FLAGS, Reg::X87].contains(&reg);
+        // A byte may be written what it was, in a vector register too.
+        let is_inserted = (32..64).contains(&reg.number()) && !effects.overwrites_low.contains(reg);
+        let whole = completed
+            && old != other_old
+            && effects.operand_size > 1
+            && !is_inserted
+            && ![Reg::FLAGS, Reg::X87].contains(&reg);
         let reachable = wide || !(40..64).contains(&reg.number());
         if kept && whole && reachable && effects.writes.contains(reg) && !effects.reads.contains(reg) {
             out.push(format!("{reg} survives in whole, and is not reported as read"));
@@ -153,6 +158,35 @@ pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, se
         }
     }
     out
+}
+
+/// What is reported as overwritten and depends on what was there before: states before differ only in what is not read.
+pub(super) fn outlives(effects: &Effects, first: &Run<'_>, second: &Run<'_>) -> Vec<String> {
+    let Some([(_, a), (_, b)]) = completed(first, second) else { return Vec::new() };
+    let mut out = Vec::new();
+    for reg in effects.overwrites.union(effects.overwrites_low).iter() {
+        let len = if effects.overwrites.contains(reg) { WIDEST } else { 16 };
+        let (a, b) = (a.value(reg), b.value(reg));
+        if a[..len] != b[..len] {
+            out.push(format!("{reg} became {} and {}, and is reported as overwritten", hex(a), hex(b)));
+        }
+    }
+    let differ = Flags::from_bits((word(a.value(Reg::FLAGS)) ^ word(b.value(Reg::FLAGS))) as u32);
+    let outlived = Flags::from_bits(differ.bits() & effects.flags_overwritten.bits());
+    if !outlived.is_empty() {
+        out.push(format!("{outlived:?} reported as overwritten"));
+    }
+    out
+}
+
+/// The registers before and after two runs, where both came to their end.
+pub(super) fn completed(first: &Run<'_>, second: &Run<'_>) -> Option<[(View, View); 2]> {
+    let view = |run: &Run<'_>| {
+        let is_complete = matches!(run.end.stop, Stop::Signal { number: libc::SIGTRAP, .. });
+        let after = run.end.state.as_ref().filter(|_| is_complete)?;
+        Some((View::of(run.before), View::of(after)))
+    };
+    Some([view(first)?, view(second)?])
 }
 
 /// Whether two runs ended alike but for a register that differed before and that neither changed.
@@ -178,7 +212,7 @@ fn bits_kept(old: u8, new: u8, other_old: u8, other_new: u8) -> bool {
     (new ^ other_new) & (old ^ new | other_old ^ other_new) == 0
 }
 
-fn word(value: &[u8; WIDEST]) -> u64 {
+pub(super) fn word(value: &[u8; WIDEST]) -> u64 {
     value.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
@@ -211,7 +245,9 @@ mod tests {
             out.extend(unwritten(&insn, &effects, &first, &extents));
             let other = unread_changed(&insn, &effects, &state, &extents, &mut rng);
             let other_end = lab.in_place(&insn, &other).expect("the child lives");
-            out.extend(unread_matters(&insn, &effects, &first, &Run { before: &other, end: &other_end }));
+            let second = Run { before: &other, end: &other_end };
+            out.extend(unread_matters(&insn, &effects, &first, &second));
+            out.extend(outlives(&effects, &first, &second));
         }
         out
     }
@@ -249,6 +285,32 @@ mod tests {
         // mov rax, [rbx]
         let load = [0x48, 0x8b, 0x03];
         assert!(!found(&load, |_, extents| extents.iter_mut().for_each(|extent| extent.len -= 1)).is_empty());
+    }
+
+    #[test]
+    fn a_register_that_keeps_a_part_is_no_overwritten_one() {
+        let overwritten = |bytes: &[u8], reg: Reg| {
+            !found(bytes, |effects, _| effects.overwrites = effects.overwrites.with(reg)).is_empty()
+        };
+        // mov al, 1; mov ax, cx; movss xmm0, xmm1; movaps xmm0, xmm1
+        assert!(overwritten(&[0xb0, 1], Reg::RAX) && overwritten(&[0x66, 0x89, 0xc8], Reg::RAX));
+        assert!(overwritten(&[0xf3, 0x0f, 0x10, 0xc1], Reg::vector(0)));
+        assert!(overwritten(&[0x0f, 0x28, 0xc1], Reg::vector(0)));
+        let low = |effects: &mut Effects, _: &mut Vec<Extent>| {
+            effects.overwrites_low = effects.overwrites_low.with(Reg::vector(0));
+        };
+        assert!(!found(&[0xf3, 0x0f, 0x10, 0xc1], low).is_empty());
+    }
+
+    #[test]
+    fn a_flag_that_a_shift_may_leave_alone_is_no_overwritten_one() {
+        // shl rbx, cl
+        let shift = [0x48, 0xd3, 0xe3];
+        let mut counted = decode(&shift, Lab::x86_64().mode()).expect("an instruction").effects();
+        assert!(counted.flags_overwritten.is_empty());
+        counted.flags_overwritten = Flags::CF;
+        let found = (0..40).any(|_| !found(&shift, |effects, _| effects.flags_overwritten = Flags::CF).is_empty());
+        assert!(found);
     }
 
     #[test]

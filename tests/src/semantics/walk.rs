@@ -10,7 +10,7 @@ use stepping::x86::{Plan, plan};
 use super::encode::encode;
 use super::excess::Excess;
 use super::extent::extents;
-use super::perturb::{Run, unread_changed, unread_matters, unwritten};
+use super::perturb::{Run, outlives, unread_changed, unread_matters, unwritten};
 use super::prepare::prepare;
 use super::skeleton::{Skeleton, skeletons};
 use super::variable::variable;
@@ -215,6 +215,7 @@ impl Walk {
         let second = Run { before: &other, end: &other_end };
         wrong.extend(unwritten(insn, &effects, &second, &extents));
         wrong.extend(unread_matters(insn, &effects, &first, &second));
+        wrong.extend(outlives(&effects, &first, &second));
         if !wrong.is_empty() {
             self.report.wrong_sets += 1;
             self.example("sets", insn, end, &wrong);
@@ -225,6 +226,7 @@ impl Walk {
             return Ok(());
         }
         self.report.excess.note_written(form, insn, &effects, &first);
+        self.report.excess.note_kept(form, insn, &effects, [&first, &second]);
         let wide = self.mode.bits == Bits::B64;
         if let Some(changed) = Excess::change(insn, &effects, state, wide, &mut self.rng) {
             let end = self.lab.in_place(insn, &changed.state)?;

@@ -4,6 +4,7 @@
 
 mod branches;
 mod copies;
+mod effects;
 mod exclusive;
 mod faults;
 mod lab;

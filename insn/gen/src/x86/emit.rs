@@ -55,24 +55,14 @@ pub(crate) fn validity(v: &Validity) -> String {
 pub(crate) fn semantics(s: &Semantics) -> String {
     let mut out = head("opcodes.txt");
     array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 16]", &s.rows, 1, |r| row(r));
-    array(&mut out, "Start of an opcode's list.", "PAGES", "[u16; 16]", &s.pages, 1, |r| row(r));
-    array(&mut out, "Forms, one per rule of an opcode.", "LISTS", "u16", &s.lists, 12, u16::to_string);
-    array(&mut out, "Forms (see `form`): the numbers of their parts.", "FORMS", "[u8; 6]", &s.forms, 4, |r| row(r));
-    array(&mut out, "Operands.", "OPERANDS", "[u16; 4]", &s.operands, 4, |r| row(r));
-    array(&mut out, "Access and size of memory, and its scale.", "MEMORIES", "[u16; 2]", &s.memories, 8, |r| row(r));
-    array(
-        &mut out,
-        "Implicit registers: numbers of the sets read and written.",
-        "IMPLICIT",
-        "[u8; 2]",
-        &s.implicit,
-        8,
-        |r| row(r),
-    );
-    array(&mut out, "Sets of registers.", "SETS", "u128", &s.sets, 2, |set| format!("{set:#x}"));
-    array(&mut out, "Flags read and written.", "FLAGS", "(u32, u32)", &s.flags, 4, |(r, w)| {
-        format!("({r:#x}, {w:#x})")
+    array(&mut out, "Way to choose, and start, of an opcode's forms.", "PAGES", "[u16; 16]", &s.pages, 1, |r| row(r));
+    array(&mut out, "Forms to choose from.", "LISTS", "u16", &s.lists, 12, u16::to_string);
+    array(&mut out, "Forms (see `codes::form`).", "FORMS", "[u64; 3]", &s.forms, 2, |[a, b, c]| {
+        format!("[{a:#x}, {b:#x}, {c:#x}]")
     });
-    array(&mut out, "Attributes.", "ATTRIBUTES", "u16", &s.attributes, 12, |bits| format!("{bits:#x}"));
+    array(&mut out, "Sets of registers.", "SETS", "u128", &s.sets, 2, |set| format!("{set:#x}"));
+    array(&mut out, "Flags read, written, always set, undefined.", "FLAGS", "[u32; 4]", &s.flags, 2, |[r, w, a, u]| {
+        format!("[{r:#x}, {w:#x}, {a:#x}, {u:#x}]")
+    });
     out
 }

@@ -4,8 +4,10 @@
 mod codes;
 mod emit;
 mod hot;
+mod operands;
 mod parse;
 mod rules;
+mod selection;
 mod semantics;
 mod validity;
 
@@ -15,7 +17,7 @@ pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
     let slots = parse::slots(&forms);
     let hot = hot::build(&forms, &slots);
     let validity = validity::build(&forms, &slots);
-    let semantics = semantics::build(&forms, &validity.forms)?;
+    let semantics = semantics::build(&forms, &slots)?;
     Ok(vec![
         ("hot.rs", emit::hot(&hot)),
         ("validity.rs", emit::validity(&validity)),

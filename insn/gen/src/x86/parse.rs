@@ -188,7 +188,7 @@ const ATTRIBUTES: &[&str] = &[
     "iret", "push2", "pop2", "xlat", "maskmov", "maskmov8", "rep", "clzero", "dst64", "jump", "jcc", "call", "ret",
     "syscall", "int", "trap", "far", "tsx", "priv", "ud", "lock", "lockreg", "d64", "f64", "anymod", "k", "kk", "bw",
     "bd", "bq", "er", "sae", "nf", "nd", "zu", "scc", "inv", "reg", "same", "quad", "pair", "sel", "keep", "low",
-    "image",
+    "image", "count", "part", "partr", "nothing",
 ];
 
 fn check_attr(attr: &str) -> Result<(), String> {

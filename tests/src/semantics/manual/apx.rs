@@ -1,6 +1,6 @@
 //! EVEX's map 4 (APX 3.1.2.3 and the instruction pages).
 
-use insn::x86::{Bits, Encoding, Flags, Insn, Map, Mode, Reg, Vendor, decode};
+use insn::x86::{Bits, Encoding, Flags, Insn, Map, Mode, Reg, RegSet, Vendor, decode};
 
 use super::{Effects, Machine, condition};
 use crate::Random;
@@ -58,14 +58,16 @@ pub(super) fn model(insn: &Insn) -> Option<Effects> {
     let pp = insn.bytes().get(2)? & 3;
     let extension = insn.modrm()? >> 3 & 7;
     let new = Reg::gpr(insn.vvvv());
+    // Operands of 16 bits keep what lies above in a register.
+    let is_word = pp == 1 && !insn.w();
     let mut machine = Machine::new(insn);
     match (insn.opcode(), pp, extension) {
         // vvvv gets what rsp points at, rm what follows.
         (0x8f, 0, 0) => return Some(machine.pop(8).write(new).pop(8).write(Reg::gpr(insn.rm())).done()),
         (0xff, 0, 6) => return Some(machine.read(new).push(8).read(Reg::gpr(insn.rm())).push(8).done()),
         // movbe, which has no form with two registers elsewhere.
-        (0x60, 0 | 1, _) => return Some(machine.read_rm(Reg::gpr).write(Reg::gpr(insn.reg())).done()),
-        (0x61, 0 | 1, _) => return Some(machine.read(Reg::gpr(insn.reg())).write_rm(Reg::gpr).done()),
+        (0x60, 0 | 1, _) => return Some(machine.read_rm(Reg::gpr).write_word(insn.reg(), is_word).done()),
+        (0x61, 0 | 1, _) => return Some(machine.read(Reg::gpr(insn.reg())).write_rm_word(is_word).done()),
         // The operands are compared where the condition holds, else flags come from the prefix.
         (0x38..=0x3b, 0 | 1, _) | (0x84 | 0x85, 0 | 1, _) => {
             machine.read_rm(Reg::gpr).read(Reg::gpr(insn.reg()));
@@ -80,12 +82,19 @@ pub(super) fn model(insn: &Insn) -> Option<Effects> {
             let reg = Reg::gpr(insn.reg());
             return Some(match (nd, nf) {
                 // cfcmov: where the condition does not hold a register becomes 0, memory stays as it is.
-                (false, false) => machine.read_rm(Reg::gpr).write(reg).done(),
-                (false, true) => machine.read(reg).write_rm(Reg::gpr).done(),
+                (false, false) => machine.read_rm(Reg::gpr).write_word(insn.reg(), is_word).done(),
+                (false, true) => machine.read(reg).write_rm_word(is_word).done(),
                 (true, _) => machine.read(reg).read_rm(Reg::gpr).write(new).done(),
             });
         }
-        (code @ 0x40..=0x4f, 3, _) => return Some(machine.read_flags(condition(code)).write_rm(Reg::gpr).done()),
+        // setcc: a byte, of which ND zeroes all above.
+        (code @ 0x40..=0x4f, 3, _) => {
+            machine.read_flags(condition(code)).write_rm(Reg::gpr);
+            if !nd {
+                machine.effects.overwrites = RegSet::EMPTY;
+            }
+            return Some(machine.done());
+        }
         _ => {}
     }
     let counterpart = counterpart(insn.opcode(), pp, extension)?;
@@ -101,8 +110,13 @@ pub(super) fn model(insn: &Insn) -> Option<Effects> {
         }
         effects.writes = effects.writes.with(new);
     }
+    if nd {
+        let zeroed = if counterpart.destination == Destination::Same { Reg::gpr(insn.reg()) } else { new };
+        effects.overwrites = effects.overwrites.intersection(effects.writes).with(zeroed);
+    }
     if nf {
         effects.flags_written = Flags::EMPTY;
+        effects.flags_overwritten = Flags::EMPTY;
     }
     Some(effects)
 }
@@ -113,7 +127,7 @@ fn conditional(machine: &mut Machine<'_>, third: u8) -> Effects {
     if !matches!(code, 10 | 11) {
         machine.read_flags(condition(code));
     }
-    machine.write_flags(Flags::STATUS).done()
+    machine.set_flags(Flags::STATUS).done()
 }
 
 /// The legacy instruction that map 4 promotes.

@@ -103,7 +103,7 @@ fn legacy(machine: &mut Machine<'_>, insn: &Insn, extension: u8) -> Option<Effec
         }
         // RSTORSSP: takes SSP from the token in memory, where the old one's is left.
         (Map::M0F, 2, 0x01) if memory && extension == 5 => {
-            machine.load().read(Reg::SSP).store().write(Reg::SSP).write_flags(Flags::STATUS).done()
+            machine.load().read(Reg::SSP).store().write(Reg::SSP).set_flags(Flags::STATUS).done()
         }
         // SETSSBSY: SSP comes from IA32_PL0_SSP. What its token holds is on the shadow stack.
         (Map::M0F, 2, 0x01) if !memory && (extension, rm) == (5, 0) => machine.read(Reg::SYSTEM).write(Reg::SSP).done(),
@@ -154,8 +154,11 @@ fn legacy(machine: &mut Machine<'_>, insn: &Insn, extension: u8) -> Option<Effec
         // BNDLDX, BNDSTX: of tables that the address leads to.
         (Map::M0F, 0, 0x1a) => machine.write(Reg::bound(reg)).done(),
         (Map::M0F, 0, 0x1b) => machine.read(Reg::bound(reg)).done(),
-        // MOVRS is a load.
-        (Map::M0F38, 0 | 1, 0x8a | 0x8b) => machine.load().write(Reg::gpr(reg)).done(),
+        // MOVRS is a load, of a byte by 8A.
+        (Map::M0F38, 0 | 1, 0x8a) => machine.load().write_part(Reg::gpr(reg)).done(),
+        (Map::M0F38, operand_size, 0x8b) if operand_size < 2 => {
+            machine.load().write_word(reg, operand_size == 1 && !insn.w()).done()
+        }
         _ => return None,
     })
 }
@@ -167,7 +170,7 @@ fn profiling(machine: &mut Machine<'_>, insn: &Insn, extension: u8) -> Option<Ef
         // A record goes to the ring buffer; LWPINS says in CF whether it had room.
         (Map::XopA, 0x12, 0 | 1) => {
             machine.read(Reg::gpr(insn.vvvv())).read_rm(Reg::gpr).read(Reg::SYSTEM).write(Reg::SYSTEM);
-            machine.write_flags(if extension == 0 { Flags::CF } else { Flags::EMPTY }).done()
+            machine.set_flags(if extension == 0 { Flags::CF } else { Flags::EMPTY }).done()
         }
         _ => return None,
     })

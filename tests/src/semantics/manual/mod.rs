@@ -27,10 +27,14 @@ pub struct Effects {
     pub reads: RegSet,
     /// Registers written; flags apart.
     pub writes: RegSet,
+    /// Registers written in whole, or cleared where they are not written.
+    pub overwrites: RegSet,
     /// Flags read.
     pub flags_read: Flags,
     /// Flags written or left undefined.
     pub flags_written: Flags,
+    /// Flags that the operation sets in all cases.
+    pub flags_overwritten: Flags,
     /// How the memory operand of modrm is used.
     pub memory: Option<Access>,
     /// Bytes pushed (below 0) and popped.
@@ -48,8 +52,10 @@ impl Effects {
         Effects {
             reads: insn.reads().without(Reg::FLAGS).without(Reg::RIP),
             writes: insn.writes().without(Reg::FLAGS),
+            overwrites: insn.overwrites(),
             flags_read: insn.flags_read(),
             flags_written: insn.flags_written(),
+            flags_overwritten: insn.flags_overwritten(),
             memory: insn.memory().map(|memory| memory.access),
             stack: insn.implicit_memory().into_iter().flatten().map(moved).sum(),
         }
@@ -58,10 +64,11 @@ impl Effects {
 
 impl fmt::Debug for Effects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Effects { reads, writes, flags_read, flags_written, memory, stack } = self;
+        let Effects { reads, writes, overwrites, flags_read, flags_written, flags_overwritten, memory, stack } = self;
         write!(
             f,
-            "reads {reads:?} {flags_read:?}, writes {writes:?} {flags_written:?}, memory {memory:?}, stack {stack}"
+            "reads {reads:?} {flags_read:?}, writes {writes:?} {flags_written:?}, in whole {overwrites:?} \
+             {flags_overwritten:?}, memory {memory:?}, stack {stack}"
         )
     }
 }
@@ -84,8 +91,10 @@ impl<'a> Machine<'a> {
         let effects = Effects {
             reads: reads.without(Reg::RIP),
             writes: RegSet::EMPTY,
+            overwrites: RegSet::EMPTY,
             flags_read: Flags::EMPTY,
             flags_written: Flags::EMPTY,
+            flags_overwritten: Flags::EMPTY,
             memory: insn.memory().map(|_| Access::None),
             stack: 0,
         };
@@ -97,7 +106,26 @@ impl<'a> Machine<'a> {
         self
     }
 
+    /// Writes all bits of a register.
     fn write(&mut self, register: Reg) -> &mut Self {
+        if ![Reg::RIP, Reg::SYSTEM].contains(&register) {
+            self.effects.overwrites = self.effects.overwrites.with(register);
+        }
+        self.write_part(register)
+    }
+
+    /// Writes a general register, of which 16 bits leave the others alone.
+    fn write_word(&mut self, number: u8, is_word: bool) -> &mut Self {
+        let register = Reg::gpr(number);
+        if is_word { self.write_part(register) } else { self.write(register) }
+    }
+
+    fn write_rm_word(&mut self, is_word: bool) -> &mut Self {
+        if self.effects.memory.is_some() { self.store() } else { self.write_word(self.insn.rm(), is_word) }
+    }
+
+    /// Writes some bits of a register, and leaves the others alone.
+    fn write_part(&mut self, register: Reg) -> &mut Self {
         self.effects.writes = self.effects.writes.with(register);
         self
     }
@@ -142,6 +170,12 @@ impl<'a> Machine<'a> {
     fn read_flags(&mut self, flags: Flags) -> &mut Self {
         self.effects.flags_read = self.effects.flags_read.union(flags);
         self
+    }
+
+    /// Sets flags that user code can set.
+    fn set_flags(&mut self, flags: Flags) -> &mut Self {
+        self.effects.flags_overwritten = self.effects.flags_overwritten.union(flags);
+        self.write_flags(flags)
     }
 
     fn write_flags(&mut self, flags: Flags) -> &mut Self {
