@@ -4,12 +4,11 @@ use std::os::fd::BorrowedFd;
 
 use libc::user_regs_struct;
 
+use super::arch;
 use super::arch::{ENTERS, Function, Unseen};
-use super::call::unblocked;
 use super::notify::Notify;
 use super::status::Status;
-use super::sys::{self, PTRACE_EVENT_STOP, Report};
-use super::{arch, is_gone};
+use super::sys::{self, PTRACE_EVENT_STOP, Report, is_gone};
 use crate::memory::ProcessMemory;
 use crate::process::{Mapping, read_maps};
 use crate::{Address, Error, Pid, Result, Tid};
@@ -82,7 +81,7 @@ impl Borrowed {
             return Err(fail());
         }
         called.prepare(tid, &ProcessMemory::open(self.pid)?)?;
-        let mut mask = !unblocked();
+        let mut mask = !sys::SYNCHRONOUS_SIGNALS;
         sys::set_signal_mask(tid, mask)?;
         arch::write(tid, &called.registers)?;
         sys::cont(tid, 0)?;

@@ -1,5 +1,6 @@
 //! What /proc tells of threads.
 
+use super::sys::SYNCHRONOUS_SIGNALS;
 use crate::process::read_proc;
 use crate::{Pid, Result, Signal, Tid};
 
@@ -79,9 +80,7 @@ impl Status {
 
     /// Whether a signal that an instruction raised waits to be delivered.
     pub(super) fn trap_due(&self) -> bool {
-        const RAISED: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
-        let raised = RAISED.iter().fold(0, |set, &signal| set | Signal(signal).bit());
-        self.own_pending & !self.blocked & raised != 0
+        self.own_pending & !self.blocked & SYNCHRONOUS_SIGNALS != 0
     }
 
     /// Whether a signal waits that will run a handler.

@@ -12,11 +12,44 @@ const PTRACE_GETSIGMASK: c_uint = 0x420a;
 const PTRACE_SETSIGMASK: c_uint = 0x420b;
 /// The event of `PTRACE_INTERRUPT`, of group stops and of new threads (linux/ptrace.h).
 pub(super) const PTRACE_EVENT_STOP: i32 = 128;
+/// How long a thread may wait uninterruptibly before the operation that needs it stopped fails.
+pub(super) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// `si_code` of tgkill(2).
 const SI_TKILL: i32 = -6;
 /// `si_code` of a single-step trap.
 pub(super) const TRAP_TRACE: i32 = 2;
+
+/// The options of ptrace(2) for every tracee; what a tracee makes inherits them.
+pub(super) const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEVFORKDONE
+    | libc::PTRACE_O_TRACEEXEC;
+/// The stop signal of a syscall-stop with `PTRACE_O_TRACESYSGOOD`.
+pub(super) const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
+
+/// The signals that an instruction raises.
+const SYNCHRONOUS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
+/// The set of these signals.
+pub(super) const SYNCHRONOUS_SIGNALS: u64 = {
+    let [a, b, c, d, e, f] = SYNCHRONOUS;
+    1 << (a - 1) | 1 << (b - 1) | 1 << (c - 1) | 1 << (d - 1) | 1 << (e - 1) | 1 << (f - 1)
+};
+
+/// Whether the error only says that a thread or process has ended, which the kernel reports besides.
+pub(super) fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::NoSuchThread(_) | Error::NoSuchProcess(_))
+}
+
+/// Takes the end of a thread or process for success: what has ended needs nothing any more.
+pub(super) fn unless_gone(result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) if is_gone(&error) => Ok(()),
+        other => other,
+    }
+}
 
 pub(super) fn error(call: &'static str, tid: Tid) -> Error {
     let source = io::Error::last_os_error();
@@ -79,7 +112,7 @@ pub(super) struct SigInfo([u8; 128]);
 
 impl std::fmt::Debug for SigInfo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SigInfo {{ signal: {}, code: {} }}", self.signal(), self.code())
+        write!(f, "SigInfo {{ signal: {}, code: {} }}", self.signal(), self.si_code())
     }
 }
 
@@ -93,7 +126,7 @@ impl SigInfo {
         info
     }
 
-    fn word(&self, at: usize) -> i32 {
+    fn word_at(&self, at: usize) -> i32 {
         self.0.get(at..at + 4).and_then(|raw| raw.try_into().ok()).map_or(0, i32::from_ne_bytes)
     }
     fn put(&mut self, at: usize, bytes: &[u8]) {
@@ -102,14 +135,14 @@ impl SigInfo {
         }
     }
     pub(super) fn signal(&self) -> i32 {
-        self.word(0)
+        self.word_at(0)
     }
-    pub(super) fn code(&self) -> i32 {
-        self.word(8)
+    pub(super) fn si_code(&self) -> i32 {
+        self.word_at(8)
     }
     /// Whether process `pid` sent it by tgkill(2).
     pub(super) fn is_from(&self, pid: i32) -> bool {
-        self.code() == SI_TKILL && self.word(16) == pid
+        self.si_code() == SI_TKILL && self.word_at(16) == pid
     }
     pub(super) fn address(&self) -> u64 {
         self.0.get(16..24).and_then(|raw| raw.try_into().ok()).map_or(0, u64::from_ne_bytes)
@@ -119,9 +152,7 @@ impl SigInfo {
     }
     /// Whether the processor or the kernel raised it for the instruction that the thread executes.
     pub(super) fn is_synchronous(&self) -> bool {
-        const OF_INSTRUCTIONS: [i32; 6] =
-            [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
-        self.code() > 0 && OF_INSTRUCTIONS.contains(&self.signal())
+        self.si_code() > 0 && SYNCHRONOUS.contains(&self.signal())
     }
 }
 

@@ -18,12 +18,12 @@ const FUTEX_COMMAND: u64 = 127;
 
 /// A system call as it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ptrace) struct Call(Blocked);
+pub(in crate::ptrace) struct BlockedCall(Blocked);
 
-impl Call {
+impl BlockedCall {
     /// The one in which a thread blocks now, if it does.
-    pub(in crate::ptrace) fn of(tid: Tid) -> Option<Call> {
-        Blocked::of(tid).map(Call)
+    pub(in crate::ptrace) fn of(tid: Tid) -> Option<BlockedCall> {
+        Blocked::of(tid).map(BlockedCall)
     }
 
     /// The first argument, if the thread has just come out of this call with a result in its place.
@@ -72,8 +72,8 @@ mod tests {
     /// nanosleep(0x5, 1, …), made at 0x7ffc.
     const SLEEP: &str = "101 0x5 0x1 0x2 0x3 0x4 0x6 0x7ff0 0x8000\n";
 
-    fn parse(line: &str) -> Option<Call> {
-        Blocked::parse(line).map(Call)
+    fn parse(line: &str) -> Option<BlockedCall> {
+        Blocked::parse(line).map(BlockedCall)
     }
 
     fn registers(pc: u64, x0: u64) -> user_regs_struct {

@@ -5,7 +5,7 @@
 
 use libc::user_regs_struct;
 
-use super::call::Call;
+use super::call::BlockedCall;
 use super::syscalls::{ENTERS, SVC, result};
 use crate::memory::ProcessMemory;
 use crate::ptrace::sys;
@@ -33,7 +33,7 @@ pub(in crate::ptrace) fn returned_eintr(registers: &user_regs_struct, memory: &P
 
 /// Makes the system call again that the thread just made, if its first argument can be had: of the call in which it was known to
 /// block, or of the kernel.
-pub(in crate::ptrace) fn restart(tid: Tid, registers: &mut user_regs_struct, known: Option<Call>) -> Result<()> {
+pub(in crate::ptrace) fn restart(tid: Tid, registers: &mut user_regs_struct, known: Option<BlockedCall>) -> Result<()> {
     let result = registers.regs[0];
     let argument = match known.and_then(|call| call.first_argument(registers)) {
         Some(known) => Some(known),

@@ -12,7 +12,7 @@ const TRAP_BRKPT: i32 = 1;
 
 /// Whether a `SIGTRAP` comes from a breakpoint instruction.
 pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
-    info.code() == TRAP_BRKPT
+    info.si_code() == TRAP_BRKPT
 }
 
 /// Whether the program itself has its thread single-stepped, which it cannot.

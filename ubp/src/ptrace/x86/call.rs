@@ -6,11 +6,11 @@ use crate::Tid;
 
 /// Nothing needs to be known.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ptrace) struct Call;
+pub(in crate::ptrace) struct BlockedCall;
 
-impl Call {
+impl BlockedCall {
     /// Never one.
-    pub(in crate::ptrace) fn of(_: Tid) -> Option<Call> {
+    pub(in crate::ptrace) fn of(_: Tid) -> Option<BlockedCall> {
         None
     }
 

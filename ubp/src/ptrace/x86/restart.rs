@@ -2,7 +2,7 @@
 
 use libc::user_regs_struct;
 
-use super::call::Call;
+use super::call::BlockedCall;
 use super::syscalls::result;
 use crate::arch::USER32_CS;
 use crate::memory::ProcessMemory;
@@ -32,7 +32,7 @@ pub(in crate::ptrace) fn returned_eintr(registers: &user_regs_struct, _: &Proces
 }
 
 /// Makes the system call again that the thread just made, as the kernel itself does (arch/x86/kernel/signal.c).
-pub(in crate::ptrace) fn restart(_: Tid, registers: &mut user_regs_struct, _: Option<Call>) -> Result<()> {
+pub(in crate::ptrace) fn restart(_: Tid, registers: &mut user_regs_struct, _: Option<BlockedCall>) -> Result<()> {
     registers.rax = registers.orig_rax;
     registers.rip = registers.rip.wrapping_sub(2);
     registers.orig_rax = u64::MAX;

@@ -15,7 +15,7 @@ const SI_KERNEL: i32 = 0x80;
 
 /// Whether a `SIGTRAP` comes from a breakpoint instruction.
 pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
-    info.code() == SI_KERNEL
+    info.si_code() == SI_KERNEL
 }
 
 /// Whether the program itself has its thread single-stepped. Of a trap flag of ours the kernel shows nothing.
