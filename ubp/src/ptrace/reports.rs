@@ -119,10 +119,9 @@ impl Reports {
     /// Detaches a running thread as soon as it stops.
     pub(super) fn detach_later(&mut self, tracees: &mut Tracees, tid: Tid) {
         self.departing.add_departing(tracees, tid);
-        if let Some(at) = self.queue.iter().position(|(reporter, _)| *reporter == tid) {
-            if let Some((_, report)) = self.queue.remove(at) {
-                self.departing.depart(tracees, tid, report);
-            }
+        let queued = self.queue.iter().position(|(reporter, _)| *reporter == tid);
+        if let Some((_, report)) = queued.and_then(|at| self.queue.remove(at)) {
+            self.departing.depart(tracees, tid, report);
         }
     }
 

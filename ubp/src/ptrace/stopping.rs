@@ -80,10 +80,9 @@ impl Tracer {
         while self.tracees.thread(tid)?.is_in_call() {
             self.tracees.thread_mut(tid)?.pins += 1;
             let result = self.apply(tid, Next::LeaveCall(None)).and_then(|()| self.await_stop_for(tid, PATIENCE));
-            if !matches!(result, Err(Error::Uninterruptible(_))) {
-                if let Some(thread) = self.tracees.threads.get_mut(&tid) {
-                    thread.unpin();
-                }
+            let is_given_up = matches!(result, Err(Error::Uninterruptible(_)));
+            if let Some(thread) = self.tracees.threads.get_mut(&tid).filter(|_| !is_given_up) {
+                thread.unpin();
             }
             result?;
         }

@@ -71,9 +71,8 @@ pub(in crate::ptrace) fn at_internal(
         Internal::Entry => {
             tracees.thread_mut(tid)?.loading = false;
             remove_internal(tracees, pid, site)?;
-            match loader_function(tracees, pid)? {
-                Some(function) => insert_internal_by(tracees, reports, tid, function, Internal::Loader)?,
-                None => {}
+            if let Some(function) = loader_function(tracees, pid)? {
+                insert_internal_by(tracees, reports, tid, function, Internal::Loader)?;
             }
             Ok(false)
         }

@@ -26,10 +26,9 @@ impl Tracer {
     /// Detaches the processes that are traced for their memory only, where the user knows no process in that memory any more.
     pub(in crate::ptrace) fn detach_orphans(&mut self) -> Result<()> {
         while let Some(space) = self.orphaned.pop() {
-            if self.tracees.owners(space) == 0 {
-                if let Some(&pid) = self.tracees.processes_in(space).first() {
-                    self.detach_process(pid)?;
-                }
+            let left = if self.tracees.owners(space) == 0 { self.tracees.processes_in(space) } else { Vec::new() };
+            if let Some(&pid) = left.first() {
+                self.detach_process(pid)?;
             }
         }
         Ok(())

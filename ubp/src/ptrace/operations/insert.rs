@@ -36,7 +36,7 @@ impl Tracer {
             }
             insertion.insert_sites(&mut self.tracees, &mut self.reports, pid, worker)
         });
-        // The last first: a thread that was pinned twice continues when its first use ends.
+        // In reverse order: a thread that is pinned twice continues at the end of its first use.
         let unpinned = pinned.into_iter().rev().try_for_each(|pinned| self.release_pinned(pinned));
         answer.and_then(|refused| unpinned.map(|()| refused))
     }

@@ -78,11 +78,10 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo) -> Result<()> {
 fn correct_faulted_call(space: &Space, tid: Tid) -> Result<()> {
     let registers = arch::read(tid)?;
     let Some((slot, _)) = space.slot_at(pc_of(&registers)) else { return Ok(()) };
-    if let (Some(passing), Some(entry)) = (space.passing(slot), space.entry(slot)) {
-        if let Exit::StepThenReturnAddress(size) = passing.code().exit {
-            let next = entry.site.wrapping_add(entry.bytes().len() as u64);
-            arch::correct_faulted_call(tid, &registers, space.slot_address(slot), next, size);
-        }
+    let (Some(passing), Some(entry)) = (space.passing(slot), space.entry(slot)) else { return Ok(()) };
+    if let Exit::StepThenReturnAddress(size) = passing.code().exit {
+        let next = entry.site.wrapping_add(entry.bytes().len() as u64);
+        arch::correct_faulted_call(tid, &registers, space.slot_address(slot), next, size);
     }
     Ok(())
 }

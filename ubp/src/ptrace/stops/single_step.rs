@@ -41,12 +41,12 @@ pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
         if let Some((reg, value)) = scratch {
             set(&mut registers, reg, value);
         }
-        if let (Some(passing), Some(entry)) = (space.passing(step.slot), space.entry(step.slot)) {
-            if let Exit::StepThenReturnAddress(size) = passing.code().exit {
-                let next = entry.site.wrapping_add(entry.bytes().len() as u64);
-                let slot = space.slot_address(step.slot);
-                arch::correct_return_address(tid, &mut registers, &space.memory, slot, next, size);
-            }
+        let passing = space.passing(step.slot).zip(space.entry(step.slot));
+        let exit = passing.as_ref().map(|(passing, entry)| (passing.code().exit, entry));
+        if let Some((Exit::StepThenReturnAddress(size), entry)) = exit {
+            let next = entry.site.wrapping_add(entry.bytes().len() as u64);
+            let slot = space.slot_address(step.slot);
+            arch::correct_return_address(tid, &mut registers, &space.memory, slot, next, size);
         }
     }
     arch::write(tid, &registers)?;

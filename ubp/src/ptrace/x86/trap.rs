@@ -32,10 +32,8 @@ pub(in crate::ptrace) fn correct_faulted_call(tid: Tid, registers: &user_regs_st
     }
     let below = registers.rsp.wrapping_sub(u64::from(size));
     let (mut found, next, size) = (slot.to_le_bytes(), next.to_le_bytes(), usize::from(size));
-    if let (Some(low), Some(next)) = (found.get_mut(..size), next.get(..size))
-        && sys::read_as_thread(tid, below, low) == size
-        && u64::from_le_bytes(found).wrapping_sub(slot) < SLOT_SIZE as u64
-    {
+    let (Some(low), Some(next)) = (found.get_mut(..size), next.get(..size)) else { return };
+    if sys::read_as_thread(tid, below, low) == size && u64::from_le_bytes(found).wrapping_sub(slot) < SLOT_SIZE as u64 {
         sys::write_as_thread(tid, below, next);
     }
 }
