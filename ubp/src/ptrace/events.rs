@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::sys;
+use super::thread::Hold;
 use super::tracees::Tracees;
 use crate::{Breakpoint, Event, EventKind, Pid, Result, Tid};
 
@@ -23,7 +24,9 @@ impl Events {
     /// Reports an event of a stopped thread, which then waits for the user.
     pub(super) fn hold(&mut self, tracees: &mut Tracees, tid: Tid, kind: EventKind) -> Result<()> {
         let thread = tracees.thread_mut(tid)?;
-        thread.held = true;
+        if !thread.is_held() {
+            thread.hold = Hold::ForUser(VecDeque::new());
+        }
         self.emit(thread.pid, tid, kind);
         Ok(())
     }

@@ -33,8 +33,7 @@ impl Tracees {
         let Some((_, place)) = self.space_of(thread.pid)?.place(pc(&registers)) else { return Ok(()) };
         translate(&mut registers, &place, thread.scratch);
         arch::write(tid, &registers)?;
-        let thread = self.thread_mut(tid)?;
-        (thread.scratch, thread.step) = (None, None);
+        self.thread_mut(tid)?.end_slot();
         Ok(())
     }
 

@@ -50,13 +50,37 @@ pub(super) enum Afterwards {
     Mapped,
 }
 
-/// A single step under way.
+/// A single step over the instruction of a site, under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) slot: SlotId,
     /// The step shall raise the fault that the emulation met: the registers at the site, and how often the step completed
     /// instead.
     pub(super) probe: Option<(user_regs_struct, u8)>,
+}
+
+/// How a thread runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Run {
+    Free,
+    /// By one instruction in a slot.
+    Step(Step),
+    /// Up to the first instruction of the signal handler that the thread is about to enter.
+    IntoHandler {
+        /// The tracer unblocks `SIGTRAP` there.
+        unblock_trap: bool,
+        /// The handler interrupts a system call in a slot, and its frame has to be corrected: the stack pointer before.
+        frame_below: Option<u64>,
+    },
+}
+
+/// Whether a thread waits for the user.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Hold {
+    #[default]
+    Not,
+    /// The user has an event of the thread, and resumes the thread; further events of the same stop come before that.
+    ForUser(VecDeque<EventKind>),
 }
 
 /// An execution of an instruction that a signal handler interrupts. A thread that comes back to the site with the same stack
@@ -76,8 +100,8 @@ pub(super) struct Thread {
     pub(super) tid: Tid,
     pub(super) pid: Pid,
     pub(super) state: State,
-    /// The thread waits for the user's resume.
-    pub(super) held: bool,
+    pub(super) run: Run,
+    pub(super) hold: Hold,
     /// The number of operations of the tracer that need the thread stopped.
     pub(super) pins: u32,
     /// The user asked for a stop of the thread.
@@ -95,13 +119,6 @@ pub(super) struct Thread {
     pub(super) loading: bool,
     /// The site of the reported breakpoint, which the thread passes when it continues.
     pub(super) reported_at: Option<u64>,
-    /// Further events of the present stop.
-    pub(super) pending: VecDeque<EventKind>,
-    pub(super) step: Option<Step>,
-    /// The thread is about to enter a signal handler and stops at its first instruction.
-    pub(super) entering_handler: bool,
-    /// The thread is about to enter a signal handler that interrupts a system call in a slot: the stack pointer before.
-    pub(super) frame_below: Option<u64>,
     /// The tracer moved the thread from behind a breakpoint instruction to it: the signal's information as the kernel made it.
     pub(super) rewound: Option<SigInfo>,
     /// The register that the slot uses, and the program's value of it.
@@ -125,7 +142,8 @@ impl Thread {
             tid,
             pid,
             state: State::Running,
-            held: false,
+            run: Run::Free,
+            hold: Hold::Not,
             pins: 0,
             interrupt_asked: false,
             interrupt_again: false,
@@ -135,10 +153,6 @@ impl Thread {
             vforking: false,
             loading: false,
             reported_at: None,
-            pending: VecDeque::new(),
-            step: None,
-            entering_handler: false,
-            frame_below: None,
             rewound: None,
             scratch: None,
             executions: Vec::new(),
@@ -180,6 +194,34 @@ impl Thread {
             Some(Stop::InSyscall) => true,
             Some(Stop::Syscall) => arch::CALLS_HIDE_REGISTERS,
             _ => false,
+        }
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self.hold, Hold::ForUser(_))
+    }
+
+    /// The next event of the present stop, after those that the user has seen.
+    pub(super) fn next_pending(&mut self) -> Option<EventKind> {
+        match &mut self.hold {
+            Hold::ForUser(pending) => pending.pop_front(),
+            Hold::Not => None,
+        }
+    }
+
+    /// The single step under way.
+    pub(super) fn step(&self) -> Option<Step> {
+        match self.run {
+            Run::Step(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// The thread is moved out of its slot: a single step is over, and the slot's register has the program's value again.
+    pub(super) fn end_slot(&mut self) {
+        self.scratch = None;
+        if self.step().is_some() {
+            self.run = Run::Free;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Code that answers breakpoint instructions when the tracer is gone.
+//! The code that handles `SIGTRAP` when the tracer is gone.
 
 use std::arch::global_asm;
 
@@ -10,7 +10,7 @@ global_asm!(include_str!("answer.s"), options(raw));
 /// `rt_sigaction` (asm-generic/unistd.h).
 const RT_SIGACTION: u64 = 134;
 
-/// The code. Handlers return by the vdso.
+/// The code for programs of an architecture. Handlers return by the vdso.
 pub(in crate::ptrace) fn handler_code(_: Arch) -> HandlerCode {
     unsafe extern "C" {
         static ubp_answer: u8;

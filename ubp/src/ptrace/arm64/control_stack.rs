@@ -1,4 +1,4 @@
-//! Guarded control stacks of threads that have one in use (Documentation/arch/arm64/gcs.rst).
+//! Guarded control stacks, which a thread may use (Documentation/arch/arm64/gcs.rst).
 
 use stepping::SLOT_SIZE;
 
@@ -25,7 +25,7 @@ fn state(tid: Tid) -> Option<State> {
     (length == raw.len() && state[0] & ENABLED != 0).then_some(state)
 }
 
-/// The pointer to the last entry.
+/// The pointer to the last entry, if the thread uses a control stack.
 pub(super) fn pointer(tid: Tid) -> Option<u64> {
     state(tid).map(|[_, _, pointer]| pointer)
 }

@@ -1,4 +1,4 @@
-//! The general registers of a thread, which come and go all at once.
+//! The general registers of a thread; ptrace(2) reads and writes them all at once.
 
 use libc::user_regs_struct;
 
@@ -9,7 +9,8 @@ use crate::{Result, Tid};
 const NT_PRSTATUS: i32 = 1;
 /// x0 to x30, sp, pc, pstate.
 const WORDS: usize = 34;
-/// Which kind of branch led to the instruction (Arm ARM, C5.2.1, BTYPE): a landing pad looks at it. Elsewhere it would fault.
+/// The kind of the branch that led to the instruction (Arm ARM, C5.2.1, BTYPE). An instruction in a guarded page that is no
+/// landing pad faults after some kinds.
 pub(super) const BTYPE: u64 = 3 << 10;
 
 pub(in crate::ptrace) fn read(tid: Tid) -> Result<user_regs_struct> {

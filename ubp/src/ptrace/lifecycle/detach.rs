@@ -1,9 +1,11 @@
 //! Detaching from processes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::super::sys::{self, PATIENCE, is_gone, unless_gone};
+use super::super::thread::Hold;
+use super::super::tracees::SpaceId;
 use super::super::{Tracer, arch};
 use super::release::release_process;
 use crate::{Error, Pid, Result, Tid};
@@ -53,8 +55,7 @@ impl Tracer {
                 if pinned.contains(&tid) {
                     thread.unpin();
                 }
-                thread.held = false;
-                thread.pending.clear();
+                thread.hold = Hold::Not;
             }
             unless_gone(self.go_on(tid))?;
         }
@@ -74,11 +75,11 @@ impl Tracer {
             if left.is_zero() || !tids.iter().any(waiting) {
                 return Ok(());
             }
-            let held = tids.into_iter().filter(|tid| threads.get(tid).is_some_and(|thread| thread.held));
+            let held = tids.into_iter().filter(|tid| threads.get(tid).is_some_and(|thread| thread.is_held()));
             for tid in held.collect::<Vec<Tid>>() {
                 self.events.drop_events_of_thread(tid);
                 if let Some(thread) = self.tracees.threads.get_mut(&tid) {
-                    thread.pending.clear();
+                    thread.hold = Hold::ForUser(VecDeque::new());
                 }
                 self.resume_thread(tid)?;
             }
@@ -132,7 +133,7 @@ impl Tracer {
 
     /// Makes sure that in each process of a memory the first stopped thread can make system calls. Returns whether a thread had
     /// to leave a system call for that: it may have made other threads.
-    fn leave_calls(&mut self, space: super::super::tracees::SpaceId, stuck: &mut BTreeSet<Tid>) -> Result<bool> {
+    fn leave_calls(&mut self, space: SpaceId, stuck: &mut BTreeSet<Tid>) -> Result<bool> {
         for pid in self.tracees.processes_in(space) {
             let belongs = |tid: &Tid| self.tracees.threads.get(tid).is_some_and(|thread| thread.pid == pid);
             let first = self.tracees.stopped_threads(space).into_iter().find(belongs);

@@ -45,10 +45,9 @@ pub(in crate::ptrace) fn release_process(tracees: &mut Tracees, reports: &mut Re
 
 /// Moves a stopped thread to where it would be without breakpoints.
 fn put_to_original_place(tracees: &mut Tracees, tid: Tid) -> Result<()> {
-    if let Some((saved, _)) = tracees.thread(tid)?.step.and_then(|step| step.probe) {
+    if let Some((saved, _)) = tracees.thread(tid)?.step().and_then(|step| step.probe) {
         arch::write(tid, &saved)?;
-        let thread = tracees.thread_mut(tid)?;
-        (thread.step, thread.scratch) = (None, None);
+        tracees.thread_mut(tid)?.end_slot();
     }
     tracees.leave_slot(tid)?;
     for info in std::mem::take(&mut tracees.thread_mut(tid)?.deferred) {

@@ -1,5 +1,6 @@
 //! Starting programs.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -12,7 +13,7 @@ use super::super::breakpoints::loader::watch_program;
 use super::super::space::Space;
 use super::super::status::Status;
 use super::super::sys::{self, OPTIONS, Report, is_gone};
-use super::super::thread::{Stop, Thread};
+use super::super::thread::{Hold, Stop, Thread};
 use super::super::tracees::Debuggee;
 use crate::process::read_process;
 use crate::{Error, Pid, Result, Stdio, Tid};
@@ -43,7 +44,7 @@ impl Tracer {
         self.tracees.set_stop(tid, Stop::InSyscall)?;
         self.leave_call(tid)?;
         watch_program(&mut self.tracees, &mut self.reports, tid)?;
-        self.tracees.thread_mut(tid)?.held = true;
+        self.tracees.thread_mut(tid)?.hold = Hold::ForUser(VecDeque::new());
         Ok(())
     }
 }

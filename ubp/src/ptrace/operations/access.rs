@@ -20,7 +20,7 @@ impl Tracer {
 
     fn require_held(&self, tid: Tid) -> Result<()> {
         let thread = self.tracees.thread(tid)?;
-        if thread.held && thread.stop().is_some() { Ok(()) } else { Err(Error::NotHeld(tid)) }
+        if thread.is_held() && thread.stop().is_some() { Ok(()) } else { Err(Error::NotHeld(tid)) }
     }
 
     pub(in crate::ptrace) fn read_memory_of(&self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {

@@ -6,14 +6,14 @@ use super::super::remote::{gate_of, stop_like_before};
 use super::super::stops::Next;
 use super::super::stops::trap::on_trap;
 use super::super::sys::{self, PTRACE_EVENT_STOP, SigInfo, is_gone};
-use super::super::thread::Stop;
+use super::super::thread::{Run, Stop};
 use crate::{Address, Error, Result, Tid};
 
 impl Tracer {
     /// Calls a function in a held thread, and puts everything back.
     pub(in crate::ptrace) fn call_function(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         let thread = self.tracees.thread(tid)?;
-        if !thread.held || thread.vforking {
+        if !thread.is_held() || thread.vforking {
             return Err(Error::NotHeld(tid));
         }
         let pid = thread.pid;
@@ -32,7 +32,7 @@ impl Tracer {
         }
         // On the way to this stop the kernel looks at restarts again.
         sys::interrupt(tid)?;
-        self.tracees.thread_mut(tid)?.step = None;
+        self.tracees.thread_mut(tid)?.run = Run::Free;
         loop {
             sys::cont_to_syscall(tid, 0)?;
             if self.reports.next_stop(&mut self.tracees, tid)?.1 == PTRACE_EVENT_STOP {
@@ -56,11 +56,14 @@ impl Tracer {
         called.prepare(tid, &self.tracees.space_of(pid)?.memory)?;
         sys::set_signal_mask(tid, !sys::SYNCHRONOUS_SIGNALS)?;
         arch::write(tid, &called.registers)?;
-        let step = self.tracees.thread_mut(tid)?.step.take();
-        let scratch = self.tracees.thread_mut(tid)?.scratch.take();
+        // The thread runs for the function now, not for the user.
+        let thread = self.tracees.thread_mut(tid)?;
+        let (hold, reported_at) = (std::mem::take(&mut thread.hold), thread.reported_at.take());
+        let (run, scratch) = (std::mem::replace(&mut thread.run, Run::Free), thread.scratch.take());
         let result = self.run_function(tid, called.back, kept, fail);
         if let Ok(thread) = self.tracees.thread_mut(tid) {
-            (thread.step, thread.scratch) = (step, scratch);
+            (thread.hold, thread.reported_at) = (hold, reported_at);
+            (thread.run, thread.scratch) = (run, scratch);
         }
         result
     }
@@ -84,7 +87,7 @@ impl Tracer {
                 sys::cont(tid, 0)?;
                 continue;
             }
-            let next = if self.tracees.thread(tid)?.step.is_some() {
+            let next = if self.tracees.thread(tid)?.step().is_some() {
                 on_trap(self, tid, info)?
             } else {
                 let at = self.tracees.trap_address(tid)?;

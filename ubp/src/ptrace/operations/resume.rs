@@ -2,6 +2,7 @@
 
 use super::super::stops::Next;
 use super::super::sys::{self, is_gone, unless_gone};
+use super::super::thread::Hold;
 use super::super::{Tracer, arch};
 use crate::{Error, Pid, Result, Signal, Tid};
 
@@ -14,13 +15,13 @@ impl Tracer {
 
     pub(in crate::ptrace) fn resume_thread_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         let thread = self.tracees.thread_mut(tid)?;
-        if !thread.held {
+        if !thread.is_held() {
             return Err(Error::NotHeld(tid));
         }
-        if let Some(kind) = thread.pending.pop_front() {
+        if let Some(kind) = thread.next_pending() {
             return self.apply(tid, Next::Hold(kind));
         }
-        thread.held = false;
+        thread.hold = Hold::Not;
         // A thread that was killed meanwhile reports its end.
         unless_gone(self.go_on_with(tid, signal).and_then(|next| self.apply(tid, next)))
     }

@@ -11,7 +11,7 @@ use super::super::status::{Disposition, Status};
 use super::super::stops::Next;
 use super::super::stops::signal::can_finish_first;
 use super::super::sys::SigInfo;
-use super::super::thread::{Interrupted, Stop};
+use super::super::thread::{Interrupted, Run, Stop};
 use super::super::tracees::{Tracees, TrapAction};
 use crate::arch::{pc as pc_of, sp as sp_of};
 use crate::{Result, Signal, Tid};
@@ -38,8 +38,21 @@ pub(super) fn deliver(
     let status = put_for_signal(tracees, tid, Signal(info.signal()))?;
     let ours = tracees.debuggee(pid)?.trap_action == TrapAction::Ours;
     let caught = |signal| status.disposition(Signal(signal)) == Disposition::Caught;
-    tracees.thread_mut(tid)?.entering_handler = !ours && caught(libc::SIGTRAP) && caught(info.signal());
+    if !ours && caught(libc::SIGTRAP) && caught(info.signal()) {
+        enter_handler(tracees, tid, true, None)?;
+    }
     Ok(Next::Run(info.signal()))
+}
+
+/// Makes the thread stop at the first instruction of the handler.
+fn enter_handler(tracees: &mut Tracees, tid: Tid, unblocks: bool, sp: Option<u64>) -> Result<()> {
+    let thread = tracees.thread_mut(tid)?;
+    let (unblock_trap, frame_below) = match thread.run {
+        Run::IntoHandler { unblock_trap, frame_below } => (unblock_trap || unblocks, sp.or(frame_below)),
+        _ => (unblocks, sp),
+    };
+    thread.run = Run::IntoHandler { unblock_trap, frame_below };
+    Ok(())
 }
 
 fn deliver_later(tracees: &mut Tracees, tid: Tid, info: SigInfo) -> Result<Next> {
@@ -75,7 +88,7 @@ pub(super) fn put_for_signal(tracees: &mut Tracees, tid: Tid, signal: Signal) ->
     if let Some((slot, place)) = &place {
         let decided_in_place = arch::DECIDED_IN_PLACE && place.progress == Progress::Before;
         if decided_in_place && disposition == Disposition::Caught && !can_finish_first(space, *slot) {
-            tracees.thread_mut(tid)?.frame_below = Some(sp_of(&registers));
+            enter_handler(tracees, tid, false, Some(sp_of(&registers)))?;
             return Ok(status);
         }
     }
@@ -85,8 +98,7 @@ pub(super) fn put_for_signal(tracees: &mut Tracees, tid: Tid, signal: Signal) ->
             let site = space.entry(*slot).map(|entry| entry.site);
             slot::translate(&mut registers, place, thread.scratch);
             arch::write(tid, &registers)?;
-            let thread = tracees.thread_mut(tid)?;
-            (thread.scratch, thread.step) = (None, None);
+            tracees.thread_mut(tid)?.end_slot();
             site.filter(|_| comes_back)
         }
         None => at,

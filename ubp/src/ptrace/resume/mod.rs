@@ -59,7 +59,7 @@ impl Tracer {
     pub(super) fn go_on_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<Next> {
         let Tracer { tracees, reports, .. } = self;
         let thread = tracees.thread(tid)?;
-        if thread.held || thread.pins > 0 {
+        if thread.is_held() || thread.pins > 0 {
             return Ok(Next::Stay);
         }
         let Some(stop) = thread.stop() else { return Ok(Next::Stay) };

@@ -3,7 +3,7 @@
 use super::super::breakpoints::trap_handler::reinstall;
 use super::super::reports::Reports;
 use super::super::sys;
-use super::super::thread::{Afterwards, State, Stop};
+use super::super::thread::{Afterwards, Run, State, Stop};
 use super::super::tracees::Tracees;
 use crate::{Result, Tid};
 
@@ -27,7 +27,7 @@ pub(super) fn run_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid,
     if std::mem::take(&mut thread.interrupt_again) || thread.interrupt_asked || thread.afterwards.is_some() {
         sys::interrupt(tid)?;
     }
-    if thread.step.is_some() || thread.entering_handler || thread.frame_below.is_some() {
+    if !matches!(thread.run, Run::Free) {
         sys::step(tid, signal)
     } else if thread.loading || !thread.executions.is_empty() {
         sys::cont_to_syscall(tid, signal)

@@ -1,10 +1,12 @@
 //! A thread at a breakpoint.
 
+use std::collections::VecDeque;
+
 use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::loader::at_internal;
 use super::super::space::SlotId;
-use super::super::thread::Stop;
+use super::super::thread::{Hold, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use crate::arch::{Reg, get, set_pc, sp as sp_of};
@@ -38,8 +40,10 @@ pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) ->
     arch::set_pc(tid, site)?;
     let thread = tracees.thread_mut(tid)?;
     thread.reported_at = Some(site);
-    thread.pending.extend(events);
-    Ok(thread.pending.pop_front().map_or(Next::Stay, Next::Hold))
+    let mut events = VecDeque::from(events);
+    let first = events.pop_front();
+    thread.hold = Hold::ForUser(events);
+    Ok(first.map_or(Next::Stay, Next::Hold))
 }
 
 /// Counts a hit for each breakpoint of a chain, and adds the events of those that report it.

@@ -1,5 +1,7 @@
 //! New threads and processes of debuggees.
 
+use std::collections::VecDeque;
+
 use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::arenas::complete_storage;
@@ -8,7 +10,7 @@ use super::super::event_stop::settle;
 use super::super::lifecycle::release::release_process;
 use super::super::reports::Reports;
 use super::super::sys::{self, PTRACE_EVENT_STOP, is_gone};
-use super::super::thread::{Afterwards, Thread};
+use super::super::thread::{Afterwards, Hold, Thread};
 use super::super::tracees::{Debuggee, Tracees};
 use super::Next;
 use crate::{EventKind, Pid, Process, Result, Stdio, Tid};
@@ -43,7 +45,7 @@ fn on_fork(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, child: Pid, i
         return Ok(if shares { Next::GoOnWithChild(child.leader()) } else { Next::GoOn });
     }
     if let Some(thread) = tracees.threads.get_mut(&child.leader()) {
-        thread.held = true;
+        thread.hold = Hold::ForUser(VecDeque::new());
         thread.pins = 0;
     }
     if is_vfork {

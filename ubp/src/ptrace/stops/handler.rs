@@ -4,7 +4,7 @@ use stepping::Progress;
 
 use super::super::arch;
 use super::super::sys;
-use super::super::thread::{Interrupted, Stop};
+use super::super::thread::{Interrupted, Run, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use crate::{Result, Signal, Tid};
@@ -13,10 +13,12 @@ use crate::{Result, Signal, Tid};
 /// the kernel would reset the program's action otherwise.
 pub(super) fn on_handler_entry(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
     tracees.set_stop(tid, Stop::Event)?;
-    if let Some(sp) = tracees.thread_mut(tid)?.frame_below.take() {
+    let run = std::mem::replace(&mut tracees.thread_mut(tid)?.run, Run::Free);
+    let Run::IntoHandler { unblock_trap, frame_below } = run else { return Ok(Next::GoOn) };
+    if let Some(sp) = frame_below {
         correct_frame(tracees, tid, sp)?;
     }
-    if std::mem::take(&mut tracees.thread_mut(tid)?.entering_handler) {
+    if unblock_trap {
         let mask = sys::signal_mask(tid)?;
         sys::set_signal_mask(tid, mask & !Signal(libc::SIGTRAP).bit())?;
     }

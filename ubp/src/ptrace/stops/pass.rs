@@ -7,7 +7,7 @@ use super::super::arch::{self, Emulated};
 use super::super::rewind::original_siginfo;
 use super::super::space::{SlotId, Space};
 use super::super::sys::{self, SigInfo};
-use super::super::thread::{Step, Stop};
+use super::super::thread::{Run, Step, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::deferred::present;
@@ -110,7 +110,7 @@ fn enter_slot(tracees: &mut Tracees, tid: Tid, slot: SlotId, probe: Option<(user
         arch::set_pc(tid, address)?;
     }
     if probe.is_some() || matches!(code.exit, Exit::Step | Exit::StepThenReturnAddress(_)) {
-        tracees.thread_mut(tid)?.step = Some(Step { slot, probe });
+        tracees.thread_mut(tid)?.run = Run::Step(Step { slot, probe });
     }
     Ok(Next::Run(0))
 }

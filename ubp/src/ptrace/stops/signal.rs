@@ -7,7 +7,7 @@ use super::super::arch;
 use super::super::resend::{resend, take_resent};
 use super::super::space::{SlotId, Space};
 use super::super::sys::{self, SigInfo, TRAP_TRACE};
-use super::super::thread::{Step, Stop};
+use super::super::thread::{Run, Step, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::deferred::release_deferred;
@@ -17,7 +17,11 @@ use crate::{Result, Tid};
 
 /// Handles a signal-delivery-stop for a signal that is none of our traps.
 pub(super) fn on_signal(tracees: &mut Tracees, tid: Tid, info: SigInfo) -> Result<Next> {
-    tracees.thread_mut(tid)?.frame_below = None;
+    // The thread did not come to the handler that it was about to enter.
+    let thread = tracees.thread_mut(tid)?;
+    if matches!(thread.run, Run::IntoHandler { .. }) {
+        thread.run = Run::Free;
+    }
     if let Some(info) = take_resent(tracees, tid, &info)? {
         sys::set_siginfo(tid, &info)?;
         tracees.set_stop(tid, Stop::Signal(info))?;
@@ -45,7 +49,7 @@ fn arrange(tracees: &mut Tracees, tid: Tid, info: SigInfo, then: Next) -> Result
         // The signal can come after the instruction as well, and the tracer does not have to undo anything then.
         let thread = tracees.thread_mut(tid)?;
         thread.deferred.push(info);
-        thread.step.get_or_insert(Step { slot, probe: None });
+        thread.run = Run::Step(thread.step().unwrap_or(Step { slot, probe: None }));
         return Ok(Next::Step);
     }
     Ok(then)

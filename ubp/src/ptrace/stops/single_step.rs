@@ -4,7 +4,7 @@ use stepping::{Exit, Progress};
 
 use super::super::arch;
 use super::super::slot;
-use super::super::thread::Stop;
+use super::super::thread::{Run, Step, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::deferred::{release_deferred, trap_before_deferred};
@@ -21,7 +21,8 @@ const PROBES: u8 = 3;
 pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
     tracees.set_stop(tid, Stop::Trap)?;
     let thread = tracees.thread_mut(tid)?;
-    let Some(step) = thread.step.take() else { return Ok(Next::GoOn) };
+    let Some(step) = thread.step() else { return Ok(Next::GoOn) };
+    thread.run = Run::Free;
     let mut registers = arch::read(tid)?;
     if let Some((saved, tries)) = step.probe.filter(|(_, tries)| *tries < PROBES) {
         tracees.thread_mut(tid)?.scratch = None;
@@ -59,8 +60,8 @@ pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
 
 /// One repetition of a repeated instruction is done. Signals that wait interrupt the instruction here, as they would without a
 /// breakpoint.
-fn between_repetitions(tracees: &mut Tracees, tid: Tid, step: super::super::thread::Step) -> Result<Next> {
+fn between_repetitions(tracees: &mut Tracees, tid: Tid, step: Step) -> Result<Next> {
     let thread = tracees.thread_mut(tid)?;
-    thread.step = if thread.deferred.is_empty() { Some(step) } else { None };
+    thread.run = if thread.deferred.is_empty() { Run::Step(step) } else { Run::Free };
     release_deferred(tracees, tid)
 }

@@ -5,7 +5,7 @@ use super::super::arch;
 use super::super::breakpoints::trap_handler::note_reset;
 use super::super::slot;
 use super::super::sys::{self, SigInfo};
-use super::super::thread::Stop;
+use super::super::thread::{Run, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::on_site;
@@ -22,11 +22,11 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
     let tracees = &mut tracer.tracees;
     let thread = tracees.thread(tid)?;
     let pid = thread.pid;
-    if (thread.entering_handler || thread.frame_below.is_some()) && info.si_code() == libc::SIGTRAP {
+    if matches!(thread.run, Run::IntoHandler { .. }) && info.si_code() == libc::SIGTRAP {
         return on_handler_entry(tracees, tid);
     }
     if !arch::is_breakpoint(&info) {
-        if info.is_synchronous() && thread.step.is_some() {
+        if info.is_synchronous() && thread.step().is_some() {
             restore_mask(tracees, tid)?;
             return on_single_step(tracees, tid);
         }
@@ -54,7 +54,7 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
         let mut registers = arch::read(tid)?;
         let thread = tracees.thread_mut(tid)?;
         slot::translate(&mut registers, &place, thread.scratch.take());
-        thread.step = None;
+        thread.end_slot();
         arch::write(tid, &registers)?;
         restore_mask(tracees, tid)?;
         tracees.set_stop(tid, Stop::Trap)?;

@@ -1,4 +1,4 @@
-//! Code that answers breakpoint instructions when the tracer is gone, and code that makes system calls for it.
+//! The code that handles `SIGTRAP` when the tracer is gone, and the gate for system calls of the tracer's.
 
 use std::arch::global_asm;
 
@@ -29,7 +29,7 @@ macro_rules! answer {
     }};
 }
 
-/// The code for programs of a kind.
+/// The code for programs of an architecture.
 pub(in crate::ptrace) fn handler_code(arch: Arch) -> HandlerCode {
     if arch == Arch::I386 {
         answer!(RT_SIGACTION.1, ubp_answer_32, ubp_answer_32_restorer, ubp_answer_32_gate, ubp_answer_32_end)

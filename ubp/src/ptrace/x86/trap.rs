@@ -1,4 +1,4 @@
-//! What the traps of the processor look like.
+//! The processor's traps.
 
 use insn::x86::Flags;
 use libc::user_regs_struct;
@@ -18,14 +18,15 @@ pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
     info.si_code() == SI_KERNEL
 }
 
-/// Whether the program itself has its thread single-stepped. Of a trap flag of ours the kernel shows nothing.
+/// Whether the program single-steps itself. The kernel hides a trap flag that ptrace set.
 pub(in crate::ptrace) fn traces(registers: &user_regs_struct) -> bool {
     registers.eflags & u64::from(Flags::TF.bits()) != 0
 }
 
-/// Puts the address `next` in place of one in the slot at `slot`, `size` bytes, that a call that faulted left below the stack.
+/// Corrects the return address of `size` bytes that a call in the slot at `slot` left below the stack before it faulted: the
+/// address becomes `next`.
 pub(in crate::ptrace) fn correct_faulted_call(tid: Tid, registers: &user_regs_struct, slot: u64, next: u64, size: u8) {
-    // No target of a narrower call is out of all bounds, and fewer bytes could be anything.
+    // A narrower call cannot fault at its target, and fewer bytes do not identify an address in the slot.
     let width = if registers.cs == USER32_CS { 4 } else { 8 };
     if size != width {
         return;
@@ -38,7 +39,7 @@ pub(in crate::ptrace) fn correct_faulted_call(tid: Tid, registers: &user_regs_st
     }
 }
 
-/// Puts the address `next` in place of the return address, `size` bytes, that a call in the slot at `slot` left.
+/// Replaces the return address of `size` bytes that a call in the slot at `slot` left by `next`.
 pub(in crate::ptrace) fn correct_return_address(
     tid: Tid,
     registers: &mut user_regs_struct,
