@@ -30,7 +30,7 @@ impl Tracer {
         while let Some(space) = self.orphaned.pop() {
             let left = if self.tracees.owners(space) == 0 { self.tracees.processes_in(space) } else { Vec::new() };
             if let Some(&pid) = left.first() {
-                self.detach_process(pid)?;
+                unless_gone(self.detach_process(pid))?;
             }
         }
         Ok(())

@@ -37,9 +37,15 @@ fn on_fork(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, child: Pid, i
     tracees.thread_mut(tid)?.vforking = is_vfork;
     let differs = add_child(tracees, tid, child, shares, shares && !follow)?;
     match prepare_child(tracees, reports, child, shares, follow, differs) {
-        // The child has ended, and the kernel reports that as well.
-        Err(error) if !is_gone(&error) => return Err(error),
-        _ => {}
+        Ok(()) => {}
+        Err(error) if is_gone(&error) => {
+            // The child was killed before it ran, and the user never learns of it.
+            if let Some(debuggee) = tracees.debuggees.get_mut(&child) {
+                debuggee.silent = true;
+            }
+            return Ok(Next::GoOn);
+        }
+        Err(error) => return Err(error),
     }
     if !follow {
         return Ok(if shares { Next::GoOnWithChild(child.leader()) } else { Next::GoOn });
