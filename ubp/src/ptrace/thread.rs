@@ -60,6 +60,7 @@ pub(super) struct Step {
 }
 
 /// How a thread runs.
+#[expect(clippy::large_enum_variant, reason = "there is one per thread, and a step shall not allocate")]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Run {
     Free,
@@ -210,8 +211,8 @@ impl Thread {
     }
 
     /// The single step under way.
-    pub(super) fn step(&self) -> Option<Step> {
-        match self.run {
+    pub(super) fn step(&self) -> Option<&Step> {
+        match &self.run {
             Run::Step(step) => Some(step),
             _ => None,
         }

@@ -49,7 +49,7 @@ fn arrange(tracees: &mut Tracees, tid: Tid, info: SigInfo, then: Next) -> Result
         // The signal can come after the instruction as well, and the tracer does not have to undo anything then.
         let thread = tracees.thread_mut(tid)?;
         thread.deferred.push(info);
-        thread.run = Run::Step(thread.step().unwrap_or(Step { slot, probe: None }));
+        thread.run = Run::Step(thread.step().copied().unwrap_or(Step { slot, probe: None }));
         return Ok(Next::Step);
     }
     Ok(then)

@@ -21,7 +21,7 @@ const PROBES: u8 = 3;
 pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
     tracees.set_stop(tid, Stop::Trap)?;
     let thread = tracees.thread_mut(tid)?;
-    let Some(step) = thread.step() else { return Ok(Next::GoOn) };
+    let Some(step) = thread.step().copied() else { return Ok(Next::GoOn) };
     thread.run = Run::Free;
     let mut registers = arch::read(tid)?;
     if let Some((saved, tries)) = step.probe.filter(|(_, tries)| *tries < PROBES) {
