@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::process::Command;
 
-use super::Tracer;
+use super::{HAS_SESSION, Tracer};
 use crate::backend::Backend;
 use crate::{
     Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
@@ -15,67 +15,80 @@ impl Backend for Tracer {
         Mechanism::Ptrace
     }
     fn spawn(&mut self, command: Command) -> Result<Pid> {
-        Tracer::spawn(self, command)
+        self.spawn_program(command)
     }
     fn take_stdio(&mut self, pid: Pid) -> Stdio {
-        Tracer::take_stdio(self, pid)
+        let debuggee = self.tracees.debuggees.get_mut(&pid);
+        debuggee.map(|debuggee| std::mem::take(&mut debuggee.stdio)).unwrap_or_default()
     }
     fn attach(&mut self, pid: Pid) -> Result<Pid> {
-        Tracer::attach(self, pid)
+        self.attach_process(pid)
     }
     fn detach(&mut self, pid: Pid) -> Result<()> {
-        self.shown(pid)?;
-        Tracer::detach(self, pid)
+        self.tracees.shown_process(pid)?;
+        self.detach_process(pid)?;
+        self.detach_orphans()
     }
     fn leave(&mut self) {
-        Tracer::leave(self);
+        self.detach_all();
+        let _ = self.reports.await_needy(&mut self.tracees);
+        self.reports.departing.forget_departing();
     }
     fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
-        Tracer::next_event(self, block)
+        self.take_next_event(block)
     }
     fn as_fd(&self) -> BorrowedFd<'_> {
-        Tracer::as_fd(self)
+        self.reports.descriptor()
     }
     fn resume(&mut self, tid: Tid) -> Result<()> {
-        Tracer::resume(self, tid)
+        self.resume_thread(tid)
     }
     fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
-        Tracer::resume_with(self, tid, signal)
+        self.resume_thread_with(tid, signal)
     }
     fn interrupt(&mut self, pid: Pid) -> Result<()> {
-        Tracer::interrupt(self, pid)
+        self.interrupt_process(pid)
     }
     fn process(&self, pid: Pid) -> Option<&Process> {
-        Tracer::process(self, pid)
+        self.tracees.shown_process(pid).ok()
     }
     fn processes(&self) -> Box<dyn Iterator<Item = &Process> + '_> {
-        Box::new(Tracer::processes(self))
+        Box::new(self.tracees.shown_processes())
     }
     fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
-        Tracer::insert(self, pid, specs)
+        self.insert_breakpoints(pid, specs)
     }
     fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
-        Tracer::remove(self, pid, ids)
+        self.remove_breakpoints(pid, ids)
     }
     fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
-        Tracer::breakpoint(self, pid, id)
+        *self.breakpoints_of(pid).get(id.0 as usize)?
     }
     fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
-        Box::new(Tracer::breakpoints(self, pid))
+        Box::new(self.breakpoints_of(pid).iter().flatten().copied())
     }
     fn registers(&mut self, tid: Tid) -> Result<Registers> {
-        Tracer::registers(self, tid)
+        self.registers_of(tid)
     }
     fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
-        Tracer::set_registers(self, tid, registers)
+        self.set_registers_of(tid, registers)
     }
     fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
-        Tracer::read_memory(self, pid, address, buffer)
+        self.read_memory_of(pid, address, buffer)
     }
     fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
-        Tracer::write_memory(self, pid, address, bytes)
+        self.write_memory_of(pid, address, bytes)
     }
     fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
-        Tracer::call(self, tid, function, args)
+        self.call_function(tid, function, args)
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        self.detach_all();
+        // Without a tracer that takes their reports departing threads would stay stopped for ever.
+        let _ = self.reports.await_departing(&mut self.tracees);
+        HAS_SESSION.set(false);
     }
 }

@@ -2,18 +2,18 @@
 
 use crate::Tid;
 
-/// A system call as it was made.
+/// A system call, as the thread made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocked {
     pub(super) number: u64,
     pub(super) arguments: [u64; 6],
     pub(super) sp: u64,
-    /// Behind the instruction.
+    /// The address behind the instruction.
     pub(super) pc: u64,
 }
 
 impl Blocked {
-    /// The one in which a thread blocks now, if it does.
+    /// The system call in which a thread blocks now.
     pub(super) fn of(tid: Tid) -> Option<Blocked> {
         Blocked::parse(&std::fs::read_to_string(format!("/proc/{tid}/syscall")).ok()?)
     }

@@ -1,36 +1,35 @@
-//! A thread that another mechanism holds, traced for as long as a function runs in it.
+//! A thread that the kernel module holds. ptrace traces it while a function runs in it.
 
 use std::os::fd::BorrowedFd;
 
 use libc::user_regs_struct;
 
+use super::arch;
 use super::arch::{ENTERS, Function, Unseen};
-use super::call::unblocked;
 use super::notify::Notify;
 use super::status::Status;
-use super::sys::{self, PTRACE_EVENT_STOP, Report};
-use super::{arch, is_gone};
+use super::sys::{self, PTRACE_EVENT_STOP, Report, is_gone};
 use crate::memory::ProcessMemory;
 use crate::process::{Mapping, read_maps};
 use crate::{Address, Error, Pid, Result, Tid};
 
-/// Where a function returns to, unless something is mapped there; so far behind the beginning of a page that is not.
+/// The return address of a function, unless something is mapped there; also the offset of the address in another page.
 const NOWHERE: u64 = 0x20;
 
-/// The thread. It stops before its next instruction when its holder lets it go.
+/// The traced thread. It stops before its next instruction when the module lets it continue.
 pub(crate) struct Borrowed {
     pid: Pid,
     tid: Tid,
     notify: Notify,
-    /// A stop of the job came meanwhile.
+    /// SIGSTOP arrived meanwhile.
     is_to_stop: bool,
 }
 
-/// Waits until the descriptor is readable, or for a moment, and looks after what else may happen.
+/// Waits until the descriptor is readable, or for a moment, and handles whatever else may happen.
 type Wait<'a> = &'a mut dyn FnMut(BorrowedFd<'_>) -> Result<()>;
 
 impl Borrowed {
-    /// Begins to trace it.
+    /// Begins to trace a thread.
     pub(crate) fn seize(pid: Pid, tid: Tid) -> Result<Borrowed> {
         let notify = Notify::new()?;
         sys::seize(tid, 0).map_err(|error| match Status::read(tid) {
@@ -42,7 +41,8 @@ impl Borrowed {
         Ok(Borrowed { pid, tid, notify, is_to_stop: false })
     }
 
-    /// Runs a function in it, which is on its way out of its holder's hands, and puts everything back; it goes on at `pc` then.
+    /// Runs a function in the thread, which the module is about to let continue, and puts everything back. The thread continues at
+    /// `pc` then.
     pub(crate) fn call(&mut self, pc: u64, function: Address, args: &[u64], wait: Wait<'_>) -> Result<u64> {
         self.come_to_stop(wait)?;
         let mut saved = arch::read(self.tid)?;
@@ -53,7 +53,7 @@ impl Borrowed {
         if matches!(result, Err(Error::NoSuchThread(_))) {
             return result;
         }
-        // To a stop in which the kernel looks for signals and restarts again.
+        // On the way to this stop the kernel looks at signals and at restarts.
         sys::interrupt(self.tid)?;
         sys::cont(self.tid, 0)?;
         self.come_to_stop(wait)?;
@@ -62,12 +62,12 @@ impl Borrowed {
         result
     }
 
-    /// Traces it no longer.
+    /// Detaches the thread.
     pub(crate) fn release(&self) -> Result<()> {
         sys::detach(self.tid, 0)
     }
 
-    /// Lets the stop of the job happen that came meanwhile.
+    /// Sends the SIGSTOP once more that arrived meanwhile.
     pub(crate) fn stop_the_job(&self) -> Result<()> {
         if self.is_to_stop { sys::send(self.pid.0, self.tid, libc::SIGSTOP) } else { Ok(()) }
     }
@@ -82,7 +82,7 @@ impl Borrowed {
             return Err(fail());
         }
         called.prepare(tid, &ProcessMemory::open(self.pid)?)?;
-        let mut mask = !unblocked();
+        let mut mask = !sys::SYNCHRONOUS_SIGNALS;
         sys::set_signal_mask(tid, mask)?;
         arch::write(tid, &called.registers)?;
         sys::cont(tid, 0)?;
@@ -102,7 +102,7 @@ impl Borrowed {
                 self.is_to_stop = true;
                 sys::cont(tid, 0)?;
             } else {
-                // The kernel queues it again, as it is blocked now (kernel/signal.c, ptrace_signal).
+                // The signal is blocked now, so the kernel queues it again (kernel/signal.c, ptrace_signal).
                 mask |= crate::Signal(signal).bit();
                 sys::set_signal_mask(tid, mask)?;
                 sys::cont(tid, signal)?;
@@ -110,7 +110,7 @@ impl Borrowed {
         }
     }
 
-    /// Lets it run to the stop that it was interrupted for.
+    /// Lets the thread run to the stop of `PTRACE_INTERRUPT`.
     fn come_to_stop(&mut self, wait: Wait<'_>) -> Result<()> {
         while self.stop(wait)?.1 != PTRACE_EVENT_STOP {
             sys::cont(self.tid, 0)?;
@@ -118,7 +118,7 @@ impl Borrowed {
         Ok(())
     }
 
-    /// Its next stop: the signal and the event.
+    /// The next stop of the thread: the signal and the event.
     fn stop(&self, wait: Wait<'_>) -> Result<(i32, i32)> {
         loop {
             let told = self.notify.as_fd();
@@ -132,7 +132,7 @@ impl Borrowed {
     }
 }
 
-/// An address at which nothing can be executed.
+/// An address at which nothing is mapped.
 fn nowhere(maps: &[Mapping]) -> u64 {
     let behind = |at, map: &Mapping| if (map.start.0..map.end.0).contains(&at) { map.end.0 + NOWHERE } else { at };
     maps.iter().fold(NOWHERE, behind)

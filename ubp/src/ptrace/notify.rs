@@ -1,4 +1,4 @@
-//! The descriptor that tells when children have something to report.
+//! A descriptor that is readable when a child has a report.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::{Error, Result};
 
-/// The descriptors of all sessions of this process that somebody polls; -1: none.
+/// The descriptors of the sessions of this process that somebody polls; -1: none.
 static WAKE: [AtomicI32; 64] = [const { AtomicI32::new(-1) }; 64];
-/// The handler before ours, as an address.
+/// The address of the handler before ours.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
 static INSTALL: Once = Once::new();
 
@@ -48,7 +48,7 @@ fn install() {
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_child as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-    // SAFETY: as above.
+    // SAFETY: all-zero bytes are a valid value of this plain C structure.
     let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: both are live structures, and the handler is async-signal-safe.
     if unsafe { libc::sigaction(libc::SIGCHLD, &action, &mut before) } == 0 {
@@ -67,7 +67,7 @@ impl Notify {
         Ok(Notify { descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) } })
     }
 
-    /// The descriptor; from here on `SIGCHLD` wakes it.
+    /// The descriptor. From the first call on `SIGCHLD` makes it readable.
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         let own = self.descriptor.as_raw_fd();
         if !WAKE.iter().any(|place| place.load(Ordering::Acquire) == own) {
@@ -77,27 +77,27 @@ impl Notify {
                     break;
                 }
             }
-            // What was reported before nobody signals again.
+            // The kernel sends no further SIGCHLD for earlier reports.
             self.wake();
         }
         self.descriptor.as_fd()
     }
 
-    /// Makes it readable.
+    /// Makes the descriptor readable.
     pub(super) fn wake(&self) {
         let one = 1u64;
         // SAFETY: eight bytes of a live integer.
         unsafe { libc::write(self.descriptor.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 
-    /// Makes it unreadable until the next report.
+    /// Makes the descriptor unreadable until the next report.
     pub(super) fn clear(&self) {
         let mut count = 0u64;
         // SAFETY: eight bytes of a live integer.
         unsafe { libc::read(self.descriptor.as_raw_fd(), (&raw mut count).cast(), 8) };
     }
 
-    /// Waits until it is readable, or for that time.
+    /// Waits until the descriptor is readable, at most for `limit`.
     pub(super) fn block(&self, limit: Option<Duration>) {
         let mut wanted = libc::pollfd { fd: self.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let limit = limit.map_or(-1, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1));

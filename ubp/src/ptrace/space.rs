@@ -1,26 +1,31 @@
-//! One address space: its arenas, its sites and the breakpoints on them. Processes after `vfork` share one.
+//! One address space: its arenas, its sites and their breakpoints. Parent and child of a vfork(2) share one.
 
+mod chain;
+pub(super) mod mirror;
+pub(super) mod page;
+pub(super) mod room;
 mod storage;
 mod text;
 mod view;
+mod write;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use super::mirror::Mirror;
+use self::mirror::Mirror;
 use crate::arch::{Mode, Place, mode};
 use crate::core::{Arena, Entry, Number, Passing, State, passing};
 use crate::memory::ProcessMemory;
 use crate::{Arch, Breakpoint, BreakpointId, Mapping, Method, Pid, Result};
 
-/// A slot of the space.
+/// A slot, by its arena and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SlotId {
     pub(super) arena: usize,
     pub(super) number: Number,
 }
 
-/// What the tracer itself wants of a site.
+/// Why the tracer itself has a breakpoint at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Internal {
     /// The program's entry point.
@@ -29,19 +34,19 @@ pub(super) enum Internal {
     Loader,
 }
 
-/// What the tracer keeps beside an entry.
+/// What the tracer keeps about a site besides its entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Info {
     /// The first breakpoint at the site.
     pub(super) first: Option<BreakpointId>,
     pub(super) internal: Option<Internal>,
-    /// The thread only needs to be sent to the slot.
+    /// A thread passes the site by a jump to the slot alone.
     pub(super) boosted: bool,
     method: Option<Method>,
 }
 
 impl Info {
-    /// Of a site without a breakpoint.
+    /// The information about a site without a breakpoint.
     fn of(passing: &Passing) -> Info {
         let method = Method::of(passing);
         let boosted = method == Method::Boosted && passing.code().scratch.is_none();
@@ -53,9 +58,9 @@ impl Info {
 pub(super) struct Storage {
     pub(super) arena: Arena<Mirror>,
     info: Vec<Info>,
-    /// It lies in guarded pages, and its slots are those of sites in such.
+    /// The arena lies in guarded pages, and serves sites in guarded pages.
     pub(super) guarded: bool,
-    /// It is out of reach of the sites for which it was made, which lie here.
+    /// Where the sites lie for which the arena was made, if a branch does not reach them.
     far: Option<Range<u64>>,
 }
 
@@ -66,19 +71,19 @@ pub(super) struct Space {
     pub(super) arch: Arch,
     pub(super) mode: Mode,
     pub(super) storages: Vec<Storage>,
-    /// Active sites.
+    /// The active sites.
     pub(super) sites: BTreeMap<u64, SlotId>,
-    /// By id.
+    /// The user's breakpoints, by id.
     pub(super) breakpoints: Vec<Option<Breakpoint>>,
-    /// Grows with every change of sites.
+    /// A number that grows with every change of sites.
     pub(super) epoch: u64,
-    /// Entries without a site, and the epoch in which they lost it.
+    /// Slots without a site, and the epoch in which they lost it.
     retired: HashMap<SlotId, u64>,
-    /// Mappings of guarded pages, by address.
+    /// The mappings of guarded pages, by address.
     pub(super) guarded: Vec<Range<u64>>,
-    /// Where the page lies whose code answers breakpoint instructions when the tracer is gone.
-    pub(super) answer: Option<u64>,
-    /// Processes that run in it.
+    /// The page whose code handles `SIGTRAP` when the tracer is gone.
+    pub(super) trap_handler: Option<u64>,
+    /// The number of processes that run in the space, and of threads that are still to depart from it.
     pub(super) users: usize,
 }
 
@@ -94,20 +99,21 @@ impl Space {
             epoch: 1,
             retired: HashMap::new(),
             guarded: Vec::new(),
-            answer: None,
+            trap_handler: None,
             users: 1,
         })
     }
 
-    /// What a forked child gets; its counts begin at zero.
+    /// The address space of a forked child. Its counts begin at zero.
     pub(super) fn fork(&self, child: Pid) -> Result<Space> {
         let mut breakpoints = self.breakpoints.clone();
         for breakpoint in breakpoints.iter_mut().flatten() {
             (breakpoint.hits, breakpoint.arrivals) = (0, 0);
         }
         let memory = ProcessMemory::open(child)?;
-        // It may have been copied before the page was mapped.
-        let answer = self.answer.filter(|&page| memory.read_word(page, 8) == self.memory.read_word(page, 8));
+        // The kernel may have copied the memory before the page was mapped.
+        let trap_handler =
+            self.trap_handler.filter(|&page| memory.read_word(page, 8) == self.memory.read_word(page, 8));
         Ok(Space {
             memory,
             arch: self.arch,
@@ -118,7 +124,7 @@ impl Space {
             epoch: self.epoch,
             retired: self.retired.clone(),
             guarded: self.guarded.clone(),
-            answer,
+            trap_handler,
             users: 1,
         })
     }
@@ -145,7 +151,7 @@ impl Space {
         self.storages.get(slot.arena).map_or(0, |storage| storage.arena.slot(slot.number))
     }
 
-    /// The entry of a site: the active one, or else one that was.
+    /// The entry of a site: the active one, or else a former one.
     pub(super) fn find(&self, site: u64) -> Option<(SlotId, Entry)> {
         let mut found = None;
         for (arena, storage) in self.storages.iter().enumerate() {
@@ -159,7 +165,7 @@ impl Space {
         found
     }
 
-    /// The slot that `pc` lies in, and how far in.
+    /// The slot that `pc` lies in, and the offset in the slot.
     pub(super) fn slot_at(&self, pc: u64) -> Option<(SlotId, u8)> {
         self.storages.iter().enumerate().find_map(|(arena, storage)| {
             let (number, offset) = storage.arena.slot_at(pc)?;
@@ -171,7 +177,7 @@ impl Space {
         passing(&self.entry(slot)?, self.slot_address(slot), self.mode).ok()
     }
 
-    /// What a thread's `pc` means, where it is in a slot.
+    /// The original place of a `pc` in a slot.
     pub(super) fn place(&self, pc: u64) -> Option<(SlotId, Place)> {
         let (slot, offset) = self.slot_at(pc)?;
         Some((slot, self.passing(slot)?.code().original(offset)?))
@@ -186,16 +192,15 @@ impl Space {
     }
 
     pub(super) fn change(&mut self, slot: SlotId, change: impl FnOnce(&mut Entry)) {
-        if let Some(storage) = self.storages.get_mut(slot.arena)
-            && let Ok(mut entry) = storage.arena.entry(slot.number)
-        {
+        let Some(storage) = self.storages.get_mut(slot.arena) else { return };
+        if let Ok(mut entry) = storage.arena.entry(slot.number) {
             change(&mut entry);
-            // The mirror can always be written.
+            // A write to the mirror cannot fail.
             let _ = storage.arena.set_entry(slot.number, &entry);
         }
     }
 
-    /// Takes a site out of use; threads may still be in its slot.
+    /// Takes a site out of use. Threads may still be in its slot.
     fn retire(&mut self, slot: SlotId) {
         let Some(entry) = self.entry(slot) else { return };
         self.sites.remove(&entry.site);
@@ -210,8 +215,9 @@ impl Space {
         self.retired.insert(slot, self.epoch);
     }
 
-    /// Gives a site that was set anew its breakpoints back; where it could not be they are inactive.
-    pub(super) fn settle(&mut self, site: u64, before: Info) {
+    /// Gives a site that was removed and inserted again its breakpoints back. Where the site could not be inserted its
+    /// breakpoints become inactive.
+    pub(super) fn restore_breakpoints(&mut self, site: u64, before: Info) {
         let slot = self.sites.get(&site).copied();
         let method = slot.map(|slot| self.method(slot));
         let mut references = 0;
@@ -236,7 +242,7 @@ impl Space {
         }
     }
 
-    /// Takes one site out of use whose code is gone; its breakpoints stay, inactive.
+    /// Takes one site out of use whose code is gone. Its breakpoints stay, inactive.
     pub(super) fn deactivate(&mut self, slot: SlotId) {
         let mut next = self.info(slot).and_then(|info| info.first);
         while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {

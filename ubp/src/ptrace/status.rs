@@ -1,9 +1,10 @@
-//! What /proc tells of threads.
+//! Threads and processes as /proc shows them.
 
+use super::sys::SYNCHRONOUS_SIGNALS;
 use crate::process::read_proc;
 use crate::{Pid, Result, Signal, Tid};
 
-/// What a thread does with a signal.
+/// The effect of a signal on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Disposition {
     Caught,
@@ -18,12 +19,12 @@ pub(super) struct Status {
     pub(super) process: i32,
     pub(super) parent: i32,
     pub(super) tracer: i32,
-    /// How many threads its process has.
+    /// The number of threads of the process.
     pub(super) threads: usize,
     pub(super) state: u8,
-    /// Under seccomp(2), strictly or by a filter.
+    /// seccomp(2) restricts the thread, in strict mode or by a filter.
     pub(super) confined: bool,
-    /// Pending for the thread alone.
+    /// Signals pending for the thread alone.
     own_pending: u64,
     pending: u64,
     blocked: u64,
@@ -72,42 +73,40 @@ impl Status {
         }
     }
 
-    /// Whether a signal waits.
+    /// Whether a signal is pending.
     pub(super) fn is_pending(&self, signal: Signal) -> bool {
         self.pending & signal.bit() != 0
     }
 
-    /// Whether a signal that an instruction raised waits to be delivered.
+    /// Whether a signal that an instruction raised is about to be delivered.
     pub(super) fn trap_due(&self) -> bool {
-        const RAISED: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
-        let raised = RAISED.iter().fold(0, |set, &signal| set | Signal(signal).bit());
-        self.own_pending & !self.blocked & raised != 0
+        self.own_pending & !self.blocked & SYNCHRONOUS_SIGNALS != 0
     }
 
-    /// Whether a signal waits that will run a handler.
+    /// Whether a pending signal is about to run a handler.
     pub(super) fn handler_due(&self) -> bool {
         self.pending & !self.blocked & self.caught != 0
     }
 }
 
-/// Fields of /proc/PID/stat by their numbers in proc_pid_stat(5); those before the fourth cannot be asked for.
+/// Fields of /proc/PID/stat by their numbers in proc_pid_stat(5), from the fourth on.
 fn stat(pid: Pid) -> Result<impl Fn(usize) -> Option<u64>> {
-    /// The first field behind the command's closing parenthesis.
+    /// The number of the first field behind the command's closing parenthesis.
     const FIRST: usize = 3;
     let text = read_proc(pid, "stat")?;
-    // The command may hold anything, parentheses and spaces too.
+    // The command may contain any bytes, parentheses and spaces too.
     let behind = text.iter().rposition(|&byte| byte == b')').map_or(0, |at| at + 1);
     let fields = String::from_utf8_lossy(text.get(behind..).unwrap_or_default()).into_owned();
     Ok(move |number: usize| fields.split_ascii_whitespace().nth(number.checked_sub(FIRST)?)?.parse().ok())
 }
 
-/// Where the heap of a process begins (`start_brk`); 0 where that is hidden.
+/// The start of a process' heap (`start_brk`); 0 where the kernel hides it.
 pub(super) fn heap_start(pid: Pid) -> Result<u64> {
     const START_BRK: usize = 47;
     Ok(stat(pid)?(START_BRK).unwrap_or(0))
 }
 
-/// Where a process has its code, stack, data, heap, arguments and environment; nothing where that is hidden.
+/// The addresses of a process' code, stack, data, heap, arguments and environment. `None`: the kernel hides them.
 pub(super) fn layout(pid: Pid) -> Option<[u64; 10]> {
     const FIELDS: [usize; 10] = [26, 27, 28, 45, 46, 47, 48, 49, 50, 51];
     let stat = stat(pid).ok()?;

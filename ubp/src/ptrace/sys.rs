@@ -1,4 +1,4 @@
-//! The system calls of the back end, by their own names.
+//! The system calls that the tracer makes, by their names.
 
 use std::io;
 use std::mem::size_of;
@@ -10,13 +10,46 @@ use crate::{Error, Pid, Result, Tid};
 /// Requests and constants of ptrace(2) that the libc crate lacks for this target.
 const PTRACE_GETSIGMASK: c_uint = 0x420a;
 const PTRACE_SETSIGMASK: c_uint = 0x420b;
-/// The event of `PTRACE_INTERRUPT`, of group stops and of new threads (linux/ptrace.h).
+/// The event of `PTRACE_INTERRUPT`, of group-stops and of new threads (linux/ptrace.h).
 pub(super) const PTRACE_EVENT_STOP: i32 = 128;
+/// How long a thread may wait uninterruptibly before the operation that needs it stopped fails.
+pub(super) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// `si_code` of tgkill(2).
 const SI_TKILL: i32 = -6;
 /// `si_code` of a single-step trap.
 pub(super) const TRAP_TRACE: i32 = 2;
+
+/// The options of ptrace(2) for every tracee; what a tracee makes inherits them.
+pub(super) const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEVFORKDONE
+    | libc::PTRACE_O_TRACEEXEC;
+/// The stop signal of a syscall-stop with `PTRACE_O_TRACESYSGOOD`.
+pub(super) const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
+
+/// The signals that an instruction raises.
+const SYNCHRONOUS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
+/// The set of these signals.
+pub(super) const SYNCHRONOUS_SIGNALS: u64 = {
+    let [a, b, c, d, e, f] = SYNCHRONOUS;
+    1 << (a - 1) | 1 << (b - 1) | 1 << (c - 1) | 1 << (d - 1) | 1 << (e - 1) | 1 << (f - 1)
+};
+
+/// Whether the error only says that a thread or process has ended, which the kernel reports besides.
+pub(super) fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::NoSuchThread(_) | Error::NoSuchProcess(_))
+}
+
+/// Takes the end of a thread or process for success: what has ended needs nothing any more.
+pub(super) fn unless_gone(result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) if is_gone(&error) => Ok(()),
+        other => other,
+    }
+}
 
 pub(super) fn error(call: &'static str, tid: Tid) -> Error {
     let source = io::Error::last_os_error();
@@ -26,7 +59,7 @@ pub(super) fn error(call: &'static str, tid: Tid) -> Error {
     }
 }
 
-/// `data` is a number or the address of an object that the request reads or fills.
+/// Makes a ptrace(2) request. `data` is a number, or the address of an object that the request reads or fills.
 pub(super) fn ptrace(request: c_uint, call: &'static str, tid: Tid, address: usize, data: usize) -> Result<c_long> {
     // SAFETY: the callers pass as `data` numbers, or pointers to live objects of the type that the request wants.
     let result = unsafe { libc::ptrace(request, tid.0, address as *mut c_void, data as *mut c_void) };
@@ -79,12 +112,12 @@ pub(super) struct SigInfo([u8; 128]);
 
 impl std::fmt::Debug for SigInfo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SigInfo {{ signal: {}, code: {} }}", self.signal(), self.code())
+        write!(f, "SigInfo {{ signal: {}, code: {} }}", self.signal(), self.si_code())
     }
 }
 
 impl SigInfo {
-    /// What the processor raises after an instruction with the trap flag set.
+    /// The signal that the processor raises after an instruction when the trap flag is set.
     pub(super) fn single_step(pc: u64) -> SigInfo {
         let mut info = SigInfo([0; 128]);
         info.put(0, &libc::SIGTRAP.to_ne_bytes());
@@ -93,7 +126,7 @@ impl SigInfo {
         info
     }
 
-    fn word(&self, at: usize) -> i32 {
+    fn word_at(&self, at: usize) -> i32 {
         self.0.get(at..at + 4).and_then(|raw| raw.try_into().ok()).map_or(0, i32::from_ne_bytes)
     }
     fn put(&mut self, at: usize, bytes: &[u8]) {
@@ -102,14 +135,14 @@ impl SigInfo {
         }
     }
     pub(super) fn signal(&self) -> i32 {
-        self.word(0)
+        self.word_at(0)
     }
-    pub(super) fn code(&self) -> i32 {
-        self.word(8)
+    pub(super) fn si_code(&self) -> i32 {
+        self.word_at(8)
     }
-    /// Whether process `pid` sent it by tgkill(2).
+    /// Whether process `pid` sent the signal by tgkill(2).
     pub(super) fn is_from(&self, pid: i32) -> bool {
-        self.code() == SI_TKILL && self.word(16) == pid
+        self.si_code() == SI_TKILL && self.word_at(16) == pid
     }
     pub(super) fn address(&self) -> u64 {
         self.0.get(16..24).and_then(|raw| raw.try_into().ok()).map_or(0, u64::from_ne_bytes)
@@ -117,11 +150,9 @@ impl SigInfo {
     pub(super) fn set_address(&mut self, address: u64) {
         self.put(16, &address.to_ne_bytes());
     }
-    /// Whether the processor or the kernel raised it for the instruction that the thread executes.
+    /// Whether the processor or the kernel raised the signal for the instruction that the thread executes.
     pub(super) fn is_synchronous(&self) -> bool {
-        const OF_INSTRUCTIONS: [i32; 6] =
-            [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGSYS];
-        self.code() > 0 && OF_INSTRUCTIONS.contains(&self.signal())
+        self.si_code() > 0 && SYNCHRONOUS.contains(&self.signal())
     }
 }
 
@@ -157,13 +188,13 @@ pub(super) fn set_register_set(tid: Tid, kind: c_int, bytes: &[u8]) -> Result<()
     ptrace(libc::PTRACE_SETREGSET as c_uint, "PTRACE_SETREGSET", tid, kind as usize, &raw mut part as usize).map(drop)
 }
 
-/// The first signal of which several can wait, as the kernel counts them.
+/// The first signal of which several instances can be pending, as the kernel counts signals.
 pub(super) const REAL_TIME: i32 = 32;
 
-/// What a child of this thread has to report.
+/// The report of a child of this thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// Stopped by this signal, with this `PTRACE_EVENT_…` or 0.
+    /// A stop by this signal, with this `PTRACE_EVENT_…` or 0.
     Stopped {
         signal: i32,
         event: i32,
@@ -184,7 +215,7 @@ fn report(status: c_int) -> Option<Report> {
     }
 }
 
-/// Takes what one thread has to report. `None`: nothing now.
+/// Takes the report of one thread. `None`: there is none now.
 pub(super) fn wait_for(tid: Tid, block: bool) -> Result<Option<Report>> {
     let flags = libc::__WALL | if block { 0 } else { libc::WNOHANG };
     loop {
@@ -207,8 +238,8 @@ pub(super) fn wait_for(tid: Tid, block: bool) -> Result<Option<Report>> {
     }
 }
 
-/// Which child of this thread has something to report, without taking it, and by what signal alone it is stopped: 0 where it is something
-/// else. `Ok(None)`: none now, or none at all where `block`.
+/// Looks for a child of this thread with a report, and leaves the report. Returns the child and the signal by which alone it is
+/// stopped; 0: it reports something else. `None`: no child has a report now, or there is no child where `block`.
 pub(super) fn peek_any(block: bool) -> Result<Option<(Tid, c_int)>> {
     match peek_by(libc::P_ALL, 0, libc::__WNOTHREAD, block) {
         Err(Error::NoSuchThread(_)) => Ok(None),
@@ -216,7 +247,8 @@ pub(super) fn peek_any(block: bool) -> Result<Option<(Tid, c_int)>> {
     }
 }
 
-/// The same for one thread: the signal.
+/// Looks for a report of one thread, and leaves the report. Returns the signal by which alone the thread is stopped; 0: it reports
+/// something else.
 pub(super) fn peek(tid: Tid, block: bool) -> Result<Option<c_int>> {
     Ok(peek_by(libc::P_PID, tid.0, 0, block)?.map(|(_, signal)| signal))
 }
@@ -242,20 +274,20 @@ fn peek_by(kind: libc::idtype_t, id: i32, more: c_int, block: bool) -> Result<Op
     }
 }
 
-/// Takes the report of a thread's end, if it has ended; no other report of it.
+/// Takes the report of a thread's end, if the thread has ended, and no other report.
 pub(super) fn take_end(tid: Tid) -> bool {
     let wait = |flags| {
         // SAFETY: all-zero bytes are a valid value of this plain C structure.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         // SAFETY: `info` is a live structure of the type that waitid fills.
         let result = unsafe { libc::waitid(libc::P_PID, tid.0 as libc::id_t, &mut info, flags) };
-        // Whatever is asked for, the kernel reports stops of traced threads as well (`wait_task_stopped` in kernel/exit.c).
+        // The kernel reports stops of tracees whatever the flags ask for (`wait_task_stopped` in kernel/exit.c).
         let is_end = matches!(info.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED);
         // SAFETY: waitid succeeded: the structure is that of SIGCHLD, or zero.
         result == 0 && unsafe { info.si_pid() } == tid.0 && is_end
     };
     let flags = libc::WEXITED | libc::WNOHANG | libc::__WALL;
-    // An end that was seen does not change any more.
+    // No other report replaces the report of an end.
     wait(flags | libc::WNOWAIT) && wait(flags)
 }
 
@@ -265,7 +297,7 @@ pub(super) fn send(pid: i32, tid: Tid, signal: i32) -> Result<()> {
     if result == -1 { Err(error("tgkill", tid)) } else { Ok(()) }
 }
 
-/// Compares a resource of two processes (kcmp(2)): 0 where it is one. An error is that of the kernel.
+/// Compares a resource of two processes (kcmp(2)); 0: both have the same one. The error is the kernel's.
 pub(super) fn kcmp(pid: Pid, other: Pid, kind: c_int) -> Result<c_long, i32> {
     // SAFETY: kcmp takes numbers.
     let order = unsafe { libc::syscall(libc::SYS_kcmp, pid.0, other.0, kind, 0, 0) };
@@ -282,7 +314,7 @@ pub(super) fn own_pid() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// Reads all of `buffer` from another process' memory as that process could.
+/// Reads another process' memory with the permissions of that process. Returns the number of bytes.
 pub(super) fn read_as_thread(tid: Tid, address: u64, buffer: &mut [u8]) -> usize {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: buffer.len() };
@@ -291,7 +323,7 @@ pub(super) fn read_as_thread(tid: Tid, address: u64, buffer: &mut [u8]) -> usize
     usize::try_from(count).unwrap_or(0)
 }
 
-/// Writes `bytes` to another process' memory as that process could.
+/// Writes another process' memory with the permissions of that process. Returns the number of bytes.
 pub(super) fn write_as_thread(tid: Tid, address: u64, bytes: &[u8]) -> usize {
     let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes.len() };

@@ -1,30 +1,32 @@
-//! What the tracer knows of one thread.
+//! What the tracer knows about one thread.
 
 use std::collections::VecDeque;
 
 use libc::user_regs_struct;
 
+use super::arch;
 use super::space::SlotId;
 use super::sys::SigInfo;
 use crate::arch::Reg;
 use crate::{EventKind, Pid, Tid};
 
-/// What a stopped thread is stopped by.
+/// Why a thread is stopped.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stop {
-    /// A signal that is about to be delivered.
+    /// A signal-delivery-stop.
     Signal(SigInfo),
-    /// The same, but the thread was used for something else since, so that the signal has to be sent anew.
+    /// A signal-delivery-stop in which the tracer used the thread for something else since, so that the signal has to be
+    /// sent once more.
     Moved(SigInfo),
-    /// A trap of ours, in place of a signal.
+    /// A signal-delivery-stop of a trap that is the tracer's own: another signal can take its place.
     Trap,
-    /// An interruption, outside of any system call.
+    /// A `PTRACE_EVENT_STOP` outside of any system call.
     Event,
-    /// The job control stop of its process.
+    /// A group-stop.
     Group,
-    /// Something inside of a system call, or its beginning.
+    /// A stop inside of a system call, or at its beginning.
     InSyscall,
-    /// The end of a system call.
+    /// A syscall-exit-stop.
     Syscall,
 }
 
@@ -32,27 +34,66 @@ pub(super) enum Stop {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     Running,
-    /// It is in the job control stop of its process, and reports when that ends.
+    /// In a group-stop, of which the kernel reports the end (`PTRACE_LISTEN`).
     Listening,
     Stopped(Stop),
 }
 
-/// A single step under way.
+/// What the tracer does with a thread that has left the system call in which it reported something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Afterwards {
+    /// Report the process that the thread made.
+    Forked(Pid),
+    /// Report the program that the thread executed.
+    Exec,
+    /// Look at the code that the thread mapped.
+    Mapped,
+}
+
+/// A single step over the instruction of a site, under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) slot: SlotId,
-    /// The step is to raise the fault that emulation met: the registers at the site, and how often it completed instead.
+    /// The step shall raise the fault that the emulation met: the registers at the site, and how often the step completed
+    /// instead.
     pub(super) probe: Option<(user_regs_struct, u8)>,
 }
 
-/// An execution of an instruction that a signal handler interrupts: when the thread comes back to the site it is the same one.
+/// How a thread runs.
+#[expect(clippy::large_enum_variant, reason = "there is one per thread, and a step shall not allocate")]
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Run {
+    Free,
+    /// By one instruction in a slot.
+    Step(Step),
+    /// Up to the first instruction of the signal handler that the thread is about to enter.
+    IntoHandler {
+        /// The tracer unblocks `SIGTRAP` there.
+        unblock_trap: bool,
+        /// The handler interrupts a system call in a slot, and its frame has to be corrected: the stack pointer before.
+        frame_below: Option<u64>,
+    },
+}
+
+/// Whether a thread waits for the user.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Hold {
+    #[default]
+    Not,
+    /// The user has an event of the thread, and resumes the thread; further events of the same stop come before that.
+    ForUser(VecDeque<EventKind>),
+}
+
+/// An execution of an instruction that a signal handler interrupts. A thread that comes back to the site with the same stack
+/// pointer continues this execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interrupted {
     pub(super) site: u64,
     pub(super) sp: u64,
 }
 
-/// So many interrupted executions are remembered; more are handlers that were left for good.
+/// The number of interrupted executions that the tracer remembers. A handler that a thread left by a jump never returns, so
+/// the oldest execution makes room.
 const EXECUTIONS: usize = 64;
 
 #[derive(Debug)]
@@ -60,45 +101,39 @@ pub(super) struct Thread {
     pub(super) tid: Tid,
     pub(super) pid: Pid,
     pub(super) state: State,
-    /// Waits for the user's resume.
-    pub(super) held: bool,
-    /// So many uses the tracer itself has for it, stopped.
-    pub(super) wanted: u32,
-    /// The user asked for its interruption.
-    pub(super) interrupted: bool,
-    /// The system call in which it blocked when it was interrupted.
-    pub(super) call: Option<super::arch::Call>,
-    /// Is to be interrupted again when it runs.
-    pub(super) again: bool,
-    /// It has not reported yet that it exists.
+    pub(super) run: Run,
+    pub(super) hold: Hold,
+    /// The number of operations of the tracer that need the thread stopped.
+    pub(super) pins: u32,
+    /// The user asked for a stop of the thread.
+    pub(super) interrupt_asked: bool,
+    /// The thread needs another `PTRACE_INTERRUPT` when it runs.
+    pub(super) interrupt_again: bool,
+    /// The system call in which the thread blocked when it was interrupted.
+    pub(super) blocked_call: Option<arch::BlockedCall>,
+    pub(super) afterwards: Option<Afterwards>,
+    /// The thread has not reported its first stop.
     pub(super) new: bool,
-    /// Waits in `vfork` for its child.
+    /// The thread waits in vfork(2) for its child.
     pub(super) vforking: bool,
-    /// Stops at system calls: the dynamic loader is at work.
+    /// The dynamic loader is at work: the thread stops at system calls.
     pub(super) loading: bool,
-    /// The site that it was reported at, and which it is to pass when it goes on.
-    pub(super) at: Option<u64>,
-    /// What else there is to report of the present stop.
-    pub(super) pending: VecDeque<EventKind>,
-    pub(super) step: Option<Step>,
-    /// Is about to enter a signal handler, and stops at its first instruction.
-    pub(super) entering: bool,
-    /// The same, by a signal that interrupts a system call in a slot; and where its stack is.
-    pub(super) framing: Option<u64>,
-    /// It stands at a breakpoint instruction that it ran into, not behind: the information of that trap, as the kernel made it.
-    pub(super) stands: Option<SigInfo>,
-    /// The register that the slot uses, and what it held.
+    /// The site of the reported breakpoint, which the thread passes when it continues.
+    pub(super) reported_at: Option<u64>,
+    /// The tracer moved the thread from behind a breakpoint instruction to it: the signal's information as the kernel made it.
+    pub(super) rewound: Option<SigInfo>,
+    /// The register that the slot uses, and the program's value of it.
     pub(super) scratch: Option<(Reg, u64)>,
     pub(super) executions: Vec<Interrupted>,
-    /// Runs `rt_sigreturn`.
-    pub(super) returning: bool,
-    /// Where a `mov ss` ended that held off the program's own trap.
-    pub(super) shadow: Option<u64>,
-    /// Signals held back until the instruction in the slot is done.
+    /// The thread is in `rt_sigreturn`.
+    pub(super) in_sigreturn: bool,
+    /// The end of an instruction (`mov ss`) that held off the program's own trap.
+    pub(super) trap_held_off: Option<u64>,
+    /// Signals that wait until the instruction in the slot is done.
     pub(super) deferred: Vec<SigInfo>,
-    /// Signals sent anew, as they were.
+    /// The original information of signals that the tracer sent once more.
     pub(super) resent: Vec<SigInfo>,
-    /// The epoch of its space when it was last seen outside of all slots.
+    /// The epoch of the address space when the thread was last seen outside of all slots.
     pub(super) seen: u64,
 }
 
@@ -108,31 +143,29 @@ impl Thread {
             tid,
             pid,
             state: State::Running,
-            held: false,
-            wanted: 0,
-            interrupted: false,
-            call: None,
-            again: false,
+            run: Run::Free,
+            hold: Hold::Not,
+            pins: 0,
+            interrupt_asked: false,
+            interrupt_again: false,
+            blocked_call: None,
+            afterwards: None,
             new: false,
             vforking: false,
             loading: false,
-            at: None,
-            pending: VecDeque::new(),
-            step: None,
-            entering: false,
-            framing: None,
-            stands: None,
+            reported_at: None,
+            rewound: None,
             scratch: None,
             executions: Vec::new(),
-            returning: false,
-            shadow: None,
+            in_sigreturn: false,
+            trap_held_off: None,
             deferred: Vec::new(),
             resent: Vec::new(),
             seen: 0,
         }
     }
 
-    /// A handler interrupts an execution that will go on when the handler returns.
+    /// Notes that a handler interrupts an execution, which continues when the handler returns.
     pub(super) fn interrupt_execution(&mut self, execution: Interrupted) {
         self.executions.retain(|old| *old != execution);
         self.executions.push(execution);
@@ -146,5 +179,54 @@ impl Thread {
             State::Stopped(stop) => Some(stop),
             _ => None,
         }
+    }
+
+    /// The number of the signal whose delivery the thread is stopped for.
+    pub(super) fn signal(&self) -> Option<crate::Signal> {
+        match self.stop()? {
+            Stop::Signal(info) | Stop::Moved(info) => Some(crate::Signal(info.signal())),
+            _ => None,
+        }
+    }
+
+    /// Whether the thread is stopped in a system call that it has to leave before it can be sent anywhere.
+    pub(super) fn is_in_call(&self) -> bool {
+        match self.stop() {
+            Some(Stop::InSyscall) => true,
+            Some(Stop::Syscall) => arch::CALLS_HIDE_REGISTERS,
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self.hold, Hold::ForUser(_))
+    }
+
+    /// The next event of the present stop, after those that the user has seen.
+    pub(super) fn next_pending(&mut self) -> Option<EventKind> {
+        match &mut self.hold {
+            Hold::ForUser(pending) => pending.pop_front(),
+            Hold::Not => None,
+        }
+    }
+
+    /// The single step under way.
+    pub(super) fn step(&self) -> Option<&Step> {
+        match &self.run {
+            Run::Step(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// The thread is moved out of its slot: a single step is over, and the slot's register has the program's value again.
+    pub(super) fn end_slot(&mut self) {
+        self.scratch = None;
+        if self.step().is_some() {
+            self.run = Run::Free;
+        }
+    }
+
+    pub(super) fn unpin(&mut self) {
+        self.pins = self.pins.saturating_sub(1);
     }
 }

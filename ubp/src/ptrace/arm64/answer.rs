@@ -1,17 +1,17 @@
-//! Code that answers breakpoint instructions when the tracer is gone.
+//! The code that handles `SIGTRAP` when the tracer is gone.
 
 use std::arch::global_asm;
 
 use crate::Arch;
-use crate::ptrace::answer::Answer;
+use crate::ptrace::space::page::HandlerCode;
 
 global_asm!(include_str!("answer.s"), options(raw));
 
 /// `rt_sigaction` (asm-generic/unistd.h).
 const RT_SIGACTION: u64 = 134;
 
-/// The code. Handlers return by the vdso.
-pub(in crate::ptrace) fn answer(_: Arch) -> Answer {
+/// The code for programs of an architecture. Handlers return by the vdso.
+pub(in crate::ptrace) fn handler_code(_: Arch) -> HandlerCode {
     unsafe extern "C" {
         static ubp_answer: u8;
         static ubp_answer_end: u8;
@@ -20,5 +20,5 @@ pub(in crate::ptrace) fn answer(_: Arch) -> Answer {
     let length = (&raw const ubp_answer_end).addr() - start.addr();
     // SAFETY: the assembly that is part of this file defines all bytes between the two symbols, in constant memory.
     let code = unsafe { std::slice::from_raw_parts(start, length) };
-    Answer { code, restorer: None, gate: None, call: RT_SIGACTION }
+    HandlerCode { code, restorer: None, gate: None, sigaction: RT_SIGACTION }
 }

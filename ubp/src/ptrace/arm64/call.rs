@@ -1,6 +1,7 @@
 //! The system call in which a thread blocks.
 //!
-//! When the kernel shows a thread that was interrupted there, x0 has the result and the first argument is lost. So it is looked up before.
+//! When the kernel shows a thread that was interrupted there, x0 holds the result and the first argument is lost. So the tracer
+//! looks the argument up before the interruption.
 
 use libc::user_regs_struct;
 
@@ -16,17 +17,17 @@ const RESTART_SYSCALL: u64 = 128;
 /// The part of futex(2)'s second argument that says what is done; 0 is to wait for a time that is relative.
 const FUTEX_COMMAND: u64 = 127;
 
-/// A system call as it was made.
+/// A system call, as the thread made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ptrace) struct Call(Blocked);
+pub(in crate::ptrace) struct BlockedCall(Blocked);
 
-impl Call {
-    /// The one in which a thread blocks now, if it does.
-    pub(in crate::ptrace) fn of(tid: Tid) -> Option<Call> {
-        Blocked::of(tid).map(Call)
+impl BlockedCall {
+    /// The system call in which a thread blocks now.
+    pub(in crate::ptrace) fn of(tid: Tid) -> Option<BlockedCall> {
+        Blocked::of(tid).map(BlockedCall)
     }
 
-    /// The first argument, if the thread has just come out of this call with a result in its place.
+    /// The first argument, if the thread has just left this call and its result took the argument's place.
     pub(super) fn first_argument(&self, registers: &user_regs_struct) -> Option<u64> {
         let [first, ..] = self.0.arguments;
         (self.is_of(registers) && registers.pc == self.0.pc).then_some(first)
@@ -43,7 +44,7 @@ impl Call {
         number && registers.sp == self.0.sp && registers.regs.get(1..6) == self.0.arguments.get(1..)
     }
 
-    /// Whether the kernel keeps for how long it is still to wait.
+    /// Whether the kernel keeps the rest of the call's time.
     fn has_rest(&self) -> bool {
         let [_, second, _, fourth, ..] = self.0.arguments;
         match self.0.number {
@@ -54,8 +55,8 @@ impl Call {
         }
     }
 
-    /// Makes a thread that is put back to this call wait for the rest of its time only, wherever it makes the call: the kernel does
-    /// the same to a thread that goes on where it stopped (arch/arm64/kernel/signal.c, `setup_restart_syscall`).
+    /// Makes a thread that the kernel put back to this call wait for the rest of its time only, wherever it makes the call. For a
+    /// thread that continues where it stopped the kernel does that itself (arch/arm64/kernel/signal.c, `setup_restart_syscall`).
     pub(in crate::ptrace) fn keep_rest(&self, registers: &mut user_regs_struct) -> bool {
         let keeps = self.has_rest() && self.goes_back(registers);
         if keeps {
@@ -72,8 +73,8 @@ mod tests {
     /// nanosleep(0x5, 1, …), made at 0x7ffc.
     const SLEEP: &str = "101 0x5 0x1 0x2 0x3 0x4 0x6 0x7ff0 0x8000\n";
 
-    fn parse(line: &str) -> Option<Call> {
-        Blocked::parse(line).map(Call)
+    fn parse(line: &str) -> Option<BlockedCall> {
+        Blocked::parse(line).map(BlockedCall)
     }
 
     fn registers(pc: u64, x0: u64) -> user_regs_struct {

@@ -1,4 +1,4 @@
-//! Guarded control stacks of threads that have one in use (Documentation/arch/arm64/gcs.rst).
+//! Guarded control stacks, which a thread may use (Documentation/arch/arm64/gcs.rst).
 
 use stepping::SLOT_SIZE;
 
@@ -20,13 +20,12 @@ fn state(tid: Tid) -> Option<State> {
     }
     let mut raw = [0; 24];
     let length = sys::register_set(tid, NT_ARM_GCS, &mut raw).ok()?;
-    let (words, _) = raw.as_chunks();
-    let mut words = words.iter().map(|word| u64::from_ne_bytes(*word));
+    let mut words = raw.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
     let state = std::array::from_fn(|_| words.next().unwrap_or(0));
     (length == raw.len() && state[0] & ENABLED != 0).then_some(state)
 }
 
-/// The pointer to the last entry.
+/// The pointer to the last entry, if the thread uses a control stack.
 pub(super) fn pointer(tid: Tid) -> Option<u64> {
     state(tid).map(|[_, _, pointer]| pointer)
 }
@@ -34,8 +33,8 @@ pub(super) fn pointer(tid: Tid) -> Option<u64> {
 pub(super) fn set_pointer(tid: Tid, pointer: u64) -> Result<()> {
     let Some([enabled, locked, _]) = state(tid) else { return Ok(()) };
     let mut raw = [0; 24];
-    for (place, word) in raw.as_chunks_mut().0.iter_mut().zip([enabled, locked, pointer]) {
-        *place = word.to_ne_bytes();
+    for (place, word) in raw.chunks_exact_mut(8).zip([enabled, locked, pointer]) {
+        place.copy_from_slice(&word.to_ne_bytes());
     }
     sys::set_register_set(tid, NT_ARM_GCS, &raw)
 }

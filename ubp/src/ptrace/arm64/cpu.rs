@@ -1,4 +1,4 @@
-//! What the processor is.
+//! Features of the processor.
 
 /// Whether pages can be guarded (`HWCAP2_BTI`, arch/arm64/include/uapi/asm/hwcap.h).
 pub(crate) fn landing_pads() -> bool {

@@ -12,12 +12,12 @@ pub(in crate::ptrace) struct Emulated {
     raw: user_regs_struct,
     guarded: bool,
     control_stack: Option<u64>,
-    /// As it was.
+    /// The pointer before the emulation.
     before: Option<u64>,
 }
 
 impl Emulated {
-    /// Those of a stopped thread, of which the general registers are known, at a site in a guarded page or in another one.
+    /// The registers of a stopped thread; `raw` are its general registers. `guarded`: its site lies in a guarded page.
     pub(in crate::ptrace) fn new(tid: Tid, raw: user_regs_struct, guarded: bool) -> Emulated {
         let control_stack = control_stack::pointer(tid);
         Emulated { raw, guarded, control_stack, before: control_stack }
@@ -27,7 +27,7 @@ impl Emulated {
         &self.raw
     }
 
-    /// Gives them to the thread.
+    /// Writes the registers to the thread.
     pub(in crate::ptrace) fn store(&self, tid: Tid) -> Result<()> {
         super::write(tid, &self.raw)?;
         match self.control_stack.filter(|_| self.control_stack != self.before) {

@@ -12,12 +12,12 @@ use crate::{Address, Arch, Result, Tid};
 /// Vector registers (linux/elf.h): of SVE in streaming mode, of SVE, and without it. The first that a thread has holds all of them.
 const VECTORS: [i32; 3] = [NT_ARM_SSVE, 0x405, 2];
 const NT_ARM_SSVE: i32 = 0x40b;
-/// More than any processor's.
+/// More bytes than any processor's vector registers have.
 const LARGEST: usize = 16 << 10;
 /// Arguments that go in registers (AAPCS64, 6.8.2).
 const IN_REGISTERS: usize = 8;
 
-/// What a function may change beside general registers and memory.
+/// State that a function may change besides general registers and memory.
 pub(in crate::ptrace) struct Unseen {
     kind: i32,
     vectors: Vec<u8>,
@@ -34,7 +34,7 @@ impl Unseen {
                     unseen.vectors.truncate(length);
                     break;
                 }
-                // The processor has it not.
+                // The processor lacks these registers.
                 Ok(_) | Err(crate::Error::System { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -42,7 +42,7 @@ impl Unseen {
         Ok(unseen)
     }
 
-    /// Puts back what [`Unseen::read`] found, and the general registers with it.
+    /// Restores the state that [`Unseen::read`] found, and the general registers.
     pub(in crate::ptrace) fn restore(&self, tid: Tid, registers: &user_regs_struct) -> Result<()> {
         sys::set_register_set(tid, self.kind, &self.vectors)?;
         super::write(tid, registers)?;
@@ -64,14 +64,15 @@ fn is_streaming(header: &[u8]) -> bool {
 pub(in crate::ptrace) struct Function {
     /// The thread's registers at its first instruction.
     pub(in crate::ptrace) registers: user_regs_struct,
-    /// What is to lie at the stack pointer.
+    /// The bytes for the stack, from the stack pointer on.
     pub(in crate::ptrace) stack: Vec<u8>,
-    /// Where it returns to: a breakpoint instruction.
+    /// The return address: that of a breakpoint instruction.
     pub(in crate::ptrace) back: u64,
 }
 
 impl Function {
-    /// Calls `function` in a thread with these registers; it returns behind `gate`, code that enters the kernel.
+    /// Prepares a call of `function` by a thread with these registers. The function returns behind `gate`, code that enters the
+    /// kernel.
     pub(in crate::ptrace) fn new(
         mut registers: user_regs_struct,
         _: Arch,
@@ -91,12 +92,12 @@ impl Function {
         Function { registers, stack: on_stack.iter().flat_map(|value| value.to_le_bytes()).collect(), back }
     }
 
-    /// The last that is to be done before the thread runs it.
+    /// Takes the last step before the thread runs the function.
     pub(in crate::ptrace) fn prepare(&self, tid: Tid, memory: &ProcessMemory) -> Result<()> {
         control_stack::push(tid, memory, self.back)
     }
 
-    /// What a function that just returned answers.
+    /// The result of a function that just returned.
     pub(in crate::ptrace) fn answer(registers: &user_regs_struct) -> u64 {
         registers.regs[0]
     }

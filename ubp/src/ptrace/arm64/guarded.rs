@@ -1,4 +1,4 @@
-//! Guarded pages: in them an indirect branch may only come to a landing pad (Documentation/arch/arm64/elf_hwcaps.rst, BTI).
+//! Guarded pages: an indirect branch into one has to reach a landing pad (Documentation/arch/arm64/elf_hwcaps.rst, BTI).
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::cpu;
 use crate::Pid;
 use crate::process::read_proc;
 
-/// What an mmap(2) of guarded pages asks for (`PROT_BTI`, arch/arm64/include/uapi/asm/mman.h).
+/// The protection bit of a guarded page (`PROT_BTI`, arch/arm64/include/uapi/asm/mman.h).
 pub(in crate::ptrace) const GUARDED: i32 = 0x10;
 
-/// The guarded ones of a process' mappings, by address.
+/// The guarded mappings of a process, by address.
 pub(in crate::ptrace) fn guarded(pid: Pid) -> Vec<Range<u64>> {
     if !cpu::landing_pads() {
         return Vec::new();
@@ -18,7 +18,7 @@ pub(in crate::ptrace) fn guarded(pid: Pid) -> Vec<Range<u64>> {
     parse(&String::from_utf8_lossy(&smaps))
 }
 
-/// Out of /proc/PID/smaps (proc_pid_smaps(5)): a line that begins with a range, then lines about it, of which one has the flag.
+/// Parses /proc/PID/smaps (proc_pid_smaps(5)): a line begins with a range, and one of the lines that follow has the flag.
 fn parse(smaps: &str) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut current = 0..0;

@@ -1,16 +1,17 @@
-//! How far slots reach, and where programs' addresses end.
+//! The reach of slots, and the end of a program's addresses.
 
 use crate::Arch;
 
-/// Whether slots that reach no site are of use: a copy out of reach has a trap behind it in place of the branch.
+/// Whether a slot that does not reach its site is of use: it ends with a trap in the place of the branch.
 pub(in crate::ptrace) const FAR: bool = true;
-/// New sites closer together than this get one arena.
+/// New sites that are closer together than this get one arena.
 pub(in crate::ptrace) const GROUP: u64 = 32 << 20;
-/// Room left between code and its arena where there is as much. A branch reaches 128 MiB, across the sites of a group and the arena.
+/// The room between code and its arena, where there is enough of it. A branch reaches 128 MiB, across the sites of a group and
+/// the arena.
 pub(in crate::ptrace) const APART: u64 = 48 << 20;
 pub(in crate::ptrace) use crate::arch::PAGE;
 
-/// Behind the last address of a program; where the kernel has 52 bits, it gives out higher ones on demand only
+/// The address behind a program's last one. A kernel with 52-bit addresses gives out higher ones on demand only
 /// (Documentation/arch/arm64/memory.rst).
 pub(in crate::ptrace) fn end(_: Arch) -> u64 {
     1 << 48

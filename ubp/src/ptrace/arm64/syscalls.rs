@@ -1,4 +1,4 @@
-//! System calls: how a thread makes one, and which one it is in.
+//! System calls: how a thread makes one, and what it does in one.
 
 use libc::user_regs_struct;
 
@@ -6,14 +6,14 @@ use super::registers::BTYPE;
 use crate::Arch;
 use crate::arch::BREAKPOINT;
 use crate::memory::ProcessMemory;
-use crate::ptrace::gate::Calls;
+use crate::ptrace::remote::gate::Calls;
 
 /// `svc #0`
 pub(super) const SVC: [u8; 4] = 0xd400_0001_u32.to_le_bytes();
-/// Bytes of what enters the kernel.
+/// The length of the instruction that enters the kernel.
 pub(in crate::ptrace) const ENTERS: u64 = SVC.len() as u64;
-/// Whether a stop at a system call shows something else in a register: x7 says whether it is the beginning or the end, and
-/// takes nothing (arch/arm64/kernel/ptrace.c, `report_syscall`).
+/// Whether a syscall-stop hides a register of the thread: x7 shows entry or exit, and writes to it are lost
+/// (arch/arm64/kernel/ptrace.c, `report_syscall`).
 pub(in crate::ptrace) const CALLS_HIDE_REGISTERS: bool = true;
 
 /// Numbers of system calls (asm-generic/unistd.h).
@@ -25,7 +25,7 @@ const MPROTECT: u64 = 226;
 const PKEY_MPROTECT: u64 = 288;
 const CLONE3: u64 = 435;
 
-/// What goes into an arena's header: code that enters the kernel, and a breakpoint instruction behind it.
+/// The code in an arena's header: an instruction that enters the kernel, and a breakpoint instruction behind it.
 pub(in crate::ptrace) fn gate(_: Arch) -> [u8; 8] {
     let ([a, b, c, d], [e, f, g, h]) = (SVC, BREAKPOINT);
     [a, b, c, d, e, f, g, h]
@@ -35,7 +35,7 @@ pub(in crate::ptrace) fn calls(_: Arch) -> Calls {
     Calls { mmap: MMAP, munmap: MUNMAP }
 }
 
-/// Makes a thread with these registers make a system call at `gate`.
+/// Sets the registers for a system call at `gate`.
 pub(in crate::ptrace) fn to_call(
     registers: &mut user_regs_struct,
     _: Arch,
@@ -51,12 +51,12 @@ pub(in crate::ptrace) fn to_call(
     }
 }
 
-/// What a system call answered.
+/// The result of a system call.
 pub(in crate::ptrace) fn result(registers: &user_regs_struct) -> i64 {
     registers.regs[0] as i64
 }
 
-/// Whether a thread at the beginning of a system call returns from a signal handler.
+/// Whether the system call at whose beginning the thread is returns from a signal handler.
 pub(in crate::ptrace) fn is_return(registers: &user_regs_struct) -> bool {
     registers.regs[8] == RT_SIGRETURN
 }

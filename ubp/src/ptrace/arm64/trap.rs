@@ -1,4 +1,4 @@
-//! What the traps of the processor look like.
+//! The processor's traps.
 
 use libc::user_regs_struct;
 
@@ -12,18 +12,18 @@ const TRAP_BRKPT: i32 = 1;
 
 /// Whether a `SIGTRAP` comes from a breakpoint instruction.
 pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
-    info.code() == TRAP_BRKPT
+    info.si_code() == TRAP_BRKPT
 }
 
-/// Whether the program itself has its thread single-stepped, which it cannot.
+/// Whether the program single-steps itself: never, it cannot.
 pub(in crate::ptrace) fn traces(_: &user_regs_struct) -> bool {
     false
 }
 
-/// A call that faults leaves nothing in memory.
+/// Does nothing: a call that faults leaves nothing in memory.
 pub(in crate::ptrace) fn correct_faulted_call(_: Tid, _: &user_regs_struct, _: u64, _: u64, _: u8) {}
 
-/// Puts the address `next` in place of the return address that a call in the slot at `slot` left.
+/// Replaces the return address that a call in the slot at `slot` left by `next`.
 pub(in crate::ptrace) fn correct_return_address(
     tid: Tid,
     registers: &mut user_regs_struct,

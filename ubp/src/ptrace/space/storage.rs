@@ -1,9 +1,9 @@
-//! Where entries and slots of an address space lie.
+//! The arenas of an address space: where its entries and slots lie.
 
 use std::ops::Range;
 
 use super::super::arch::{GROUP, PAGE, reaches};
-use super::super::mirror::Mirror;
+use super::mirror::Mirror;
 use super::{Info, SlotId, Space, Storage};
 use crate::core::{Arena, Layout, Number, State, passing};
 
@@ -13,8 +13,8 @@ impl Space {
         self.storages.push(Storage { arena, info, guarded, far });
     }
 
-    /// Enters the active sites of the storage that was added last, which another tracer made.
-    pub(in crate::ptrace) fn enter_taken_over(&mut self) {
+    /// Adds the active sites of the arena that was added last, which another tracer made.
+    pub(in crate::ptrace) fn add_sites_of_last(&mut self) {
         let Some(last) = self.storages.len().checked_sub(1) else { return };
         let mode = self.mode;
         let Some(storage) = self.storages.get_mut(last) else { return };
@@ -34,21 +34,21 @@ impl Space {
         }
     }
 
-    /// Where storage lies: the arenas, in their order, and what else is mapped.
+    /// The tracer's mappings: the arenas, in their order, and the page with the handler.
     pub(in crate::ptrace) fn hidden(&self) -> Vec<(u64, u64)> {
         let ranges = self.storages.iter().map(|storage| {
             let base = storage.arena.base();
             (base, base + storage.arena.layout().size().next_multiple_of(PAGE))
         });
-        ranges.chain(self.answer.map(|page| (page, page + PAGE))).collect()
+        ranges.chain(self.trap_handler.map(|page| (page, page + PAGE))).collect()
     }
 
-    /// The storage for a new site.
+    /// The arena for a new site.
     pub(super) fn storage_for(&self, site: u64) -> Option<usize> {
         self.storages.iter().position(|storage| self.suits(storage, site) && storage.arena.is_full() == Ok(false))
     }
 
-    /// Active sites with a slot in guarded pages that do not lie in such, or the other way round; sorted.
+    /// Active sites, sorted, of which either the site or the slot lies in a guarded page, but not both.
     pub(in crate::ptrace) fn misplaced(&self) -> Vec<(u64, Info)> {
         let misplaced = self.sites.iter().filter_map(|(&site, &slot)| {
             let storage = self.storages.get(slot.arena)?;
@@ -57,7 +57,7 @@ impl Space {
         misplaced.collect()
     }
 
-    /// Whether a site's slot can lie in a storage.
+    /// Whether a site's slot can lie in an arena.
     pub(super) fn suits(&self, storage: &Storage, site: u64) -> bool {
         let base = storage.arena.base();
         let end = base + storage.arena.layout().size();
@@ -68,7 +68,8 @@ impl Space {
         serves && storage.guarded == self.is_guarded(site)
     }
 
-    /// The groups of new sites for which there is no room: lowest and highest site, and how many. `sites` is sorted.
+    /// The groups of new sites for which there is no room: the lowest and the highest site, and their number. `sites` is
+    /// sorted.
     pub(in crate::ptrace) fn missing(&self, sites: &[u64]) -> Vec<(u64, u64, u32)> {
         let mut free: Vec<u32> = self
             .storages
@@ -94,13 +95,13 @@ impl Space {
         groups
     }
 
-    /// Entries for `count` more sites: an arena not smaller than those before it.
+    /// The number of entries of a new arena for `count` more sites; no arena is smaller than one before it.
     pub(in crate::ptrace) fn capacity_for(&self, count: u32) -> u32 {
         let largest = self.storages.iter().map(|storage| storage.arena.layout().capacity()).max().unwrap_or(0);
         count.saturating_add(count / 4).max(largest.saturating_mul(2).min(1 << 20)).clamp(1008, Layout::MAX_CAPACITY)
     }
 
-    /// Writes what changed in the mirrors to the debuggee.
+    /// Writes the changes of the mirrors to the debuggee.
     pub(in crate::ptrace) fn flush(&mut self) {
         let memory = &self.memory;
         for storage in &mut self.storages {
@@ -109,7 +110,7 @@ impl Space {
         }
     }
 
-    /// Frees the slots that lost their site before `seen`, the epoch up to which every thread was seen outside of them.
+    /// Frees the slots that lost their site before `seen`, the epoch up to which every thread was seen outside of slots.
     pub(in crate::ptrace) fn reclaim(&mut self, seen: u64) {
         let storages = &mut self.storages;
         self.retired.retain(|&slot, &mut epoch| {

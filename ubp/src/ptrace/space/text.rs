@@ -1,29 +1,28 @@
 //! Breakpoint instructions in the program's text.
 
 use super::super::arch::GRANULE;
+use super::view::{Mark, mark};
 use super::{Info, SlotId, Space, mapping_at};
 use crate::arch::{ALIGNMENT, BREAKPOINT, MARGIN, MAX_LEN, refusal};
 use crate::core::{Entry, Problem, State, prepare};
 use crate::{InsertReason, Mapping, Result};
 
-/// The breakpoint instruction, or what stands in its place.
-type Mark = [u8; BREAKPOINT.len()];
 /// Sites farther apart than this are written apart.
 const FAR: u64 = 512;
-/// The longest piece of text read and written at once.
+/// The longest piece of text that is read and written at once.
 const PIECE: u64 = 64 << 10;
 
-/// A piece of text with sites to write.
+/// A piece of text in which sites change.
 struct Run {
     start: u64,
     raw: Vec<u8>,
-    /// Offsets of what is to change, and to what.
+    /// The offsets of the sites, and their new bytes.
     edits: Vec<(usize, Mark)>,
-    /// The program may write there at the same time.
+    /// The program may write to the piece at the same time.
     writable: bool,
 }
 
-/// How many of the first `sites`, at least one, lie close together in `mapping`.
+/// The number of the first `sites`, at least one, that lie close together in `mapping`.
 fn neighbours(mapping: &Mapping, sites: &[u64]) -> usize {
     let first = sites.first().copied().unwrap_or(0);
     let mut last = first;
@@ -36,11 +35,6 @@ fn neighbours(mapping: &Mapping, sites: &[u64]) -> usize {
 }
 
 impl Space {
-    /// Whether a breakpoint instruction stands at `site`.
-    pub(in crate::ptrace) fn is_armed(&self, site: u64) -> bool {
-        self.memory.read_array(site) == Some(BREAKPOINT)
-    }
-
     /// Puts breakpoint instructions at `sites`, which are sorted, not active, and within reach of storage.
     pub(in crate::ptrace) fn arm(&mut self, maps: &[Mapping], sites: &[u64]) -> Vec<Result<(), InsertReason>> {
         self.epoch += 1;
@@ -69,7 +63,7 @@ impl Space {
                     None => Err(InsertReason::NotWritable),
                     Some(bytes) => match refusal(&clean, offset, site) {
                         Some(refusal) => Err(InsertReason::Refused(refusal)),
-                        None => self.enter(site, bytes.get(..MAX_LEN).unwrap_or(bytes)),
+                        None => self.add_site(site, bytes.get(..MAX_LEN).unwrap_or(bytes)),
                     },
                 };
                 if let Ok(slot) = answer {
@@ -94,14 +88,14 @@ impl Space {
         answers
     }
 
-    /// Enters one site in the table, with its slot.
-    pub(super) fn enter(&mut self, site: u64, bytes: &[u8]) -> Result<SlotId, InsertReason> {
-        if let Some((slot, entry)) = self.find(site)
-            && entry.state == State::Retired
-            && bytes.starts_with(entry.bytes())
-            && self.storages.get(slot.arena).is_some_and(|storage| self.suits(storage, site))
-        {
-            // Its slot is still right, even for threads that are in it.
+    /// Adds one site to the table, with its slot.
+    pub(super) fn add_site(&mut self, site: u64, bytes: &[u8]) -> Result<SlotId, InsertReason> {
+        let retired = self.find(site).filter(|(slot, entry)| {
+            let suits = || self.storages.get(slot.arena).is_some_and(|storage| self.suits(storage, site));
+            entry.state == State::Retired && bytes.starts_with(entry.bytes()) && suits()
+        });
+        if let Some((slot, _)) = retired {
+            // The slot is still right, also for threads that are in it.
             self.retired.remove(&slot);
             self.change(slot, |entry| {
                 entry.state = State::Active;
@@ -134,7 +128,7 @@ impl Space {
     pub(in crate::ptrace) fn disarm(&mut self, maps: &[Mapping], sites: &[u64]) {
         self.epoch += 1;
         for run in self.restoring_runs(maps, sites) {
-            // Where it cannot be written nothing is mapped any more.
+            // Where the write fails nothing is mapped any more.
             let _ = self.write_run(run);
         }
         for site in sites {
@@ -145,7 +139,7 @@ impl Space {
         self.flush();
     }
 
-    /// The memory at and around some neighbouring sites of one mapping, as it is and as the program has it.
+    /// The memory around neighbouring sites of one mapping, as it is and as the program knows it.
     fn run_over(&self, mapping: &Mapping, sites: &[u64]) -> (Run, Vec<u8>) {
         let first = sites.first().copied().unwrap_or(0);
         let last = sites.last().copied().unwrap_or(first);
@@ -172,7 +166,7 @@ impl Space {
             for &site in group {
                 let offset = (site - run.start) as usize;
                 let Some(entry) = self.sites.get(&site).and_then(|&slot| self.entry(slot)) else { continue };
-                // Only where our instruction still is: something else may have been mapped there since.
+                // Where our instruction is gone the program has mapped something else since.
                 let ours = run.raw.get(offset..).is_some_and(|raw| raw.starts_with(&BREAKPOINT))
                     && clean.get(offset..).is_some_and(|bytes| bytes.starts_with(entry.bytes()));
                 if let (true, Some(original)) = (ours, mark(entry.bytes())) {
@@ -201,7 +195,7 @@ impl Space {
         self.memory.write(start, piece) == piece.len()
     }
 
-    /// Takes sites out of use whose code is gone from `maps`, or replaced.
+    /// Takes sites out of use whose code is gone from `maps`, or was replaced.
     pub(in crate::ptrace) fn drop_unmapped(&mut self, maps: &[Mapping]) {
         let gone: Vec<(u64, SlotId)> = self
             .sites
@@ -219,7 +213,8 @@ impl Space {
         self.flush();
     }
 
-    /// Takes all sites out of use, and all storage, which lies where the process has something else; breakpoints stay, inactive.
+    /// Takes all sites and all storage out of use, because the process has something else where the storage lies. The
+    /// breakpoints stay, inactive.
     pub(in crate::ptrace) fn abandon(&mut self, maps: &[Mapping]) {
         let sites: Vec<(u64, SlotId)> = self.sites.iter().map(|(&site, &slot)| (site, slot)).collect();
         let addresses: Vec<u64> = sites.iter().map(|(site, _)| *site).collect();
@@ -229,10 +224,11 @@ impl Space {
         sites.into_iter().for_each(|(_, slot)| self.deactivate(slot));
         self.storages.clear();
         self.retired.clear();
-        self.name_arenas();
+        self.list_arenas();
     }
 
-    /// Makes the memory of a forked child agree with the table: the parent's sites may have changed while it was copied.
+    /// Makes the memory of a forked child agree with the table: the parent's sites may have changed while the kernel copied
+    /// the memory.
     pub(in crate::ptrace) fn rearm(&mut self) {
         for storage in &mut self.storages {
             let size = storage.arena.layout().size();
@@ -250,20 +246,13 @@ impl Space {
         }
     }
 
-    /// Puts the original bytes back at sites that are no more, where a copy of the memory has breakpoint instructions yet.
+    /// Puts the original bytes back at former sites, where a copy of the memory still has breakpoint instructions.
     pub(in crate::ptrace) fn restore_retired(&self) {
         for entry in self.retired.keys().filter_map(|&slot| self.entry(slot)) {
-            let original = mark(entry.bytes()).filter(|_| !self.sites.contains_key(&entry.site));
-            if let Some(original) = original
-                && self.is_armed(entry.site)
-            {
+            let is_ours = || !self.sites.contains_key(&entry.site) && self.is_armed(entry.site);
+            if let Some(original) = mark(entry.bytes()).filter(|_| is_ours()) {
                 self.memory.write(entry.site, &original);
             }
         }
     }
-}
-
-/// What stands in an instruction where a breakpoint instruction goes.
-pub(super) fn mark(instruction: &[u8]) -> Option<Mark> {
-    instruction.first_chunk().copied()
 }

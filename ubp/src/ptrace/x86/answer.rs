@@ -1,9 +1,9 @@
-//! Code that answers breakpoint instructions when the tracer is gone, and code that makes system calls for it.
+//! The code that handles `SIGTRAP` when the tracer is gone, and the gate for system calls of the tracer's.
 
 use std::arch::global_asm;
 
 use crate::Arch;
-use crate::ptrace::answer::Answer;
+use crate::ptrace::space::page::HandlerCode;
 
 global_asm!(include_str!("answer_64.s"), options(att_syntax, raw));
 global_asm!(include_str!("answer_32.s"), options(att_syntax, raw));
@@ -25,12 +25,12 @@ macro_rules! answer {
         // SAFETY: the assembly that is part of this file defines all bytes between the two symbols, in constant memory.
         let code = unsafe { std::slice::from_raw_parts(start, length) };
         let (restorer, gate) = (offset(&raw const $restorer), offset(&raw const $gate));
-        Answer { code, restorer: Some(restorer as u64), gate: Some(gate as u64), call: $call }
+        HandlerCode { code, restorer: Some(restorer as u64), gate: Some(gate as u64), sigaction: $call }
     }};
 }
 
-/// The code for programs of a kind.
-pub(in crate::ptrace) fn answer(arch: Arch) -> Answer {
+/// The code for programs of an architecture.
+pub(in crate::ptrace) fn handler_code(arch: Arch) -> HandlerCode {
     if arch == Arch::I386 {
         answer!(RT_SIGACTION.1, ubp_answer_32, ubp_answer_32_restorer, ubp_answer_32_gate, ubp_answer_32_end)
     } else {

@@ -1,8 +1,8 @@
-//! What the processor is.
+//! Features of the processor.
 
 use std::sync::OnceLock;
 
-/// Bits of a linear address: 57 where five-level paging is in use, which the kernel says by `la57` in its flags.
+/// The number of bits of a linear address: 57 with five-level paging, which the kernel shows as the flag `la57`.
 pub(super) fn linear_address_bits() -> u32 {
     static BITS: OnceLock<u32> = OnceLock::new();
     *BITS.get_or_init(|| if has_flag("la57") { 57 } else { 48 })

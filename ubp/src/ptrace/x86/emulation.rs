@@ -13,12 +13,12 @@ const SETTABLE: u32 = 0x5_4dd5;
 pub(in crate::ptrace) struct Emulated {
     raw: user_regs_struct,
     ssp: Option<u64>,
-    /// As it was.
+    /// The pointer before the emulation.
     before: Option<u64>,
 }
 
 impl Emulated {
-    /// Those of a stopped thread, of which the general registers are known.
+    /// The registers of a stopped thread; `raw` are its general registers.
     pub(in crate::ptrace) fn new(tid: Tid, raw: user_regs_struct, _: bool) -> Emulated {
         let ssp = shadow_stack::pointer(tid);
         Emulated { raw, ssp, before: ssp }
@@ -28,7 +28,7 @@ impl Emulated {
         &self.raw
     }
 
-    /// Gives them to the thread.
+    /// Writes the registers to the thread.
     pub(in crate::ptrace) fn store(&self, tid: Tid) -> Result<()> {
         super::write(tid, &self.raw)?;
         match self.ssp.filter(|_| self.ssp != self.before) {

@@ -12,10 +12,10 @@ use crate::{Address, Arch, Result, Tid};
 const NT_X86_XSTATE: i32 = 0x202;
 /// Bytes below the stack pointer that belong to the function that runs (System V ABI for x86-64, 3.2.2).
 const RED_ZONE: u64 = 128;
-/// More than any processor's extended state.
+/// More bytes than any processor's extended state has.
 const EXTENDED: usize = 16 << 10;
 
-/// What a function may change beside general registers and memory.
+/// State that a function may change besides general registers and memory.
 pub(in crate::ptrace) struct Unseen {
     extended: Vec<u8>,
     ssp: Option<u64>,
@@ -30,7 +30,7 @@ impl Unseen {
         Ok(Unseen { extended, ssp })
     }
 
-    /// Puts back what [`Unseen::read`] found, and the general registers with it.
+    /// Restores the state that [`Unseen::read`] found, and the general registers.
     pub(in crate::ptrace) fn restore(&self, tid: Tid, registers: &user_regs_struct) -> Result<()> {
         sys::set_register_set(tid, NT_X86_XSTATE, &self.extended)?;
         super::write(tid, registers)?;
@@ -45,14 +45,15 @@ impl Unseen {
 pub(in crate::ptrace) struct Function {
     /// The thread's registers at its first instruction.
     pub(in crate::ptrace) registers: user_regs_struct,
-    /// What is to lie at the stack pointer.
+    /// The bytes for the stack, from the stack pointer on.
     pub(in crate::ptrace) stack: Vec<u8>,
-    /// Where it returns to: a breakpoint instruction.
+    /// The return address: that of a breakpoint instruction.
     pub(in crate::ptrace) back: u64,
 }
 
 impl Function {
-    /// Calls `function` in a thread with these registers; it returns behind `gate`, code that enters the kernel.
+    /// Prepares a call of `function` by a thread with these registers. The function returns behind `gate`, code that enters the
+    /// kernel.
     pub(in crate::ptrace) fn new(
         mut registers: user_regs_struct,
         arch: Arch,
@@ -87,12 +88,12 @@ impl Function {
         Function { registers, stack, back }
     }
 
-    /// The last that is to be done before the thread runs it.
+    /// Takes the last step before the thread runs the function.
     pub(in crate::ptrace) fn prepare(&self, tid: Tid, memory: &ProcessMemory) -> Result<()> {
         shadow_stack::push(tid, memory, self.back)
     }
 
-    /// What a function that just returned answers.
+    /// The result of a function that just returned.
     pub(in crate::ptrace) fn answer(registers: &user_regs_struct) -> u64 {
         registers.rax
     }

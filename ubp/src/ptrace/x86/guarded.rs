@@ -1,13 +1,13 @@
-//! There is no page of which the landing pads are the page's own matter.
+//! Guarded pages: no x86 page demands landing pads for itself.
 
 use std::ops::Range;
 
 use crate::Pid;
 
-/// Nothing that an mmap(2) could ask for.
+/// The protection bits of a guarded page: there are none.
 pub(in crate::ptrace) const GUARDED: i32 = 0;
 
-/// None.
+/// The guarded mappings of a process: there are none.
 pub(in crate::ptrace) fn guarded(_: Pid) -> Vec<Range<u64>> {
     Vec::new()
 }

@@ -15,8 +15,8 @@ mod text;
 mod trap;
 mod way_back;
 
-pub(super) use self::answer::answer;
-pub(super) use self::call::Call;
+pub(super) use self::answer::handler_code;
+pub(super) use self::call::BlockedCall;
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};

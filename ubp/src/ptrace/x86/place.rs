@@ -1,16 +1,16 @@
-//! How far slots reach, and where programs' addresses end.
+//! The reach of slots, and the end of a program's addresses.
 
 use crate::Arch;
 
-/// Whether slots that reach no site are of use.
+/// Whether a slot that does not reach its site is of use.
 pub(in crate::ptrace) const FAR: bool = false;
-/// New sites closer together than this get one arena.
+/// New sites that are closer together than this get one arena.
 pub(in crate::ptrace) const GROUP: u64 = 512 << 20;
-/// Room left between code and its arena where there is as much. A quarter of what a branch reaches.
+/// The room between code and its arena, where there is enough of it: a quarter of a branch's reach.
 pub(in crate::ptrace) const APART: u64 = 512 << 20;
 pub(in crate::ptrace) use crate::arch::PAGE;
 
-/// Behind the last address of a program (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
+/// The address behind a program's last one (47 bits less a guard page; 32-bit programs end below 4 GiB less a page).
 pub(in crate::ptrace) fn end(arch: Arch) -> u64 {
     if arch == Arch::I386 { 0xffff_d000 } else { 0x7fff_ffff_f000 }
 }

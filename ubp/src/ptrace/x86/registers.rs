@@ -17,8 +17,8 @@ pub(in crate::ptrace) fn read(tid: Tid) -> Result<user_regs_struct> {
 pub(in crate::ptrace) fn write(tid: Tid, registers: &user_regs_struct) -> Result<()> {
     let answer = ptrace(libc::PTRACE_SETREGS, "PTRACE_SETREGS", tid, 0, registers as *const _ as usize);
     match answer {
-        // The kernel takes the registers in order and refuses a segment or base, which come last, that it would not set itself,
-        // though a program may load it (a null selector with another RPL, a base in the kernel's half). They are not changed here.
+        // The kernel takes the registers in order. It refuses a segment or a base, which come last, that a program may load but
+        // the kernel would not set (a null selector with another RPL, a base in the kernel's half). The tracer changes neither.
         Err(Error::System { ref source, .. })
             if source.raw_os_error() == Some(libc::EIO) && read(tid)? == *registers =>
         {

@@ -1,6 +1,6 @@
-//! Shadow stacks of threads that have one in use: 64-bit programs alone (arch_prctl(2), `ARCH_SHSTK_ENABLE`).
+//! Shadow stacks: threads of 64-bit programs may use one (arch_prctl(2), `ARCH_SHSTK_ENABLE`).
 //!
-//! The kernel lets a tracer write to a shadow stack as it lets it write breakpoints to text.
+//! The kernel lets a tracer write to a shadow stack as it lets a tracer write to text.
 
 use stepping::SLOT_SIZE;
 
@@ -12,11 +12,11 @@ use crate::{Result, Tid};
 /// A thread's shadow stack pointer (linux/elf.h).
 const NT_X86_SHSTK: i32 = 0x204;
 
-/// What a call may have pushed, from ssp on: a near one its return address; a far one ssp as it was, its return address, and cs
-/// (SDM vol. 1, 17.2, and vol. 2, CALL).
+/// The words from ssp on that a call may have pushed: a near call pushes its return address; a far call pushes the old ssp, its
+/// return address, and cs (SDM vol. 1, 17.2, and vol. 2, CALL).
 type Top = [u64; 2];
 
-/// Where in the top of a shadow stack, in bytes from ssp, the address behind the call lies that just ran in the slot at `slot`.
+/// The offset from ssp of the return address that a call in the slot at `slot` just pushed.
 fn return_address(top: Top, slot: u64) -> Option<u64> {
     let at = top.iter().position(|word| word.wrapping_sub(slot) < SLOT_SIZE as u64)?;
     Some(8 * at as u64)
@@ -44,7 +44,7 @@ pub(super) fn correct(tid: Tid, memory: &ProcessMemory, slot: u64, next: u64) {
     let mut top = [0; 16];
     let read = memory.read(ssp, &mut top);
     let word = |at: usize| top.get(at..at + 8).filter(|_| read >= at + 8).and_then(|raw| raw.try_into().ok());
-    // What cannot be read is no slot's address.
+    // A word that cannot be read counts as zero, which is no slot's address.
     let words = [0, 8].map(|at| word(at).map_or(0, u64::from_le_bytes));
     if let Some(at) = return_address(words, slot) {
         memory.write(ssp.wrapping_add(at), &next.to_le_bytes());

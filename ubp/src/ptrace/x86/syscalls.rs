@@ -1,32 +1,32 @@
-//! System calls: how a thread makes one, and which one it is in.
+//! System calls: how a thread makes one, and what it does in one.
 
 use libc::user_regs_struct;
 
 use crate::Arch;
 use crate::arch::USER32_CS;
 use crate::memory::ProcessMemory;
-use crate::ptrace::gate::Calls;
+use crate::ptrace::remote::gate::Calls;
 
 /// `syscall; int3…`
 const GATE_64: [u8; 8] = [0x0f, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc];
 /// `int $0x80; int3…`
 const GATE_32: [u8; 8] = [0xcd, 0x80, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc];
-/// Bytes of what enters the kernel.
+/// The length of the instruction that enters the kernel.
 pub(in crate::ptrace) const ENTERS: u64 = 2;
-/// Whether a stop at a system call shows something else in a register.
+/// Whether a syscall-stop hides a register of the thread.
 pub(in crate::ptrace) const CALLS_HIDE_REGISTERS: bool = false;
 
-/// What goes into an arena's header: code that enters the kernel, and a breakpoint instruction behind it.
+/// The code in an arena's header: an instruction that enters the kernel, and a breakpoint instruction behind it.
 pub(in crate::ptrace) fn gate(arch: Arch) -> [u8; 8] {
     if arch == Arch::I386 { GATE_32 } else { GATE_64 }
 }
 
-/// asm/unistd_64.h, asm/unistd_32.h
+/// The numbers of system calls (asm/unistd_64.h, asm/unistd_32.h).
 pub(in crate::ptrace) fn calls(arch: Arch) -> Calls {
     if arch == Arch::I386 { Calls { mmap: 192, munmap: 91 } } else { Calls { mmap: 9, munmap: 11 } }
 }
 
-/// Makes a thread with these registers make a system call at `gate`.
+/// Sets the registers for a system call at `gate`.
 pub(in crate::ptrace) fn to_call(
     registers: &mut user_regs_struct,
     arch: Arch,
@@ -47,12 +47,12 @@ pub(in crate::ptrace) fn to_call(
     }
 }
 
-/// What a system call answered; results are 32-bit numbers in 32-bit programs.
+/// The result of a system call; a 32-bit number in 32-bit programs.
 pub(in crate::ptrace) fn result(registers: &user_regs_struct) -> i64 {
     if registers.cs == USER32_CS { i64::from(registers.rax as i32) } else { registers.rax as i64 }
 }
 
-/// Whether a thread at the beginning of a system call returns from a signal handler.
+/// Whether the system call at whose beginning the thread is returns from a signal handler.
 pub(in crate::ptrace) fn is_return(registers: &user_regs_struct) -> bool {
     match registers.cs {
         // sigreturn, rt_sigreturn

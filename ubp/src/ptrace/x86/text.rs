@@ -1,4 +1,4 @@
-//! How text is written while threads run in it.
+//! Writes to text in which threads run.
 
-/// What pieces of text begin and end at multiples of: what changes is a byte.
+/// The alignment of written pieces of text: none, because a single byte changes.
 pub(in crate::ptrace) const GRANULE: u64 = 1;

@@ -1,4 +1,4 @@
-//! What the traps of the processor look like.
+//! The processor's traps.
 
 use insn::x86::Flags;
 use libc::user_regs_struct;
@@ -15,32 +15,31 @@ const SI_KERNEL: i32 = 0x80;
 
 /// Whether a `SIGTRAP` comes from a breakpoint instruction.
 pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
-    info.code() == SI_KERNEL
+    info.si_code() == SI_KERNEL
 }
 
-/// Whether the program itself has its thread single-stepped. Of a trap flag of ours the kernel shows nothing.
+/// Whether the program single-steps itself. The kernel hides a trap flag that ptrace set.
 pub(in crate::ptrace) fn traces(registers: &user_regs_struct) -> bool {
     registers.eflags & u64::from(Flags::TF.bits()) != 0
 }
 
-/// Puts the address `next` in place of one in the slot at `slot`, `size` bytes, that a call that faulted left below the stack.
+/// Corrects the return address of `size` bytes that a call in the slot at `slot` left below the stack before it faulted: the
+/// address becomes `next`.
 pub(in crate::ptrace) fn correct_faulted_call(tid: Tid, registers: &user_regs_struct, slot: u64, next: u64, size: u8) {
-    // No target of a narrower call is out of all bounds, and fewer bytes could be anything.
+    // A narrower call cannot fault at its target, and fewer bytes do not identify an address in the slot.
     let width = if registers.cs == USER32_CS { 4 } else { 8 };
     if size != width {
         return;
     }
     let below = registers.rsp.wrapping_sub(u64::from(size));
     let (mut found, next, size) = (slot.to_le_bytes(), next.to_le_bytes(), usize::from(size));
-    if let (Some(low), Some(next)) = (found.get_mut(..size), next.get(..size))
-        && sys::read_as_thread(tid, below, low) == size
-        && u64::from_le_bytes(found).wrapping_sub(slot) < SLOT_SIZE as u64
-    {
+    let (Some(low), Some(next)) = (found.get_mut(..size), next.get(..size)) else { return };
+    if sys::read_as_thread(tid, below, low) == size && u64::from_le_bytes(found).wrapping_sub(slot) < SLOT_SIZE as u64 {
         sys::write_as_thread(tid, below, next);
     }
 }
 
-/// Puts the address `next` in place of the return address, `size` bytes, that a call in the slot at `slot` left.
+/// Replaces the return address of `size` bytes that a call in the slot at `slot` left by `next`.
 pub(in crate::ptrace) fn correct_return_address(
     tid: Tid,
     registers: &mut user_regs_struct,

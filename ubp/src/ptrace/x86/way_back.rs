@@ -1,4 +1,4 @@
-//! What lies on a thread's stack while it makes a system call for the tracer, for the code behind the call.
+//! The frame on a thread's stack while the thread makes a system call for the tracer. The code behind the call reads it.
 
 use libc::user_regs_struct;
 
@@ -14,8 +14,8 @@ const RED_ZONE: u64 = 128;
 const RESTART_BLOCK: i64 = -516;
 const RESTART_SYSCALL: (u64, u64) = (219, 0);
 
-/// Points the stack pointer of a stopped thread at what is to lie there, and returns that: its signal mask and its registers as the
-/// gate of answer_64.s and answer_32.s takes them. Nothing where the thread has a shadow stack: a return to where it was is none to that.
+/// Moves the stack pointer of a stopped thread to the frame, and returns the frame's bytes: the signal mask and the registers, as
+/// the gate of answer_64.s and answer_32.s takes them. `None`: the thread has a shadow stack, which forbids such a return.
 pub(in crate::ptrace) fn way_back(
     tid: Tid,
     registers: &mut user_regs_struct,
@@ -27,7 +27,7 @@ pub(in crate::ptrace) fn way_back(
     }
     let mut back = *registers;
     if asks_for_restart(&back) {
-        // What the kernel does where no handler runs (arch/x86/kernel/signal.c, `arch_do_signal_or_restart`).
+        // The kernel does the same where no handler runs (arch/x86/kernel/signal.c, `arch_do_signal_or_restart`).
         let by_number = if arch == Arch::I386 { RESTART_SYSCALL.1 } else { RESTART_SYSCALL.0 };
         back.rax = if result(&back) == RESTART_BLOCK { by_number } else { back.orig_rax };
         back.rip = back.rip.wrapping_sub(ENTERS);

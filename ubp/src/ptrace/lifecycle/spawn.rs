@@ -1,0 +1,169 @@
+//! Starting programs.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
+
+use super::super::Tracer;
+use super::super::breakpoints::loader::watch_program;
+use super::super::space::Space;
+use super::super::status::Status;
+use super::super::sys::{self, OPTIONS, Report, is_gone};
+use super::super::thread::{Hold, Stop, Thread};
+use super::super::tracees::Debuggee;
+use crate::process::read_process;
+use crate::{Error, Pid, Result, Stdio, Tid};
+
+impl Tracer {
+    pub(in crate::ptrace) fn spawn_program(&mut self, command: Command) -> Result<Pid> {
+        let (pid, stdio) = start_program(command, self.tracees.options.exit_kill)?;
+        self.adopt(pid, stdio)?;
+        Ok(pid)
+    }
+
+    /// Makes a program that is stopped at its exec a debuggee.
+    fn adopt(&mut self, pid: Pid, stdio: Stdio) -> Result<()> {
+        let tid = pid.leader();
+        let process = match read_process(pid) {
+            Ok(process) => process,
+            Err(error) => {
+                end(pid);
+                return Err(error);
+            }
+        };
+        let space = Space::new(pid, process.arch)?;
+        let space = self.tracees.add_space(space);
+        let exit_kill = self.tracees.options.exit_kill;
+        let debuggee = Debuggee::new(process, space, stdio, exit_kill);
+        self.tracees.debuggees.insert(pid, debuggee);
+        self.tracees.add_thread(Thread::new(tid, pid));
+        self.tracees.set_stop(tid, Stop::InSyscall)?;
+        self.leave_call(tid)?;
+        watch_program(&mut self.tracees, &mut self.reports, tid)?;
+        self.tracees.thread_mut(tid)?.hold = Hold::ForUser(VecDeque::new());
+        Ok(())
+    }
+}
+
+/// Starts a program, which ptrace stops at its exec. Where `exit_kill`, the kernel kills it when this process ends.
+pub(crate) fn start_program(command: Command, exit_kill: bool) -> Result<(Pid, Stdio)> {
+    // The child writes its number to a pipe and waits for the seize before it executes the program. Meanwhile another thread
+    // runs the standard library's wait for the child.
+    let (mut from_child, to_parent) = std::io::pipe().map_err(Error::Spawn)?;
+    let (from_parent, mut to_child) = std::io::pipe().map_err(Error::Spawn)?;
+    let others = to_child.as_raw_fd();
+    let starting = thread::spawn(move || execute(command, from_parent, to_parent, others));
+    let mut number = [0; 4];
+    let read = from_child.read_exact(&mut number);
+    let started = match read {
+        Ok(()) => start_seized(Tid(i32::from_ne_bytes(number)), exit_kill, &mut to_child),
+        Err(error) => Err(Error::Spawn(error)),
+    };
+    drop(to_child);
+    let child = starting.join().unwrap_or_else(|_| Err(std::io::Error::other("the starting thread failed")));
+    match (child, started) {
+        (Ok(mut child), Ok(pid)) => {
+            Ok((pid, Stdio { stdin: child.stdin.take(), stdout: child.stdout.take(), stderr: child.stderr.take() }))
+        }
+        (Ok(mut child), Err(error)) => {
+            // A child that could not be seized must not run.
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(error)
+        }
+        // The child failed because the tracer closed its end of the pipe.
+        (Err(_), Err(error @ (Error::Permission(_) | Error::AlreadyTraced { .. }))) => Err(error),
+        (Err(error), _) => Err(Error::Spawn(error)),
+    }
+}
+
+/// Kills a program that is stopped at its exec.
+pub(crate) fn end(pid: Pid) {
+    // SAFETY: kill takes numbers; the process is our child, not reaped yet.
+    unsafe { libc::kill(pid.0, libc::SIGKILL) };
+    while let Ok(Some(Report::Stopped { .. }) | None) = sys::wait_for(pid.leader(), true) {}
+}
+
+/// Detaches a thread that is stopped at its exec.
+pub(crate) fn release(tid: Tid) -> Result<()> {
+    sys::detach(tid, 0)
+}
+
+/// Seizes the waiting child and lets it execute the program.
+fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut std::io::PipeWriter) -> Result<Pid> {
+    let options = OPTIONS | if exit_kill { libc::PTRACE_O_EXITKILL } else { 0 };
+    sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT).map_err(|error| refused(tid, error))?;
+    to_child.write_all(&[1]).map_err(Error::Spawn)?;
+    let mut unreported = false;
+    loop {
+        let report = sys::wait_for(tid, false)?;
+        unreported &= report.is_none();
+        match report {
+            Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => {
+                sys::set_options(tid, options)?;
+                return Ok(Pid(tid.0));
+            }
+            // There is no such program: the standard library reports that when the child ends.
+            Some(Report::Stopped { event: libc::PTRACE_EVENT_EXIT, .. }) => {
+                sys::detach(tid, 0)?;
+                return Err(Error::NoSuchThread(tid));
+            }
+            // A signal that somebody sent before the exec.
+            Some(Report::Stopped { signal, event: 0 }) => sys::cont(tid, signal)?,
+            Some(Report::Stopped { .. }) => sys::cont(tid, 0)?,
+            Some(_) => return Err(Error::NoSuchThread(tid)),
+            // The standard library's wait in the other thread may have taken the report of the child's end.
+            None if is_stopped(tid) => {
+                if std::mem::replace(&mut unreported, true) {
+                    sys::detach(tid, 0)?;
+                    return Err(Error::NoSuchThread(tid));
+                }
+            }
+            None => thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// Why a child may not be traced.
+fn refused(tid: Tid, error: Error) -> Error {
+    let pid = Pid(tid.0);
+    match Status::read(tid) {
+        Ok(status) if status.tracer != 0 => Error::AlreadyTraced { pid, tracer: Pid(status.tracer) },
+        Ok(_) if !is_gone(&error) => Error::Permission(pid),
+        _ => error,
+    }
+}
+
+/// The time between two looks at a child that is about to execute its program.
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// Whether a thread is in a ptrace-stop (proc_pid_stat(5), the field after the name).
+fn is_stopped(tid: Tid) -> bool {
+    let stat = std::fs::read(format!("/proc/{tid}/stat")).unwrap_or_default();
+    // The name may contain any bytes.
+    String::from_utf8_lossy(&stat).rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
+}
+
+fn execute(
+    mut command: Command,
+    mut from_parent: std::io::PipeReader,
+    mut to_parent: std::io::PipeWriter,
+    others: RawFd,
+) -> std::io::Result<Child> {
+    let wait = move || {
+        // While the child has a copy of the end that its parent writes to, a read from the pipe never ends.
+        // SAFETY: close takes a number, and nothing in the child owns that descriptor.
+        unsafe { libc::close(others) };
+        to_parent.write_all(&sys::own_pid().to_ne_bytes())?;
+        let mut go = [0];
+        from_parent.read_exact(&mut go)
+    };
+    // SAFETY: between fork and exec only close, write and read are called: the first on the child's copy of a descriptor that only its
+    // parent uses, the others on descriptors that the closure owns.
+    unsafe { command.pre_exec(wait) };
+    command.spawn()
+}

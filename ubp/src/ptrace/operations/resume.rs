@@ -1,0 +1,45 @@
+//! The user lets threads continue, or stops them.
+
+use super::super::stops::Next;
+use super::super::sys::{self, is_gone, unless_gone};
+use super::super::thread::Hold;
+use super::super::{Tracer, arch};
+use crate::{Error, Pid, Result, Signal, Tid};
+
+impl Tracer {
+    /// Lets a held thread continue; it gets the signal that it is stopped by.
+    pub(in crate::ptrace) fn resume_thread(&mut self, tid: Tid) -> Result<()> {
+        let signal = self.tracees.thread(tid)?.signal();
+        self.resume_thread_with(tid, signal)
+    }
+
+    pub(in crate::ptrace) fn resume_thread_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        let thread = self.tracees.thread_mut(tid)?;
+        if !thread.is_held() {
+            return Err(Error::NotHeld(tid));
+        }
+        if let Some(kind) = thread.next_pending() {
+            return self.apply(tid, Next::Hold(kind));
+        }
+        thread.hold = Hold::Not;
+        // A thread that was killed meanwhile reports its end.
+        unless_gone(self.go_on_with(tid, signal).and_then(|next| self.apply(tid, next)))
+    }
+
+    /// Stops the running threads of a process; each reports that.
+    pub(in crate::ptrace) fn interrupt_process(&mut self, pid: Pid) -> Result<()> {
+        self.tracees.debuggee(pid)?;
+        for tid in self.tracees.threads_of(pid) {
+            let thread = self.tracees.thread_mut(tid)?;
+            if thread.stop().is_none() {
+                thread.interrupt_asked = true;
+                thread.blocked_call = arch::BlockedCall::of(tid);
+                match sys::interrupt(tid) {
+                    Err(error) if !is_gone(&error) => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! The ptrace(2) requests that let a thread run.
+
+use super::super::breakpoints::trap_handler::reinstall;
+use super::super::reports::Reports;
+use super::super::sys;
+use super::super::thread::{Afterwards, Run, State, Stop};
+use super::super::tracees::Tracees;
+use crate::{Result, Tid};
+
+/// Runs a thread from where its registers say.
+pub(super) fn run_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, signal: i32) -> Result<()> {
+    let thread = tracees.thread_mut(tid)?;
+    if thread.pins > 0 {
+        return Ok(());
+    }
+    if matches!(thread.state, State::Stopped(Stop::Group)) {
+        thread.state = State::Listening;
+        return sys::listen(tid);
+    }
+    if signal == 0 {
+        reinstall(tracees, reports, tid)?;
+    }
+    let thread = tracees.thread_mut(tid)?;
+    thread.state = State::Running;
+    thread.blocked_call = None;
+    // Any other stop clears an interruption that was due (ptrace_stop in kernel/signal.c).
+    if std::mem::take(&mut thread.interrupt_again) || thread.interrupt_asked || thread.afterwards.is_some() {
+        sys::interrupt(tid)?;
+    }
+    if !matches!(thread.run, Run::Free) {
+        sys::step(tid, signal)
+    } else if thread.loading || !thread.executions.is_empty() {
+        sys::cont_to_syscall(tid, signal)
+    } else {
+        sys::cont(tid, signal)
+    }
+}
+
+/// Runs a thread for one instruction.
+pub(super) fn run_one_instruction(tracees: &mut Tracees, tid: Tid) -> Result<()> {
+    tracees.thread_mut(tid)?.state = State::Running;
+    sys::step(tid, 0)
+}
+
+/// Runs a thread out of the system call that it is in, to a `PTRACE_EVENT_STOP`.
+pub(super) fn leave_syscall(tracees: &mut Tracees, tid: Tid, afterwards: Option<Afterwards>) -> Result<()> {
+    let thread = tracees.thread_mut(tid)?;
+    thread.afterwards = afterwards;
+    thread.state = State::Running;
+    sys::interrupt(tid)?;
+    sys::cont(tid, 0)
+}

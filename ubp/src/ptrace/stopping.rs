@@ -1,0 +1,142 @@
+//! Stops running threads for operations of the tracer.
+
+use std::time::{Duration, Instant};
+
+use super::status::Status;
+use super::stops::Next;
+use super::stops::report::on_report;
+use super::sys::{self, PATIENCE, Report, is_gone, unless_gone};
+use super::thread::{State, Stop, Thread};
+use super::{Tracer, arch};
+use crate::{Error, Pid, Result, Tid};
+
+/// The time for which a report is waited for between two looks at what the thread does.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// A thread that an operation keeps stopped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pinned {
+    pub(super) tid: Tid,
+    /// Somebody else had stopped the thread, and lets it continue.
+    was_stopped: bool,
+}
+
+impl Tracer {
+    /// Looks at a report and lets the thread continue; it is no error that the thread has ended.
+    pub(super) fn handle_report(&mut self, tid: Tid, report: Report) -> Result<()> {
+        unless_gone(on_report(self, tid, report).and_then(|next| self.apply(tid, next)))
+    }
+
+    /// Stops a thread, whatever it does, and pins it until [`Tracer::release_pinned`]. The reports on the way are handled.
+    fn pin(&mut self, tid: Tid) -> Result<Pinned> {
+        let thread = self.tracees.thread_mut(tid)?;
+        thread.pins += 1;
+        if thread.stop().is_some() {
+            return Ok(Pinned { tid, was_stopped: true });
+        }
+        thread.blocked_call = arch::BlockedCall::of(tid);
+        sys::interrupt(tid)?;
+        self.await_stop_for(tid, PATIENCE)?;
+        Ok(Pinned { tid, was_stopped: false })
+    }
+
+    /// Handles the reports of a pinned thread until it is stopped, or until it has waited uninterruptibly for `patience`. A
+    /// thread that is given up is not pinned any more.
+    pub(super) fn await_stop_for(&mut self, tid: Tid, patience: Duration) -> Result<()> {
+        let mut stuck = None;
+        while self.tracees.thread(tid)?.stop().is_none() {
+            match self.reports.report_within(&mut self.tracees, tid, GLANCE)? {
+                Some(report) => self.handle_report(tid, report)?,
+                None if !self.is_stuck(tid) => stuck = None,
+                None if stuck.get_or_insert_with(Instant::now).elapsed() < patience => {}
+                None => {
+                    self.tracees.thread_mut(tid)?.unpin();
+                    return Err(Error::Uninterruptible(tid));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a running thread waits in the kernel for something that no signal ends.
+    fn is_stuck(&self, tid: Tid) -> bool {
+        let runs = self.tracees.threads.get(&tid).is_some_and(|thread| matches!(thread.state, State::Running));
+        runs && Status::read(tid).is_ok_and(|status| status.state == b'D')
+    }
+
+    /// Ends the use of a pinned thread.
+    pub(super) fn release_pinned(&mut self, pinned: Pinned) -> Result<()> {
+        if !pinned.was_stopped {
+            return self.unpin_and_go_on(pinned.tid);
+        }
+        if let Some(thread) = self.tracees.threads.get_mut(&pinned.tid) {
+            thread.unpin();
+        }
+        Ok(())
+    }
+
+    /// Brings a stopped thread out of the system call that it is in, to a stop from which it can be sent anywhere.
+    pub(super) fn leave_call(&mut self, tid: Tid) -> Result<()> {
+        while self.tracees.thread(tid)?.is_in_call() {
+            self.tracees.thread_mut(tid)?.pins += 1;
+            let result = self.apply(tid, Next::LeaveCall(None)).and_then(|()| self.await_stop_for(tid, PATIENCE));
+            let is_given_up = matches!(result, Err(Error::Uninterruptible(_)));
+            if let Some(thread) = self.tracees.threads.get_mut(&tid).filter(|_| !is_given_up) {
+                thread.unpin();
+            }
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Pins a thread that can make system calls in the address space of a process.
+    pub(super) fn pin_any(&mut self, pid: Pid) -> Result<Pinned> {
+        match self.pin_one_of(pid, |thread| !thread.vforking) {
+            // The child of a `vfork` has just ended, and its parent comes back.
+            Err(error) if is_gone(&error) => self.pin_one_of(pid, |_| true),
+            result => result,
+        }
+    }
+
+    /// Pins a suitable thread in the address space of a process, outside of system calls.
+    pub(super) fn pin_one_of(&mut self, pid: Pid, is_suitable: impl Fn(&Thread) -> bool) -> Result<Pinned> {
+        let tracees = &self.tracees;
+        let tids = tracees.threads_in(tracees.debuggee(pid)?.space);
+        let threads = tids.iter().filter_map(|tid| tracees.threads.get(tid));
+        let mut candidates: Vec<&Thread> = threads.filter(|thread| is_suitable(thread)).collect();
+        // Stopped threads come first, and of these those that no signal is about to be delivered to.
+        candidates.sort_by_key(|thread| match thread.stop() {
+            Some(Stop::Event | Stop::Trap | Stop::Syscall) => 0,
+            Some(Stop::Signal(_) | Stop::Moved(_)) => 1,
+            Some(_) => 2,
+            None => 3,
+        });
+        // An uninterruptible wait, for a page or for a child of vfork, may last: any other thread is better.
+        let waits = |thread: &&Thread| {
+            let state = || Status::read(thread.tid).map_or(0, |status| status.state);
+            thread.stop().is_none() && state() == b'D'
+        };
+        let (waiting, others): (Vec<&Thread>, Vec<_>) = candidates.into_iter().partition(waits);
+        // What one waiting thread waits for the others may wait for as well.
+        let tids: Vec<Tid> = others.iter().chain(waiting.first()).map(|thread| thread.tid).collect();
+        let mut outcome = Error::NoSuchProcess(pid);
+        for tid in tids {
+            match self.pin(tid).and_then(|pinned| self.out_of_call(pinned)) {
+                Ok(pinned) => return Ok(pinned),
+                Err(error) if is_gone(&error) => {}
+                Err(error @ Error::Uninterruptible(_)) => outcome = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(outcome)
+    }
+
+    /// Brings a pinned thread out of its system call; one that cannot be is not pinned any more.
+    fn out_of_call(&mut self, pinned: Pinned) -> Result<Pinned> {
+        if let Err(error) = self.leave_call(pinned.tid) {
+            self.release_pinned(pinned)?;
+            return Err(error);
+        }
+        Ok(pinned)
+    }
+}

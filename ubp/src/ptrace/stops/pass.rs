@@ -1,0 +1,116 @@
+//! How a thread passes a site: by its slot, or by an emulation of the instruction.
+
+use libc::user_regs_struct;
+use stepping::{Exit, Fault, Outcome};
+
+use super::super::arch::{self, Emulated};
+use super::super::rewind::original_siginfo;
+use super::super::space::{SlotId, Space};
+use super::super::sys::{self, SigInfo};
+use super::super::thread::{Run, Step, Stop};
+use super::super::tracees::Tracees;
+use super::Next;
+use super::deferred::present;
+use crate::arch::{get, pc as pc_of, set, set_pc};
+use crate::core::Passing;
+use crate::{Result, Tid};
+
+/// Memory as the thread itself may access it.
+struct ThreadMemory<'a> {
+    tid: Tid,
+    space: &'a Space,
+}
+
+impl stepping::Memory for ThreadMemory<'_> {
+    fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        let count = sys::read_as_thread(self.tid, address, buffer);
+        if count < buffer.len() {
+            return Err(Fault::Page(address.wrapping_add(count as u64)));
+        }
+        self.space.clean(address, buffer);
+        Ok(())
+    }
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let count = sys::write_as_thread(self.tid, address, bytes);
+        if count == bytes.len() {
+            return Ok(());
+        }
+        // What was written lies below the stack pointer, where the program would lose it in the fault as well.
+        Err(Fault::Page(address.wrapping_add(count as u64)))
+    }
+    fn write_shadow_stack(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        if self.space.memory.write(address, bytes) == bytes.len() { Ok(()) } else { Err(Fault::Page(address)) }
+    }
+}
+
+/// Sends a stopped thread past a site.
+pub(in crate::ptrace) fn pass(tracees: &mut Tracees, tid: Tid, slot: SlotId) -> Result<Next> {
+    let thread = tracees.thread(tid)?;
+    let (pid, is_pinned) = (thread.pid, thread.pins > 0);
+    let space = tracees.space_of(pid)?;
+    if is_pinned {
+        // An operation needs the thread stopped: the thread passes the site when it continues.
+        let site = space.entry(slot).map_or(0, |entry| entry.site);
+        tracees.thread_mut(tid)?.reported_at = Some(site);
+        arch::set_pc(tid, site)?;
+        return Ok(Next::Stay);
+    }
+    if space.info(slot).is_some_and(|info| info.boosted) {
+        arch::set_pc(tid, space.slot_address(slot))?;
+        return Ok(Next::Run(0));
+    }
+    match space.passing(slot) {
+        Some(Passing::Emulate(..)) => emulate(tracees, tid, slot, 0),
+        Some(Passing::Slot(_)) => enter_slot(tracees, tid, slot, None),
+        None => Ok(Next::Run(0)),
+    }
+}
+
+/// Emulates the instruction; `tries` counts the probing steps that completed before.
+pub(super) fn emulate(tracees: &mut Tracees, tid: Tid, slot: SlotId, tries: u8) -> Result<Next> {
+    let space = tracees.space_at(tid)?;
+    let (Some(Passing::Emulate(emulate, _)), Some(entry)) = (space.passing(slot), space.entry(slot)) else {
+        return Ok(Next::Run(0));
+    };
+    let mut raw = arch::read(tid)?;
+    set_pc(&mut raw, entry.site);
+    let mut registers = Emulated::new(tid, raw, space.is_guarded(entry.site));
+    match emulate.run(&mut registers, &mut ThreadMemory { tid, space }) {
+        Ok(Outcome::Slot) => enter_slot(tracees, tid, slot, None),
+        Ok(outcome) => {
+            registers.store(tid)?;
+            match outcome {
+                Outcome::SingleStep => present(tracees, tid, SigInfo::single_step(pc_of(registers.raw()))),
+                Outcome::Breakpoint => {
+                    let info = original_siginfo(tracees, tid)?;
+                    tracees.set_stop(tid, Stop::Signal(info))?;
+                    Ok(Next::Signal(info.signal()))
+                }
+                _ => Ok(Next::Run(0)),
+            }
+        }
+        Err(_) => enter_slot(tracees, tid, slot, Some((raw, tries))),
+    }
+}
+
+/// Sends a stopped thread into a slot; with `probe`, to make the processor raise the fault that the emulation met.
+fn enter_slot(tracees: &mut Tracees, tid: Tid, slot: SlotId, probe: Option<(user_regs_struct, u8)>) -> Result<Next> {
+    let space = tracees.space_at(tid)?;
+    let Some(passing) = space.passing(slot) else { return Ok(Next::Run(0)) };
+    let (code, address) = (*passing.code(), space.slot_address(slot));
+    if let Some(scratch) = code.scratch {
+        let mut registers = arch::read(tid)?;
+        set_pc(&mut registers, address);
+        if let Some(before) = get(&registers, scratch.register) {
+            set(&mut registers, scratch.register, scratch.value);
+            tracees.thread_mut(tid)?.scratch = Some((scratch.register, before));
+        }
+        arch::write(tid, &registers)?;
+    } else {
+        arch::set_pc(tid, address)?;
+    }
+    if probe.is_some() || matches!(code.exit, Exit::Step | Exit::StepThenReturnAddress(_)) {
+        tracees.thread_mut(tid)?.run = Run::Step(Step { slot, probe });
+    }
+    Ok(Next::Run(0))
+}

@@ -1,0 +1,53 @@
+//! Syscall-stops: of the dynamic loader, and of threads in a signal handler that interrupted an instruction at a site.
+
+use super::super::Tracer;
+use super::super::arch;
+use super::super::breakpoints::loader::look_at_mapped;
+use super::super::sys;
+use super::super::thread::{Afterwards, Interrupted, Stop};
+use super::Next;
+use crate::arch::{pc as pc_of, sp as sp_of};
+use crate::{EventKind, Result, Tid};
+
+/// `PTRACE_EVENTMSG_SYSCALL_ENTRY` (linux/ptrace.h).
+const ENTRY: u64 = 1;
+
+/// Handles a syscall-enter-stop or a syscall-exit-stop.
+pub(super) fn on_syscall(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
+    let is_entry = sys::event_message(tid)? == ENTRY;
+    let registers = arch::read(tid)?;
+    let tracees = &mut tracer.tracees;
+    if is_entry {
+        tracees.set_stop(tid, Stop::InSyscall)?;
+        tracees.thread_mut(tid)?.in_sigreturn = arch::is_return(&registers);
+        return Ok(Next::GoOn);
+    }
+    let thread = tracees.thread_mut(tid)?;
+    if std::mem::take(&mut thread.in_sigreturn) {
+        let back = Interrupted { site: pc_of(&registers), sp: sp_of(&registers) };
+        if let Some(at) = thread.executions.iter().position(|old| *old == back) {
+            thread.executions.truncate(at);
+            // The hit was counted before the signal.
+            thread.reported_at = Some(back.site);
+            if thread.is_in_call() {
+                return Ok(Next::LeaveCall(None));
+            }
+        }
+        return Ok(Next::GoOn);
+    }
+    if thread.loading && arch::maps_code(&registers) {
+        if thread.is_in_call() {
+            return Ok(Next::LeaveCall(Some(Afterwards::Mapped)));
+        }
+        return on_mapped(tracer, tid);
+    }
+    Ok(Next::GoOn)
+}
+
+/// The loader mapped code, or made mapped memory executable; the thread has left the system call.
+pub(super) fn on_mapped(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
+    if look_at_mapped(&mut tracer.tracees, &mut tracer.reports, tid)? {
+        return Ok(Next::Hold(EventKind::Loaded));
+    }
+    Ok(Next::GoOn)
+}

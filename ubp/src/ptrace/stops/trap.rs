@@ -1,0 +1,84 @@
+//! `SIGTRAP`: the tracer's own, or the program's.
+
+use super::super::Tracer;
+use super::super::arch;
+use super::super::breakpoints::trap_handler::note_reset;
+use super::super::slot;
+use super::super::sys::{self, SigInfo};
+use super::super::thread::{Run, Stop};
+use super::super::tracees::Tracees;
+use super::Next;
+use super::breakpoint::on_site;
+use super::deferred::release_deferred;
+use super::handler::on_handler_entry;
+use super::signal::on_signal;
+use super::single_step::on_single_step;
+use crate::arch::BEHIND;
+use crate::core::State as EntryState;
+use crate::{Result, Tid};
+
+/// Handles a signal-delivery-stop for `SIGTRAP`.
+pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -> Result<Next> {
+    let tracees = &mut tracer.tracees;
+    let thread = tracees.thread(tid)?;
+    let pid = thread.pid;
+    if matches!(thread.run, Run::IntoHandler { .. }) && info.si_code() == libc::SIGTRAP {
+        return on_handler_entry(tracees, tid);
+    }
+    if !arch::is_breakpoint(&info) {
+        if info.is_synchronous() && thread.step().is_some() {
+            restore_mask(tracees, tid)?;
+            return on_single_step(tracees, tid);
+        }
+        return on_signal(tracees, tid, info);
+    }
+    let before = tracees.trap_address(tid)?;
+    let space = tracees.space_of(pid)?;
+    if let Some((slot, entry)) = space.find(before) {
+        let epoch = space.epoch;
+        if entry.state == EntryState::Active {
+            tracees.thread_mut(tid)?.seen = epoch;
+            restore_mask(tracees, tid)?;
+            return on_site(tracer, tid, slot, before);
+        }
+        if !space.is_armed(before) {
+            // The breakpoint was removed after the thread ran into it.
+            tracees.thread_mut(tid)?.seen = epoch;
+            restore_mask(tracees, tid)?;
+            arch::set_pc(tid, before)?;
+            tracees.set_stop(tid, Stop::Trap)?;
+            return Ok(Next::GoOn);
+        }
+    }
+    if let Some((_, place)) = space.place(before) {
+        let mut registers = arch::read(tid)?;
+        let thread = tracees.thread_mut(tid)?;
+        slot::translate(&mut registers, &place, thread.scratch.take());
+        thread.end_slot();
+        arch::write(tid, &registers)?;
+        restore_mask(tracees, tid)?;
+        tracees.set_stop(tid, Stop::Trap)?;
+        return release_deferred(tracees, tid);
+    }
+    if let Some(info) = tracees.thread_mut(tid)?.rewound.take() {
+        arch::set_pc(tid, before.wrapping_add(BEHIND))?;
+        sys::set_siginfo(tid, &info)?;
+        tracees.set_stop(tid, Stop::Signal(info))?;
+        return on_signal(tracees, tid, info);
+    }
+    on_signal(tracees, tid, info)
+}
+
+/// Blocks `SIGTRAP` again where the program had blocked it: the kernel unblocks a signal that it forces. That was so where all
+/// other signals are blocked; no program blocks `SIGTRAP` alone.
+fn restore_mask(tracees: &mut Tracees, tid: Tid) -> Result<()> {
+    const NEVER: u64 = 1 << (libc::SIGKILL - 1) | 1 << (libc::SIGSTOP - 1);
+    const TRAP: u64 = 1 << (libc::SIGTRAP - 1);
+    const STANDARD: u64 = (1 << 31) - 1;
+    let mask = sys::signal_mask(tid)?;
+    if mask & STANDARD | NEVER | TRAP == STANDARD && mask & TRAP == 0 {
+        note_reset(tracees, tid)?;
+        sys::set_signal_mask(tid, mask | TRAP)?;
+    }
+    Ok(())
+}
