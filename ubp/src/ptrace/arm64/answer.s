@@ -1,7 +1,7 @@
-// Answers breakpoint instructions of AArch64 programs when the tracer is gone. See answer.rs.
+// Handles SIGTRAP in AArch64 programs when the tracer is gone. See breakpoints/trap_handler.rs.
 //
 // The page: this code, and at DATA two `struct sigaction` of the kernel (this handler; the default), then the addresses of the
-// arenas up to a zero. Arenas lie as core/layout.rs says.
+// arenas up to a zero. core/layout.rs describes an arena.
     .pushsection .rodata.answer, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
@@ -13,7 +13,7 @@
     .globl ubp_answer, ubp_answer_end
     .balign 4
 
-// handler(signal, siginfo: x1, ucontext: x2). All registers come back by rt_sigreturn; svc changes x0 alone.
+// handler(signal, siginfo: x1, ucontext: x2). rt_sigreturn restores all registers; svc changes x0 alone.
 ubp_answer:
     adr x12, ubp_answer
     mov x19, x2
@@ -33,7 +33,7 @@ ubp_answer:
     and x4, x4, #-64
     add x4, x4, x1
     add x5, x4, x3, lsl #5
-    // In a slot? Then its instruction is done: on to the next.
+    // Is the thread in a slot? Then the instruction is done, and the thread continues behind it.
     subs x6, x14, x5
     b.lo 3f
     lsr x6, x6, #5
@@ -68,7 +68,7 @@ ubp_answer:
     subs w9, w9, #1
     b.ne 4b
     b 2b
-5:  // x13: the entry. A breakpoint instruction of the program's own (any brk) is its own matter.
+5:  // x13: the entry. A breakpoint instruction of the program (any brk) is not ours.
     ldr w7, [x13, #8]
     and w7, w7, #0xffe0001f
     movz w8, #0xd420, lsl #16
@@ -83,7 +83,7 @@ ubp_answer:
     svc #0
     tbnz w0, #31, 9f
     mov w20, w0
-    // Does a breakpoint instruction stand there still? pread64
+    // Does a breakpoint instruction still stand there? pread64
     sub sp, sp, #16
     str xzr, [sp]
     mov x8, #67
@@ -98,7 +98,7 @@ ubp_answer:
     movz w10, #0xd420, lsl #16
     cmp w9, w10
     b.ne 6f
-    // Only where the site is active (1) is it ours: pwrite64
+    // The instruction is ours only where the site is active (1): pwrite64
     mov x0, #-1
     ldrb w9, [x13, #25]
     cmp w9, #1
@@ -119,7 +119,8 @@ ubp_answer:
 7:  .asciz "/proc/self/mem"
     .balign 8
 10: .quad 0x9e3779b97f4a7c15
-9:  // None of ours: what the default does. rt_sigaction, getpid, gettid, tgkill; the signal comes when this one returns.
+9:  // The trap is not ours: reset the default action and raise the signal, which arrives when this handler returns.
+    // rt_sigaction, getpid, gettid, tgkill
     mov x8, #134
     mov x0, #5
     add x1, x12, #DEFAULT

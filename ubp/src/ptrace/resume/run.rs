@@ -45,7 +45,7 @@ pub(super) fn run_one_instruction(tracees: &mut Tracees, tid: Tid) -> Result<()>
 /// Runs a thread out of the system call that it is in, to a `PTRACE_EVENT_STOP`.
 pub(super) fn leave_syscall(tracees: &mut Tracees, tid: Tid, afterwards: Option<Afterwards>) -> Result<()> {
     let thread = tracees.thread_mut(tid)?;
-    thread.afterwards = afterwards;
+    thread.afterwards = afterwards.or(thread.afterwards);
     thread.state = State::Running;
     sys::interrupt(tid)?;
     sys::cont(tid, 0)

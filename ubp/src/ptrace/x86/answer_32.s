@@ -1,4 +1,4 @@
-# Answers breakpoint instructions of i386 programs when the tracer is gone. See answer.rs, and answer_64.s, which this does alike.
+# Handles SIGTRAP in i386 programs when the tracer is gone, as answer_64.s does. See breakpoints/trap_handler.rs.
     .pushsection .rodata.answer_32, "a", @progbits
     .code32
     .set DATA_32, 2048

@@ -1,7 +1,7 @@
-# Answers breakpoint instructions of x86-64 programs when the tracer is gone. See answer.rs.
+# Handles SIGTRAP in x86-64 programs when the tracer is gone. See breakpoints/trap_handler.rs.
 #
 # The page: this code, and at DATA two `struct sigaction` of the kernel (this handler; the default), then the addresses of the
-# arenas up to a zero. Arenas lie as core/layout.rs says.
+# arenas up to a zero. core/layout.rs describes an arena.
     .pushsection .rodata.answer_64, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
@@ -14,7 +14,7 @@
     .set SI_KERNEL, 0x80
     .globl ubp_answer_64, ubp_answer_64_restorer, ubp_answer_64_gate, ubp_answer_64_end
 
-# handler(signal, siginfo: rsi, ucontext: rdx). All registers come back by rt_sigreturn.
+# handler(signal, siginfo: rsi, ucontext: rdx). rt_sigreturn restores all registers.
 ubp_answer_64:
     lea ubp_answer_64(%rip), %r12
     mov %rdx, %rbx
@@ -23,7 +23,7 @@ ubp_answer_64:
     je 8f
     cmp $SI_KERNEL, %eax
     jne 9f
-    # r14: the site. The tracer says it in si_addr where it has put the pc there; else the pc is behind.
+    # r14: the site. si_addr holds it where the tracer has moved the pc to the site; otherwise the pc is behind it.
     mov 16(%rsi), %r14
     test %r14, %r14
     jnz 1f
@@ -43,7 +43,7 @@ ubp_answer_64:
     mov %rcx, %rax
     shl $5, %rax
     add %rdi, %rax
-    # In a slot? Then its instruction is done: on to the next.
+    # Is the thread in a slot? Then the instruction is done, and the thread continues behind it.
     mov %r14, %r8
     sub %rax, %r8
     jb 3f
@@ -91,7 +91,7 @@ ubp_answer_64:
     test %eax, %eax
     js 9f
     mov %eax, %r15d
-    # Does a breakpoint instruction stand there still? pread64
+    # Does a breakpoint instruction still stand there? pread64
     sub $16, %rsp
     movb $0, (%rsp)
     mov $17, %eax
@@ -105,7 +105,7 @@ ubp_answer_64:
     xor %eax, %eax
     cmp $0xcc, %ebp
     jne 6f
-    # Only where the site is active (1) is it ours: pwrite64
+    # The instruction is ours only where the site is active (1): pwrite64
     mov $-1, %eax
     cmpb $1, 25(%r13)
     jne 6f
@@ -125,11 +125,12 @@ ubp_answer_64:
     mov %r14, RIP(%rbx)
     ret
 7:  .asciz "/proc/self/mem"
-8:  # A step that the tracer began: on. The program's own trap flag shows.
+8:  # The tracer began this step: the thread continues. The kernel shows the program's own trap flag.
     testl $0x100, EFLAGS(%rbx)
     jnz 9f
     ret
-9:  # None of ours: what the default does. rt_sigaction, getpid, gettid, tgkill; the signal comes when this one returns.
+9:  # The trap is not ours: reset the default action and raise the signal, which arrives when this handler returns.
+    # rt_sigaction, getpid, gettid, tgkill
     mov $13, %eax
     mov $5, %edi
     lea DEFAULT(%r12), %rsi
@@ -153,8 +154,8 @@ ubp_answer_64_restorer:
     mov $15, %eax
     syscall
 
-# A system call on the tracer's behalf. If the tracer is gone when it ends, the thread goes on as it was: rsp points to its signal mask and
-# its registers (way_back.rs). rt_sigprocmask(SIG_SETMASK)
+# A system call for the tracer. Where the tracer is gone when the call ends, the thread continues as before: rsp points to its
+# signal mask and its registers (way_back.rs). rt_sigprocmask(SIG_SETMASK)
 ubp_answer_64_gate:
     syscall
     mov $14, %eax
