@@ -139,6 +139,15 @@ mod tests {
     }
 
     #[test]
+    fn the_visibility_of_an_item_in_a_macro_makes_no_circle() {
+        let files = [
+            ("lib.rs", "mod a; fn f() { a::f() }"),
+            ("a.rs", "macro_rules! all { () => { pub(crate) const A: u8 = 0; } } all!(); pub fn f() {}"),
+        ];
+        assert_eq!(circles_of("visibility", &files), Vec::<Vec<String>>::new());
+    }
+
+    #[test]
     fn a_file_in_a_folder_of_another_name_is_found() {
         let files = [
             ("lib.rs", "#[path = \"x/mod.rs\"] mod native; mod a;"),

@@ -33,6 +33,8 @@ fn resolve(read: &Crate, from: usize, path: &[String], steps: usize) -> BTreeSet
     let module = &read.modules[from];
     match first.as_str() {
         _ if steps == 0 => BTreeSet::new(),
+        // The visibility `pub(crate)` in the tokens of a macro.
+        "crate" | "super" if rest.is_empty() => BTreeSet::new(),
         "crate" => below(read, 0, rest, steps - 1),
         "self" => below(read, from, rest, steps - 1),
         "super" => below(read, module.parent, rest, steps - 1),
