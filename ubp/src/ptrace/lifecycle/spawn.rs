@@ -1,8 +1,9 @@
 //! Starting programs.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::thread;
@@ -53,8 +54,8 @@ impl Tracer {
 pub(crate) fn start_program(command: Command, exit_kill: bool) -> Result<(Pid, Stdio)> {
     // The child writes its number to a pipe and waits for the seize before it executes the program. Meanwhile another thread
     // runs the standard library's wait for the child.
-    let (mut from_child, to_parent) = std::io::pipe().map_err(Error::Spawn)?;
-    let (from_parent, mut to_child) = std::io::pipe().map_err(Error::Spawn)?;
+    let (mut from_child, to_parent) = pipe().map_err(Error::Spawn)?;
+    let (from_parent, mut to_child) = pipe().map_err(Error::Spawn)?;
     let others = to_child.as_raw_fd();
     let starting = thread::spawn(move || execute(command, from_parent, to_parent, others));
     let mut number = [0; 4];
@@ -81,6 +82,18 @@ pub(crate) fn start_program(command: Command, exit_kill: bool) -> Result<(Pid, S
     }
 }
 
+/// A pipe: the end to read from and the end to write to. Programs that are executed do not inherit it.
+fn pipe() -> std::io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors that pipe2 writes.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } == -1 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: both descriptors are new, and nothing else owns them.
+    let [read, write] = ends.map(|end| unsafe { File::from_raw_fd(end) });
+    Ok((read, write))
+}
+
 /// Kills a program that is stopped at its exec.
 pub(crate) fn end(pid: Pid) {
     // SAFETY: kill takes numbers; the process is our child, not reaped yet.
@@ -94,7 +107,7 @@ pub(crate) fn release(tid: Tid) -> Result<()> {
 }
 
 /// Seizes the waiting child and lets it execute the program.
-fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut std::io::PipeWriter) -> Result<Pid> {
+fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut File) -> Result<Pid> {
     let options = OPTIONS | if exit_kill { libc::PTRACE_O_EXITKILL } else { 0 };
     sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT).map_err(|error| refused(tid, error))?;
     to_child.write_all(&[1]).map_err(Error::Spawn)?;
@@ -148,12 +161,7 @@ fn is_stopped(tid: Tid) -> bool {
     String::from_utf8_lossy(&stat).rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
 }
 
-fn execute(
-    mut command: Command,
-    mut from_parent: std::io::PipeReader,
-    mut to_parent: std::io::PipeWriter,
-    others: RawFd,
-) -> std::io::Result<Child> {
+fn execute(mut command: Command, mut from_parent: File, mut to_parent: File, others: RawFd) -> std::io::Result<Child> {
     let wait = move || {
         // While the child has a copy of the end that its parent writes to, a read from the pipe never ends.
         // SAFETY: close takes a number, and nothing in the child owns that descriptor.

@@ -59,7 +59,7 @@ impl Space {
             for &site in group {
                 let offset = (site - run.start) as usize;
                 let answer = match clean.get(offset..).filter(|bytes| !bytes.is_empty()) {
-                    _ if !site.is_multiple_of(ALIGNMENT) => Err(InsertReason::Misaligned),
+                    _ if site.checked_rem(ALIGNMENT) != Some(0) => Err(InsertReason::Misaligned),
                     None => Err(InsertReason::NotWritable),
                     Some(bytes) => match refusal(&clean, offset, site) {
                         Some(refusal) => Err(InsertReason::Refused(refusal)),
