@@ -139,6 +139,16 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_with_the_name_of_a_module_makes_no_circle() {
+        let files = [
+            ("lib.rs", "mod a;"),
+            ("a.rs", "mod page; pub struct A; fn f(page: u8) -> u8 { page }"),
+            ("a/page.rs", "fn f(_: super::A) {}"),
+        ];
+        assert_eq!(circles_of("variable", &files), Vec::<Vec<String>>::new());
+    }
+
+    #[test]
     fn the_visibility_of_an_item_in_a_macro_makes_no_circle() {
         let files = [
             ("lib.rs", "mod a; fn f() { a::f() }"),

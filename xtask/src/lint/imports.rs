@@ -12,7 +12,9 @@ pub(super) fn imports(read: &Crate) -> Vec<BTreeSet<usize>> {
     let mut edges = vec![BTreeSet::new(); read.files.len()];
     for (index, module) in read.modules.iter().enumerate() {
         let used = module.uses.iter().filter(|one| is_used(module, one)).map(|one| &one.path);
-        for path in used.chain(&module.paths) {
+        // One word in an expression is a variable, even if a module has the same name.
+        let paths = module.paths.iter().filter(|path| path.len() > 1 || !module.children.contains_key(&path.concat()));
+        for path in used.chain(paths) {
             for target in resolve(read, index, path, MOST_STEPS) {
                 edges[module.file].insert(read.modules[target].file);
             }

@@ -6,7 +6,7 @@ use super::registers::BTYPE;
 use crate::Arch;
 use crate::arch::BREAKPOINT;
 use crate::memory::ProcessMemory;
-use crate::ptrace::remote::gate::Calls;
+use crate::ptrace::remote::numbers::Calls;
 
 /// `svc #0`
 pub(super) const SVC: [u8; 4] = 0xd400_0001_u32.to_le_bytes();

@@ -1,4 +1,4 @@
-//! Code in the debuggee that enters the kernel, and the numbers of system calls there.
+//! Code in the debuggee that enters the kernel.
 
 use super::super::arch;
 use super::super::space::Space;
@@ -8,14 +8,6 @@ use crate::{Error, Pid, Result};
 /// The largest part of one mapping that is searched.
 const SEARCH: usize = 4 << 20;
 const ALIGNMENT: usize = crate::arch::ALIGNMENT as usize;
-
-/// Numbers of system calls that the tracer makes in debuggees.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::ptrace) struct Calls {
-    /// `mmap`, or `mmap2`.
-    pub(in crate::ptrace) mmap: u64,
-    pub(in crate::ptrace) munmap: u64,
-}
 
 /// The address of an instruction that enters the kernel.
 pub(super) fn find_gate(space: &Space, pid: Pid) -> Result<u64> {

@@ -2,6 +2,7 @@
 
 pub(super) mod gate;
 mod mapping;
+pub(in crate::ptrace) mod numbers;
 mod way_back;
 
 use libc::user_regs_struct;

@@ -5,7 +5,7 @@ use libc::user_regs_struct;
 use crate::Arch;
 use crate::arch::USER32_CS;
 use crate::memory::ProcessMemory;
-use crate::ptrace::remote::gate::Calls;
+use crate::ptrace::remote::numbers::Calls;
 
 /// `syscall; int3…`
 const GATE_64: [u8; 8] = [0x0f, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc];

@@ -1,0 +1,9 @@
+//! The numbers of the system calls that the tracer makes in debuggees.
+
+/// The numbers for one architecture.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ptrace) struct Calls {
+    /// `mmap`, or `mmap2`.
+    pub(in crate::ptrace) mmap: u64,
+    pub(in crate::ptrace) munmap: u64,
+}
