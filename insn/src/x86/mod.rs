@@ -1,6 +1,7 @@
 //! x86-64 and i386.
 
 mod address;
+mod choice;
 mod chunk;
 mod codes;
 mod decode;
@@ -17,6 +18,7 @@ mod insn;
 mod key;
 mod memory;
 mod mode;
+mod names;
 mod opcode;
 mod operands;
 mod overwrites;

@@ -6,6 +6,7 @@ mod fields;
 mod flow;
 mod length;
 mod memory;
+mod names;
 mod overwrites;
 mod registers;
 mod text;

@@ -32,7 +32,7 @@ impl Serve for Server {
     }
 
     fn insert(&mut self, _: u64, blob: &[u8]) -> Result<(u64, &[u8]), Failure> {
-        for record in records(blob).ok_or(Status::Malformed)? {
+        for record in records(blob).ok_or(Status::Malformed)?.iter() {
             if let Ok(site) = Site::from_bytes(record) {
                 assert_eq!(site.bytes(), *record, "a record that was accepted is its site's");
             }

@@ -4,6 +4,7 @@
 mod codes;
 mod emit;
 mod hot;
+mod names;
 mod parse;
 mod rules;
 mod semantics;
@@ -20,5 +21,6 @@ pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
         ("hot.rs", emit::hot(&hot)),
         ("validity.rs", emit::validity(&validity)),
         ("semantics.rs", emit::semantics(&semantics)),
+        ("names.rs", names::tables(&forms, &validity.forms)?),
     ])
 }
