@@ -20,12 +20,16 @@ mod memory;
 mod mode;
 mod names;
 mod opcode;
+mod operand_codes;
+mod operand_list;
 mod operands;
 mod overwrites;
 mod prefixed;
 mod regs;
+mod rex;
 mod validity;
 mod vector;
+mod x87;
 
 pub use chunk::MAX_LEN;
 pub use effects::Effects;
@@ -34,6 +38,7 @@ pub use fields::{Encoding, Field, Map, Prefixes};
 pub use insn::Insn;
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
+pub use operand_list::{Operand, OperandKind};
 pub use regs::{Flags, Reg, RegSet};
 
 /// Decodes the instruction at the start of `bytes`.

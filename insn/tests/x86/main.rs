@@ -7,6 +7,7 @@ mod flow;
 mod length;
 mod memory;
 mod names;
+mod operand_list;
 mod overwrites;
 mod registers;
 mod text;

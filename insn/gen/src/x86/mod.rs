@@ -1,10 +1,12 @@
 //! x86: opcodes.txt.
 
+mod by_rule;
 #[path = "../../../src/x86/codes.rs"]
 mod codes;
 mod emit;
 mod hot;
 mod names;
+mod operand_list;
 mod parse;
 mod rules;
 mod semantics;
@@ -22,5 +24,6 @@ pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
         ("validity.rs", emit::validity(&validity)),
         ("semantics.rs", emit::semantics(&semantics)),
         ("names.rs", names::tables(&forms, &validity.forms)?),
+        ("operand_list.rs", operand_list::tables(&forms, &validity.forms)?),
     ])
 }

@@ -3,10 +3,10 @@
 #[path = "../../../src/x86/choice.rs"]
 mod choice;
 
-use super::codes::space;
+use super::by_rule::ByRule;
 use super::parse::Form;
 use crate::names::Names;
-use crate::write::{array, head, row};
+use crate::write::{array, head};
 use choice::CHOICE;
 use std::collections::{BTreeMap, HashMap};
 
@@ -83,38 +83,16 @@ fn item(form: &Form, names: &mut Names, choices: &mut Choices) -> Result<u16, St
 /// The text of the tables; `rules` names the form of every rule of every opcode, in order.
 pub(crate) fn tables(forms: &[Form], rules: &BTreeMap<(usize, u8), Vec<usize>>) -> Result<String, String> {
     let (mut names, mut choices) = (Names::new(), Choices::default());
-    let mut lists: Vec<u16> = vec![0];
-    let mut starts: HashMap<Vec<u16>, u16> = HashMap::new();
-    let mut at: BTreeMap<(usize, u8), u16> = BTreeMap::new();
+    let mut by_rule = ByRule::default();
     for (slot, list) in rules {
         let of_rule = |i: &usize| {
             let form = &forms[*i];
             item(form, &mut names, &mut choices).map_err(|e| format!("line {}: {e}: {}", form.line, form.mnemonic))
         };
-        let items = list.iter().map(of_rule).collect::<Result<Vec<u16>, String>>()?;
-        let start = *starts.entry(items).or_insert_with_key(|items| {
-            lists.extend(items);
-            (lists.len() - items.len()) as u16
-        });
-        at.insert(*slot, start);
+        by_rule.add(*slot, list.iter().map(of_rule).collect::<Result<Vec<u16>, String>>()?);
     }
-    let mut pages: Vec<[u16; 16]> = vec![[0; 16]];
-    let mut rows = Vec::new();
-    for space in 0..space::NAMES.len() {
-        let numbers: [usize; 16] = std::array::from_fn(|high| {
-            let page = std::array::from_fn(|low| at.get(&(space, (high * 16 + low) as u8)).copied().unwrap_or(0));
-            pages.iter().position(|other| *other == page).unwrap_or_else(|| {
-                pages.push(page);
-                pages.len() - 1
-            })
-        });
-        rows.push(numbers);
-    }
-    assert!(pages.len() <= 256, "more pages than a row's byte can name");
     let mut out = head("opcodes.txt");
-    array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 16]", &rows, 1, |r| row(r));
-    array(&mut out, "Start of an opcode's list.", "PAGES", "[u16; 16]", &pages, 1, |r| row(r));
-    array(&mut out, "Names or choices, one per rule of an opcode.", "LISTS", "u16", &lists, 12, u16::to_string);
+    by_rule.emit(&mut out, "Names or choices, one per rule of an opcode.");
     array(&mut out, "Choices: a field, and a name for each value.", "CHOICES", "u16", &choices.all, 12, u16::to_string);
     names.emit(&mut out);
     Ok(out)

@@ -2,5 +2,6 @@
 
 pub(crate) mod hot;
 pub(crate) mod names;
+pub(crate) mod operand_list;
 pub(crate) mod semantics;
 pub(crate) mod validity;
