@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use claims::a64;
 use claims::assembler::{Assembler, Language, NAME, PREFIXES, VARIABLE, find};
 use claims::generate::encodings;
+use disarm64::InsnOpcode as _;
 use iced_x86::{Decoder, DecoderOptions};
 use insn::x86::{Bits, Encoding, Mode, Vendor, decode};
 
@@ -184,4 +186,83 @@ fn every_row_about_x86_is_true() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Bits 9 to 0 that are asked for with all others: two registers, none of which is the other.
+const LOW: u32 = 2 << 5 | 1;
+/// What a long run asks for besides: registers of number 31, of number 0, both, and the number that chooses a condition.
+const MORE: [u32; 4] = [0x3ff, 0x000, 0x01f, 0x1ee];
+/// An ordinary run asks the assembler for one of so many words.
+const A64_STEP: usize = 61;
+
+#[test]
+fn every_a64_instruction_has_a_name() {
+    let (mut nameless, mut names) = (BTreeSet::new(), BTreeSet::new());
+    for insn in [LOW].into_iter().chain(MORE).flat_map(a64::encodings).filter_map(|word| insn::arm64::decode(word).ok())
+    {
+        names.insert(insn.mnemonic());
+        if insn.mnemonic().is_empty() && nameless.len() < MOST {
+            nameless.insert(insn.word());
+        }
+    }
+    println!("{} names", names.len());
+    let some: Vec<String> = nameless.iter().map(|word| format!("{word:08x}")).collect();
+    assert!(nameless.is_empty(), "{some:?}");
+    assert!(names.len() > 1_400, "{} names", names.len());
+}
+
+#[test]
+fn every_a64_name_is_what_the_assembler_calls_it_without_aliases() {
+    let test = "every_a64_name_is_what_the_assembler_calls_it_without_aliases";
+    let Some(assembler) = assembler(test) else { return };
+    let step = if is_long() { 1 } else { A64_STEP };
+    let more = MORE.into_iter().filter(|_| is_long());
+    let words = [LOW].into_iter().chain(more).flat_map(a64::encodings).step_by(step);
+    let insns: Vec<_> = words.filter_map(|word| insn::arm64::decode(word).ok()).collect();
+    let blocks: Vec<Vec<u8>> = insns.iter().map(|insn| insn.word().to_le_bytes().to_vec()).collect();
+    let mut found = Differences::default();
+    for (insn, theirs) in insns.iter().zip(assembled(&assembler, Language::A64Plain, &blocks)) {
+        if let Some(theirs) = theirs.filter(|_| insn.word() >= 0x1_0000) {
+            found.add(insn.mnemonic(), &theirs, || format!("{:08x}", insn.word()));
+        }
+    }
+    println!("{} words", insns.len());
+    found.assert_listed("a64", NAME);
+}
+
+#[test]
+fn every_a64_name_is_what_disarm64_calls_it() {
+    let mut found = Differences::default();
+    let mut compared = 0;
+    for insn in a64::encodings(LOW).filter_map(|word| insn::arm64::decode(word).ok()) {
+        if let Some(theirs) = disarm64_name(insn.word()) {
+            compared += 1;
+            found.add(insn.mnemonic(), &theirs, || format!("{:08x}", insn.word()));
+        }
+    }
+    println!("{compared} words");
+    found.assert_listed("a64", "disarm64");
+}
+
+#[test]
+fn every_row_about_a64_is_true() {
+    let Some(assembler) = assembler("every_row_about_a64_is_true") else { return };
+    let rows = rows();
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.architecture == "a64").collect();
+    let examples: Vec<Vec<u8>> = rows.iter().map(|row| row.example.clone()).collect();
+    let mut wrong = Vec::new();
+    for (row, of_assembler) in rows.iter().zip(assembled(&assembler, Language::A64Plain, &examples)) {
+        let word = row.example.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let ours = insn::arm64::decode(word).map_or("", |insn| insn.mnemonic());
+        let theirs = if row.peer == NAME { of_assembler.clone() } else { disarm64_name(word) };
+        let is_judged = row.judge != NAME || of_assembler.as_deref() == Some(ours);
+        if !row.ours.contains(&ours) || theirs.as_deref() != Some(row.theirs) || !is_judged {
+            wrong.push(format!("line {}: {ours}, {theirs:?}, {of_assembler:?}", row.line));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn disarm64_name(word: u32) -> Option<String> {
+    Some(disarm64::decoder::decode(word)?.definition().mnemonic.to_lowercase())
 }
