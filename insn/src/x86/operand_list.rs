@@ -105,7 +105,7 @@ impl Insn {
     /// assert_eq!(implicit[1].kind, OperandKind::Register(Reg::RSP));
     /// # Ok::<(), insn::x86::Error>(())
     /// ```
-    pub fn operands(&self) -> impl Iterator<Item = Operand> {
+    pub fn operands(&self) -> impl Iterator<Item = Operand> + use<> {
         let insn = *self;
         let form = insn.form();
         let listed = insn.listed().into_iter().filter(|code| *code as u8 != 0).enumerate();

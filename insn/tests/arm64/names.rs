@@ -14,7 +14,7 @@ fn names_are_of_instructions_and_not_of_their_aliases() {
         (0xf100_041f, "subs"),
         (0x5301_7c20, "ubfm"),
         (0x1ac0_2041, "lslv"),
-        (0xd503_417f, "msr"),
+        (0xd503_437f, "msr"),
         (0xd50b_7420, "sys"),
     ]);
 }
