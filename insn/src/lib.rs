@@ -1,6 +1,46 @@
-//! Decode and classify one machine instruction, for breakpoints, stepping and emulation.
+//! Decodes and classifies one machine instruction of x86-64, i386 or A64, for debuggers, tracers, emulators and kernels.
 //!
-//! No allocation, no panic, no dependency, no state: the same bytes give the same answer in a kernel and outside.
+//! For each instruction the crate tells its length, its fields, what it does to the flow of control and where a branch goes, and
+//! everything that it reads and writes: registers, flags, memory. It does not print assembly text.
+//!
+//! # Example
+//!
+//! ```
+//! use insn::x86::{Mode, Reg, decode};
+//! use insn::{Flow, Target};
+//!
+//! // call *0x10(%rax); nop
+//! let code = [0xff, 0x50, 0x10, 0x90];
+//! let call = decode(&code, Mode::INTEL_64)?;
+//! assert_eq!((call.len(), call.flow(), call.target()), (3, Flow::Call, Target::Memory));
+//! assert!(call.reads().contains(Reg::RAX) && call.writes().contains(Reg::RSP));
+//!
+//! let memory = call.memory().expect("a memory operand");
+//! assert_eq!((memory.base, memory.displacement, memory.size), (Some(Reg::RAX), 0x10, 8));
+//! # Ok::<(), insn::x86::Error>(())
+//! ```
+//!
+//! More examples are in the folder `examples`: `branches_of_a_program` lists the branches in an executable, `registers_of_an_instruction`
+//! shows reads and writes of an instruction given in hexadecimal.
+//!
+//! # Architectures
+//!
+//! - [`x86`]: 64-bit, 32-bit and 16-bit code as Intel's and AMD's processors read it, up to AVX10.2, AMX and APX, with VEX, XOP, EVEX and
+//!   REX2. A [`x86::Mode`] selects the code segment's size and the vendor.
+//! - [`arm64`]: A64 up to SVE2, SME2, GCS and PAuth_LR.
+//!
+//! # Features
+//!
+//! There are no features: the crate is always `no_std` and contains both architectures. A linker drops what is not used; the proof in
+//! the repository keeps length, flow, target and validity below 24 KiB for x86 and 16 KiB for A64.
+//!
+//! # Guarantees
+//!
+//! - The crate allocates nothing, has no dependency, no `unsafe` code and no state, and cannot panic.
+//! - The decoder reads no byte past the slice, nor past the fifteenth.
+//! - The same bytes and mode give the same answer everywhere, in a kernel too.
+//! - Invalid encodings are refused, with the byte that decides; differences of vendors are a mode, not a build option.
+//! - The minimal Rust version is 1.85. Raising it is a minor version change.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -15,7 +55,7 @@ pub mod x86;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Flow {
-    /// Goes on with the following instruction (or faults).
+    /// Continues with the next instruction, or faults.
     Next,
     /// Near unconditional jump, direct or indirect.
     Jump,
@@ -25,7 +65,7 @@ pub enum Flow {
     Call,
     /// Near return.
     Return,
-    /// Enters the kernel: `syscall`, `sysenter`; `svc`. Or what a vector names: `tenter`.
+    /// Enters the kernel (`syscall`, `sysenter`; `svc`), or code that a vector names (`tenter`).
     Syscall,
     /// Software interrupt through the interrupt table: `int n`, `into`.
     Interrupt,
@@ -33,23 +73,23 @@ pub enum Flow {
     Trap,
     /// Changes the code segment: far jump, call, return, `iret`.
     Far,
-    /// Begins, aborts or ends a transaction; control may go to an abort handler.
+    /// Begins, aborts or ends a transaction. Control may go to an abort handler.
     Transaction,
-    /// Faults in user mode for want of privilege.
+    /// Faults in user mode, because it needs a privilege.
     Privileged,
     /// Faults by definition: `ud0`, `ud1`, `ud2`; `udf`.
     Faulting,
 }
 
-/// Where a change of flow goes.
+/// The target of a change of flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target<R> {
-    /// The flow goes on with the next instruction, or elsewhere by a way that the bytes do not show (system call, trap).
+    /// The flow continues with the next instruction, or elsewhere in a way that the bytes do not show (system call, trap).
     None,
-    /// In bytes, relative to where the architecture counts from: the end of the instruction on x86, its start on arm64.
+    /// A distance in bytes: from the end of the instruction on x86, from its start on arm64.
     Relative(i64),
-    /// An absolute address in the instruction (`jmpabs`; far pointers carry their selector apart).
+    /// An absolute address in the instruction: `jmpabs`, or the offset of a far pointer.
     Absolute(u64),
     /// The value of a register.
     Register(R),
@@ -64,7 +104,7 @@ pub enum Target<R> {
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Access {
-    /// Only the address is computed or hinted (`lea`, `nop`, `prefetch`).
+    /// Only the address is used (`lea`, `nop`, `prefetch`).
     None = 0,
     /// Read.
     Read = 1,
@@ -73,3 +113,7 @@ pub enum Access {
     /// Read and written.
     ReadWrite = 3,
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

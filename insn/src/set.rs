@@ -38,22 +38,22 @@ macro_rules! register_set {
             pub const fn union(self, other: RegSet) -> RegSet {
                 RegSet(self.0 | other.0)
             }
-            /// What is in both.
+            /// The registers that are in both sets.
             #[must_use]
             pub const fn intersection(self, other: RegSet) -> RegSet {
                 RegSet(self.0 & other.0)
             }
-            /// What is in this one and not in `other`.
+            /// The registers of this set that are not in `other`.
             #[must_use]
             pub const fn difference(self, other: RegSet) -> RegSet {
                 RegSet(self.0 & !other.0)
             }
-            /// Every number that is not a member, those that name no register included.
+            /// All numbers that are not in the set, including those that name no register.
             #[must_use]
             pub const fn complement(self) -> RegSet {
                 RegSet(!self.0)
             }
-            /// Whether it has no member.
+            /// Whether the set is empty.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }

@@ -1,7 +1,13 @@
-//! Hardware traces: what a processor executed, instruction by instruction, as it was single-stepped.
+//! Hardware traces: what a processor executed, instruction by instruction.
 //!
-//! [`read`] and [`Reader`] read a trace, [`Writer`] writes one, [`Checker`] compares one with what `insn` says of its bytes, and
-//! [`Recorder`] makes one of a running program. docs/recording.md tells the format byte by byte.
+//! A trace has the address, the bytes and the successor of every instruction that threads of a program executed, and the registers
+//! before it if asked for. Traces tell a decoder or an emulator from a processor: they contain what the hardware did.
+//!
+//! - `Recorder` makes a trace of a program that it spawns or attaches to, by single-stepping it with ptrace(2), on Linux.
+//! - [`read`] and [`Reader`] read traces, [`Writer`] writes them. docs/recording.md describes the format.
+//! - [`Checker`] compares a trace with what the decoder `insn` says of its bytes.
+//!
+//! # Example
 //!
 //! ```
 //! use record::{Event, EventKind, Header, Item, Machine, Next, Step, Code, Writer, read};
@@ -26,12 +32,24 @@
 //!     writer.item(&Item::Step(step))?;
 //! }
 //! writer.finish()?;
+//! // Known code costs less than a byte per instruction.
 //! assert!(trace.len() < 60);
 //!
 //! let steps = read(&trace)?.filter(|item| matches!(item, Ok(Item::Step(read)) if *read == step));
 //! assert_eq!(steps.count(), 1000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! There are no features. `Recorder` exists on Linux for x86-64 and arm64.
+//!
+//! # Guarantees
+//!
+//! - Nothing in a trace is the decoder's opinion, except what the format marks as such.
+//! - A reader trusts nothing. Its memory use grows with the bytes read, never with what they announce.
+//! - A trace of a recorder that was killed can be read up to its last whole record.
+//! - The minimal Rust version is 1.85. Raising it is a minor version change.
 
 mod check;
 mod error;
@@ -55,3 +73,7 @@ pub use reader::{Reader, read};
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use recorder::{RecordError, Recorder};
 pub use writer::Writer;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,10 +1,10 @@
-/// How to pass a breakpoint on one instruction. Each architecture has its own three ways.
+/// How threads pass a breakpoint on an instruction. Each architecture has its own types for the three ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan<Emulate, Slot, Refusal> {
-    /// Do what it does on the thread's registers and memory.
+    /// Do what the instruction does on the thread's registers and memory.
     Emulate(Emulate),
-    /// Let the thread run a copy of it elsewhere.
+    /// Let the thread run a copy of the instruction elsewhere.
     Slot(Slot),
-    /// It cannot be done right; no breakpoint is set.
+    /// Set no breakpoint, because threads could not pass it correctly.
     Refuse(Refusal),
 }

@@ -40,8 +40,8 @@
 //! # }
 //! ```
 //!
-//! More examples are in the folder `examples`: `count_calls` counts executions of addresses, `break_at_entry` shows registers at a
-//! breakpoint, `condition` holds only the threads for which a condition holds.
+//! More examples are in the folder `examples`: `count` counts executions of addresses, `registers_at_the_entry_point` shows registers at a
+//! breakpoint, `hold_by_condition` holds a thread only if a condition holds.
 //!
 //! # Features
 //!
@@ -141,3 +141,7 @@ pub use self::{
 /// The program to spawn, as the standard library describes it.
 #[cfg(feature = "std")]
 pub use std::process::Command;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! Attaching to running programs and letting them go.
+//! Attaching to running programs, and detaching.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use common::*;
 use ubp::{Address, Error, EventKind, Options, Pid, Session, Spec};
 
-/// Asserts that a process' code is that of its files, and that nothing else is executable.
+/// Asserts that a process's code equals its files, and that nothing else is executable.
 fn assert_clean(pid: Pid) {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
@@ -32,14 +32,14 @@ fn assert_clean(pid: Pid) {
     assert_eq!(tracer_of(pid), 0);
 }
 
-/// What each thread of a process does (proc_pid_stat(5)).
+/// The state of each thread of a process (proc_pid_stat(5)).
 fn thread_states(pid: Pid) -> impl Iterator<Item = char> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
     let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
     stats.filter_map(|stat| stat.rsplit(')').next()?.trim_start().chars().next())
 }
 
-/// The process that traces this one, 0 where none does (proc_pid_status(5)).
+/// The tracer of a process, or 0 (proc_pid_status(5)).
 fn tracer_of(pid: Pid) -> i32 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).unwrap();
@@ -94,7 +94,7 @@ fn attaching_and_detaching_again_and_again_is_seen_by_no_blocked_system_call() {
         assert_eq!(session.process(pid).unwrap().threads().count(), 12);
         let specs = specs(&session, pid, &program, BLOCKED);
         let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
-        // Until the computing thread was seen, so that threads are in slots when all are let go.
+        // Until the computing thread was seen, so that threads are in slots at the detach.
         while session.breakpoint(pid, ids[0]).unwrap().hits() < 20 {
             session.poll().unwrap();
         }
@@ -135,7 +135,7 @@ fn a_program_that_blocks_with_sites_on_its_system_calls_goes_on_after_detach() {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let pid = session.spawn(command).unwrap();
     let mut stdio = session.take_stdio(pid);
-    // Every instruction of the C library's code that ends in a system call is a site: threads block in slots.
+    // Every instruction in the C library that makes a system call is a site, so that threads block in slots.
     session.resume(pid.leader()).unwrap();
     let sites: Vec<Spec> = loop {
         let event = session.wait().unwrap().unwrap();
@@ -159,7 +159,7 @@ fn a_program_that_blocks_with_sites_on_its_system_calls_goes_on_after_detach() {
         session.resume(event.tid).unwrap();
     };
     assert!(sites.len() > 100);
-    // All threads block once each of the blocking calls was counted.
+    // When each blocking call was counted, all threads block.
     let mut out = BufReader::new(stdio.stdout.take().unwrap());
     let reader = std::thread::spawn(move || {
         let first = line(&mut out);
@@ -254,7 +254,7 @@ fn a_stopped_process_stays_stopped_through_attach_and_detach() {
     assert!(rest == none || sorted(&rest) == sorted(&alone), "{rest}\nalone:\n{alone}");
 }
 
-/// What blocked.c tells when it is stopped and goes on, and nobody attaches.
+/// The output of blocked.c when it is stopped and continued without a tracer.
 fn stopped_alone(program: &Path) -> String {
     let (mut child, mut out) = start(program, &[]);
     let pid = Pid(child.id() as i32);
@@ -282,7 +282,7 @@ fn a_sleep_ends_in_its_time_however_often_its_thread_is_used() {
     let nine = symbol(&session, pid, "nine");
     session.resume(pid.leader()).unwrap();
     let mut uses = 0;
-    // Were each use to begin the sleep anew, this would never end.
+    // This would never end if each attachment restarted the sleep.
     while session.interrupt(pid).is_ok() {
         match session.wait().unwrap().unwrap() {
             event if event.kind == EventKind::Interrupted => {
@@ -320,7 +320,7 @@ fn a_signal_that_is_held_at_a_detach_is_delivered_as_it_was() {
             }
         }
         if call {
-            // The thread is not where the signal found it any more.
+            // The thread is no longer where the signal found it.
             session.call(pid.leader(), nine, &[1]).unwrap();
         }
         session.detach(pid).unwrap();
@@ -353,7 +353,7 @@ fn no_signal_of_a_storm_is_lost_or_changed_by_attaching_and_detaching() {
             hits = breakpoint.hits();
         }
         if options.signals {
-            // Let go with a signal that is held, while the other thread runs.
+            // Detach with a held signal, while the other thread runs.
             assert!(matches!(session.wait().unwrap().unwrap().kind, EventKind::Signal(_)));
         }
         session.detach(pid).unwrap();
@@ -426,7 +426,7 @@ fn a_killed_debuggee_is_reported_and_nothing_fails() {
         session.resume(pid.leader()).unwrap();
         let mut polls = 0;
         let end = loop {
-            // SIGKILL falls between any two of our steps.
+            // SIGKILL arrives between any two steps of the tracer.
             if polls == wait * wait * 50 {
                 // SAFETY: kill takes numbers.
                 unsafe { libc::kill(pid.0, libc::SIGKILL) };

@@ -1,4 +1,4 @@
-//! Very many breakpoints at once.
+//! Hundreds of thousands of breakpoints at once.
 
 mod common;
 
@@ -27,10 +27,10 @@ fn a_hundred_thousand_sites_are_each_hit_once_and_leave_nothing_behind() {
             let lengths = machine::MANY.iter().cycle();
             let sites = lengths.scan(code.0, |at, length| Some(std::mem::replace(at, *at + length)));
             let mut specs: Vec<Spec> = sites.take(100_000).map(|at| Spec::count(Address(at))).collect();
-            // Order is no matter.
+            // The order of breakpoints does not matter.
             specs.reverse();
             ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
-            // The code is of five instructions, again and again.
+            // The code repeats five instructions.
             let methods: Vec<_> = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().method()).collect();
             assert!(methods.iter().eq(methods.iter().take(5).cycle().take(methods.len())));
             let mut shown = vec![0; before.len()];
@@ -74,7 +74,7 @@ fn inserting_and_removing_again_and_again_while_threads_run_keeps_every_count() 
     loop {
         if session.process(pid).is_some() {
             if ids.is_empty() {
-                // At the end of the process its memory goes before the news of it come.
+                // When a process ends, its memory is gone before the event arrives.
                 ids = session.insert(pid, &specs).unwrap().into_iter().filter_map(Result::ok).collect();
             } else {
                 session.remove(pid, &std::mem::take(&mut ids)).unwrap();

@@ -48,7 +48,7 @@ fn a_condition_on_memory_sees_as_many_bytes_as_it_names_and_none_of_ours() {
     let mut ids = Vec::new();
     run(&mut session, pid, |session, event| match event.kind {
         EventKind::Hit(_) if ids.is_empty() => {
-            // Something is on the stack; at the site is code.
+            // The stack is not empty, and the site has code.
             let (mut back, mut code) = ([0; 8], [0; 8]);
             let sp = session.registers(event.tid).unwrap().sp();
             session.read_memory(pid, sp, &mut back).unwrap();
@@ -279,7 +279,7 @@ fn an_interruption_is_reported_though_the_loader_makes_the_thread_stop_for_other
                 }
             }
         }
-        // What is let go now would run for long.
+        // The program would run for long now.
         // SAFETY: kill takes numbers.
         unsafe { libc::kill(pid.0, libc::SIGKILL) };
     }

@@ -1,11 +1,11 @@
-//! Code in anonymous, shared, writable and kernel-provided memory, and in libraries that come and go.
+//! Code in anonymous, shared, writable and kernel-provided memory, and in libraries that are loaded and unloaded.
 
 mod common;
 
 use common::*;
 use ubp::{Address, EventKind, InsertReason, Method, Session, Spec};
 
-/// Runs one case of code.c; when it calls `made(code, size)`, `at_made` inserts what it wants.
+/// Runs one case of code.c. When it calls `made(code, size)`, `at_made` inserts breakpoints.
 fn case(name: &str, mut at_made: impl FnMut(&mut Session, ubp::Pid, Address), expected_hits: u64) {
     let program = build("code", &[]);
     let plain = undisturbed(&program, &[name]);
@@ -62,7 +62,7 @@ fn what_takes_the_place_of_made_code_is_left_alone_when_its_breakpoints_are_remo
                 ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
             }
             EventKind::Hit(_) => {
-                // Another mapping lies there now, with other code.
+                // Another mapping with other code is there now.
                 if insert_anew {
                     let new = session.insert(pid, &[Spec::count(code)]).unwrap()[0].unwrap();
                     let active = [ids[0], new].map(|id| session.breakpoint(pid, id).unwrap().is_active());
@@ -97,7 +97,7 @@ fn it_is_told_how_code_is_passed_before_which_nothing_is_mapped() {
     case("alone", insert, 2);
 }
 
-/// On x86 ptrace has slots within reach alone.
+/// On x86 over ptrace slots must be within reach.
 #[test]
 fn code_that_no_storage_reaches_is_counted_or_refused_by_name() {
     let is_refused = cfg!(target_arch = "x86_64") && !std::path::Path::new("/dev/ntrace").exists();

@@ -1,4 +1,4 @@
-//! Processes that debuggees make: followed, or let go clean.
+//! Children of debuggees: traced, or released without breakpoints.
 
 mod common;
 
@@ -45,7 +45,7 @@ fn case(name: &str, follow: bool) -> Vec<u64> {
     calls.into_values().collect()
 }
 
-/// Calls that processes made in another's memory, as that one's counts have them: the kernel counts whoever comes by.
+/// Calls that children made in their parent's memory, which the parent's counts include over the kernel module.
 fn guests(calls: u64) -> u64 {
     if session().mechanism() == Mechanism::Kernel { calls } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Sessions over the kernel module's channel: what they are refused, and what they are told.
+//! Sessions over the kernel module's channel: refusals and events.
 
 mod common;
 
@@ -119,7 +119,7 @@ fn calls_in_a_storm_of_signals_lose_none_and_tell_of_each_hit_once() {
             let pc = session.registers(event.tid).unwrap().pc();
             assert!(pc == busy || pc == handler, "{pc:?}");
             interrupted += u64::from(pc == handler);
-            // One that is told twice is one too many.
+            // An event that is reported twice is a fault.
             assert_eq!(session.breakpoint(pid, id).unwrap().hits(), told);
         }
         session.resume(event.tid).unwrap();

@@ -1,4 +1,4 @@
-//! Tracers that are killed: what they attached to runs on.
+//! Killed tracers: the processes that they attached to continue.
 
 mod common;
 
@@ -14,11 +14,11 @@ use ubp::{Address, Event, EventKind, Options, Pid, Session, Spec};
 
 /// The process that [`tracer`] is to attach to.
 const TARGET: &str = "UBP_TEST_TARGET";
-/// What carries breakpoints: all instructions of these.
+/// Functions with a breakpoint on each instruction.
 const FUNCTIONS: [&str; 2] = ["work", "leaf"];
-/// So many hits are counted before the tracer says so.
+/// Hits that the tracer counts before it reports that.
 const HITS: u64 = 200;
-/// Nothing here takes longer.
+/// The longest wait in these tests.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn counting(session: &mut Session, pid: Pid) {
@@ -36,7 +36,7 @@ fn counting(session: &mut Session, pid: Pid) {
     }
 }
 
-/// A tracer for the other tests, in a process of its own: counts until it is killed, and says when.
+/// A tracer for the other tests, in its own process: counts hits until it is killed, and reports when it has begun.
 #[test]
 fn tracer() {
     let Some(pid) = std::env::var_os(TARGET) else { return };
@@ -61,7 +61,7 @@ fn go_on(session: &mut Session, event: &Event) {
     }
 }
 
-/// A tracer that was just started for a process.
+/// Starts a tracer for a process.
 fn traced(pid: Pid) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "tracer", "--nocapture"]).env(TARGET, pid.0.to_string());
@@ -69,7 +69,7 @@ fn traced(pid: Pid) -> Child {
 }
 
 fn until_it_counts(tracer: &mut Child) {
-    // It stays open: the tracer may have more to say.
+    // The pipe stays open, because the tracer may write more.
     let lines = BufReader::new(tracer.stdout.as_mut().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line == "counts"), "the tracer failed");
 }
@@ -127,7 +127,7 @@ fn target(flags: &[&str], args: &[&str]) -> Target {
 }
 
 impl Target {
-    /// Lets it come to its end, and returns what it says.
+    /// Lets the program end, and returns its output.
     fn end(mut self, bytes: &[u8]) -> (String, std::process::ExitStatus) {
         self.child.stdin.take().unwrap().write_all(bytes).unwrap();
         let mut text = String::new();
@@ -215,7 +215,7 @@ fn a_handler_of_the_programs_own_stays() {
 #[test]
 fn a_tracer_may_be_killed_while_it_attaches_and_inserts() {
     if cfg!(target_arch = "aarch64") {
-        // No instruction takes all registers at once.
+        // No single instruction loads all registers.
         return skip("a_tracer_may_be_killed_while_it_attaches_and_inserts", "threads find no way back alone");
     }
     for flags in machine::WIDTHS {
@@ -233,7 +233,7 @@ fn killed_while_attaching(flags: &[&str]) {
         };
         within_limit("attaching", traced);
         let moment = Instant::now();
-        // Between the first and the last of what an attachment does.
+        // Between the first and the last step of an attachment.
         while moment.elapsed() < Duration::from_micros(round * 250) {
             std::hint::spin_loop();
         }

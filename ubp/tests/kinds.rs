@@ -25,7 +25,7 @@ fn job_control_stops_and_continues_as_without_a_tracer() {
 
 #[test]
 fn other_children_of_the_tracing_thread_keep_their_exit_status() {
-    // One is a zombie all the while, one ends in the middle.
+    // One child is a zombie throughout, one ends in the middle.
     let mut first = Command::new("true").spawn().unwrap();
     let mut second = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let stat = format!("/proc/{}/stat", first.id());

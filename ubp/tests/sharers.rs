@@ -1,4 +1,4 @@
-//! Processes that run in one memory: what stands there is one for all of them.
+//! Processes that share memory, and thus breakpoints.
 
 mod common;
 
@@ -32,7 +32,7 @@ impl Pair {
     fn go_on(&mut self) {
         self.stdin.write_all(b"x").unwrap();
     }
-    /// Goes on to its end alone, and does what it does undisturbed.
+    /// Lets the program continue to its end without a tracer, and checks its output.
     fn ends_alone(mut self) {
         self.go_on();
         assert_eq!(line(&mut self.out), "parent\n");
@@ -56,7 +56,7 @@ fn count_work(session: &mut Session, pid: Pid) -> ubp::BreakpointId {
     session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect::<Vec<_>>()[0]
 }
 
-/// Serves the session until the program says something.
+/// Handles events until the program writes a line.
 fn line_of(session: &mut Session, out: &mut std::io::BufReader<ChildStdout>) -> String {
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| line(out));
@@ -113,7 +113,7 @@ fn a_process_that_is_attached_to_in_its_parents_memory_leaves_the_parent_unharme
 fn letting_go_does_not_wait_for_a_child_of_vfork_that_does_not_end() {
     let pair = Pair::start("vfork");
     let (pid, begin) = (pair.pid(), Instant::now());
-    // A tracer is a thread: the kernel lets go what it leaves.
+    // A tracer is a thread: when it ends, the kernel detaches its tracees.
     std::thread::spawn(move || {
         let mut session = quiet();
         session.attach(pid).unwrap();

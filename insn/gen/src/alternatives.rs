@@ -1,4 +1,4 @@
-//! Lines of a data file that stand for several.
+//! Lines of a data file that stand for several lines.
 
 /// One line per alternative of `[a|b]`, and of each of these one per alternative of its `{a|b}` groups.
 pub(crate) fn alternatives(line: &str) -> Result<Vec<String>, String> {

@@ -1,4 +1,4 @@
-//! Writes insn's tables from its data files, or with `--check` tells whether they are up to date.
+//! Writes insn's tables from its data files, or with `--check` fails if they are not up to date.
 
 mod alternatives;
 mod arm64;
@@ -21,9 +21,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// An architecture's generated files, by name.
+/// The generated files of an architecture: name and text.
 type Files = Vec<(&'static str, String)>;
-/// Of an architecture: its folder, its data file, and what makes the tables of that.
+/// An architecture: folder, data file, function that makes the tables.
 type Architecture = (&'static str, &'static str, fn(&str) -> Result<Files, String>);
 
 const ARCHITECTURES: [Architecture; 2] =
@@ -49,7 +49,7 @@ fn run(check: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// As rustfmt writes it.
+/// Formats source text with rustfmt.
 fn format(text: &str) -> Result<String, String> {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut child = Command::new("rustfmt")

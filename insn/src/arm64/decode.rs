@@ -1,4 +1,4 @@
-//! From a word to its way: a table of the top bits, and behind it a program of bytes that asks for one bit after the other.
+//! From a word to its way: a table indexed by the top bits, then a program of bytes that tests one bit after the other.
 
 use super::codes::step;
 use super::generated::hot::{FIRSTS, HOT, OTHERS, PROGRAM, STARTS};
@@ -21,7 +21,7 @@ pub(super) fn decode(word: u32) -> Result<Insn, Error> {
     Ok(Insn { word, way })
 }
 
-/// What the table of the top bits does not tell.
+/// The way of a word that the table does not tell.
 #[cold]
 #[inline(never)]
 fn rare(word: u32) -> Option<Way> {
@@ -35,9 +35,9 @@ fn rare(word: u32) -> Option<Way> {
     if way == Way::Undefined { None } else { Some(way) }
 }
 
-/// Runs the program from a byte on; the number of a way.
+/// Runs the program from a byte on and returns the number of a way.
 fn run(word: u32, mut at: usize) -> u8 {
-    // Behind the program there is nothing, which is no instruction.
+    // The end of the program means that the word is not an instruction.
     let byte = |at: usize| PROGRAM.get(at).copied().unwrap_or(step::DONE << step::POSITION);
     loop {
         let asked = byte(at);
@@ -62,7 +62,7 @@ fn run(word: u32, mut at: usize) -> u8 {
 mod tests {
     use super::*;
 
-    /// What the program says of a word, asked alone.
+    /// The way that the program alone tells.
     fn asked(word: u32) -> Way {
         Way::of(run(word, STARTS[class(word)].into()))
     }

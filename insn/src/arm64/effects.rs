@@ -6,17 +6,17 @@ use super::{Insn, Memory, Nzcv, RegSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Effects {
-    /// [`Insn::reads`].
+    /// Result of [`Insn::reads`].
     pub reads: RegSet,
-    /// [`Insn::writes`].
+    /// Result of [`Insn::writes`].
     pub writes: RegSet,
-    /// [`Insn::overwrites`].
+    /// Result of [`Insn::overwrites`].
     pub overwrites: RegSet,
-    /// [`Insn::flags_read`].
+    /// Result of [`Insn::flags_read`].
     pub flags_read: Nzcv,
-    /// [`Insn::flags_written`].
+    /// Result of [`Insn::flags_written`].
     pub flags_written: Nzcv,
-    /// [`Insn::memories`].
+    /// Result of [`Insn::memories`].
     pub memories: [Option<Memory>; 2],
 }
 
@@ -30,7 +30,8 @@ impl Insn {
         let overwrites = self.overwritten_by(meaning, writes);
         Effects { reads, writes, overwrites, flags_read, flags_written, memories }
     }
-    /// Registers read, implicit ones included. `NZCV` is among them where a flag is, `PC` where the address of the instruction counts.
+    /// The registers that the instruction reads, including implicit ones; with [`Reg::NZCV`](super::Reg::NZCV) if it reads a flag, and
+    /// [`Reg::PC`](super::Reg::PC) if its address matters.
     pub fn reads(&self) -> RegSet {
         self.effects().reads
     }
@@ -38,15 +39,15 @@ impl Insn {
     pub fn writes(&self) -> RegSet {
         self.effects().writes
     }
-    /// Registers of which every bit, once the instruction is complete, depends on nothing but what it reads ([`Insn::reads`]) and on memory: a
-    /// value that was there before is of no use any more, unless it is read.
+    /// The registers that the instruction overwrites in whole: after it, all their bits depend only on memory and on what the instruction
+    /// reads ([`Insn::reads`]). Unless the instruction also reads such a register, its old value is dead.
     ///
-    /// A subset of [`Insn::writes`]. What is written and not a member keeps some of its bits, as `FPSR` and `ZA` do, or is no register of the
-    /// program's. `NZCV` is never a member: each flag of [`Insn::flags_written`] is set in all cases.
+    /// The set is a subset of [`Insn::writes`]. `FPSR` and `ZA` are not in it, because an instruction keeps some of their bits. `NZCV` is never
+    /// a member: the instruction sets each flag of [`Insn::flags_written`] in all cases.
     pub fn overwrites(&self) -> RegSet {
         self.effects().overwrites
     }
-    /// Condition flags read.
+    /// The condition flags that the instruction reads.
     pub fn flags_read(&self) -> Nzcv {
         self.flags_by(self.meaning()).0
     }

@@ -5,14 +5,14 @@ use core::fmt;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// Unallocated, or UNDEFINED by its fields.
+    /// The word is unallocated, or UNDEFINED because of its fields.
     Undefined,
 }
 
-/// Why a word is not an instruction, and the word.
+/// A word that is not an instruction, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// Why.
+    /// What is wrong.
     pub kind: ErrorKind,
     /// The word.
     pub word: u32,

@@ -1,11 +1,11 @@
-//! What a form reads and writes: the cold tables (`generated/forms.rs`), written by insn/gen/src/arm64/forms.rs.
+//! What a form reads and writes: look-ups in the cold tables (`generated/forms.rs`).
 
 use super::Insn;
 use super::codes::memory::NONE;
 use super::generated::forms::{FORMS, LISTS, MEANINGS, OPERANDS, STARTS};
 use super::tables::Meaning;
 
-/// Of an instruction that the cold tables do not know, which none is.
+/// The meaning of a word that the tables do not know. There is none.
 static NOTHING: Meaning = Meaning { operands: (0, 0), memory: [NONE; 2], flags: (0, 0), set: 0, unpredictable: 0 };
 
 impl Meaning {
@@ -16,7 +16,7 @@ impl Meaning {
 }
 
 impl Insn {
-    /// What the first form that fits means.
+    /// The meaning of the first form that fits.
     #[inline(never)]
     pub(super) fn meaning(&self) -> &'static Meaning {
         let top = (self.word >> 24) as usize;

@@ -2,7 +2,7 @@
 
 use super::way::Way;
 
-/// One decoded instruction. Cheap to copy; everything but flow and validity is computed when asked for.
+/// A decoded instruction. It is cheap to copy. Everything but flow and validity is computed on request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Insn {
     pub(super) word: u32,
@@ -16,7 +16,7 @@ impl core::fmt::Debug for Insn {
 }
 
 impl Insn {
-    /// The instruction's word.
+    /// The instruction as a 32-bit word.
     #[inline]
     pub fn word(&self) -> u32 {
         self.word
@@ -25,7 +25,7 @@ impl Insn {
     pub(super) fn field(&self, low: u32, width: u32) -> u32 {
         field(self.word, low, width)
     }
-    /// The same, sign-extended.
+    /// The field of `width` bits from bit `low` on, sign-extended.
     pub(super) fn signed_field(&self, low: u32, width: u32) -> i64 {
         let unused = 32u32.wrapping_sub(width);
         let top = self.word.wrapping_shl(unused.wrapping_sub(low)) as i32;

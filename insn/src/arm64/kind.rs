@@ -1,23 +1,23 @@
-//! What needs to be known of an instruction beside its flow and effects.
+//! Kinds, conditions, landing pads and traps.
 
 use super::Nzcv;
 
-/// What sort of instruction it is, as far as stepping and emulation need to tell apart.
+/// The kind of an instruction, as far as stepping and emulation distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Kind {
-    /// Anything else.
+    /// Any other instruction.
     Plain,
-    /// Load-exclusive: begins an exclusive region.
+    /// A load-exclusive, which begins an exclusive region.
     LoadExclusive,
-    /// Store-exclusive: ends one.
+    /// A store-exclusive, which ends an exclusive region.
     StoreExclusive,
-    /// `clrex`: ends one.
+    /// `clrex`, which ends an exclusive region.
     ClearExclusive,
     /// `bti`.
     Bti,
-    /// `paciasp`, `pacibsp`, `paciasppc`, `pacibsppc`: they sign x30 and are landing pads.
+    /// `paciasp`, `pacibsp`, which sign x30 and are landing pads.
     PacSp,
     /// `svc`.
     Svc,
@@ -31,11 +31,11 @@ pub enum Kind {
     Adr,
     /// `adrp`.
     Adrp,
-    /// Memory copy and set, first of three: `cpyp`, `cpyfp`, `setp`, `setgp`.
+    /// The first instruction of a memory copy or set: `cpyp`, `cpyfp`, `setp`, `setgp`.
     MemoryPrologue,
-    /// The second of three.
+    /// The second instruction of a memory copy or set.
     MemoryMain,
-    /// The third of three.
+    /// The third instruction of a memory copy or set.
     MemoryEpilogue,
     /// `b`, `bl`.
     Branch,
@@ -49,7 +49,7 @@ pub enum Kind {
     BranchCompare,
     /// `br`, `blr`, `ret`.
     BranchRegister,
-    /// The same with pointer authentication: `braa`, `blraaz`, `retab`, `retaasppc` …
+    /// A branch to a register with pointer authentication: `braa`, `blraaz`, `retab`, `retaasppcr` …
     BranchAuthenticated,
     /// A hint without an effect on registers: `nop`, `yield`, `wfe` …
     Hint,
@@ -57,40 +57,40 @@ pub enum Kind {
     Mrs,
     /// `msr`, `msrr`, of a register.
     Msr,
-    /// `msr` of a field of PSTATE, by an immediate: `smstart` and `smstop` among them.
+    /// `msr` of a field of PSTATE with an immediate, including `smstart` and `smstop`.
     MsrImmediate,
     /// `sys`, `sysl`, `sysp`: cache and TLB maintenance, GCS …
     Sys,
-    /// `autiasppc`, `autibsppc`: they authenticate x30 with the address of the signing instruction, told relative to this one.
+    /// `autiasppc`, `autibsppc`, which authenticate x30 with the address of the signing instruction, relative to their own.
     AuthenticateAt,
-    /// `retaasppc`, `retabsppc`: the same and a return.
+    /// `retaasppc`, `retabsppc`, which authenticate x30 like [`Kind::AuthenticateAt`] and return.
     ReturnAuthenticatedAt,
-    /// `pacnbiasppc`, `pacnbibsppc`: they sign x30 with their own address, and are no landing pads.
+    /// `pacnbiasppc`, `pacnbibsppc`, which sign x30 with their own address and are not landing pads.
     SignAt,
-    /// `paciasppc`, `pacibsppc`: they sign x30 with their own address, and are landing pads.
+    /// `paciasppc`, `pacibsppc`, which sign x30 with their own address and are landing pads.
     PacSpAt,
-    /// `pacm`: changes what the next signing or authenticating instruction does.
+    /// `pacm`, which modifies the next signing or authenticating instruction.
     Pacm,
     /// `dmb`, `dsb`, `isb`, `sb`.
     Barrier,
-    /// `movprfx`: one with the instruction that follows it.
+    /// `movprfx`, which forms a unit with the next instruction.
     Prefix,
-    /// `tchangef`, `tchangeb`, `tenter`, `texit`: they change TIndex, which chooses permissions (POE2, TEV).
+    /// `tchangef`, `tchangeb`, `tenter`, `texit`, which change TIndex, which selects permissions (POE2, TEV).
     TIndex,
 }
 
-/// What an instruction is to the exclusive monitor (Arm ARM B2.12).
+/// The effect of an instruction on the exclusive monitor (Arm ARM B2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exclusive {
-    /// A load-exclusive opens the monitor.
+    /// A load-exclusive sets the monitor.
     Load,
-    /// A store-exclusive succeeds only where it is open, and closes it.
+    /// A store-exclusive succeeds only if the monitor is set, and clears it.
     Store,
-    /// `clrex` closes it.
+    /// `clrex` clears the monitor.
     Clear,
 }
 
-/// A place where an indirect branch may land in a guarded page (Arm ARM D8.4.8).
+/// A landing pad: an instruction at which an indirect branch may land in a guarded page (Arm ARM D8.4.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LandingPad {
     /// `bti` without an operand: no indirect branch may land here.
@@ -99,20 +99,20 @@ pub enum LandingPad {
     Call,
     /// `bti j`: jumps.
     Jump,
-    /// `bti jc`: both.
+    /// `bti jc`: calls and jumps.
     Both,
-    /// `paciasp`, `pacibsp` and their like: as `bti c`, or as `bti jc` where SCTLR_EL1.BT0 is clear.
+    /// `paciasp`, `pacibsp` and similar: as `bti c`, or as `bti jc` if SCTLR_EL1.BT0 is clear.
     PacSp,
 }
 
-/// An exception that an instruction raises, with its immediate.
+/// An exception that an instruction always raises, with the immediate of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trap {
     /// `svc`: a system call.
     Svc(u16),
     /// `brk`: a breakpoint.
     Brk(u16),
-    /// `hlt`: halting debug where that is enabled, else undefined.
+    /// `hlt`: halting debug if that is enabled, otherwise undefined.
     Hlt(u16),
     /// `udf`: undefined by definition.
     Udf(u16),
@@ -123,15 +123,15 @@ pub enum Trap {
 pub struct Condition(u8);
 
 impl Condition {
-    /// The condition of that code, 0 (`eq`) to 15 (`nv`, which is as `al`).
+    /// The condition with a code, 0 (`eq`) to 15 (`nv`, which always holds, like `al`).
     pub const fn new(code: u32) -> Condition {
         Condition(code as u8 & 15)
     }
-    /// Its code.
+    /// The code, 0 to 15.
     pub const fn code(self) -> u8 {
         self.0
     }
-    /// The flags that it depends on.
+    /// The flags that the condition reads.
     pub const fn flags(self) -> Nzcv {
         match self.0 >> 1 {
             0 => Nzcv::Z,
@@ -144,7 +144,7 @@ impl Condition {
             _ => Nzcv::EMPTY,
         }
     }
-    /// Whether it holds with these flags set (ConditionHolds, Arm ARM J1).
+    /// Whether the condition holds with these flags set (ConditionHolds, Arm ARM J1).
     pub const fn holds(self, flags: Nzcv) -> bool {
         let n_is_v = flags.contains(Nzcv::N) == flags.contains(Nzcv::V);
         let holds = match self.0 >> 1 {

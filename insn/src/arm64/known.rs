@@ -1,4 +1,4 @@
-//! What the top bits of a word tell, if it is known to be allocated.
+//! Words that are known to be allocated: what their top bits tell.
 
 use super::generated::hot::KNOWN;
 use super::tables::Known;
@@ -14,7 +14,7 @@ fn known(word: u32) -> Known {
 /// The flow of a word that is known to be allocated.
 #[inline(always)]
 pub(super) fn flow_of_allocated(word: u32) -> Flow {
-    // The compiler makes nothing of it but the number.
+    // Compiles to nothing: the number is the variant.
     match known(word).0 & 15 {
         0 => Flow::Next,
         1 => Flow::Jump,
@@ -32,7 +32,7 @@ pub(super) fn flow_of_allocated(word: u32) -> Flow {
     }
 }
 
-/// A word that is known to be allocated, decoded.
+/// Decodes a word that is known to be allocated.
 #[inline(always)]
 pub(super) fn decode_allocated(word: u32) -> Insn {
     match Way::of(known(word).0 >> 4) {
@@ -41,7 +41,7 @@ pub(super) fn decode_allocated(word: u32) -> Insn {
     }
 }
 
-/// The way of a word whose top bits do not tell it.
+/// The way of a word whose top bits are not sufficient.
 #[cold]
 #[inline(never)]
 fn way(word: u32) -> Way {

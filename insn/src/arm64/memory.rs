@@ -5,7 +5,7 @@ use super::tables::Meaning;
 use super::{Insn, Reg, RegSet};
 use crate::Access;
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Address {
@@ -13,15 +13,15 @@ pub enum Address {
     Register(Reg),
     /// The address of the instruction.
     Pc,
-    /// Each element of a vector register; the memory operand is one access for each.
+    /// Each element of a vector register. The memory operand stands for one access per element.
     Elements(Reg),
 }
 
-/// How an index register becomes 64 bits.
+/// How an index register is extended to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Extend {
-    /// All 64 bits count.
+    /// All 64 bits are used.
     None,
     /// The low 32 bits, zero-extended.
     Uxtw,
@@ -29,41 +29,41 @@ pub enum Extend {
     Sxtw,
 }
 
-/// When the base register is written back.
+/// Writeback of the base register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writeback {
-    /// The address is base and displacement, and is what is written back.
+    /// The address is base plus displacement, and is written back.
     Pre,
-    /// The address is the base alone; base and displacement (or index) are written back.
+    /// The address is the base alone; base plus displacement or index is written back.
     Post,
 }
 
-/// A memory operand as the instruction encodes it.
+/// A memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Memory {
-    /// What the address is counted from.
+    /// Base of the address.
     pub base: Address,
     /// Index register, general or vector.
     pub index: Option<Reg>,
-    /// How the index becomes 64 bits.
+    /// How the index is extended to 64 bits.
     pub extend: Extend,
-    /// The index is shifted to the left by so many bits.
+    /// Number of bits by which the index is shifted to the left.
     pub shift: u8,
-    /// Bytes, already scaled; with [`Memory::by_vector_length`] a multiple of a length that the instruction does not tell.
+    /// Displacement in bytes, already scaled; with [`Memory::by_vector_length`] in units that the vector length determines.
     pub displacement: i64,
-    /// `mul vl`: the displacement counts whole operands, as long as the vector length makes them.
+    /// `mul vl`: the unit of the displacement is the whole operand, whose size depends on the vector length.
     pub by_vector_length: bool,
     /// Whether and when the base is written back.
     pub writeback: Option<Writeback>,
-    /// Bytes accessed from the address on, of all registers together; of each element where a vector register makes addresses;
-    /// 0 where the instruction does not tell (vector length, memory copies).
+    /// Number of bytes accessed from the address on, for all registers together; per element if the base or index is a vector register;
+    /// 0 if the instruction does not determine it (vector length, memory copies).
     pub size: u16,
-    /// How it is used.
+    /// How the memory is used.
     pub access: Access,
 }
 
-/// By number.
+/// Accesses by number.
 const ACCESSES: [Access; 4] = {
     let mut accesses = [Access::None; 4];
     accesses[access::READ as usize] = Access::Read;
@@ -73,7 +73,7 @@ const ACCESSES: [Access; 4] = {
 };
 
 impl Memory {
-    /// The registers that the address is made of.
+    /// The registers in the address.
     pub fn registers(&self) -> RegSet {
         let base = match self.base {
             Address::Register(base) | Address::Elements(base) => RegSet::EMPTY.with(base),

@@ -1,6 +1,6 @@
-//! A64, the instruction set of AArch64.
+//! Instructions of A64, the instruction set of AArch64.
 //!
-//! "Arm ARM" is the Arm Architecture Reference Manual for A-profile, DDI 0487; its sections are named where they decide.
+//! "Arm ARM" is the Arm Architecture Reference Manual for A-profile architecture, DDI 0487.
 
 mod choice;
 mod codes;
@@ -31,7 +31,7 @@ pub use memory::{Address, Extend, Memory, Writeback};
 pub use pc_relative::PcRelative;
 pub use regs::{Nzcv, Reg, RegSet};
 
-/// Bytes of an instruction.
+/// The length of an instruction in bytes.
 pub const LEN: usize = 4;
 
 /// Decodes an instruction.
@@ -48,20 +48,20 @@ pub const LEN: usize = 4;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Undefined`] where the Arm ARM allocates nothing, so that the word is UNDEFINED.
+/// [`ErrorKind::Undefined`] if the word is unallocated, or UNDEFINED because of its fields.
 #[inline(always)]
 pub fn decode(word: u32) -> Result<Insn, Error> {
     decode::decode(word)
 }
 
-/// The flow of a word that is known to be allocated, by one table; nothing is said of one that is not.
+/// The flow of a word that is known to be allocated, with one table look-up. The result for other words is meaningless.
 #[inline(always)]
 pub fn flow_of_allocated(word: u32) -> crate::Flow {
     known::flow_of_allocated(word)
 }
 
-/// Decodes a word that is known to be allocated, as one is that was decoded before or was executed, without a look at its validity:
-/// of a word that is not, the result says nothing that is right, but can be asked all the same.
+/// Decodes a word that is known to be allocated, because it was decoded before or was executed. It does not check validity: the result for
+/// other words is meaningless, but safe to use.
 ///
 /// ```
 /// // ret

@@ -9,7 +9,7 @@ use super::tables::Meaning;
 use super::{Insn, Memory, Nzcv, Reg, RegSet};
 use crate::{Flow, Target};
 
-/// The registers that an operand's code names in a word.
+/// The registers that an operand with this code names in a word.
 fn registers(word: u32, code: u32) -> RegSet {
     let number = field(word, code >> operand::POSITION & 31, code >> operand::WIDTH & 7);
     let first = number.wrapping_shl(code >> operand::SHIFT & 3).wrapping_add(code >> operand::ADD & 31);
@@ -27,7 +27,7 @@ fn registers(word: u32, code: u32) -> RegSet {
     set
 }
 
-/// Registers that are written in part, kept where they are not changed, or not the program's: sticky status, tiles, system registers.
+/// The registers that an instruction never overwrites in whole (sticky status bits, tiles), and those that are not the program's.
 const KEPT: RegSet = RegSet::EMPTY
     .with(Reg::FPSR)
     .with(Reg::ZA)
@@ -39,11 +39,11 @@ const KEPT: RegSet = RegSet::EMPTY
 const VECTORS: RegSet = RegSet::from_bits(0xffff_ffff << 32 | 0xffff << 64);
 
 impl Insn {
-    /// Registers written of which the instruction keeps nothing that it does not read.
+    /// The registers that the instruction overwrites in whole.
     pub(super) fn overwritten_by(&self, meaning: &Meaning, writes: RegSet) -> RegSet {
         let (_, implicit) = SETS.get(usize::from(meaning.set)).copied().unwrap_or((0, 0));
         let implicit = RegSet::from_bits(implicit);
-        // Vectors stay as they are where the processor is in that mode already.
+        // Vectors keep their values if the processor is already in that mode.
         let switched = if implicit.contains(Reg::SVCR) { implicit.union(VECTORS) } else { RegSet::EMPTY };
         writes.difference(KEPT).difference(switched)
     }

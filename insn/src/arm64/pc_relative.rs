@@ -1,4 +1,4 @@
-//! Instructions of which the meaning depends on where they stand.
+//! Instructions whose meaning depends on their address.
 
 use super::codes::NONE;
 use super::{Insn, Kind, Reg};
@@ -8,47 +8,47 @@ use crate::Target;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PcRelative {
-    /// A direct branch, by so many bytes.
+    /// A direct branch, with its distance in bytes.
     Branch(i64),
-    /// `adr`: address of the instruction and the distance.
+    /// `adr`: the address of the instruction plus a distance.
     Address {
-        /// Where the address goes; 31 is [`Reg::XZR`].
+        /// Destination; 31 is [`Reg::XZR`].
         register: Reg,
-        /// In bytes.
+        /// Distance in bytes.
         distance: i64,
     },
-    /// `adrp`: the page of the instruction (4 KiB) and the distance.
+    /// `adrp`: the address of the instruction's page (4 KiB) plus a distance.
     Page {
-        /// Where the address goes; 31 is [`Reg::XZR`].
+        /// Destination; 31 is [`Reg::XZR`].
         register: Reg,
-        /// In bytes, a multiple of 4096.
+        /// Distance in bytes, a multiple of 4096.
         distance: i64,
     },
     /// `ldr` and `ldrsw` of a literal.
     Load {
-        /// Where the value goes, general (31 is [`Reg::XZR`]) or vector.
+        /// Destination, a general register (31 is [`Reg::XZR`]) or a vector register.
         register: Reg,
-        /// In bytes.
+        /// Distance in bytes.
         distance: i64,
-        /// Bytes loaded: 4, 8 or 16.
+        /// Number of bytes loaded: 4, 8 or 16.
         size: u8,
-        /// `ldrsw`: sign-extended to 64 bits. All else is zero-extended to the whole register.
+        /// Whether the value is sign-extended to 64 bits (`ldrsw`). Other values are zero-extended to the whole register.
         signed: bool,
     },
-    /// The address, of itself or of an instruction before it, is what x30 is signed or authenticated with (PAuth_LR).
+    /// The instruction signs or authenticates x30 with its own address, or with the address of an earlier instruction (PAuth_LR).
     Modifier {
-        /// In bytes, never above 0.
+        /// Distance in bytes, at most 0.
         distance: i64,
     },
     /// `prfm` of a literal.
     Prefetch {
-        /// In bytes.
+        /// Distance in bytes.
         distance: i64,
     },
 }
 
 impl PcRelative {
-    /// The address that it means at `pc`.
+    /// The address that the instruction uses at `pc`.
     pub fn address(self, pc: u64) -> u64 {
         match self {
             PcRelative::Branch(distance)
@@ -62,7 +62,7 @@ impl PcRelative {
 }
 
 impl Insn {
-    /// How it uses its own address; `None` where it does not, and of calls and syscalls that only keep it as a return address.
+    /// How the instruction uses its own address. `None` if it does not, or only stores it as a return address.
     pub fn pc_relative(&self) -> Option<PcRelative> {
         if let Target::Relative(distance) = self.target() {
             return Some(PcRelative::Branch(distance));

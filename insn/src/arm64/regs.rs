@@ -1,10 +1,10 @@
-//! Registers and sets of them.
+//! Registers, sets of registers, and flags.
 
 use core::fmt;
 
 use super::codes::{bank, each_register};
 
-/// One register, whatever width is used of it (`w0` and `x0` are one; so are `b0`, `s0`, `v0` and `z0`).
+/// A register, whatever part of it is used: `w0` and `x0` are one register, so are `b0`, `s0`, `v0` and `z0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(u8);
 
@@ -40,7 +40,7 @@ impl Reg {
     pub const fn predicate(n: u32) -> Reg {
         Reg(bank::PREDICATE + (n as u8 & 15))
     }
-    /// The register of that number in [`RegSet`]'s bits, 0 to 127.
+    /// The register with a number in [`RegSet`]'s bits, 0 to 127.
     pub const fn from_number(number: u8) -> Reg {
         Reg(number & 127)
     }
@@ -48,11 +48,11 @@ impl Reg {
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// The number of x0 to x30.
+    /// The number of a general register x0 to x30; `None` for other registers.
     pub const fn as_general(self) -> Option<u8> {
         if self.0 < 31 { Some(self.0) } else { None }
     }
-    /// The number of v0 to v31, which are the low parts of z0 to z31.
+    /// The number of a register v0 to v31, the low parts of z0 to z31; `None` for other registers.
     pub const fn as_vector(self) -> Option<u8> {
         if self.0 >= 32 && self.0 < 64 { Some(self.0 - 32) } else { None }
     }
@@ -81,7 +81,7 @@ impl fmt::Debug for Reg {
 
 register_set!();
 
-/// The condition flags, as they stand in bits 31 to 28 of PSTATE's view NZCV, moved to bits 3 to 0.
+/// A set of condition flags: bits 31 to 28 of the register NZCV, moved to bits 3 to 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Nzcv(u8);
 
@@ -96,27 +96,27 @@ impl Nzcv {
     pub const Z: Nzcv = Nzcv(4);
     /// Negative.
     pub const N: Nzcv = Nzcv(8);
-    /// All four.
+    /// All four flags.
     pub const ALL: Nzcv = Nzcv(15);
 
-    /// The set of the given bits.
+    /// The set with the given bits.
     pub const fn from_bits(bits: u8) -> Nzcv {
         Nzcv(bits & 15)
     }
-    /// The bits.
+    /// The set as bits.
     pub const fn bits(self) -> u8 {
         self.0
     }
-    /// What is in either.
+    /// The flags in either set.
     #[must_use]
     pub const fn union(self, other: Nzcv) -> Nzcv {
         Nzcv(self.0 | other.0)
     }
-    /// Whether all of `other` is in it.
+    /// Whether the set contains all flags of `other`.
     pub const fn contains(self, other: Nzcv) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Whether no flag is set.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

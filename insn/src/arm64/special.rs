@@ -1,24 +1,24 @@
-//! What an instruction is beside its flow and effects: a small table (`generated/special.rs`), written by insn/gen/src/arm64/special.rs.
+//! Kind, condition and other properties beside flow and effects: look-ups in a small table (`generated/special.rs`).
 
 use super::codes::NONE;
 use super::generated::special::{FORMS, LISTS, STARTS};
 use super::tables::Special;
 use super::{Condition, Exclusive, Insn, Kind, LandingPad, Trap};
 
-/// Of what fits no form, as most words.
+/// The properties of words that fit no form, as most do.
 static PLAIN: Special = Special { kind: Kind::Plain, condition: NONE, literal: NONE };
 
 impl Insn {
-    /// What sort of instruction it is.
+    /// The kind of the instruction.
     pub fn kind(&self) -> Kind {
         self.special().kind
     }
-    /// The condition of a branch, select or compare; flags are read by it.
+    /// The condition of a branch, select or compare, which reads flags.
     pub fn condition(&self) -> Option<Condition> {
         let low = self.special().condition;
         (low != NONE).then(|| Condition::new(self.field(low.into(), 4)))
     }
-    /// What it is to the exclusive monitor.
+    /// The effect on the exclusive monitor, if the instruction has one.
     pub fn exclusive(&self) -> Option<Exclusive> {
         match self.kind() {
             Kind::LoadExclusive => Some(Exclusive::Load),
@@ -27,7 +27,7 @@ impl Insn {
             _ => None,
         }
     }
-    /// Which landing pad it is.
+    /// The kind of landing pad, if the instruction is one.
     pub fn landing_pad(&self) -> Option<LandingPad> {
         match self.kind() {
             Kind::Bti => Some(match self.field(6, 2) {
@@ -37,12 +37,12 @@ impl Insn {
                 _ => LandingPad::Both,
             }),
             Kind::PacSp | Kind::PacSpAt => Some(LandingPad::PacSp),
-            // What traps is no target of a branch that goes on (Arm ARM D8.4.6.2).
+            // Breakpoint and halt instructions are compatible with every BTYPE (Arm ARM D8.4.6.2).
             Kind::Brk | Kind::Hlt => Some(LandingPad::Both),
             _ => None,
         }
     }
-    /// The exception that it raises.
+    /// The exception that the instruction raises, if it always raises one.
     pub fn trap(&self) -> Option<Trap> {
         let immediate = self.field(5, 16) as u16;
         match self.kind() {
@@ -53,7 +53,7 @@ impl Insn {
             _ => None,
         }
     }
-    /// What the first form that fits says.
+    /// The properties that the first fitting form tells.
     #[inline(never)]
     pub(super) fn special(&self) -> &'static Special {
         let top = (self.word >> 24) as usize;

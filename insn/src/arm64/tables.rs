@@ -1,22 +1,22 @@
-//! What the generated tables are made of.
+//! Types of the generated tables' entries.
 
 use super::Kind;
 use super::way::{Way, Ways};
 use crate::Flow;
 
-/// What most words need, in one place.
+/// The tables that most words need, in one object.
 #[repr(C)]
 pub(super) struct Hot {
     pub(super) ways: Ways,
-    /// By bits 31 to 21: the number of a class, whose words the top bits tell apart from others.
+    /// By bits 31 to 21: the number of a class of words.
     pub(super) first: [u8; 2048],
-    /// Words that have `values` under `masks`, as most have, have that way.
+    /// By class: the way of words that have `values` under `masks`, as most words of the class.
     pub(super) way: [Way; 256],
     pub(super) masks: [u32; 256],
     pub(super) values: [u32; 256],
 }
 
-/// Words with `value` under `mask`, and their way. Packed: they are many, and seldom looked at.
+/// Words with `value` under `mask`, and their way. Packed, because there are many, which are seldom used.
 #[repr(C, packed)]
 pub(super) struct Set {
     pub(super) mask: u32,
@@ -24,15 +24,15 @@ pub(super) struct Set {
     pub(super) way: Way,
 }
 
-/// The flow of all allocated words that have the same top bits, in the low four bits, and their way in the high ones.
+/// The flow of all allocated words with the same top bits in the low four bits, and their way in the high four bits.
 #[derive(Clone, Copy)]
 pub(super) struct Known(pub(super) u8);
 
 impl Known {
-    /// They have more flows than one.
+    /// The words have several flows.
     pub(super) const NOTHING: Known = Known(15);
 
-    /// They have more ways than one.
+    /// The words have one flow and several ways.
     pub(super) const fn flow(flow: Flow) -> Known {
         Known(flow as u8)
     }
@@ -41,40 +41,40 @@ impl Known {
     }
 }
 
-/// Words that fit `value` under `mask`, unless an earlier form has them.
+/// A form: words with `value` under `mask` that fit no earlier form.
 pub(super) struct Form {
     pub(super) mask: u32,
     pub(super) value: u32,
-    /// Number of its meaning.
+    /// Number of the meaning.
     pub(super) meaning: u16,
 }
 
-/// What a form means.
+/// The meaning of a form.
 pub(super) struct Meaning {
-    /// First of its operands and their count.
+    /// Number of the first operand, and number of operands.
     pub(super) operands: (u16, u16),
-    /// See [`super::memory`]; [`NO_MEMORY`].
+    /// Codes of memory operands ([`super::codes::memory`]).
     pub(super) memory: [u32; 2],
     /// NZCV read and written.
     pub(super) flags: (u8, u8),
-    /// Number of the implicit registers.
+    /// Number of the sets of implicit registers.
     pub(super) set: u8,
-    /// See [`super::unpredictable`].
+    /// Bits of [`super::codes::when`].
     pub(super) unpredictable: u16,
 }
 
-/// Words that fit `value` under `mask`, unless an earlier form has them.
+/// A form in the table of special properties: words with `value` under `mask` that fit no earlier form.
 pub(super) struct SpecialForm {
     pub(super) mask: u32,
     pub(super) value: u32,
     pub(super) special: Special,
 }
 
-/// What is told of them.
+/// Special properties of a form.
 pub(super) struct Special {
     pub(super) kind: Kind,
-    /// The lowest bit of the condition; [`NONE`].
+    /// The lowest bit of the condition, or [`NONE`](super::codes::NONE).
     pub(super) condition: u8,
-    /// Bytes that are loaded from bits 23 to 5 times four after the instruction, 0 of a prefetch; [`NONE`].
+    /// Size of a literal in bytes, 0 for a prefetch, or [`NONE`](super::codes::NONE). Bits 23 to 5 are its distance in words.
     pub(super) literal: u8,
 }

@@ -4,8 +4,8 @@ use super::Insn;
 use super::codes::when;
 
 impl Insn {
-    /// Whether the Arm ARM calls it CONSTRAINED UNPREDICTABLE: what a processor does with it, and whether it is undefined, it
-    /// chooses out of a few ways.
+    /// Whether the instruction is CONSTRAINED UNPREDICTABLE (Arm ARM K1.2): each processor chooses one of a few behaviours, of which one may
+    /// be that the instruction is undefined.
     pub fn is_unpredictable(&self) -> bool {
         let [d, n, t2, s] = [0, 5, 10, 16].map(|low| self.field(low, 5));
         let t = d;

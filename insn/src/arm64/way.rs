@@ -16,7 +16,7 @@ macro_rules! ways {
             /// The way of a number's low four bits.
             #[inline(always)]
             pub(super) const fn of(number: u8) -> Way {
-                // The compiler makes nothing of it but the number.
+                // Compiles to nothing: the number is the variant.
                 match number & 15 {
                     $($number => Way::$name,)*
                     _ => Way::Undefined,
@@ -32,8 +32,8 @@ macro_rules! ways {
 }
 each_way!(ways);
 
-/// How a way's target is read: the word times `scale` has it at the top, where its sign is the product's; so many bits below it are
-/// shifted out, and those of `mask` count. The mask of a distance is negative, that of no target 0.
+/// How to read the target of a way: multiply the word by `scale`, so that the target is at the top of the product, shift out the `below` bits
+/// under it, and apply `mask`. The mask of a distance is negative; without a target it is 0.
 #[derive(Clone, Copy)]
 struct Field {
     scale: i64,
@@ -54,7 +54,7 @@ const fn register(low: i8) -> Field {
 }
 
 impl Way {
-    /// Where it is in a table of all, without a test of it: not everywhere does the compiler know that there are no more.
+    /// The index of the way in a table. The mask saves a bounds check where the compiler does not know that there are only 16 ways.
     #[inline(always)]
     pub(super) fn index(self) -> usize {
         usize::from(self as u8 & 15)
@@ -73,7 +73,7 @@ impl Way {
     }
 }
 
-/// By way: one table for each thing, so that a way is the index of all.
+/// The properties of all ways, in one table for each property.
 pub(super) struct Ways {
     pub(super) flows: [Flow; 16],
     pub(super) below: [u8; 16],

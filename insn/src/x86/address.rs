@@ -1,50 +1,52 @@
-//! Memory operands, of modrm and implicit.
+//! Memory operands, encoded by modrm or implicit.
 
-use super::codes::{attr, implicit, place, size, space};
+use super::codes::{attr, implicit, size, space};
 use super::form::Form;
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Bits, Insn, Memory, Reg, Vendor};
 use crate::Access;
 
 impl Insn {
-    /// The memory operand of modrm or `moffs`, by the registers *before* the instruction.
+    /// The memory operand of modrm or `moffs`. Its address uses the values of registers *before* the instruction.
     ///
-    /// `bt`, `bts`, `btr` and `btc` with the bit's number in a register reach from there as far as that says.
+    /// `bt`, `bts`, `btr` and `btc` with a bit number in a register access memory at a distance from there that depends on the number.
     pub fn memory(&self) -> Option<Memory> {
-        self.memory_of(&self.form())
+        let form = self.form();
+        self.memory_of(&form, self.size_of(&form))
     }
     #[inline]
-    pub(super) fn memory_of(&self, form: &Form) -> Option<Memory> {
+    pub(super) fn memory_of(&self, form: &Form, operand_size: u8) -> Option<Memory> {
         if self.shape & (shape::MOFFS | shape::MODRM) == 0 || self.is_register_form() {
             return None;
         }
         let (access, size) = form.memory();
-        let mut memory = self.at(None, access, self.memory_size(form, size));
+        let mut memory = self.at(None, access, self.memory_size(form, size, operand_size));
         if self.shape & shape::MOFFS != 0 {
             memory.displacement = self.immediate()?.value;
-        } else {
-            let modrm = self.modrm()?;
-            if let Some(field) = self.displacement() {
-                let scale = if field.size == 1 { self.displacement_scale(form, memory.size) } else { 1 };
-                memory.displacement = field.value.wrapping_mul(scale);
-            }
-            let vector = self.space >= space::VEX && form.operands().any(|o| o.place == place::MV);
-            if self.address_size() == 2 {
-                address_16(modrm, &mut memory);
-            } else {
-                self.address(modrm, vector, &mut memory);
-            }
+            return Some(memory);
         }
-        // `pop` counts from rsp after the pop (SDM vol. 2B, POP).
+        let (sib, size) = self.after_modrm();
+        if size != 0 {
+            let scale = if size == 1 { self.displacement_scale(form, memory.size) } else { 1 };
+            memory.displacement = self.value(u32::from(self.opcode_at + 2 + sib), size.into()).wrapping_mul(scale);
+        }
+        let modrm = self.modrm()?;
+        if self.address_size() == 2 {
+            address_16(modrm, &mut memory);
+        } else {
+            let sib = (sib != 0).then_some(self.bytes[usize::from(self.opcode_at + 2) & 15]);
+            self.address(modrm, sib, form.has(attr::VECTOR_INDEX), &mut memory);
+        }
+        // `pop` computes the address with rsp after the pop (SDM vol. 2B, POP).
         if memory.base == Some(Reg::RSP) && form.implicit_memory() == implicit::POP {
-            memory.displacement = memory.displacement.wrapping_add(i64::from(self.size_of(form)));
+            memory.displacement = memory.displacement.wrapping_add(i64::from(operand_size));
         }
         if self.segment == NO_SEGMENT && matches!(memory.base, Some(Reg::RSP | Reg::RBP)) {
             memory.segment = Reg::SS;
         }
         Some(memory)
     }
-    /// A memory operand at a register, in the data segment.
+    /// A memory operand addressed by a register in the data segment.
     fn at(&self, base: Option<Reg>, access: Access, size: u16) -> Memory {
         let segment = if self.segment == NO_SEGMENT { Reg::DS } else { Reg::segment(self.segment) };
         Memory {
@@ -58,10 +60,13 @@ impl Insn {
             access,
         }
     }
-    /// EVEX's disp8 counts in units of the memory operand, or of an element (SDM vol. 2A 2.7.5).
+    /// The factor of EVEX's disp8: the size of the memory operand or of an element (SDM vol. 2A 2.7.5).
+    #[inline]
     fn displacement_scale(&self, form: &Form, size: u16) -> i64 {
+        if !form.has(attr::SCALED) {
+            return 1;
+        }
         match form.scale() {
-            _ if !form.has(attr::SCALED) => 1,
             _ if self.is_broadcast(form) => i64::from(form.broadcast()),
             0 => i64::from(size.max(1)),
             scale => i64::from(scale),
@@ -70,15 +75,24 @@ impl Insn {
     fn is_broadcast(&self, form: &Form) -> bool {
         form.broadcast() != 0 && self.p2 & 0x10 != 0
     }
-    /// Bytes of vector length.
+    /// The vector length in bytes.
     fn vector_size(&self) -> u16 {
         16 << (self.p2 >> 5 & 3)
     }
-    fn memory_size(&self, form: &Form, code: u8) -> u16 {
+    #[inline]
+    fn memory_size(&self, form: &Form, code: u8, operand_size: u8) -> u16 {
+        match code {
+            size::V => u16::from(operand_size),
+            code if code < size::FIRST && form.broadcast() == 0 => u16::from(code),
+            _ => self.other_memory_size(form, code, operand_size),
+        }
+    }
+    #[inline(never)]
+    fn other_memory_size(&self, form: &Form, code: u8, operand_size: u8) -> u16 {
         if self.is_broadcast(form) {
             return u16::from(form.broadcast());
         }
-        let operand = u16::from(self.size_of(form));
+        let operand = u16::from(operand_size);
         let long = self.mode.bits == Bits::B64;
         let y = if long && self.w() { 8 } else { 4 };
         let small = operand == 2;
@@ -100,16 +114,17 @@ impl Insn {
             size::K if small => 94,
             size::K => 108,
             size::J => y * 2,
-            // `movsxd` reads four bytes whatever its prefix on Zen 4.
+            // On Zen 4 `movsxd` reads four bytes with any prefix.
             size::M if small && self.mode.vendor == Vendor::Intel => 2,
             size::M => 4,
             _ => 512,
         }
     }
-    fn address(&self, modrm: u8, vector: bool, memory: &mut Memory) {
-        let b = self.extension(ext::B, 8) | self.extension(ext::B4, 16);
+    #[inline]
+    fn address(&self, modrm: u8, sib: Option<u8>, vector: bool, memory: &mut Memory) {
+        let b = (self.ext & ext::B) << 3 | self.ext & ext::B4;
         let mode = modrm >> 6;
-        let Some(sib) = self.sib() else {
+        let Some(sib) = sib else {
             memory.base = if mode == 0 && modrm & 7 == 5 {
                 (self.mode.bits == Bits::B64).then_some(Reg::RIP)
             } else {
@@ -120,31 +135,33 @@ impl Insn {
         if sib & 7 != 5 || mode != 0 {
             memory.base = Some(Reg::gpr(sib & 7 | b));
         }
-        let index = sib >> 3 & 7 | self.extension(ext::X, 8);
+        let index = sib >> 3 & 7 | (self.ext & ext::X) << 2;
         if vector {
             let high = if self.is_evex() { self.vvvv & 16 } else { 0 };
             memory.index = Some(Reg::vector(index | high));
-        } else if index | self.extension(ext::X4, 16) != 4 {
-            memory.index = Some(Reg::gpr(index | self.extension(ext::X4, 16)));
+        } else if index | (self.ext & ext::X4) >> 1 != 4 {
+            memory.index = Some(Reg::gpr(index | (self.ext & ext::X4) >> 1));
         }
         memory.scale = 1 << (sib >> 6);
     }
-    /// Memory operands that no modrm encodes: string elements, stack pushes and pops, `maskmov`, `xlat`.
-    /// At most two; a stack access has its address *before* the instruction as displacement from rsp. Of rax, the index of
-    /// `xlat`, only al counts; the address of `clzero` is rounded down to its size.
+    /// Memory operands that modrm does not encode, at most two: string elements, pushes and pops, `maskmov`, `xlat` and others.
+    ///
+    /// The displacement of a stack access is relative to rsp *before* the instruction. For `xlat` only al of the index rax counts. The address
+    /// of `clzero` is rounded down to its size.
     pub fn implicit_memory(&self) -> [Option<Memory>; 2] {
-        self.implicit_memory_of(&self.form())
+        let form = self.form();
+        self.implicit_memory_of(&form, self.size_of(&form))
     }
     #[inline]
-    pub(super) fn implicit_memory_of(&self, form: &Form) -> [Option<Memory>; 2] {
-        // What F2 and F3 repeat are the string instructions.
+    pub(super) fn implicit_memory_of(&self, form: &Form, operand_size: u8) -> [Option<Memory>; 2] {
+        // Only string instructions can be repeated.
         if form.has(attr::REP) {
-            return self.string_memory(form);
+            return self.string_memory(form, operand_size);
         }
         if form.implicit_memory() == 0 {
             return [None; 2];
         }
-        let n = u16::from(self.size_of(form));
+        let n = u16::from(operand_size);
         let push = |size: u16| self.stack(-i64::from(size), size, Access::Write);
         let pop = |size: u16| self.stack(0, size, Access::Read);
         let one = match form.implicit_memory() {
@@ -179,7 +196,7 @@ impl Insn {
         };
         Memory { segment: Reg::SS, displacement, address_size, ..self.at(Some(Reg::RSP), access, size) }
     }
-    /// `enter` pushes rbp, as many frame pointers as its nesting level less one, and the new frame pointer.
+    /// `enter` pushes rbp, one frame pointer less than its nesting level, and the new frame pointer.
     fn enter_memory(&self, n: u16) -> [Option<Memory>; 2] {
         let level = self.immediate2().map_or(0, |field| field.value as u16 & 31);
         let pushed = n * (level + 1);
@@ -188,15 +205,14 @@ impl Insn {
         let read = Memory { base: Some(Reg::RBP), ..self.stack(-i64::from(copied), copied, Access::Read) };
         [Some(write), (copied != 0).then_some(read)]
     }
-    fn string_memory(&self, form: &Form) -> [Option<Memory>; 2] {
+    fn string_memory(&self, form: &Form, operand_size: u8) -> [Option<Memory>; 2] {
         let mut found = [None; 2];
-        let size = self.memory_size(form, form.memory().1);
-        let elements = form.operands().filter(|o| matches!(o.place, place::X | place::Y));
-        for (slot, operand) in found.iter_mut().zip(elements) {
-            *slot = Some(if operand.place == place::X {
-                self.at(Some(Reg::RSI), operand.access, size)
+        let size = self.memory_size(form, form.memory().1, operand_size);
+        for (slot, (is_source, access)) in found.iter_mut().zip(form.strings()) {
+            *slot = Some(if is_source {
+                self.at(Some(Reg::RSI), access, size)
             } else {
-                Memory { segment: Reg::ES, ..self.at(Some(Reg::RDI), operand.access, size) }
+                Memory { segment: Reg::ES, ..self.at(Some(Reg::RDI), access, size) }
             });
         }
         found

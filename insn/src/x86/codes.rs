@@ -41,6 +41,7 @@ pub(crate) mod bank {
     pub(crate) const MMX: u8 = 72;
     pub(crate) const BOUND: u8 = 80;
     pub(crate) const SEGMENT: u8 = 88;
+    pub(crate) const SYSTEM: u8 = 103;
     pub(crate) const TILE: u8 = 104;
 }
 
@@ -213,32 +214,103 @@ pub(crate) mod rule {
     }
 }
 
-/// What each of a stored form's six numbers is.
-pub(crate) mod form {
-    /// Number of the operands.
-    pub(crate) const OPERANDS: usize = 0;
-    /// Number of access, size and scale of the memory operand.
-    pub(crate) const MEMORY: usize = 1;
-    /// Number of the implicit registers.
-    pub(crate) const IMPLICIT: usize = 2;
-    /// Number of the flags.
-    pub(crate) const FLAGS: usize = 3;
-    /// One of [`super::implicit`], itself.
-    pub(crate) const IMPLICIT_MEMORY: usize = 4;
-    /// Number of the attributes.
-    pub(crate) const ATTRIBUTES: usize = 5;
-    /// Numbers of a form.
-    pub(crate) const LEN: usize = 6;
+/// The way to choose the form of an instruction among those of its opcode. It is in the high bits of an opcode's entry.
+pub(crate) mod select {
+    /// Position of the three bits. The bits below are the index of the opcode's first form.
+    pub(crate) const POSITION: u32 = 13;
+    /// The opcode has one form.
+    pub(crate) const ONE: u16 = 0;
+    /// The opcode has one form for each value of modrm.reg.
+    pub(crate) const EXTENSION: u16 = 1;
+    /// The opcode has one form for memory, and one for a register in modrm.rm.
+    pub(crate) const MODE: u16 = 2;
+    /// The opcode has one form for each mandatory prefix.
+    pub(crate) const PREFIX: u16 = 3;
+    /// The opcode has one form for each value of W.
+    pub(crate) const W: u16 = 4;
+    /// The opcode has one form for each of its rules.
+    pub(crate) const RULE: u16 = 5;
 }
 
-/// Bits and positions in the code of an operand: the low byte is one of [`place`].
+/// The layout of the three words of a stored form.
+pub(crate) mod form {
+    /// Number of words.
+    pub(crate) const LEN: usize = 3;
+    /// Index of the word with four codes of operands, 16 bits each ([`super::operand`]).
+    pub(crate) const OPERANDS: usize = 0;
+    /// Index of the word with access and size of the memory operand, its scale, and the attributes.
+    pub(crate) const MEMORY: usize = 1;
+    /// Position of the scale.
+    pub(crate) const SCALE: u32 = 16;
+    /// Position of the attributes ([`super::attr`]).
+    pub(crate) const ATTRIBUTES: u32 = 32;
+    /// Index of the word of numbers.
+    pub(crate) const NUMBERS: usize = 2;
+    /// Position of the number of the set of implicit registers that the form reads.
+    pub(crate) const READ: u32 = 0;
+    /// Position of the number of the set that it writes.
+    pub(crate) const WRITTEN: u32 = 8;
+    /// Position of the number of the set that it overwrites; an SSE form overwrites bits 127:0 of the vector registers in it.
+    pub(crate) const OVERWRITTEN: u32 = 16;
+    /// Position of the number of the set that it overwrites if the operand size is 2.
+    pub(crate) const OVERWRITTEN_BY_WORD: u32 = 24;
+    /// Position of the number of the flags.
+    pub(crate) const FLAGS: u32 = 32;
+    /// Position of one of [`super::implicit`].
+    pub(crate) const IMPLICIT_MEMORY: u32 = 40;
+}
+
+/// Bits and positions in the code of an operand that is a register, or an element of a string.
 pub(crate) mod operand {
+    /// Three bits: one of [`super::source`].
+    pub(crate) const SOURCE: u16 = 7;
+    /// Position of three bits: one of [`super::register_bank`].
+    pub(crate) const BANK: u32 = 3;
+    /// The operand is a register only if modrm.rm names one.
+    pub(crate) const REGISTER_FORM: u16 = 0x40;
     /// Names a byte register.
     pub(crate) const BYTE: u16 = 0x100;
     /// Position of two bits: one of [`super::access`].
     pub(crate) const ACCESS: u32 = 9;
-    /// Of the operand size: a register keeps the rest where that is 2.
+    /// The operand has the operand size. If that is 2, a register keeps its other bits.
     pub(crate) const SIZED: u16 = 0x800;
+    /// Position of two bits: the binary logarithm of the number of aligned registers.
+    pub(crate) const COUNT: u32 = 12;
+    /// The operand is an element of a string at rsi.
+    pub(crate) const SOURCE_STRING: u16 = 0x4000;
+    /// The operand is an element of a string at rdi.
+    pub(crate) const DESTINATION_STRING: u16 = 0x8000;
+}
+
+/// The field of the instruction that has a register's number.
+pub(crate) mod source {
+    /// No field: the operand is no register.
+    pub(crate) const NONE: u16 = 0;
+    /// modrm.reg with its extension bits.
+    pub(crate) const REG: u16 = 1;
+    /// modrm.reg with the extension bits of a vector register.
+    pub(crate) const REG_VECTOR: u16 = 2;
+    /// modrm.rm, or the opcode's low three bits, with the extension bits.
+    pub(crate) const RM: u16 = 3;
+    /// modrm.rm with the extension bits of a vector register.
+    pub(crate) const RM_VECTOR: u16 = 4;
+    pub(crate) const VVVV: u16 = 5;
+    /// The upper half of the immediate byte.
+    pub(crate) const IMMEDIATE: u16 = 6;
+    /// Number of values, with room to spare.
+    pub(crate) const LEN: usize = 8;
+}
+
+/// The banks of registers.
+pub(crate) mod register_bank {
+    pub(crate) const GENERAL: u16 = 0;
+    pub(crate) const VECTOR: u16 = 1;
+    pub(crate) const MASK: u16 = 2;
+    pub(crate) const MMX: u16 = 3;
+    pub(crate) const BOUND: u16 = 4;
+    pub(crate) const SEGMENT: u16 = 5;
+    pub(crate) const TILE: u16 = 6;
+    pub(crate) const SYSTEM: u16 = 7;
 }
 
 /// Positions in the code of a memory operand: the low byte is its size.
@@ -255,45 +327,6 @@ pub(crate) mod access {
     pub(crate) const READ: u16 = 1;
     pub(crate) const WRITE: u16 = 2;
     pub(crate) const READ_WRITE: u16 = 3;
-}
-
-/// Where an operand is, by the letters of SDM appendix A.2.
-pub(crate) mod place {
-    codes! { u8:
-        E = 1, "E";
-        G = 2, "G";
-        B = 3, "B";
-        Z = 4, "Z";
-        W = 5, "W";
-        V = 6, "V";
-        H = 7, "H";
-        L = 8, "L";
-        U = 9, "U";
-        R = 10, "R";
-        M = 11, "M";
-        MV = 12, "MV";
-        MS = 13, "MS";
-        Q = 14, "Q";
-        P = 15, "P";
-        N = 16, "N";
-        S = 17, "S";
-        C = 18, "C";
-        D = 19, "D";
-        KG = 20, "KG";
-        KH = 21, "KH";
-        KR = 22, "KR";
-        KE = 23, "KE";
-        TG = 24, "TG";
-        TR = 25, "TR";
-        TH = 26, "TH";
-        BG = 27, "BG";
-        BE = 28, "BE";
-        X = 29, "X";
-        Y = 30, "Y";
-        O = 31, "O";
-    }
-    /// A fixed register; its number is in the low seven bits.
-    pub(crate) const FIXED: u8 = 0x80;
 }
 
 /// Sizes of memory operands that depend on the instruction. Smaller codes are a size in bytes.
@@ -371,8 +404,8 @@ pub(crate) mod attr {
     pub(crate) const MASK: u32 = 0x20;
     /// Masked by aaa, and the mask is cleared as the instruction goes on.
     pub(crate) const MASK_CLEARED: u32 = 0x40;
-    /// vvvv stands for four registers.
-    pub(crate) const QUAD: u32 = 0x80;
+    /// The index of the memory operand is a vector register.
+    pub(crate) const VECTOR_INDEX: u32 = 0x80;
     /// NF suppresses the flags.
     pub(crate) const NF: u32 = 0x100;
     /// Conditional by SCC (`ccmp`, `ctest`).
@@ -383,18 +416,16 @@ pub(crate) mod attr {
     pub(crate) const MERGES: u32 = 0x800;
     /// modrm.rm names a vector register.
     pub(crate) const VECTOR_RM: u32 = 0x1000;
-    /// The destination stands for two registers.
-    pub(crate) const PAIR: u32 = 0x2000;
     /// The flags are an image of the operand size in memory.
     pub(crate) const IMAGE: u32 = 0x4000;
-    /// Flags stay as they are where the count is 0.
+    /// The form keeps the flags if its count is 0.
     pub(crate) const COUNT: u32 = 0x8000;
-    /// What is written only keeps some of its bits.
+    /// A register that the form writes and does not read keeps some of its bits.
     pub(crate) const PART: u32 = 0x1_0000;
-    /// Nothing is done with the operand.
+    /// The form does nothing with its operand.
     pub(crate) const NOTHING: u32 = 0x2_0000;
-    /// The destination is zero-extended, whatever its size.
+    /// The form zero-extends its destination, whatever the size.
     pub(crate) const ZERO_UPPER: u32 = 0x4_0000;
-    /// What is written only keeps some of its bits where the source is a register.
+    /// As [`PART`], if the source is a register.
     pub(crate) const PART_OF_REGISTER: u32 = 0x8_0000;
 }

@@ -1,4 +1,4 @@
-//! The hot path: 64-bit mode, no prefix but REX, one-byte and 0F maps. All else goes to [`super::general`], by way of
+//! The hot path: 64-bit mode, one-byte and 0F maps, no prefix but REX. Other instructions go to [`super::general`], which first tries
 //! [`super::prefixed`].
 
 use super::chunk::{MAX_LEN, bytes_of, first_word, padded};
@@ -12,7 +12,7 @@ pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
     let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else {
         return Ok(Packed::of_words(short(bytes, mode))?.unpack(bytes_of(&padded(bytes)), mode));
     };
-    // Both ways end in plain words, so that the caller has few values to keep in registers.
+    // Both paths return plain words, so that the caller keeps few values in registers.
     let packed = match hot(chunk, mode) {
         Some(packed) => packed,
         None => Packed::of_words(decode_packed(bytes, mode))?,
@@ -42,7 +42,7 @@ fn hot(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Packed> {
 mod tests {
     use super::*;
 
-    /// The path's length of an instruction, whose bytes are the lowest of the word, the first highest.
+    /// The length that the path finds for an instruction, which is the lowest bytes of the word in big-endian order.
     fn len(word: u64) -> Option<u32> {
         let mut chunk = [0xa5; MAX_LEN];
         let bytes = word.to_be_bytes().into_iter().skip_while(|byte| *byte == 0);

@@ -14,7 +14,7 @@ pub(super) struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// The byte at `at`, which the instruction certainly has.
+    /// The byte at `at`, which is part of the instruction.
     pub(super) fn byte(&self, at: u8) -> Result<u8, Error> {
         match self.chunk.get(usize::from(at)) {
             Some(byte) if usize::from(at) < self.available => Ok(*byte),
@@ -31,7 +31,7 @@ impl Decoder<'_> {
         self.insn.mode.bits == Bits::B64
     }
 
-    /// Matches the rules of the opcode.
+    /// The rule that the instruction fits.
     #[inline(never)]
     pub(super) fn check(&self) -> Result<Rule, Error> {
         if let Some((_, rule)) = self.insn.rule() {
@@ -47,7 +47,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Offset behind the modrm byte at `at`, its SIB byte and displacement.
+    /// Offset after the modrm byte at `at`, its SIB byte and displacement.
     pub(super) fn after_modrm(&self, at: u8) -> Result<u8, Error> {
         let modrm = self.byte(at)?;
         if self.insn.shape & shape::ANY_MOD != 0 {
@@ -70,7 +70,7 @@ impl Decoder<'_> {
         Ok(end)
     }
 
-    /// Sets the length: immediates begin at `end`.
+    /// Sets the length. Immediates begin at `end`.
     pub(super) fn finish(&mut self, end: u8) -> Result<(), Error> {
         let len = end + self.insn.tail;
         if usize::from(len) > self.available {

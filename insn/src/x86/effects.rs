@@ -1,33 +1,32 @@
 //! All that an instruction reads and writes, at once.
 
-use super::overwrites::Overwritten;
-use super::{Flags, Insn, Memory, RegSet};
+use super::{Flags, Insn, Memory, Reg, RegSet};
 
 /// What an instruction reads and writes: the answers of the accessors of the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Effects {
-    /// [`Insn::reads`].
+    /// Result of [`Insn::reads`].
     pub reads: RegSet,
-    /// [`Insn::writes`].
+    /// Result of [`Insn::writes`].
     pub writes: RegSet,
-    /// [`Insn::overwrites`].
+    /// Result of [`Insn::overwrites`].
     pub overwrites: RegSet,
-    /// [`Insn::overwrites_low`].
+    /// Result of [`Insn::overwrites_low`].
     pub overwrites_low: RegSet,
-    /// [`Insn::flags_read`].
+    /// Result of [`Insn::flags_read`].
     pub flags_read: Flags,
-    /// [`Insn::flags_written`].
+    /// Result of [`Insn::flags_written`].
     pub flags_written: Flags,
-    /// [`Insn::flags_overwritten`].
+    /// Result of [`Insn::flags_overwritten`].
     pub flags_overwritten: Flags,
-    /// [`Insn::flags_undefined`].
+    /// Result of [`Insn::flags_undefined`].
     pub flags_undefined: Flags,
-    /// [`Insn::memory`].
+    /// Result of [`Insn::memory`].
     pub memory: Option<Memory>,
-    /// [`Insn::implicit_memory`].
+    /// Result of [`Insn::implicit_memory`].
     pub implicit_memory: [Option<Memory>; 2],
-    /// [`Insn::operand_size`].
+    /// Result of [`Insn::operand_size`].
     pub operand_size: u8,
 }
 
@@ -35,23 +34,25 @@ impl Insn {
     /// All effects with one look into the cold tables; cheaper than two of the accessors.
     pub fn effects(&self) -> Effects {
         let form = self.form();
-        let memory = self.memory_of(&form);
-        let implicit_memory = self.implicit_memory_of(&form);
+        let operand_size = self.size_of(&form);
+        let memory = self.memory_of(&form, operand_size);
+        let implicit_memory = self.implicit_memory_of(&form, operand_size);
         let [first, second] = &implicit_memory;
-        let (reads, writes) = self.registers_by(&form, [memory.as_ref(), first.as_ref(), second.as_ref()]);
-        let Overwritten { whole, low } = self.overwritten_by(&form);
+        let registers = self.registers_by(&form, operand_size, [memory.as_ref(), first.as_ref(), second.as_ref()]);
+        let flags = self.flags_by(&form, operand_size);
+        let with = |set: RegSet, flags: Flags| if flags.is_empty() { set } else { set.with(Reg::FLAGS) };
         Effects {
-            reads,
-            writes,
-            overwrites: whole,
-            overwrites_low: low,
-            flags_read: self.flags_read_by(&form),
-            flags_written: self.flags_written_by(&form),
-            flags_overwritten: self.flags_overwritten_by(&form),
-            flags_undefined: self.flags_undefined_by(&form),
+            reads: with(registers.reads, flags.read),
+            writes: with(registers.writes, flags.written),
+            overwrites: registers.overwrites,
+            overwrites_low: registers.overwrites_low,
+            flags_read: flags.read,
+            flags_written: flags.written,
+            flags_overwritten: flags.overwritten,
+            flags_undefined: flags.undefined,
             memory,
             implicit_memory,
-            operand_size: self.size_of(&form),
+            operand_size,
         }
     }
 }

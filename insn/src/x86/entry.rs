@@ -3,33 +3,34 @@
 use super::codes::entry::{GROUP, IMM64, IMMEDIATE, MODRM, SMALL};
 use super::generated::hot::{GROUPS, MODRM as MODRM_TABLE, ONE_BYTE, TWO_BYTE};
 
-/// An entry of an opcode with modrm and an immediate of `immediate` bytes.
+/// The entry of an opcode with modrm and an immediate of `immediate` bytes.
 pub(super) const fn with_modrm(immediate: u32) -> u32 {
     MODRM | immediate << IMMEDIATE | immediate << SMALL
 }
 
-/// Entry of a one-byte opcode.
+/// The entry of a one-byte opcode.
 #[inline(always)]
 pub(super) fn one_byte(opcode: u8) -> u32 {
     let table: &[u32; 256] = &ONE_BYTE;
     table[usize::from(opcode)]
 }
 
-/// Entry of an opcode after 0F.
+/// The entry of an opcode after 0F.
 #[inline(always)]
 pub(super) fn two_byte(opcode: u8) -> u32 {
     let table: &[u32; 256] = &TWO_BYTE;
     table[usize::from(opcode)]
 }
 
-/// Bytes of modrm and what it brings along in the low four bits, bit 4: a SIB byte is among them, bit 5: its base 5 adds four.
+/// Number of bytes of modrm, SIB byte and displacement in the low four bits; bit 4: there is a SIB byte; bit 5: four more bytes if its base
+/// is 5.
 #[inline(always)]
 pub(super) fn modrm(byte: u8) -> u8 {
     let table: &[u8; 256] = &MODRM_TABLE;
     table[usize::from(byte)]
 }
 
-/// Bytes of immediates for the operand size's number: 0, 1, 2 for 2, 4, 8 bytes.
+/// Number of immediate bytes for an operand size, given as 0, 1, 2 for 2, 4, 8 bytes.
 #[inline(always)]
 pub(super) fn immediate(entry: u32, size: u32) -> u32 {
     match size {
@@ -39,7 +40,7 @@ pub(super) fn immediate(entry: u32, size: u32) -> u32 {
     }
 }
 
-/// Group of the opcode: valid values of modrm's mod and reg in the lower half; a `Flow`'s number for each reg in the upper.
+/// The group of an opcode: valid values of modrm's mod and reg in the lower half, the flow for each reg in the upper half.
 #[inline(always)]
 pub(super) fn group(entry: u32) -> u64 {
     let table: &[u64; 32] = &GROUPS;

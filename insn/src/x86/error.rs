@@ -9,32 +9,32 @@ use super::chunk::MAX_LEN;
 pub enum ErrorKind {
     /// The slice ends before the instruction does.
     Truncated,
-    /// Longer than 15 bytes.
+    /// The instruction would be longer than 15 bytes.
     TooLong,
-    /// No such opcode in this mode (with this prefix, modrm extension or vector length).
+    /// The opcode does not exist in this mode, or not with this prefix, modrm extension or vector length.
     Opcode,
-    /// LOCK on an instruction or operand that does not allow it.
+    /// The instruction or operand does not allow LOCK.
     Lock,
-    /// 66, F2, F3, LOCK or REX before VEX, XOP, EVEX or REX2, or a mandatory prefix that does not fit.
+    /// 66, F2, F3, LOCK or REX precedes VEX, XOP, EVEX or REX2, or a mandatory prefix does not fit.
     Prefix,
     /// A reserved field of VEX, XOP, EVEX or REX2 is set.
     Reserved,
-    /// A register form where only memory is allowed, or the reverse.
+    /// modrm names a register where only memory is allowed, or the reverse.
     Operand,
     /// Operands that must differ name the same register (gathers, AMX).
     SameRegister,
-    /// Knights Corner's MVEX, not supported.
+    /// The encoding is MVEX of Knights Corner, which is not supported.
     Mvex,
 }
 
-/// Why bytes are not an instruction, and where.
+/// Why bytes are not an instruction, and which byte decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// Why.
+    /// What is wrong.
     pub kind: ErrorKind,
-    /// Offset of the byte that decided.
+    /// Offset of the byte that decides, in bytes.
     pub offset: u8,
-    /// Its value; 0 where there is none ([`ErrorKind::Truncated`]).
+    /// Value of that byte; 0 if it is missing ([`ErrorKind::Truncated`]).
     pub byte: u8,
 }
 

@@ -5,12 +5,12 @@ use super::codes::space;
 use super::insn::{ext, shape};
 use super::{Bits, Insn, entry};
 
-/// How the opcode is introduced.
+/// The encoding of an opcode: the prefixes that introduce it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Encoding {
-    /// Legacy, with or without REX.
+    /// Legacy encoding, with or without REX.
     Legacy,
     /// APX's two-byte REX2 (D5).
     Rex2,
@@ -27,13 +27,13 @@ pub enum Encoding {
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Map {
-    /// One-byte opcodes.
+    /// Map of one-byte opcodes.
     OneByte = 0,
-    /// 0F.
+    /// Map 0F.
     M0F = 1,
-    /// 0F 38.
+    /// Map 0F 38.
     M0F38 = 2,
-    /// 0F 3A.
+    /// Map 0F 3A.
     M0F3A = 3,
     /// EVEX map 4: APX's promoted legacy instructions.
     Map4 = 4,
@@ -53,25 +53,25 @@ pub enum Map {
     Amd3DNow = 15,
 }
 
-/// Legacy prefixes that are present, as bits.
+/// A set of legacy prefixes, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Prefixes(u16);
 
 impl Prefixes {
-    /// F0.
+    /// Prefix F0 (LOCK).
     pub const LOCK: u16 = 1;
-    /// F2.
+    /// Prefix F2.
     pub const REPNE: u16 = 2;
-    /// F3.
+    /// Prefix F3.
     pub const REP: u16 = 4;
-    /// 66.
+    /// Prefix 66.
     pub const OPERAND_SIZE: u16 = 8;
-    /// 67.
+    /// Prefix 67.
     pub const ADDRESS_SIZE: u16 = 16;
-    /// A segment override (any; in 64-bit mode also the ignored es, cs, ss, ds).
+    /// Any segment override; in 64-bit mode also the ignored ones of es, cs, ss and ds.
     pub const SEGMENT: u16 = 32;
 
-    /// The set of the given bits.
+    /// The set with the given bits.
     pub const fn from_bits(bits: u16) -> Prefixes {
         Prefixes(bits)
     }
@@ -81,19 +81,19 @@ impl Prefixes {
     }
 }
 
-/// A displacement or immediate as it lies in the bytes.
+/// A displacement or immediate in the bytes of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
-    /// Offset from the instruction's first byte.
+    /// Offset from the instruction's first byte, in bytes.
     pub offset: u8,
-    /// Bytes: 1, 2, 4 or 8.
+    /// Size in bytes: 1, 2, 4 or 8.
     pub size: u8,
-    /// Sign-extended value (EVEX's disp8 as it stands, not scaled).
+    /// Sign-extended value. EVEX's disp8 is not scaled.
     pub value: i64,
 }
 
 impl Insn {
-    /// How the opcode is introduced.
+    /// The encoding of an opcode: the prefixes that introduce it.
     pub fn encoding(&self) -> Encoding {
         match self.space {
             space::VEX..space::XOP => Encoding::Vex,
@@ -103,7 +103,7 @@ impl Insn {
             _ => Encoding::Legacy,
         }
     }
-    /// Opcode map.
+    /// The opcode map.
     pub fn map(&self) -> Map {
         const MAPS: [Map; 21] = [
             Map::OneByte,
@@ -130,17 +130,17 @@ impl Insn {
         ];
         MAPS.get(usize::from(self.space)).copied().unwrap_or(Map::OneByte)
     }
-    /// Opcode byte within its map.
+    /// The opcode byte within its map.
     #[inline]
     pub fn opcode(&self) -> u8 {
         self.opcode
     }
-    /// Offset of the opcode byte; for 3DNow! that is the last byte.
+    /// Offset of the opcode byte in bytes; for 3DNow! that is the last byte.
     #[inline]
     pub fn opcode_offset(&self) -> usize {
         if self.space == space::AMD_3DNOW { self.len().saturating_sub(1) } else { usize::from(self.opcode_at) }
     }
-    /// Bytes of prefixes before the opcode and its map's escape: legacy prefixes, REX, REX2, VEX, XOP or EVEX.
+    /// Number of prefix bytes before the opcode and the escape of its map: legacy prefixes, REX, REX2, VEX, XOP or EVEX.
     pub fn prefix_len(&self) -> usize {
         let escape = match self.space {
             space::TWO_BYTE if self.shape & shape::REX2 == 0 => 1,
@@ -150,7 +150,7 @@ impl Insn {
         };
         usize::from(self.opcode_at).saturating_sub(escape)
     }
-    /// Legacy prefixes present.
+    /// The legacy prefixes.
     #[inline]
     pub fn prefixes(&self) -> Prefixes {
         Prefixes::from_bits(u16::from(self.prefixes))
@@ -163,15 +163,19 @@ impl Insn {
         Some(usize::from(self.opcode_at) + 1)
     }
     /// The modrm byte.
+    #[inline]
     pub fn modrm(&self) -> Option<u8> {
-        self.bytes.get(self.modrm_offset()?).copied()
+        let byte = self.bytes[usize::from(self.opcode_at + 1) & 15];
+        (self.shape & shape::MODRM != 0).then_some(byte)
     }
-    /// Whether modrm names a register, not memory.
+    /// Whether modrm.rm names a register, not memory.
+    #[inline]
     pub(super) fn is_register_form(&self) -> bool {
         self.modrm().is_some_and(|modrm| modrm >= 0xc0) || self.shape & shape::ANY_MOD != 0
     }
-    /// Bytes between modrm and the first immediate, by modrm.
-    fn after_modrm(&self) -> (u8, u8) {
+    /// Sizes of the SIB byte and of the displacement in bytes.
+    #[inline]
+    pub(super) fn after_modrm(&self) -> (u8, u8) {
         let (Some(at), Some(modrm)) = (self.modrm_offset(), self.modrm()) else {
             return (0, 0);
         };
@@ -199,40 +203,40 @@ impl Insn {
     pub fn sib(&self) -> Option<u8> {
         self.bytes.get(self.sib_offset()?).copied()
     }
-    /// modrm.reg with its extension bits (REX.R, EVEX.R', …), 0 to 31; of REX2 R4 too, which extends general registers alone.
+    /// modrm.reg with its extension bits (REX.R, EVEX.R', …), 0 to 31. With REX2 this includes R4, which extends general registers only.
     pub fn reg(&self) -> u8 {
         let reg = self.modrm().unwrap_or(0) >> 3 & 7;
         reg | self.extension(ext::R, 8) | self.extension(ext::R4, 16)
     }
-    /// modrm.rm, or the opcode's low three bits, with the extension bit B: the register operand where mod = 3, 0 to 31.
+    /// modrm.rm, or the opcode's low three bits, with the extension bit B: the register operand if mod = 3, 0 to 31.
     ///
-    /// Where EVEX names a vector register its bit X is the fifth bit; REX2's B4 extends general registers alone.
+    /// If EVEX names a vector register, its bit X is the fifth bit. REX2's B4 extends general registers only.
     pub fn rm(&self) -> u8 {
         if self.rm_is_evex_vector() { self.rm_vector() } else { self.rm_general() }
     }
-    /// The same where EVEX certainly names a vector register.
+    /// [`Insn::rm`] of a vector register that EVEX names.
     pub(super) fn rm_vector(&self) -> u8 {
         self.modrm().unwrap_or(0) & 7 | self.extension(ext::B, 8) | self.extension(ext::X, 16)
     }
-    /// The same where it certainly does not.
+    /// [`Insn::rm`] of any other register.
     pub(super) fn rm_general(&self) -> u8 {
         self.modrm().unwrap_or(self.opcode) & 7 | self.extension(ext::B, 8) | self.extension(ext::B4, 16)
     }
     pub(super) fn extension(&self, bit: u8, value: u8) -> u8 {
         if self.ext & bit != 0 { value } else { 0 }
     }
-    /// REX.W, VEX.W, EVEX.W.
+    /// The W bit of REX, REX2, VEX, XOP or EVEX.
     #[inline]
     pub fn w(&self) -> bool {
         self.ext & ext::W != 0
     }
-    /// VEX.vvvv, or EVEX's with V', as a register number.
+    /// vvvv of VEX or XOP, or of EVEX with V', as a register number.
     #[inline]
     pub fn vvvv(&self) -> u8 {
-        // Its fourth bit must be right where no register is named, but names none outside 64-bit mode.
+        // Outside 64-bit mode the fourth bit names no register, but must be right if vvvv names none.
         if self.mode.bits == Bits::B64 { self.vvvv } else { self.vvvv & 7 }
     }
-    /// Displacement of the memory operand.
+    /// The displacement of the memory operand.
     pub fn displacement(&self) -> Option<Field> {
         let (sib, size) = self.after_modrm();
         if size == 0 {
@@ -240,7 +244,7 @@ impl Insn {
         }
         self.field(self.modrm_offset()? + 1 + usize::from(sib), size)
     }
-    /// First immediate; relative branch distances and `moffs` addresses included.
+    /// The first immediate, which may be the distance of a relative branch or a `moffs` address.
     pub fn immediate(&self) -> Option<Field> {
         let (first, second) = self.immediate_sizes();
         if first == 0 {
@@ -248,7 +252,7 @@ impl Insn {
         }
         self.field(self.len().checked_sub(usize::from(first + second))?, first)
     }
-    /// Second immediate (`enter`, `extrq`, far pointer selector).
+    /// The second immediate (`enter`, `extrq`, selector of a far pointer).
     pub fn immediate2(&self) -> Option<Field> {
         let (_, second) = self.immediate_sizes();
         if second == 0 {
@@ -271,14 +275,14 @@ impl Insn {
         }
         Some(Field { offset: offset as u8, size, value: self.value(offset as u32, u32::from(size)) })
     }
-    /// `size` bytes at `offset`, sign-extended; what lies past the fifteenth byte reads as 0.
+    /// `size` bytes at `offset`, sign-extended. Bytes past the fifteenth read as 0.
     #[inline(always)]
-    fn value(&self, offset: u32, size: u32) -> i64 {
+    pub(super) fn value(&self, offset: u32, size: u32) -> i64 {
         let unused = 64 - 8 * size.clamp(1, 8);
         ((u128::from_le_bytes(self.bytes).wrapping_shr(8 * offset) as u64).wrapping_shl(unused) as i64)
             .wrapping_shr(unused)
     }
-    /// Operand size by prefixes and mode alone, in bytes.
+    /// The operand size by prefixes and mode alone, in bytes.
     pub(super) fn plain_operand_size(&self) -> u8 {
         let evex_66 = self.space == space::EVEX_MAP4 && self.pp == 1;
         let small = self.prefixes & Prefixes::OPERAND_SIZE as u8 != 0 || evex_66;
@@ -300,7 +304,7 @@ impl Insn {
             }
         }
     }
-    /// Effective address size in bytes (2, 4, 8).
+    /// The effective address size in bytes: 2, 4 or 8.
     #[inline]
     pub fn address_size(&self) -> u8 {
         let other = self.prefixes & Prefixes::ADDRESS_SIZE as u8 != 0;

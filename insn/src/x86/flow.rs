@@ -1,4 +1,4 @@
-//! Where control goes.
+//! Flow of control, and targets of branches.
 
 use super::chunk::MAX_LEN;
 use super::codes::{flow, space};
@@ -26,7 +26,7 @@ const FLOWS: [Flow; 16] = {
     flows
 };
 
-/// The target of what is rare, from the bytes alone: keeping all fields at hand for these few would cost every instruction.
+/// The target of a rare instruction, from its bytes alone: if the caller kept all fields in registers, every instruction would pay for it.
 #[inline(never)]
 fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
     let rex = bytes & 0xf0 == 0x40;
@@ -50,12 +50,12 @@ fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
 }
 
 impl Insn {
-    /// What it does to the flow of control.
+    /// What the instruction does to the flow of control.
     #[inline]
     pub fn flow(&self) -> Flow {
         FLOWS[usize::from(self.flow & 15)]
     }
-    /// Where a change of flow goes.
+    /// The target of a change of flow.
     #[inline(always)]
     pub fn target(&self) -> Target<Reg> {
         let bytes = u128::from_le_bytes(self.bytes);
@@ -65,7 +65,7 @@ impl Insn {
         // The distance ends the first word.
         let end = (bytes as u64).wrapping_shl(0u32.wrapping_sub(8 * u32::from(self.len))) as i64;
         let distance = end.wrapping_shr(0u32.wrapping_sub(8 * u32::from(self.tail)));
-        // Overwritten, not branched to: which instruction is a branch no processor foresees.
+        // A conditional move, not a branch: no processor predicts which instruction is a branch.
         let mut target = Target::Relative(distance);
         if !BRANCHES.contains(&self.flow) {
             target = if self.flow == flow::RETURN { Target::Stack } else { Target::None };
@@ -97,7 +97,7 @@ impl Insn {
             _ => Target::None,
         }
     }
-    /// The target address of a direct branch at `pc`, truncated as the operand size and vendor command.
+    /// The target address of a direct branch at `pc`, truncated by operand size and vendor; `None` for other instructions.
     pub fn target_address(&self, pc: u64) -> Option<u64> {
         let distance = match self.target() {
             Target::Relative(distance) => distance,
@@ -111,7 +111,7 @@ impl Insn {
             _ => target,
         })
     }
-    /// Bytes of rip that a near branch leaves.
+    /// Number of bytes of rip that a near branch keeps.
     fn branch_size(&self) -> u8 {
         match (self.mode.bits, self.plain_operand_size()) {
             (super::Bits::B64, 2) if self.mode.vendor == Vendor::Amd => 2,

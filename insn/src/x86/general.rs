@@ -8,7 +8,7 @@ use super::decoder::Decoder;
 use super::insn::{LONG, NO_SEGMENT, Packed, ext, shape, shape_of};
 use super::{Bits, Error, ErrorKind, Insn, Mode, Prefixes, Vendor, entry, prefixed, vector};
 
-/// The answer in the form of [`Packed::words`].
+/// Decodes an instruction; the result is in the form of [`Packed::words`].
 #[inline(never)]
 pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
     let available = bytes.len().min(MAX_LEN);
@@ -81,7 +81,7 @@ impl Decoder<'_> {
                 }
                 _ => return self.opcode(at, byte),
             }
-            // A REX counts only right before the opcode.
+            // REX only counts directly before the opcode.
             insn.ext = 0;
             at += 1;
         }
@@ -120,7 +120,7 @@ impl Decoder<'_> {
                 return Err(self.error(ErrorKind::Opcode, at + 2));
             }
             let modrm_reg = self.byte(at + 3).map_or(0, |modrm| if modrm < 0xc0 { modrm >> 3 & 7 } else { 0 });
-            // XSAVE and its kin, which no prefix selects, have no REX2 form.
+            // XSAVE and similar instructions without mandatory prefix have no REX2 form.
             let selecting = Prefixes::OPERAND_SIZE | Prefixes::REP | Prefixes::REPNE;
             let selected = self.insn.prefixes().has(selecting);
             if !selected && matches!((opcode, modrm_reg), (0xae, 4..=6) | (0xc7, 3..=5)) {
@@ -159,7 +159,7 @@ impl Decoder<'_> {
         self.finish(at + 1)
     }
 
-    /// Operand size's number: 0, 1, 2 for 2, 4, 8 bytes.
+    /// The operand size as a number: 0, 1, 2 for 2, 4, 8 bytes.
     fn operand_size(&self) -> u32 {
         let small = u32::from(self.insn.prefixes) & u32::from(Prefixes::OPERAND_SIZE) != 0;
         match self.insn.mode.bits {
@@ -174,7 +174,7 @@ impl Decoder<'_> {
         let entry = match space {
             space::ONE_BYTE => entry::one_byte(opcode),
             space::TWO_BYTE => entry::two_byte(opcode),
-            // All of these maps have a modrm byte; 0F 3A an immediate byte, 3DNow! its opcode in that place.
+            // All opcodes of these maps have a modrm byte. 0F 3A has an immediate byte, 3DNow! its opcode instead.
             space::M0F38 => entry::with_modrm(0),
             _ => entry::with_modrm(1),
         };

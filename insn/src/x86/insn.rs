@@ -1,4 +1,4 @@
-//! The decoded instruction and what can be asked of it.
+//! The decoded instruction.
 
 use core::ops::RangeInclusive;
 
@@ -6,21 +6,21 @@ use super::codes::{entry, flow};
 use super::entry::immediate;
 use super::{Error, ErrorKind, Mode};
 
-/// One decoded instruction. Cheap to copy; everything but length, flow and validity is computed when asked for.
+/// A decoded instruction. It is cheap to copy. Everything but length, flow and validity is computed on request.
 #[derive(Clone, Copy)]
 pub struct Insn {
-    /// The instruction, and whatever follows it; the last is 0.
+    /// The instruction and the bytes after it; the last byte is 0.
     pub(super) bytes: [u8; 16],
     pub(super) len: u8,
     pub(super) mode: Mode,
     /// One of [`space`](super::codes::space).
     pub(super) space: u8,
-    /// Offset of the opcode byte; of 3DNow!'s second 0F.
+    /// Offset of the opcode byte; for 3DNow! of the second 0F.
     pub(super) opcode_at: u8,
     pub(super) opcode: u8,
     /// One of [`flow`]; with [`LONG`] of a relative branch whose distance lies beyond the first word.
     pub(super) flow: u8,
-    /// Bytes of all immediates, the suffix of 3DNow! included.
+    /// Size of all immediates in bytes, including the opcode suffix of 3DNow!.
     pub(super) tail: u8,
     /// Bits of [`shape`].
     pub(super) shape: u8,
@@ -92,12 +92,12 @@ const KINDS: [ErrorKind; 9] = [
     ErrorKind::Mvex,
 ];
 
-/// An instruction but for its bytes and mode, in few words.
+/// An instruction without its bytes and mode, in few words.
 pub(super) struct Packed {
-    /// Apart from the rest, as the next instruction waits for it.
+    /// Length, separate from the rest because decoding the next instruction depends on it.
     pub(super) len: u32,
     pub(super) flow: u8,
-    /// Tail and shape as an entry of the hot tables has them.
+    /// Tail and shape, in the form of an entry of the hot tables.
     pub(super) entry: u32,
     /// Space, offset of the opcode, opcode, prefixes.
     pub(super) place: u32,
@@ -106,7 +106,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// The words of a result: entry and place, then the rest; of an error, its fields and 0.
+    /// A result as two words: entry and place, then the rest; for an error its fields, then 0.
     pub(super) fn words(result: &Result<Insn, Error>) -> (u64, u64) {
         let insn = match result {
             Ok(insn) => insn,
@@ -129,7 +129,7 @@ impl Packed {
         let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, insn.flow, 0];
         Packed { len: insn.len.into(), flow: insn.flow, entry, place, more: u64::from_le_bytes(more) }
     }
-    /// The inverse of [`Packed::words`].
+    /// The result that [`Packed::words`] made into words.
     #[inline(always)]
     pub(super) fn of_words(words: (u64, u64)) -> Result<Packed, Error> {
         let (first, more) = words;
@@ -190,7 +190,7 @@ impl core::fmt::Debug for Insn {
 
 #[allow(clippy::len_without_is_empty)]
 impl Insn {
-    /// Length in bytes, 1 to 15.
+    /// The length in bytes, 1 to 15.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.len)
@@ -199,7 +199,7 @@ impl Insn {
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.len()).unwrap_or(&[])
     }
-    /// The mode it was decoded in.
+    /// The mode that the instruction was decoded in.
     pub fn mode(&self) -> Mode {
         self.mode
     }

@@ -1,4 +1,4 @@
-//! An instruction's key: its fields as the bits that rules allow (see [`super::validity`]).
+//! Keys: the fields of an instruction as bits, which rules allow or do not (see [`super::validity`]).
 
 use super::codes::key::{
     AAA, B, BITS, EXT, IGNORED_B, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RESERVED, RM, STRICT, V, VENDOR, W, WITH_66, Z,
@@ -13,18 +13,18 @@ fn bit(base: u32, value: u32) -> u64 {
 }
 
 impl Insn {
-    /// The place in the opcode's list of the rule that the instruction, which is known to be valid, fits.
-    pub(super) fn place(&self) -> Option<usize> {
-        // Most opcodes have but one.
+    /// The index in the opcode's list of the rule that fits. The instruction must be valid.
+    pub(super) fn rule_index(&self) -> Option<usize> {
+        // Most opcodes have only one rule.
         let list = validity::list(self.space, self.opcode);
-        if validity::is_last(list) { Some(0) } else { self.rule().map(|(place, _)| place) }
+        if validity::is_last(list) { Some(0) } else { self.rule().map(|(index, _)| index) }
     }
-    /// The rule that the instruction fits, and its place in the opcode's list.
+    /// The rule that fits the instruction, and its index in the opcode's list.
     pub(super) fn rule(&self) -> Option<(usize, Rule)> {
         let list = validity::list(self.space, self.opcode);
         let found = validity::find(list, self.key());
         if found.is_none() && self.mode.ignores_reserved() && self.is_evex() {
-            // b with a register that does not mean rounding: the length counts.
+            // b with a register, but without rounding: L'L is a length.
             return validity::find(list, self.key_with(true));
         }
         found
@@ -36,7 +36,7 @@ impl Insn {
 
     fn key_with(&self, ignored_b: bool) -> u64 {
         let modrm = self.modrm().unwrap_or(0xc0);
-        // Forms that ignore mod allow both.
+        // Forms that ignore mod allow registers and memory.
         let register = modrm >= 0xc0;
         let common = bit(PP, u32::from(self.pp & 3))
             | bit(W, u32::from(self.w()))
@@ -70,7 +70,7 @@ impl Insn {
         bit(L, u32::from(self.p2 >> 5 & 3)) | bit(V, v)
     }
 
-    /// Map 4 reads z, L, b, V' and aaa in its own way (APX 3.1.2.3), which its rules know.
+    /// EVEX map 4 gives z, L, b, V' and aaa other meanings (APX 3.1.2.3), which its rules take into account.
     fn evex_key(&self, register: bool, ignored_b: bool) -> u64 {
         let p2 = self.p2;
         let aaa = match p2 & 7 {
@@ -93,7 +93,7 @@ impl Insn {
             (true, 0) => 2,
             (true, _) => 1,
         };
-        // With rounding control or SAE, L'L is not a length: 512 bits.
+        // With rounding control or SAE L'L is not a length, and the length is 512 bits.
         let rounding = b == 2 && self.space != space::EVEX_MAP4 && !ignored_b;
         let l = if rounding { 2 } else { u32::from(p2 >> 5 & 3) };
         let b = if b == 2 && ignored_b { IGNORED_B } else { bit(B, b) };

@@ -1,4 +1,6 @@
-//! x86-64 and i386.
+//! Instructions of x86-64 and i386.
+//!
+//! "SDM" is the Intel 64 and IA-32 Architectures Software Developer's Manual, "APM" the AMD64 Architecture Programmer's Manual.
 
 mod address;
 mod choice;
@@ -10,12 +12,14 @@ mod effects;
 mod entry;
 mod error;
 mod fields;
+mod flags;
 mod flow;
 mod form;
 mod general;
 mod generated;
 mod insn;
 mod key;
+mod liveness;
 mod memory;
 mod mode;
 mod names;
@@ -23,7 +27,6 @@ mod opcode;
 mod operand_codes;
 mod operand_list;
 mod operands;
-mod overwrites;
 mod prefixed;
 mod regs;
 mod rex;
@@ -36,6 +39,7 @@ pub use effects::Effects;
 pub use error::{Error, ErrorKind};
 pub use fields::{Encoding, Field, Map, Prefixes};
 pub use insn::Insn;
+pub use liveness::{Dead, dead};
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
 pub use operand_list::{Operand, OperandKind};
@@ -55,7 +59,7 @@ pub use regs::{Flags, Reg, RegSet};
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Truncated`] where `bytes` ends before the instruction does; else what is wrong, with the byte and its offset.
+/// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; otherwise what is wrong, with the byte and its offset.
 #[inline(always)]
 pub fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
     decode::decode(bytes, mode)

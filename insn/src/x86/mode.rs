@@ -1,4 +1,4 @@
-/// Default operand and address size of the code segment.
+/// Size of the code segment: the default operand and address size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Bits {
@@ -10,13 +10,13 @@ pub enum Bits {
     B64 = 2,
 }
 
-/// Whose reading of the encodings on which Intel and AMD differ.
+/// The vendor, for encodings that Intel and AMD read differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Vendor {
-    /// Intel: 66 on near branches ignored in 64-bit mode, UD0 with modrm, ….
+    /// Intel: prefix 66 on near branches is ignored in 64-bit mode, UD0 has a modrm byte, ….
     Intel = 0,
-    /// AMD: 66 on near branches shortens the displacement, UD0 without modrm, `lock mov cr0` = cr8, ….
+    /// AMD: prefix 66 on near branches shortens the displacement, UD0 has no modrm byte, `lock mov cr0` accesses cr8, ….
     Amd = 1,
 }
 
@@ -28,14 +28,14 @@ impl Vendor {
     }
 }
 
-/// How to read the bytes.
+/// How a processor reads code: size of the code segment, vendor, leniency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mode {
-    /// Code segment size.
+    /// Size of the code segment.
     pub bits: Bits,
     /// Vendor.
     pub vendor: Vendor,
-    /// Accept reserved bits that the vendor's processors are known to ignore. On a Zen 4 these are: EVEX.b with registers
+    /// Accept reserved bits that some of the vendor's processors ignore. On a Zen 4 these are: EVEX.b with registers
     /// where memory would be broadcast and there is neither rounding nor SAE; EVEX.z of instructions that do not mask; W of
     /// VEX `vpermq` and `vpermpd`; the fourth bit of VEX mask registers; EVEX.V' outside 64-bit mode; LOCK before `verw`.
     /// On a Zen 5 it is W of VEX `vpermq` and `vpermpd` alone. On a Zen 3 they are the prefixes of `rdpkru` and `wrpkru`, and
@@ -75,12 +75,12 @@ impl Mode {
         Mode { bits, vendor, lenient: false }
     }
 
-    /// The same, accepting reserved bits that hardware is known to ignore.
+    /// This mode with [`Mode::lenient`] set.
     pub const fn lenient(self) -> Mode {
         Mode { lenient: true, ..self }
     }
 
-    /// Whether the processors that are meant ignore the bits of [`Mode::lenient`].
+    /// Whether the vendor's processors ignore the bits of [`Mode::lenient`].
     #[inline]
     pub(super) fn ignores_reserved(self) -> bool {
         self.lenient && self.vendor == Vendor::Amd

@@ -32,7 +32,7 @@ impl Insn {
     fn name(&self) -> Option<u16> {
         let row = ROWS.get(usize::from(self.space))?[usize::from(self.opcode >> 4)];
         let list = PAGES.get(usize::from(row))?[usize::from(self.opcode & 15)];
-        let item = *LISTS.get(usize::from(list) + self.place()?)?;
+        let item = *LISTS.get(usize::from(list) + self.rule_index()?)?;
         if item & CHOICE == 0 {
             return Some(item);
         }

@@ -5,10 +5,10 @@ use super::entry;
 use super::fields::Prefixes;
 use super::insn::{Packed, ext};
 
-/// What follows a REX prefix, and `Insn::ext` of it.
+/// The word after a REX prefix, if there is one, and `Insn::ext` of the prefix.
 #[inline(always)]
 pub(super) fn without_rex(word: u64) -> (u64, u8) {
-    // REX stands on every second instruction: no branch would foresee it.
+    // Every second instruction has REX, so a branch would be mispredicted.
     if word & 0xf0 == 0x40 { (word >> 8, word as u8 & 15 | ext::REX) } else { (word, 0) }
 }
 
@@ -17,8 +17,7 @@ pub(super) fn without_rex(word: u64) -> (u64, u8) {
 #[inline(always)]
 fn cold() {}
 
-/// The instruction whose opcode or escape is the lowest byte of `word` and stands at `at`; `None` where the hot tables do not
-/// tell all of it.
+/// The instruction whose opcode or escape is the lowest byte of `word`, at offset `at`; `None` if the hot tables are not sufficient.
 #[inline(always)]
 pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp: u8, segment: u8) -> Option<Packed> {
     let alike = ALIKE << pp;
@@ -38,7 +37,7 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
     }
     len += at + 1;
     let modrm = (word >> 8) as u8;
-    // One test of both: the base alone is random where there is no SIB byte.
+    // One test for both, because the base alone is random if there is no SIB byte.
     let base_5 = ((word >> 16 & 7 ^ 5) as u32).wrapping_sub(1);
     if after & base_5 & 0x20 != 0 {
         cold();
@@ -49,7 +48,7 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
         return None;
     }
     let flow = (group >> 32 >> (modrm >> 1 & 0x1c)) as u8 & 15;
-    // W, moved to where IMM64 stands.
+    // W, moved to the position of IMM64.
     let long = IMM64 & u32::from(rex & ext::W) << 3;
     let small = prefixes & Prefixes::OPERAND_SIZE as u8 != 0 && rex & ext::W == 0;
     if entry & (GROUP3 | long) != 0 || small {
@@ -72,11 +71,11 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
     })
 }
 
-/// Of the opcode in the lowest byte: its entry, what its modrm brings along, and the bytes of all behind it.
+/// The entry of the opcode in the lowest byte, the modrm table's value, and the number of bytes after the opcode.
 #[inline(always)]
 fn look_up(word: u64, table: impl Fn(u8) -> u32) -> (u32, u32, u32) {
     let entry = table(word as u8);
-    // Masked, not branched upon: every fifth instruction has no modrm.
+    // Masked, not branched, because every fifth instruction has no modrm.
     let after = u32::from(entry::modrm((word >> 8) as u8)) & entry;
     (entry, after, (entry >> IMMEDIATE & 15) + (after & 15))
 }

@@ -1,11 +1,11 @@
 //! Operands as a list: a table of its own (`generated/operand_list.rs`), written by insn/gen/src/x86/operand_list.rs.
 
-use super::codes::{attr, bank, place, size, space};
-use super::form::{self, Form};
+use super::codes::{attr, bank, size, space};
+use super::form::Form;
 use super::generated::operand_list::{LISTS, OPERANDS, PAGES, ROWS};
 use super::insn::ext;
 use super::operand_codes::{
-    ACCESS, BYTE, EXTENSION, IMPLICIT, MOST, ROUNDS, SIGNED, SIZE, place as more_places, size as more_sizes,
+    ACCESS, BYTE, EXTENSION, GROUP, IMPLICIT, MOST, ROUNDS, SIGNED, SIZE, place, size as more_sizes,
 };
 use super::{Bits, Insn, Memory, Reg, RegSet, Vendor};
 use crate::Access;
@@ -131,7 +131,7 @@ impl Insn {
         let find = || {
             let row = ROWS.get(usize::from(self.space))?[usize::from(self.opcode >> 4)];
             let list = PAGES.get(usize::from(row))?[usize::from(self.opcode & 15)];
-            let number = *LISTS.get(usize::from(list) + self.place()?)?;
+            let number = *LISTS.get(usize::from(list) + self.rule_index()?)?;
             OPERANDS.get(usize::from(number)).copied()
         };
         let mut codes = find().unwrap_or([0; MOST]);
@@ -158,19 +158,19 @@ impl Insn {
             Some(OperandKind::Immediate { value: if signed { field.value } else { unsigned }, signed })
         };
         let (kind, size) = match code as u8 {
-            more_places::IMMEDIATE => (immediate(self.immediate()), bytes(self.immediate())),
-            more_places::IMMEDIATE_2 => (immediate(self.immediate2()), bytes(self.immediate2())),
-            more_places::IMMEDIATE_LOW => {
+            place::IMMEDIATE => (immediate(self.immediate()), bytes(self.immediate())),
+            place::IMMEDIATE_2 => (immediate(self.immediate2()), bytes(self.immediate2())),
+            place::IMMEDIATE_LOW => {
                 let field = self.immediate();
                 let low = |field: super::Field| OperandKind::Immediate { value: field.value & 15, signed: false };
                 (field.map(low), bytes(field))
             }
-            more_places::RELATIVE => {
+            place::RELATIVE => {
                 (self.immediate().map(|field| OperandKind::Relative(field.value)), bytes(self.immediate()))
             }
-            more_places::FAR => (self.far_pointer(), bytes(self.immediate()) + bytes(self.immediate2())),
-            more_places::ONE => (Some(OperandKind::Constant(1)), 0),
-            more_places::X87 => {
+            place::FAR => (self.far_pointer(), bytes(self.immediate()) + bytes(self.immediate2())),
+            place::ONE => (Some(OperandKind::Constant(1)), 0),
+            place::X87 => {
                 return self.x87_registers().map(|named| {
                     let (number, access) = named?;
                     // `fld` names its source only.
@@ -179,16 +179,15 @@ impl Insn {
                 });
             }
             place::X | place::Y => {
-                let first = form.operands().find(|operand| matches!(operand.place, place::X | place::Y));
-                let is_first = first.is_none_or(|operand| operand.place == code as u8);
-                let [one, other] = self.implicit_memory_of(form);
+                let is_first = form.strings().next().is_none_or(|(source, _)| source == (code as u8 == place::X));
+                let [one, other] = self.implicit_memory_of(form, self.size_of(form));
                 let memory = if is_first { one } else { other };
                 (memory.map(OperandKind::Memory), memory.map_or(0, |memory| memory.size))
             }
-            _ => match self.register(form, code) {
+            _ => match self.register(code) {
                 Some(kind) => (Some(kind), self.register_size(form, code)),
                 None => {
-                    let memory = self.memory_of(form);
+                    let memory = self.memory_of(form, self.size_of(form));
                     (memory.map(OperandKind::Memory), memory.map_or(0, |memory| memory.size))
                 }
             },
@@ -215,22 +214,59 @@ impl Insn {
         Some(OperandKind::Far { selector: selector.value as u16, offset })
     }
     /// The register of a code, or a group of them.
-    fn register(&self, form: &Form, code: u32) -> Option<OperandKind> {
-        let (place, byte) = (code as u8, code & BYTE != 0);
-        let operand = form::Operand { place, byte, sized: false, access: Access::None };
-        let reg = self.operand_register(operand)?;
-        let encoded = match place {
-            place::G => self.modrm().unwrap_or(0) >> 3 & 7,
-            place::E | place::R | place::Z => self.modrm().unwrap_or(self.opcode) & 7,
-            _ => 0,
+    fn register(&self, code: u32) -> Option<OperandKind> {
+        let modrm = self.modrm().unwrap_or(self.opcode);
+        let is_register = self.is_register_form();
+        let evex = self.is_evex();
+        // Outside 64-bit mode there are eight registers; VEX's and EVEX's further bits are ignored.
+        let limit = |n: u8| if self.mode.bits == Bits::B64 { n } else { n & 7 };
+        let low = modrm & 7 | self.extension(ext::B, 8);
+        let rm = low | self.extension(ext::B4, 16);
+        // REX2's fourth bits extend no vector register.
+        let vector_reg = if evex { self.reg() } else { self.reg() & 15 };
+        let vector_rm = if evex { low | self.extension(ext::X, 16) } else { low };
+        let general = |n: u8| {
+            let is_high = code & BYTE != 0 && self.ext & ext::REX == 0 && !evex && (4..8).contains(&n);
+            if is_high { OperandKind::HighByte(Reg::gpr(n - 4)) } else { OperandKind::Register(Reg::gpr(limit(n))) }
         };
-        if byte && encoded > 3 && self.ext & ext::REX == 0 && !self.is_evex() {
-            return Some(OperandKind::HighByte(reg));
-        }
-        let registers = self.operand_registers(form, operand);
-        let count = registers.bits().count_ones() as u8;
-        let first = registers.iter().next().unwrap_or(reg);
-        Some(if count > 1 { OperandKind::Registers { first, count } } else { OperandKind::Register(reg) })
+        let vector = |n: u8| Reg::vector(limit(n));
+        let reg = match code as u8 {
+            place::E if is_register => return Some(general(rm)),
+            place::R | place::Z => return Some(general(rm)),
+            place::G => return Some(general(self.reg())),
+            place::B => Reg::gpr(limit(self.vvvv)),
+            place::W if is_register => vector(vector_rm),
+            place::U => vector(vector_rm),
+            place::V => vector(vector_reg),
+            place::H if code & GROUP != 0 => {
+                return Some(OperandKind::Registers { first: vector(self.vvvv & !3), count: 4 });
+            }
+            place::H => vector(self.vvvv),
+            place::L => vector((self.immediate()?.value as u8) >> 4),
+            place::Q if is_register => Reg::mmx(rm & 7),
+            place::N => Reg::mmx(rm & 7),
+            place::P => Reg::mmx(self.reg() & 7),
+            place::S => Reg::segment(self.reg() & 7),
+            place::C | place::D => Reg::SYSTEM,
+            place::KG if code & GROUP != 0 => {
+                return Some(OperandKind::Registers { first: Reg::mask(self.reg() & 6), count: 2 });
+            }
+            place::TG if code & GROUP != 0 => {
+                return Some(OperandKind::Registers { first: Reg::tile(self.reg() & 6), count: 2 });
+            }
+            place::KG => Reg::mask(self.reg()),
+            place::KH => Reg::mask(self.vvvv),
+            place::KR => Reg::mask(rm),
+            place::KE if is_register => Reg::mask(rm),
+            place::TG => Reg::tile(self.reg()),
+            place::TR => Reg::tile(rm),
+            place::TH => Reg::tile(self.vvvv),
+            place::BG => Reg::bound(self.reg()),
+            place::BE if is_register => Reg::bound(rm),
+            fixed if fixed >= place::FIXED => Reg::from_number(fixed & 0x7f),
+            _ => return None,
+        };
+        Some(OperandKind::Register(reg))
     }
     /// Bytes of a register as assemblers name it.
     fn register_size(&self, form: &Form, code: u32) -> u16 {
@@ -299,7 +335,7 @@ impl Insn {
     /// Implicit memory that the table does not list.
     fn other_memory(&self, form: &Form) -> impl Iterator<Item = Operand> + use<> {
         let is_string = form.has(attr::REP);
-        let memory = if is_string { [None; 2] } else { self.implicit_memory_of(form) };
+        let memory = if is_string { [None; 2] } else { self.implicit_memory_of(form, self.size_of(form)) };
         memory.into_iter().flatten().map(|memory| {
             let (kind, access) = (OperandKind::Memory(memory), memory.access);
             Operand { kind, size: memory.size, access, implicit: true }
@@ -307,8 +343,12 @@ impl Insn {
     }
     fn implicit_registers(&self, form: &Form) -> impl Iterator<Item = Operand> + use<> {
         let insn = *self;
-        let (read, written) = form.implicit();
-        let (mut read, mut written) = (RegSet::from_bits(read), RegSet::from_bits(written));
+        let implied = form.implied(false);
+        // The form implies the fixed registers that are listed, too.
+        let fixed = self.listed().into_iter().map(|code| code as u8).filter(|place| *place >= place::FIXED);
+        let listed = fixed.fold(RegSet::EMPTY, |set, fixed| set.with(Reg::from_number(fixed & 0x7f)));
+        let of = |bits| RegSet::from_bits(bits).difference(listed);
+        let (mut read, mut written) = (of(implied.read), of(implied.written));
         if self.is_repeated(form) {
             (read, written) = (read.with(Reg::RCX), written.with(Reg::RCX));
         }

@@ -1,10 +1,33 @@
-//! Registers and flags that an instruction reads and writes.
+//! The registers that an instruction reads, writes and overwrites.
 
-use super::codes::{attr, place, space};
-use super::form::{Form, Operand};
+use super::codes::{attr, bank, operand, register_bank, source, space};
+use super::form::{Form, Implied};
 use super::insn::ext;
-use super::{Bits, Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
+use super::{Bits, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
 use crate::Flow;
+
+/// The registers of an instruction, named as the accessors of [`Insn`].
+#[derive(Clone, Copy)]
+pub(super) struct Registers {
+    pub(super) reads: RegSet,
+    pub(super) writes: RegSet,
+    pub(super) overwrites: RegSet,
+    pub(super) overwrites_low: RegSet,
+}
+
+/// The number of the first register of each bank ([`register_bank`]), and the mask of a number within the bank.
+const BANKS: [(u8, u8); 8] = [
+    (0, 31),
+    (bank::VECTOR, 31),
+    (bank::MASK, 7),
+    (bank::MMX, 7),
+    (bank::BOUND, 3),
+    (bank::SEGMENT, 7),
+    (bank::TILE, 7),
+    (bank::SYSTEM, 0),
+];
+const VECTORS: u128 = 0xffff_ffff << bank::VECTOR;
+const SYSTEM: u128 = 1 << bank::SYSTEM;
 
 impl Insn {
     /// Whether modrm.rm is a vector register named with EVEX's X as fifth bit.
@@ -33,79 +56,106 @@ impl Insn {
         let wide = form.has(attr::FORCE_64) || form.has(attr::DEFAULT_64) && size == 4;
         if wide { 8 } else { size }
     }
-    /// The register of an operand, if it is one.
-    pub(super) fn operand_register(&self, operand: Operand) -> Option<Reg> {
-        // Outside 64-bit mode there are eight registers; VEX's and EVEX's further bits are ignored.
-        let limit = |n: u8| if self.mode.bits == Bits::B64 { n } else { n & 7 };
-        let general = |n: u8| {
-            // ah to bh, where no prefix makes them spl to dil.
-            let high = operand.byte && self.ext & ext::REX == 0 && !self.is_evex() && (4..8).contains(&n);
-            Reg::gpr(if high { n - 4 } else { limit(n) })
-        };
-        let low = self.modrm().unwrap_or(self.opcode) & 7 | self.extension(ext::B, 8);
-        let rm = low | self.extension(ext::B4, 16);
+    /// Whether the encoding has no VEX, XOP or EVEX prefix.
+    fn is_legacy(&self) -> bool {
+        !(space::VEX..space::REX2).contains(&self.space)
+    }
+    /// The register numbers in the instruction's fields, indexed by [`source`].
+    #[inline]
+    fn numbers(&self) -> [u8; source::LEN] {
+        let modrm = self.modrm().unwrap_or(self.opcode);
+        let evex = self.is_evex();
+        // Shifts move the bits of `ext` to the bits 3 and 4 of a number.
+        let low = modrm & 7 | (self.ext & ext::B) << 3;
+        let reg = modrm >> 3 & 7 | (self.ext & ext::R) << 1 | (self.ext & ext::R4) >> 2;
+        let mut numbers = [0; source::LEN];
+        numbers[usize::from(source::REG)] = reg;
         // REX2's fourth bits extend no vector register.
-        let vector_reg = if self.is_evex() { self.reg() } else { self.reg() & 15 };
-        let vector_rm = if self.is_evex() { low | self.extension(ext::X, 16) } else { low };
-        let register = self.is_register_form();
-        Some(match operand.place {
-            place::E if register => general(rm),
-            place::R | place::Z => general(rm),
-            place::G => general(self.reg()),
-            place::B => Reg::gpr(limit(self.vvvv)),
-            place::W if register => Reg::vector(limit(vector_rm)),
-            place::U => Reg::vector(limit(vector_rm)),
-            place::V => Reg::vector(limit(vector_reg)),
-            place::H => Reg::vector(limit(self.vvvv)),
-            place::L => Reg::vector(limit((self.immediate()?.value as u8) >> 4)),
-            place::Q if register => Reg::mmx(rm & 7),
-            place::N => Reg::mmx(rm & 7),
-            place::P => Reg::mmx(self.reg() & 7),
-            place::S => Reg::segment(self.reg() & 7),
-            place::C | place::D => Reg::SYSTEM,
-            place::KG => Reg::mask(self.reg()),
-            place::KH => Reg::mask(self.vvvv),
-            place::KR => Reg::mask(rm),
-            place::KE if register => Reg::mask(rm),
-            place::TG => Reg::tile(self.reg()),
-            place::TR => Reg::tile(rm),
-            place::TH => Reg::tile(self.vvvv),
-            place::BG => Reg::bound(self.reg()),
-            place::BE if register => Reg::bound(rm),
-            fixed if fixed >= place::FIXED => Reg::from_number(fixed & 0x7f),
-            _ => return None,
-        })
+        numbers[usize::from(source::REG_VECTOR)] = if evex { reg } else { reg & 15 };
+        numbers[usize::from(source::RM)] = low | self.ext & ext::B4;
+        numbers[usize::from(source::RM_VECTOR)] = if evex { low | (self.ext & ext::X) << 3 } else { low };
+        numbers[usize::from(source::VVVV)] = self.vvvv;
+        let last = self.bytes[usize::from(self.len.wrapping_sub(1) & 15)];
+        numbers[usize::from(source::IMMEDIATE)] = last >> 4;
+        numbers
     }
-    /// The registers that an operand stands for: most are one, some an aligned group.
-    pub(super) fn operand_registers(&self, form: &Form, operand: Operand) -> RegSet {
-        let Some(reg) = self.operand_register(operand) else { return RegSet::EMPTY };
-        let size = match operand.place {
-            place::H if form.has(attr::QUAD) => 4,
-            place::KG | place::TG if form.has(attr::PAIR) => 2,
-            _ => 1,
+    /// The registers that an operand's code names: one, or an aligned group.
+    #[inline]
+    fn named(&self, code: u16, numbers: &[u8; source::LEN]) -> u128 {
+        let bank = code >> operand::BANK & 7;
+        let (first, mask) = BANKS[usize::from(bank & 7)];
+        // Outside 64-bit mode there are eight registers; VEX's and EVEX's further bits are ignored.
+        let mask = if self.mode.bits == Bits::B64 { mask } else { mask & 7 };
+        let mut number = numbers[usize::from(code & operand::SOURCE)] & mask;
+        // ah to bh, where no prefix makes them spl to dil.
+        let may_be_high = bank == register_bank::GENERAL && code & operand::BYTE != 0;
+        if may_be_high && self.ext & ext::REX == 0 && !self.is_evex() && number & 0x1c == 4 {
+            number -= 4;
+        }
+        let count = code >> operand::COUNT & 3;
+        if count != 0 {
+            let size = 1_u32 << count;
+            number &= !(size as u8 - 1);
+            return ((1_u128 << size) - 1).wrapping_shl(u32::from(first + number));
+        }
+        1_u128.wrapping_shl(u32::from(first + number))
+    }
+    /// The registers of the instruction. `size` is the operand size in bytes, `memory` the memory operands.
+    #[inline]
+    pub(super) fn registers_by(&self, form: &Form, size: u8, memory: [Option<&Memory>; 3]) -> Registers {
+        let is_word = size == 2;
+        let Implied { read: mut reads, written: mut writes, overwritten: mut whole } = form.implied(is_word);
+        let numbers = self.numbers();
+        let is_register_form = self.is_register_form();
+        let keeps_part = form.has(attr::PART) || form.has(attr::PART_OF_REGISTER) && is_register_form;
+        let kept_by = match () {
+            () if form.has(attr::ZERO_UPPER) => 0,
+            () if is_word => operand::BYTE | operand::SIZED,
+            () => operand::BYTE,
         };
-        let first = reg.number() / size * size;
-        RegSet::from_bits(((1 << size) - 1u128).wrapping_shl(u32::from(first)))
-    }
-    /// The registers among the operands that are read, and those that are written.
-    fn operands_used(&self, form: &Form) -> (RegSet, RegSet) {
-        let (mut read, mut written) = (RegSet::EMPTY, RegSet::EMPTY);
-        for operand in form.operands() {
-            let registers = self.operand_registers(form, operand);
-            if operand.is_read() {
-                read = read.union(registers);
+        let mut codes = form.operands();
+        while codes != 0 {
+            let code = codes as u16;
+            codes >>= 16;
+            let is_register = code & operand::REGISTER_FORM == 0 || is_register_form;
+            if code & operand::SOURCE == source::NONE || !is_register {
+                continue;
             }
-            if operand.is_written() {
-                written = written.union(registers);
+            let named = self.named(code, &numbers);
+            let (is_read, is_written) = (code >> operand::ACCESS & 1 != 0, code >> operand::ACCESS & 2 != 0);
+            let is_general = code >> operand::BANK & 7 == register_bank::GENERAL;
+            let keeps = is_general && code & kept_by != 0 || keeps_part && !is_read;
+            reads |= if is_read { named } else { 0 };
+            writes |= if is_written { named } else { 0 };
+            whole |= if is_written && !keeps { named } else { 0 };
+        }
+        let (mut reads, mut writes) = (RegSet::from_bits(reads), RegSet::from_bits(writes));
+        if let Some(mask) = self.masking(form) {
+            reads = reads.with(mask);
+            if self.p2 & 0x80 == 0 && form.has(attr::MERGES) {
+                reads = reads.union(RegSet::from_bits(self.named(form.operands() as u16, &numbers)));
+            }
+            if form.has(attr::MASK_CLEARED) {
+                writes = writes.with(mask);
             }
         }
-        (read, written)
-    }
-    /// [`Insn::reads`] and [`Insn::writes`].
-    #[inline]
-    pub(super) fn registers_by(&self, form: &Form, memory: [Option<&Memory>; 3]) -> (RegSet, RegSet) {
-        let (read, written) = self.operands_used(form);
-        (self.reads_by(form, read, memory), self.writes_by(form, written))
+        if !form.has(attr::NOTHING) {
+            reads = reads.union(self.address_registers(memory));
+        }
+        if self.is_repeated(form) {
+            (reads, writes) = (reads.with(Reg::RCX), writes.with(Reg::RCX));
+            if matches!(self.opcode, 0xac | 0xad) {
+                reads = reads.with(Reg::RAX);
+            }
+        }
+        for (segment, base) in [(Reg::FS, Reg::FS_BASE), (Reg::GS, Reg::GS_BASE)] {
+            if writes.contains(segment) {
+                writes = writes.with(base);
+            }
+        }
+        let low = RegSet::from_bits(whole & VECTORS);
+        let whole = if self.is_legacy() { whole & !VECTORS } else { whole };
+        Registers { reads, writes, overwrites: RegSet::from_bits(whole & !SYSTEM), overwrites_low: low }
     }
     /// The mask register that EVEX.aaa names, where it masks.
     fn masking(&self, form: &Form) -> Option<Reg> {
@@ -116,39 +166,6 @@ impl Insn {
     /// Whether F2 or F3 repeats the instruction.
     pub(super) fn is_repeated(&self, form: &Form) -> bool {
         form.has(attr::REP) && self.prefixes().has(Prefixes::REP | Prefixes::REPNE)
-    }
-    /// Registers read, implicit ones and those of addresses included.
-    ///
-    /// What is written in part keeps the rest; that alone does not make it read (`mov al, 1`, `sqrtss xmm0, xmm1`).
-    /// What may survive in whole is read: the destination of `cmov`, of a merging mask, of a repeated `lods`. A register
-    /// whose value cannot matter is read all the same (`xor eax, eax`). [`Reg::FLAGS`] is a member where
-    /// [`Insn::flags_read`] is not empty, [`Reg::MXCSR`] with floating point arithmetic, [`Reg::RIP`] with what is relative
-    /// to it or saves it, [`Reg::SSP`] with calls and returns; x87 instructions that use the register stack read and write
-    /// all of mm0 to mm7. Of the segments that memory operands use only fs and gs count, as their bases.
-    pub fn reads(&self) -> RegSet {
-        let form = self.form();
-        let [first, second] = self.implicit_memory_of(&form);
-        let memory = self.memory_of(&form);
-        self.reads_by(&form, self.operands_used(&form).0, [memory.as_ref(), first.as_ref(), second.as_ref()])
-    }
-    fn reads_by(&self, form: &Form, operands: RegSet, memory: [Option<&Memory>; 3]) -> RegSet {
-        let mut set = RegSet::from_bits(form.implicit().0).union(operands);
-        let memory = if form.has(attr::NOTHING) { [None; 3] } else { memory };
-        if let Some(mask) = self.masking(form) {
-            set = set.with(mask);
-            let merging = self.p2 & 0x80 == 0 && form.has(attr::MERGES);
-            for destination in form.operands().take(usize::from(merging)) {
-                set = set.union(self.operand_registers(form, destination));
-            }
-        }
-        set = set.union(self.address_registers(memory));
-        if self.is_repeated(form) {
-            set = set.with(Reg::RCX);
-            if matches!(self.opcode, 0xac | 0xad) {
-                set = set.with(Reg::RAX);
-            }
-        }
-        if self.flags_read_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
     }
     /// Registers of the addresses of memory operands.
     fn address_registers(&self, memory: [Option<&Memory>; 3]) -> RegSet {
@@ -167,77 +184,37 @@ impl Insn {
         }
         set
     }
-    /// Registers that may be written, implicit ones included.
+    /// The registers that the instruction reads, including implicit ones and those of addresses.
     ///
-    /// A 32-bit write to a general register clears its upper half. Members as in [`Insn::reads`]: [`Reg::FLAGS`] where
-    /// [`Insn::flags_written`] is not empty, [`Reg::RIP`] where the flow may leave the next instruction.
+    /// - A partial write does not count as a read (`mov al, 1`, `sqrtss xmm0, xmm1`).
+    /// - A destination that may keep its whole value counts as read: of `cmov`, with a merging mask, of a repeated `lods`.
+    /// - A register counts as read even if its value cannot matter (`xor eax, eax`).
+    /// - A no-operation reads nothing, whatever its operand (`nop [rax]`).
+    /// - [`Reg::FLAGS`] is a member if [`Insn::flags_read`] is not empty, [`Reg::MXCSR`] with floating point arithmetic, [`Reg::RIP`] if the
+    ///   instruction uses or saves it, [`Reg::SSP`] with calls and returns.
+    /// - x87 instructions that use the register stack read and write all of mm0 to mm7.
+    /// - Of the segments of memory operands only fs and gs count, as their bases.
+    pub fn reads(&self) -> RegSet {
+        self.effects().reads
+    }
+    /// The registers that the instruction may write, including implicit ones.
+    ///
+    /// [`Reg::FLAGS`] is a member if [`Insn::flags_written`] is not empty, [`Reg::RIP`] if the flow may leave the next instruction.
     pub fn writes(&self) -> RegSet {
-        let form = self.form();
-        self.writes_by(&form, self.operands_used(&form).1)
+        self.effects().writes
     }
-    fn writes_by(&self, form: &Form, operands: RegSet) -> RegSet {
-        let mut set = RegSet::from_bits(form.implicit().1).union(operands);
-        if let Some(mask) = self.masking(form).filter(|_| form.has(attr::MASK_CLEARED)) {
-            set = set.with(mask);
-        }
-        if self.is_repeated(form) {
-            set = set.with(Reg::RCX);
-        }
-        for (segment, base) in [(Reg::FS, Reg::FS_BASE), (Reg::GS, Reg::GS_BASE)] {
-            if set.contains(segment) {
-                set = set.with(base);
-            }
-        }
-        if self.flags_written_by(form).is_empty() { set } else { set.with(Reg::FLAGS) }
+    /// The registers that the instruction overwrites in whole: after it, all their bits depend only on memory and on what the instruction
+    /// reads ([`Insn::reads`]). Unless the instruction also reads such a register, its old value is dead.
+    ///
+    /// The set is a subset of [`Insn::writes`]. A register that is written and not in this set keeps some of its bits (`mov al, 1`; `movaps
+    /// xmm0, xmm1`, which keeps the upper half of `ymm0`), or is written only in some cases. A 32-bit instruction overwrites a general
+    /// register in whole, because it clears the upper half. [`Reg::FLAGS`] is never a member; see [`Insn::flags_overwritten`].
+    pub fn overwrites(&self) -> RegSet {
+        self.effects().overwrites
     }
-    /// Flags read. That a shift by cl leaves them alone when cl is 0 does not make them read.
-    pub fn flags_read(&self) -> Flags {
-        self.flags_read_by(&self.form())
-    }
-    pub(super) fn flags_read_by(&self, form: &Form) -> Flags {
-        let flags = self.in_image(form, form.flags()[0]);
-        if form.has(attr::SCC) {
-            return flags.union(self.scc_flags());
-        }
-        if form.has(attr::CONDITION) { flags.union(condition_flags(self.opcode)) } else { flags }
-    }
-    /// SCC is a condition code, but for 10 and 11: true and false (APX, conditional compare and test).
-    fn scc_flags(&self) -> Flags {
-        match self.p2 & 15 {
-            10 | 11 => Flags::EMPTY,
-            condition => condition_flags(condition),
-        }
-    }
-    /// Flags that may be written, those left undefined included.
-    pub fn flags_written(&self) -> Flags {
-        self.flags_written_by(&self.form())
-    }
-    pub(super) fn flags_written_by(&self, form: &Form) -> Flags {
-        let [_, written, ..] = form.flags();
-        self.unless_suppressed(form, written)
-    }
-    /// Of the flags that a form names, those in its image, and none where NF suppresses them.
-    pub(super) fn unless_suppressed(&self, form: &Form, flags: u32) -> Flags {
-        let is_suppressed = form.has(attr::NF) && self.is_evex() && self.p2 & 4 != 0;
-        if is_suppressed { Flags::EMPTY } else { self.in_image(form, flags) }
-    }
-    /// Those of the flags that a form names which are in its image in memory, where it has one.
-    fn in_image(&self, form: &Form, flags: u32) -> Flags {
-        let short = form.has(attr::IMAGE) && self.size_of(form) == 2;
-        Flags::from_bits(if short { flags & 0xffff } else { flags })
-    }
-}
-
-/// Flags that a condition code reads (SDM vol. 1, appendix B).
-fn condition_flags(code: u8) -> Flags {
-    match code >> 1 & 7 {
-        0 => Flags::OF,
-        1 => Flags::CF,
-        2 => Flags::ZF,
-        3 => Flags::CF.union(Flags::ZF),
-        4 => Flags::SF,
-        5 => Flags::PF,
-        6 => Flags::SF.union(Flags::OF),
-        _ => Flags::SF.union(Flags::OF).union(Flags::ZF),
+    /// The vector registers of which the instruction overwrites bits 127:0, in the sense of [`Insn::overwrites`]. `movss xmm0, [rax]`
+    /// overwrites these bits; `movss xmm0, xmm1` does not, because it keeps bits 127:32.
+    pub fn overwrites_low(&self) -> RegSet {
+        self.effects().overwrites_low
     }
 }

@@ -1,4 +1,4 @@
-//! The second path: what the hot path takes, after prefixes that only choose among forms or name a segment.
+//! The second path: instructions of the hot path after prefixes that select a form or a segment.
 
 use super::chunk::{MAX_LEN, bytes_of};
 use super::codes::flow;
@@ -6,7 +6,7 @@ use super::insn::{NO_SEGMENT, Packed};
 use super::opcode::{from_opcode, without_rex};
 use super::{Bits, Mode, Prefixes};
 
-/// The answer for an instruction of 64-bit mode with 66, F2, F3 and segment overrides; `None` for all else.
+/// The answer for an instruction of 64-bit mode with prefixes 66, F2, F3 and segment overrides; `None` for all others.
 #[inline(always)]
 pub(super) fn decode(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Packed> {
     if mode.bits != Bits::B64 {

@@ -147,7 +147,17 @@ impl Flags {
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
-    /// Whether all of `other` is in it.
+    /// The flags that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Flags) -> Flags {
+        Flags(self.0 & other.0)
+    }
+    /// The flags of this set that are not in `other`.
+    #[must_use]
+    pub const fn difference(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+    /// Whether the set contains all flags of `other`.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }

@@ -1,4 +1,4 @@
-//! Does an instruction fit a form? Keys, rules and the reason of a refusal.
+//! Validity: rules that an instruction's key must fit, and reasons for refusal.
 //!
 //! Each field of an instruction contributes one bit to its key, and a rule has the bits that a form allows ([`super::codes::key`]).
 //! insn/gen/src/x86/rules.rs writes the rules.
@@ -8,7 +8,7 @@ use super::codes::key::{self, AAA, B, IGNORED_B, LOCK_MEM, LOCK_REG, MEM, PP, RE
 use super::codes::rule;
 use super::generated::validity::{HIGH, LISTS, LOW, MIDDLE, PAGES, ROWS, RULES};
 
-/// What a form says of an instruction that fits it.
+/// A rule: the keys that a form allows, and what it says of instructions that fit.
 #[derive(Clone, Copy)]
 pub(super) struct Rule(u64);
 
@@ -31,25 +31,25 @@ impl Rule {
     }
 }
 
-/// Start of the list of an opcode's rules; 0 where there is none.
+/// The start of an opcode's list of rules; 0 if it has none.
 pub(super) fn list(space: u8, opcode: u8) -> usize {
     let row = ROWS.get(usize::from(space)).map_or(0, |row: &[u8; 32]| row[usize::from(opcode >> 3)]);
     PAGES.get(usize::from(row)).map_or(0, |page: &[u16; 8]| usize::from(page[usize::from(opcode & 7)]))
 }
 
-/// Whether no rule follows this one of a list.
+/// Whether the rule is the last of its list.
 pub(super) fn is_last(item: usize) -> bool {
     LISTS.get(item).is_some_and(|item| item & 0x8000 != 0)
 }
 
-/// The rule of a number, put together from its parts.
+/// The rule with the given number, composed of its parts.
 fn numbered(number: usize) -> Option<u64> {
     let [low, middle, high] = RULES.get(number)?.map(usize::from);
     let (low, middle, high) = (LOW.get(low)?, MIDDLE.get(middle)?, HIGH.get(high)?);
     Some(u64::from(*low) | u64::from(*middle) << 16 | u64::from(*high) << 32)
 }
 
-/// The first rule of the list that the key fits, with its place in the list.
+/// The first rule of the list that the key fits, with its index in the list.
 #[inline(never)]
 pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
     if list == 0 {
@@ -67,18 +67,18 @@ pub(super) fn find(list: usize, key: u64) -> Option<(usize, Rule)> {
     None
 }
 
-/// The key without what may be reserved.
+/// The key without fields that may be reserved.
 pub(super) fn without_reserved(key: u64) -> u64 {
     key & !(RESERVED | IGNORED_B | 7 << V | 7 << AAA | 7 << Z | 7 << B)
 }
 
-/// Whether a rule of the list fits; one copy of the search for all that is asked of a refused encoding.
+/// Whether a rule of the list fits. It is not inlined, so that there is one copy of the search for refused encodings.
 #[inline(never)]
 fn fits(list: usize, key: u64) -> bool {
     find(list, key).is_some()
 }
 
-/// Why no rule fits.
+/// The reason why no rule fits.
 #[cold]
 pub(super) fn reason(list: usize, key: u64) -> ErrorKind {
     let fits = |key| fits(list, key);

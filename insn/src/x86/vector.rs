@@ -6,7 +6,7 @@ use super::decoder::Decoder;
 use super::insn::{ext, shape};
 use super::{Bits, Error, ErrorKind, Prefixes};
 
-/// Stands for a register that is not there.
+/// The number of a register operand that does not exist.
 const NONE: u8 = 0xff;
 /// The number of rsp.
 const RSP: u8 = 4;
@@ -20,7 +20,7 @@ fn check_prefixes(d: &Decoder, at: u8) -> Result<(), Error> {
     Ok(())
 }
 
-/// C5 and C4.
+/// Decodes VEX (C5 and C4).
 pub(super) fn vex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     check_prefixes(d, at)?;
     let p0 = d.byte(at + 1)?;
@@ -42,7 +42,7 @@ pub(super) fn vex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     three(d, at + 3, p1)
 }
 
-/// 8F.
+/// Decodes XOP (8F).
 pub(super) fn xop(d: &mut Decoder, at: u8) -> Result<(), Error> {
     check_prefixes(d, at)?;
     let p0 = d.byte(at + 1)?;
@@ -62,7 +62,7 @@ fn inverted_rxb(d: &mut Decoder, p0: u8) {
     }
 }
 
-/// W, vvvv, L and pp, then the opcode.
+/// Decodes the byte with W, vvvv, L and pp, then the opcode.
 fn three(d: &mut Decoder, at: u8, p1: u8) -> Result<(), Error> {
     let opcode = d.byte(at)?;
     let insn = &mut d.insn;
@@ -83,7 +83,7 @@ fn three(d: &mut Decoder, at: u8, p1: u8) -> Result<(), Error> {
     complete(d, end)
 }
 
-/// 62.
+/// Decodes EVEX (62).
 pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     check_prefixes(d, at)?;
     let (p0, p1, p2) = (d.byte(at + 1)?, d.byte(at + 2)?, d.byte(at + 3)?);
@@ -171,7 +171,7 @@ impl super::Insn {
         same.then_some(ErrorKind::SameRegister)
     }
 
-    /// Whether the destination is a vector register and the tile stands in modrm.rm (`tilemovrow`, `tcvtrow`).
+    /// Whether the destination is a vector register and modrm.rm names the tile (`tilemovrow`, `tcvtrow`).
     fn rm_is_tile(&self) -> bool {
         self.p2 & 0x60 != 0
     }

@@ -5,6 +5,7 @@ mod errors;
 mod fields;
 mod flow;
 mod length;
+mod liveness;
 mod memory;
 mod names;
 mod operand_list;

@@ -1,11 +1,11 @@
-//! Which way of passing a breakpoint an instruction gets: one match, by kind.
+//! Classes of instructions by how threads pass a breakpoint on them.
 
 use insn::arm64::{Condition, Insn, Kind, LEN, PcRelative, Reg};
 use insn::{Flow, Target};
 
 use super::Refusal;
 
-/// How an instruction is passed.
+/// How threads pass a breakpoint on an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Emulated: only the pc moves.
@@ -16,9 +16,9 @@ pub(super) enum Class {
     Breakpoint,
     /// Emulated: `adr`, `adrp`.
     Address(Reg),
-    /// Emulated: a literal to a general register.
+    /// Emulated: load of a literal to a general register.
     Literal(Literal),
-    /// Emulated: a direct jump by so many bytes, if the test holds.
+    /// Emulated: a direct jump by a distance in bytes, if the test holds.
     Jump(Test, i64),
     /// Emulated: `bl`.
     Call(i64),
@@ -30,62 +30,62 @@ pub(super) enum Class {
     Return(Reg),
     /// A copy, then a branch back.
     Copy,
-    /// A copy: control never comes back.
+    /// A copy; control does not return to the slot.
     Leave,
-    /// A copy of a call, which leaves a slot address in x30.
+    /// A copy of a call, which stores a slot address in x30.
     AuthenticatedCall,
-    /// A literal to a vector register.
+    /// Load of a literal to a vector register.
     VectorLiteral,
-    /// `movprfx`, which may not stand before a branch.
+    /// `movprfx`, which a branch must not follow.
     Prefix,
-    /// A load-exclusive, between which and its store no exception may come.
+    /// A load-exclusive: no exception may occur between it and its store-exclusive.
     LoadExclusive,
-    /// Second instruction of a memory copy or set: the kernel may go back by one (arch/arm64/include/asm/traps.h,
+    /// Second instruction of a memory copy or set: the kernel may return to the one before (arch/arm64/include/asm/traps.h,
     /// `arm64_mops_reset_regs`).
     MemoryMain,
-    /// The third: the kernel may go back by two.
+    /// Third instruction of a memory copy or set: the kernel may return to the first.
     MemoryEpilogue,
-    /// Authenticates x30 with the address at this distance.
+    /// Authenticates x30 with the address at this distance in bytes.
     AuthenticateAt(i64),
-    /// The same and a return.
+    /// Authenticates x30 with the address at this distance in bytes, and returns.
     ReturnAuthenticatedAt(i64),
-    /// Not passed.
+    /// Cannot carry a breakpoint.
     Refused(Refusal),
 }
 
-/// A literal to be loaded.
+/// A load of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Literal {
     pub(super) register: Reg,
     /// Distance in bytes.
     pub(super) distance: i64,
-    /// In bytes.
+    /// Size in bytes.
     pub(super) size: u8,
-    /// Sign-extended.
+    /// Whether the value is sign-extended.
     pub(super) signed: bool,
 }
 
-/// When a jump is taken.
+/// The condition of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     Always,
     /// `b.cond`, `bc.cond`.
     Flags(Condition),
-    /// `cbz`, `cbnz`, of so many bits of a register: whether it is to be zero.
+    /// `cbz`, `cbnz`: register, number of its bits that count, and whether they must be zero.
     Zero(Reg, u8, bool),
-    /// `tbz`, `tbnz`: the bit of that number, and whether it is to be set.
+    /// `tbz`, `tbnz`: register, number of its bit, and whether the bit must be set.
     Bit(Reg, u8, bool),
-    /// `cb<cc>` and its like.
+    /// `cb<cc>` and similar.
     Compare(Comparison),
 }
 
-/// Two operands compared as numbers.
+/// A comparison of two operands as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Comparison {
     pub(super) relation: Relation,
     pub(super) left: Reg,
     pub(super) right: Right,
-    /// Bits of the operands that count.
+    /// Number of low bits of the operands that count.
     pub(super) bits: u8,
 }
 
@@ -96,7 +96,7 @@ pub(super) enum Right {
     Immediate(u8),
 }
 
-/// What a comparison asks.
+/// The relation that a comparison tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     Greater,
@@ -109,7 +109,7 @@ pub(super) enum Relation {
     NotEqual,
 }
 
-/// `nop`; other hints are run.
+/// `nop`, which is emulated; other hints run as copies.
 pub(super) const NOP: u32 = 0xd503_201f;
 
 pub(super) fn class(insn: &Insn) -> Class {
@@ -174,7 +174,7 @@ fn distance(insn: &Insn) -> i64 {
     }
 }
 
-/// Whether a conditional branch is taken.
+/// The condition of a conditional branch.
 fn test(insn: &Insn) -> Option<Test> {
     let word = insn.word();
     let set = field(word, 24, 1) == 1;
@@ -190,7 +190,7 @@ fn test(insn: &Insn) -> Option<Test> {
     }
 }
 
-/// FEAT_CMPBR. With an immediate the relations with equality are those without, of the number beside.
+/// The comparison of an instruction of FEAT_CMPBR. Forms with an immediate have no relations that include equality.
 fn comparison(insn: &Insn, immediate: bool, width: u8) -> Option<Comparison> {
     let word = insn.word();
     let relation = match (field(word, 21, 3), immediate) {

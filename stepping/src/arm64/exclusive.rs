@@ -1,7 +1,8 @@
-//! Where a breakpoint would make a store-exclusive fail each time.
+//! Exclusive regions, in which a breakpoint would make a store-exclusive always fail.
 //!
-//! The exception return of a breakpoint closes the exclusive monitor (Arm ARM B2.12). A word is in a region where a load-exclusive may have been
-//! executed and a store-exclusive still may be, with neither another load nor what closes the monitor in between.
+//! The exception return of a breakpoint clears the exclusive monitor (Arm ARM B2.12). An instruction is in a region if a load-exclusive may
+//! have been executed before it and a store-exclusive may follow, with neither another load-exclusive nor an instruction that clears the
+//! monitor in between.
 
 use insn::arm64::{Exclusive, Insn, LEN};
 use insn::{Flow, Target};
@@ -9,20 +10,20 @@ use insn::{Flow, Target};
 use super::Refusal;
 use super::class::decode;
 
-/// Words before and behind a site that are looked at. Regions are shorter: a program is to keep them within 128 bytes
+/// Number of words before and after a site that are examined. Regions are shorter: programs should keep them within 128 bytes
 /// (Arm ARM B2.12.5).
 pub const WINDOW: usize = 63;
-/// All words that are looked at.
+/// Number of words that are examined.
 const WORDS: usize = 2 * WINDOW + 1;
 
-/// What a word does, as a bit in each set.
+/// Sets of words, with one bit for each word.
 #[derive(Default)]
 struct Words {
     loads: u128,
     stores: u128,
-    /// What closes the monitor, exceptions too, and what is no instruction.
+    /// Words that clear the monitor, including exceptions and words that are not instructions.
     closes: u128,
-    /// After which the next word may be executed.
+    /// Words after which the next word may be executed.
     falls: u128,
 }
 
@@ -49,12 +50,12 @@ pub(super) fn refusal(code: &[u32], index: usize, pc: u64) -> Option<Refusal> {
     })
 }
 
-/// Load/store exclusive, and their like; `clrex` alone makes no region.
+/// Whether a word may be a load-exclusive or store-exclusive. `clrex` alone makes no region.
 fn may_be_exclusive(word: u32) -> bool {
     word & 0x3e80_0000 == 0x0800_0000
 }
 
-/// All words at which a breakpoint would do harm.
+/// Words at which a breakpoint would do harm.
 fn unsafe_words(window: &[u32]) -> u128 {
     let mut words = Words::default();
     let mut targets = [None; WORDS];
@@ -67,7 +68,7 @@ fn unsafe_words(window: &[u32]) -> u128 {
             Some(Exclusive::Clear) => words.closes |= bit,
             None => {}
         }
-        // Behind what enters the kernel no monitor is open, and behind what cannot be decoded nothing runs.
+        // The monitor is clear after an instruction that enters the kernel, and nothing runs after a word that is not an instruction.
         if matches!(insn.flow(), Flow::Next | Flow::ConditionalJump | Flow::Call) {
             words.falls |= bit;
         }
@@ -77,12 +78,12 @@ fn unsafe_words(window: &[u32]) -> u128 {
     opened & awaited(&words, &targets) | words.stores
 }
 
-/// `clrex`
+/// Whether a word is `clrex`.
 fn is_clear(word: u32) -> bool {
     word & 0xffff_f0ff == 0xd503_305f
 }
 
-/// The word to which a direct jump goes.
+/// Index of the word that is the target of a direct jump.
 fn target_word(insn: &Insn, at: usize) -> Option<usize> {
     match (insn.flow(), insn.target()) {
         (Flow::Jump | Flow::ConditionalJump, Target::Relative(distance)) => {
@@ -92,7 +93,7 @@ fn target_word(insn: &Insn, at: usize) -> Option<usize> {
     }
 }
 
-/// Words that may be reached with the monitor open.
+/// Words that may be reached with the monitor set.
 fn opened(words: &Words, targets: &[Option<usize>; WORDS]) -> u128 {
     let stops = words.stores | words.closes;
     let mut open = 0;
@@ -111,7 +112,7 @@ fn opened(words: &Words, targets: &[Option<usize>; WORDS]) -> u128 {
     }
 }
 
-/// Words from which a store may be reached that needs the monitor open.
+/// Words from which a store may be reached that needs the monitor set.
 fn awaited(words: &Words, targets: &[Option<usize>; WORDS]) -> u128 {
     let stops = words.loads | words.closes;
     let mut awaiting = words.stores;

@@ -3,10 +3,11 @@ use insn::arm64::Insn;
 use super::class::{Class, class, decode};
 use super::{Emulate, Refusal, Slot, exclusive};
 
-/// How to pass a breakpoint on one instruction of A64.
+/// How threads pass a breakpoint on an instruction of A64.
 pub type Plan = crate::Plan<Emulate, Slot, Refusal>;
 
-/// Plans for `insn` at the address `pc`, as far as the instruction alone decides; [`plan_in`] also looks at the code around it.
+/// How threads pass a breakpoint on `insn` at the address `pc`, as far as the instruction alone decides. [`plan_in`] also considers the
+/// code around it.
 ///
 /// ```
 /// use insn::arm64::decode;
@@ -18,7 +19,7 @@ pub type Plan = crate::Plan<Emulate, Slot, Refusal>;
 /// let code = slot.assemble(0x2000)?;
 /// assert_eq!(code.exit, Exit::Jump);
 ///
-/// // A thread that stops behind the copy is at 0x1004.
+/// // A thread that stops after the copy is shown to be at 0x1004.
 /// let place = code.original(4).expect("the end of the copy");
 /// assert_eq!((place.pc, place.progress), (0x1004, Progress::After));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -50,10 +51,10 @@ pub fn plan(insn: &Insn, pc: u64) -> Plan {
     }
 }
 
-/// Plans for `insn`, which is the word `index` of `code`, at the address `pc`.
+/// How threads pass a breakpoint on `insn`, which is the word `index` of `code`, at the address `pc`.
 ///
-/// Looked at are up to [`WINDOW`](super::WINDOW) words before and behind it; `code` need not have so many, and is the program's own, without
-/// breakpoint instructions.
+/// The function reads up to [`WINDOW`](super::WINDOW) words before and after the instruction; `code` may have fewer. `code` must be the
+/// program's own, without breakpoint instructions.
 ///
 /// ```
 /// use insn::arm64::decode;

@@ -1,32 +1,33 @@
 use core::fmt;
 
-/// Why an instruction cannot carry a breakpoint.
+/// Why an instruction of A64 cannot carry a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A store-exclusive: the breakpoint closes the monitor before, so that it fails each time.
+    /// The instruction is a store-exclusive, which would always fail because the breakpoint clears the exclusive monitor.
     StoreExclusive,
-    /// Between a load-exclusive and its store, which would fail each time.
+    /// The instruction is between a load-exclusive and its store-exclusive, which would always fail.
     ExclusiveRegion {
-        /// The nearest address below that will do, if it is near.
+        /// The nearest address below that can carry a breakpoint, if there is one nearby.
         before: Option<u64>,
-        /// The nearest address above that will do, if it is near.
+        /// The nearest address above that can carry a breakpoint, if there is one nearby.
         after: Option<u64>,
     },
-    /// A load-exclusive, and the slot too far away for a branch back: a trap closes the monitor.
+    /// The instruction is a load-exclusive, and the slot is out of reach of a branch back. A trap would clear the exclusive monitor.
     ExclusiveOutOfReach,
-    /// It signs the return address with its own address (PAuth_LR): `paciasppc` and its like.
+    /// The instruction signs the return address with its own address (PAuth_LR): `paciasppc` and similar.
     SignsWithAddress,
-    /// `pacm`, which changes what the next instruction does and nothing else.
+    /// The instruction is `pacm`, which only modifies the next instruction.
     Modifier,
-    /// It follows `pacm`, whose effect a breakpoint loses.
+    /// The instruction follows `pacm`, whose effect a breakpoint would cancel.
     Modified,
-    /// It changes the permissions of memory (POE2, TEV), by which its copy might not run on: `tchangef`, `tchangeb`, `tenter`, `texit`.
+    /// The instruction changes permissions of memory (POE2, TEV), so that its copy might not be executable any more: `tchangef`,
+    /// `tchangeb`, `tenter`, `texit`.
     ChangesPermissions,
 }
 
 impl Refusal {
-    /// Its number, from 1, where it is told as one. Numbers never change.
+    /// The number of the reason, counted from 1, for interfaces that report numbers. Numbers never change.
     pub const fn number(&self) -> u64 {
         match self {
             Refusal::StoreExclusive => 1,

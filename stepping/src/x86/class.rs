@@ -1,11 +1,11 @@
-//! Which way of passing a breakpoint an instruction gets: one match, by flow.
+//! Classes of instructions by how threads pass a breakpoint on them.
 
 use insn::x86::{Bits, Encoding, Insn, Map, Memory, Prefixes, Reg, Vendor};
 use insn::{Flow, Target};
 
 use super::Refusal;
 
-/// How an instruction is passed.
+/// How threads pass a breakpoint on an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Emulated: only rip moves.
@@ -24,43 +24,43 @@ pub(super) enum Class {
     Loop(Loop, Destination),
     /// Emulated: near call.
     Call(Destination),
-    /// Emulated: near return that frees so many bytes of arguments.
+    /// Emulated: near return that frees this number of bytes of arguments.
     Return(u16),
     /// A copy, then a jump back.
     Copy,
-    /// A copy that changes the code segment: control never comes back.
+    /// A copy that changes the code segment; control does not return to the slot.
     Leave,
-    /// A copy of a far call, which pushes a slot address of so many bytes.
+    /// A copy of a far call, which pushes a slot address of this size in bytes.
     FarCall(u8),
-    /// `syscall` in 64-bit mode, which leaves a slot address in rcx.
+    /// `syscall` in 64-bit mode, which stores a slot address in rcx.
     Syscall,
-    /// `int n`: a system call restarts at its last two bytes.
+    /// `int n`: the kernel restarts a system call at the instruction's last two bytes.
     Interrupt,
-    /// A copy, after which no single-step trap comes before the next instruction is done: what UMIP keeps from user code, which
-    /// the kernel does and passes over.
+    /// A copy of an instruction that UMIP forbids in user mode and that the kernel emulates: a single-step trap is delayed until the next
+    /// instruction is complete.
     TrapHeldOff,
-    /// The same of `mov ss` and `pop ss`.
+    /// A copy of `mov ss` or `pop ss`, which delay a single-step trap until the next instruction is complete.
     StackSegment,
-    /// `xbegin`, whose operand is the distance of its abort handler.
+    /// `xbegin`, with the distance of its abort handler in bytes.
     Transaction(i64),
-    /// Not passed.
+    /// Cannot carry a breakpoint.
     Refused(Refusal),
 }
 
-/// Where a near branch goes.
+/// The destination of a near branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// So many bytes from the end of the instruction.
+    /// A distance in bytes from the end of the instruction.
     Relative(i64),
-    /// This address.
+    /// An address.
     Absolute(u64),
-    /// What the register holds.
+    /// The value of a register.
     Register(Reg),
-    /// What the operand holds.
+    /// The value in memory.
     Memory(Memory),
 }
 
-/// The four branches on the count register.
+/// The branches on the count register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loop {
     /// `loopne`.
@@ -79,7 +79,7 @@ pub(super) fn class(insn: &Insn) -> Class {
     }
     let legacy = matches!(insn.encoding(), Encoding::Legacy | Encoding::Rex2);
     let (map, opcode) = (insn.map(), insn.opcode());
-    // `enclu` is 0f 01 d7, whatever its flow is called.
+    // `enclu` is 0f 01 d7.
     if legacy && map == Map::M0F && opcode == 0x01 && insn.modrm() == Some(0xd7) {
         return Class::Refused(Refusal::Enclave);
     }
@@ -140,7 +140,7 @@ fn conditional(insn: &Insn, map: Map, opcode: u8) -> Class {
     }
 }
 
-/// Whether a conditional loop is `loope` and not `loopne`. On AMD the last of F2 and F3 outweighs the opcode (seen on Zen 4).
+/// Whether a conditional loop is `loope`, not `loopne`. On AMD the last of F2 and F3 overrides the opcode (seen on Zen 4).
 fn while_zero(insn: &Insn) -> bool {
     let prefixes = insn.bytes().iter().take(insn.opcode_offset()).rev();
     match prefixes.copied().find(|byte| matches!(byte, 0xf2 | 0xf3)) {
@@ -176,10 +176,10 @@ fn far_size(insn: &Insn) -> u8 {
     }
 }
 
-/// Bytes of the operand of a near branch: what is pushed or popped, and to what the target is truncated.
+/// The operand size of a near branch in bytes: the size of the pushed or popped address, and of the target.
 ///
-/// In 64-bit mode Intel ignores 66 (SDM vol. 2A, 2.2.1.7 and each branch's entry); AMD obeys it unless REX.W is there
-/// (APM vol. 3, 1.2.7).
+/// In 64-bit mode Intel ignores prefix 66 (SDM vol. 2A, 2.2.1.7 and each branch's entry); AMD obeys it unless REX.W is set (APM vol. 3,
+/// 1.2.7).
 pub(super) fn branch_size(insn: &Insn) -> u8 {
     let short = insn.prefixes().has(Prefixes::OPERAND_SIZE);
     match (insn.mode().bits, insn.mode().vendor) {
@@ -190,7 +190,7 @@ pub(super) fn branch_size(insn: &Insn) -> u8 {
     }
 }
 
-/// `address` in the width of the mode's instruction pointer.
+/// `address` truncated to the width of the mode's instruction pointer.
 pub(super) fn wrap(insn: &Insn, address: u64) -> u64 {
     if insn.mode().bits == Bits::B64 { address } else { address & 0xffff_ffff }
 }

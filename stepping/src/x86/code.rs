@@ -2,9 +2,9 @@
 
 use insn::x86::Reg;
 
-/// The code of one slot of x86, for one address.
+/// The code of a slot of x86 at a given address.
 pub type Code = crate::Code<Reg>;
-/// What a slot address means in terms of the original code of x86.
+/// The meaning of an address in a slot in terms of the original code of x86.
 pub type Place = crate::Place<Reg>;
-/// A general register of x86 to load before a thread enters the slot, and to put back when it has left.
+/// A general register of x86 to load before a thread enters the slot, and to restore after it has left.
 pub type Scratch = crate::Scratch<Reg>;

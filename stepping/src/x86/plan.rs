@@ -3,10 +3,10 @@ use insn::x86::Insn;
 use super::class::{Class, class};
 use super::{Emulate, Refusal, Slot};
 
-/// How to pass a breakpoint on one instruction of x86.
+/// How threads pass a breakpoint on an instruction of x86.
 pub type Plan = crate::Plan<Emulate, Slot, Refusal>;
 
-/// Plans for `insn` at the address `pc`.
+/// How threads pass a breakpoint on `insn` at the address `pc`.
 ///
 /// ```
 /// use insn::x86::{Mode, decode};
@@ -19,7 +19,7 @@ pub type Plan = crate::Plan<Emulate, Slot, Refusal>;
 /// assert_eq!(code.exit, Exit::Jump);
 /// assert_eq!(code.bytes[..7], [0x48, 0x8b, 0x05, 0x00, 0xf1, 0xff, 0xff]);
 ///
-/// // A thread that stops behind the copy is at 0x1007.
+/// // A thread that stops after the copy is shown to be at 0x1007.
 /// let place = code.original(7).expect("the end of the copy");
 /// assert_eq!((place.pc, place.progress), (0x1007, Progress::After));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,21 +1,21 @@
 use core::fmt;
 
-/// Why an instruction cannot carry a breakpoint.
+/// Why an instruction of x86 cannot carry a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// 16-bit code segments are not stepped.
+    /// The code segment is a 16-bit one, which is not supported.
     CodeSegment16,
-    /// `enclu` hands out the address of the instruction after it (SDM vol. 3D, EENTER).
+    /// The instruction is `enclu`, which passes the address of the next instruction to the enclave (SDM vol. 3D, EENTER).
     Enclave,
-    /// `xbegin` with a 16-bit abort address that no slot can have.
+    /// The instruction is `xbegin` with a 16-bit abort address, which no slot can reach.
     TransactionTarget16,
-    /// The operand is out of reach of the slot and no register is free to lead to it.
+    /// The rip-relative operand is out of reach of the slot, and the instruction leaves no register free for its address.
     NoScratchRegister,
 }
 
 impl Refusal {
-    /// Its number, from 1, where it is told as one. Numbers never change.
+    /// The number of the reason, counted from 1, for interfaces that report numbers. Numbers never change.
     pub const fn number(&self) -> u64 {
         match self {
             Refusal::CodeSegment16 => 1,

@@ -2,7 +2,7 @@ use insn::x86::Insn;
 
 use super::{Code, Refusal, assemble};
 
-/// An instruction that runs as a copy, at its address.
+/// An instruction that runs as a copy, with its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub(super) insn: Insn,
@@ -12,20 +12,21 @@ pub struct Slot {
 impl Slot {
     /// The code for a slot at the address `at`.
     ///
-    /// Within ±2 GiB of the site and of what a rip-relative operand names the displacement is rewritten and a jump leads back;
-    /// elsewhere a scratch register or an absolute jump serves.
+    /// If the slot is within ±2 GiB of the site and of the target of a rip-relative operand, the displacement is rewritten and a near jump
+    /// leads back. Otherwise the code uses a scratch register or an absolute jump.
     ///
     /// # Errors
-    /// [`Refusal::NoScratchRegister`]; none where the slot lies within reach.
+    /// [`Refusal::NoScratchRegister`], only if the slot is out of reach.
     pub fn assemble(&self, at: u64) -> Result<Code, Refusal> {
         assemble::assemble(&self.insn, self.pc, at, Some(assemble::spare))
     }
 
-    /// The same without scratch registers, for which all that instructions read and write has to be known: less is linked. Of a near branch
-    /// that is within reach it is code that does all the branch does, but for shadow stacks.
+    /// The code for a slot at the address `at` without scratch registers. It links less code, because a scratch register needs the sets of
+    /// registers that an instruction reads and writes. For a near branch within reach it does everything that the branch does, except on
+    /// shadow stacks.
     ///
     /// # Errors
-    /// [`Refusal::NoScratchRegister`] where a rip-relative operand is out of reach.
+    /// [`Refusal::NoScratchRegister`] if a rip-relative operand is out of reach.
     pub fn assemble_near(&self, at: u64) -> Result<Code, Refusal> {
         assemble::assemble(&self.insn, self.pc, at, None)
     }

@@ -15,7 +15,7 @@ const SVC: u32 = 0xd400_0001;
 const RET: u32 = 0xd65f_03c0;
 const PC: u64 = 0x1000;
 
-/// `b`, `cbz w2` and `cbnz w2` over so many words.
+/// `b`, `cbz w2` and `cbnz w2` over a number of words.
 fn b(words: i32) -> u32 {
     0x1400_0000 | words as u32 & 0x3ff_ffff
 }

@@ -10,7 +10,7 @@ fn insert(session: &mut Session, pid: Pid, function: u64) -> Vec<BreakpointId> {
     session.insert(pid, &specs).unwrap().into_iter().map(|answer| answer.unwrap()).collect()
 }
 
-/// What is different between a run alone and one with a site on each instruction of the library's function and, `with_own`, of the
+/// Differences between an undisturbed run and one with a site on each instruction of the library's function and, `with_own`, of the
 /// program's, set before the loader guards them.
 fn case(mut session: Session, with_own: bool) {
     let flags = ["-nostartfiles", "-mbranch-protection=bti", "-Wl,-z,force-bti"];
@@ -42,7 +42,7 @@ fn case(mut session: Session, with_own: bool) {
         _ => {}
     });
     assert_eq!(outcome.text(), text);
-    // Behind the landing pad is a hit, whether the instruction faults there or not.
+    // The instruction after the landing pad is hit even if it faults.
     let each = if is_guarded { [3, 4, 3, 3] } else { [3, 4, 4, 4] };
     assert_eq!(hits, each.repeat(ids.len() / 4));
     assert!(is_set);

@@ -28,7 +28,7 @@ fn a_branch_beside_a_landing_pad_faults_at_a_site_in_a_guarded_page_and_nowhere_
         _ => {}
     });
     assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout));
-    // Those that fault come to the site and no further.
+    // Branches that fault reach the site, but not the next instruction.
     let faults = outcome.text().lines().filter(|line| line.contains("caught 1")).count();
     let guarded = outcome.text().contains("guarded 1");
     assert_eq!(faults, if guarded { 2 } else { 0 });

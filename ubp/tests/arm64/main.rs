@@ -1,4 +1,4 @@
-//! What only AArch64 has: its instructions' faults and traps, instructions at multiples of four.
+//! Tests for AArch64 alone: faults and traps of instructions, alignment of instructions.
 #![cfg(target_arch = "aarch64")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! What handlers see of single instructions.
+//! Signal handlers at single instructions.
 
 use crate::common::signals::case;
 

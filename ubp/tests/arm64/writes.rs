@@ -1,4 +1,4 @@
-//! Writes to code in pieces, and sites where no instruction begins.
+//! Writes to parts of instructions, and misaligned sites.
 
 use ubp::{EventKind, InsertReason, Method, Spec};
 

@@ -1,33 +1,33 @@
-//! What tests need to know of AArch64.
+//! Architecture-specific parts of tests: AArch64.
 
 use insn::arm64::Reg;
 use ubp::{Address, Arch, Pid, Registers, Session};
 
-/// The folder of its part of programs.
+/// The folder with the architecture's parts of test programs.
 pub const FOLDER: &str = "arm64";
 /// The functions of signals.c that handle signals.
 pub const HANDLERS: &[&str] = &["note", "on_segv", "on_map", "on_skip", "on_call", "on_usr1"];
-/// That of programs built without further flags.
+/// The architecture of programs built without further flags.
 pub const ARCH: Arch = Arch::Arm64;
-/// Where a function finds its first two arguments.
+/// Registers of a function's first two arguments.
 pub const ARGUMENTS: [Reg; 2] = [Reg::general(0), Reg::general(1)];
-/// The function of the vdso that tells the time.
+/// The function of the vdso that returns the time.
 pub const CLOCK: &str = "__kernel_clock_gettime@@LINUX_2.6.39";
-/// What makes programs of each width that runs here.
+/// Compiler flags for each supported width of programs.
 pub const WIDTHS: &[&[&str]] = &[&[]];
-/// So many microseconds apart signals are a storm, and leave time for their handler on an emulated processor.
+/// Microseconds between signals of a storm, enough for their handler on an emulated processor.
 pub const TICK: &str = "50000";
-/// So often threads go round where there are many hits in each round, on an emulated processor.
+/// Rounds of threads that have many hits in each round, on an emulated processor.
 pub const ROUNDS: u64 = 40;
 pub const PC: Reg = Reg::PC;
 pub const SP: Reg = Reg::SP;
 /// A function that returns 5: mov w0, #5; ret.
 pub const FIVE: &[u8] = &[0xa0, 0x00, 0x80, 0x52, 0xc0, 0x03, 0x5f, 0xd6];
-/// What makes a system call, and how far apart instructions can begin: svc #0.
+/// The system call instruction, and the alignment of instructions: svc #0.
 pub const SYSTEM_CALL: (&[u8], usize) = (&[0x01, 0x00, 0x00, 0xd4], 4);
-/// Bytes of code that are no instruction: a word that is not allocated.
+/// Bytes that are not an instruction: a word that is not allocated.
 pub const NO_INSTRUCTION: &[u8] = &[0xff, 0xff, 0xff, 0xff];
-/// Lengths of the instructions of `many` in code.c, over and over.
+/// Lengths of the instructions of `many` in code.c, which repeat.
 pub const MANY: &[u64] = &[4];
 /// The code that code.c makes first, and the offset of its second instruction.
 pub const ADD: (&[u8], u64) = (&[0x00, 0x14, 0x00, 0x11, 0xc0, 0x03, 0x5f, 0xd6], 4);

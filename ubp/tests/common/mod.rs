@@ -47,7 +47,7 @@ pub fn start(path: &Path, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
     (child, out)
 }
 
-/// What stands up to the end of a line.
+/// Reads a line.
 pub fn line(out: &mut BufReader<ChildStdout>) -> String {
     let mut line = String::new();
     out.read_line(&mut line).unwrap();
@@ -67,7 +67,7 @@ pub fn symbols(path: &Path) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Where the program's file is loaded.
+/// The load address of the program's file.
 pub fn load_address(session: &Session, pid: Pid) -> u64 {
     let process = session.process(pid).unwrap();
     let path = process.executable().to_path_buf();
@@ -109,12 +109,12 @@ pub fn instructions(path: &Path, function: &str) -> Vec<u64> {
     functions.get(function).unwrap_or_else(|| panic!("no function {function}")).clone()
 }
 
-/// A session that tells of no signals: by the kernel module where it is loaded, else by ptrace.
+/// A session without signal events: over the kernel module if it is loaded, otherwise over ptrace.
 pub fn session() -> Session {
     session_with(|_| ())
 }
 
-/// The same with other options.
+/// A session with the given options: over the kernel module if possible, otherwise over ptrace.
 pub fn session_with(choose: impl FnOnce(&mut Options)) -> Session {
     let mut options = Options::default();
     options.signals = false;
@@ -127,7 +127,7 @@ pub fn at_work(args: &[&str]) -> (Session, Pid, Address) {
     at_work_in(session(), args)
 }
 
-/// The same by ptrace, which can do more.
+/// Spawns loop.c over ptrace, which supports more operations.
 pub fn at_work_by_ptrace(args: &[&str]) -> (Session, Pid, Address) {
     at_work_in(Session::new().unwrap(), args)
 }
@@ -178,7 +178,7 @@ pub fn piped(path: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// What a traced run came to.
+/// The outcome of a traced run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub output: Vec<u8>,
@@ -193,7 +193,7 @@ impl Outcome {
     }
 }
 
-/// Resumes whatever is held until no debuggee is left. `look` sees every event before.
+/// Resumes held threads until no debuggee is left. `look` gets every event first.
 pub fn run(session: &mut Session, pid: Pid, mut look: impl FnMut(&mut Session, &Event)) -> Outcome {
     let reader = session.take_stdio(pid).stdout.map(|mut pipe| {
         std::thread::spawn(move || {
@@ -234,7 +234,7 @@ pub fn spawn_with_sites(path: &Path, args: &[&str], functions: &[&str]) -> (Sess
     (session, pid, ids)
 }
 
-/// Whether the program is loaded anywhere (ET_DYN).
+/// Whether the program is position-independent (ET_DYN).
 pub fn is_pie(path: &Path) -> bool {
     std::fs::read(path).unwrap()[16] == 3
 }
@@ -250,7 +250,7 @@ pub fn leader(pid: Pid) -> Tid {
     pid.leader()
 }
 
-/// Says that a test cannot run here.
+/// Notes that a test cannot run on this machine.
 pub fn skip(name: &str, reason: &str) {
     let line = format!("SKIPPED {name}: {reason}\n");
     eprint!("{line}");

@@ -27,13 +27,13 @@ pub fn case(name: &str, functions: &[&str]) {
             if let EventKind::Exited(_) = event.kind
                 && event.pid == pid
             {
-                // Up to the system call, which is one execution however often it is restarted.
+                // Up to the system call, which counts as one execution even if it is restarted.
                 let of_read = session.breakpoints(pid).filter(|b| (first..first + 16).contains(&b.address().0));
                 read = of_read.map(|b| b.hits()).take_while(|hits| *hits > 0).collect();
             }
             if let EventKind::Signal(_) = event.kind {
                 assert!(events);
-                // Slots lie outside of everything that is mapped as far as anybody is told.
+                // The reported memory map does not contain slots.
                 let pc = session.registers(event.tid).unwrap().pc();
                 let maps = session.process(event.pid).unwrap().maps().unwrap();
                 assert!(range.contains(&pc.0) || maps.iter().any(|map| map.contains(pc)), "pc {pc} in a slot");

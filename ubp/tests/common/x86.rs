@@ -1,34 +1,34 @@
-//! What tests need to know of x86-64.
+//! Architecture-specific parts of tests: x86-64.
 
 use insn::x86::Reg;
 use ubp::{Address, Arch, Pid, Registers, Session};
 
-/// The folder of its part of programs.
+/// The folder with the architecture's parts of test programs.
 pub const FOLDER: &str = "x86";
 /// The functions of signals.c that handle signals.
 pub const HANDLERS: &[&str] =
     &["note", "on_segv", "on_map", "on_skip2", "on_div", "on_call", "on_push", "on_step", "on_usr1"];
-/// That of programs built without further flags.
+/// The architecture of programs built without further flags.
 pub const ARCH: Arch = Arch::X86_64;
-/// Where a function finds its first two arguments.
+/// Registers of a function's first two arguments.
 pub const ARGUMENTS: [Reg; 2] = [Reg::RDI, Reg::RSI];
-/// The function of the vdso that tells the time.
+/// The function of the vdso that returns the time.
 pub const CLOCK: &str = "clock_gettime@@LINUX_2.6";
-/// What makes programs of each width that runs here.
+/// Compiler flags for each supported width of programs.
 pub const WIDTHS: &[&[&str]] = &[&[], &["-m32"]];
-/// So many microseconds apart signals are a storm, and leave time for their handler.
+/// Microseconds between signals of a storm, enough for their handler.
 pub const TICK: &str = "1000";
-/// So often threads go round where there are many hits in each round.
+/// Rounds of threads that have many hits in each round.
 pub const ROUNDS: u64 = 400;
 pub const PC: Reg = Reg::RIP;
 pub const SP: Reg = Reg::RSP;
 /// A function that returns 5.
 pub const FIVE: &[u8] = &[0xb8, 5, 0, 0, 0, 0xc3];
-/// What makes a system call, and how far apart instructions can begin: syscall.
+/// The system call instruction, and the alignment of instructions: syscall.
 pub const SYSTEM_CALL: (&[u8], usize) = (&[0x0f, 0x05], 1);
-/// Bytes of code that are no instruction.
+/// Bytes that are not an instruction.
 pub const NO_INSTRUCTION: &[u8] = &[0x06];
-/// Lengths of the instructions of `many` in code.c, over and over.
+/// Lengths of the instructions of `many` in code.c, which repeat.
 pub const MANY: &[u64] = &[2, 3, 3, 2, 3];
 /// The code that code.c makes first, and the offset of its second instruction.
 pub const ADD: (&[u8], u64) = (&[0x8d, 0x47, 0x05, 0xc3], 3);

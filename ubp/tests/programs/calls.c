@@ -1,5 +1,5 @@
 // A function that is in the middle of something when it is held, functions to be called meanwhile, and signals that carry numbers.
-// With "storm" another thread sends so many that some come at any moment,
+// With "storm" another thread sends signals so fast that some arrive at any moment,
 // until a byte comes on standard input.
 #define _GNU_SOURCE
 #include <poll.h>

@@ -1,4 +1,4 @@
-//! What only x86-64 has: 32-bit programs, its instructions' faults and traps, instructions of any length.
+//! Tests for x86-64 alone: 32-bit programs, faults and traps of instructions, instructions of any length.
 #![cfg(target_arch = "x86_64")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Writes to code in pieces.
+//! Writes to parts of instructions.
 
 use ubp::{EventKind, InsertReason, Method, Spec};
 

@@ -1,12 +1,12 @@
-//! Classes of words: what the top bits tell, and the bits that most words of a class have in common.
+//! Classes of words by their top bits, and the bits that most words of a class have in common.
 
 use super::diagram::{Cube, Diagram, UNDEFINED, restrict};
 
 /// Bits 31 to 21 are looked up at once.
 const FIRST_BITS: u32 = 11;
-/// Where these bits are so, bits 23 to 21 are not looked at: SME, whose classes would be many.
+/// Mask and value of words whose bits 23 to 21 are ignored: SME, which would have too many classes.
 const COARSE: (u32, u32) = (0x9e00_0000, 0x8000_0000);
-/// Sets of words that are tried before the program is run: the first by everybody, the others out of line.
+/// The most sets of words that are tried before the program runs: the first inline, the others out of line.
 const MOST: usize = 6;
 
 /// A class.
@@ -16,7 +16,7 @@ pub(crate) struct Class {
     pub(crate) quick: Vec<Cube>,
     /// The ways of all its words that are allocated.
     pub(crate) ways: Vec<u16>,
-    /// What the diagram says of it.
+    /// Reference in the diagram.
     pub(crate) reference: u16,
 }
 
@@ -40,13 +40,13 @@ pub(crate) fn build(diagram: &mut Diagram, all: &[Cube], often: &[Cube]) -> Resu
     Ok((first, classes))
 }
 
-/// Those that have words where the bits of `mask` have `value`, without these bits.
+/// The cubes that contain words whose bits of `mask` have `value`, without these bits.
 fn restrict_each(cubes: &[Cube], mask: u32, value: u32) -> Vec<Cube> {
     let fits = cubes.iter().filter(|(m, v, _)| (v ^ value) & m & mask == 0);
     fits.map(|(m, v, way)| (m & !mask, v & !mask, *way)).collect()
 }
 
-/// The largest sets of one way in `cubes`; first those with words of `often`, which alone are worth more than one.
+/// The largest sets of one way in `cubes`, first those with words of `often`. Without such words there is only one set.
 fn quick(diagram: &mut Diagram, cubes: &[Cube], often: &[Cube]) -> Vec<Cube> {
     let mut left = cubes.to_vec();
     let mut quick = Vec::new();
@@ -68,7 +68,7 @@ fn quick(diagram: &mut Diagram, cubes: &[Cube], often: &[Cube]) -> Vec<Cube> {
     quick
 }
 
-/// The cube without the bits that its way does not depend on.
+/// The cube without bits that its way does not depend on.
 fn widened(diagram: &mut Diagram, cubes: &[Cube], (mut mask, mut value, way): Cube) -> Cube {
     for bit in (0..32).map(|bit| 1u32 << bit) {
         let (m, v) = (mask & !bit, value & !bit);

@@ -5,14 +5,14 @@ use std::ops::RangeInclusive;
 
 /// The way of words in no cube.
 pub(crate) const UNDEFINED: u16 = 0;
-/// The order in which bits decide: those first that most encodings have their opcode in. It makes the smallest program of many tried.
+/// The order in which bits are tested: first those that hold the opcode in most encodings. Of many orders tried it gives the smallest program.
 const ORDER: [RangeInclusive<u32>; 4] = [21..=31, 10..=15, 16..=20, 0..=9];
 
-/// Mask, value and way; of several that have a word the first counts.
+/// Mask, value and way. The first cube that contains a word counts.
 pub(crate) type Cube = (u32, u32, u16);
 
-/// The diagram. A reference below the number of ways is a leaf, else that of a node: the bit that decides, and the references
-/// where it is clear and set.
+/// The diagram. A reference below the number of ways is a leaf, otherwise a node: the bit that is tested, and the references for a clear
+/// and a set bit.
 pub(crate) struct Diagram {
     ways: usize,
     numbers: HashMap<(u32, u16, u16), u16>,
@@ -20,7 +20,7 @@ pub(crate) struct Diagram {
     nodes: Vec<(u32, u16, u16)>,
 }
 
-/// What is left of the cubes where the bits of `mask` have `value`.
+/// The cubes restricted to words whose bits of `mask` have `value`.
 pub(crate) fn restrict(cubes: &[Cube], mask: u32, value: u32) -> Vec<Cube> {
     let mut left: Vec<Cube> = Vec::new();
     for (m, v, way) in cubes {
@@ -35,7 +35,7 @@ pub(crate) fn restrict(cubes: &[Cube], mask: u32, value: u32) -> Vec<Cube> {
             break;
         }
     }
-    // Those right before the last that say what it says tell nothing.
+    // Cubes directly before the last with the same way are redundant.
     while let [.., (_, _, before), (mask, _, last)] = left[..] {
         if before != last || mask != 0 {
             break;
@@ -45,12 +45,12 @@ pub(crate) fn restrict(cubes: &[Cube], mask: u32, value: u32) -> Vec<Cube> {
     left
 }
 
-/// The bits in the order in which they decide.
+/// The bits in the order in which they are tested.
 fn order() -> impl Iterator<Item = u32> {
     ORDER.into_iter().flat_map(Iterator::rev)
 }
 
-/// How many bits decide before.
+/// Number of bits that are tested before.
 fn rank(bit: u32) -> Option<usize> {
     order().position(|other| other == bit)
 }
@@ -59,7 +59,7 @@ impl Diagram {
     pub(crate) fn new(ways: usize) -> Diagram {
         Diagram { ways, numbers: HashMap::new(), known: HashMap::new(), nodes: Vec::new() }
     }
-    /// The reference of what cubes say.
+    /// The reference for a list of cubes.
     pub(crate) fn reference(&mut self, cubes: &[Cube]) -> u16 {
         match cubes {
             [] => return UNDEFINED,
@@ -86,11 +86,11 @@ impl Diagram {
         self.known.insert(cubes.to_vec(), number);
         number
     }
-    /// The bit that a node asks for and where that leads; nothing of a leaf.
+    /// The bit that a node tests, and the references for a clear and a set bit; `None` for a leaf.
     pub(crate) fn node(&self, reference: u16) -> Option<(u32, u16, u16)> {
         usize::from(reference).checked_sub(self.ways).map(|i| self.nodes[i])
     }
-    /// Whether `other` leads every word that `reference` does not leave undefined to the same.
+    /// Whether `other` gives every word that is defined by `reference` the same way.
     pub(crate) fn says_of_all_allocated(&self, reference: u16, other: u16) -> bool {
         let (mut next, mut seen) = (vec![(reference, other)], HashSet::new());
         while let Some(pair @ (one, other)) = next.pop() {
@@ -109,7 +109,7 @@ impl Diagram {
         }
         true
     }
-    /// The ways of all that is allocated below a reference.
+    /// The ways of all allocated words below a reference.
     pub(crate) fn ways_of(&self, reference: u16) -> Vec<u16> {
         let (mut next, mut seen, mut ways) = (vec![reference], Vec::new(), Vec::new());
         while let Some(reference) = next.pop() {
@@ -125,7 +125,7 @@ impl Diagram {
         }
         ways
     }
-    /// The fewest bits that lead from a reference to something allocated.
+    /// The fewest bits that lead from a reference to an allocated word.
     pub(crate) fn shortest(&self, reference: u16) -> Option<Cube> {
         let mut known = HashMap::new();
         self.shortest_but_for(reference, &mut known).map(|(_, cube)| cube)

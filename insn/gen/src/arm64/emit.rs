@@ -20,7 +20,7 @@ pub(crate) fn hot(hot: &Hot) -> Result<String, String> {
     // No word has these bits under that mask.
     let mut quick: Vec<Cube> =
         hot.classes.iter().map(|class| class.quick.first().copied().unwrap_or((0, 1, 0))).collect();
-    // As many as a byte can name: no look into them can fail.
+    // 256 entries, so that no byte is out of range.
     quick.resize(CLASSES, (0, 1, 0));
     let known: Vec<_> = hot.first.iter().map(|class| known(&hot.classes[usize::from(*class)])).collect();
     out.push_str("/// What most words need.\npub(crate) static HOT: Hot = Hot { ways: Ways::ALL,\n");
@@ -73,9 +73,9 @@ fn variant(way: u16) -> String {
     format!("Way::{}", WAYS[usize::from(way)].1)
 }
 
-/// What is known of all words of a class that are allocated: a short name, and the expression that it stands for.
+/// What is known of all allocated words of a class: a short name, and the expression that it stands for.
 fn known(class: &Class) -> (String, String) {
-    // Of a class without an instruction nothing is told.
+    // For a class without instructions the answer does not matter.
     let first = class.ways.first().copied().unwrap_or(FAULTING);
     let flow = flow_name(first);
     if class.ways.iter().any(|way| flow_name(*way) != flow) {

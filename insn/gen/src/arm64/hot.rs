@@ -1,5 +1,7 @@
-//! The hot tables: from a word to its way. The top bits name a class, of which most words have a few bits in common; what has not
-//! is asked for by a diagram with shared nodes, written as a program of bytes that insn/src/arm64/decode.rs runs.
+//! The hot tables: from a word to its way.
+//!
+//! The top bits select a class. Most words of a class have a few bits in common; the others are decided by a diagram with shared nodes,
+//! written as a program of bytes that insn/src/arm64/decode.rs runs.
 
 use super::classes::{self, Class};
 use super::codes::each_way;
@@ -9,7 +11,7 @@ use super::program::Writer;
 
 macro_rules! ways {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal, $flow:ident;)*) => {
-        /// What becomes of control, in the order of numbers: the attribute, the variant of `Way`, the variant of `Flow`.
+        /// Ways in the order of their numbers: attribute, variant of `Way`, variant of `Flow`.
         pub(crate) const WAYS: &[(&str, &str, &str)] = &[$(($text, stringify!($name), stringify!($flow))),*];
     };
 }
@@ -57,5 +59,5 @@ pub(crate) fn build(forms: &[Form]) -> Result<Hot, String> {
     Ok(Hot { first, classes, starts, program: program.bytes })
 }
 
-/// The attribute of forms that compiled code is full of.
+/// The attribute of forms that are frequent in compiled code.
 pub(crate) const OFTEN: &str = "often";

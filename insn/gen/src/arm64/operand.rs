@@ -95,7 +95,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// `MODE:SIZE[/UNIT]`; the unit, by which the immediate is multiplied, is the size where it is not told.
+    /// Parses `MODE:SIZE[/UNIT]`. The unit multiplies the immediate; by default it is the size.
     pub(crate) fn parse(access: Use, text: &str) -> Result<Memory, String> {
         let (mode, size) = text.split_once(':').ok_or_else(|| format!("no size: {text}"))?;
         let found = mode::NAMES.iter().find(|(name, _)| *name == mode);
@@ -112,7 +112,7 @@ impl Memory {
             | fits(unit.trailing_zeros(), 4)? << memory::UNIT;
         Ok(Memory { code })
     }
-    /// The bytes of a literal.
+    /// The size of a literal in bytes.
     pub(crate) fn literal(self) -> Option<u32> {
         (self.code & 0xff == mode::LITERAL).then_some(self.code >> memory::SIZE & 0x3ff)
     }

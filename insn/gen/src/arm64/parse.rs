@@ -7,9 +7,9 @@ use crate::alternatives::alternatives;
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
     pub(crate) line: usize,
-    /// Bits that are told.
+    /// Mask of the bits that the pattern fixes.
     pub(crate) mask: u32,
-    /// Their values.
+    /// Values of these bits.
     pub(crate) value: u32,
     /// Its name, or the bits that choose and a name for each of their values.
     pub(crate) name: String,
@@ -37,7 +37,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Form>, String> {
     if errors.is_empty() { Ok(forms) } else { Err(errors.join("\n")) }
 }
 
-/// The form of a line, and behind it, where bits should have values that they may have not, one for all their values.
+/// The form of a line. If bits of it should have a value (`o`, `i`), a second form allows all values.
 fn both(text: &str, line: usize) -> Result<Vec<Form>, String> {
     let (pattern, rest) = text.split_once(' ').ok_or("no name")?;
     let mut forms = vec![form(&format!("{} {rest}", pattern.replace('o', "0").replace('i', "1")), line)?];

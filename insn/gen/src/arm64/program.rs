@@ -15,23 +15,23 @@ fn first(step: u8, low: u8) -> u8 {
 
 /// A step before its offset is known.
 enum Step {
-    /// A byte that says it all.
+    /// A complete step of one byte.
     Byte(u8),
-    /// Goes on at the place of a reference.
+    /// Goes on at the code of a reference.
     Go { to: u16 },
-    /// The same if a bit is set, or clear.
+    /// Goes on at the code of a reference if a bit is set, or clear.
     GoIf { bit: u8, clear: bool, to: u16 },
 }
 
-/// Writes each node once, followed by one of those it leads to where that was not written before.
+/// Writes each node once, followed by one of its successors unless that was written before.
 pub(crate) struct Writer<'a> {
     diagram: &'a Diagram,
     steps: Vec<Step>,
-    /// The step that each reference begins with.
+    /// The first step of each reference.
     begins: HashMap<u16, usize>,
 }
 
-/// The program, and where it begins for each reference that was written.
+/// The program, and its start for each reference.
 pub(crate) struct Program {
     pub(crate) bytes: Vec<u8>,
     places: HashMap<u16, u16>,
@@ -47,14 +47,14 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(diagram: &'a Diagram) -> Writer<'a> {
         Writer { diagram, steps: Vec::new(), begins: HashMap::new() }
     }
-    /// Writes the program of a reference, unless it was.
+    /// Writes the program of a reference, unless it was written before.
     pub(crate) fn write(&mut self, reference: u16) {
         let mut next = vec![reference];
         while let Some(reference) = next.pop() {
             self.chain(reference, &mut next);
         }
     }
-    /// Writes what was not written yet from a reference on, and notes where else it leads.
+    /// Writes nodes from a reference on that were not written yet, and notes their other successors.
     fn chain(&mut self, mut reference: u16, next: &mut Vec<u16>) {
         if self.begins.contains_key(&reference) {
             return;
@@ -83,13 +83,13 @@ impl<'a> Writer<'a> {
             reference = follows;
         }
     }
-    /// The program, with skips wherever they reach.
+    /// The program, with skips wherever one byte can hold the distance.
     pub(crate) fn finish(self) -> Result<Program, String> {
         let mut skips = vec![false; self.steps.len()];
         let places = loop {
             let places = self.places(&skips);
             let reach: Vec<bool> = (0..skips.len()).map(|i| self.skipped(&places, i).is_some()).collect();
-            // Shorter steps bring others within reach, and none out of it.
+            // Shorter steps only shorten distances.
             if reach == skips {
                 break places;
             }
@@ -119,7 +119,7 @@ impl<'a> Writer<'a> {
         let places = self.begins.iter().map(|(reference, step)| (*reference, places[*step] as u16)).collect();
         Ok(Program { bytes, places })
     }
-    /// Where each step begins, and the end.
+    /// The offset of each step, and of the end.
     fn places(&self, skips: &[bool]) -> Vec<usize> {
         let mut places = vec![0];
         for (step, skip) in self.steps.iter().zip(skips) {
@@ -132,9 +132,9 @@ impl<'a> Writer<'a> {
         }
         places
     }
-    /// How many bytes a step skips, where one byte can say it.
+    /// The number of bytes that a step skips, if one byte can hold it.
     fn skipped(&self, places: &[usize], i: usize) -> Option<u8> {
-        // Where a bit is clear it goes back, to what was written before.
+        // Jumps on a clear bit go backwards.
         let Step::GoIf { clear: false, to, .. } = &self.steps[i] else { return None };
         places[self.begins[to]].checked_sub(places[i + 1])?.try_into().ok()
     }

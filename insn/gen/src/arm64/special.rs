@@ -1,4 +1,4 @@
-//! The table of what an instruction is beside its flow and effects: few forms say anything. insn/src/arm64/special.rs reads it.
+//! The table of kinds, conditions and literals, which few forms have. insn/src/arm64/special.rs reads it.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::diagram::{Cube, Diagram, UNDEFINED, restrict};
 use super::hot::way;
 use super::parse::Form;
 
-/// Kinds as attributes name them, and the variant of `Kind` (insn/src/arm64/kind.rs).
+/// Kinds: the attribute, and the variant of `Kind` (insn/src/arm64/kind.rs).
 pub(crate) const KINDS: &[(&str, &str)] = &[
     ("plain", "Plain"),
     ("ldx", "LoadExclusive"),
@@ -46,18 +46,18 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ("tindex", "TIndex"),
 ];
 
-/// What a form says.
+/// The special properties of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Special {
-    /// Its place in [`KINDS`].
+    /// Index in [`KINDS`].
     pub(crate) kind: usize,
     /// The lowest bit of a condition.
     pub(crate) condition: u8,
-    /// Bytes of a literal; 0 of one that is only prefetched.
+    /// Size of a literal in bytes; 0 if it is only prefetched.
     pub(crate) literal: u8,
 }
 
-/// What no form needs to say.
+/// The properties of most forms.
 const PLAIN: Special = Special { kind: 0, condition: NONE, literal: NONE };
 
 /// The table as it is emitted.
@@ -69,12 +69,12 @@ pub(crate) struct Specials {
     pub(crate) forms: Vec<(u32, u32, Special)>,
 }
 
-/// The place of an attribute in [`KINDS`].
+/// The index of an attribute in [`KINDS`].
 pub(crate) fn kind(attr: &str) -> Option<usize> {
     KINDS.iter().position(|(name, _)| *name == attr)
 }
 
-/// The lowest bit of the condition that an attribute tells of.
+/// The lowest bit of the condition that an attribute names.
 pub(crate) fn condition(attr: &str) -> Option<u8> {
     match attr {
         "cc0" => Some(0),
@@ -83,7 +83,7 @@ pub(crate) fn condition(attr: &str) -> Option<u8> {
     }
 }
 
-/// What a form says; nothing of a hole.
+/// The special properties of a form; `None` for a hole.
 fn special(form: &Form) -> Result<Option<Special>, String> {
     if form.attrs.iter().any(|attr| way(attr) == Some(UNDEFINED)) {
         return Ok(None);
@@ -99,8 +99,8 @@ fn special(form: &Form) -> Result<Option<Special>, String> {
     }))
 }
 
-/// Leaves out holes, whose words are no instructions, and plain forms, but for those that have words of a later form that is not
-/// plain.
+/// Builds the table. It leaves out holes, whose words are not instructions, and plain forms, unless they contain words of a later form that
+/// is not plain.
 pub(crate) fn build(forms: &[Form]) -> Result<Specials, String> {
     let mut told = Vec::new();
     for form in forms {
@@ -133,7 +133,7 @@ pub(crate) fn build(forms: &[Form]) -> Result<Specials, String> {
     Ok(table)
 }
 
-/// That the forms left say of every word with that top byte what all forms say, but for words that are no instructions.
+/// Proves that the remaining forms tell the same as all forms, for every word with this top byte that is an instruction.
 fn prove(all: &[(u32, u32, Option<Special>)], left: &[(u32, u32, Special)], top: u32, mask: u32) -> Result<(), String> {
     let mut numbers = HashMap::from([(PLAIN, UNDEFINED + 1)]);
     let mut number = |special: Special| {
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::arm64::parse::parse;
 
-    /// What the first form that fits a word says.
+    /// The properties of the first form that fits a word.
     fn told(table: &Specials, word: u32) -> Special {
         let top = (word >> 24) as usize;
         let list = &table.lists[table.starts[top].into()..table.starts[top + 1].into()];

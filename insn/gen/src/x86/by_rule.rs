@@ -1,8 +1,19 @@
 //! Tables that tell a number of each rule of an opcode.
 
 use super::codes::space;
+use super::parse::Form;
+use super::rules;
 use crate::write::{array, row};
 use std::collections::{BTreeMap, HashMap};
+
+/// The form of every rule of every opcode, in order.
+pub(crate) fn forms_of_rules(
+    forms: &[Form],
+    slots: &BTreeMap<(usize, u8), Vec<usize>>,
+) -> BTreeMap<(usize, u8), Vec<usize>> {
+    let of_form = |i: &usize| rules::rules(&forms[*i]).into_iter().map(|_| *i).collect::<Vec<_>>();
+    slots.iter().map(|(slot, list)| (*slot, list.iter().flat_map(of_form).collect())).collect()
+}
 
 /// What is told of the rules of each opcode, in the order of its rules.
 #[derive(Default)]

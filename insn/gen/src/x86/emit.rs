@@ -33,7 +33,7 @@ pub(crate) fn validity(v: &Validity) -> String {
     array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 32]", &v.rows, 1, |r| row(r));
     array(&mut out, "Start of an opcode's list; 0: none.", "PAGES", "[u16; 8]", &v.pages, 1, |r| row(r));
     array(&mut out, "Lists of rules; bit 15 marks the last.", "LISTS", "u16", &v.lists, 12, u16::to_string);
-    // A rule is stored as the numbers of its parts, each of which is one of few.
+    // A rule is stored as the numbers of its three parts, because there are few different parts.
     let mut parts: [Vec<u64>; 3] = Default::default();
     let part = |rule: u64, i: usize| [rule as u16 as u64, rule >> 16 & 0xffff, rule >> 32][i];
     for (i, of_all) in parts.iter_mut().enumerate() {
@@ -55,24 +55,14 @@ pub(crate) fn validity(v: &Validity) -> String {
 pub(crate) fn semantics(s: &Semantics) -> String {
     let mut out = head("opcodes.txt");
     array(&mut out, "Page by space and opcode row.", "ROWS", "[u8; 16]", &s.rows, 1, |r| row(r));
-    array(&mut out, "Start of an opcode's list.", "PAGES", "[u16; 16]", &s.pages, 1, |r| row(r));
-    array(&mut out, "Forms, one per rule of an opcode.", "LISTS", "u16", &s.lists, 12, u16::to_string);
-    array(&mut out, "Forms (see `form`): the numbers of their parts.", "FORMS", "[u8; 6]", &s.forms, 4, |r| row(r));
-    array(&mut out, "Operands.", "OPERANDS", "[u16; 4]", &s.operands, 4, |r| row(r));
-    array(&mut out, "Access and size of memory, and its scale.", "MEMORIES", "[u16; 2]", &s.memories, 8, |r| row(r));
-    array(
-        &mut out,
-        "Implicit registers: numbers of the sets read and written.",
-        "IMPLICIT",
-        "[u8; 2]",
-        &s.implicit,
-        8,
-        |r| row(r),
-    );
+    array(&mut out, "Way to choose, and start, of an opcode's forms.", "PAGES", "[u16; 16]", &s.pages, 1, |r| row(r));
+    array(&mut out, "Forms to choose from.", "LISTS", "u16", &s.lists, 12, u16::to_string);
+    array(&mut out, "Forms (see `codes::form`).", "FORMS", "[u64; 3]", &s.forms, 2, |[a, b, c]| {
+        format!("[{a:#x}, {b:#x}, {c:#x}]")
+    });
     array(&mut out, "Sets of registers.", "SETS", "u128", &s.sets, 2, |set| format!("{set:#x}"));
     array(&mut out, "Flags read, written, always set, undefined.", "FLAGS", "[u32; 4]", &s.flags, 2, |[r, w, a, u]| {
         format!("[{r:#x}, {w:#x}, {a:#x}, {u:#x}]")
     });
-    array(&mut out, "Attributes.", "ATTRIBUTES", "u32", &s.attributes, 12, |bits| format!("{bits:#x}"));
     out
 }

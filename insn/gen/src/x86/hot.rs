@@ -34,7 +34,7 @@ fn immediates(form: &Form) -> [u32; 3] {
     total
 }
 
-/// Keys of a legacy instruction in 64-bit mode: with one mandatory prefix and extension, all that differ in what else they have.
+/// All keys of legacy instructions in 64-bit mode with one mandatory prefix and extension.
 fn keys(pp: u64, mem: bool, reg: u64) -> impl Iterator<Item = u64> {
     let common = 1 << (PP as u64 + pp)
         | 1 << L
@@ -45,7 +45,7 @@ fn keys(pp: u64, mem: bool, reg: u64) -> impl Iterator<Item = u64> {
         | 1 << AAA
         | 1 << Z
         | 1 << B;
-    // 66 may stand beside the F2 or F3 that selects.
+    // 66 may accompany the F2 or F3 that selects the form.
     let beside = if pp > 1 { [0, WITH_66] } else { [0; 2] };
     (0..128).map(move |rest: u32| {
         let (w, b, vendor, rm) = (rest & 1, rest >> 1 & 1, rest >> 2 & 1, rest >> 3 & 7);
@@ -53,7 +53,7 @@ fn keys(pp: u64, mem: bool, reg: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// What matching says of all these keys alike: the flow, or nothing where no form fits or they differ.
+/// The flow that matching gives all these keys; `None` if no form fits or the flows differ.
 fn outcome(list: &[u64], mut keys: impl Iterator<Item = u64>) -> Option<u64> {
     let of_one = |bits| {
         let rule = list.iter().find(|rule| bits & !**rule & key::ALL == 0)?;
@@ -69,7 +69,7 @@ fn group(list: &[u64], pp: u64) -> u64 {
     for reg in 0..8 {
         let [memory, register] = [true, false].map(|mem| outcome(list, keys(pp, mem, reg)));
         let Some(flow) = memory.or(register) else { continue };
-        // One flow for both: another is left to the general path.
+        // There is one flow for memory and register; the general path handles another one.
         group |= if memory == Some(flow) { 0x01_0101 << reg } else { 0 };
         group |= if register == Some(flow) { 1 << (reg + 24) } else { 0 };
         group |= flow << (32 + 4 * reg);
@@ -79,7 +79,7 @@ fn group(list: &[u64], pp: u64) -> u64 {
 
 /// Builds the tables from the forms of the one-byte and 0F maps.
 pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -> Hot {
-    // What is not one of the forms is of no group.
+    // Group 0 is that of no form.
     let mut groups = vec![0];
     let mut entries = [[0; 256]; 2];
     for (space, row) in entries.iter_mut().enumerate() {
@@ -107,7 +107,7 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
 
 fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     let rules: Vec<u64> = forms.iter().flat_map(|f| rules::rules(f)).collect();
-    // What a program with no prefix means; forms of other prefixes bring no immediates of their own here.
+    // Immediates are those of forms without prefix.
     let (prefixed, plain): (Vec<&Form>, Vec<&Form>) =
         forms.iter().partition(|f| f.cond.iter().any(|c| matches!(c.as_str(), "66" | "f3" | "f2")));
     let mut entry = 0;
@@ -141,7 +141,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     }
     let own_immediates = prefixed.iter().any(|f| immediates(f) != most);
     for (pp, of_prefix) in by_prefix.into_iter().enumerate() {
-        // 66 before a near branch is read in two ways, and a prefix may choose a form with an immediate of its own.
+        // 66 before a near branch depends on the vendor, and a prefix may select a form with another immediate.
         let otherwise = pp != 0 && (own_immediates || entry & NEAR != 0);
         if of_prefix == group && !otherwise {
             entry |= ALIKE << pp;
@@ -155,8 +155,8 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     entry | (index as u32) << GROUP
 }
 
-/// Bytes of modrm and what it brings along with 32 and 64-bit addressing; bit 4: a SIB byte, counted; bit 5: whose base 5
-/// adds four more.
+/// For each modrm byte with 32 or 64-bit addressing: number of bytes of modrm, SIB byte and displacement; bit 4: there is a SIB byte; bit 5:
+/// four more bytes if its base is 5.
 fn modrm() -> [u8; 256] {
     std::array::from_fn(|byte| {
         let (mode, rm) = (byte >> 6, byte & 7);

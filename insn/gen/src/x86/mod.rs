@@ -7,8 +7,10 @@ mod emit;
 mod hot;
 mod names;
 mod operand_list;
+mod operands;
 mod parse;
 mod rules;
+mod selection;
 mod semantics;
 mod validity;
 
@@ -18,12 +20,13 @@ pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
     let slots = parse::slots(&forms);
     let hot = hot::build(&forms, &slots);
     let validity = validity::build(&forms, &slots);
-    let semantics = semantics::build(&forms, &validity.forms)?;
+    let semantics = semantics::build(&forms, &slots)?;
+    let by_rule = by_rule::forms_of_rules(&forms, &slots);
     Ok(vec![
         ("hot.rs", emit::hot(&hot)),
         ("validity.rs", emit::validity(&validity)),
         ("semantics.rs", emit::semantics(&semantics)),
-        ("names.rs", names::tables(&forms, &validity.forms)?),
-        ("operand_list.rs", operand_list::tables(&forms, &validity.forms)?),
+        ("names.rs", names::tables(&forms, &by_rule)?),
+        ("operand_list.rs", operand_list::tables(&forms, &by_rule)?),
     ])
 }

@@ -4,10 +4,10 @@
 mod operand_codes;
 
 use super::by_rule::ByRule;
-use super::codes::{bank, place, size, space};
+use super::codes::{bank, size, space};
 use super::parse::{Form, Operand};
 use crate::write::{array, head, row};
-use operand_codes::{ACCESS, BYTE, EXTENSION, IMPLICIT, MOST, ROUNDS, SIGNED, SIZE};
+use operand_codes::{ACCESS, BYTE, EXTENSION, GROUP, IMPLICIT, MOST, ROUNDS, SIGNED, SIZE, place};
 use std::collections::BTreeMap;
 
 /// Fixed registers, and their numbers in a register set.
@@ -115,11 +115,11 @@ fn code(form: &Form, number: usize, operand: &Operand) -> Result<u32, String> {
     let earlier = form.operands.iter().take(number).any(|o| o.place == "I");
     let fixed = FIXED.iter().find(|(name, _)| *name == operand.place);
     let place = match operand.place.as_str() {
-        "I" if earlier => operand_codes::place::IMMEDIATE_2,
-        "I" => operand_codes::place::IMMEDIATE,
-        "J" => operand_codes::place::RELATIVE,
-        "A" => operand_codes::place::FAR,
-        "1" => operand_codes::place::ONE,
+        "I" if earlier => place::IMMEDIATE_2,
+        "I" => place::IMMEDIATE,
+        "J" => place::RELATIVE,
+        "A" => place::FAR,
+        "1" => place::ONE,
         _ if fixed.is_some() => place::FIXED | fixed.map_or(0, |(_, number)| *number),
         letters => {
             let (_, code) = place::NAMES.iter().find(|(name, _)| *name == letters).ok_or("unknown place")?;
@@ -127,7 +127,13 @@ fn code(form: &Form, number: usize, operand: &Operand) -> Result<u32, String> {
         }
     };
     let is_string = matches!(operand.place.as_str(), "X" | "Y");
+    let is_group = match operand.place.as_str() {
+        "H" => form.has("quad"),
+        "KG" | "TG" => form.has("pair"),
+        _ => false,
+    };
     let flags = [
+        (GROUP, is_group),
         (BYTE, operand.size == "b"),
         (IMPLICIT, is_implicit(form) && (fixed.is_some() || is_string)),
         (SIGNED, is_signed(form, operand)),
@@ -147,10 +153,10 @@ fn codes(form: &Form) -> Result<[u32; MOST], String> {
         *codes.get_mut(number).ok_or("too many operands")? = code(form, number, operand)?;
     }
     if form.mnemonic.starts_with("vpermil2p") {
-        codes[form.operands.len()] = u32::from(operand_codes::place::IMMEDIATE_LOW) | 1 << ACCESS;
+        codes[form.operands.len()] = u32::from(place::IMMEDIATE_LOW) | 1 << ACCESS;
     }
     if form.space == usize::from(space::ONE_BYTE) && (0xd8..=0xdf).contains(&form.opcode) && form.operands.is_empty() {
-        codes[0] = operand_codes::place::X87.into();
+        codes[0] = place::X87.into();
     }
     if form.ext.is_some() || form.mnemonic.starts_with("reg=") || form.mnemonic.starts_with("rm=") {
         codes[0] |= EXTENSION;

@@ -1,7 +1,7 @@
-//! What a form demands of an instruction's fields, as one word.
+//! Rules: what a form demands of an instruction's fields, as one word.
 //!
-//! Every field of an instruction is one bit out of a few (a "key"); a rule is the set of bits that the form allows. An
-//! instruction fits when its key has no bit outside the rule.
+//! Every field of an instruction contributes one bit to its key; a rule is the set of bits that a form allows. An instruction fits if its
+//! key has no bit outside the rule.
 
 use super::codes::key::{
     AAA, B, BITS, EXT, IGNORED_B, L, LOCK_MEM, LOCK_REG, MEM, PP, REG, RM, STRICT, V, VENDOR, W, WITH_66, Z,
@@ -128,7 +128,7 @@ fn rule(form: &Form) -> u64 {
     if broadcast && !rounding {
         rule |= IGNORED_B;
     }
-    // z where nothing is masked: lenient modes ignore it.
+    // Lenient modes ignore z if the instruction is not masked.
     let stores = form.operands.first().is_some_and(|o| o.place == "M");
     if evex && !map4 && aaa == 1 && !stores {
         rule |= 4 << Z;

@@ -1,27 +1,12 @@
 //! The cold tables: what a form reads and writes.
 //!
-//! A form becomes six numbers ([`super::codes::form`]). All but implicit memory number what is stored once, however many forms have
-//! it.
+//! A form becomes three words ([`super::codes::form`]). Sets of registers and of flags are stored once, however many forms have them.
 
-use super::codes::{attr, bank, each_register, form as part, implicit, memory, operand, place, size, space};
+use super::codes::{attr, bank, each_register, form as part, implicit, memory, select, size, space};
 use super::parse::{Form, Operand};
+use super::{operands, rules, selection};
 use std::collections::{BTreeMap, HashMap};
 
-/// Fixed registers, and their numbers in a register set.
-const FIXED: &[(&str, u8)] = &[
-    ("al", 0),
-    ("rax", 0),
-    ("rcx", 1),
-    ("rdx", 2),
-    ("rbx", 3),
-    ("es", 88),
-    ("cs", 89),
-    ("ss", 90),
-    ("ds", 91),
-    ("fs", 92),
-    ("gs", 93),
-    ("xmm0", bank::VECTOR),
-];
 macro_rules! named {
     ($($name:ident = $number:expr, $text:literal;)*) => {
         &[$(($text, $number)),*]
@@ -33,22 +18,16 @@ const REGISTERS: &[(&str, u8)] = each_register!(named);
 const STATUS: u32 = 0x8d5;
 const ALL_FLAGS: u32 = 0x3f_7fd5;
 const AUXILIARY: u32 = 1 << 4;
-/// Those that user code sets when it writes them: not interrupt and I/O privilege, nor virtual-8086 mode and resume.
+/// The flags that user code can change: all except those of interrupts, I/O privilege, virtual-8086 mode and resume.
 const USERS_FLAGS: u32 = STATUS | 1 << 8 | 1 << 10 | 1 << 14 | 1 << 18 | 1 << 21;
 
 /// The tables.
 #[derive(Default)]
 pub(crate) struct Semantics {
-    pub(crate) forms: Vec<[u8; part::LEN]>,
-    pub(crate) operands: Vec<[u16; 4]>,
-    /// Access and size of memory, and its scale.
-    pub(crate) memories: Vec<[u16; 2]>,
-    /// Numbers of the sets of registers read and written.
-    pub(crate) implicit: Vec<[u8; 2]>,
+    pub(crate) forms: Vec<[u64; part::LEN]>,
     pub(crate) sets: Vec<u128>,
-    /// Flags read, written, always set by the operation, left undefined.
+    /// The flags that a form reads, writes, always sets, and leaves undefined.
     pub(crate) flags: Vec<[u32; 4]>,
-    pub(crate) attributes: Vec<u32>,
     pub(crate) rows: Vec<[u8; 16]>,
     pub(crate) pages: Vec<[u16; 16]>,
     pub(crate) lists: Vec<u16>,
@@ -67,34 +46,36 @@ fn number<T: PartialEq>(all: &mut Vec<T>, item: T) -> Result<u8, String> {
     u8::try_from(intern(all, item)).map_err(|_| "more than a byte can name".to_owned())
 }
 
-/// Builds the tables; `rules` names the form of every rule of every opcode, in order.
-pub(crate) fn build(forms: &[Form], rules: &BTreeMap<(usize, u8), Vec<usize>>) -> Result<Semantics, String> {
+/// Builds the tables; `slots` names the forms of every opcode, in order.
+pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -> Result<Semantics, String> {
     let mut out = Semantics {
-        operands: vec![[0; 4]],
-        memories: vec![[0; 2]],
-        implicit: vec![[0; 2]],
+        forms: vec![[0; part::LEN]],
         sets: vec![0],
         flags: vec![[0; 4]],
-        attributes: vec![0],
         lists: vec![0],
         pages: vec![[0; 16]],
         ..Default::default()
     };
     let mut starts: HashMap<Vec<u16>, u16> = HashMap::new();
     let mut at: BTreeMap<(usize, u8), u16> = BTreeMap::new();
-    for (slot, list) in rules {
-        let mut numbers = Vec::new();
+    for (slot, list) in slots {
+        let mut ruled = Vec::new();
         for i in list {
             let form = &forms[*i];
             let row = encode(form, &mut out).map_err(|e| format!("line {}: {e}", form.line))?;
-            numbers.push(intern(&mut out.forms, row));
+            let number = intern(&mut out.forms, row);
+            ruled.extend(rules::rules(form).into_iter().map(|rule| (rule, number)));
         }
+        let (way, numbers) = selection::select(&ruled);
         let lists = &mut out.lists;
         let start = *starts.entry(numbers).or_insert_with_key(|numbers| {
             lists.extend(numbers);
             (lists.len() - numbers.len()) as u16
         });
-        at.insert(*slot, start);
+        at.insert(*slot, way << select::POSITION | start);
+    }
+    if out.lists.len() >> select::POSITION != 0 {
+        return Err("more forms than an opcode's entry can name".to_owned());
     }
     for space in 0..space::NAMES.len() {
         let row = std::array::from_fn(|high| {
@@ -106,14 +87,10 @@ pub(crate) fn build(forms: &[Form], rules: &BTreeMap<(usize, u8), Vec<usize>>) -
     Ok(out)
 }
 
-fn encode(form: &Form, out: &mut Semantics) -> Result<[u8; part::LEN], String> {
-    let mut operands = [0; 4];
-    let mut used = 0;
-    for operand in &form.operands {
-        if let Some(code) = operand_code(operand) {
-            *operands.get_mut(used).ok_or("more than four operands")? = code;
-            used += 1;
-        }
+fn encode(form: &Form, out: &mut Semantics) -> Result<[u64; part::LEN], String> {
+    let codes: Vec<u16> = form.operands.iter().filter_map(|operand| operands::code(form, operand)).collect();
+    if codes.len() > 4 {
+        return Err("more than four operands".to_owned());
     }
     let accessed = form
         .operands
@@ -121,35 +98,68 @@ fn encode(form: &Form, out: &mut Semantics) -> Result<[u8; part::LEN], String> {
         .find(|o| ["E", "M", "MV", "MS", "Q", "W", "KE", "BE", "O", "X", "Y"].contains(&o.place.as_str()));
     let memory = accessed
         .map_or(Ok(0), |operand| size_of(operand).map(|size| (operand.access as u16) << memory::ACCESS | size))?;
-    let (mut reads, mut writes) = (0u128, 0u128);
-    for attr in &form.attrs {
-        for (prefix, r, w) in [("+r=", true, false), ("+w=", false, true), ("+rw=", true, true)] {
-            if let Some(names) = attr.strip_prefix(prefix) {
-                let set = registers(names)?;
-                reads |= if r { set } else { 0 };
-                writes |= if w { set } else { 0 };
-            }
-        }
-    }
-    let (more_reads, more_writes) = implied(form)?;
-    let registers = [number(&mut out.sets, reads | more_reads)?, number(&mut out.sets, writes | more_writes)?];
+    let implied = Implied::of(form)?;
+    let kind = implicit::NAMES.iter().find(|(name, _)| form.has(name)).map_or(0, |(_, kind)| *kind);
+    let numbers = [
+        (part::READ, number(&mut out.sets, implied.read)?),
+        (part::WRITTEN, number(&mut out.sets, implied.written)?),
+        (part::OVERWRITTEN, number(&mut out.sets, implied.overwritten)?),
+        (part::OVERWRITTEN_BY_WORD, number(&mut out.sets, implied.overwritten_by_word)?),
+        (part::FLAGS, number(&mut out.flags, flags(form))?),
+        (part::IMPLICIT_MEMORY, kind),
+    ];
     let mut stored = [0; part::LEN];
-    stored[part::OPERANDS] = number(&mut out.operands, operands)?;
-    stored[part::MEMORY] = number(&mut out.memories, [memory, scale(form)])?;
-    stored[part::IMPLICIT] = number(&mut out.implicit, registers)?;
-    stored[part::FLAGS] = number(&mut out.flags, flags(form))?;
-    stored[part::IMPLICIT_MEMORY] =
-        implicit::NAMES.iter().find(|(name, _)| form.has(name)).map_or(0, |(_, kind)| *kind);
-    stored[part::ATTRIBUTES] = number(&mut out.attributes, attributes(form))?;
+    stored[part::OPERANDS] = codes.iter().rev().fold(0, |word, code| word << 16 | u64::from(*code));
+    stored[part::MEMORY] =
+        u64::from(memory) | u64::from(scale(form)) << part::SCALE | u64::from(attributes(form)) << part::ATTRIBUTES;
+    stored[part::NUMBERS] = numbers.into_iter().fold(0, |word, (at, number)| word | u64::from(number) << at);
     Ok(stored)
 }
 
-fn operand_code(used: &Operand) -> Option<u16> {
-    let byte = if used.size == "b" || used.place == "al" { operand::BYTE } else { 0 };
-    let place = place::NAMES.iter().find(|(name, _)| *name == used.place).map(|(_, place)| *place);
-    let fixed = || FIXED.iter().find(|(name, _)| *name == used.place).map(|(_, number)| place::FIXED | number);
-    let sized = if ["v", "w", "z", ""].contains(&used.size.as_str()) { operand::SIZED } else { 0 };
-    Some(u16::from(place.or_else(fixed)?) | byte | sized | (used.access as u16) << operand::ACCESS)
+/// The registers that no field names.
+struct Implied {
+    read: u128,
+    written: u128,
+    overwritten: u128,
+    /// The overwritten registers if the operand size is 2.
+    overwritten_by_word: u128,
+}
+
+const GENERAL: u128 = 0xffff_ffff;
+
+impl Implied {
+    fn of(form: &Form) -> Result<Implied, String> {
+        let (mut read, mut written) = implied(form)?;
+        for attr in &form.attrs {
+            for (prefix, r, w) in [("+r=", true, false), ("+w=", false, true), ("+rw=", true, true)] {
+                if let Some(names) = attr.strip_prefix(prefix) {
+                    let set = registers(names)?;
+                    read |= if r { set } else { 0 };
+                    written |= if w { set } else { 0 };
+                }
+            }
+        }
+        let mut kept = 0;
+        let mut sized = implicit::NAMES.iter().any(|(name, _)| form.has(name));
+        for operand in &form.operands {
+            sized |= operand.is_sized() && !["I", "J", "A", "1"].contains(&operand.place.as_str());
+            if let Some(number) = operand.fixed() {
+                read |= if operand.is_read() { 1 << number } else { 0 };
+                written |= if operand.is_written() { 1 << number } else { 0 };
+                kept |= if operand.is_byte() { 1 << number } else { 0 };
+            }
+        }
+        if form.has("part") {
+            kept |= written & !read;
+        }
+        // On some processors a null selector keeps the base of the segment (APM vol. 2, 4.5.3).
+        if written & registers("es,cs,ss,ds,fs,gs")? != 0 {
+            kept |= registers("fs_base,gs_base")?;
+        }
+        let overwritten = written & !kept & !registers("flags,rip,system")?;
+        let overwritten_by_word = if sized { overwritten & !GENERAL } else { overwritten };
+        Ok(Implied { read, written, overwritten, overwritten_by_word })
+    }
 }
 
 fn size_of(operand: &Operand) -> Result<u16, String> {
@@ -286,7 +296,7 @@ fn letters(text: &str) -> u32 {
     })
 }
 
-/// Ways of flow by which more happens to the flags than the instruction tells, and all that needs privilege.
+/// Attributes of forms whose flags a handler, the kernel or a descriptor decides.
 const ELSEWHERE: [&str; 6] = ["far", "int", "trap", "syscall", "tsx", "priv"];
 
 fn flags(form: &Form) -> [u32; 4] {
@@ -327,13 +337,12 @@ fn attributes(form: &Form) -> u32 {
         (attr::BYTE, byte),
         (attr::MASK, form.has("k") || form.has("keep")),
         (attr::MASK_CLEARED, form.has("kk") && !form.has("keep")),
-        (attr::QUAD, form.has("quad")),
+        (attr::VECTOR_INDEX, form.uses("MV")),
         (attr::NF, form.has("nf") && !form.cond("nf1")),
         (attr::SCC, form.has("scc")),
         (attr::SCALED, form.is_evex() && vector),
         (attr::MERGES, matches!(first, "V" | "W" | "H" | "U") && !form.has("sel")),
         (attr::VECTOR_RM, form.rm_operand().is_some_and(|o| matches!(o.place.as_str(), "W" | "U"))),
-        (attr::PAIR, form.has("pair")),
         (attr::IMAGE, form.has("image")),
         (attr::COUNT, form.has("count")),
         (attr::PART, form.has("part")),

@@ -16,8 +16,6 @@ pub(crate) struct Validity {
     pub pages: Vec<[u16; 8]>,
     pub lists: Vec<u16>,
     pub rules: Vec<u64>,
-    /// Form of every rule of every opcode, in order, and where an opcode's begin.
-    pub forms: BTreeMap<(usize, u8), Vec<usize>>,
 }
 
 /// Interns the rules of all forms.
@@ -25,7 +23,6 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
     let mut rule_numbers: HashMap<u64, u16> = HashMap::new();
     let mut all_rules = Vec::new();
     let mut wanted: BTreeMap<(usize, u8), Vec<u16>> = BTreeMap::new();
-    let mut form_lists: BTreeMap<(usize, u8), Vec<usize>> = BTreeMap::new();
     for (slot, list) in slots {
         for i in list {
             for rule in rules::rules(&forms[*i]) {
@@ -34,7 +31,6 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
                     all_rules.len() as u16 - 1
                 });
                 wanted.entry(*slot).or_default().push(number);
-                form_lists.entry(*slot).or_default().push(*i);
             }
         }
         if let Some(last) = wanted.get_mut(slot).and_then(|l| l.last_mut()) {
@@ -69,5 +65,5 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
             *number = index as u8;
         }
     }
-    Validity { rows, pages, lists, rules: all_rules, forms: form_lists }
+    Validity { rows, pages, lists, rules: all_rules }
 }

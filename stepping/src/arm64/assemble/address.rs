@@ -1,4 +1,4 @@
-//! Copies of what uses its own address.
+//! Copies of instructions that use their own address.
 
 use insn::arm64::{Insn, Reg};
 
@@ -6,12 +6,13 @@ use super::draft::Draft;
 use crate::arm64::class::{NOP, field, next};
 use crate::arm64::{Code, Exit, Progress, Scratch};
 
-/// Loads from a register's address in place of a literal, by bits 31, 30 and 26 of the literal's: `ldr`, `ldrsw` and `prfm` with an
-/// unsigned offset of 0.
+/// Loads by a base register that replace the load of a literal (`ldr`, `ldrsw` and `prfm` with an unsigned offset of 0), indexed by bits 31,
+/// 30 and 26 of the literal's load.
 const BY_REGISTER: [u32; 8] =
     [0xb940_0000, 0xbd40_0000, 0xf940_0000, 0xfd40_0000, 0xb980_0000, 0x3dc0_0000, 0xf980_0000, 0xf980_0000];
-/// In these numbers, what is set where a vector is loaded, and the first of those that load nothing.
+/// The bit of an index that is set in loads of vectors.
 const VECTOR: u32 = 1;
+/// The first index that loads nothing.
 const PREFETCH: u32 = 6;
 /// `ldr xN, .+8`
 const LOAD_BEHIND: u32 = 0x5800_0040;
@@ -22,7 +23,8 @@ const AUTHENTICATE: u32 = 0xdac1_901e;
 /// `retaasppcr xM`, with the key in bit 10.
 const AUTHENTICATE_AND_RETURN: u32 = 0xd65f_0be0;
 
-/// A literal's load or prefetch: from the literal within reach, else through a scratch register, or `alone` through its own.
+/// Code for a load or prefetch of a literal: from the literal if within reach, otherwise through a scratch register, or with `alone` through
+/// the destination register.
 pub(super) fn load(mut draft: Draft, insn: &Insn, pc: u64, alone: bool) -> Code {
     let word = insn.word();
     let literal = insn.pc_relative().map_or(pc, |literal| literal.address(pc));
@@ -57,19 +59,19 @@ pub(super) fn load(mut draft: Draft, insn: &Insn, pc: u64, alone: bool) -> Code 
     trap(draft, pc, scratch)
 }
 
-/// x0 or x1, whichever bits 4 to 0 do not name.
+/// The scratch register: x0, or x1 if the instruction names x0 in bits 4 to 0.
 fn scratch(word: u32, value: u64) -> Scratch {
     Scratch { register: Reg::general(u32::from(field(word, 0, 5) == 0)), value }
 }
 
-/// What ends with a trap, so that the scratch register can be put back.
+/// Ends the code with a trap, so that the scratch register can be restored.
 fn trap(mut draft: Draft, pc: u64, scratch: Scratch) -> Code {
     draft.trap(next(pc));
     let exit = draft.exit();
     draft.finish(exit, Some(scratch))
 }
 
-/// `adr` and `adrp`: the address lies in the slot.
+/// Code for `adr` and `adrp`, which loads the address from the slot.
 pub(super) fn constant(draft: &mut Draft, insn: &Insn, register: Reg, pc: u64) {
     let value = insn.pc_relative().map_or(pc, |meant| meant.address(pc));
     draft.push(LOAD_BEHIND | u32::from(register.number()) & 31);
@@ -82,21 +84,21 @@ fn push_address(draft: &mut Draft, value: u64) {
     draft.push((value >> 32) as u32);
 }
 
-/// `autiasppc` and `autibsppc`: with the address in a register, which `autiasppcr` takes.
+/// Code for `autiasppc` and `autibsppc`: `autiasppcr` with the address in a scratch register.
 pub(super) fn authenticate(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Code {
     let scratch = Scratch { register: Reg::general(0), value: pc.wrapping_add_signed(distance) };
     draft.push(AUTHENTICATE | key(insn));
     trap(draft, pc, scratch)
 }
 
-/// The same of `retaasppc` and `retabsppc`.
+/// Code for `retaasppc` and `retabsppc`: `retaasppcr` with the address in a scratch register.
 pub(super) fn authenticate_and_return(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Code {
     let scratch = Scratch { register: Reg::general(0), value: pc.wrapping_add_signed(distance) };
     draft.push(AUTHENTICATE_AND_RETURN | key(insn));
     draft.finish(Exit::Step, Some(scratch))
 }
 
-/// Key A or B, from bit 21 to bit 10.
+/// The bit that selects key A or B, moved from bit 21 to bit 10.
 fn key(insn: &Insn) -> u32 {
     field(insn.word(), 21, 1) << 10
 }

@@ -2,19 +2,19 @@ use crate::arm64::{BREAKPOINT, Code, Exit, Place, Progress, SLOT_SIZE, Scratch};
 use crate::slot::MAX_PLACES;
 
 const WORDS: usize = SLOT_SIZE / 4;
-/// `b`
+/// The instruction `b` with distance 0.
 const BRANCH: u32 = 0x1400_0000;
-/// How far `b` and `bl` reach.
+/// Reach of `b` and `bl` in bytes.
 const REACH: i64 = 1 << 27;
 
-/// A slot in the making.
+/// Slot code while it is being written.
 pub(super) struct Draft {
     at: u64,
     words: [u32; WORDS],
-    /// Words written.
+    /// Number of words written.
     len: u8,
     places: [Option<(u8, Place)>; MAX_PLACES],
-    /// Offset of the first trap that stands for a branch which does not reach.
+    /// Offset of the first trap that replaces a branch out of reach.
     trap: Option<u8>,
 }
 
@@ -23,7 +23,7 @@ impl Draft {
         Draft { at, words: [BREAKPOINT; WORDS], len: 0, places: [None; MAX_PLACES], trap: None }
     }
 
-    /// Bytes written.
+    /// Number of bytes written.
     fn offset(&self) -> u8 {
         self.len.wrapping_mul(4)
     }
@@ -41,7 +41,7 @@ impl Draft {
         }
     }
 
-    /// Says what the address after the words written so far means.
+    /// Defines the meaning of the address after the words written so far.
     pub(super) fn mark(&mut self, pc: u64, progress: Progress) {
         let offset = self.offset();
         if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
@@ -49,14 +49,14 @@ impl Draft {
         }
     }
 
-    /// The field of a branch from here to `to`, where it reaches.
+    /// The distance field of a branch from here to `to`, if it reaches.
     pub(super) fn distance(&self, to: u64) -> Option<u32> {
         let distance = to.wrapping_sub(self.here()) as i64;
         let reaches = (-REACH..REACH).contains(&distance) && distance & 3 == 0;
         reaches.then_some((distance >> 2) as u32 & 0x3ff_ffff)
     }
 
-    /// Appends a branch to the original address `to`, or what traps there.
+    /// Appends a branch to the original address `to`, or a trap if it does not reach.
     pub(super) fn go(&mut self, to: u64) {
         match self.distance(to) {
             Some(distance) => {
@@ -70,18 +70,18 @@ impl Draft {
         }
     }
 
-    /// Ends here with a trap, which leads to the original address `to`.
+    /// Notes that a trap follows, after which the thread continues at the original address `to`.
     pub(super) fn trap(&mut self, to: u64) {
         self.mark(to, Progress::After);
         self.trap = self.trap.or(Some(self.offset()));
     }
 
-    /// Whether a trap stands somewhere.
+    /// Whether the code contains a trap.
     pub(super) fn traps(&self) -> bool {
         self.trap.is_some()
     }
 
-    /// How a thread leaves what is written so far.
+    /// How a thread leaves the code written so far.
     pub(super) fn exit(&self) -> Exit {
         self.trap.map_or(Exit::Jump, Exit::Trap)
     }

@@ -1,7 +1,7 @@
-//! Memory copy and set (FEAT_MOPS): three instructions, which must follow each other.
+//! Memory copy and set (FEAT_MOPS): three consecutive instructions.
 //!
-//! A thread that a scheduler has moved to a processor with another way to do it gets an exception at the second or third, and the
-//! kernel takes it back to the first (arch/arm64/include/asm/traps.h). So the copies stand behind those of what comes before.
+//! If a thread migrates to a processor with another implementation, it gets an exception at the second or third instruction, and the
+//! kernel returns to the first (arch/arm64/include/asm/traps.h). So the slot also contains copies of the instructions before.
 
 use insn::arm64::Insn;
 
@@ -9,11 +9,12 @@ use super::draft::Draft;
 use crate::arm64::Progress;
 use crate::arm64::class::{field, next};
 
-/// `b` over one and two instructions.
+/// `b` over one instruction.
 const OVER_ONE: u32 = 0x1400_0002;
+/// `b` over two instructions.
 const OVER_TWO: u32 = 0x1400_0003;
 
-/// The second instruction.
+/// Code for the second instruction.
 pub(super) fn main(draft: &mut Draft, insn: &Insn, pc: u64) {
     draft.mark(pc, Progress::Before);
     draft.push(OVER_ONE);
@@ -24,7 +25,7 @@ pub(super) fn main(draft: &mut Draft, insn: &Insn, pc: u64) {
     draft.go(next(pc));
 }
 
-/// The third instruction.
+/// Code for the third instruction.
 pub(super) fn epilogue(draft: &mut Draft, insn: &Insn, pc: u64) {
     draft.mark(pc, Progress::Before);
     draft.push(OVER_TWO);
@@ -37,7 +38,7 @@ pub(super) fn epilogue(draft: &mut Draft, insn: &Insn, pc: u64) {
     draft.go(next(pc));
 }
 
-/// Where a word says which of the three it is: bits 15 and 14 of `set`, 23 and 22 of `cpy`.
+/// Position of the two bits that tell which of the three instructions a word is: 14 in `set`, 22 in `cpy`.
 fn stage(word: u32) -> u32 {
     if field(word, 22, 2) == 3 { 14 } else { 22 }
 }

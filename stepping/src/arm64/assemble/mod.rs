@@ -1,4 +1,4 @@
-//! The code of a slot: the copy, what stands for an address in it, and the way back.
+//! The code of a slot: the copy, constants for addresses, and the branch back.
 
 mod address;
 mod draft;
@@ -10,12 +10,12 @@ use super::class::{Class, NOP, Test, class, field, next};
 use super::{Code, Exit, Progress, Refusal, Scratch};
 use draft::Draft;
 
-/// Bytes of a return address.
+/// Size of a return address in bytes.
 const ADDRESS: u8 = 8;
 /// `blr x0`
 const CALL_X0: u32 = 0xd63f_0000;
 
-/// Where no scratch register is to serve (`alone`), a literal out of reach is read by the register that it is loaded into, if it can be.
+/// The code for a slot at `at`. With `alone` no scratch register is used: a literal out of reach is read through its destination register.
 pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, alone: bool) -> Result<Code, Refusal> {
     let mut draft = Draft::new(at);
     let class = class(insn);
@@ -61,13 +61,13 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, alone: bool) -> Result<Cod
     Ok(draft.finish(exit, None))
 }
 
-/// The copy, then the way back.
+/// A copy, then a branch back.
 fn boost(draft: &mut Draft, insn: &Insn, pc: u64) {
     draft.push(insn.word());
     draft.go(next(pc));
 }
 
-/// A jump, or what faults as one that is no landing pad, which a trap would be.
+/// A jump. If the target is out of reach, a `nop` precedes the trap, because a trap would be a valid landing pad and a jump is not.
 fn jump(draft: &mut Draft, target: u64) {
     if draft.distance(target).is_none() {
         draft.push(NOP);
@@ -75,7 +75,7 @@ fn jump(draft: &mut Draft, target: u64) {
     draft.go(target);
 }
 
-/// A conditional branch over the next instruction.
+/// The conditional branch with its distance changed to skip the next instruction.
 fn over_one(insn: &Insn) -> u32 {
     const DISTANCE: u32 = 2 << 5;
     let width = match field(insn.word(), 24, 7) {
@@ -87,7 +87,7 @@ fn over_one(insn: &Insn) -> u32 {
     insn.word() & !mask | DISTANCE
 }
 
-/// A call that a branch cannot reach goes through x0, which no call reads.
+/// A call. If its target is out of reach it goes through x0, which `bl` does not read.
 fn call(mut draft: Draft, pc: u64, target: u64) -> Code {
     let scratch = match draft.distance(target) {
         Some(field) => {

@@ -1,4 +1,4 @@
-//! Tests of conditional branches, and calls.
+//! Conditions of branches, and return addresses of calls.
 
 use insn::arm64::{Nzcv, Reg};
 
@@ -49,7 +49,7 @@ fn signed(value: u64, bits: u8) -> i64 {
     (value.wrapping_shl(unused) as i64).wrapping_shr(unused)
 }
 
-/// Leaves the return address of a call at `pc`.
+/// Stores the return address of a call at `pc`.
 pub(super) fn link(pc: u64, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<(), Fault> {
     control_stack::push(next(pc), registers, memory)?;
     registers.set(Reg::X30, next(pc));

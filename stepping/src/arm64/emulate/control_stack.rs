@@ -1,11 +1,11 @@
-//! The guarded control stack's part in calls and returns (Arm ARM, `AddGCSRecord` and `LoadCheckGCSRecord`).
+//! The guarded control stack in calls and returns (Arm ARM, `AddGCSRecord` and `LoadCheckGCSRecord`).
 
 use insn::arm64::Reg;
 
 use super::registers::Registers;
 use crate::{Fault, Memory};
 
-/// Bytes of an entry.
+/// Size of an entry in bytes.
 const ENTRY: u64 = 8;
 
 /// Pushes the return address. Registers change only when the write has succeeded.
@@ -19,7 +19,7 @@ pub(super) fn push(address: u64, registers: &mut impl Registers, memory: &mut im
     Ok(())
 }
 
-/// Pops an entry, which must be the return address.
+/// Pops an entry and compares it with the return address.
 pub(super) fn pop(target: u64, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<(), Fault> {
     if !registers.control_stack() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What an instruction does, done on the thread's registers and memory.
+//! Emulation of instructions on a thread's registers and memory.
 
 mod branch;
 mod control_stack;
@@ -14,7 +14,7 @@ use registers::{read, write};
 
 pub use registers::Registers;
 
-/// An instruction to be emulated, at its address.
+/// An instruction to emulate, with its address.
 ///
 /// ```
 /// use insn::arm64::{Reg, decode};
@@ -58,8 +58,8 @@ impl Emulate {
     /// Does what the instruction does.
     ///
     /// # Errors
-    /// The fault that the processor would raise; registers and memory are then unchanged. A branch to an address that
-    /// cannot be executed has no fault of its own: the instruction there has.
+    /// The fault that the processor would raise. Registers and memory are unchanged then. A branch to an address that cannot be executed
+    /// does not fault itself; the instruction fetch at its target does.
     pub fn run(&self, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         let class = class(&self.insn);
         if class == Class::Breakpoint {
@@ -97,7 +97,7 @@ impl Emulate {
                 target = read(registers, register);
                 control_stack::pop(target, registers, memory)?;
             }
-            // `nop`, `bti`, jumps not taken; plan() makes an Emulate of no other class.
+            // `nop`, `bti` and jumps not taken: plan() emulates no other class.
             _ => {}
         }
         registers.set_branch_type(branch_type);
@@ -106,19 +106,19 @@ impl Emulate {
         Ok(Outcome::Done)
     }
 
-    /// Whether it is the program's own breakpoint instruction.
+    /// Whether the instruction is the program's own breakpoint instruction.
     pub fn is_breakpoint(&self) -> bool {
         class(&self.insn) == Class::Breakpoint
     }
 
-    /// A copy to make the processor raise the fault that [`Emulate::run`] met. A call's may only be single-stepped (its
-    /// [`Code::exit`](super::Code::exit) says so), that of any other instruction is complete.
+    /// A copy with which the processor raises the fault that [`Emulate::run`] found. The copy of a call may only be single-stepped, as its
+    /// [`Code::exit`](crate::Code::exit) says; the copy of any other instruction is complete.
     pub fn slot(&self) -> Slot {
         Slot { insn: self.insn, pc: self.pc }
     }
 }
 
-/// Loads a literal, as whole as the memory can read it.
+/// Loads a literal in one read of memory.
 fn load(pc: u64, literal: Literal, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<(), Fault> {
     let mut bytes = [0; 8];
     if let Some(wanted) = bytes.get_mut(..usize::from(literal.size)) {

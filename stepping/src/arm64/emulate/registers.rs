@@ -2,20 +2,20 @@
 
 use insn::arm64::Reg;
 
-/// The registers of the thread at the site.
+/// The registers of the thread at the site, supplied by the caller.
 ///
-/// Asked for: the general registers, [`Reg::PC`], [`Reg::NZCV`] (flags in bits 31 to 28), and [`Reg::GCSPR`] where
-/// [`Registers::control_stack`] says so; never [`Reg::XZR`].
+/// Emulation asks for the general registers, [`Reg::PC`], [`Reg::NZCV`] (flags in bits 31 to 28), and [`Reg::GCSPR`] if
+/// [`Registers::control_stack`] returns true; never for [`Reg::XZR`].
 pub trait Registers {
-    /// The value of `reg`, zero-extended.
+    /// The value of `reg`, zero-extended to 64 bits.
     fn get(&self, reg: Reg) -> u64;
-    /// Sets the whole of `reg`.
+    /// Sets all bits of `reg`.
     fn set(&mut self, reg: Reg, value: u64);
-    /// BTYPE in PSTATE, 0 to 3: which kind of indirect branch led to the site (Arm ARM D8.4.8).
+    /// BTYPE in PSTATE, 0 to 3: the kind of indirect branch that led to the site (Arm ARM D8.4.8).
     fn branch_type(&self) -> u8;
-    /// Sets BTYPE, to 0 to 3.
+    /// Sets BTYPE in PSTATE, 0 to 3.
     fn set_branch_type(&mut self, branch_type: u8);
-    /// Whether the site lies in a guarded page (`PROT_BTI`), and its slot too.
+    /// Whether site and slot are in guarded pages (`PROT_BTI`).
     fn guarded(&self) -> bool {
         false
     }
@@ -23,8 +23,8 @@ pub trait Registers {
     fn control_stack(&self) -> bool {
         false
     }
-    /// What the processor makes the pc where a branch goes to `address`. Linux has the top byte ignored in user addresses
-    /// (Arm ARM, `AArch64.BranchAddr`).
+    /// The pc after a branch to `address`. On Linux the processor ignores the top byte of user addresses (Arm ARM,
+    /// `AArch64.BranchAddr`).
     fn untagged(&self, address: u64) -> u64 {
         ((address << 8) as i64 >> 8) as u64
     }

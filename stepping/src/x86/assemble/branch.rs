@@ -1,4 +1,4 @@
-//! Direct branches that reach as far from the slot: code that does all they do.
+//! Code that does everything that a direct branch does, if the slot is within reach.
 
 use insn::x86::{Bits, Insn};
 
@@ -6,7 +6,7 @@ use super::draft::Draft;
 use crate::x86::class::{Class, branch_size, class, next, wrap};
 use crate::x86::{Code, Exit, Place, Progress};
 
-/// As many bytes as the longest code has.
+/// Size of the longest code in bytes.
 const LONGEST: i32 = 27;
 /// Bytes of `jcc rel32`.
 const JCC: u8 = 6;
@@ -15,14 +15,14 @@ fn target(insn: &Insn, pc: u64, distance: i64) -> u64 {
     wrap(insn, next(insn, pc).wrapping_add_signed(distance))
 }
 
-/// Whether relative jumps from all over the slot reach the target, which is not truncated, and what follows the branch.
+/// Whether relative jumps from everywhere in the slot reach the target and the next instruction, and the target is not truncated.
 pub(super) fn reaches(draft: &Draft, insn: &Insn, pc: u64, distance: i64) -> bool {
     let width = if insn.mode().bits == Bits::B64 { 8 } else { 4 };
     let is_near = |to| draft.distance(0, to).is_some_and(|distance| distance >= i32::MIN + LONGEST);
     branch_size(insn) == width && is_near(target(insn, pc, distance)) && is_near(next(insn, pc))
 }
 
-/// All that `jmp`, `jcc` and `call` do.
+/// Code for everything that `jmp`, `jcc` or `call` does.
 pub(super) fn whole(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Code {
     let mut to = target(insn, pc, distance);
     match class(insn) {
@@ -40,12 +40,12 @@ pub(super) fn whole(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Co
     draft.finish(Exit::Jump, None)
 }
 
-/// Pushes the return address: the stack pointer moves last, so that all up to there can be done again.
+/// Pushes the return address. The stack pointer changes last, so that everything before it can be repeated.
 fn push(draft: &mut Draft, insn: &Insn, pc: u64) {
     let [a, b, c, d, e, f, g, h] = next(insn, pc).to_le_bytes();
     if insn.mode().bits == Bits::B64 {
-        // movq $abcd, -8(%rsp); movl $efgh, -4(%rsp); lea -8(%rsp), %rsp: the first is checked as the push is, all its bytes
-        // and their alignment.
+        // movq $abcd, -8(%rsp); movl $efgh, -4(%rsp); lea -8(%rsp), %rsp. The first write has the checks of a push, for all eight
+        // bytes and their alignment.
         draft.push(&[
             0x48, 0xc7, 0x44, 0x24, 0xf8, a, b, c, d, 0xc7, 0x44, 0x24, 0xfc, e, f, g, h, 0x48, 0x8d, 0x64, 0x24, 0xf8,
         ]);

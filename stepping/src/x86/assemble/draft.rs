@@ -5,7 +5,7 @@ use insn::x86::{Bits, Insn, Reg};
 use crate::slot::MAX_PLACES;
 use crate::x86::{Code, Exit, Place, Progress, SLOT_SIZE, Scratch};
 
-/// Fills the slots' rest, and stops a thread that strays.
+/// Fills the rest of slots.
 pub(super) const INT3: u8 = 0xcc;
 pub(super) const NOP: u8 = 0x90;
 /// Bytes of `jmp rel32`.
@@ -23,7 +23,8 @@ pub(super) struct Draft {
     spare: Option<Spare>,
 }
 
-/// Finds a general register that an instruction leaves alone. A function of its own, so that who never needs one does not link it.
+/// A function that finds a general register which an instruction neither reads nor writes. It is a pointer, so that code that never needs a
+/// scratch register does not link it.
 pub(super) type Spare = fn(&Insn) -> Option<u8>;
 
 impl Draft {
@@ -31,27 +32,27 @@ impl Draft {
         Draft { bits, at, bytes: [INT3; SLOT_SIZE], len: 0, places: [None; MAX_PLACES], held_off: None, spare }
     }
 
-    /// The number of a register for what is out of reach, if one is to serve.
+    /// The number of a scratch register, if scratch registers are permitted and one is free.
     pub(super) fn spare(&self, insn: &Insn) -> Option<u8> {
         self.spare.and_then(|spare| spare(insn))
     }
 
-    /// Whether no scratch register is to serve.
+    /// Whether scratch registers are not permitted.
     pub(super) fn is_alone(&self) -> bool {
         self.spare.is_none()
     }
 
-    /// Bytes written.
+    /// Number of bytes written.
     pub(super) fn len(&self) -> u8 {
         self.len
     }
 
-    /// Bytes that can still be written with an `int3` left at the end.
+    /// Number of bytes that can still be written, with an `int3` left at the end.
     fn room(&self) -> usize {
         (SLOT_SIZE - 1).saturating_sub(usize::from(self.len))
     }
 
-    /// Appends `bytes`. Callers keep to [`Draft::room`]; what is too much is cut off.
+    /// Appends `bytes`. Callers respect [`Draft::room`]; bytes beyond it are dropped.
     #[inline(never)]
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let rest = self.bytes.iter_mut().take(SLOT_SIZE - 1).skip(usize::from(self.len));
@@ -70,12 +71,12 @@ impl Draft {
         }
     }
 
-    /// Says what the address after the bytes written so far means.
+    /// Defines the meaning of the address after the bytes written so far.
     pub(super) fn mark(&mut self, pc: u64, progress: Progress, register: Option<(Reg, u64)>) {
         self.mark_at(self.len, Place { pc, progress, register });
     }
 
-    /// Says what an offset means.
+    /// Defines the meaning of an offset.
     #[inline(never)]
     pub(super) fn mark_at(&mut self, offset: u8, place: Place) {
         if let Some(free) = self.places.iter_mut().find(|place| place.is_none()) {
@@ -83,12 +84,12 @@ impl Draft {
         }
     }
 
-    /// Says that a single-step trap after the bytes written so far is not the program's.
+    /// Notes that a single-step trap after the bytes written so far must be ignored.
     pub(super) fn hold_off(&mut self) {
         self.held_off = Some(self.len);
     }
 
-    /// Distance from `offset` in the slot to `to`, where 32 bits hold it. i386 addresses wrap, so there they always do.
+    /// Distance in bytes from `offset` in the slot to `to`, if it fits 32 bits. Addresses of i386 wrap, so there it always does.
     #[inline(never)]
     pub(super) fn distance(&self, offset: u8, to: u64) -> Option<i32> {
         match self.bits {
@@ -97,7 +98,7 @@ impl Draft {
         }
     }
 
-    /// Distance from `offset` in the slot to `to`, of addresses that wrap at 4 GiB.
+    /// Distance in bytes from `offset` in the slot to `to`, for addresses that wrap at 4 GiB.
     pub(super) fn wrapping_distance(&self, offset: u8, to: u64) -> i32 {
         to.wrapping_sub(self.at.wrapping_add(u64::from(offset))) as i32
     }
@@ -107,7 +108,7 @@ impl Draft {
         self.distance(self.len.saturating_add(NEAR_JUMP), to).is_some()
     }
 
-    /// Bytes of a jump to `to`.
+    /// Size of a jump to `to` in bytes.
     pub(super) fn jump_len(&self, to: u64) -> usize {
         if self.near(to) {
             return usize::from(NEAR_JUMP);
@@ -115,12 +116,12 @@ impl Draft {
         INDIRECT + self.padding() + size_of::<u64>()
     }
 
-    /// Whether a jump to `to` has room.
+    /// Whether there is room for a jump to `to`.
     pub(super) fn fits(&self, to: u64) -> bool {
         self.jump_len(to) <= self.room()
     }
 
-    /// Appends a jump to `to`, relative where that reaches. Callers ask [`Draft::fits`] before.
+    /// Appends a jump to `to`, relative if that reaches. Callers check [`Draft::fits`] first.
     #[inline(never)]
     pub(super) fn jump(&mut self, to: u64) {
         match self.distance(self.len.saturating_add(NEAR_JUMP), to) {
@@ -132,8 +133,7 @@ impl Draft {
         }
     }
 
-    /// Appends `ff` with the given modrm byte, its operand the next eight bytes that are aligned: `jmp` (25) or `call` (15)
-    /// to `to`.
+    /// Appends an indirect branch to `to` (`ff` with modrm 25 for `jmp`, 15 for `call`), whose operand is the next eight aligned bytes.
     #[inline(never)]
     pub(super) fn indirect(&mut self, modrm: u8, to: u64) {
         let padding = self.padding();
@@ -142,7 +142,7 @@ impl Draft {
         self.push(&to.to_le_bytes());
     }
 
-    /// Bytes between an indirect branch appended now and its operand, so that a program that checks alignment may run it.
+    /// Padding between an indirect branch appended now and its operand, which is aligned because the program may have alignment checks on.
     fn padding(&self) -> usize {
         let end = self.at.wrapping_add(u64::from(self.len)).wrapping_add(INDIRECT as u64);
         (end.wrapping_neg() & 7) as usize

@@ -1,4 +1,4 @@
-//! The code of a slot: the copy, what corrects it, and the way back.
+//! The code of a slot: the copy, corrections, and the jump back.
 
 mod branch;
 mod draft;
@@ -17,7 +17,7 @@ use restart::restart;
 
 pub(super) use rip_relative::spare;
 
-/// Where no scratch register is to serve what is out of reach, branches too are passed by code that does all they do, if it can.
+/// The code for a slot at `at`. Without `spare`, branches within reach get code that does everything that they do.
 pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: Option<Spare>) -> Result<Code, Refusal> {
     let mut draft = Draft::new(insn.mode().bits, at, spare);
     draft.mark(pc, Progress::Before, None);
@@ -51,7 +51,7 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: Option<Spare>) -> R
             let once = insn.mode().vendor == Vendor::Intel;
             boost_held(draft, insn, pc).map(|code| Code { once, ..code })
         }
-        // A trap flag that it sets must not trap after a jump back: an `int3` comes before such a trap.
+        // If `popf` sets the trap flag, the single-step trap would occur after a jump back; an `int3` traps before it.
         Class::PopFlags => {
             draft.push(insn.bytes());
             let end = draft.len();
@@ -62,20 +62,20 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: Option<Spare>) -> R
     }
 }
 
-/// A copy from which control never comes back.
+/// A copy; control does not return to the slot.
 fn copy(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
     let scratch = rip_relative::copy(&mut draft, insn, pc)?;
     let exit = if scratch.is_some() { Exit::Step } else { Exit::Jump };
     Ok(draft.finish(exit, scratch))
 }
 
-/// The copy, then a jump back; a trap instead where the copy needs a scratch register, or is too long for a far jump.
+/// A copy, then a jump back, or a trap if the copy needs a scratch register or leaves no room for a far jump.
 fn boost(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
     let scratch = rip_relative::copy(&mut draft, insn, pc)?;
     back(draft, insn, pc, scratch)
 }
 
-/// The same for an instruction that holds its single-step trap off until the next one is done: a `nop` stands for that.
+/// [`boost`] for an instruction that delays its single-step trap until the next instruction is complete: a `nop` stands for that one.
 fn boost_held(mut draft: Draft, insn: &Insn, pc: u64) -> Result<Code, Refusal> {
     let scratch = rip_relative::copy(&mut draft, insn, pc)?;
     if scratch.is_none() {
@@ -103,8 +103,8 @@ fn single_step(mut draft: Draft, insn: &Insn, pc: u64, exit: Exit) -> Result<Cod
 
 /// A copy of a near branch that faults as the original does.
 ///
-/// A direct branch faults on its target, which a copy elsewhere has only if the target is absolute. A conditional one gets
-/// here with its condition true.
+/// A direct branch faults because of its target, so the copy of a relative branch branches to the absolute target. A conditional branch
+/// gets here only if its condition holds.
 fn near_branch(mut draft: Draft, insn: &Insn, pc: u64, to: Destination, exit: Exit) -> Result<Code, Refusal> {
     match to {
         Destination::Relative(distance) if insn.mode().bits == Bits::B64 && branch_size(insn) == 8 => {

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use crate::x86::class::wrap;
 use crate::x86::{Place, Progress};
 
-/// Marks the point to which the kernel goes back to restart a system call: two bytes before its end, whatever prefixes
+/// Marks the point to which the kernel returns to restart a system call: two bytes before its end, even with prefixes
 /// (arch/x86/kernel/signal.c, `handle_signal`).
 pub(super) fn restart(draft: &mut Draft, insn: &Insn, pc: u64) {
     let prefixes = insn.len().saturating_sub(2);

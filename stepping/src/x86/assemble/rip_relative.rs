@@ -1,4 +1,4 @@
-//! The copy of an instruction, its rip-relative operand led to where the original's lies.
+//! The copy of an instruction, with the address of its rip-relative operand preserved.
 
 use insn::x86::{Encoding, Insn, MAX_LEN, Reg};
 
@@ -6,8 +6,8 @@ use super::draft::Draft;
 use crate::x86::Refusal;
 use crate::x86::Scratch;
 
-/// Registers that modrm names without an extension bit and without a sib byte. rbp comes last: it makes ss the segment, and
-/// a non-canonical operand then raises #SS in place of #GP.
+/// Registers that modrm can name without an extension bit and without a sib byte. rbp is last, because it selects the segment ss, so that
+/// a non-canonical operand raises #SS instead of #GP.
 const CANDIDATES: [u8; 7] = [0, 1, 2, 3, 6, 7, 5];
 
 /// The number of a register that `insn` neither reads nor writes.
@@ -16,10 +16,10 @@ pub(in crate::x86) fn spare(insn: &Insn) -> Option<u8> {
     CANDIDATES.into_iter().find(|number| !used.contains(Reg::gpr(*number)))
 }
 
-/// Appends the copy.
+/// Appends a copy of the instruction.
 ///
-/// A displacement that does not reach is replaced by a scratch register, which the instruction neither reads nor writes:
-/// `mod` becomes 10 with displacement 0, so that no byte moves.
+/// If a displacement does not reach, a scratch register replaces it, which the instruction neither reads nor writes: `mod` becomes 10 with
+/// displacement 0, so that the length stays the same.
 pub(super) fn copy(draft: &mut Draft, insn: &Insn, pc: u64) -> Result<Option<Scratch>, Refusal> {
     let (Some(operand), Some(modrm_offset), Some(displacement)) =
         (insn.rip_relative_address(pc), insn.modrm_offset(), insn.displacement())
@@ -32,7 +32,7 @@ pub(super) fn copy(draft: &mut Draft, insn: &Insn, pc: u64) -> Result<Option<Scr
         *to = *from;
     }
     let end = draft.len().saturating_add(insn.len() as u8);
-    // With the 67 prefix the operand's address is cut to 32 bits, so that any displacement's wrapping reaches.
+    // With prefix 67 the operand's address is truncated to 32 bits, so that a wrapping displacement always reaches.
     let wraps = insn.address_size() == 4;
     let reach = match draft.distance(end, operand) {
         None if wraps => Some(draft.wrapping_distance(end, operand)),
@@ -55,9 +55,9 @@ pub(super) fn copy(draft: &mut Draft, insn: &Insn, pc: u64) -> Result<Option<Scr
     Ok(scratch)
 }
 
-/// Makes the extension of modrm.rm (B3, and APX's B4) zero, which rip-relative addressing ignores.
+/// Clears the extension bits of modrm.rm (B3, and B4 of APX), which rip-relative addressing ignores but a register would not.
 fn clear_extension(bytes: &mut [u8; MAX_LEN], insn: &Insn) {
-    // REX, or the first byte of what stands in its place.
+    // REX is the last prefix; VEX, XOP, EVEX and REX2 begin after the prefixes.
     let start = insn.bytes().iter().take_while(|byte| is_prefix(**byte)).count();
     let (offset, clear, set) = match insn.encoding() {
         // The bit is inverted in these; C5 has none.
@@ -69,7 +69,7 @@ fn clear_extension(bytes: &mut [u8; MAX_LEN], insn: &Insn) {
         _ => (start.checked_sub(1), 0x01, 0),
     };
     let Some(byte) = offset.and_then(|offset| bytes.get_mut(offset)) else { return };
-    // A legacy instruction without REX has another prefix there, or nothing.
+    // A legacy instruction may have another prefix in the place of REX, or none.
     if insn.encoding() != Encoding::Legacy || *byte & 0xf0 == 0x40 {
         *byte = *byte & !clear | set;
     }

@@ -1,4 +1,4 @@
-//! `syscall` leaves the address of the next instruction in rcx (SDM vol. 2B, SYSCALL): the slot puts the original's there.
+//! `syscall` stores the address of the next instruction in rcx (SDM vol. 2B, SYSCALL); the slot replaces it by the original one.
 
 use insn::x86::{Insn, Reg};
 
@@ -7,8 +7,8 @@ use super::restart::restart;
 use crate::x86::class::next;
 use crate::x86::{Code, Exit, Progress};
 
-/// `syscall; movabs $next, %rcx; jmp next`; where the jump does not reach, `jmp *%rcx`. The children of clone, fork and vfork
-/// run it too. The single-step trap of `syscall` comes after the next instruction, for which `movabs` stands.
+/// `syscall; movabs $next, %rcx; jmp next`, or `jmp *%rcx` if the relative jump does not reach. Children of clone, fork and vfork run this
+/// code too. The single-step trap of `syscall` occurs after the next instruction, which here is `movabs`.
 pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64) -> Code {
     let next = next(insn, pc);
     restart(&mut draft, insn, pc);

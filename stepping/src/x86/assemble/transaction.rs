@@ -1,4 +1,4 @@
-//! `xbegin` names its abort handler by a distance (SDM vol. 2D, XBEGIN).
+//! `xbegin`, whose operand is the distance of its abort handler (SDM vol. 2D, XBEGIN).
 
 use insn::x86::Insn;
 
@@ -6,10 +6,10 @@ use super::draft::{Draft, INT3};
 use crate::x86::class::{next, wrap};
 use crate::x86::{Code, Exit, Progress};
 
-/// The copy with its distance rewritten, and a jump back.
+/// A copy with a rewritten distance, and a jump back.
 ///
-/// Where the abort handler is out of reach, the abort runs into an `int3` whose place is the handler. A jump back that has no
-/// room is an `int3` too: within the transaction it aborts, as any trap does.
+/// If the abort handler is out of reach, an abort leads to an `int3` that means the handler's address. If there is no room for a jump back,
+/// an `int3` replaces it, which aborts the transaction as any trap does.
 pub(super) fn assemble(mut draft: Draft, insn: &Insn, pc: u64, distance: i64) -> Code {
     let next = next(insn, pc);
     let handler = wrap(insn, next.wrapping_add_signed(distance));

@@ -1,4 +1,4 @@
-//! Addresses and accesses, with the checks that come before the page tables.
+//! Addresses and accesses, with the checks before address translation.
 
 use insn::x86::{Bits, Flags, Insn, Memory as Operand, Reg};
 
@@ -6,7 +6,7 @@ use super::registers::Registers;
 use super::site::Emulate;
 use crate::{Fault, Memory};
 
-/// Whether the bits above the linear address's repeat its top bit.
+/// Whether `address` is canonical: the bits above the linear address equal its top bit.
 pub(super) fn canonical(address: u64, registers: &impl Registers) -> bool {
     let unused = 64_u32.saturating_sub(registers.linear_address_bits()).min(63);
     ((address << unused) as i64 >> unused) as u64 == address
@@ -16,7 +16,7 @@ pub(super) fn canonical(address: u64, registers: &impl Registers) -> bool {
 pub(super) fn linear(site: &Emulate, operand: Operand, registers: &impl Registers) -> Result<u64, Fault> {
     let value = |reg: Option<Reg>| match reg {
         None => 0,
-        // Not cut to the mode's width: the address size below does that.
+        // Not truncated to the mode's width: the address size does that below.
         Some(Reg::RIP) => site.next(),
         Some(reg) => registers.get(reg),
     };
@@ -76,7 +76,7 @@ pub(super) fn write(address: u64, size: u8, value: u64, memory: &mut impl Memory
     memory.write(address, value.to_le_bytes().get(..usize::from(size)).unwrap_or(&[]))
 }
 
-/// The stack pointer moved by `bytes`, in the width of the mode.
+/// The stack pointer plus `bytes`, truncated to the width of the mode.
 pub(super) fn stack(insn: &Insn, bytes: i64, registers: &impl Registers) -> u64 {
     let width = if insn.mode().bits == Bits::B64 { 8 } else { 4 };
     truncate(width, registers.get(Reg::RSP).wrapping_add_signed(bytes))

@@ -20,7 +20,7 @@ pub(super) fn jump(
     Ok(())
 }
 
-/// The operand is read before the push, so that one that lies on the stack is right.
+/// Emulates a near call. The operand is read before the push, because it may be on the stack.
 pub(super) fn call(
     site: &Emulate,
     to: Destination,
@@ -31,7 +31,7 @@ pub(super) fn call(
     let target = target(site, to, registers, memory)?;
     let sp = stack(&site.insn, -i64::from(size), registers);
     check(&site.insn, sp, size, registers)?;
-    // `call` to the next instruction only reads rip: nothing will return there, and no shadow stack entry is made.
+    // The processor pushes no shadow stack entry for a `call` to the next instruction, which only serves to read rip.
     if !registers.shadow_stack() || to == Destination::Relative(0) {
         write(sp, size, site.next(), memory)?;
     } else {
@@ -67,7 +67,7 @@ pub(super) fn ret(
     Ok(())
 }
 
-/// `loop` and `jcxz`. The count register is as wide as an address (SDM vol. 2A, LOOP/LOOPcc).
+/// Emulates `loop` and `jcxz`. The count register has the address size (SDM vol. 2A, LOOP/LOOPcc).
 pub(super) fn count(
     site: &Emulate,
     kind: Loop,
@@ -88,7 +88,7 @@ pub(super) fn count(
     };
     let rip = if taken { target(site, to, registers, memory)? } else { site.next() };
     if kind != Loop::IfCountZero {
-        // Writing a 16-bit register keeps the rest, writing a 32-bit one clears it.
+        // A write to a 16-bit register keeps the upper bits, a write to a 32-bit register clears them.
         let kept = if size == 2 { rcx & !0xffff } else { 0 };
         registers.set(Reg::RCX, kept | new);
     }

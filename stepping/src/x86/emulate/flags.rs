@@ -1,4 +1,4 @@
-//! `pushf` and `popf` as user mode knows them (SDM vol. 2B, PUSHF and POPF).
+//! `pushf` and `popf` in user mode (SDM vol. 2B, PUSHF and POPF).
 
 use insn::x86::{Bits, Flags, Insn, Prefixes, Reg};
 
@@ -7,7 +7,7 @@ use super::registers::Registers;
 use super::site::Emulate;
 use crate::{Fault, Memory, Outcome};
 
-/// What `popf` writes in user mode; AC and ID lie above the 16-bit form's operand.
+/// Flags that `popf` writes in user mode. AC and ID are above the operand of the 16-bit form.
 const POPPED: Flags =
     Flags::STATUS.union(Flags::TF).union(Flags::DF).union(Flags::NT).union(Flags::AC).union(Flags::ID);
 
@@ -32,7 +32,7 @@ pub(super) fn pop(site: &Emulate, registers: &mut impl Registers, memory: &mut i
     if size == 2 {
         mask &= 0xffff;
     }
-    // Only a program with I/O privilege may turn interrupts off.
+    // Only a program with I/O privilege may change IF.
     if old & u64::from(Flags::IOPL.bits()) == u64::from(Flags::IOPL.bits()) {
         mask |= u64::from(Flags::IF.bits());
     }
@@ -47,7 +47,7 @@ pub(super) fn pop(site: &Emulate, registers: &mut impl Registers, memory: &mut i
     Ok(Outcome::Done)
 }
 
-/// 66 makes either 16 bits wide in every mode, on Intel and AMD alike.
+/// The operand size in bytes. Prefix 66 makes it 2 in every mode, on Intel and AMD.
 fn size(insn: &Insn) -> u8 {
     match insn.mode().bits {
         _ if insn.prefixes().has(Prefixes::OPERAND_SIZE) && !insn.w() => 2,

@@ -1,4 +1,4 @@
-//! What an instruction does, done on the thread's registers and memory.
+//! Emulation of instructions on a thread's registers and memory.
 
 mod access;
 mod branch;
@@ -18,10 +18,10 @@ pub use site::Emulate;
 impl Emulate {
     /// Does what the instruction does.
     ///
-    /// Segments other than fs and gs are taken as flat, as Linux makes them, and stack segments as large.
+    /// Segments other than fs and gs are assumed to be flat and stacks to be 32 or 64 bits wide, as on Linux.
     ///
     /// # Errors
-    /// The fault that the processor would raise; registers and memory are then unchanged.
+    /// The fault that the processor would raise. Registers and memory are unchanged then.
     pub fn run(&self, registers: &mut impl Registers, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         if self.insn.encoding() == Encoding::Rex2 && !registers.apx() {
             return Err(Fault::Undefined);
@@ -49,7 +49,7 @@ impl Emulate {
             Class::Loop(kind, to) => branch::count(self, kind, to, registers, memory)?,
             Class::Call(to) => branch::call(self, to, registers, memory)?,
             Class::Return(freed) => branch::ret(self, freed, registers, memory)?,
-            // `nop`; plan() makes an Emulate of no other class.
+            // `nop`: plan() emulates no other class.
             _ => registers.set(Reg::RIP, self.next()),
         }
         Ok(if traced { Outcome::SingleStep } else { Outcome::Done })

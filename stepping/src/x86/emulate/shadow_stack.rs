@@ -1,4 +1,4 @@
-//! The shadow stack's part in near calls and returns (SDM vol. 1, 17.2).
+//! The shadow stack in near calls and returns (SDM vol. 1, 17.2).
 
 use insn::x86::{Bits, Reg};
 
@@ -7,7 +7,7 @@ use super::registers::Registers;
 use super::site::Emulate;
 use crate::{Fault, Memory};
 
-/// Bytes of an entry.
+/// Size of an entry in bytes.
 fn entry(site: &Emulate) -> u8 {
     if site.insn.mode().bits == Bits::B64 { 8 } else { 4 }
 }
@@ -22,7 +22,7 @@ pub(super) fn push(site: &Emulate, registers: &mut impl Registers, memory: &mut 
     Ok(())
 }
 
-/// Pops an entry, which must be the return address.
+/// Pops an entry and compares it with the return address.
 pub(super) fn pop(
     site: &Emulate,
     target: u64,

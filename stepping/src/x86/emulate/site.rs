@@ -1,11 +1,11 @@
-//! An instruction to be emulated, and what is known of it without a thread.
+//! An instruction to emulate, without a thread.
 
 use insn::x86::Insn;
 
 use crate::x86::Slot;
 use crate::x86::class::{Class, next};
 
-/// An instruction to be emulated, at its address.
+/// An instruction to emulate, with its address.
 ///
 /// ```
 /// use insn::x86::{Mode, Reg, decode};
@@ -46,13 +46,13 @@ pub struct Emulate {
 }
 
 impl Emulate {
-    /// Whether it is the program's own breakpoint instruction.
+    /// Whether the instruction is the program's own breakpoint instruction.
     pub fn is_breakpoint(&self) -> bool {
         matches!(self.class, Class::Breakpoint)
     }
 
-    /// A copy to make the processor raise the fault that [`Emulate::run`] met. A branch's may only be single-stepped (its
-    /// [`Code::exit`](super::Code::exit) says so), that of any other instruction is complete.
+    /// A copy with which the processor raises the fault that [`Emulate::run`] found. The copy of a branch may only be single-stepped, as its
+    /// [`Code::exit`](crate::Code::exit) says; the copy of any other instruction is complete.
     pub fn slot(&self) -> Slot {
         Slot { insn: self.insn, pc: self.pc }
     }

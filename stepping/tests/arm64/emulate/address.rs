@@ -7,7 +7,7 @@ use super::changes;
 use crate::emulate;
 use crate::machine::{DATA, Machine, memory};
 
-/// `ldr` of a literal so many bytes from the site, which is at [`DATA`].
+/// `ldr` of a literal at a distance in bytes from the site, which is at [`DATA`].
 fn literal(form: u32, distance: i64) -> u32 {
     form | (distance as u32 >> 2 & 0x7_ffff) << 5
 }

@@ -22,7 +22,7 @@ const VALUES: [u64; 14] = [
     0x8000_0000_0000_0005,
 ];
 
-/// Each relation by the code of its field, between numbers of so many bits.
+/// Each relation by the code of its field, between numbers of `bits` bits.
 fn relation(code: u32, immediate: bool, left: u64, right: u64, bits: u32) -> bool {
     let unsigned = |value: u64| u128::from(value) & ((1_u128 << bits) - 1);
     let signed = |value: u64| {
