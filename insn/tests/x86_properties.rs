@@ -55,6 +55,9 @@ fn ask(insn: &Insn) -> impl PartialEq + std::fmt::Debug + use<> {
     assert_eq!((effects.reads, effects.writes, effects.flags_read, effects.flags_written), registers);
     assert_eq!((effects.memory, effects.implicit_memory), (insn.memory(), insn.implicit_memory()));
     assert_eq!(effects.operand_size, insn.operand_size());
+    assert_ne!(insn.mnemonic(), "", "{insn:?}");
+    let listed: Vec<_> = insn.operands().collect();
+    let fields = (fields, insn.mnemonic(), listed, insn.rex(), insn.opcode_extension());
     (fields, operands, values, flow, registers)
 }
 

@@ -77,6 +77,21 @@ fn no_panic_can_be_reached_from_insn() {
     without_panic("insn_everything");
     without_panic("arm64_classify");
     without_panic("arm64_everything");
+    without_panic("insn_names");
+    without_panic("arm64_names");
+}
+
+#[test]
+fn only_who_asks_for_names_links_them() {
+    let has = |entry, name: &str| {
+        std::fs::read(without_panic(entry)).unwrap().windows(name.len()).any(|bytes| bytes == name.as_bytes())
+    };
+    for (names, everything, name) in
+        [("insn_names", "insn_everything", "vpmultishiftqb"), ("arm64_names", "arm64_everything", "sqdmlalbt")]
+    {
+        assert!(has(names, name), "{names} lacks {name}");
+        assert!(!has(everything, name), "{name} came along with {everything}");
+    }
 }
 
 #[test]

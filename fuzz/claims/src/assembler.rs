@@ -18,7 +18,7 @@ pub const VARIABLE: &str = "NTRACE_LLVM_MC";
 /// Blocks that one process is given.
 const CHUNK: usize = 50_000;
 /// What it writes of a prefix that belongs to no instruction, or stands before one.
-const PREFIXES: [&str; 15] = [
+pub const PREFIXES: [&str; 15] = [
     "lock", "rep", "repe", "repne", "data16", "data32", "addr16", "addr32", "cs", "ds", "es", "fs", "gs", "ss", "rex64",
 ];
 
@@ -49,8 +49,12 @@ impl Answer {
 pub enum Language {
     /// x86, in a code segment of that size.
     X86(Bits),
+    /// The same, written in Intel's syntax, whose names have no suffixes.
+    Intel(Bits),
     /// A64, with all extensions.
     A64,
+    /// The same without aliases.
+    A64Plain,
 }
 
 /// The one that [`VARIABLE`] names.
@@ -64,21 +68,31 @@ impl Language {
             Language::X86(Bits::B64) => &["--triple=x86_64"],
             Language::X86(Bits::B32) => &["--triple=i386"],
             Language::X86(Bits::B16) => &["--triple=i386-unknown-unknown-code16"],
+            Language::Intel(Bits::B64) => &["--triple=x86_64", "--output-asm-variant=1"],
+            Language::Intel(Bits::B32) => &["--triple=i386", "--output-asm-variant=1"],
+            Language::Intel(Bits::B16) => &["--triple=i386-unknown-unknown-code16", "--output-asm-variant=1"],
             Language::A64 => &["--triple=aarch64", "--mattr=+all"],
+            Language::A64Plain => &["--triple=aarch64", "--mattr=+all", "-M", "no-aliases"],
         }
+    }
+
+    fn is_a64(self) -> bool {
+        matches!(self, Language::A64 | Language::A64Plain)
     }
 
     /// An instruction that tells one block from the next, and the text of it: a move of the number to eax, or `udf`.
     fn mark(self, number: usize) -> (Vec<u8>, String) {
         match self {
-            Language::A64 => {
+            Language::A64 | Language::A64Plain => {
                 let number = number as u16;
                 (vec![number as u8, (number >> 8) as u8, 0, 0], format!("udf\t#{number}"))
             }
-            Language::X86(bits) => {
+            Language::X86(bits) | Language::Intel(bits) => {
                 let number = 0x6000_0000 | number as u32;
                 let size: &[u8] = if bits == Bits::B16 { &[0x66] } else { &[] };
-                ([size, &[0xb8], &number.to_le_bytes()].concat(), format!("movl\t${number}, %eax"))
+                let is_intel = matches!(self, Language::Intel(_));
+                let text = if is_intel { format!("mov\teax, {number}") } else { format!("movl\t${number}, %eax") };
+                ([size, &[0xb8], &number.to_le_bytes()].concat(), text)
             }
         }
     }
@@ -136,7 +150,7 @@ impl Assembler {
         writer.join().map_err(|_| io::ErrorKind::BrokenPipe)??;
         let mut answers: Vec<Vec<String>> = Vec::with_capacity(blocks.len());
         for line in String::from_utf8_lossy(&output.stdout).lines() {
-            let line = line.split('#').next().filter(|_| language != Language::A64).unwrap_or(line);
+            let line = line.split('#').next().filter(|_| !language.is_a64()).unwrap_or(line);
             let line = line.split("//").next().unwrap_or(line).trim();
             if line == language.mark(answers.len()).1 {
                 answers.push(Vec::new());

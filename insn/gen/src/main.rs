@@ -2,6 +2,7 @@
 
 mod alternatives;
 mod arm64;
+mod names;
 mod write;
 mod x86;
 

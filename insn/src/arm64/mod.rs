@@ -2,6 +2,7 @@
 //!
 //! "Arm ARM" is the Arm Architecture Reference Manual for A-profile architecture, DDI 0487.
 
+mod choice;
 mod codes;
 mod decode;
 mod effects;
@@ -13,6 +14,7 @@ mod insn;
 mod kind;
 mod known;
 mod memory;
+mod names;
 mod operands;
 mod pc_relative;
 mod regs;

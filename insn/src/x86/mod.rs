@@ -3,6 +3,7 @@
 //! "SDM" is the Intel 64 and IA-32 Architectures Software Developer's Manual, "APM" the AMD64 Architecture Programmer's Manual.
 
 mod address;
+mod choice;
 mod chunk;
 mod codes;
 mod decode;
@@ -21,12 +22,17 @@ mod key;
 mod liveness;
 mod memory;
 mod mode;
+mod names;
 mod opcode;
+mod operand_codes;
+mod operand_list;
 mod operands;
 mod prefixed;
 mod regs;
+mod rex;
 mod validity;
 mod vector;
+mod x87;
 
 pub use chunk::MAX_LEN;
 pub use effects::Effects;
@@ -36,6 +42,7 @@ pub use insn::Insn;
 pub use liveness::{Dead, dead};
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
+pub use operand_list::{Operand, OperandKind};
 pub use regs::{Flags, Reg, RegSet};
 
 /// Decodes the instruction at the start of `bytes`.

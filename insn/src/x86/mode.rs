@@ -20,6 +20,14 @@ pub enum Vendor {
     Amd = 1,
 }
 
+impl Vendor {
+    /// The vendor whose reading a processor follows, by the name that `cpuid` tells in leaf 0 (ebx, edx, ecx). Hygon's processors are AMD's;
+    /// all others are taken for Intel's.
+    pub fn from_cpuid(name: &[u8; 12]) -> Vendor {
+        if matches!(name, b"AuthenticAMD" | b"HygonGenuine") { Vendor::Amd } else { Vendor::Intel }
+    }
+}
+
 /// How a processor reads code: size of the code segment, vendor, leniency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mode {
@@ -44,6 +52,23 @@ impl Mode {
     pub const INTEL_32: Mode = Mode::new(Bits::B32, Vendor::Intel);
     /// 32-bit code segment, AMD.
     pub const AMD_32: Mode = Mode::new(Bits::B32, Vendor::Amd);
+
+    /// The mode of this program's own code: 64-bit or 32-bit, as it is compiled; Intel's strict reading.
+    ///
+    /// Which vendor made the processor is known at run time only, and asking it needs `unsafe`: a caller that can execute `cpuid` sets the
+    /// vendor by [`Vendor::from_cpuid`]. It matters for few encodings, of which compilers write none: 66 before near branches, and
+    /// instructions that one vendor alone has.
+    ///
+    /// ```
+    /// use insn::x86::{Mode, Vendor};
+    ///
+    /// let mode = Mode { vendor: Vendor::from_cpuid(b"AuthenticAMD"), ..Mode::host() };
+    /// assert_eq!(mode.vendor, Vendor::Amd);
+    /// ```
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    pub const fn host() -> Mode {
+        if cfg!(target_arch = "x86_64") { Mode::INTEL_64 } else { Mode::INTEL_32 }
+    }
 
     /// A strict mode.
     pub const fn new(bits: Bits, vendor: Vendor) -> Mode {

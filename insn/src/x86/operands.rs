@@ -132,8 +132,10 @@ impl Insn {
         let (mut reads, mut writes) = (RegSet::from_bits(reads), RegSet::from_bits(writes));
         if let Some(mask) = self.masking(form) {
             reads = reads.with(mask);
-            if self.p2 & 0x80 == 0 && form.has(attr::MERGES) {
-                reads = reads.union(RegSet::from_bits(self.named(form.operands() as u16, &numbers)));
+            let first = form.operands() as u16;
+            let is_register = first & operand::REGISTER_FORM == 0 || is_register_form;
+            if self.p2 & 0x80 == 0 && form.has(attr::MERGES) && is_register {
+                reads = reads.union(RegSet::from_bits(self.named(first, &numbers)));
             }
             if form.has(attr::MASK_CLEARED) {
                 writes = writes.with(mask);

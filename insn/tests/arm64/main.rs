@@ -3,6 +3,7 @@
 mod effects;
 mod flow;
 mod kind;
+mod names;
 mod text;
 
 use insn::arm64::{Insn, decode};

@@ -7,6 +7,8 @@ mod flow;
 mod length;
 mod liveness;
 mod memory;
+mod names;
+mod operand_list;
 mod overwrites;
 mod registers;
 mod text;

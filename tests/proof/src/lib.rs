@@ -82,6 +82,28 @@ pub unsafe extern "C" fn insn_everything(bytes: *const u8, length: usize, number
     black_box((insn.effects(), insn.prefix_len()));
 }
 
+/// Name and operands of the instruction at `bytes`.
+///
+/// # Safety
+/// `length` bytes can be read there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn insn_names(bytes: *const u8, length: usize, number: u8) {
+    // SAFETY: the caller's promise.
+    let Some(insn) = (unsafe { decoded(bytes, length, number) }) else { return };
+    black_box((insn.mnemonic(), insn.rex(), insn.opcode_extension()));
+    for operand in insn.operands() {
+        black_box(operand);
+    }
+}
+
+/// Name of an A64 word.
+#[unsafe(no_mangle)]
+pub extern "C" fn arm64_names(word: u32) {
+    if let Ok(insn) = insn::arm64::decode(word) {
+        black_box(insn.mnemonic());
+    }
+}
+
 /// Class, target and validity of an A64 word, by all look-ups: a small number where it is no instruction.
 #[unsafe(no_mangle)]
 pub extern "C" fn arm64_classify(word: u32, pc: u64) -> u64 {

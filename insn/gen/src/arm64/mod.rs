@@ -7,6 +7,7 @@ mod diagram;
 mod emit;
 mod forms;
 mod hot;
+mod names;
 mod operand;
 mod parse;
 mod program;
@@ -18,5 +19,10 @@ pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
     let hot = hot::build(&forms)?;
     let cold = forms::build(&forms)?;
     let specials = special::build(&forms)?;
-    Ok(vec![("hot.rs", emit::hot(&hot)?), ("forms.rs", emit::forms(&cold)), ("special.rs", emit::special(&specials))])
+    Ok(vec![
+        ("hot.rs", emit::hot(&hot)?),
+        ("forms.rs", emit::forms(&cold)),
+        ("special.rs", emit::special(&specials)),
+        ("names.rs", names::table(&forms)?),
+    ])
 }

@@ -11,6 +11,8 @@ pub(crate) struct Form {
     pub(crate) mask: u32,
     /// Values of these bits.
     pub(crate) value: u32,
+    /// Its name, or the bits that choose and a name for each of their values.
+    pub(crate) name: String,
     pub(crate) operands: Vec<Operand>,
     pub(crate) memory: Vec<Memory>,
     pub(crate) attrs: Vec<String>,
@@ -50,8 +52,8 @@ fn both(text: &str, line: usize) -> Result<Vec<Form>, String> {
 fn form(text: &str, line: usize) -> Result<Form, String> {
     let mut words = text.split_whitespace();
     let (mask, value) = pattern(words.next().unwrap_or_default())?;
-    words.next().ok_or("no name")?;
-    let mut form = Form { line, mask, value, operands: Vec::new(), memory: Vec::new(), attrs: Vec::new() };
+    let name = words.next().ok_or("no name")?.to_owned();
+    let mut form = Form { line, mask, value, name, operands: Vec::new(), memory: Vec::new(), attrs: Vec::new() };
     for (i, word) in words.enumerate() {
         let operands = i == 0 && word.starts_with(['<', '>', '&', '!', '@', 'X', 'S', 'V', 'P']);
         if !operands {

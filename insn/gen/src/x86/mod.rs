@@ -1,9 +1,12 @@
 //! x86: opcodes.txt.
 
+mod by_rule;
 #[path = "../../../src/x86/codes.rs"]
 mod codes;
 mod emit;
 mod hot;
+mod names;
+mod operand_list;
 mod operands;
 mod parse;
 mod rules;
@@ -18,9 +21,12 @@ pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
     let hot = hot::build(&forms, &slots);
     let validity = validity::build(&forms, &slots);
     let semantics = semantics::build(&forms, &slots)?;
+    let by_rule = by_rule::forms_of_rules(&forms, &slots);
     Ok(vec![
         ("hot.rs", emit::hot(&hot)),
         ("validity.rs", emit::validity(&validity)),
         ("semantics.rs", emit::semantics(&semantics)),
+        ("names.rs", names::tables(&forms, &by_rule)?),
+        ("operand_list.rs", operand_list::tables(&forms, &by_rule)?),
     ])
 }

@@ -2,4 +2,5 @@
 
 pub(crate) mod forms;
 pub(crate) mod hot;
+pub(crate) mod names;
 pub(crate) mod special;
