@@ -1,29 +1,30 @@
-//! Which values code no longer needs.
+//! The registers and flags whose values code does not need.
 
 use super::codes::bank;
-use super::{Flags, Insn, Mode, RegSet, decode};
+use super::{Flags, Insn, Mode, Reg, RegSet, decode};
 use crate::{Flow, Target};
 
-/// Instructions looked at, on all paths together.
+/// The greatest number of instructions that a scan decodes, on all paths together.
 const INSTRUCTIONS: usize = 48;
-/// Branches of which both ways are followed at a time.
+/// The greatest number of branches whose targets wait to be followed.
 const BRANCHES: usize = 8;
-/// The flags that are told about: those of arithmetic, and the direction.
+/// The flags that a scan considers: the arithmetic flags and the direction flag.
 const FLAGS: Flags = Flags::STATUS.union(Flags::DF);
-/// The registers that are told about: general, vector, mask, MMX.
-const REGISTERS: RegSet = RegSet::from_bits((1 << bank::BOUND) - 1);
+/// The registers that a scan considers: general, vector, mask and MMX registers. The stack pointer is always needed, because the kernel puts
+/// the frame of a signal below it.
+const REGISTERS: RegSet = RegSet::from_bits((1 << bank::BOUND) - 1).without(Reg::RSP);
 
 /// Registers and flags whose values code does not need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Dead {
-    /// General, vector, mask and MMX registers that are overwritten in whole, on every path, before anything reads them.
+    /// The general, vector, mask and MMX registers that every path overwrites in whole before it reads them; never the stack pointer.
     pub registers: RegSet,
-    /// Arithmetic flags and the direction flag that are overwritten, on every path, before anything reads them.
+    /// The arithmetic flags and the direction flag that every path overwrites before it reads them.
     pub flags: Flags,
 }
 
-/// What a path, from an offset on, has neither read nor overwritten.
+/// A path of execution, with the registers and flags that it has neither read nor overwritten so far.
 #[derive(Clone, Copy)]
 struct Path {
     offset: usize,
@@ -31,11 +32,12 @@ struct Path {
     flags: Flags,
 }
 
-/// Tells what the code at `offset` of `code` does not need of the values that registers and flags have before it runs.
+/// The registers and flags whose values the code at `offset` of `code` does not need.
 ///
-/// What is not proven dead is not told as dead: where the code leaves `code`, returns, branches to where no byte says, enters the kernel, may
-/// not be decoded, or goes on for more than 48 instructions, all is needed that is not overwritten by then. The answer is about the program's own
-/// instructions: a signal handler, a debugger, or a page fault's handler in user mode may look at any register at any time.
+/// The function follows direct branches and calls within `code`, and tells only what it proves. A path that leaves `code`, returns, branches
+/// indirectly, enters the kernel, reaches bytes that are no instruction, or runs for more than 48 instructions needs everything that it has not
+/// overwritten by then. The proof covers the instructions of the program: a signal handler, a debugger or a handler of page faults in user
+/// mode can read every register at any time.
 ///
 /// ```
 /// use insn::x86::{Flags, Mode, Reg, dead};
@@ -57,18 +59,18 @@ pub fn dead(code: &[u8], offset: usize, mode: Mode) -> Dead {
 }
 
 struct Scan {
-    /// Registers and flags that some path needs.
+    /// The registers and flags that at least one path needs.
     needed: (RegSet, Flags),
-    /// Paths that are still to be followed.
+    /// The paths that the scan has not followed yet.
     waiting: [Option<Path>; BRANCHES],
-    /// Instructions that may still be looked at.
+    /// The number of instructions that the scan may still decode.
     left: usize,
 }
 
 impl Scan {
     fn follow(&mut self, code: &[u8], mode: Mode, mut path: Path) {
         loop {
-            // What another path needs is needed.
+            // Another path may have shown that some of them are needed.
             path.registers = path.registers.difference(self.needed.0);
             path.flags = path.flags.difference(self.needed.1);
             if path.registers.is_empty() && path.flags.is_empty() {
@@ -98,7 +100,7 @@ impl Scan {
             }
         }
     }
-    /// Takes from the path what the instruction reads or overwrites.
+    /// Removes from the path what the instruction reads or overwrites.
     fn pass(&mut self, insn: &Insn, path: &mut Path) {
         let effects = insn.effects();
         self.needed.0 = self.needed.0.union(path.registers.intersection(effects.reads));

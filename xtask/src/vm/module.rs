@@ -12,9 +12,8 @@ use super::shim;
 use crate::run;
 use crate::suite::matches;
 
-/// The most bytes of code and constants, for an ordinary kernel and for one that its distribution hardens.
-const MOST_BYTES: u64 = 128 << 10;
-const MOST_HARDENED_BYTES: u64 = 144 << 10;
+/// The most bytes of code and constants.
+const MOST_BYTES: u64 = 144 << 10;
 /// Parts of the names of functions that Rust calls to panic.
 const PANICS: [&str; 6] =
     ["panic", "slice_index_fail", "unwrap_failed", "expect_failed", "bounds_check", "len_mismatch"];
@@ -35,7 +34,7 @@ pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
     let module = folder.join("ntrace.ko");
     // KASAN's instrumentation makes code larger and keeps needless checks.
     if machine.kernel != Kind::Debug {
-        check(&module, if machine.kernel == Kind::Debian { MOST_HARDENED_BYTES } else { MOST_BYTES })?;
+        check(&module)?;
         check_style(&kernel)?;
     }
     Ok(module)
@@ -68,7 +67,7 @@ fn check_style(kernel: &Kernel) -> Result<()> {
 }
 
 /// Fails if a panic can be reached, if the module uses unlisted symbols of the kernel, or if it is too large.
-fn check(module: &Path, most: u64) -> Result<()> {
+fn check(module: &Path) -> Result<()> {
     let symbols = run::output(Command::new("nm").arg(module))?;
     let listed = run::root().join(EXPORTS);
     let listed = fs::read_to_string(&listed).with_context(|| format!("cannot read {}", listed.display()))?;
@@ -80,8 +79,8 @@ fn check(module: &Path, most: u64) -> Result<()> {
         bail!("{} can panic: {}", module.display(), symbol.trim());
     }
     let bytes = constant_bytes(&run::output(Command::new("size").arg("-A").arg(module))?);
-    if bytes > most {
-        bail!("{} has {bytes} bytes of code and constants, more than {most}", module.display());
+    if bytes > MOST_BYTES {
+        bail!("{} has {bytes} bytes of code and constants, more than {MOST_BYTES}", module.display());
     }
     eprintln!("vm: {} has {bytes} bytes of code and constants", module.display());
     Ok(())
