@@ -9,7 +9,7 @@ use disarm64::InsnOpcode as _;
 use iced_x86::{Decoder, DecoderOptions};
 use insn::x86::{Bits, Encoding, Mode, Vendor, decode};
 
-/// An ordinary run asks the assembler for one of so many encodings: a number that shares no factor with the walk's periods.
+/// An ordinary run asks the assembler about every n-th encoding. This number shares no factor with the walk's periods.
 const STEP: usize = 37;
 /// Differences that a failure names.
 const MOST: usize = 200;
@@ -192,7 +192,7 @@ fn every_row_about_x86_is_true() {
 const LOW: u32 = 2 << 5 | 1;
 /// What a long run asks for besides: registers of number 31, of number 0, both, and the number that chooses a condition.
 const MORE: [u32; 4] = [0x3ff, 0x000, 0x01f, 0x1ee];
-/// An ordinary run asks the assembler for one of so many words.
+/// An ordinary run asks the assembler about every n-th word.
 const A64_STEP: usize = 61;
 
 #[test]
