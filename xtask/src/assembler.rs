@@ -13,8 +13,10 @@ use crate::debian::{self, Suite};
 /// The suite of Debian with the newest released LLVM.
 const SUITE: &str = "sid";
 const PROGRAM: &str = "llvm-mc";
-/// The test program of the comparison.
+/// The test program that compares what is an instruction. It needs llvm-mc.
 pub(crate) const TEST: &str = "fuzz/claims/tests/assembler.rs";
+/// The test program that compares names. It skips llvm-mc where there is none.
+pub(crate) const NAMES: &str = "fuzz/claims/tests/names.rs";
 /// The variable that names llvm-mc to the test program.
 const VARIABLE: &str = "NTRACE_LLVM_MC";
 

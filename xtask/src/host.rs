@@ -33,7 +33,7 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
 /// The comparison with the newest assembler: of some encodings, and of all in a long run.
 pub(crate) fn assembler(ledger: &Path) -> Result<()> {
     let setting = Setting { variables: Vec::from_iter(assembler::variable()), ..Setting::default() };
-    suite()?.select(&[assembler::TEST])?.run(ledger, &setting)
+    suite()?.select(&[assembler::TEST, assembler::NAMES])?.run(ledger, &setting)
 }
 
 /// The examples in the documentation.
