@@ -18,7 +18,7 @@ fn bits(rule: u64, position: u32, count: u32) -> Vec<bool> {
     (0..count).map(|value| rule >> (position + value) & 1 != 0).collect()
 }
 
-/// The way to choose, one of [`select`], and the forms to choose from. `rules` has an opcode's rules, each with its form.
+/// The way to choose, one of [`mod@select`], and the forms to choose from. `rules` has an opcode's rules, each with its form.
 pub(crate) fn select(rules: &[(u64, u16)]) -> (u16, Vec<u16>) {
     let valid: Vec<_> = rules.iter().filter(|(rule, _)| rule & rule::REFUSED == 0).collect();
     let first = valid.first().map_or(0, |(_, form)| *form);
