@@ -13,7 +13,7 @@ use crate::run;
 use crate::suite::matches;
 
 /// The most bytes of code and constants.
-const MOST_BYTES: u64 = 144 << 10;
+const MOST_BYTES: u64 = 256 << 10;
 /// Parts of the names of functions that Rust calls to panic.
 const PANICS: [&str; 6] =
     ["panic", "slice_index_fail", "unwrap_failed", "expect_failed", "bounds_check", "len_mismatch"];
