@@ -11,7 +11,7 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use ubp::{Address, Command, EventKind, Session, Spec};
 
 /// Breakpoints in the C library.
-const SITES: usize = 2_000;
+const SITES: usize = 20_000;
 /// Hits of a breakpoint after which it is removed.
 const HITS: u32 = 6;
 
