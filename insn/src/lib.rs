@@ -45,6 +45,8 @@
 #![forbid(unsafe_code)]
 
 #[macro_use]
+mod codes;
+#[macro_use]
 mod set;
 
 pub mod arm64;

@@ -13,7 +13,7 @@ use crate::code::{self, Insn, Mode};
 /// The widest gap between ranges that share a piece, in bytes. Alignment and data between functions are such gaps.
 const GAP: u64 = 1 << 12;
 
-/// What is known about one byte.
+/// The classification of one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Byte {
     /// The byte is in no range.
@@ -28,7 +28,7 @@ enum Byte {
     Further,
 }
 
-/// What is known about the bytes at consecutive addresses.
+/// The classification of the bytes at consecutive addresses.
 struct Piece {
     start: u64,
     bytes: Vec<Byte>,

@@ -1,5 +1,9 @@
 //! Writes insn's tables from its data files, or with `--check` fails if they are not up to date.
 
+#[macro_use]
+#[path = "../../src/codes.rs"]
+mod codes;
+
 mod alternatives;
 mod arm64;
 mod names;

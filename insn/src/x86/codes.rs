@@ -3,15 +3,6 @@
 //! insn-gen, which writes the tables, includes this file, so that writer and reader share one definition.
 #![allow(dead_code, reason = "names serve insn-gen alone, some numbers insn alone")]
 
-/// Defines constants, and `NAMES`: what opcodes.txt calls each.
-macro_rules! codes {
-    ($type:ty: $($(#[$doc:meta])* $name:ident = $value:expr, $text:literal;)*) => {
-        $($(#[$doc])* pub(crate) const $name: $type = $value;)*
-        /// What opcodes.txt calls each constant.
-        pub(crate) const NAMES: &[(&str, $type)] = &[$(($text, $value)),*];
-    };
-}
-
 /// Calls a macro with the registers that are in no numbered bank: constant, number in a register set, name.
 macro_rules! each_register {
     ($call:ident) => {

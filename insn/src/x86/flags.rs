@@ -27,8 +27,8 @@ impl Insn {
     }
     /// The flags to which the instruction always gives a value that the manual defines.
     ///
-    /// A flag of [`Insn::flags_written`] that is neither in this set nor in [`Insn::flags_undefined`] keeps its value in some cases, as after a
-    /// shift by `cl` or a repeated `cmps`. The set of `popf` is the one of user mode.
+    /// A flag of [`Insn::flags_written`] that is neither in this set nor in [`Insn::flags_undefined`] keeps its value or is undefined in some
+    /// cases, as after a shift by `cl` or a repeated `cmps`. The set of `popf` is the one of user mode.
     pub fn flags_overwritten(&self) -> Flags {
         self.flagged().overwritten
     }
@@ -75,13 +75,13 @@ impl Insn {
         let read = flags(read.bits());
         Flagged { read, written: flags(written), overwritten: flags(always), undefined: flags(undefined) }
     }
-    /// Whether a shift has an immediate count that is not 0. The count is taken modulo 32, or modulo 64 with 64-bit operands. A double shift of
-    /// 16-bit operands by more than 16 leaves all flags undefined, so it counts as unknown.
+    /// Whether a shift has an immediate count by which all its flags are defined: not 0, and less than the number of bits of the operand (SDM
+    /// vol. 2B, SAL/SAR/SHL/SHR, SHLD). The processor takes the count modulo 32, or modulo 64 with 64-bit operands.
     fn has_count(&self, size: u8) -> bool {
         let Some(count) = self.immediate().map(|field| field.value as u8 & if size == 8 { 63 } else { 31 }) else {
             return false;
         };
-        count != 0 && (size != 2 || count <= 16)
+        count != 0 && count < 8 * size
     }
 }
 

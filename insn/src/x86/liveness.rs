@@ -80,10 +80,11 @@ impl Scan {
             let next = if self.left == 0 { None } else { decode(rest, mode).ok() };
             let Some(insn) = next else { return self.need(&path) };
             self.left -= 1;
-            self.pass(&insn, &mut path);
+            let operand_size = self.pass(&insn, &mut path);
             let end = path.offset + insn.len();
             let target = match insn.target() {
-                Target::Relative(distance) => end.checked_add_signed(distance as isize),
+                // A branch with operands of 16 bits cuts the instruction pointer to 16 bits, so its target depends on the address of the code.
+                Target::Relative(distance) if operand_size > 2 => end.checked_add_signed(distance as isize),
                 _ => None,
             };
             match (insn.flow(), target) {
@@ -100,13 +101,14 @@ impl Scan {
             }
         }
     }
-    /// Removes from the path what the instruction reads or overwrites.
-    fn pass(&mut self, insn: &Insn, path: &mut Path) {
+    /// Removes from the path what the instruction reads or overwrites. Returns the operand size in bytes.
+    fn pass(&mut self, insn: &Insn, path: &mut Path) -> u8 {
         let effects = insn.effects();
         self.needed.0 = self.needed.0.union(path.registers.intersection(effects.reads));
         self.needed.1 = self.needed.1.union(path.flags.intersection(effects.flags_read));
         path.registers = path.registers.difference(effects.overwrites);
         path.flags = path.flags.difference(effects.flags_overwritten);
+        effects.operand_size
     }
     fn need(&mut self, path: &Path) {
         self.needed.0 = self.needed.0.union(path.registers);

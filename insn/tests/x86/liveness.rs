@@ -43,6 +43,15 @@ fn a_loop_ends_the_search() {
 }
 
 #[test]
+fn a_branch_that_cuts_the_instruction_pointer_needs_all() {
+    // jmp +0 with 66; mov eax, 1; ret: AMD cuts the target to 16 bits, Intel ignores the prefix.
+    let code = hex("66e90000 b801000000 c3");
+    assert!(dead(&code, 0, Mode::AMD_64).registers.is_empty());
+    let code = hex("66e900000000 b801000000 c3");
+    assert!(dead(&code, 0, Mode::INTEL_64).registers.contains(Reg::RAX));
+}
+
+#[test]
 fn what_leaves_the_code_needs_all() {
     // jmp beyond the end; an indirect call; an interrupt; bytes that are no instruction; nothing
     for text in ["e900100000", "ffd0", "cd80", "0f0b", "06", ""] {

@@ -69,7 +69,9 @@ fn a_shift_overwrites_flags_where_its_count_is_known_and_not_0() {
         ("48c1e020", status),
         ("d1e0", status.union(Flags::OF)),
         ("660fa4c811", Flags::EMPTY),
-        ("660fa4c810", status),
+        ("660fa4c80f", status),
+        ("c0e008", Flags::EMPTY),
+        ("c0e007", status),
     ];
     for (text, overwritten) in table {
         assert_eq!(insn(text).flags_overwritten(), overwritten, "{text}");

@@ -123,7 +123,7 @@ impl Excess {
         }
     }
 
-    /// Notes which of the things written, and neither read nor overwritten, kept something.
+    /// Notes whether old bits survive in the registers and flags that `insn` reports as written and not as overwritten.
     pub(super) fn note_kept(&mut self, form: &Skeleton, insn: &Insn, effects: &Effects, runs: [&Run<'_>; 2]) {
         let [first, second] = runs;
         let Some([(old, new), (other_old, other_new)]) = completed(first, second) else { return };

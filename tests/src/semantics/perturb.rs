@@ -160,7 +160,8 @@ pub(super) fn unread_matters(insn: &Insn, effects: &Effects, first: &Run<'_>, se
     out
 }
 
-/// What is reported as overwritten and depends on what was there before: states before differ only in what is not read.
+/// The registers and flags that `insn` reports as overwritten and whose old values outlive the instruction. The states before the two runs
+/// differ only in what the instruction does not read.
 pub(super) fn outlives(effects: &Effects, first: &Run<'_>, second: &Run<'_>) -> Vec<String> {
     let Some([(_, a), (_, b)]) = completed(first, second) else { return Vec::new() };
     let mut out = Vec::new();
@@ -179,7 +180,7 @@ pub(super) fn outlives(effects: &Effects, first: &Run<'_>, second: &Run<'_>) -> 
     out
 }
 
-/// The registers before and after two runs, where both came to their end.
+/// The registers before and after two runs; `None` unless both completed the instruction.
 pub(super) fn completed(first: &Run<'_>, second: &Run<'_>) -> Option<[(View, View); 2]> {
     let view = |run: &Run<'_>| {
         let is_complete = matches!(run.end.stop, Stop::Signal { number: libc::SIGTRAP, .. });

@@ -1,4 +1,4 @@
-//! What `insn` says that instructions read, write and overwrite, against two runs whose states differ in what is not read.
+//! The effects that `insn` reports for A64: two runs whose states differ only in what an instruction does not read agree in what it writes.
 
 use crossing::Random;
 use insn::Flow;
@@ -15,7 +15,7 @@ const SVE_SET_VL: i32 = 50;
 /// NZCV in PSTATE.
 const FLAGS: u32 = 28;
 
-/// The word's bits that differ between two values of a register.
+/// The bits in which a register differs between two states.
 fn differ(reg: Reg, left: &State, right: &State) -> u128 {
     match reg {
         Reg::FPSR => u128::from(left.floating[0] ^ right.floating[0]),
@@ -27,12 +27,12 @@ fn differ(reg: Reg, left: &State, right: &State) -> u128 {
     }
 }
 
-/// Registers that a state has.
+/// The registers of a state.
 fn registers() -> impl Iterator<Item = Reg> {
     (0..31).map(Reg::general).chain((0..32).map(Reg::vector)).chain([Reg::SP, Reg::FPSR, Reg::FPCR])
 }
 
-/// `state` with all changed that the instruction does not read.
+/// `state` with other values in everything that the instruction does not read.
 fn unread_changed(effects: &Effects, state: &State, random: &mut Random) -> State {
     let mut other = state.clone();
     for reg in registers().filter(|reg| !effects.reads.contains(*reg)) {
@@ -50,7 +50,7 @@ fn unread_changed(effects: &Effects, state: &State, random: &mut Random) -> Stat
     other
 }
 
-/// What is wrong of an instruction's effects by two runs that came to its end.
+/// The faults of an instruction's reported effects that two completed runs show.
 fn wrong(effects: &Effects, before: [&State; 2], after: [&State; 2]) -> Vec<String> {
     let mut out = Vec::new();
     for reg in registers() {
@@ -59,7 +59,7 @@ fn wrong(effects: &Effects, before: [&State; 2], after: [&State; 2]) -> Vec<Stri
         if !effects.writes.contains(reg) && kept != 0 {
             out.push(format!("{reg} changed"));
         }
-        // A bit that one of the runs changed must not depend on what differs.
+        // A bit that one of the runs changed must not depend on the difference between the states.
         if differ(reg, left, right) & kept != 0 {
             out.push(format!("{reg} depends on what is not read"));
         }
@@ -78,7 +78,7 @@ fn wrong(effects: &Effects, before: [&State; 2], after: [&State; 2]) -> Vec<Stri
     out
 }
 
-/// Whether the instruction's outcome is a function of registers and of the data alone.
+/// Whether the outcome depends only on registers of a state and on the data.
 fn is_function(insn: &Insn) -> bool {
     let effects = insn.effects();
     let system = [Reg::SYSTEM, Reg::SVCR, Reg::ZA, Reg::ZT0, Reg::GCSPR, Reg::TPIDR, Reg::FPMR, Reg::FFR];
@@ -87,7 +87,7 @@ fn is_function(insn: &Insn) -> bool {
     insn.flow() == Flow::Next && !system.into_iter().chain(predicates).any(|reg| touched.contains(reg))
 }
 
-/// The state with bases of memory operands within the data.
+/// Points the bases of memory operands into the data.
 fn with_bases(insn: &Insn, state: &mut State, lab: &Lab, random: &mut Random) {
     for memory in insn.memories().into_iter().flatten() {
         if let Some(number) = memory.index.and_then(Reg::as_general) {
@@ -108,8 +108,8 @@ fn with_bases(insn: &Insn, state: &mut State, lab: &Lab, random: &mut Random) {
 #[test]
 fn what_is_not_read_does_not_matter_and_what_is_overwritten_keeps_nothing() {
     let lab = Lab::new(false);
-    // The states have 128 bits of each vector. Without SVE there are no more.
-    // SAFETY: changes how long this thread's vectors are, and nobody holds a long one.
+    // A state has 128 bits of each vector, so vectors of SVE must not be longer.
+    // SAFETY: the call changes the length of this thread's vectors. The compiler keeps no value in the longer part, as nothing here uses SVE.
     unsafe { libc::prctl(SVE_SET_VL, 16) };
     let number = |name: &str| -> Option<u64> { std::env::var(name).ok().and_then(|value| value.parse().ok()) };
     let words = number("NTRACE_SEMANTICS_CASES").map_or(WORDS, |words| words as usize);
