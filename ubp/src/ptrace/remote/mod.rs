@@ -54,6 +54,8 @@ impl<'a> Remote<'a> {
         if before.is_none() || thread.is_in_call() {
             return Err(Error::Uninterruptible(tid));
         }
+        let (saved, mask) = (arch::read(tid)?, sys::signal_mask(tid)?);
+        let arch = tracees.space_of(pid)?.arch;
         let suspended = Status::read(tid)?.confined;
         if suspended {
             let options = tracees.ptrace_options(pid) | libc::PTRACE_O_SUSPEND_SECCOMP;
@@ -62,17 +64,7 @@ impl<'a> Remote<'a> {
                 _ => Error::Confined(pid),
             })?;
         }
-        // From here on a failure drops the guard, which resets the options.
-        let (saved, mask) = match (arch::read(tid), sys::signal_mask(tid)) {
-            (Ok(saved), Ok(mask)) => (saved, mask),
-            (Err(error), _) | (_, Err(error)) => {
-                if suspended {
-                    let _ = sys::set_options(tid, tracees.ptrace_options(pid));
-                }
-                return Err(error);
-            }
-        };
-        let arch = tracees.space_of(pid)?.arch;
+        // A failure from here on drops the guard, which resets the options.
         let mut remote = Remote {
             tracees,
             reports,
