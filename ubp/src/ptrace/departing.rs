@@ -33,7 +33,7 @@ impl Departing {
     pub(super) fn add_departing(&mut self, tracees: &mut Tracees, tid: Tid) {
         let Some(thread) = tracees.threads.get(&tid) else { return };
         let Some(debuggee) = tracees.debuggees.get(&thread.pid) else { return };
-        let (space, scratch, exit_kill) = (debuggee.space, thread.scratch, debuggee.exit_kill);
+        let (space, scratch, exit_kill) = (debuggee.space, thread.slot.scratch, debuggee.exit_kill);
         tracees.share_space(space);
         self.0.insert(tid, Departure { space: Some(space), scratch, exit_kill });
         // The wait may have ended just now: then this makes the thread report.

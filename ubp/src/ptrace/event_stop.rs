@@ -26,7 +26,7 @@ pub(super) fn settle(tracees: &mut Tracees, tid: Tid, signal: i32) -> Result<boo
 fn is_trap_first(tracees: &Tracees, tid: Tid) -> Result<bool> {
     let thread = tracees.thread(tid)?;
     let group = matches!(thread.stop(), Some(Stop::Group));
-    if group && thread.pins == 0 && !thread.interrupt_asked {
+    if group && thread.pins == 0 && !thread.interruption.for_user {
         // The signal comes when the job continues.
         return Ok(false);
     }
@@ -41,7 +41,6 @@ fn is_trap_first(tracees: &Tracees, tid: Tid) -> Result<bool> {
 pub(super) fn let_trap_come(tracees: &mut Tracees, tid: Tid) -> Result<()> {
     let thread = tracees.thread_mut(tid)?;
     thread.state = State::Running;
-    thread.interrupt_again = thread.interrupt_asked;
     sys::cont(tid, 0)
 }
 
@@ -49,7 +48,7 @@ pub(super) fn let_trap_come(tracees: &mut Tracees, tid: Tid) -> Result<()> {
 /// would not have seen `EINTR`.
 fn restart_interrupted_call(tracees: &mut Tracees, tid: Tid) -> Result<()> {
     let mut registers = arch::read(tid)?;
-    let call = tracees.thread_mut(tid)?.blocked_call.take();
+    let call = tracees.thread_mut(tid)?.interruption.call.take();
     if call.is_some_and(|call| call.keep_rest(&mut registers)) {
         return arch::write(tid, &registers);
     }

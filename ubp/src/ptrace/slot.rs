@@ -21,7 +21,7 @@ impl Tracees {
         let mut registers = arch::read(tid)?;
         let thread = self.thread(tid)?;
         if let Some((_, place)) = self.space_of(thread.pid)?.place(pc(&registers)) {
-            translate(&mut registers, &place, thread.scratch);
+            translate(&mut registers, &place, thread.slot.scratch);
         }
         Ok(registers)
     }
@@ -31,7 +31,7 @@ impl Tracees {
         let mut registers = arch::read(tid)?;
         let thread = self.thread(tid)?;
         let Some((_, place)) = self.space_of(thread.pid)?.place(pc(&registers)) else { return Ok(()) };
-        translate(&mut registers, &place, thread.scratch);
+        translate(&mut registers, &place, thread.slot.scratch);
         arch::write(tid, &registers)?;
         self.thread_mut(tid)?.end_slot();
         Ok(())

@@ -34,7 +34,7 @@ impl Tracer {
         if thread.stop().is_some() {
             return Ok(Pinned { tid, was_stopped: true });
         }
-        thread.blocked_call = arch::BlockedCall::of(tid);
+        thread.interruption.call = arch::BlockedCall::of(tid);
         sys::interrupt(tid)?;
         self.await_stop_for(tid, PATIENCE)?;
         Ok(Pinned { tid, was_stopped: false })

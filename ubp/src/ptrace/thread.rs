@@ -39,9 +39,11 @@ pub(super) enum State {
     Stopped(Stop),
 }
 
-/// What the tracer does with a thread that has left the system call in which it reported something.
+/// What the tracer does at the thread's next `PTRACE_EVENT_STOP`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Afterwards {
+pub(super) enum Due {
+    /// Report the thread, which is new.
+    Started,
     /// Report the process that the thread made.
     Forked(Pid),
     /// Report the program that the thread executed.
@@ -96,6 +98,75 @@ pub(super) struct Interrupted {
 /// the oldest execution makes room.
 const EXECUTIONS: usize = 64;
 
+/// An interruption of the thread (`PTRACE_INTERRUPT`) that is under way.
+#[derive(Debug, Default)]
+pub(super) struct Interruption {
+    /// The user asked for the stop and gets an event. Any other stop before it clears the kernel's interruption (`ptrace_stop` in
+    /// kernel/signal.c), so the tracer interrupts the thread again when it runs.
+    pub(super) for_user: bool,
+    /// The system call in which the thread blocked when it was interrupted.
+    pub(super) call: Option<arch::BlockedCall>,
+}
+
+/// What the tracer keeps about a thread in a slot.
+#[derive(Debug, Default)]
+pub(super) struct InSlot {
+    /// The register that the slot uses, and the program's value of it.
+    pub(super) scratch: Option<(Reg, u64)>,
+    /// The end of an instruction (`mov ss`) that held off the program's own trap.
+    pub(super) trap_held_off: Option<u64>,
+    /// Signals that wait until the instruction in the slot is done.
+    pub(super) deferred: Vec<SigInfo>,
+}
+
+/// The signal handlers that a thread runs in the midst of instructions at sites.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Handlers {
+    interrupted: Vec<Interrupted>,
+    /// The thread is in `rt_sigreturn`.
+    returning: bool,
+}
+
+impl Handlers {
+    /// Whether a return from a handler may continue an execution.
+    pub(super) fn is_any(&self) -> bool {
+        !self.interrupted.is_empty()
+    }
+
+    /// A handler interrupts an execution, which continues when the handler returns.
+    pub(super) fn interrupt(&mut self, execution: Interrupted) {
+        self.forget(execution);
+        self.interrupted.push(execution);
+        if self.interrupted.len() > EXECUTIONS {
+            self.interrupted.remove(0);
+        }
+    }
+
+    /// The thread left an execution for good.
+    pub(super) fn forget(&mut self, execution: Interrupted) {
+        self.interrupted.retain(|old| *old != execution);
+    }
+
+    /// The thread begins a system call.
+    pub(super) fn begin_call(&mut self, is_return: bool) {
+        self.returning = is_return;
+    }
+
+    /// The thread ends a system call. Returns whether the call was the return from a handler.
+    pub(super) fn end_call(&mut self) -> bool {
+        std::mem::take(&mut self.returning)
+    }
+
+    /// The thread returned from a handler. Returns whether it continues an execution.
+    pub(super) fn return_to(&mut self, execution: Interrupted) -> bool {
+        let at = self.interrupted.iter().position(|old| *old == execution);
+        if let Some(at) = at {
+            self.interrupted.truncate(at);
+        }
+        at.is_some()
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) tid: Tid,
@@ -105,15 +176,8 @@ pub(super) struct Thread {
     pub(super) hold: Hold,
     /// The number of operations of the tracer that need the thread stopped.
     pub(super) pins: u32,
-    /// The user asked for a stop of the thread.
-    pub(super) interrupt_asked: bool,
-    /// The thread needs another `PTRACE_INTERRUPT` when it runs.
-    pub(super) interrupt_again: bool,
-    /// The system call in which the thread blocked when it was interrupted.
-    pub(super) blocked_call: Option<arch::BlockedCall>,
-    pub(super) afterwards: Option<Afterwards>,
-    /// The thread has not reported its first stop.
-    pub(super) new: bool,
+    pub(super) interruption: Interruption,
+    pub(super) due: Option<Due>,
     /// The thread waits in vfork(2) for its child.
     pub(super) vforking: bool,
     /// The dynamic loader is at work: the thread stops at system calls.
@@ -122,15 +186,8 @@ pub(super) struct Thread {
     pub(super) reported_at: Option<u64>,
     /// The tracer moved the thread from behind a breakpoint instruction to it: the signal's information as the kernel made it.
     pub(super) rewound: Option<SigInfo>,
-    /// The register that the slot uses, and the program's value of it.
-    pub(super) scratch: Option<(Reg, u64)>,
-    pub(super) executions: Vec<Interrupted>,
-    /// The thread is in `rt_sigreturn`.
-    pub(super) in_sigreturn: bool,
-    /// The end of an instruction (`mov ss`) that held off the program's own trap.
-    pub(super) trap_held_off: Option<u64>,
-    /// Signals that wait until the instruction in the slot is done.
-    pub(super) deferred: Vec<SigInfo>,
+    pub(super) slot: InSlot,
+    pub(super) handlers: Handlers,
     /// The original information of signals that the tracer sent once more.
     pub(super) resent: Vec<SigInfo>,
     /// The epoch of the address space when the thread was last seen outside of all slots.
@@ -146,31 +203,16 @@ impl Thread {
             run: Run::Free,
             hold: Hold::Not,
             pins: 0,
-            interrupt_asked: false,
-            interrupt_again: false,
-            blocked_call: None,
-            afterwards: None,
-            new: false,
+            interruption: Interruption::default(),
+            due: None,
             vforking: false,
             loading: false,
             reported_at: None,
             rewound: None,
-            scratch: None,
-            executions: Vec::new(),
-            in_sigreturn: false,
-            trap_held_off: None,
-            deferred: Vec::new(),
+            slot: InSlot::default(),
+            handlers: Handlers::default(),
             resent: Vec::new(),
             seen: 0,
-        }
-    }
-
-    /// Notes that a handler interrupts an execution, which continues when the handler returns.
-    pub(super) fn interrupt_execution(&mut self, execution: Interrupted) {
-        self.executions.retain(|old| *old != execution);
-        self.executions.push(execution);
-        if self.executions.len() > EXECUTIONS {
-            self.executions.remove(0);
         }
     }
 
@@ -220,7 +262,7 @@ impl Thread {
 
     /// The thread is moved out of its slot: a single step is over, and the slot's register has the program's value again.
     pub(super) fn end_slot(&mut self) {
-        self.scratch = None;
+        self.slot.scratch = None;
         if self.step().is_some() {
             self.run = Run::Free;
         }

@@ -1,6 +1,5 @@
 //! AArch64.
 
-mod answer;
 mod call;
 mod control_stack;
 mod cpu;
@@ -13,9 +12,9 @@ mod restart;
 mod syscalls;
 mod text;
 mod trap;
+mod trap_handler;
 mod way_back;
 
-pub(super) use self::answer::handler_code;
 pub(super) use self::call::BlockedCall;
 pub(crate) use self::cpu::landing_pads;
 pub(super) use self::emulation::Emulated;
@@ -29,4 +28,5 @@ pub(super) use self::syscalls::{
 };
 pub(super) use self::text::GRANULE;
 pub(super) use self::trap::{correct_faulted_call, correct_return_address, is_breakpoint, traces};
+pub(super) use self::trap_handler::handler_code;
 pub(super) use self::way_back::way_back;

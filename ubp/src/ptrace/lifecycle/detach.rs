@@ -111,7 +111,7 @@ impl Tracer {
             for tid in &tids {
                 if let Some(thread) = self.tracees.threads.get_mut(tid) {
                     thread.pins += 1;
-                    thread.blocked_call = arch::BlockedCall::of(*tid);
+                    thread.interruption.call = arch::BlockedCall::of(*tid);
                     pinned.insert(*tid);
                     let _ = sys::interrupt(*tid);
                 }

@@ -50,7 +50,7 @@ fn put_to_original_place(tracees: &mut Tracees, tid: Tid) -> Result<()> {
         tracees.thread_mut(tid)?.end_slot();
     }
     tracees.leave_slot(tid)?;
-    for info in std::mem::take(&mut tracees.thread_mut(tid)?.deferred) {
+    for info in std::mem::take(&mut tracees.thread_mut(tid)?.slot.deferred) {
         resend(tracees, tid, info)?;
     }
     Ok(())

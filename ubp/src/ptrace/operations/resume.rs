@@ -32,8 +32,8 @@ impl Tracer {
         for tid in self.tracees.threads_of(pid) {
             let thread = self.tracees.thread_mut(tid)?;
             if thread.stop().is_none() {
-                thread.interrupt_asked = true;
-                thread.blocked_call = arch::BlockedCall::of(tid);
+                thread.interruption.for_user = true;
+                thread.interruption.call = arch::BlockedCall::of(tid);
                 match sys::interrupt(tid) {
                     Err(error) if !is_gone(&error) => return Err(error),
                     _ => {}

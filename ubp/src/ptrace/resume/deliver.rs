@@ -78,7 +78,7 @@ pub(super) fn put_for_signal(tracees: &mut Tracees, tid: Tid, signal: Signal) ->
     match disposition {
         // Without the tracer such a signal would not have woken the thread.
         Disposition::Ignored if interrupted => {
-            arch::restart(tid, &mut registers, thread.blocked_call)?;
+            arch::restart(tid, &mut registers, thread.interruption.call)?;
             arch::write(tid, &registers)?;
             return Ok(status);
         }
@@ -96,7 +96,7 @@ pub(super) fn put_for_signal(tracees: &mut Tracees, tid: Tid, signal: Signal) ->
         Some((slot, place)) => {
             let comes_back = place.progress == Progress::Before || arch::asks_for_restart(&registers);
             let site = space.entry(*slot).map(|entry| entry.site);
-            slot::translate(&mut registers, place, thread.scratch);
+            slot::translate(&mut registers, place, thread.slot.scratch);
             arch::write(tid, &registers)?;
             tracees.thread_mut(tid)?.end_slot();
             site.filter(|_| comes_back)
@@ -106,7 +106,7 @@ pub(super) fn put_for_signal(tracees: &mut Tracees, tid: Tid, signal: Signal) ->
     let thread = tracees.thread_mut(tid)?;
     thread.reported_at = None;
     if let (Some(site), Disposition::Caught) = (again, disposition) {
-        thread.interrupt_execution(Interrupted { site, sp: sp_of(&registers) });
+        thread.handlers.interrupt(Interrupted { site, sp: sp_of(&registers) });
     }
     Ok(status)
 }

@@ -37,7 +37,7 @@ impl Tracer {
                 Next::Run(signal) => return run_thread(tracees, reports, tid, signal),
                 Next::Step => return run_one_instruction(tracees, tid),
                 Next::TrapFirst => return let_trap_come(tracees, tid),
-                Next::LeaveCall(afterwards) => return leave_syscall(tracees, tid, afterwards),
+                Next::LeaveCall(due) => return leave_syscall(tracees, tid, due),
                 Next::Detach => return sys::detach(tid, 0),
             };
         }

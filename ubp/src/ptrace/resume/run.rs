@@ -3,7 +3,7 @@
 use super::super::breakpoints::trap_handler::reinstall;
 use super::super::reports::Reports;
 use super::super::sys;
-use super::super::thread::{Afterwards, Run, State, Stop};
+use super::super::thread::{Due, Run, State, Stop};
 use super::super::tracees::Tracees;
 use crate::{Result, Tid};
 
@@ -22,14 +22,13 @@ pub(super) fn run_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid,
     }
     let thread = tracees.thread_mut(tid)?;
     thread.state = State::Running;
-    thread.blocked_call = None;
-    // Any other stop clears an interruption that was due (ptrace_stop in kernel/signal.c).
-    if std::mem::take(&mut thread.interrupt_again) || thread.interrupt_asked || thread.afterwards.is_some() {
+    thread.interruption.call = None;
+    if thread.interruption.for_user || thread.due.is_some() {
         sys::interrupt(tid)?;
     }
     if !matches!(thread.run, Run::Free) {
         sys::step(tid, signal)
-    } else if thread.loading || !thread.executions.is_empty() {
+    } else if thread.loading || thread.handlers.is_any() {
         sys::cont_to_syscall(tid, signal)
     } else {
         sys::cont(tid, signal)
@@ -43,9 +42,9 @@ pub(super) fn run_one_instruction(tracees: &mut Tracees, tid: Tid) -> Result<()>
 }
 
 /// Runs a thread out of the system call that it is in, to a `PTRACE_EVENT_STOP`.
-pub(super) fn leave_syscall(tracees: &mut Tracees, tid: Tid, afterwards: Option<Afterwards>) -> Result<()> {
+pub(super) fn leave_syscall(tracees: &mut Tracees, tid: Tid, due: Option<Due>) -> Result<()> {
     let thread = tracees.thread_mut(tid)?;
-    thread.afterwards = afterwards.or(thread.afterwards);
+    thread.due = due.or(thread.due);
     thread.state = State::Running;
     sys::interrupt(tid)?;
     sys::cont(tid, 0)

@@ -6,7 +6,7 @@ use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::loader::at_internal;
 use super::super::space::SlotId;
-use super::super::thread::{Hold, Stop};
+use super::super::thread::{Hold, Interrupted, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use crate::arch::{Reg, get, set_pc, sp as sp_of};
@@ -16,10 +16,10 @@ use crate::{Condition, EventKind, Operand, Report, Result, Tid};
 pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) -> Result<Next> {
     let tracees = &mut tracer.tracees;
     tracees.set_stop(tid, Stop::Trap)?;
-    if !tracees.thread(tid)?.executions.is_empty() {
+    if tracees.thread(tid)?.handlers.is_any() {
         // The thread comes here again without a return from the handler: it left the interrupted execution for good.
         let sp = sp_of(&arch::read(tid)?);
-        tracees.thread_mut(tid)?.executions.retain(|old| (old.site, old.sp) != (site, sp));
+        tracees.thread_mut(tid)?.handlers.forget(Interrupted { site, sp });
     }
     let info = tracees.space_at(tid)?.info(slot).unwrap_or_default();
     if tracees.is_silent(tid) {

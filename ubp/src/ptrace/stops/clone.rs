@@ -10,7 +10,7 @@ use super::super::event_stop::settle;
 use super::super::lifecycle::release::release_process;
 use super::super::reports::Reports;
 use super::super::sys::{self, PTRACE_EVENT_STOP, is_gone};
-use super::super::thread::{Afterwards, Hold, Thread};
+use super::super::thread::{Due, Hold, InSlot, Thread};
 use super::super::tracees::{Debuggee, Tracees};
 use super::Next;
 use crate::{EventKind, Pid, Process, Result, Stdio, Tid};
@@ -23,7 +23,7 @@ pub(super) fn on_clone(tracer: &mut Tracer, tid: Tid, event: i32) -> Result<Next
     if std::fs::exists(format!("/proc/{pid}/task/{child}")).unwrap_or(false) {
         // An attach that was under way may have seen the thread first.
         if !tracees.threads.contains_key(&child) {
-            tracees.add_thread(Thread { new: true, ..Thread::new(child, pid) });
+            tracees.add_thread(Thread { due: Some(Due::Started), ..Thread::new(child, pid) });
         }
         reports.queue_early(child);
         return Ok(Next::GoOn);
@@ -57,7 +57,7 @@ fn on_fork(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, child: Pid, i
     if is_vfork {
         return Ok(Next::Hold(EventKind::Forked { child }));
     }
-    Ok(Next::LeaveCall(Some(Afterwards::Forked(child))))
+    Ok(Next::LeaveCall(Some(Due::Forked(child))))
 }
 
 /// Waits for the first stop of a new process, and prepares its memory or detaches it.
@@ -93,8 +93,8 @@ fn prepare_child(
 fn add_child(tracees: &mut Tracees, parent: Tid, child: Pid, shares: bool, silent: bool) -> Result<bool> {
     let thread = tracees.thread(parent)?;
     let (pid, seen, loading) = (thread.pid, thread.seen, thread.loading);
-    let executions = thread.executions.clone();
-    let scratch = thread.scratch;
+    let handlers = thread.handlers.clone();
+    let slot = InSlot { scratch: thread.slot.scratch, ..InSlot::default() };
     let id = tracees.debuggee(pid)?.space;
     let space = if shares {
         tracees.share_space(id);
@@ -114,7 +114,7 @@ fn add_child(tracees: &mut Tracees, parent: Tid, child: Pid, shares: bool, silen
     let trap_action = inherited_action(tracees, pid, child);
     let debuggee = Debuggee::new(process, space, Stdio::default(), exit_kill);
     tracees.debuggees.insert(child, Debuggee { loader, trap_action, silent, ..debuggee });
-    let thread = Thread { seen: 0, loading, executions, scratch, pins: 1, ..Thread::new(child.leader(), child) };
+    let thread = Thread { seen: 0, loading, handlers, slot, pins: 1, ..Thread::new(child.leader(), child) };
     tracees.add_thread(thread);
     Ok(differs)
 }

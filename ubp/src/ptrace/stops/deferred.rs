@@ -9,7 +9,7 @@ use crate::{Result, Tid};
 
 /// The thread is where it would be without breakpoints: the signals that waited arrive.
 pub(super) fn release_deferred(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
-    let waiting = std::mem::take(&mut tracees.thread_mut(tid)?.deferred);
+    let waiting = std::mem::take(&mut tracees.thread_mut(tid)?.slot.deferred);
     let Some((&first, rest)) = waiting.split_first() else { return Ok(Next::GoOn) };
     for &info in rest {
         resend(tracees, tid, info)?;
@@ -19,7 +19,7 @@ pub(super) fn release_deferred(tracees: &mut Tracees, tid: Tid) -> Result<Next> 
 
 /// The instruction is done, and the program's own trap flag was set: that trap comes before all other signals.
 pub(super) fn trap_before_deferred(tracees: &mut Tracees, tid: Tid, pc: u64) -> Result<Next> {
-    for info in std::mem::take(&mut tracees.thread_mut(tid)?.deferred) {
+    for info in std::mem::take(&mut tracees.thread_mut(tid)?.slot.deferred) {
         resend(tracees, tid, info)?;
     }
     present(tracees, tid, SigInfo::single_step(pc))

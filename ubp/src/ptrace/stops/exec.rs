@@ -3,7 +3,7 @@
 use super::super::Tracer;
 use super::super::breakpoints::loader::watch_program;
 use super::super::space::Space;
-use super::super::thread::{Afterwards, Stop, Thread};
+use super::super::thread::{Due, Stop, Thread};
 use super::super::tracees::{Tracees, TrapAction};
 use super::Next;
 use crate::process::read_process;
@@ -21,7 +21,7 @@ pub(super) fn on_exec(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
         tracer.tracees.remove_process(pid);
         return Ok(Next::Detach);
     }
-    Ok(Next::LeaveCall(Some(Afterwards::Exec)))
+    Ok(Next::LeaveCall(Some(Due::Exec)))
 }
 
 /// The thread has left execve(2).

@@ -35,7 +35,7 @@ fn correct_frame(tracees: &mut Tracees, tid: Tid, sp: u64) -> Result<()> {
     space.memory.write(at, &place.pc.to_le_bytes());
     let site = space.entry(slot).map(|entry| entry.site);
     if let Some(site) = site.filter(|_| place.progress == Progress::Before) {
-        tracees.thread_mut(tid)?.interrupt_execution(Interrupted { site, sp });
+        tracees.thread_mut(tid)?.handlers.interrupt(Interrupted { site, sp });
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::super::Tracer;
 use super::super::event_stop::settle;
-use super::super::thread::Afterwards;
+use super::super::thread::Due;
 use super::Next;
 use super::exec::on_left_exec;
 use super::syscall::on_mapped;
@@ -15,16 +15,14 @@ pub(super) fn on_interruption(tracer: &mut Tracer, tid: Tid, signal: i32) -> Res
     }
     let reports_threads = tracees.options.threads && !tracees.is_silent(tid);
     let thread = tracees.thread_mut(tid)?;
-    match thread.afterwards.take() {
-        Some(Afterwards::Forked(child)) => return Ok(Next::Hold(EventKind::Forked { child })),
-        Some(Afterwards::Exec) => return on_left_exec(tracer, tid),
-        Some(Afterwards::Mapped) => return on_mapped(tracer, tid),
-        None => {}
+    match thread.due.take() {
+        Some(Due::Started) if reports_threads => return Ok(Next::Hold(EventKind::ThreadStarted)),
+        Some(Due::Forked(child)) => return Ok(Next::Hold(EventKind::Forked { child })),
+        Some(Due::Exec) => return on_left_exec(tracer, tid),
+        Some(Due::Mapped) => return on_mapped(tracer, tid),
+        Some(Due::Started) | None => {}
     }
-    if std::mem::take(&mut thread.new) && reports_threads {
-        return Ok(Next::Hold(EventKind::ThreadStarted));
-    }
-    if std::mem::take(&mut thread.interrupt_asked) {
+    if std::mem::take(&mut thread.interruption.for_user) {
         return Ok(Next::Hold(EventKind::Interrupted));
     }
     Ok(Next::GoOn)

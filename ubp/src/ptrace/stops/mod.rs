@@ -16,7 +16,7 @@ mod syscall;
 pub(super) mod trap;
 
 use super::space::SlotId;
-use super::thread::Afterwards;
+use super::thread::Due;
 use crate::{EventKind, Tid};
 
 /// How a stopped thread continues.
@@ -42,7 +42,7 @@ pub(super) enum Next {
     /// The thread runs into the signal that its last instruction raised.
     TrapFirst,
     /// The thread leaves the system call that it is in.
-    LeaveCall(Option<Afterwards>),
+    LeaveCall(Option<Due>),
     /// The thread is no debuggee's any more, and is detached.
     Detach,
 }

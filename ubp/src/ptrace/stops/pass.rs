@@ -103,7 +103,7 @@ fn enter_slot(tracees: &mut Tracees, tid: Tid, slot: SlotId, probe: Option<(user
         set_pc(&mut registers, address);
         if let Some(before) = get(&registers, scratch.register) {
             set(&mut registers, scratch.register, scratch.value);
-            tracees.thread_mut(tid)?.scratch = Some((scratch.register, before));
+            tracees.thread_mut(tid)?.slot.scratch = Some((scratch.register, before));
         }
         arch::write(tid, &registers)?;
     } else {

@@ -48,7 +48,7 @@ fn arrange(tracees: &mut Tracees, tid: Tid, info: SigInfo, then: Next) -> Result
     if place.progress == Progress::Before && can_finish_first(tracees.space_at(tid)?, slot) {
         // The signal can come after the instruction as well, and the tracer does not have to undo anything then.
         let thread = tracees.thread_mut(tid)?;
-        thread.deferred.push(info);
+        thread.slot.deferred.push(info);
         thread.run = Run::Step(thread.step().copied().unwrap_or(Step { slot, probe: None }));
         return Ok(Next::Step);
     }
@@ -72,7 +72,7 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo) -> Result<()> {
     }
     correct_faulted_call(tracees.space_at(tid)?, tid)?;
     tracees.leave_slot(tid)?;
-    for waiting in std::mem::take(&mut tracees.thread_mut(tid)?.deferred) {
+    for waiting in std::mem::take(&mut tracees.thread_mut(tid)?.slot.deferred) {
         resend(tracees, tid, waiting)?;
     }
     Ok(())

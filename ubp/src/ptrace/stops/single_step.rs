@@ -25,11 +25,11 @@ pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
     thread.run = Run::Free;
     let mut registers = arch::read(tid)?;
     if let Some((saved, tries)) = step.probe.filter(|(_, tries)| *tries < PROBES) {
-        tracees.thread_mut(tid)?.scratch = None;
+        tracees.thread_mut(tid)?.slot.scratch = None;
         arch::write(tid, &saved)?;
         return emulate(tracees, tid, step.slot, tries + 1);
     }
-    let scratch = tracees.thread(tid)?.scratch;
+    let scratch = tracees.thread(tid)?.slot.scratch;
     let trapped = arch::traces(&registers) && !is_trap_held_off(tracees, tid, pc_of(&registers))?;
     let space = tracees.space_at(tid)?;
     if let Some((slot, place)) = space.place(pc_of(&registers)) {
@@ -51,7 +51,7 @@ pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
         }
     }
     arch::write(tid, &registers)?;
-    tracees.thread_mut(tid)?.scratch = None;
+    tracees.thread_mut(tid)?.slot.scratch = None;
     if trapped {
         return trap_before_deferred(tracees, tid, pc_of(&registers));
     }
@@ -62,6 +62,6 @@ pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
 /// breakpoint.
 fn between_repetitions(tracees: &mut Tracees, tid: Tid, step: Step) -> Result<Next> {
     let thread = tracees.thread_mut(tid)?;
-    thread.run = if thread.deferred.is_empty() { Run::Step(step) } else { Run::Free };
+    thread.run = if thread.slot.deferred.is_empty() { Run::Step(step) } else { Run::Free };
     release_deferred(tracees, tid)
 }

@@ -7,7 +7,7 @@ use crate::{Result, Tid};
 /// holds off the trap behind it.
 pub(super) fn is_trap_held_off(tracees: &mut Tracees, tid: Tid, pc: u64) -> Result<bool> {
     let thread = tracees.thread_mut(tid)?;
-    let (pid, before) = (thread.pid, thread.trap_held_off.take());
+    let (pid, before) = (thread.pid, thread.slot.trap_held_off.take());
     let space = tracees.space_of(pid)?;
     let Some((slot, offset)) = space.slot_at(pc) else { return Ok(false) };
     let (Some(passing), Some(entry)) = (space.passing(slot), space.entry(slot)) else { return Ok(false) };
@@ -16,6 +16,6 @@ pub(super) fn is_trap_held_off(tracees: &mut Tracees, tid: Tid, pc: u64) -> Resu
         return Ok(false);
     }
     let held_off = code.holds_off_once().then(|| code.original(offset)).flatten().map(|place| place.pc);
-    tracees.thread_mut(tid)?.trap_held_off = held_off;
+    tracees.thread_mut(tid)?.slot.trap_held_off = held_off;
     Ok(true)
 }

@@ -4,7 +4,7 @@ use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::loader::look_at_mapped;
 use super::super::sys;
-use super::super::thread::{Afterwards, Interrupted, Stop};
+use super::super::thread::{Due, Interrupted, Stop};
 use super::Next;
 use crate::arch::{pc as pc_of, sp as sp_of};
 use crate::{EventKind, Result, Tid};
@@ -19,14 +19,13 @@ pub(super) fn on_syscall(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
     let tracees = &mut tracer.tracees;
     if is_entry {
         tracees.set_stop(tid, Stop::InSyscall)?;
-        tracees.thread_mut(tid)?.in_sigreturn = arch::is_return(&registers);
+        tracees.thread_mut(tid)?.handlers.begin_call(arch::is_return(&registers));
         return Ok(Next::GoOn);
     }
     let thread = tracees.thread_mut(tid)?;
-    if std::mem::take(&mut thread.in_sigreturn) {
+    if thread.handlers.end_call() {
         let back = Interrupted { site: pc_of(&registers), sp: sp_of(&registers) };
-        if let Some(at) = thread.executions.iter().position(|old| *old == back) {
-            thread.executions.truncate(at);
+        if thread.handlers.return_to(back) {
             // The hit was counted before the signal.
             thread.reported_at = Some(back.site);
             if thread.is_in_call() {
@@ -37,7 +36,7 @@ pub(super) fn on_syscall(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
     }
     if thread.loading && arch::maps_code(&registers) {
         if thread.is_in_call() {
-            return Ok(Next::LeaveCall(Some(Afterwards::Mapped)));
+            return Ok(Next::LeaveCall(Some(Due::Mapped)));
         }
         return on_mapped(tracer, tid);
     }

@@ -53,7 +53,7 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
     if let Some((_, place)) = space.place(before) {
         let mut registers = arch::read(tid)?;
         let thread = tracees.thread_mut(tid)?;
-        slot::translate(&mut registers, &place, thread.scratch.take());
+        slot::translate(&mut registers, &place, thread.slot.scratch.take());
         thread.end_slot();
         arch::write(tid, &registers)?;
         restore_mask(tracees, tid)?;

@@ -1,6 +1,5 @@
 //! x86-64 and i386.
 
-mod answer;
 mod call;
 mod cpu;
 mod emulation;
@@ -13,9 +12,9 @@ mod shadow_stack;
 mod syscalls;
 mod text;
 mod trap;
+mod trap_handler;
 mod way_back;
 
-pub(super) use self::answer::handler_code;
 pub(super) use self::call::BlockedCall;
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
@@ -28,4 +27,5 @@ pub(super) use self::syscalls::{
 };
 pub(super) use self::text::GRANULE;
 pub(super) use self::trap::{correct_faulted_call, correct_return_address, is_breakpoint, traces};
+pub(super) use self::trap_handler::handler_code;
 pub(super) use self::way_back::way_back;

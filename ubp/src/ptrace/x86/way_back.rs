@@ -7,7 +7,7 @@ use super::shadow_stack;
 use super::syscalls::{ENTERS, result};
 use crate::{Arch, Tid};
 
-/// Bytes below the stack pointer that belong to the function that runs (System V ABI for x86-64, 3.2.2); the code in answer_64.s
+/// Bytes below the stack pointer that belong to the function that runs (System V ABI for x86-64, 3.2.2); the code in trap_handler_64.s
 /// knows them.
 const RED_ZONE: u64 = 128;
 /// ERESTART_RESTARTBLOCK (include/linux/errno.h), and `restart_syscall` (asm/unistd_64.h, asm/unistd_32.h).
@@ -15,7 +15,7 @@ const RESTART_BLOCK: i64 = -516;
 const RESTART_SYSCALL: (u64, u64) = (219, 0);
 
 /// Moves the stack pointer of a stopped thread to the frame, and returns the frame's bytes: the signal mask and the registers, as
-/// the gate of answer_64.s and answer_32.s takes them. `None`: the thread has a shadow stack, which forbids such a return.
+/// the gate of trap_handler_64.s and trap_handler_32.s takes them. `None`: the thread has a shadow stack, which forbids such a return.
 pub(in crate::ptrace) fn way_back(
     tid: Tid,
     registers: &mut user_regs_struct,

@@ -1,5 +1,5 @@
-# Handles SIGTRAP in i386 programs when the tracer is gone, as answer_64.s does. See breakpoints/trap_handler.rs.
-    .pushsection .rodata.answer_32, "a", @progbits
+# Handles SIGTRAP in i386 programs when the tracer is gone, as trap_handler_64.s does. See breakpoints/trap_handler.rs.
+    .pushsection .rodata.trap_handler_32, "a", @progbits
     .code32
     .set DATA_32, 2048
     .set DEFAULT_32, DATA_32 + 32
@@ -7,11 +7,11 @@
     # Of struct ucontext: uc_mcontext.gregs[REG_EIP] and [REG_EFL].
     .set EIP, 76
     .set EFLAGS_32, 84
-    .globl ubp_answer_32, ubp_answer_32_restorer, ubp_answer_32_gate, ubp_answer_32_end
+    .globl ubp_trap_handler_32, ubp_trap_handler_32_restorer, ubp_trap_handler_32_gate, ubp_trap_handler_32_end
 
 # handler(signal, siginfo, ucontext), on the stack. In its frame: 0: the page, 4: the site, 8: the next arena, 12: words left of
 # the index, 16: the arena, 20: capacity, 24: words of the index, 28: the entries, 32: a byte.
-ubp_answer_32:
+ubp_trap_handler_32:
     mov 8(%esp), %esi
     mov 12(%esp), %ebp
     sub $36, %esp
@@ -94,7 +94,7 @@ ubp_answer_32:
     # 16: the entry. openat
     mov %eax, 16(%esp)
     mov 0(%esp), %ecx
-    add $7f - ubp_answer_32, %ecx
+    add $7f - ubp_trap_handler_32, %ecx
     mov $-100, %ebx
     mov $02000002, %edx
     mov $295, %eax
@@ -159,12 +159,12 @@ ubp_answer_32:
     ret
 
 # rt_sigreturn
-ubp_answer_32_restorer:
+ubp_trap_handler_32_restorer:
     mov $173, %eax
     int $0x80
 
 # rt_sigprocmask(SIG_SETMASK)
-ubp_answer_32_gate:
+ubp_trap_handler_32_gate:
     int $0x80
     mov $175, %eax
     mov $2, %ebx
@@ -177,6 +177,6 @@ ubp_answer_32_gate:
     popa
     popf
     ret
-ubp_answer_32_end:
+ubp_trap_handler_32_end:
     .code64
     .popsection

@@ -2,7 +2,7 @@
 #
 # The page: this code, and at DATA two `struct sigaction` of the kernel (this handler; the default), then the addresses of the
 # arenas up to a zero. core/layout.rs describes an arena.
-    .pushsection .rodata.answer_64, "a", @progbits
+    .pushsection .rodata.trap_handler_64, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
     .set ARENAS, DATA + 64
@@ -12,11 +12,11 @@
     # si_code of single steps and of int3.
     .set TRAP_TRACE, 2
     .set SI_KERNEL, 0x80
-    .globl ubp_answer_64, ubp_answer_64_restorer, ubp_answer_64_gate, ubp_answer_64_end
+    .globl ubp_trap_handler_64, ubp_trap_handler_64_restorer, ubp_trap_handler_64_gate, ubp_trap_handler_64_end
 
 # handler(signal, siginfo: rsi, ucontext: rdx). rt_sigreturn restores all registers.
-ubp_answer_64:
-    lea ubp_answer_64(%rip), %r12
+ubp_trap_handler_64:
+    lea ubp_trap_handler_64(%rip), %r12
     mov %rdx, %rbx
     mov 8(%rsi), %eax
     cmp $TRAP_TRACE, %eax
@@ -150,13 +150,13 @@ ubp_answer_64:
     ret
 
 # rt_sigreturn
-ubp_answer_64_restorer:
+ubp_trap_handler_64_restorer:
     mov $15, %eax
     syscall
 
 # A system call for the tracer. Where the tracer is gone when the call ends, the thread continues as before: rsp points to its
 # signal mask and its registers (way_back.rs). rt_sigprocmask(SIG_SETMASK)
-ubp_answer_64_gate:
+ubp_trap_handler_64_gate:
     syscall
     mov $14, %eax
     mov $2, %edi
@@ -182,5 +182,5 @@ ubp_answer_64_gate:
     pop %r15
     popfq
     ret $128
-ubp_answer_64_end:
+ubp_trap_handler_64_end:
     .popsection

@@ -5,7 +5,7 @@ use std::arch::global_asm;
 use crate::Arch;
 use crate::ptrace::space::page::HandlerCode;
 
-global_asm!(include_str!("answer.s"), options(raw));
+global_asm!(include_str!("trap_handler.s"), options(raw));
 
 /// `rt_sigaction` (asm-generic/unistd.h).
 const RT_SIGACTION: u64 = 134;
@@ -13,11 +13,11 @@ const RT_SIGACTION: u64 = 134;
 /// The code for programs of an architecture. Handlers return by the vdso.
 pub(in crate::ptrace) fn handler_code(_: Arch) -> HandlerCode {
     unsafe extern "C" {
-        static ubp_answer: u8;
-        static ubp_answer_end: u8;
+        static ubp_trap_handler: u8;
+        static ubp_trap_handler_end: u8;
     }
-    let start = &raw const ubp_answer;
-    let length = (&raw const ubp_answer_end).addr() - start.addr();
+    let start = &raw const ubp_trap_handler;
+    let length = (&raw const ubp_trap_handler_end).addr() - start.addr();
     // SAFETY: the assembly that is part of this file defines all bytes between the two symbols, in constant memory.
     let code = unsafe { std::slice::from_raw_parts(start, length) };
     HandlerCode { code, restorer: None, gate: None, sigaction: RT_SIGACTION }

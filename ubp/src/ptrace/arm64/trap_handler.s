@@ -2,7 +2,7 @@
 //
 // The page: this code, and at DATA two `struct sigaction` of the kernel (this handler; the default), then the addresses of the
 // arenas up to a zero. core/layout.rs describes an arena.
-    .pushsection .rodata.answer, "a", @progbits
+    .pushsection .rodata.trap_handler, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
     .set ARENAS, DATA + 64
@@ -10,12 +10,12 @@
     .set PC, 440
     // si_code of brk.
     .set TRAP_BRKPT, 1
-    .globl ubp_answer, ubp_answer_end
+    .globl ubp_trap_handler, ubp_trap_handler_end
     .balign 4
 
 // handler(signal, siginfo: x1, ucontext: x2). rt_sigreturn restores all registers; svc changes x0 alone.
-ubp_answer:
-    adr x12, ubp_answer
+ubp_trap_handler:
+    adr x12, ubp_trap_handler
     mov x19, x2
     ldr w9, [x1, #8]
     cmp w9, #TRAP_BRKPT
@@ -138,5 +138,5 @@ ubp_answer:
     mov x8, #131
     svc #0
     ret
-ubp_answer_end:
+ubp_trap_handler_end:
     .popsection

@@ -5,13 +5,13 @@ use std::arch::global_asm;
 use crate::Arch;
 use crate::ptrace::space::page::HandlerCode;
 
-global_asm!(include_str!("answer_64.s"), options(att_syntax, raw));
-global_asm!(include_str!("answer_32.s"), options(att_syntax, raw));
+global_asm!(include_str!("trap_handler_64.s"), options(att_syntax, raw));
+global_asm!(include_str!("trap_handler_32.s"), options(att_syntax, raw));
 
 /// `rt_sigaction` (asm/unistd_64.h, asm/unistd_32.h).
 const RT_SIGACTION: (u64, u64) = (13, 174);
 
-macro_rules! answer {
+macro_rules! handler {
     ($call:expr, $start:ident, $restorer:ident, $gate:ident, $end:ident) => {{
         unsafe extern "C" {
             static $start: u8;
@@ -32,8 +32,20 @@ macro_rules! answer {
 /// The code for programs of an architecture.
 pub(in crate::ptrace) fn handler_code(arch: Arch) -> HandlerCode {
     if arch == Arch::I386 {
-        answer!(RT_SIGACTION.1, ubp_answer_32, ubp_answer_32_restorer, ubp_answer_32_gate, ubp_answer_32_end)
+        handler!(
+            RT_SIGACTION.1,
+            ubp_trap_handler_32,
+            ubp_trap_handler_32_restorer,
+            ubp_trap_handler_32_gate,
+            ubp_trap_handler_32_end
+        )
     } else {
-        answer!(RT_SIGACTION.0, ubp_answer_64, ubp_answer_64_restorer, ubp_answer_64_gate, ubp_answer_64_end)
+        handler!(
+            RT_SIGACTION.0,
+            ubp_trap_handler_64,
+            ubp_trap_handler_64_restorer,
+            ubp_trap_handler_64_gate,
+            ubp_trap_handler_64_end
+        )
     }
 }
