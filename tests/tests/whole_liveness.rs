@@ -77,7 +77,8 @@ fn disturbed(arguments: &[&str], random: &mut Random) -> (Vec<u8>, [u64; 3]) {
     let mut hits: HashMap<(ubp::Pid, ubp::BreakpointId), u32> = HashMap::new();
     while let Some(event) = session.wait().expect("an event") {
         match event.kind {
-            EventKind::Hit(breakpoint) => {
+            EventKind::Hit(ref hit) => {
+                let breakpoint = hit.id();
                 if let Some(dead) = sites.get(&breakpoint) {
                     overwrite(&mut session, event.tid, *dead, random);
                     counted[0] += 1;

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::Command;
 
-use ubp::{Comparison, Condition, EventKind, Operand, Session, Spec};
+use ubp::{Comparison, EventKind, Operand, Session, Spec};
 
 /// Runs a program and writes the events of a conditional breakpoint.
 pub(crate) fn run(command: Command, address: u64, arrival: u64, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
@@ -18,8 +18,8 @@ pub(crate) fn run(command: Command, address: u64, arrival: u64, out: &mut impl W
     let first = maps.iter().find(|map| map.path.as_deref() == Some(&path)).ok_or("the program is not mapped")?;
 
     // A register or memory can be the left side as well.
-    let condition = Condition { left: Operand::Arrivals, comparison: Comparison::Equal, right: arrival };
-    let spec = Spec { condition: Some(condition), ..Spec::event(first.start + (address - first.offset)) };
+    let condition = Operand::Arrivals.is(Comparison::Equal, arrival);
+    let spec = Spec::event(first.start + (address - first.offset)).when(condition);
     let id = session.insert(pid, &[spec])?.remove(0)?;
     session.resume(pid.leader())?;
 

@@ -15,7 +15,7 @@ pub(crate) fn run(command: Command, out: &mut impl Write) -> Result<(), Box<dyn 
     session.resume(pid.leader())?;
 
     while let Some(event) = session.wait()? {
-        if event.kind == EventKind::Hit(breakpoint) {
+        if matches!(&event.kind, EventKind::Hit(hit) if hit.is_of(breakpoint)) {
             // The pc is the breakpoint's address, and memory shows the original code.
             let registers = session.registers(event.tid)?;
             let mut code = [0; 4];

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::arch::{self, Refusal};
-use crate::{Address, Mechanism, Pid, Tid};
+use crate::{Address, ConditionProblem, Mechanism, Pid, Signal, Tid};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -19,6 +19,8 @@ pub enum Error {
     NoSuchThread(Tid),
     /// The thread is not held.
     NotHeld(Tid),
+    /// There is no such signal (signal(7)).
+    NoSuchSignal(Signal),
     /// The program could not be started.
     Spawn(io::Error),
     /// The kernel does not permit the calling process to trace the process.
@@ -117,6 +119,9 @@ impl fmt::Display for Error {
             Error::NoSuchProcess(pid) => write!(f, "no such process: {pid}"),
             Error::NoSuchThread(tid) => write!(f, "no such thread: {tid}"),
             Error::NotHeld(tid) => write!(f, "thread {tid} is not held"),
+            Error::NoSuchSignal(signal) => {
+                write!(f, "there is no signal {}: the numbers are 1 to {}", signal.0, Signal::LAST)
+            }
             Error::Spawn(source) => write!(f, "cannot start the program: {source}"),
             Error::Permission(pid) => write!(f, "not permitted to trace process {pid}"),
             Error::AlreadyTraced { pid, tracer } => write!(f, "process {pid} is already traced by process {tracer}"),
@@ -188,6 +193,10 @@ pub enum InsertReason {
     NoRoom,
     /// The breakpoint needs storage, and the process is under seccomp(2), which may kill it for the system calls that map storage.
     Confined,
+    /// The breakpoint cannot have its condition.
+    Condition(ConditionProblem),
+    /// The thread of the breakpoint does not belong to the process.
+    NoSuchThread(Tid),
     /// The session's mechanism cannot pass the instruction; the other mechanism can.
     Unsupported,
 }
@@ -206,6 +215,8 @@ impl fmt::Display for InsertError {
             InsertReason::Confined => f.write_str(
                 "the process is under seccomp, which may kill it for mapping storage: CAP_SYS_ADMIN is needed to suspend that",
             ),
+            InsertReason::Condition(problem) => write!(f, "its condition is of no use: {problem}"),
+            InsertReason::NoSuchThread(tid) => write!(f, "the process has no thread {tid}"),
             InsertReason::Unsupported => f.write_str("the back end cannot pass the instruction"),
         }
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{BreakpointId, Pid, Signal, Tid};
+use crate::{Address, BreakpointId, Pid, Signal, Tid};
 
 /// An event in a debuggee.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +26,11 @@ impl Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The thread is about to execute the instruction at a breakpoint. Its pc is the breakpoint's address.
-    Hit(BreakpointId),
+    /// The thread is about to execute the instruction at breakpoints. Its pc is their address.
+    Hit(Hit),
+    /// The thread is where [`Session::step`](crate::Session::step), [`Session::step_over`](crate::Session::step_over) or
+    /// [`Session::run_to`](crate::Session::run_to) was to take it, and no breakpoint there reports the arrival.
+    Stepped,
     /// The process executed a new program, which has no breakpoints. None of its instructions has run.
     Exec,
     /// The dynamic loader mapped or unmapped code. None of the new code has run.
@@ -50,4 +53,46 @@ pub enum EventKind {
     Exited(i32),
     /// The process was killed by this signal.
     Killed(Signal),
+}
+
+/// One arrival of a thread at an address, with all breakpoints there that report it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    address: Address,
+    first: (BreakpointId, u64),
+    others: Vec<(BreakpointId, u64)>,
+}
+
+impl Hit {
+    /// The hit of breakpoints at `address`, each with its number of hits; `None` without a breakpoint.
+    pub(crate) fn new(address: u64, breakpoints: impl IntoIterator<Item = (BreakpointId, u64)>) -> Option<Hit> {
+        let mut breakpoints = breakpoints.into_iter();
+        let first = breakpoints.next()?;
+        Some(Hit { address: Address(address), first, others: breakpoints.collect() })
+    }
+
+    /// The address.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// The oldest of the breakpoints: the only one where a debugger inserts no two breakpoints at one address.
+    pub fn id(&self) -> BreakpointId {
+        self.first.0
+    }
+
+    /// The number of hits of the oldest of the breakpoints, including this one.
+    pub fn count(&self) -> u64 {
+        self.first.1
+    }
+
+    /// All breakpoints that report the arrival, oldest first, each with its number of hits including this one.
+    pub fn breakpoints(&self) -> impl Iterator<Item = (BreakpointId, u64)> {
+        std::iter::once(self.first).chain(self.others.iter().copied())
+    }
+
+    /// Whether a breakpoint is one of those that report the arrival.
+    pub fn is_of(&self, id: BreakpointId) -> bool {
+        self.breakpoints().any(|(other, _)| other == id)
+    }
 }

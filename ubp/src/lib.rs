@@ -98,6 +98,10 @@ mod backend;
 #[cfg(feature = "std")]
 mod breakpoint;
 #[cfg(feature = "std")]
+mod condition;
+#[cfg(feature = "std")]
+mod descriptors;
+#[cfg(feature = "std")]
 mod error;
 #[cfg(feature = "std")]
 mod event;
@@ -122,20 +126,24 @@ mod session;
 #[cfg(feature = "std")]
 mod signal;
 #[cfg(feature = "std")]
+mod spec;
+#[cfg(feature = "std")]
 mod stdio;
 
 #[cfg(feature = "std")]
 pub use self::{
     address::{Address, Pid, Tid},
-    breakpoint::{Breakpoint, BreakpointId, Comparison, Condition, Method, Operand, Report, Spec},
+    breakpoint::{Breakpoint, BreakpointId, Method},
+    condition::{Comparison, Condition, ConditionProblem, Operand},
     error::{Error, InsertError, InsertReason, Result},
-    event::{Event, EventKind},
+    event::{Event, EventKind, Hit},
     machine::Arch,
     options::{Mechanism, Options},
     process::{Auxv, Mapping, Process},
     registers::Registers,
     session::Session,
     signal::Signal,
+    spec::{Report, Spec},
     stdio::Stdio,
 };
 /// The program to spawn, as the standard library describes it.

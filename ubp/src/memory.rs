@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
+use crate::descriptors::open_by_reserve;
 use crate::{Error, Pid, Result};
 
 /// The memory of one address space. It remains that address space when the process executes another program.
@@ -14,7 +15,7 @@ pub(crate) struct ProcessMemory {
 impl ProcessMemory {
     pub(crate) fn open(pid: Pid) -> Result<ProcessMemory> {
         let path = format!("/proc/{pid}/mem");
-        match OpenOptions::new().read(true).write(true).open(&path) {
+        match open_by_reserve(|| OpenOptions::new().read(true).write(true).open(&path)) {
             Ok(file) => Ok(ProcessMemory { file }),
             Err(source) => Err(match source.raw_os_error() {
                 Some(libc::ENOENT | libc::ESRCH) => Error::NoSuchProcess(pid),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use crate::arch;
+use crate::descriptors::open_by_reserve;
 use crate::{Address, Arch, Error, Pid, Result, Tid};
 
 /// A traced process.
@@ -138,7 +139,7 @@ fn unescape(name: &[u8]) -> Vec<u8> {
 
 /// Reads a file of /proc/PID. The process may have ended.
 pub(crate) fn read_proc(pid: Pid, file: &str) -> Result<Vec<u8>> {
-    fs::read(format!("/proc/{pid}/{file}")).map_err(|error| match error.raw_os_error() {
+    open_by_reserve(|| fs::read(format!("/proc/{pid}/{file}"))).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ESRCH) => Error::NoSuchProcess(pid),
         Some(libc::EACCES | libc::EPERM) => Error::Permission(pid),
         _ => Error::File { path: format!("/proc/{pid}/{file}").into(), source: error },
@@ -192,7 +193,7 @@ impl Auxv {
 
 /// The threads of a process.
 pub(crate) fn read_threads(pid: Pid) -> Result<BTreeSet<Tid>> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| Error::NoSuchProcess(pid))?;
+    let tasks = open_by_reserve(|| fs::read_dir(format!("/proc/{pid}/task"))).map_err(|_| Error::NoSuchProcess(pid))?;
     Ok(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok().map(Tid)).collect())
 }
 
@@ -215,7 +216,7 @@ fn read_header(path: PathBuf) -> io::Result<[u8; 20]> {
 /// The architecture of a process's program, by its ELF header.
 fn read_arch(pid: Pid) -> Result<Arch> {
     let path = PathBuf::from(format!("/proc/{pid}/exe"));
-    let header = match read_header(path.clone()) {
+    let header = match open_by_reserve(|| read_header(path.clone())) {
         Ok(header) => header,
         Err(error) => {
             return Err(match error.raw_os_error() {

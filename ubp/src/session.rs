@@ -6,11 +6,14 @@ use crate::backend::Backend;
 use crate::kernel::Kernel;
 use crate::ptrace::Tracer;
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Options, Pid, Process, Registers, Result, Signal,
-    Spec, Stdio, Tid,
+    Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Options, Pid, Process,
+    Registers, Result, Signal, Spec, Stdio, Tid,
 };
 
 /// A tracer and its debuggees.
+///
+/// An operation that fails changes nothing: a held thread stays held, and a process stays as it is. A thread or process that is killed at
+/// any moment reports its end by an event, whatever an operation on it answers.
 ///
 /// A session belongs to the thread that made it, as ptrace attachments do. When dropped, it detaches from every process as
 /// [`Session::detach`] does, and waits for threads that cannot be stopped (see [`Session::leave`]).
@@ -131,10 +134,12 @@ impl Session {
         self.backend.resume(tid)
     }
 
-    /// Resumes the thread of an event, with `signal` in place of the reported one.
+    /// Resumes the thread of an event, with `signal` in place of the reported one. A signal that is given at a hit arrives before the
+    /// instruction is executed.
     ///
     /// # Errors
-    /// The errors of [`Session::resume`], and [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    /// The errors of [`Session::resume`]; [`Error::NoSuchSignal`](crate::Error::NoSuchSignal); [`Error::System`](crate::Error::System) if
+    /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
     pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         self.backend.resume_with(tid, signal)
     }
@@ -164,7 +169,23 @@ impl Session {
     /// # Errors
     /// The process is gone. The failure of one breakpoint is in its entry.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
-        self.backend.insert(pid, specs)
+        let process = self.backend.process(pid).ok_or(Error::NoSuchProcess(pid))?;
+        let check = |spec: &Spec| spec.check(process.arch, |tid| process.threads.contains(&tid));
+        let checks: Vec<_> = specs.iter().map(check).collect();
+        if checks.iter().all(|check| check.is_ok()) {
+            return self.backend.insert(pid, specs);
+        }
+        let good: Vec<Spec> =
+            specs.iter().zip(&checks).filter(|(_, check)| check.is_ok()).map(|(spec, _)| spec.clone()).collect();
+        let mut inserted = self.backend.insert(pid, &good)?.into_iter();
+        let answers = specs.iter().zip(checks).map(|(spec, check)| {
+            let refused = |reason| Err(InsertError { address: spec.address, reason });
+            match check {
+                Ok(()) => inserted.next().unwrap_or(refused(InsertReason::NotMapped)),
+                Err(reason) => refused(reason),
+            }
+        });
+        Ok(answers.collect())
     }
 
     /// Removes breakpoints, while the process may run. Unknown ids are ignored.
@@ -197,7 +218,7 @@ impl Session {
     /// Sets the registers of a held thread.
     ///
     /// # Errors
-    /// The thread is not held, or gone.
+    /// The thread is not held, or gone; [`Error::System`](crate::Error::System) if the kernel refuses a value. No register is changed then.
     pub fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         self.backend.set_registers(tid, registers)
     }
@@ -214,7 +235,7 @@ impl Session {
     /// Writes memory. Breakpoints in the range stay.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if not all bytes can be written.
+    /// [`Error::Memory`](crate::Error::Memory) if not all bytes can be written. No byte is changed then.
     pub fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
         self.backend.write_memory(pid, address, bytes)
     }

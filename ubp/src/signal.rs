@@ -41,10 +41,18 @@ const NAMES: [&str; 32] = [
 ];
 
 impl Signal {
+    /// The number of the last signal (`SIGRTMAX` of the kernel).
+    pub(crate) const LAST: i32 = 64;
+
+    /// Whether there is such a signal.
+    pub(crate) fn exists(self) -> bool {
+        self.bit() != 0
+    }
+
     /// The signal's bit in a signal set, as in /proc/PID/status.
     pub(crate) fn bit(self) -> u64 {
         match self.0 {
-            1..=64 => 1 << (self.0 - 1),
+            1..=Signal::LAST => 1 << (self.0 - 1),
             _ => 0,
         }
     }

@@ -19,7 +19,7 @@ fn a_hundred_thousand_sites_are_each_hit_once_and_leave_nothing_behind() {
     let mut code = Address(0);
     let mut before = Vec::new();
     let outcome = run(&mut session, pid, |session, event| match event.kind {
-        EventKind::Hit(id) if id == made => {
+        EventKind::Hit(ref hit) if hit.id() == made => {
             let registers = session.registers(event.tid).unwrap();
             code = Address(registers.get(machine::ARGUMENTS[0]).unwrap());
             before = vec![0; registers.get(machine::ARGUMENTS[1]).unwrap() as usize];
@@ -37,7 +37,7 @@ fn a_hundred_thousand_sites_are_each_hit_once_and_leave_nothing_behind() {
             session.read_memory(pid, code, &mut shown).unwrap();
             assert!(shown == before, "our bytes are shown");
         }
-        EventKind::Hit(id) if id == done => {
+        EventKind::Hit(ref hit) if hit.id() == done => {
             for id in &ids {
                 assert_eq!(session.breakpoint(pid, *id).unwrap().hits(), 1);
             }

@@ -3,28 +3,30 @@
 mod common;
 
 use common::*;
-use ubp::{Address, Comparison, Condition, Error, EventKind, Operand, Report, Session, Spec};
+use ubp::{Address, Comparison, Error, EventKind, Operand, Report, Session, Spec};
 
 #[test]
 fn conditions_and_ignore_counts_choose_the_hits_that_are_reported() {
     let (mut session, pid, work) = at_work(&["30"]);
-    let above =
-        Condition { left: Operand::Register(machine::ARGUMENTS[0]), comparison: Comparison::AboveOrEqual, right: 20 };
-    let pc = |right| Condition { left: Operand::Register(machine::PC), comparison: Comparison::Equal, right };
-    let third = Condition { left: Operand::Arrivals, comparison: Comparison::Equal, right: 3 };
+    let above = Operand::Register(machine::ARGUMENTS[0]).is(Comparison::AboveOrEqual, 20);
+    let pc = |right| Operand::Register(machine::PC).is(Comparison::Equal, right);
+    let third = Operand::Arrivals.is(Comparison::Equal, 3);
     let specs = [
-        Spec { condition: Some(above), ..Spec::event(work) },
-        Spec { condition: Some(third), ..Spec::event(work) },
-        Spec { ignore: 28, ..Spec::event(work) },
-        Spec { condition: Some(pc(work.0)), ..Spec::count(work) },
+        Spec::event(work).when(above),
+        Spec::event(work).when(third),
+        Spec::event(work).ignore(28),
+        Spec::count(work).when(pc(work.0)),
     ];
     let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
     session.resume(pid.leader()).unwrap();
     let mut seen = Vec::new();
     let outcome = run(&mut session, pid, |session, event| match event.kind {
-        EventKind::Hit(id) => {
+        EventKind::Hit(ref hit) => {
             let argument = session.registers(event.tid).unwrap().get(machine::ARGUMENTS[0]).unwrap();
-            seen.push((ids.iter().position(|known| *known == id).unwrap(), argument));
+            for (id, count) in hit.breakpoints() {
+                assert_eq!(session.breakpoint(pid, id).unwrap().hits(), count);
+                seen.push((ids.iter().position(|known| *known == id).unwrap(), argument));
+            }
         }
         EventKind::Exited(_) => {
             let of = |at: usize| session.breakpoint(pid, ids[at]).unwrap();
@@ -61,14 +63,10 @@ fn a_condition_on_memory_sees_as_many_bytes_as_it_names_and_none_of_ours() {
                 (stack(0, 4), back & 0xffff_ffff, 8),
                 (stack(2, 2), back >> 16 & 0xffff, 8),
                 (stack(1, 1), back >> 8 & 0xff, 8),
-                (stack(0, 4), back, 0),
                 (at_site(8), code, 8),
                 (Operand::Memory { base: None, offset: 0x10, size: 8 }, 0, 0),
             ];
-            let specs = operands.map(|(left, right, _)| Spec {
-                condition: Some(Condition { left, comparison: Comparison::Equal, right }),
-                ..Spec::count(work)
-            });
+            let specs = operands.map(|(left, right, _)| Spec::count(work).when(left.is(Comparison::Equal, right)));
             let answers = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap);
             ids = answers.zip(operands.map(|operand| operand.2)).collect();
         }
@@ -80,7 +78,7 @@ fn a_condition_on_memory_sees_as_many_bytes_as_it_names_and_none_of_ours() {
         }
         _ => {}
     });
-    assert_eq!(ids.len(), 7);
+    assert_eq!(ids.len(), 6);
 }
 
 #[test]
@@ -174,7 +172,7 @@ fn a_stop_of_the_job_that_comes_in_a_call_comes_after_it() {
     let pid = session.spawn(piped(&program, &[])).unwrap();
     let mut out = session.take_stdio(pid).stdout.unwrap();
     let [busy, stop] = ["at_busy", "stop_all"].map(|name| symbol(&session, pid, name));
-    session.insert(pid, &[Spec { ignore: 3, ..Spec::event(busy) }]).unwrap()[0].unwrap();
+    session.insert(pid, &[Spec::event(busy).ignore(3)]).unwrap()[0].unwrap();
     session.resume(pid.leader()).unwrap();
     loop {
         let event = session.wait().unwrap().unwrap();
@@ -230,7 +228,12 @@ fn a_site_that_becomes_no_instruction_is_inactive_and_its_bytes_are_the_programs
 #[test]
 fn a_breakpoint_removed_from_the_middle_of_a_site_leaves_those_around_it() {
     let (mut session, pid, work) = at_work(&["10"]);
-    let ids = session.insert(pid, &[Spec::count(work); 3]).unwrap().into_iter().map(Result::unwrap).collect::<Vec<_>>();
+    let ids = session
+        .insert(pid, &[0; 3].map(|_| Spec::count(work)))
+        .unwrap()
+        .into_iter()
+        .map(Result::unwrap)
+        .collect::<Vec<_>>();
     session.remove(pid, &[ids[1]]).unwrap();
     assert!(session.breakpoint(pid, ids[1]).is_none());
     session.resume(pid.leader()).unwrap();
@@ -252,10 +255,10 @@ fn removed_breakpoints_are_not_hit_any_more_and_others_on_the_site_stay() {
     session.resume(pid.leader()).unwrap();
     let mut counts = (0, 0);
     run(&mut session, pid, |session, event| match event.kind {
-        EventKind::Hit(id) => {
+        EventKind::Hit(ref hit) => {
             counts.0 += 1;
             if counts.0 == 4 {
-                session.remove(pid, &[id]).unwrap();
+                session.remove(pid, &[hit.id()]).unwrap();
             }
         }
         EventKind::Exited(_) => counts.1 = session.breakpoint(pid, ids[1]).unwrap().hits(),

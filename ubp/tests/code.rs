@@ -17,7 +17,7 @@ fn case(name: &str, mut at_made: impl FnMut(&mut Session, ubp::Pid, Address), ex
     session.resume(pid.leader()).unwrap();
     let mut hits = 0;
     let outcome = run(&mut session, pid, |session, event| match event.kind {
-        EventKind::Hit(id) if id == made => {
+        EventKind::Hit(ref hit) if hit.id() == made => {
             let code = session.registers(event.tid).unwrap().get(machine::ARGUMENTS[0]).unwrap();
             at_made(session, pid, Address(code));
         }
@@ -56,7 +56,7 @@ fn what_takes_the_place_of_made_code_is_left_alone_when_its_breakpoints_are_remo
         session.resume(pid.leader()).unwrap();
         let (mut code, mut ids) = (Address(0), Vec::new());
         let outcome = run(&mut session, pid, |session, event| match event.kind {
-            EventKind::Hit(id) if id == made => {
+            EventKind::Hit(ref hit) if hit.id() == made => {
                 code = Address(session.registers(event.tid).unwrap().get(machine::ARGUMENTS[0]).unwrap());
                 let specs = [Spec::count(code), Spec::count(code + machine::ADD.1)];
                 ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();

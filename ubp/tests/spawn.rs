@@ -15,8 +15,8 @@ fn every_call_of_a_function_is_one_event_at_its_site() {
     session.resume(pid.leader()).unwrap();
     let mut arguments = Vec::new();
     let outcome = run(&mut session, pid, |session, event| {
-        if let EventKind::Hit(hit) = event.kind {
-            assert_eq!(hit, id);
+        if let EventKind::Hit(hit) = &event.kind {
+            assert_eq!((hit.id(), hit.address(), hit.count()), (id, work, arguments.len() as u64 + 1));
             let registers = session.registers(event.tid).unwrap();
             assert_eq!(registers.pc(), work);
             arguments.push(registers.get(machine::ARGUMENTS[0]).unwrap());

@@ -128,14 +128,17 @@ impl Follower {
         let Follower { session, inserter, spaces, .. } = self;
         let space = spaces.entry(event.pid).or_insert_with(|| Space::new(event.pid));
         match event.kind {
-            EventKind::Hit(id) => match space.roles.get(&id).cloned() {
-                Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
-                None => {
-                    if let Some(address) = session.breakpoint(event.pid, id).map(|b| b.address().0) {
-                        sink.hit(session, space, event, address)?;
+            EventKind::Hit(ref hit) => {
+                for (id, _) in hit.breakpoints() {
+                    match space.roles.get(&id).cloned() {
+                        Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
+                        None if session.breakpoint(event.pid, id).is_some() => {
+                            sink.hit(session, space, event, hit.address().0)?;
+                        }
+                        None => {}
                     }
                 }
-            },
+            }
             EventKind::Exec => {
                 sink.ended(session, space);
                 *space = Space::new(event.pid);

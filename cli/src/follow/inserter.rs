@@ -207,8 +207,7 @@ impl Inserter {
         if new.is_empty() {
             return Ok(());
         }
-        let spec =
-            |&(address, _): &(u64, _)| Spec { address: Address(address), report: self.report, ..Spec::default() };
+        let spec = |&(address, _): &(u64, _)| Spec::event(Address(address)).report(self.report);
         let specs: Vec<Spec> = new.iter().map(spec).collect();
         let answers = session.insert(space.pid, &specs)?;
         for ((address, name), answer) in new.into_iter().zip(answers) {

@@ -12,7 +12,7 @@ use crate::arch::BREAKPOINT;
 use crate::memory::ProcessMemory;
 use crate::process::read_maps;
 use crate::{
-    Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, Pid, Result, Spec,
+    Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, Pid, Result, Spec, Tid,
 };
 
 /// Sites in one command, so that it is shorter than the longest message.
@@ -37,7 +37,7 @@ impl Kernel {
             let since = there.binary_search(&address).ok().and_then(|at| since.get(at)).copied().unwrap_or(0);
             let breakpoint = Breakpoint {
                 id,
-                spec: *spec,
+                spec: spec.clone(),
                 method: Method::Emulated,
                 hits: 0,
                 arrivals: 0,
@@ -46,8 +46,20 @@ impl Kernel {
             };
             debuggee.breakpoints.push(Some(Own { breakpoint, since }));
         }
-        let refused = debuggee.bring_up(channel, &addresses)?;
-        debuggee.process.hidden = hidden::storage(channel, debuggee.number, pid)?;
+        let shown = debuggee.bring_up(channel, &addresses).and_then(|refused| {
+            let hidden = hidden::storage(channel, debuggee.number, pid)?;
+            Ok((refused, hidden))
+        });
+        let (refused, hidden) = match shown {
+            Ok(shown) => shown,
+            Err(error) => {
+                // The user gets no ids: there shall be no breakpoint without one.
+                debuggee.withdraw(first);
+                let _ = debuggee.bring_up(channel, &addresses);
+                return Err(error);
+            }
+        };
+        debuggee.process.hidden = hidden;
         let mut code = Code::new(channel, debuggee.number, debuggee.mode, &debuggee.process.hidden);
         let methods: Vec<Method> =
             addresses.iter().map(|address| code.method(*address).unwrap_or(Method::Emulated)).collect();
@@ -72,18 +84,23 @@ impl Kernel {
     pub(super) fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
         let Kernel { channel, debuggees, .. } = self;
         let debuggee = debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))?;
-        let mut addresses = Vec::new();
+        let mut removed = Vec::new();
         for id in ids {
             let Some(own) = debuggee.breakpoints.get_mut(id.0 as usize).and_then(Option::take) else { continue };
-            let address = own.breakpoint.spec.address.0;
-            if let Some(site) = debuggee.sites.get_mut(&address) {
+            if let Some(site) = debuggee.sites.get_mut(&own.breakpoint.spec.address.0) {
                 site.ids.retain(|other| other != id);
-                addresses.push(address);
             }
+            removed.push(own);
         }
+        let mut addresses: Vec<u64> = removed.iter().map(|own| own.breakpoint.spec.address.0).collect();
+        addresses.retain(|address| debuggee.sites.contains_key(address));
         addresses.sort_unstable();
         addresses.dedup();
-        debuggee.bring_up(channel, &addresses).map(drop)
+        let brought = debuggee.bring_up(channel, &addresses);
+        if brought.is_err() {
+            removed.into_iter().for_each(|own| debuggee.put_back(own));
+        }
+        brought.map(drop)
     }
 
     pub(super) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
@@ -93,7 +110,7 @@ impl Kernel {
             Some(address) => {
                 own.after(debuggee.arrivals(&self.channel, &[address]).ok().and_then(|all| all.first().copied())?)
             }
-            None => own.breakpoint,
+            None => own.breakpoint.clone(),
         })
     }
 
@@ -104,7 +121,8 @@ impl Kernel {
             let arrivals = debuggee.arrivals(&self.channel, &addresses).unwrap_or_default();
             let of = |own: &Own| {
                 let at = debuggee.site_of(own).and_then(|address| addresses.binary_search(&address).ok());
-                at.and_then(|at| arrivals.get(at)).map_or(own.breakpoint, |arrivals| own.after(*arrivals))
+                at.and_then(|at| arrivals.get(at))
+                    .map_or_else(|| own.breakpoint.clone(), |arrivals| own.after(*arrivals))
             };
             debuggee.breakpoints.iter().flatten().map(of).collect::<Vec<_>>()
         });
@@ -145,6 +163,52 @@ impl Kernel {
 }
 
 impl Debuggee {
+    /// Forgets the breakpoints from the number `first` on.
+    fn withdraw(&mut self, first: usize) {
+        for site in self.sites.values_mut() {
+            site.ids.retain(|id| (id.0 as usize) < first);
+        }
+        self.breakpoints.truncate(first);
+    }
+
+    /// Puts a removed breakpoint back.
+    fn put_back(&mut self, own: Own) {
+        let id = own.breakpoint.id;
+        if own.breakpoint.active {
+            let site = self.sites.entry(own.breakpoint.spec.address.0).or_default();
+            site.ids.push(id);
+            site.ids.sort_unstable();
+        }
+        if let Some(place) = self.breakpoints.get_mut(id.0 as usize) {
+            *place = Some(own);
+        }
+    }
+
+    /// Takes breakpoints out of use; their counts stay.
+    pub(super) fn finish(&mut self, channel: &Channel, ids: &[BreakpointId]) -> Result<()> {
+        let mut addresses = Vec::new();
+        for id in ids {
+            let Some(Some(own)) = self.breakpoints.get_mut(id.0 as usize) else { continue };
+            let address = own.breakpoint.spec.address.0;
+            own.breakpoint.active = false;
+            if let Some(site) = self.sites.get_mut(&address) {
+                site.ids.retain(|other| other != id);
+                addresses.push(address);
+            }
+        }
+        addresses.sort_unstable();
+        addresses.dedup();
+        self.bring_up(channel, &addresses).map(drop)
+    }
+
+    /// Takes the breakpoints of single threads out of use whose thread is `chosen`.
+    pub(super) fn finish_threads(&mut self, channel: &Channel, chosen: impl Fn(Tid) -> bool) -> Result<()> {
+        let all = self.breakpoints.iter().flatten().map(|own| &own.breakpoint);
+        let of = all.filter(|breakpoint| breakpoint.active && breakpoint.spec.thread.is_some_and(&chosen));
+        let ids: Vec<BreakpointId> = of.map(|breakpoint| breakpoint.id).collect();
+        if ids.is_empty() { Ok(()) } else { self.finish(channel, &ids) }
+    }
+
     /// The address of a breakpoint's site, if the breakpoint is active.
     fn site_of(&self, own: &Own) -> Option<u64> {
         let address = own.breakpoint.spec.address.0;
@@ -326,7 +390,7 @@ impl Debuggee {
         for own in self.breakpoints.iter_mut().flatten() {
             (own.since, own.breakpoint.hits, own.breakpoint.arrivals) = (0, 0, 0);
         }
-        Ok(())
+        self.finish_threads(channel, |_| true)
     }
 
     /// Stores the final counts of all breakpoints, before their memory is released.

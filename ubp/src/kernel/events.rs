@@ -56,8 +56,7 @@ impl Kernel {
                 Ok(())
             }
             Told::ThreadEnded { time, debuggee, thread } => {
-                self.on_thread_ended(debuggee, Tid(thread as i32), Duration::from_nanos(time));
-                Ok(())
+                self.on_thread_ended(debuggee, Tid(thread as i32), Duration::from_nanos(time))
             }
             Told::Ended { time, debuggee, status } => self.on_ended(debuggee, status, Duration::from_nanos(time)),
             Told::Lost { count } => Err(Error::Lost(count)),
@@ -124,8 +123,8 @@ impl Kernel {
         }
     }
 
-    fn on_thread_ended(&mut self, debuggee: u64, tid: Tid, time: Duration) {
-        let Some(pid) = self.named(debuggee) else { return };
+    fn on_thread_ended(&mut self, debuggee: u64, tid: Tid, time: Duration) -> Result<()> {
+        let Some(pid) = self.named(debuggee) else { return Ok(()) };
         self.held.remove(&tid);
         self.passing.remove(&tid);
         let debuggee = self.debuggees.get_mut(&pid);
@@ -133,6 +132,8 @@ impl Kernel {
         if was_there && self.options.threads {
             self.emit(pid, tid, EventKind::ThreadExited, time);
         }
+        let Kernel { channel, debuggees, .. } = self;
+        debuggees.get_mut(&pid).map_or(Ok(()), |debuggee| debuggee.finish_threads(channel, |other| other == tid))
     }
 
     fn on_ended(&mut self, debuggee: u64, status: u64, time: Duration) -> Result<()> {

@@ -8,19 +8,24 @@ use crate::{Comparison, Condition, Operand};
 /// The condition in the channel's terms, if it has them. Conditions on memory are evaluated here, where breakpoint instructions are not
 /// visible.
 pub(super) fn of(condition: &Condition, narrow: bool) -> Option<Filter> {
-    let subject = match condition.left {
+    let Condition::Compare { left, comparison, right } = *condition else { return None };
+    let subject = match left {
         // The kernel's registers of 32-bit programs are 32-bit words.
-        Operand::Register(register) if !narrow => Subject::Register(arch::word(register)?),
+        Operand::Register(register) | Operand::Part { register, size: 8 } if !narrow => {
+            Subject::Register(arch::word(register)?)
+        }
         _ => return None,
     };
-    let (relation, value) = match condition.comparison {
-        Comparison::Equal => (Relation::Equal, condition.right),
-        Comparison::NotEqual => (Relation::NotEqual, condition.right),
-        Comparison::Below => (Relation::Below, condition.right),
-        Comparison::BelowOrEqual => (Relation::Below, condition.right.checked_add(1)?),
-        Comparison::Above => (Relation::NotBelow, condition.right.checked_add(1)?),
-        Comparison::AboveOrEqual => (Relation::NotBelow, condition.right),
-        Comparison::HasBits => (Relation::AllOf, condition.right),
+    let (relation, value) = match comparison {
+        Comparison::Equal => (Relation::Equal, right),
+        Comparison::NotEqual => (Relation::NotEqual, right),
+        Comparison::Below => (Relation::Below, right),
+        Comparison::BelowOrEqual => (Relation::Below, right.checked_add(1)?),
+        Comparison::Above => (Relation::NotBelow, right.checked_add(1)?),
+        Comparison::AboveOrEqual => (Relation::NotBelow, right),
+        Comparison::HasBits => (Relation::AllOf, right),
+        // The kernel compares unsigned numbers.
+        _ => return None,
     };
     Some(Filter { subject, relation, value })
 }
@@ -37,7 +42,7 @@ mod tests {
         for comparison in [Equal, NotEqual, Below, BelowOrEqual, Above, AboveOrEqual, HasBits] {
             for right in numbers {
                 let left = Operand::Register(SHOWN[0]);
-                let Some(filter) = of(&Condition { left, comparison, right }, false) else { continue };
+                let Some(filter) = of(&left.is(comparison, right), false) else { continue };
                 for left in numbers {
                     let said = filter.relation.holds(left, filter.value);
                     assert_eq!(said, comparison.holds(left, right), "{left} {comparison:?} {right}");
@@ -48,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_register_of_a_32_bit_program_is_looked_at_here() {
-        let condition = Condition { left: Operand::Register(SHOWN[0]), comparison: Comparison::Equal, right: 1 };
+        let condition = Operand::Register(SHOWN[0]).is(Comparison::Equal, 1);
         assert!(of(&condition, false).is_some());
         assert_eq!(of(&condition, true), None);
     }

@@ -7,7 +7,7 @@ use wire::commands::Command;
 
 use super::site::Internal;
 use super::{Held, Kernel};
-use crate::{Address, Condition, Error, Event, EventKind, Operand, Pid, Registers, Report, Result, Tid};
+use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Tid};
 
 impl Kernel {
     /// A thread is held at a site.
@@ -22,37 +22,52 @@ impl Kernel {
             // The breakpoint was removed meanwhile.
             return self.resume(tid);
         };
-        let mut reports = VecDeque::new();
         if site.internal.map_or(Ok(false), |internal| self.on_internal(pid, internal))? {
-            reports.push_back(EventKind::Loaded);
+            if let Some(held) = self.held.get_mut(&tid) {
+                held.uncounted = true;
+            }
+            self.emit(pid, tid, EventKind::Loaded, time);
+            return Ok(());
         }
+        self.arrive(pid, tid, address, time)
+    }
+
+    /// Counts the arrival of a held thread for each breakpoint at a site, and reports the hit of those that report it. The thread is
+    /// resumed if there are none. One-shot breakpoints remove themselves.
+    fn arrive(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
+        let site = self.debuggee(pid)?.sites.get(&address).cloned().unwrap_or_default();
+        let (mut told, mut spent) = (Vec::new(), Vec::new());
         let mut registers = None;
-        for id in site.ids.iter().rev() {
+        for id in site.ids.iter().copied() {
             let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) else { continue };
+            if own.breakpoint.spec.thread.is_some_and(|thread| thread != tid) {
+                continue;
+            }
             own.breakpoint.arrivals += 1;
-            let (spec, arrivals) = (own.breakpoint.spec, own.breakpoint.arrivals);
-            let condition = spec.condition.filter(|_| !site.is_filtered());
+            let (condition, arrivals) = (own.breakpoint.spec.condition.clone(), own.breakpoint.arrivals);
+            let condition = condition.filter(|_| !site.is_filtered());
             if condition.is_some_and(|condition| !self.holds(pid, tid, &condition, arrivals, &mut registers)) {
                 continue;
             }
-            if let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) {
-                own.breakpoint.hits += 1;
-                if spec.report == Report::Event && own.breakpoint.hits > spec.ignore {
-                    reports.push_back(EventKind::Hit(*id));
-                }
+            let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) else { continue };
+            own.breakpoint.hits += 1;
+            let (spec, hits) = (&own.breakpoint.spec, own.breakpoint.hits);
+            if spec.is_told(hits) {
+                told.extend((spec.report == Report::Event).then_some((id, hits)));
+                spent.extend(spec.once.then_some(id));
             }
         }
-        self.report(pid, tid, reports, time)
-    }
-
-    /// Reports the events of a held thread, or resumes it if there are none.
-    fn report(&mut self, pid: Pid, tid: Tid, mut reports: VecDeque<EventKind>, time: Duration) -> Result<()> {
-        let Some(first) = reports.pop_front() else { return self.resume(tid) };
-        if let Some(held) = self.held.get_mut(&tid) {
-            held.pending = reports;
+        if !spent.is_empty() {
+            let Kernel { channel, debuggees, .. } = self;
+            debuggees.get_mut(&pid).map_or(Ok(()), |debuggee| debuggee.finish(channel, &spent))?;
         }
-        self.emit(pid, tid, first, time);
-        Ok(())
+        match Hit::new(address, told) {
+            Some(hit) => {
+                self.emit(pid, tid, EventKind::Hit(hit), time);
+                Ok(())
+            }
+            None => self.resume(tid),
+        }
     }
 
     /// A thread is held at a site of the session itself. Returns whether code was mapped or unmapped.
@@ -64,29 +79,22 @@ impl Kernel {
         }
     }
 
-    fn holds(
-        &mut self,
-        pid: Pid,
-        tid: Tid,
-        condition: &Condition,
-        arrivals: u64,
-        known: &mut Option<Registers>,
-    ) -> bool {
+    fn holds(&self, pid: Pid, tid: Tid, condition: &Condition, arrivals: u64, known: &mut Option<Registers>) -> bool {
         let mut register = |reg| {
             if known.is_none() {
                 *known = self.registers(tid).ok();
             }
             known.as_ref().and_then(|registers| registers.get(reg))
         };
-        let left = match condition.left {
+        let Ok(arch) = self.debuggee(pid).map(|debuggee| debuggee.process.arch) else { return false };
+        condition.holds(arch, &mut |operand| match *operand {
             Operand::Arrivals => Some(arrivals),
-            Operand::Register(reg) => register(reg),
+            Operand::Register(reg) | Operand::Part { register: reg, .. } => register(reg),
             Operand::Memory { base, offset, size } => {
-                let base = base.map_or(Some(0), &mut register);
-                base.and_then(|base| self.read_word(pid, base.wrapping_add_signed(offset), usize::from(size)))
+                let base = base.map_or(Some(0), &mut register)?;
+                self.read_word(pid, base.wrapping_add_signed(offset), usize::from(size))
             }
-        };
-        left.is_some_and(|left| condition.comparison.holds(left, condition.right))
+        })
     }
 
     /// Notes a held thread that is not at a site, and reports an event.
@@ -114,8 +122,13 @@ impl Kernel {
             self.emit(pid, tid, kind, now());
             return Ok(());
         }
+        let held = self.held.get_mut(&tid);
+        let uncounted = held.and_then(|held| held.site.filter(|_| std::mem::take(&mut held.uncounted)));
         let site = self.held.get(&tid).and_then(|held| held.site.filter(|_| held.came_back));
         let is_at = |site: &u64| self.registers(tid).is_ok_and(|registers| registers.pc() == Address(*site));
+        if let Some(site) = uncounted.filter(is_at) {
+            return self.arrive(pid, tid, site, now());
+        }
         if let Some(site) = site.filter(is_at) {
             self.passing.insert(tid, (pid, site));
             self.held.remove(&tid);

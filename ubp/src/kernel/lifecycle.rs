@@ -104,14 +104,16 @@ impl Kernel {
     }
 
     pub(super) fn detach(&mut self, pid: Pid) -> Result<()> {
-        let debuggee = self.debuggees.remove(&pid).ok_or(Error::NoSuchProcess(pid))?;
+        let debuggee = self.debuggee(pid)?.number;
+        let told = self.channel.ask(Command::Detach { debuggee }, |told| told.map(drop))?;
+        match told.map_err(|failure| failed(pid, "detach", failure)) {
+            Ok(()) | Err(Error::NoSuchProcess(_)) => {}
+            other => return other,
+        }
+        self.debuggees.remove(&pid);
         self.nobody_is_held(pid);
         self.events.retain(|event| event.pid != pid);
-        let told = self.channel.ask(Command::Detach { debuggee: debuggee.number }, |told| told.map(drop))?;
-        match told.map_err(|failure| failed(pid, "detach", failure)) {
-            Err(Error::NoSuchProcess(_)) => Ok(()),
-            other => other,
-        }
+        Ok(())
     }
 
     /// A process created another, which will be held before it runs.

@@ -61,12 +61,14 @@ struct Held {
     site: Option<u64>,
     /// The thread ran other code since it was held at the site, so that the kernel no longer knows that it is at a breakpoint.
     came_back: bool,
+    /// The arrival at the site was not counted yet.
+    uncounted: bool,
 }
 
 impl Held {
     /// A thread held in process `pid`, with events to report.
     fn new(pid: Pid, pending: VecDeque<EventKind>) -> Held {
-        Held { pid, pending, site: None, came_back: false }
+        Held { pid, pending, site: None, came_back: false, uncounted: false }
     }
 }
 

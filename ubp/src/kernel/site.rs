@@ -3,7 +3,7 @@
 use wire::site::{self, Memory, action};
 
 use super::filter;
-use crate::{Breakpoint, BreakpointId, Report};
+use crate::{Breakpoint, BreakpointId, Report, Spec};
 
 /// A purpose of the session itself for a site, beside the user's breakpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,9 @@ pub(super) struct Site {
     pub(super) before: u64,
 }
 
-/// A breakpoint. Its hits are the arrivals; with a condition they are counted here.
-#[derive(Clone, Copy, Debug)]
+/// A breakpoint. Its hits are the arrivals; with a condition they are counted here, and so are the arrivals of one-shot breakpoints and of
+/// those of a single thread.
+#[derive(Clone, Debug)]
 pub(super) struct Own {
     /// The breakpoint; its `arrivals` are those of held threads, counted here.
     pub(super) breakpoint: Breakpoint,
@@ -40,9 +41,12 @@ pub(super) struct Own {
 impl Own {
     /// The breakpoint after this number of arrivals at the site.
     pub(super) fn after(&self, arrivals: u64) -> Breakpoint {
+        if self.breakpoint.spec.once || self.breakpoint.spec.thread.is_some() {
+            return self.breakpoint.clone();
+        }
         let arrivals = arrivals.saturating_sub(self.since);
         let hits = if self.breakpoint.spec.condition.is_some() { self.breakpoint.hits } else { arrivals };
-        Breakpoint { arrivals, hits, ..self.breakpoint }
+        Breakpoint { arrivals, hits, ..self.breakpoint.clone() }
     }
 }
 
@@ -52,13 +56,18 @@ impl Site {
         if self.ids.is_empty() && self.internal.is_none() {
             return None;
         }
-        let specs = || self.ids.iter().filter_map(|id| Some(breakpoints.get(id.0 as usize)?.as_ref()?.breakpoint.spec));
-        let counts = specs().all(|spec| spec.report == Report::Count && spec.condition.is_none());
+        let specs =
+            || self.ids.iter().filter_map(|id| Some(&breakpoints.get(id.0 as usize)?.as_ref()?.breakpoint.spec));
+        // The kernel knows no one-shot breakpoints and none of single threads: such arrivals are looked at here.
+        let is_plain = |spec: &Spec| !spec.once && spec.thread.is_none();
+        let counts = specs().all(|spec| is_plain(spec) && spec.report == Report::Count && spec.condition.is_none());
         if self.internal.is_none() && counts {
             return Some(site::Site { address, actions: 0, memory: Memory::NONE, condition: None });
         }
         let condition = match (self.internal, self.ids.as_slice(), specs().next()) {
-            (None, [_], Some(spec)) => spec.condition.and_then(|condition| filter::of(&condition, narrow)),
+            (None, [_], Some(spec)) if is_plain(spec) => {
+                spec.condition.as_ref().and_then(|condition| filter::of(condition, narrow))
+            }
             _ => None,
         };
         Some(site::Site { address, actions: action::HOLD, memory: Memory::NONE, condition })

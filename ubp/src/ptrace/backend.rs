@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::{HAS_SESSION, Tracer};
 use crate::backend::Backend;
+use crate::descriptors::drop_reserve;
 use crate::{
     Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
     Stdio, Tid,
@@ -62,10 +63,10 @@ impl Backend for Tracer {
         self.remove_breakpoints(pid, ids)
     }
     fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
-        *self.breakpoints_of(pid).get(id.0 as usize)?
+        self.breakpoints_of(pid).get(id.0 as usize)?.clone()
     }
     fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
-        Box::new(self.breakpoints_of(pid).iter().flatten().copied())
+        Box::new(self.breakpoints_of(pid).iter().flatten().cloned())
     }
     fn registers(&mut self, tid: Tid) -> Result<Registers> {
         self.registers_of(tid)
@@ -89,6 +90,7 @@ impl Drop for Tracer {
         self.detach_all();
         // Without a tracer that takes their reports departing threads would stay stopped for ever.
         let _ = self.reports.await_departing(&mut self.tracees);
+        drop_reserve();
         HAS_SESSION.set(false);
     }
 }

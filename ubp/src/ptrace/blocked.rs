@@ -1,6 +1,7 @@
 //! The system call in which a thread blocks (proc_pid_syscall(5)).
 
 use crate::Tid;
+use crate::descriptors::open_by_reserve;
 
 /// A system call, as the thread made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(super) struct Blocked {
 impl Blocked {
     /// The system call in which a thread blocks now.
     pub(super) fn of(tid: Tid) -> Option<Blocked> {
-        Blocked::parse(&std::fs::read_to_string(format!("/proc/{tid}/syscall")).ok()?)
+        Blocked::parse(&open_by_reserve(|| std::fs::read_to_string(format!("/proc/{tid}/syscall"))).ok()?)
     }
 
     pub(super) fn parse(line: &str) -> Option<Blocked> {

@@ -24,9 +24,7 @@ impl Events {
     /// Reports an event of a stopped thread, which then waits for the user.
     pub(super) fn hold(&mut self, tracees: &mut Tracees, tid: Tid, kind: EventKind) -> Result<()> {
         let thread = tracees.thread_mut(tid)?;
-        if !thread.is_held() {
-            thread.hold = Hold::ForUser(VecDeque::new());
-        }
+        thread.hold = Hold::ForUser;
         self.emit(thread.pid, tid, kind);
         Ok(())
     }

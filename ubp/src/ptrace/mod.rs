@@ -53,6 +53,7 @@ use self::events::Events;
 pub(crate) use self::lifecycle::{end, release, start};
 use self::reports::Reports;
 use self::tracees::{SpaceId, Tracees};
+use crate::descriptors::keep_reserve;
 use crate::{Error, Options, Result};
 
 thread_local! {
@@ -75,6 +76,7 @@ impl Tracer {
         if HAS_SESSION.replace(true) {
             return Err(Error::SecondSession);
         }
+        keep_reserve();
         Ok(Tracer { tracees: Tracees::new(options), reports, events: Events::default(), orphaned: Vec::new() })
     }
 }

@@ -75,6 +75,8 @@ pub(super) struct Space {
     pub(super) sites: BTreeMap<u64, SlotId>,
     /// The user's breakpoints, by id.
     pub(super) breakpoints: Vec<Option<Breakpoint>>,
+    /// A breakpoint may be one of a single thread.
+    has_threads: bool,
     /// A number that grows with every change of sites.
     pub(super) epoch: u64,
     /// Slots without a site, and the epoch in which they lost it.
@@ -96,6 +98,7 @@ impl Space {
             storages: Vec::new(),
             sites: BTreeMap::new(),
             breakpoints: Vec::new(),
+            has_threads: false,
             epoch: 1,
             retired: HashMap::new(),
             guarded: Vec::new(),
@@ -121,6 +124,7 @@ impl Space {
             storages: self.storages.clone(),
             sites: self.sites.clone(),
             breakpoints,
+            has_threads: self.has_threads,
             epoch: self.epoch,
             retired: self.retired.clone(),
             guarded: self.guarded.clone(),

@@ -1,14 +1,12 @@
 //! What the tracer knows about one thread.
 
-use std::collections::VecDeque;
-
 use libc::user_regs_struct;
 
 use super::arch;
 use super::space::SlotId;
 use super::sys::SigInfo;
 use crate::arch::Reg;
-use crate::{EventKind, Pid, Tid};
+use crate::{Pid, Tid};
 
 /// Why a thread is stopped.
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +76,12 @@ pub(super) enum Run {
 }
 
 /// Whether a thread waits for the user.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Hold {
     #[default]
     Not,
-    /// The user has an event of the thread, and resumes the thread; further events of the same stop come before that.
-    ForUser(VecDeque<EventKind>),
+    /// The user has an event of the thread, and resumes the thread.
+    ForUser,
 }
 
 /// An execution of an instruction that a signal handler interrupts. A thread that comes back to the site with the same stack
@@ -241,15 +239,7 @@ impl Thread {
     }
 
     pub(super) fn is_held(&self) -> bool {
-        matches!(self.hold, Hold::ForUser(_))
-    }
-
-    /// The next event of the present stop, after those that the user has seen.
-    pub(super) fn next_pending(&mut self) -> Option<EventKind> {
-        match &mut self.hold {
-            Hold::ForUser(pending) => pending.pop_front(),
-            Hold::Not => None,
-        }
+        self.hold == Hold::ForUser
     }
 
     /// The single step under way.

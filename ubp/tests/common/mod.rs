@@ -208,7 +208,9 @@ pub fn run(session: &mut Session, pid: Pid, mut look: impl FnMut(&mut Session, &
         look(session, &event);
         match event.kind {
             EventKind::Exited(_) | EventKind::Killed(_) => outcome.exits.push((event.pid, event.kind.clone())),
-            EventKind::Hit(id) => *outcome.hits.entry(id).or_default() += 1,
+            EventKind::Hit(ref hit) => {
+                hit.breakpoints().for_each(|(id, _)| *outcome.hits.entry(id).or_default() += 1);
+            }
             EventKind::Forked { child } => session.resume(child.leader()).unwrap(),
             _ => {}
         }

@@ -4,5 +4,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod kinds;
+mod registers;
 mod signals;
 mod writes;

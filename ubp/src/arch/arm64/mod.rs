@@ -17,4 +17,4 @@ pub use self::code::{
 pub(crate) use self::cpu::mode;
 pub use self::reach::{PAGE, REACH, reaches};
 #[cfg(feature = "std")]
-pub(crate) use self::registers::{MACHINES, SHOWN, arch, get, pc, set, set_pc, sp};
+pub(crate) use self::registers::{MACHINES, SHOWN, arch, get, is_comparable, pc, set, set_pc, sp};

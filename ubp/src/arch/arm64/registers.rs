@@ -50,6 +50,13 @@ pub(crate) fn get(raw: &user_regs_struct, reg: Reg) -> Option<u64> {
     }
 }
 
+/// Whether a condition can compare a register in programs of an architecture. The zero register never changes.
+pub(crate) fn is_comparable(reg: Reg, _: Arch) -> bool {
+    // SAFETY: all-zero bytes are a valid value of this plain C struct.
+    let raw: user_regs_struct = unsafe { std::mem::zeroed() };
+    reg != Reg::XZR && get(&raw, reg).is_some()
+}
+
 /// Sets a register that [`get`] knows; returns `false` for others.
 pub(crate) fn set(raw: &mut user_regs_struct, reg: Reg, value: u64) -> bool {
     match reg {

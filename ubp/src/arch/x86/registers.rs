@@ -44,6 +44,14 @@ pub(crate) fn get(raw: &user_regs_struct, reg: Reg) -> Option<u64> {
     field(&mut raw, reg).map(|value| *value)
 }
 
+/// Whether a condition can compare a register in programs of an architecture: 32-bit programs have eight general
+/// registers.
+pub(crate) fn is_comparable(reg: Reg, arch: Arch) -> bool {
+    // SAFETY: all-zero bytes are a valid value of this plain C struct.
+    let raw: user_regs_struct = unsafe { std::mem::zeroed() };
+    get(&raw, reg).is_some() && (arch == Arch::X86_64 || !matches!(reg.number(), 8..=15))
+}
+
 /// Sets a register that [`get`] knows; returns `false` for others.
 pub(crate) fn set(raw: &mut user_regs_struct, reg: Reg, value: u64) -> bool {
     field(raw, reg).map(|place| *place = value).is_some()

@@ -7,6 +7,7 @@ use libc::user_regs_struct;
 
 use super::call::BlockedCall;
 use super::syscalls::{ENTERS, SVC, result};
+use crate::descriptors::open_by_reserve;
 use crate::memory::ProcessMemory;
 use crate::ptrace::sys;
 use crate::{Result, Tid};
@@ -50,7 +51,7 @@ pub(in crate::ptrace) fn restart(tid: Tid, registers: &mut user_regs_struct, kno
 /// counts as being in a system call. Newer kernels (6.12.117 is one) show x0 instead.
 fn first_argument(tid: Tid) -> Result<Option<u64>> {
     sys::set_register_set(tid, NT_ARM_SYSTEM_CALL, &0_i32.to_ne_bytes())?;
-    let shown = std::fs::read_to_string(format!("/proc/{tid}/syscall"));
+    let shown = open_by_reserve(|| std::fs::read_to_string(format!("/proc/{tid}/syscall")));
     sys::set_register_set(tid, NT_ARM_SYSTEM_CALL, &NONE.to_ne_bytes())?;
     Ok(shown.ok().and_then(|shown| parse(&shown)))
 }

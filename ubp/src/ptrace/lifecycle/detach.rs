@@ -1,6 +1,6 @@
 //! Detaching from processes.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::super::sys::{self, PATIENCE, is_gone, unless_gone};
@@ -79,7 +79,7 @@ impl Tracer {
             for tid in held.collect::<Vec<Tid>>() {
                 self.events.drop_events_of_thread(tid);
                 if let Some(thread) = self.tracees.threads.get_mut(&tid) {
-                    thread.hold = Hold::ForUser(VecDeque::new());
+                    thread.hold = Hold::ForUser;
                 }
                 self.resume_thread(tid)?;
             }

@@ -13,6 +13,7 @@ use super::super::sys::{self, is_gone};
 use super::super::thread::Thread;
 use super::super::tracees::{Debuggee, Tracees};
 use super::seize::{seize_all, unseize};
+use crate::descriptors::open_by_reserve;
 use crate::process::{read_proc, read_threads};
 use crate::{Error, Pid, Process, Result, Stdio, Tid};
 
@@ -90,7 +91,7 @@ fn add_sharer(tracees: &mut Tracees, pid: Pid, other: Pid, tids: BTreeSet<Tid>) 
 /// The other processes that run in the address space of `pid`, as far as the tracer can see them. A process that a traced thread
 /// made is left out: its maker is about to report it.
 fn sharers(pid: Pid) -> Vec<Pid> {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(processes) = open_by_reserve(|| std::fs::read_dir("/proc")) else { return Vec::new() };
     let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid));
     let unreported = |other: &Pid| Status::read(other.leader()).is_ok_and(|status| status.tracer != sys::own_tid());
     numbers.filter(|&other| other != pid && shares(pid, other) && unreported(&other)).collect()

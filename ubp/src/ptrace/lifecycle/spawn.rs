@@ -1,6 +1,5 @@
 //! Starting programs.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
@@ -22,20 +21,20 @@ use crate::{Error, Pid, Result, Stdio, Tid};
 impl Tracer {
     pub(in crate::ptrace) fn spawn_program(&mut self, command: Command) -> Result<Pid> {
         let (pid, stdio) = start_program(command, self.tracees.options.exit_kill)?;
-        self.adopt(pid, stdio)?;
-        Ok(pid)
+        match self.adopt(pid, stdio) {
+            Ok(()) => Ok(pid),
+            Err(error) => {
+                self.tracees.remove_process(pid);
+                end(pid);
+                Err(error)
+            }
+        }
     }
 
     /// Makes a program that is stopped at its exec a debuggee.
     fn adopt(&mut self, pid: Pid, stdio: Stdio) -> Result<()> {
         let tid = pid.leader();
-        let process = match read_process(pid) {
-            Ok(process) => process,
-            Err(error) => {
-                end(pid);
-                return Err(error);
-            }
-        };
+        let process = read_process(pid)?;
         let space = Space::new(pid, process.arch)?;
         let space = self.tracees.add_space(space);
         let exit_kill = self.tracees.options.exit_kill;
@@ -45,7 +44,7 @@ impl Tracer {
         self.tracees.set_stop(tid, Stop::InSyscall)?;
         self.leave_call(tid)?;
         watch_program(&mut self.tracees, &mut self.reports, tid)?;
-        self.tracees.thread_mut(tid)?.hold = Hold::ForUser(VecDeque::new());
+        self.tracees.thread_mut(tid)?.hold = Hold::ForUser;
         Ok(())
     }
 }

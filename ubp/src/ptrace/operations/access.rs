@@ -1,6 +1,9 @@
 //! Registers and memory of debuggees.
 
+use stepping::Progress;
+
 use super::super::{Tracer, arch};
+use crate::arch::pc as pc_of;
 use crate::{Address, Error, Pid, Registers, Result, Tid};
 
 impl Tracer {
@@ -11,11 +14,22 @@ impl Tracer {
 
     pub(in crate::ptrace) fn set_registers_of(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         self.require_held(tid)?;
-        self.tracees.leave_slot(tid)?;
+        let before = arch::read(tid)?;
+        if let Err(error) = arch::write(tid, &registers.raw) {
+            // The kernel sets registers up to the first value that it refuses.
+            arch::write(tid, &before)?;
+            return Err(error);
+        }
+        let place = self.tracees.space_at(tid)?.place(pc_of(&before));
         let thread = self.tracees.thread_mut(tid)?;
+        // A thread in a slot was counted at its site.
+        let site = place.filter(|(_, place)| place.progress == Progress::Before).map(|(_, place)| place.pc);
         // A thread that is moved elsewhere does not pass the breakpoint that it was reported at.
-        thread.reported_at = thread.reported_at.filter(|&at| at == registers.pc().0);
-        arch::write(tid, &registers.raw)
+        thread.reported_at = thread.reported_at.or(site).filter(|&at| at == registers.pc().0);
+        if place.is_some() {
+            thread.end_slot();
+        }
+        Ok(())
     }
 
     fn require_held(&self, tid: Tid) -> Result<()> {
@@ -29,7 +43,17 @@ impl Tracer {
     }
 
     pub(in crate::ptrace) fn write_memory_of(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
-        let count = self.tracees.space_of_mut(pid)?.write(address.0, bytes);
-        if count == bytes.len() { Ok(()) } else { Err(Error::Memory { pid, address: address + count as u64 }) }
+        let space = self.tracees.space_of_mut(pid)?;
+        // A write that would end in the middle changes nothing.
+        let mut before = vec![0; bytes.len()];
+        let there = space.read(address.0, &mut before);
+        let count = if there == bytes.len() { space.write(address.0, bytes) } else { there };
+        if there == bytes.len() && count == there {
+            return Ok(());
+        }
+        if there == bytes.len() {
+            space.write(address.0, before.get(..count).unwrap_or(&[]));
+        }
+        Err(Error::Memory { pid, address: address + count as u64 })
     }
 }

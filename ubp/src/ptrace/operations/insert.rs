@@ -76,10 +76,11 @@ impl Tracer {
 
     pub(in crate::ptrace) fn remove_breakpoints(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
         self.tracees.shown_process(pid)?;
-        let unused = self.tracees.space_of_mut(pid)?.remove_from_chains(ids);
+        let maps = read_maps(pid)?;
+        let space = self.tracees.space_of_mut(pid)?;
+        let unused = space.remove_breakpoints(ids);
         if !unused.is_empty() {
-            let maps = read_maps(pid)?;
-            self.tracees.space_of_mut(pid)?.disarm(&maps, &unused);
+            space.disarm(&maps, &unused);
         }
         Ok(())
     }

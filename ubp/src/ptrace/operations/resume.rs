@@ -1,6 +1,5 @@
 //! The user lets threads continue, or stops them.
 
-use super::super::stops::Next;
 use super::super::sys::{self, is_gone, unless_gone};
 use super::super::thread::Hold;
 use super::super::{Tracer, arch};
@@ -18,17 +17,24 @@ impl Tracer {
         if !thread.is_held() {
             return Err(Error::NotHeld(tid));
         }
-        if let Some(kind) = thread.next_pending() {
-            return self.apply(tid, Next::Hold(kind));
+        if let Some(signal) = signal.filter(|signal| !signal.exists()) {
+            return Err(Error::NoSuchSignal(signal));
         }
+        let reported_at = thread.reported_at;
         thread.hold = Hold::Not;
         // A thread that was killed meanwhile reports its end.
-        unless_gone(self.go_on_with(tid, signal).and_then(|next| self.apply(tid, next)))
+        let resumed = unless_gone(self.go_on_with(tid, signal).and_then(|next| self.apply(tid, next)));
+        if resumed.is_err() {
+            if let Some(thread) = self.tracees.threads.get_mut(&tid).filter(|thread| thread.stop().is_some()) {
+                (thread.hold, thread.reported_at) = (Hold::ForUser, reported_at);
+            }
+        }
+        resumed
     }
 
     /// Stops the running threads of a process; each reports that.
     pub(in crate::ptrace) fn interrupt_process(&mut self, pid: Pid) -> Result<()> {
-        self.tracees.debuggee(pid)?;
+        self.tracees.shown_process(pid)?;
         for tid in self.tracees.threads_of(pid) {
             let thread = self.tracees.thread_mut(tid)?;
             if thread.stop().is_none() {

@@ -2,7 +2,7 @@
 
 use super::super::breakpoints::trap_handler::reinstall;
 use super::super::reports::Reports;
-use super::super::sys;
+use super::super::sys::{self, is_gone};
 use super::super::thread::{Due, Run, State, Stop};
 use super::super::tracees::Tracees;
 use crate::{Result, Tid};
@@ -20,19 +20,21 @@ pub(super) fn run_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid,
     if signal == 0 {
         reinstall(tracees, reports, tid)?;
     }
-    let thread = tracees.thread_mut(tid)?;
-    thread.state = State::Running;
-    thread.interruption.call = None;
-    if thread.interruption.for_user || thread.due.is_some() {
-        sys::interrupt(tid)?;
+    let thread = tracees.thread(tid)?;
+    let interrupts = thread.interruption.for_user || thread.due.is_some();
+    let request = match thread.run {
+        Run::Free if thread.loading || thread.handlers.is_any() => sys::cont_to_syscall,
+        Run::Free => sys::cont,
+        _ => sys::step,
+    };
+    let ran = if interrupts { sys::interrupt(tid) } else { Ok(()) }.and_then(|()| request(tid, signal));
+    // A thread that has ended reports that.
+    if ran.as_ref().is_ok() || ran.as_ref().is_err_and(is_gone) {
+        let thread = tracees.thread_mut(tid)?;
+        thread.state = State::Running;
+        thread.interruption.call = None;
     }
-    if !matches!(thread.run, Run::Free) {
-        sys::step(tid, signal)
-    } else if thread.loading || thread.handlers.is_any() {
-        sys::cont_to_syscall(tid, signal)
-    } else {
-        sys::cont(tid, signal)
-    }
+    ran
 }
 
 /// Runs a thread for one instruction.

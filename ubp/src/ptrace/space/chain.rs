@@ -1,7 +1,7 @@
 //! The user's breakpoints: those at one site form a chain, which begins in the site's [`Info`].
 
 use super::{Info, Internal, SlotId, Space};
-use crate::{Breakpoint, BreakpointId, InsertError, InsertReason, Result, Spec};
+use crate::{Breakpoint, BreakpointId, InsertError, InsertReason, Result, Spec, Tid};
 
 impl Space {
     /// Adds a breakpoint for each spec whose site is active. `refused` names the other sites, sorted.
@@ -23,6 +23,7 @@ impl Space {
             }
         });
         let answers = answers.collect();
+        self.has_threads |= specs.iter().any(|spec| spec.thread.is_some());
         self.flush();
         answers
     }
@@ -31,7 +32,8 @@ impl Space {
         let id = BreakpointId(self.breakpoints.len() as u32);
         let next = self.info(slot).and_then(|info| info.first);
         let method = self.method(slot);
-        self.breakpoints.push(Some(Breakpoint { id, spec: *spec, method, hits: 0, arrivals: 0, next, active: true }));
+        let spec = spec.clone();
+        self.breakpoints.push(Some(Breakpoint { id, spec, method, hits: 0, arrivals: 0, next, active: true }));
         if let Some(info) = self.info_mut(slot) {
             info.first = Some(id);
         }
@@ -40,34 +42,67 @@ impl Space {
     }
 
     /// Removes breakpoints. Returns the sites, sorted, that nobody needs any more.
-    pub(in crate::ptrace) fn remove_from_chains(&mut self, ids: &[BreakpointId]) -> Vec<u64> {
-        let mut unused = Vec::new();
-        for &id in ids {
-            let Some(breakpoint) = self.breakpoints.get_mut(id.0 as usize).and_then(Option::take) else { continue };
-            let site = breakpoint.spec.address.0;
-            let Some(&slot) = self.sites.get(&site).filter(|_| breakpoint.active) else { continue };
-            let first = self.info(slot).and_then(|info| info.first);
-            if first == Some(id) {
-                if let Some(info) = self.info_mut(slot) {
-                    info.first = breakpoint.next;
-                }
-            } else {
-                let mut before = first;
-                while let Some(other) = before.and_then(|before| self.breakpoint_mut(before)) {
-                    before = other.next;
-                    if other.next == Some(id) {
-                        other.next = breakpoint.next;
-                        break;
-                    }
-                }
-            }
-            self.change(slot, |entry| entry.references = entry.references.saturating_sub(1));
-            if self.info(slot).is_some_and(|info| info.first.is_none() && info.internal.is_none()) {
-                unused.push(site);
+    pub(in crate::ptrace) fn remove_breakpoints(&mut self, ids: &[BreakpointId]) -> Vec<u64> {
+        let unused = self.finish_breakpoints(ids);
+        for id in ids {
+            if let Some(place) = self.breakpoints.get_mut(id.0 as usize) {
+                *place = None;
             }
         }
+        unused
+    }
+
+    /// Takes breakpoints out of use; their counts stay. Returns the sites, sorted, that nobody needs any more.
+    pub(in crate::ptrace) fn finish_breakpoints(&mut self, ids: &[BreakpointId]) -> Vec<u64> {
+        let mut unused: Vec<u64> = ids.iter().filter_map(|&id| self.finish_breakpoint(id)).collect();
         unused.sort_unstable();
         unused
+    }
+
+    /// Takes a breakpoint out of its chain. Returns the site if nobody needs it any more.
+    fn finish_breakpoint(&mut self, id: BreakpointId) -> Option<u64> {
+        let breakpoint = self.breakpoint_mut(id)?;
+        let (site, next) = (breakpoint.spec.address.0, breakpoint.next.take());
+        if !std::mem::replace(&mut breakpoint.active, false) {
+            return None;
+        }
+        let slot = *self.sites.get(&site)?;
+        let first = self.info(slot).and_then(|info| info.first);
+        if first == Some(id) {
+            if let Some(info) = self.info_mut(slot) {
+                info.first = next;
+            }
+        } else {
+            let mut before = first;
+            while let Some(other) = before.and_then(|before| self.breakpoint_mut(before)) {
+                before = other.next;
+                if other.next == Some(id) {
+                    other.next = next;
+                    break;
+                }
+            }
+        }
+        self.change(slot, |entry| entry.references = entry.references.saturating_sub(1));
+        let is_unused = self.info(slot).is_some_and(|info| info.first.is_none() && info.internal.is_none());
+        is_unused.then_some(site)
+    }
+
+    /// Takes the breakpoints of single threads out of use whose thread is not `is_there`.
+    pub(in crate::ptrace) fn finish_threads(&mut self, is_there: impl Fn(Tid) -> bool) {
+        if !std::mem::take(&mut self.has_threads) {
+            return;
+        }
+        let active = self.breakpoints.iter().flatten().filter(|breakpoint| breakpoint.active);
+        let (mut gone, mut has_threads) = (Vec::new(), false);
+        for (id, tid) in active.filter_map(|breakpoint| Some((breakpoint.id, breakpoint.spec.thread?))) {
+            if is_there(tid) {
+                has_threads = true;
+            } else {
+                gone.push(id);
+            }
+        }
+        self.has_threads = has_threads;
+        self.finish_breakpoints(&gone).into_iter().for_each(|site| self.disarm_one(site));
     }
 
     /// Sets what the tracer itself has at a site; returns the site's information.

@@ -139,6 +139,19 @@ impl Space {
         self.flush();
     }
 
+    /// Puts the original bytes back at one site, and takes the site out of use. It does not look at the memory map: where something else
+    /// is mapped since, our instruction is gone.
+    pub(in crate::ptrace) fn disarm_one(&mut self, site: u64) {
+        let Some(slot) = self.sites.get(&site).copied() else { return };
+        self.epoch += 1;
+        let original = self.entry(slot).and_then(|entry| mark(entry.bytes()));
+        if let Some(original) = original.filter(|_| self.is_armed(site)) {
+            self.memory.write(site, &original);
+        }
+        self.retire(slot);
+        self.flush();
+    }
+
     /// The memory around neighbouring sites of one mapping, as it is and as the program knows it.
     fn run_over(&self, mapping: &Mapping, sites: &[u64]) -> (Run, Vec<u8>) {
         let first = sites.first().copied().unwrap_or(0);

@@ -1,16 +1,14 @@
 //! A thread at a breakpoint.
 
-use std::collections::VecDeque;
-
 use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::loader::at_internal;
 use super::super::space::SlotId;
-use super::super::thread::{Hold, Interrupted, Stop};
+use super::super::thread::{Interrupted, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
-use crate::arch::{Reg, get, set_pc, sp as sp_of};
-use crate::{Condition, EventKind, Operand, Report, Result, Tid};
+use crate::arch::{get, set_pc, sp as sp_of};
+use crate::{Condition, EventKind, Hit, Operand, Report, Result, Tid};
 
 /// A thread ran into the breakpoint instruction at `site`.
 pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) -> Result<Next> {
@@ -25,74 +23,83 @@ pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) ->
     if tracees.is_silent(tid) {
         return Ok(Next::Pass(slot));
     }
-    let mut events = Vec::new();
     if let Some(internal) = info.internal {
         arch::set_pc(tid, site)?;
         if at_internal(tracees, &mut tracer.reports, tid, site, internal)? {
-            events.push(EventKind::Loaded);
+            // The thread executes the breakpoint instruction again when the user has seen this.
+            return Ok(Next::Hold(EventKind::Loaded));
         }
     }
-    count_hit(tracees, tid, info.first, &mut events)?;
-    if events.is_empty() {
-        // An internal breakpoint may have removed itself.
-        return Ok(tracees.space_at(tid)?.sites.get(&site).map_or(Next::Run(0), |&slot| Next::Pass(slot)));
+    let hit = count_arrival(tracees, tid, site)?;
+    let slot = tracees.space_at(tid)?.sites.get(&site).copied();
+    match (hit, slot) {
+        (None, Some(slot)) => Ok(Next::Pass(slot)),
+        // The breakpoint removed itself.
+        (None, None) => {
+            arch::set_pc(tid, site)?;
+            Ok(Next::Run(0))
+        }
+        (Some(hit), _) => {
+            arch::set_pc(tid, site)?;
+            tracees.thread_mut(tid)?.reported_at = Some(site);
+            Ok(Next::Hold(EventKind::Hit(hit)))
+        }
     }
-    arch::set_pc(tid, site)?;
-    let thread = tracees.thread_mut(tid)?;
-    thread.reported_at = Some(site);
-    let mut events = VecDeque::from(events);
-    let first = events.pop_front();
-    thread.hold = Hold::ForUser(events);
-    Ok(first.map_or(Next::Stay, Next::Hold))
 }
 
-/// Counts a hit for each breakpoint of a chain, and adds the events of those that report it.
-fn count_hit(
-    tracees: &mut Tracees,
-    tid: Tid,
-    first: Option<crate::BreakpointId>,
-    events: &mut Vec<EventKind>,
-) -> Result<()> {
+/// Counts an arrival for each breakpoint at a site. Returns the hit of those that report it. The thread's pc is at the site, or behind the
+/// breakpoint instruction there. One-shot breakpoints remove themselves.
+pub(super) fn count_arrival(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Option<Hit>> {
     let pid = tracees.thread(tid)?.pid;
-    let mut next = first;
+    let space = tracees.space_of(pid)?;
+    let mut next = space.sites.get(&site).and_then(|&slot| space.info(slot)).and_then(|info| info.first);
+    let (mut told, mut spent) = (Vec::new(), Vec::new());
     while let Some(id) = next {
         let Some(breakpoint) = tracees.space_of_mut(pid)?.breakpoint_mut(id) else { break };
-        breakpoint.arrivals += 1;
         next = breakpoint.next;
-        let (spec, arrivals) = (breakpoint.spec, breakpoint.arrivals);
-        if spec.condition.is_some_and(|condition| !is_met(tracees, tid, &condition, arrivals)) {
+        if breakpoint.spec.thread.is_some_and(|thread| thread != tid) {
             continue;
         }
-        if let Some(breakpoint) = tracees.space_of_mut(pid)?.breakpoint_mut(id) {
-            breakpoint.hits += 1;
-            if spec.report == Report::Event && breakpoint.hits > spec.ignore {
-                events.push(EventKind::Hit(id));
-            }
+        breakpoint.arrivals += 1;
+        let (condition, arrivals) = (breakpoint.spec.condition.clone(), breakpoint.arrivals);
+        if condition.is_some_and(|condition| !is_met(tracees, tid, site, &condition, arrivals)) {
+            continue;
+        }
+        let Some(breakpoint) = tracees.space_of_mut(pid)?.breakpoint_mut(id) else { break };
+        breakpoint.hits += 1;
+        let (spec, hits) = (&breakpoint.spec, breakpoint.hits);
+        if spec.is_told(hits) {
+            told.extend((spec.report == Report::Event).then_some((id, hits)));
+            spent.extend(spec.once.then_some(id));
         }
     }
-    Ok(())
+    if !spent.is_empty() {
+        let space = tracees.space_of_mut(pid)?;
+        space.finish_breakpoints(&spent).into_iter().for_each(|site| space.disarm_one(site));
+    }
+    // A chain begins with the newest breakpoint.
+    Ok(Hit::new(site, told.into_iter().rev()))
 }
 
-fn is_met(tracees: &Tracees, tid: Tid, condition: &Condition, arrivals: u64) -> bool {
-    let left = match condition.left {
-        Operand::Arrivals => Some(arrivals),
-        Operand::Register(reg) => register_at_site(tracees, tid, reg),
-        Operand::Memory { base, offset, size } => {
-            base.map_or(Some(0), |base| register_at_site(tracees, tid, base)).and_then(|base| {
-                let mut raw = [0; 8];
-                let part = raw.get_mut(..usize::from(size))?;
-                let address = base.wrapping_add_signed(offset);
-                let read = tracees.space_at(tid).ok()?.read(address, part);
-                (read == usize::from(size)).then(|| u64::from_le_bytes(raw))
-            })
+fn is_met(tracees: &Tracees, tid: Tid, site: u64, condition: &Condition, arrivals: u64) -> bool {
+    let Ok(space) = tracees.space_at(tid) else { return false };
+    let mut known = None;
+    let mut register = |reg| {
+        if known.is_none() {
+            let mut registers = arch::read(tid).ok()?;
+            set_pc(&mut registers, site);
+            known = Some(registers);
         }
+        known.as_ref().and_then(|registers| get(registers, reg))
     };
-    left.is_some_and(|left| condition.comparison.holds(left, condition.right))
-}
-
-fn register_at_site(tracees: &Tracees, tid: Tid, reg: Reg) -> Option<u64> {
-    let mut registers = arch::read(tid).ok()?;
-    let site = tracees.trap_address(tid).ok()?;
-    set_pc(&mut registers, site);
-    get(&registers, reg)
+    condition.holds(space.arch, &mut |operand| match *operand {
+        Operand::Arrivals => Some(arrivals),
+        Operand::Register(reg) | Operand::Part { register: reg, .. } => register(reg),
+        Operand::Memory { base, offset, size } => {
+            let address = base.map_or(Some(0), &mut register)?.wrapping_add_signed(offset);
+            let mut raw = [0; 8];
+            let part = raw.get_mut(..usize::from(size))?;
+            (space.read(address, part) == usize::from(size)).then(|| u64::from_le_bytes(raw))
+        }
+    })
 }

@@ -1,7 +1,5 @@
 //! New threads and processes of debuggees.
 
-use std::collections::VecDeque;
-
 use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::arenas::complete_storage;
@@ -51,7 +49,7 @@ fn on_fork(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, child: Pid, i
         return Ok(if shares { Next::GoOnWithChild(child.leader()) } else { Next::GoOn });
     }
     if let Some(thread) = tracees.threads.get_mut(&child.leader()) {
-        thread.hold = Hold::ForUser(VecDeque::new());
+        thread.hold = Hold::ForUser;
         thread.pins = 0;
     }
     if is_vfork {
@@ -101,10 +99,11 @@ fn add_child(tracees: &mut Tracees, parent: Tid, child: Pid, shares: bool, silen
         id
     } else {
         let old = tracees.space_of(pid)?;
-        let space = old.fork(child)?;
+        let mut space = old.fork(child)?;
         if seen != old.epoch {
             space.restore_retired();
         }
+        space.finish_threads(|_| false);
         tracees.add_space(space)
     };
     let differs = !shares && seen != tracees.space_of(pid)?.epoch;

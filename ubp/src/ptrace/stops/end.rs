@@ -24,6 +24,9 @@ pub(super) fn on_end(tracer: &mut Tracer, tid: Tid, kind: EventKind) -> Result<(
         events.drop_held_of_process(pid);
     } else {
         events.drop_held_of_thread(tid);
+        if let Ok(space) = tracees.space_of_mut(pid) {
+            space.finish_threads(|other| other != tid);
+        }
     }
     match kind {
         _ if silent => {}

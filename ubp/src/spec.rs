@@ -1,0 +1,89 @@
+use crate::{Address, Arch, Condition, InsertReason, Tid};
+
+/// What happens at a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Report {
+    /// Hold the thread and deliver an event.
+    #[default]
+    Event,
+    /// Count the hit; the thread continues at once.
+    Count,
+}
+
+/// A breakpoint to insert.
+///
+/// ```
+/// use ubp::{Address, Comparison, Operand, Spec};
+///
+/// // Hold a thread at the third arrival, and never again.
+/// let third = Operand::Arrivals.is(Comparison::Equal, 3);
+/// let spec = Spec::event(Address(0x401000)).when(third).once();
+/// assert!(spec.once && spec.condition.is_some());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct Spec {
+    /// Address of the first byte of an instruction.
+    pub address: Address,
+    /// What happens at a hit.
+    pub report: Report,
+    /// The condition that makes an arrival a hit; with `None` every arrival is a hit.
+    pub condition: Option<Condition>,
+    /// Number of first hits that are counted but not reported.
+    pub ignore: u64,
+    /// The breakpoint removes itself at the first hit that is not ignored. [`Breakpoint`](crate::Breakpoint) keeps the counts, inactive.
+    pub once: bool,
+    /// The only thread whose arrivals count. In a forked child the breakpoint has no thread and is never hit.
+    pub thread: Option<Tid>,
+}
+
+impl Spec {
+    /// A breakpoint that holds the thread at every arrival at `address`.
+    pub fn event(address: Address) -> Spec {
+        Spec { address, ..Spec::default() }
+    }
+
+    /// A breakpoint that counts arrivals at `address`.
+    pub fn count(address: Address) -> Spec {
+        Spec { address, report: Report::Count, ..Spec::default() }
+    }
+
+    /// The breakpoint with `report` at a hit.
+    pub fn report(self, report: Report) -> Spec {
+        Spec { report, ..self }
+    }
+
+    /// The breakpoint with a condition, in place of the one that it has.
+    pub fn when(self, condition: Condition) -> Spec {
+        Spec { condition: Some(condition), ..self }
+    }
+
+    /// The breakpoint whose first `hits` hits are not reported.
+    pub fn ignore(self, hits: u64) -> Spec {
+        Spec { ignore: hits, ..self }
+    }
+
+    /// The breakpoint that removes itself at its first hit that is not ignored.
+    pub fn once(self) -> Spec {
+        Spec { once: true, ..self }
+    }
+
+    /// The breakpoint of one thread.
+    pub fn thread(self, tid: Tid) -> Spec {
+        Spec { thread: Some(tid), ..self }
+    }
+
+    /// Whether the number `hits` of a hit is one that is not ignored.
+    pub(crate) fn is_told(&self, hits: u64) -> bool {
+        hits > self.ignore
+    }
+
+    /// Refuses what no process of the architecture with these threads can have.
+    pub(crate) fn check(&self, arch: Arch, has_thread: impl Fn(Tid) -> bool) -> Result<(), InsertReason> {
+        if let Some(tid) = self.thread.filter(|&tid| !has_thread(tid)) {
+            return Err(InsertReason::NoSuchThread(tid));
+        }
+        self.condition.as_ref().map_or(Ok(()), |condition| condition.check(arch)).map_err(InsertReason::Condition)
+    }
+}
