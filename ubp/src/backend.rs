@@ -30,6 +30,10 @@ pub(crate) trait Backend: fmt::Debug {
     fn resume(&mut self, tid: Tid) -> Result<()>;
     fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()>;
     fn interrupt(&mut self, pid: Pid) -> Result<()>;
+    /// Lets a held thread execute one instruction.
+    fn step(&mut self, tid: Tid) -> Result<()>;
+    /// Lets a held thread run to `address`, to where its stack pointer is at most 64 KiB above `frame`, if that is given.
+    fn run_to(&mut self, tid: Tid, address: Address, frame: Option<u64>) -> Result<()>;
 
     fn process(&self, pid: Pid) -> Option<&Process>;
     fn processes(&self) -> Box<dyn Iterator<Item = &Process> + '_>;

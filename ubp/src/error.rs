@@ -21,6 +21,8 @@ pub enum Error {
     NotHeld(Tid),
     /// There is no such signal (signal(7)).
     NoSuchSignal(Signal),
+    /// There can be no breakpoint where a thread is to run to.
+    Insert(InsertError),
     /// The program could not be started.
     Spawn(io::Error),
     /// The kernel does not permit the calling process to trace the process.
@@ -122,6 +124,7 @@ impl fmt::Display for Error {
             Error::NoSuchSignal(signal) => {
                 write!(f, "there is no signal {}: the numbers are 1 to {}", signal.0, Signal::LAST)
             }
+            Error::Insert(error) => fmt::Display::fmt(error, f),
             Error::Spawn(source) => write!(f, "cannot start the program: {source}"),
             Error::Permission(pid) => write!(f, "not permitted to trace process {pid}"),
             Error::AlreadyTraced { pid, tracer } => write!(f, "process {pid} is already traced by process {tracer}"),
@@ -159,6 +162,7 @@ impl std::error::Error for Error {
         match self {
             Error::Spawn(source) | Error::File { source, .. } | Error::System { source, .. } => Some(source),
             Error::SharedMemory { source, .. } => Some(source.as_ref()),
+            Error::Insert(error) => Some(error),
             _ => None,
         }
     }

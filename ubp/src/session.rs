@@ -2,6 +2,7 @@ use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Command;
 
+use crate::arch;
 use crate::backend::Backend;
 use crate::kernel::Kernel;
 use crate::ptrace::Tracer;
@@ -142,6 +143,55 @@ impl Session {
     /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
     pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         self.backend.resume_with(tid, signal)
+    }
+
+    /// Lets a held thread execute one instruction, as the processor single-steps it; [`EventKind::Stepped`](crate::EventKind::Stepped)
+    /// follows. A breakpoint at the instruction is passed, and one at the next instruction is hit: that event is the only one then. Over
+    /// the kernel module it comes when the thread continues, after `Stepped`.
+    ///
+    /// - A system call is one instruction, and so is each repetition of a repeated string instruction.
+    /// - An instruction that holds off the processor's trap (`mov ss`, `pop ss`) is executed together with the next one, unless there is
+    ///   a breakpoint on it.
+    /// - If a signal with a handler comes first, or the reported signal has one, the step ends at the handler's first instruction.
+    /// - The thread is held as well by other events on the way, such as [`EventKind::Signal`](crate::EventKind::Signal), and completes the
+    ///   step when it is resumed. [`EventKind::Hit`](crate::EventKind::Hit), [`EventKind::Exec`](crate::EventKind::Exec) and
+    ///   [`EventKind::Interrupted`](crate::EventKind::Interrupted) end the step.
+    ///
+    /// # Errors
+    /// The errors of [`Session::resume`].
+    pub fn step(&mut self, tid: Tid) -> Result<()> {
+        self.backend.step(tid)
+    }
+
+    /// [`Session::step`], which passes a call with everything that is called, and a repeated string instruction with all repetitions. The
+    /// thread runs to the next instruction, to the same frame: it is not held there in a deeper call of the same function. All
+    /// breakpoints on the way are hit. A call that does not return is not ended by [`EventKind::Stepped`](crate::EventKind::Stepped).
+    ///
+    /// # Errors
+    /// The errors of [`Session::run_to`].
+    pub fn step_over(&mut self, tid: Tid) -> Result<()> {
+        let registers = self.backend.registers(tid)?;
+        let owner = self.backend.processes().find(|process| process.threads.contains(&tid));
+        let pid = owner.ok_or(Error::NoSuchThread(tid))?.pid;
+        let mut code = [0; arch::MAX_LEN];
+        let read = self.backend.read_memory(pid, registers.pc(), &mut code).unwrap_or(0);
+        let mode = arch::mode(arch::arch(&registers.raw));
+        match arch::decode(code.get(..read).unwrap_or(&code), mode) {
+            Ok(insn) if arch::is_passed_whole(&insn) => {
+                let next = registers.pc() + arch::length(&insn) as u64;
+                self.backend.run_to(tid, next, Some(registers.sp().0))
+            }
+            _ => self.backend.step(tid),
+        }
+    }
+
+    /// Lets a held thread run until it is about to execute the instruction at `address`, in whatever frame. Other threads pass that
+    /// address. [`Session::step`] says which events there are on the way.
+    ///
+    /// # Errors
+    /// The errors of [`Session::resume`], and [`Error::Insert`](crate::Error::Insert) if no breakpoint can be set at the address.
+    pub fn run_to(&mut self, tid: Tid, address: Address) -> Result<()> {
+        self.backend.run_to(tid, address, None)
     }
 
     /// Stops every running thread of a process. Each is reported by [`EventKind::Interrupted`](crate::EventKind::Interrupted), or by

@@ -38,6 +38,12 @@ impl Backend for Kernel {
     fn resume_with(&mut self, _: Tid, _: Option<Signal>) -> Result<()> {
         Err(cannot("deliver another signal"))
     }
+    fn step(&mut self, tid: Tid) -> Result<()> {
+        Kernel::step(self, tid)
+    }
+    fn run_to(&mut self, tid: Tid, address: Address, frame: Option<u64>) -> Result<()> {
+        Kernel::run_to(self, tid, address, frame)
+    }
     fn interrupt(&mut self, pid: Pid) -> Result<()> {
         Kernel::interrupt(self, pid)
     }

@@ -390,7 +390,16 @@ impl Debuggee {
         for own in self.breakpoints.iter_mut().flatten() {
             (own.since, own.breakpoint.hits, own.breakpoint.arrivals) = (0, 0, 0);
         }
-        self.finish_threads(channel, |_| true)
+        self.finish_threads(channel, |_| true)?;
+        // No thread of the child is to run anywhere.
+        let of = self.sites.iter_mut().filter(|(_, site)| !site.targets.is_empty());
+        let addresses: Vec<u64> = of
+            .map(|(address, site)| {
+                site.targets.clear();
+                *address
+            })
+            .collect();
+        self.bring_up(channel, &addresses).map(drop)
     }
 
     /// Stores the final counts of all breakpoints, before their memory is released.

@@ -6,12 +6,14 @@ use std::time::Duration;
 use wire::commands::Command;
 
 use super::channel::Told;
+use super::step::Goal;
 use super::{Held, Kernel};
 use crate::{Error, Event, EventKind, Pid, Result, Signal, Tid};
 
 /// Reasons for holding a thread (`held` in docs/ntrace.4).
 pub(super) mod reason {
     pub(in crate::kernel) const BREAKPOINT: u64 = 1;
+    pub(super) const STEPPED: u64 = 2;
     pub(super) const ASKED: u64 = 3;
     pub(super) const EXECUTED: u64 = 4;
     pub(super) const BEGUN: u64 = 5;
@@ -74,11 +76,18 @@ impl Kernel {
         process.threads.insert(tid);
         match why {
             reason::BREAKPOINT => self.on_site(pid, tid, address, time),
+            // A signal was delivered before the instruction, and the thread is at the beginning of its handler.
+            reason::STEPPED | reason::ASKED if matches!(self.goals.get(&tid), Some(Goal::Step(_))) => {
+                self.passing.remove(&tid);
+                self.on_stepped(pid, tid, address, time)
+            }
             reason::ASKED => {
+                self.end_goal(tid)?;
                 self.hold(pid, tid, EventKind::Interrupted, time);
                 Ok(())
             }
             reason::EXECUTED => {
+                self.end_goal(tid)?;
                 self.watch_loading(pid)?;
                 // A process that ran in its parent's memory until now was not reported yet.
                 match self.born.remove(&tid) {
@@ -127,6 +136,7 @@ impl Kernel {
         let Some(pid) = self.named(debuggee) else { return Ok(()) };
         self.held.remove(&tid);
         self.passing.remove(&tid);
+        self.end_goal(tid)?;
         let debuggee = self.debuggees.get_mut(&pid);
         let was_there = debuggee.is_some_and(|debuggee| debuggee.process.threads.remove(&tid));
         if was_there && self.options.threads {

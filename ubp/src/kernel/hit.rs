@@ -6,7 +6,8 @@ use std::time::Duration;
 use wire::commands::Command;
 
 use super::site::Internal;
-use super::{Held, Kernel};
+use super::step::Goal;
+use super::{Held, Kernel, failed};
 use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Tid};
 
 impl Kernel {
@@ -29,12 +30,19 @@ impl Kernel {
             self.emit(pid, tid, EventKind::Loaded, time);
             return Ok(());
         }
-        self.arrive(pid, tid, address, time)
+        self.arrive(pid, tid, address, None, time)
     }
 
-    /// Counts the arrival of a held thread for each breakpoint at a site, and reports the hit of those that report it. The thread is
-    /// resumed if there are none. One-shot breakpoints remove themselves.
-    fn arrive(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
+    /// Counts the arrival of a held thread for each breakpoint at a site, and reports the hit of those that report it, or `otherwise`. The
+    /// thread is resumed if there is nothing to report. One-shot breakpoints remove themselves.
+    pub(super) fn arrive(
+        &mut self,
+        pid: Pid,
+        tid: Tid,
+        address: u64,
+        otherwise: Option<EventKind>,
+        time: Duration,
+    ) -> Result<()> {
         let site = self.debuggee(pid)?.sites.get(&address).cloned().unwrap_or_default();
         let (mut told, mut spent) = (Vec::new(), Vec::new());
         let mut registers = None;
@@ -61,9 +69,11 @@ impl Kernel {
             let Kernel { channel, debuggees, .. } = self;
             debuggees.get_mut(&pid).map_or(Ok(()), |debuggee| debuggee.finish(channel, &spent))?;
         }
-        match Hit::new(address, told) {
-            Some(hit) => {
-                self.emit(pid, tid, EventKind::Hit(hit), time);
+        let otherwise = otherwise.or_else(|| self.is_reached(tid, &site.targets).then_some(EventKind::Stepped));
+        match Hit::new(address, told).map(EventKind::Hit).or(otherwise) {
+            Some(kind) => {
+                self.end_goal(tid)?;
+                self.emit(pid, tid, kind, time);
                 Ok(())
             }
             None => self.resume(tid),
@@ -127,14 +137,23 @@ impl Kernel {
         let site = self.held.get(&tid).and_then(|held| held.site.filter(|_| held.came_back));
         let is_at = |site: &u64| self.registers(tid).is_ok_and(|registers| registers.pc() == Address(*site));
         if let Some(site) = uncounted.filter(is_at) {
-            return self.arrive(pid, tid, site, now());
+            return self.arrive(pid, tid, site, None, now());
         }
-        if let Some(site) = site.filter(is_at) {
-            self.passing.insert(tid, (pid, site));
-            self.held.remove(&tid);
+        let steps = matches!(self.goals.get(&tid), Some(Goal::Step(_)));
+        let site = site.filter(is_at);
+        if steps || site.is_some() {
             let stepped = self.channel.ask(Command::Step { thread: tid.0 as u64 }, |told| told.map(drop))?;
-            if stepped.is_ok() {
-                return Ok(());
+            match stepped.map_err(|failure| failed(pid, "step", failure)) {
+                Ok(()) => {
+                    self.passing.extend(site.map(|site| (tid, (pid, site))));
+                    self.held.remove(&tid);
+                    return Ok(());
+                }
+                // The thread was killed meanwhile.
+                Err(Error::NoSuchThread(_) | Error::NotHeld(_)) if steps => return Ok(()),
+                Err(error) if steps => return Err(error),
+                // The thread runs into the breakpoint, which does not count again.
+                Err(_) => self.passing.extend(site.map(|site| (tid, (pid, site)))),
             }
         }
         self.held.remove(&tid);
@@ -145,7 +164,7 @@ impl Kernel {
     pub(super) fn interrupt(&mut self, pid: Pid) -> Result<()> {
         let debuggee = self.debuggee(pid)?.number;
         let told = self.channel.ask(Command::Hold { debuggee, thread: 0 }, |told| told.map(drop))?;
-        match told.map_err(|failure| super::failed(pid, "hold", failure)) {
+        match told.map_err(|failure| failed(pid, "hold", failure)) {
             // The process is about to end; that event follows.
             Err(Error::NoSuchThread(_)) => Ok(()),
             other => other,

@@ -6,6 +6,7 @@ use std::process::Command as Program;
 use wire::commands::{Command, Reply, option};
 
 use super::channel::Told;
+use super::step::Goal;
 use super::{Debuggee, Held, Kernel, failed};
 use crate::arch::mode;
 use crate::process::{read_process, read_threads};
@@ -161,6 +162,7 @@ impl Kernel {
     pub(super) fn nobody_is_held(&mut self, pid: Pid) {
         self.held.retain(|_, held| held.pid != pid);
         self.passing.retain(|_, (other, _)| *other != pid);
+        self.goals.retain(|_, (Goal::Step(other) | Goal::Site(other, _))| *other != pid);
         self.free.remove(&pid.leader());
         self.events.retain(|event| event.pid != pid || !event.is_held());
     }

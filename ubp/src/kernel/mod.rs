@@ -23,6 +23,7 @@ mod lifecycle;
 mod loading;
 mod memory;
 mod site;
+mod step;
 mod wake;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -31,6 +32,7 @@ use wire::{Failure, Status};
 
 use self::channel::Channel;
 use self::site::{Own, Site};
+use self::step::Goal;
 use crate::arch::Mode;
 use crate::loader::Loader;
 use crate::{Error, Event, EventKind, Mechanism, Options, Pid, Process, Result, Stdio, Tid};
@@ -80,6 +82,8 @@ pub(crate) struct Kernel {
     held: HashMap<Tid, Held>,
     /// Threads that are to pass a site at which they were reported, unknown to the kernel: the next hit there is not a new one.
     passing: HashMap<Tid, (Pid, u64)>,
+    /// Where the user lets threads run.
+    goals: HashMap<Tid, Goal>,
     /// Threads that are reported as held but run, and how often: parents of new processes.
     free: HashMap<Tid, u32>,
     /// First threads of processes that have not begun to run, and their parents.
@@ -103,6 +107,7 @@ impl Kernel {
             debuggees: BTreeMap::new(),
             held: HashMap::new(),
             passing: HashMap::new(),
+            goals: HashMap::new(),
             free: HashMap::new(),
             born: HashMap::new(),
             events: VecDeque::new(),

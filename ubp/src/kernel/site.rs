@@ -3,6 +3,7 @@
 use wire::site::{self, Memory, action};
 
 use super::filter;
+use super::step::Target;
 use crate::{Breakpoint, BreakpointId, Report, Spec};
 
 /// A purpose of the session itself for a site, beside the user's breakpoints.
@@ -22,6 +23,8 @@ pub(super) struct Site {
     /// The breakpoints at the site, oldest first.
     pub(super) ids: Vec<BreakpointId>,
     pub(super) internal: Option<Internal>,
+    /// The threads that are to run to the site.
+    pub(super) targets: Vec<Target>,
     /// The site as set in the kernel.
     pub(super) asked: Option<site::Site>,
     /// Arrivals before the kernel's site was set.
@@ -53,7 +56,8 @@ impl Own {
 impl Site {
     /// The site that the kernel should have; `None` if it is not needed.
     pub(super) fn wanted(&self, address: u64, breakpoints: &[Option<Own>], narrow: bool) -> Option<site::Site> {
-        if self.ids.is_empty() && self.internal.is_none() {
+        let is_users = self.internal.is_none() && self.targets.is_empty();
+        if self.ids.is_empty() && is_users {
             return None;
         }
         let specs =
@@ -61,11 +65,11 @@ impl Site {
         // The kernel knows no one-shot breakpoints and none of single threads: such arrivals are looked at here.
         let is_plain = |spec: &Spec| !spec.once && spec.thread.is_none();
         let counts = specs().all(|spec| is_plain(spec) && spec.report == Report::Count && spec.condition.is_none());
-        if self.internal.is_none() && counts {
+        if is_users && counts {
             return Some(site::Site { address, actions: 0, memory: Memory::NONE, condition: None });
         }
-        let condition = match (self.internal, self.ids.as_slice(), specs().next()) {
-            (None, [_], Some(spec)) if is_plain(spec) => {
+        let condition = match (is_users, self.ids.as_slice(), specs().next()) {
+            (true, [_], Some(spec)) if is_plain(spec) => {
                 spec.condition.as_ref().and_then(|condition| filter::of(condition, narrow))
             }
             _ => None,

@@ -47,6 +47,12 @@ impl Backend for Tracer {
     fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         self.resume_thread_with(tid, signal)
     }
+    fn step(&mut self, tid: Tid) -> Result<()> {
+        self.step_thread(tid)
+    }
+    fn run_to(&mut self, tid: Tid, address: Address, frame: Option<u64>) -> Result<()> {
+        self.run_thread_to(tid, address, frame)
+    }
     fn interrupt(&mut self, pid: Pid) -> Result<()> {
         self.interrupt_process(pid)
     }

@@ -32,8 +32,10 @@ fn is_trap_first(tracees: &Tracees, tid: Tid) -> Result<bool> {
     }
     let pc = arch::pc(tid)?;
     let space = tracees.space_of(thread.pid)?;
-    let concerned =
-        thread.step().is_some() || space.slot_at(pc).is_some() || space.find(pc.wrapping_sub(BEHIND)).is_some();
+    let concerned = thread.step().is_some()
+        || thread.goal.is_step()
+        || space.slot_at(pc).is_some()
+        || space.find(pc.wrapping_sub(BEHIND)).is_some();
     Ok(concerned && Status::read(tid)?.trap_due())
 }
 

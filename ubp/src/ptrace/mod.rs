@@ -4,7 +4,7 @@
 //!
 //! - `sys`, `status`, `blocked`, `notify`, `arch`: the kernel's interfaces;
 //! - `space`, `thread`, `tracees`: what the tracer knows; `events`: what the user has to learn;
-//! - `reports`: takes reports from the kernel; `departing`, `rewind`;
+//! - `reports`: takes reports from the kernel; `departing`, `rewind`, `goal`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
 //! - `lifecycle/release`: the end of all that in one address space;
@@ -27,6 +27,7 @@ mod departing;
 mod event_loop;
 mod event_stop;
 mod events;
+mod goal;
 mod lifecycle;
 mod notify;
 mod operations;

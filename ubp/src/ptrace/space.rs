@@ -77,6 +77,8 @@ pub(super) struct Space {
     pub(super) breakpoints: Vec<Option<Breakpoint>>,
     /// A breakpoint may be one of a single thread.
     has_threads: bool,
+    /// The sites that threads are to run to, and the number of these threads.
+    targets: BTreeMap<u64, usize>,
     /// A number that grows with every change of sites.
     pub(super) epoch: u64,
     /// Slots without a site, and the epoch in which they lost it.
@@ -99,6 +101,7 @@ impl Space {
             sites: BTreeMap::new(),
             breakpoints: Vec::new(),
             has_threads: false,
+            targets: BTreeMap::new(),
             epoch: 1,
             retired: HashMap::new(),
             guarded: Vec::new(),
@@ -125,6 +128,7 @@ impl Space {
             sites: self.sites.clone(),
             breakpoints,
             has_threads: self.has_threads,
+            targets: self.targets.clone(),
             epoch: self.epoch,
             retired: self.retired.clone(),
             guarded: self.guarded.clone(),

@@ -75,6 +75,50 @@ pub(super) enum Run {
     },
 }
 
+/// A thread before a single step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    pub(super) pc: u64,
+    pub(super) sp: u64,
+    /// The program had set its own trap flag.
+    pub(super) traced: bool,
+}
+
+/// Where the user lets a thread run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// On.
+    #[default]
+    None,
+    /// Past one instruction; the place where the processor's single step began.
+    Step(Option<Before>),
+    /// No further: the instruction is executed, and the user learns of something else before.
+    Stepped,
+    /// To a site ([`Space::add_target`](super::space::Space::add_target)).
+    Site {
+        site: u64,
+        /// The stack pointer of the frame to which the thread runs. A function that frees its arguments returns up to 64 KiB above it.
+        frame: Option<u64>,
+    },
+}
+
+/// The most bytes of arguments that a return frees (SDM vol. 2B, RET).
+const FREED: u64 = 0xffff;
+
+impl Goal {
+    pub(super) fn is_step(self) -> bool {
+        matches!(self, Goal::Step(_))
+    }
+
+    /// Whether a thread at a site, with this stack pointer, is where it was to run.
+    pub(super) fn is_reached(self, at: u64, sp: u64) -> bool {
+        match self {
+            Goal::Site { site, frame } => site == at && frame.is_none_or(|frame| sp.wrapping_sub(frame) <= FREED),
+            _ => false,
+        }
+    }
+}
+
 /// Whether a thread waits for the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Hold {
@@ -172,6 +216,9 @@ pub(super) struct Thread {
     pub(super) state: State,
     pub(super) run: Run,
     pub(super) hold: Hold,
+    pub(super) goal: Goal,
+    /// The kernel would take the trap flag of the next single step for the program's ([`arch::owns_trap_flag`]).
+    pub(super) owns_trap_flag: bool,
     /// The number of operations of the tracer that need the thread stopped.
     pub(super) pins: u32,
     pub(super) interruption: Interruption,
@@ -200,6 +247,8 @@ impl Thread {
             state: State::Running,
             run: Run::Free,
             hold: Hold::Not,
+            goal: Goal::None,
+            owns_trap_flag: false,
             pins: 0,
             interruption: Interruption::default(),
             due: None,

@@ -2,6 +2,8 @@
 
 pub use insn::arm64::{Error, LEN as MAX_LEN, Reg};
 use insn::arm64::{ErrorKind, Insn};
+#[cfg(feature = "std")]
+use insn::{Flow, Target};
 pub use stepping::arm64::{Code, Emulate, Place, Refusal, Slot, plan};
 use stepping::arm64::{Plan, WINDOW, plan_in};
 
@@ -57,4 +59,16 @@ pub(crate) const MODE: Mode = Mode;
 /// The length of an instruction in bytes.
 pub fn length(_: &Insn) -> usize {
     MAX_LEN
+}
+
+/// Whether a debugger passes the instruction as a whole by running to the next one: a call, though not one of the next instruction.
+#[cfg(feature = "std")]
+pub(crate) fn is_passed_whole(insn: &Insn) -> bool {
+    insn.flow() == Flow::Call && insn.target() != Target::Relative(MAX_LEN as i64)
+}
+
+/// Whether the instruction makes a system call.
+#[cfg(feature = "std")]
+pub(crate) fn enters_kernel(insn: &Insn) -> bool {
+    insn.flow() == Flow::Syscall
 }

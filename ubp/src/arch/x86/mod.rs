@@ -14,6 +14,8 @@ pub use self::code::{
     length, plan, refusal,
 };
 #[cfg(feature = "std")]
+pub(crate) use self::code::{enters_kernel, is_passed_whole};
+#[cfg(feature = "std")]
 pub(crate) use self::cpu::mode;
 pub use self::reach::{PAGE, REACH, reaches};
 #[cfg(feature = "std")]

@@ -61,6 +61,11 @@ pub(in crate::ptrace) fn is_return(registers: &user_regs_struct) -> bool {
     registers.regs[8] == RT_SIGRETURN
 }
 
+/// Whether a system call that the thread's next instruction makes would return from a signal handler.
+pub(in crate::ptrace) fn may_return(registers: &user_regs_struct) -> bool {
+    is_return(registers)
+}
+
 /// Whether a system call that just ended mapped code.
 pub(in crate::ptrace) fn maps_code(registers: &user_regs_struct) -> bool {
     let failed = (-4095..0).contains(&result(registers));

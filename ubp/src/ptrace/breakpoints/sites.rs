@@ -139,7 +139,8 @@ pub(in crate::ptrace) fn insert_internal_by(
 pub(in crate::ptrace) fn remove_internal(tracees: &mut Tracees, pid: Pid, site: u64) -> Result<()> {
     let maps = read_maps(pid)?;
     let space = tracees.space_of_mut(pid)?;
-    if space.set_internal(site, None).is_some_and(|info| info.first.is_none()) {
+    space.set_internal(site, None);
+    if space.is_unused(site) {
         space.disarm(&maps, &[site]);
     }
     Ok(())

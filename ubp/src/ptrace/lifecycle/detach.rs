@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use super::super::goal::end_goal;
 use super::super::sys::{self, PATIENCE, is_gone, unless_gone};
 use super::super::thread::Hold;
 use super::super::tracees::SpaceId;
@@ -51,6 +52,7 @@ impl Tracer {
         self.tracees.debuggee_mut(pid)?.silent = true;
         self.events.drop_events_of_process(pid);
         for tid in self.tracees.threads_of(pid) {
+            end_goal(&mut self.tracees, tid);
             if let Some(thread) = self.tracees.threads.get_mut(&tid) {
                 if pinned.contains(&tid) {
                     thread.unpin();

@@ -59,10 +59,11 @@ impl Tracer {
         // The thread runs for the function now, not for the user.
         let thread = self.tracees.thread_mut(tid)?;
         let (hold, reported_at) = (std::mem::take(&mut thread.hold), thread.reported_at.take());
+        let goal = std::mem::take(&mut thread.goal);
         let (run, scratch) = (std::mem::replace(&mut thread.run, Run::Free), thread.slot.scratch.take());
         let result = self.run_function(tid, called.back, kept, fail);
         if let Ok(thread) = self.tracees.thread_mut(tid) {
-            (thread.hold, thread.reported_at) = (hold, reported_at);
+            (thread.hold, thread.reported_at, thread.goal) = (hold, reported_at, goal);
             (thread.run, thread.slot.scratch) = (run, scratch);
         }
         result

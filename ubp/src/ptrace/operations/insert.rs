@@ -25,7 +25,7 @@ impl Tracer {
     }
 
     /// Makes sure that breakpoint instructions stand at `sites`, which are sorted. Returns the refused sites, sorted.
-    fn insert_all(&mut self, pid: Pid, sites: &[u64]) -> Result<Vec<(u64, InsertReason)>> {
+    pub(in crate::ptrace) fn insert_all(&mut self, pid: Pid, sites: &[u64]) -> Result<Vec<(u64, InsertReason)>> {
         let before = self.tracees.debuggee(pid)?.space;
         let insertion = prepare_insertion(&mut self.tracees, pid, sites)?;
         let mut pinned = Vec::new();

@@ -4,3 +4,4 @@ mod access;
 mod call;
 mod insert;
 mod resume;
+mod step;

@@ -6,10 +6,12 @@ mod run;
 use self::deliver::{deliver, put_for_signal};
 use self::run::{leave_syscall, run_one_instruction, run_thread};
 use super::event_stop::let_trap_come;
+use super::goal::{end_goal, ends_goal};
 use super::stops::Next;
 use super::stops::pass::pass;
+use super::stops::stepped::on_stepped;
 use super::sys::{self, unless_gone};
-use super::thread::Stop;
+use super::thread::{Goal, Stop};
 use super::{Tracer, arch};
 use crate::{EventKind, Result, Signal, Tid};
 
@@ -21,7 +23,12 @@ impl Tracer {
             let Tracer { tracees, reports, events, .. } = self;
             next = match next {
                 Next::Stay => return Ok(()),
-                Next::Hold(kind) => return events.hold(tracees, tid, kind),
+                Next::Hold(kind) => {
+                    if ends_goal(&kind) {
+                        end_goal(tracees, tid);
+                    }
+                    return events.hold(tracees, tid, kind);
+                }
                 Next::Signal(signal) if tracees.options.signals && !tracees.is_silent(tid) => {
                     Next::Hold(EventKind::Signal(Signal(signal)))
                 }
@@ -34,6 +41,7 @@ impl Tracer {
                     Next::GoOn
                 }
                 Next::Pass(slot) => pass(tracees, tid, slot)?,
+                Next::Stepped => on_stepped(tracees, tid)?,
                 Next::Run(signal) => return run_thread(tracees, reports, tid, signal),
                 Next::Step => return run_one_instruction(tracees, tid),
                 Next::TrapFirst => return let_trap_come(tracees, tid),
@@ -63,6 +71,9 @@ impl Tracer {
             return Ok(Next::Stay);
         }
         let Some(stop) = thread.stop() else { return Ok(Next::Stay) };
+        if thread.goal == Goal::Stepped && signal.is_none() {
+            return Ok(Next::Stepped);
+        }
         match (stop, signal) {
             (Stop::Signal(info) | Stop::Moved(info), Some(signal)) if info.signal() == signal.0 => {
                 deliver(tracees, reports, tid, info, matches!(stop, Stop::Moved(_)))

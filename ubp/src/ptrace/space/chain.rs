@@ -1,6 +1,6 @@
 //! The user's breakpoints: those at one site form a chain, which begins in the site's [`Info`].
 
-use super::{Info, Internal, SlotId, Space};
+use super::{Internal, SlotId, Space};
 use crate::{Breakpoint, BreakpointId, InsertError, InsertReason, Result, Spec, Tid};
 
 impl Space {
@@ -83,8 +83,39 @@ impl Space {
             }
         }
         self.change(slot, |entry| entry.references = entry.references.saturating_sub(1));
-        let is_unused = self.info(slot).is_some_and(|info| info.first.is_none() && info.internal.is_none());
-        is_unused.then_some(site)
+        self.is_unused(site).then_some(site)
+    }
+
+    /// Whether nobody needs an active site.
+    pub(in crate::ptrace) fn is_unused(&self, site: u64) -> bool {
+        let info = self.sites.get(&site).and_then(|&slot| self.info(slot));
+        info.is_some_and(|info| info.first.is_none() && info.internal.is_none()) && !self.targets.contains_key(&site)
+    }
+
+    /// Notes that one more thread is to run to an active site.
+    pub(in crate::ptrace) fn add_target(&mut self, site: u64) {
+        *self.targets.entry(site).or_default() += 1;
+    }
+
+    /// Notes that one thread less is to run to a site, and removes the site if nobody needs it.
+    pub(in crate::ptrace) fn remove_target(&mut self, site: u64) {
+        let Some(count) = self.targets.get_mut(&site) else { return };
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            self.targets.remove(&site);
+            if self.is_unused(site) {
+                self.disarm_one(site);
+            }
+        }
+    }
+
+    /// Notes that no thread is to run anywhere: the memory is that of a new process.
+    pub(in crate::ptrace) fn remove_targets(&mut self) {
+        for site in std::mem::take(&mut self.targets).into_keys() {
+            if self.is_unused(site) {
+                self.disarm_one(site);
+            }
+        }
     }
 
     /// Takes the breakpoints of single threads out of use whose thread is not `is_there`.
@@ -105,11 +136,11 @@ impl Space {
         self.finish_breakpoints(&gone).into_iter().for_each(|site| self.disarm_one(site));
     }
 
-    /// Sets what the tracer itself has at a site; returns the site's information.
-    pub(in crate::ptrace) fn set_internal(&mut self, site: u64, internal: Option<Internal>) -> Option<Info> {
-        let slot = self.sites.get(&site).copied()?;
-        let info = self.info_mut(slot)?;
-        info.internal = internal;
-        Some(*info)
+    /// Sets what the tracer itself has at a site.
+    pub(in crate::ptrace) fn set_internal(&mut self, site: u64, internal: Option<Internal>) {
+        let slot = self.sites.get(&site).copied();
+        if let Some(info) = slot.and_then(|slot| self.info_mut(slot)) {
+            info.internal = internal;
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::loader::at_internal;
 use super::super::space::SlotId;
-use super::super::thread::{Interrupted, Stop};
+use super::super::thread::{Goal, Interrupted, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use crate::arch::{get, set_pc, sp as sp_of};
@@ -30,7 +30,10 @@ pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) ->
             return Ok(Next::Hold(EventKind::Loaded));
         }
     }
-    let hit = count_arrival(tracees, tid, site)?;
+    let goal = tracees.thread(tid)?.goal;
+    let is_reached = matches!(goal, Goal::Site { .. }) && goal.is_reached(site, sp_of(&arch::read(tid)?));
+    let mut hit = count_arrival(tracees, tid, site)?.map(EventKind::Hit);
+    hit = hit.or(is_reached.then_some(EventKind::Stepped));
     let slot = tracees.space_at(tid)?.sites.get(&site).copied();
     match (hit, slot) {
         (None, Some(slot)) => Ok(Next::Pass(slot)),
@@ -42,7 +45,7 @@ pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) ->
         (Some(hit), _) => {
             arch::set_pc(tid, site)?;
             tracees.thread_mut(tid)?.reported_at = Some(site);
-            Ok(Next::Hold(EventKind::Hit(hit)))
+            Ok(Next::Hold(hit))
         }
     }
 }

@@ -104,6 +104,7 @@ fn add_child(tracees: &mut Tracees, parent: Tid, child: Pid, shares: bool, silen
             space.restore_retired();
         }
         space.finish_threads(|_| false);
+        space.remove_targets();
         tracees.add_space(space)
     };
     let differs = !shares && seen != tracees.space_of(pid)?.epoch;

@@ -10,6 +10,12 @@ use crate::{Result, Tid};
 /// The thread is where it would be without breakpoints: the signals that waited arrive.
 pub(super) fn release_deferred(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
     let waiting = std::mem::take(&mut tracees.thread_mut(tid)?.slot.deferred);
+    if tracees.thread(tid)?.goal.is_step() {
+        for info in waiting {
+            resend(tracees, tid, info)?;
+        }
+        return Ok(Next::Stepped);
+    }
     let Some((&first, rest)) = waiting.split_first() else { return Ok(Next::GoOn) };
     for &info in rest {
         resend(tracees, tid, info)?;

@@ -1,10 +1,12 @@
 //! The end of a thread, or of a process with its last thread.
 
 use super::super::Tracer;
+use super::super::goal::end_goal;
 use crate::{EventKind, Result, Tid};
 
 pub(super) fn on_end(tracer: &mut Tracer, tid: Tid, kind: EventKind) -> Result<()> {
     let Tracer { tracees, events, .. } = tracer;
+    end_goal(tracees, tid);
     let Some(thread) = tracees.threads.remove(&tid) else { return Ok(()) };
     let pid = thread.pid;
     let debuggee = tracees.debuggee_mut(pid)?;

@@ -2,6 +2,7 @@
 
 use super::super::Tracer;
 use super::super::breakpoints::loader::watch_program;
+use super::super::goal::end_goal;
 use super::super::space::Space;
 use super::super::thread::{Due, Stop, Thread};
 use super::super::tracees::{Tracees, TrapAction};
@@ -35,6 +36,7 @@ fn begin_program(tracer: &mut Tracer, pid: Pid) -> Result<()> {
     let Tracer { tracees, reports, events, .. } = tracer;
     let tid = pid.leader();
     for other in tracees.threads_of(pid) {
+        end_goal(tracees, other);
         tracees.threads.remove(&other);
         if other != tid {
             reports.drop_reports(other);

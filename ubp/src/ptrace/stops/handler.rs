@@ -6,15 +6,14 @@ use super::super::arch;
 use super::super::sys;
 use super::super::thread::{Interrupted, Run, Stop};
 use super::super::tracees::Tracees;
-use super::Next;
 use crate::{Result, Signal, Tid};
 
 /// Handles the step into a signal handler. Where the program handles `SIGTRAP`, the tracer unblocks that signal: at a breakpoint
 /// the kernel would reset the program's action otherwise.
-pub(super) fn on_handler_entry(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
+pub(super) fn on_handler_entry(tracees: &mut Tracees, tid: Tid) -> Result<()> {
     tracees.set_stop(tid, Stop::Event)?;
     let run = std::mem::replace(&mut tracees.thread_mut(tid)?.run, Run::Free);
-    let Run::IntoHandler { unblock_trap, frame_below } = run else { return Ok(Next::GoOn) };
+    let Run::IntoHandler { unblock_trap, frame_below } = run else { return Ok(()) };
     if let Some(sp) = frame_below {
         correct_frame(tracees, tid, sp)?;
     }
@@ -22,7 +21,7 @@ pub(super) fn on_handler_entry(tracees: &mut Tracees, tid: Tid) -> Result<Next> 
         let mask = sys::signal_mask(tid)?;
         sys::set_signal_mask(tid, mask & !Signal(libc::SIGTRAP).bit())?;
     }
-    Ok(Next::GoOn)
+    Ok(())
 }
 
 /// Puts the original address into the handler's frame. The signal interrupted a system call in a slot, and the kernel has decided

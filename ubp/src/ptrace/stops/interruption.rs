@@ -5,6 +5,7 @@ use super::super::event_stop::settle;
 use super::super::thread::Due;
 use super::Next;
 use super::exec::on_left_exec;
+use super::stepped::note_stepped;
 use super::syscall::on_mapped;
 use crate::{EventKind, Result, Tid};
 
@@ -17,7 +18,10 @@ pub(super) fn on_interruption(tracer: &mut Tracer, tid: Tid, signal: i32) -> Res
     let thread = tracees.thread_mut(tid)?;
     match thread.due.take() {
         Some(Due::Started) if reports_threads => return Ok(Next::Hold(EventKind::ThreadStarted)),
-        Some(Due::Forked(child)) => return Ok(Next::Hold(EventKind::Forked { child })),
+        Some(Due::Forked(child)) => {
+            note_stepped(tracees, tid)?;
+            return Ok(Next::Hold(EventKind::Forked { child }));
+        }
         Some(Due::Exec) => return on_left_exec(tracer, tid),
         Some(Due::Mapped) => return on_mapped(tracer, tid),
         Some(Due::Started) | None => {}

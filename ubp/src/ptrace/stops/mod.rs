@@ -12,6 +12,7 @@ pub(super) mod report;
 pub(super) mod signal;
 mod single_step;
 mod slot_trap;
+pub(super) mod stepped;
 mod syscall;
 pub(super) mod trap;
 
@@ -35,6 +36,8 @@ pub(super) enum Next {
     Signal(i32),
     /// The thread passes the site of this slot.
     Pass(SlotId),
+    /// The thread has executed the instruction for which the user let it run.
+    Stepped,
     /// The thread runs from where its registers say, and gets this signal; 0: none.
     Run(i32),
     /// The thread executes one instruction, and the signal that it is stopped by waits.

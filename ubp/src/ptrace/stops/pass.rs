@@ -55,7 +55,8 @@ pub(in crate::ptrace) fn pass(tracees: &mut Tracees, tid: Tid, slot: SlotId) -> 
         arch::set_pc(tid, site)?;
         return Ok(Next::Stay);
     }
-    if space.info(slot).is_some_and(|info| info.boosted) {
+    let steps = tracees.thread(tid)?.goal.is_step();
+    if !steps && space.info(slot).is_some_and(|info| info.boosted) {
         arch::set_pc(tid, space.slot_address(slot))?;
         return Ok(Next::Run(0));
     }
@@ -86,6 +87,7 @@ pub(super) fn emulate(tracees: &mut Tracees, tid: Tid, slot: SlotId, tries: u8) 
                     tracees.set_stop(tid, Stop::Signal(info))?;
                     Ok(Next::Signal(info.signal()))
                 }
+                _ if tracees.thread(tid)?.goal.is_step() => Ok(Next::Stepped),
                 _ => Ok(Next::Run(0)),
             }
         }
@@ -109,8 +111,10 @@ fn enter_slot(tracees: &mut Tracees, tid: Tid, slot: SlotId, probe: Option<(user
     } else {
         arch::set_pc(tid, address)?;
     }
-    if probe.is_some() || matches!(code.exit, Exit::Step | Exit::StepThenReturnAddress(_)) {
-        tracees.thread_mut(tid)?.run = Run::Step(Step { slot, probe });
+    let thread = tracees.thread_mut(tid)?;
+    let steps = thread.goal.is_step() || matches!(code.exit, Exit::Step | Exit::StepThenReturnAddress(_));
+    if probe.is_some() || steps {
+        thread.run = Run::Step(Step { slot, probe });
     }
     Ok(Next::Run(0))
 }

@@ -1,16 +1,18 @@
 //! The end of a single step of the tracer's.
 
+use insn::Flow;
 use stepping::{Exit, Progress};
 
 use super::super::arch;
 use super::super::slot;
+use super::super::space::{SlotId, Space};
 use super::super::thread::{Run, Step, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::deferred::{release_deferred, trap_before_deferred};
 use super::pass::emulate;
 use super::slot_trap::is_trap_held_off;
-use crate::arch::{pc as pc_of, set};
+use crate::arch::{decode, is_passed_whole, pc as pc_of, set};
 use crate::{Result, Tid};
 
 /// How often a probing step may complete before its outcome is accepted. The processor can access memory that the kernel cannot
@@ -33,11 +35,16 @@ pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
     let trapped = arch::traces(&registers) && !is_trap_held_off(tracees, tid, pc_of(&registers))?;
     let space = tracees.space_at(tid)?;
     if let Some((slot, place)) = space.place(pc_of(&registers)) {
-        if slot == step.slot && place.progress == Progress::Before && !trapped {
+        let steps = tracees.thread(tid)?.goal.is_step() && is_repeated(space, slot);
+        if slot == step.slot && place.progress == Progress::Before && !trapped && !steps {
             // One step does not complete a repeated instruction.
             return between_repetitions(tracees, tid, step);
         }
         slot::translate(&mut registers, &place, scratch);
+        if steps && place.progress == Progress::Before {
+            // The instruction was counted before its first repetition.
+            tracees.thread_mut(tid)?.reported_at = Some(place.pc);
+        }
     } else {
         if let Some((reg, value)) = scratch {
             set(&mut registers, reg, value);
@@ -56,6 +63,12 @@ pub(super) fn on_single_step(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
         return trap_before_deferred(tracees, tid, pc_of(&registers));
     }
     release_deferred(tracees, tid)
+}
+
+/// Whether the instruction in a slot is one that the processor repeats: each repetition is a step of the user's.
+fn is_repeated(space: &Space, slot: SlotId) -> bool {
+    let Some(entry) = space.entry(slot) else { return false };
+    decode(entry.bytes(), space.mode).is_ok_and(|insn| insn.flow() == Flow::Next && is_passed_whole(&insn))
 }
 
 /// One repetition of a repeated instruction is done. Signals that wait interrupt the instruction here, as they would without a

@@ -6,6 +6,7 @@ use super::super::breakpoints::loader::look_at_mapped;
 use super::super::sys;
 use super::super::thread::{Due, Interrupted, Stop};
 use super::Next;
+use super::stepped::{go_on_unless_stepped, note_stepped};
 use crate::arch::{pc as pc_of, sp as sp_of};
 use crate::{EventKind, Result, Tid};
 
@@ -32,7 +33,7 @@ pub(super) fn on_syscall(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
                 return Ok(Next::LeaveCall(None));
             }
         }
-        return Ok(Next::GoOn);
+        return go_on_unless_stepped(&tracer.tracees, tid);
     }
     if thread.loading && arch::maps_code(&registers) {
         if thread.is_in_call() {
@@ -40,13 +41,14 @@ pub(super) fn on_syscall(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
         }
         return on_mapped(tracer, tid);
     }
-    Ok(Next::GoOn)
+    go_on_unless_stepped(&tracer.tracees, tid)
 }
 
 /// The loader mapped code, or made mapped memory executable; the thread has left the system call.
 pub(super) fn on_mapped(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
     if look_at_mapped(&mut tracer.tracees, &mut tracer.reports, tid)? {
+        note_stepped(&mut tracer.tracees, tid)?;
         return Ok(Next::Hold(EventKind::Loaded));
     }
-    Ok(Next::GoOn)
+    go_on_unless_stepped(&tracer.tracees, tid)
 }

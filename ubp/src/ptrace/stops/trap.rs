@@ -4,8 +4,8 @@ use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::trap_handler::note_reset;
 use super::super::slot;
-use super::super::sys::{self, SigInfo};
-use super::super::thread::{Run, Stop};
+use super::super::sys::{self, SigInfo, TRAP_TRACE};
+use super::super::thread::{Goal, Run, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::on_site;
@@ -13,6 +13,7 @@ use super::deferred::release_deferred;
 use super::handler::on_handler_entry;
 use super::signal::on_signal;
 use super::single_step::on_single_step;
+use super::stepped::go_on_unless_stepped;
 use crate::arch::BEHIND;
 use crate::core::State as EntryState;
 use crate::{Result, Tid};
@@ -23,7 +24,25 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
     let thread = tracees.thread(tid)?;
     let pid = thread.pid;
     if matches!(thread.run, Run::IntoHandler { .. }) && info.si_code() == libc::SIGTRAP {
-        return on_handler_entry(tracees, tid);
+        on_handler_entry(tracees, tid)?;
+        return go_on_unless_stepped(tracees, tid);
+    }
+    if let (Goal::Step(Some(before)), Run::Free) = (thread.goal, thread.run) {
+        if info.si_code() == libc::SIGTRAP {
+            // The first instruction of a handler.
+            tracees.set_stop(tid, Stop::Event)?;
+            return Ok(Next::Stepped);
+        }
+        if info.is_synchronous() && !arch::is_breakpoint(&info) {
+            restore_mask(tracees, tid)?;
+            let owns = arch::owns_trap_flag(&before, &arch::read(tid)?, tracees.space_of(pid)?);
+            tracees.thread_mut(tid)?.owns_trap_flag = owns;
+            if before.traced && info.si_code() == TRAP_TRACE {
+                return on_signal(tracees, tid, info);
+            }
+            tracees.set_stop(tid, Stop::Trap)?;
+            return Ok(Next::Stepped);
+        }
     }
     if !arch::is_breakpoint(&info) {
         if info.is_synchronous() && thread.step().is_some() {

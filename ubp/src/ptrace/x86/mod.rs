@@ -23,9 +23,11 @@ pub(super) use self::place::{APART, FAR, GROUP, PAGE, end, reaches};
 pub(super) use self::registers::{pc, read, set_pc, write};
 pub(super) use self::restart::{DECIDED_IN_PLACE, asks_for_restart, frame_pc, restart, returned_eintr};
 pub(super) use self::syscalls::{
-    CALLS_HIDE_REGISTERS, ENTERS, calls, gate, is_return, maps_code, result, shares_memory, to_call,
+    CALLS_HIDE_REGISTERS, ENTERS, calls, gate, is_return, maps_code, may_return, result, shares_memory, to_call,
 };
 pub(super) use self::text::GRANULE;
-pub(super) use self::trap::{correct_faulted_call, correct_return_address, is_breakpoint, traces};
+pub(super) use self::trap::{
+    correct_faulted_call, correct_return_address, hide_step, is_breakpoint, owns_trap_flag, traces,
+};
 pub(super) use self::trap_handler::handler_code;
 pub(super) use self::way_back::way_back;

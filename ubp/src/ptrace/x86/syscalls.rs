@@ -61,6 +61,11 @@ pub(in crate::ptrace) fn is_return(registers: &user_regs_struct) -> bool {
     }
 }
 
+/// Whether a system call that the thread's next instruction makes would return from a signal handler.
+pub(in crate::ptrace) fn may_return(registers: &user_regs_struct) -> bool {
+    is_return(&user_regs_struct { orig_rax: registers.rax, ..*registers })
+}
+
 /// Whether a system call that just ended mapped code.
 pub(in crate::ptrace) fn maps_code(registers: &user_regs_struct) -> bool {
     // mmap, mprotect, pkey_mprotect; mmap, mmap2, mprotect, pkey_mprotect.

@@ -1,6 +1,7 @@
 //! The processor's traps.
 
-use insn::x86::Flags;
+use insn::Flow;
+use insn::x86::{Flags, Insn, MAX_LEN, Map, decode};
 use libc::user_regs_struct;
 use stepping::x86::SLOT_SIZE;
 
@@ -8,7 +9,9 @@ use super::shadow_stack;
 use crate::Tid;
 use crate::arch::USER32_CS;
 use crate::memory::ProcessMemory;
+use crate::ptrace::space::Space;
 use crate::ptrace::sys::{self, SigInfo};
+use crate::ptrace::thread::Before;
 
 /// `si_code` of a signal that the kernel raises for `int3` (asm-generic/siginfo.h).
 const SI_KERNEL: i32 = 0x80;
@@ -21,6 +24,50 @@ pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
 /// Whether the program single-steps itself. The kernel hides a trap flag that ptrace set.
 pub(in crate::ptrace) fn traces(registers: &user_regs_struct) -> bool {
     registers.eflags & u64::from(Flags::TF.bits()) != 0
+}
+
+/// Removes the trap flag that ptrace set for a step from where the instruction stored it: `pushf` on the stack, `syscall` in r11. Returns
+/// whether a register changed, which is not written yet.
+pub(in crate::ptrace) fn hide_step(tid: Tid, before: &Before, registers: &mut user_regs_struct, space: &Space) -> bool {
+    let trap = u64::from(Flags::TF.bits());
+    let in_r11 = registers.r11 & trap != 0;
+    if before.traced || !in_r11 && !matches!(before.sp.wrapping_sub(registers.rsp), 2 | 4 | 8) {
+        return false;
+    }
+    let Some(insn) = insn_at(before.pc, space) else { return false };
+    match (insn.flow(), insn.map(), insn.opcode()) {
+        // pushf. The flag is bit 0 of the second byte.
+        (Flow::Next, Map::OneByte, 0x9c) => {
+            let (mut byte, at) = ([0], registers.rsp.wrapping_add(1));
+            if sys::read_as_thread(tid, at, &mut byte) == 1 {
+                sys::write_as_thread(tid, at, &byte.map(|byte| byte & !((trap >> 8) as u8)));
+            }
+            false
+        }
+        (Flow::Syscall, Map::M0F, 0x05) if in_r11 => {
+            registers.r11 &= !trap;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether the kernel takes the trap flag of the next step for the program's: after a step over `popf` or `iret`, or with the program's own
+/// flag set (`enable_single_step` in arch/x86/kernel/step.c).
+pub(in crate::ptrace) fn owns_trap_flag(before: &Before, registers: &user_regs_struct, space: &Space) -> bool {
+    /// Bytes that `popf` pops at least, and `iret` at most.
+    const POPPED: std::ops::RangeInclusive<u64> = 2..=40;
+    let pops = || {
+        let insn = insn_at(before.pc, space);
+        insn.is_some_and(|insn| insn.flow() == Flow::Far || insn.map() == Map::OneByte && insn.opcode() == 0x9d)
+    };
+    before.traced || POPPED.contains(&registers.rsp.wrapping_sub(before.sp)) && pops()
+}
+
+fn insn_at(pc: u64, space: &Space) -> Option<Insn> {
+    let mut code = [0; MAX_LEN];
+    let read = space.read(pc, &mut code);
+    decode(code.get(..read)?, space.mode).ok()
 }
 
 /// Corrects the return address of `size` bytes that a call in the slot at `slot` left below the stack before it faulted: the
