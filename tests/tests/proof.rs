@@ -101,6 +101,13 @@ fn no_panic_can_be_reached_from_stepping() {
 }
 
 #[test]
+fn no_panic_can_be_reached_from_trampoline() {
+    let linked = without_panic("trampoline_everything");
+    println!("trampolines: {} bytes", section_bytes(&linked, &[".text", ".rodata", ".data"]));
+    without_panic("trampoline_arm64_everything");
+}
+
+#[test]
 fn no_panic_can_be_reached_from_wire() {
     without_panic("wire_everything");
     without_panic("wire_serve");

@@ -9,7 +9,7 @@ use crate::vm::{self, Arch, Batch, Boot, Kind};
 use crate::{cross, lanes};
 
 /// Tests that need no debuggee: qemu-user runs them.
-const PURE: &[&str] = &["insn/*", "stepping/*", "tests/tests/lockstep_arm64/main.rs"];
+const PURE: &[&str] = &["insn/*", "stepping/*", "trampoline/*", "tests/tests/lockstep_arm64/main.rs"];
 /// Tests that need a kernel: ptrace, or memory that is mapped as on hardware.
 const SYSTEM: &[&str] = &[
     "cli/tests/arm64/*",

@@ -1,9 +1,10 @@
-//! Everything that insn, stepping, wire and ubp's core offer, behind symbols that can be linked one by one.
+//! Everything that insn, stepping, trampoline, wire and ubp's core offer, behind symbols that can be linked one by one.
 //!
 //! The panic handler calls a function that nothing defines: a link succeeds only where no panic can be reached.
 #![no_std]
 
 mod channel;
+mod trampoline;
 
 use core::hint::black_box;
 use core::panic::PanicInfo;

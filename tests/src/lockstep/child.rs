@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use insn::x86::{Bits, MAX_LEN};
 use libc::pid_t;
 
-use super::program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, SHARED_SIZE, STACK_SIZE};
+use super::program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, MIRROR_SIZE, NOTES_SIZE, SHARED_SIZE, STACK_SIZE};
 use super::state::State;
 use super::{image, sys};
 
@@ -61,6 +61,8 @@ impl Child {
             (layout.stack, STACK_SIZE, RW, PRIVATE),
             (layout.shared, SHARED_SIZE, RW, SHARED),
             (layout.low, LOW_SIZE, RW, PRIVATE),
+            (layout.mirror, MIRROR_SIZE, RX, PRIVATE),
+            (layout.notes, NOTES_SIZE, RW, PRIVATE),
             (layout.near, 0x1000, RX, PRIVATE),
             (layout.far, 0x1000, RX, PRIVATE),
         ] {

@@ -28,8 +28,8 @@ const MOST_EARLY: u32 = 3;
 /// A child to run programs in.
 pub struct Lab {
     bits: Bits,
-    layout: Layout,
-    child: Child,
+    pub(super) layout: Layout,
+    pub(super) child: Child,
     base: State,
     /// A session with the child, if the module is loaded.
     module: Option<Module>,
@@ -175,7 +175,7 @@ impl Lab {
         Ok((ending, probe.way.ok_or_else(|| Error::other("the site was never hit"))?))
     }
 
-    fn run(
+    pub(super) fn run(
         &mut self,
         program: &[(u64, Vec<u8>)],
         state: &State,
@@ -237,20 +237,20 @@ impl Lab {
     }
 
     /// A child in the place of one that has ended.
-    fn renew(&mut self) -> Result<()> {
+    pub(super) fn renew(&mut self) -> Result<()> {
         self.module = None;
         self.child = Child::spawn(self.bits, self.layout)?;
         self.module = attach(&self.child, self.layout)?;
         Ok(())
     }
 
-    fn place(&self, program: &[(u64, Vec<u8>)]) {
+    pub(super) fn place(&self, program: &[(u64, Vec<u8>)]) {
         for (address, bytes) in program {
             self.child.write(*address, bytes);
         }
     }
 
-    fn clear(&self, program: &[(u64, Vec<u8>)]) {
+    pub(super) fn clear(&self, program: &[(u64, Vec<u8>)]) {
         for (address, bytes) in program {
             self.child.write(*address, &vec![0xcc; bytes.len()]);
         }
@@ -299,7 +299,7 @@ impl Lab {
         }
     }
 
-    fn stop(&self, number: i32) -> Result<Stop> {
+    pub(super) fn stop(&self, number: i32) -> Result<Stop> {
         let info = sys::siginfo(self.child.pid)?;
         // SAFETY: signals of the kernel's own, whose code is positive, have an address or are not looked at further.
         let address = if info.si_code > 0 { unsafe { info.si_addr() as u64 } } else { 0 };

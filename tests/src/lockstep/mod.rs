@@ -7,6 +7,7 @@ mod child;
 mod compare;
 mod generator;
 mod image;
+mod jumped;
 mod lab;
 mod probe;
 mod program;
@@ -17,8 +18,9 @@ mod sys;
 pub use case::{Case, Check, Placement, Via, Way};
 pub use generator::Generator;
 pub use image::INT3_64 as IMAGE_INT3;
+pub use jumped::{Jumped, Passage};
 pub use lab::Lab;
-pub use program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, SITE, STACK_SIZE};
+pub use program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, NOTES_SIZE, SITE, STACK_SIZE};
 pub use state::State;
 
 pub(crate) use compare::{Ending, POINTERS, Stop, differences, visible};

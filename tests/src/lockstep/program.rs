@@ -17,6 +17,11 @@ pub(super) const SHARED_SIZE: u64 = 0x1000;
 /// Bytes of the window that 32-bit addresses reach.
 pub const LOW_SIZE: u64 = 0x1000;
 
+/// Bytes of the mirror: one page more than the code has.
+pub(super) const MIRROR_SIZE: u64 = CODE_SIZE + 0x1000;
+/// Bytes of the window that probes write.
+pub const NOTES_SIZE: u64 = 0x4000;
+
 /// Addresses in the child.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
@@ -30,6 +35,10 @@ pub struct Layout {
     pub shared: u64,
     /// Data below 2 GiB, for absolute and 32-bit addresses.
     pub low: u64,
+    /// Room for a mirror of the code, at the distance of the jumps.
+    pub mirror: u64,
+    /// What probes write.
+    pub notes: u64,
     /// A slot within reach of the code.
     pub near: u64,
     /// A slot out of reach, if there is such a thing.
@@ -45,6 +54,8 @@ impl Layout {
             shared: code + 0x30_0000,
             low: 0x3800_0000,
             stack: code + 0x1000_0000,
+            mirror: code + 0x606_0000,
+            notes: code + 0x40_0000,
             near: code + 0x2000_0000,
             far: if bits == Bits::B64 { code + 0x70_0000_0000 } else { 0xb000_0000 },
         }

@@ -14,6 +14,7 @@ mod walk;
 
 pub use encode::encode;
 pub use excess::Excess;
+pub use prepare::state_for;
 pub use skeleton::{Fields, Operand, Skeleton, Space, skeletons};
 pub use variable::variable;
 pub use walk::{Report, Walk};

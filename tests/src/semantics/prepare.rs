@@ -1,17 +1,25 @@
 //! Makes of a random state one from which the instruction is likely to complete: addresses lead into the windows, branches
 //! to `int3`, selectors and saved states are valid. Now and then an operand lies at the end of its window.
 
-use insn::x86::{Bits, Encoding, Insn, Map, Memory, Prefixes, Reg};
+use insn::x86::{Bits, Encoding, Flags, Insn, Map, Memory, Prefixes, Reg};
 use insn::{Flow, Target};
 
 use super::extent::{base, effective, is_bit_string, is_string, is_xlat, linear, mask};
 use crate::Random;
 use crate::lockstep::{
-    CODE_SIZE, DATA_SIZE, IMAGE_INT3, LOW_SIZE, SITE, STACK_SIZE, State, component_element, component_range,
+    CODE_SIZE, DATA_SIZE, IMAGE_INT3, LOW_SIZE, Lab, SITE, STACK_SIZE, State, component_element, component_range,
 };
 
 /// User selectors of Linux, for 64-bit code, 32-bit code and data (arch/x86/include/asm/segment.h), and null ones.
 const SELECTORS: &[u64] = &[0x33, 0x23, 0x2b, 0x2b, 0x2b, 0, 3];
+
+/// A random state in front of the lab's site from which the instruction is likely to complete, without the trap flag.
+pub fn state_for(lab: &Lab, insn: &Insn, rng: &mut Random) -> State {
+    let mut state = lab.random_state(rng);
+    prepare(insn, &mut state, rng);
+    state.regs.eflags &= !u64::from(Flags::TF.bits());
+    state
+}
 
 /// Changes `state` for `insn`.
 pub(super) fn prepare(insn: &Insn, state: &mut State, rng: &mut Random) {

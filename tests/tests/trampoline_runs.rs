@@ -1,0 +1,154 @@
+//! Instructions behind a jump do what they do undisturbed: every opcode form at every position of a run, entered at every boundary, with
+//! faults, with signals at every instruction of the trampoline, and with every action.
+#![cfg(target_arch = "x86_64")]
+
+use std::io::ErrorKind;
+
+use crossing::Random;
+use crossing::lockstep::{Jumped, Lab};
+use crossing::semantics::{encode, skeletons, state_for, variable};
+use insn::Flow;
+use insn::x86::{Insn, Map, decode};
+use trampoline::x86::{Probe, Refusal};
+
+/// Instructions of one to four bytes that change little.
+const FILLERS: &[&[u8]] = &[
+    &[0x90],
+    &[0xf8],
+    &[0x98],
+    &[0x84, 0xc0],
+    &[0x39, 0xd8],
+    &[0x66, 0x90],
+    &[0x48, 0x39, 0xf7],
+    &[0x48, 0xff, 0xc3],
+    &[0x0f, 0x94, 0xc1],
+    &[0x48, 0x8d, 0x1b, 0x90],
+];
+
+/// Code in which `insn` begins after fillers of `position` bytes, with at least five bytes in all and some more behind.
+fn around(insn: &Insn, position: usize, random: &mut Random) -> Vec<u8> {
+    let mut code = Vec::new();
+    while code.len() < position {
+        let filler = random.one_of(FILLERS);
+        if code.len() + filler.len() <= position {
+            code.extend(filler);
+        }
+    }
+    code.extend(insn.bytes());
+    while code.len() < 5 + 8 {
+        code.extend(random.one_of(FILLERS));
+    }
+    code
+}
+
+/// The offsets at which instructions begin that a jump covers.
+fn starts(code: &[u8], lab: &Lab) -> Vec<u8> {
+    let mut starts = Vec::new();
+    let mut at = 0;
+    while at < 5 {
+        starts.push(at as u8);
+        at += decode(&code[at..], lab.mode()).expect("an instruction").len();
+    }
+    starts
+}
+
+/// Whether a run of it depends on more than its state, or it does what a jump cannot leave alone.
+fn is_left_out(insn: &Insn) -> bool {
+    // `int1`, at which some hypervisors leave the pc, and system calls that end the child or that it is never seen to return from.
+    variable(insn).is_some() || insn.map() == Map::OneByte && insn.opcode() == 0xf1
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    runs: u64,
+    complete: u64,
+    traps: u64,
+    stepped: u64,
+    refused: u64,
+    endless: u64,
+    faults: u64,
+}
+
+/// Runs one instruction at one position; the differences.
+fn check(lab: &mut Lab, insn: &Insn, position: usize, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+    let code = around(insn, position, random);
+    let counter = lab.layout().notes;
+    let probes = [Probe { arrivals: Some(counter), ..Probe::default() }];
+    let starts = starts(&code, lab);
+    let start = random.one_of(&starts);
+    let jumped = Jumped { code: &code, start, probes: &probes, keep_dead: true };
+    if let Err(reason) = jumped.assemble(lab) {
+        tally.refused += 1;
+        return match reason {
+            Refusal::OwnAddress(_)
+            | Refusal::CallThroughStack(_)
+            | Refusal::NarrowBranch(_)
+            | Refusal::OutOfReach(_) => Ok(()),
+            reason => Err(format!("{reason}")),
+        };
+    }
+    let mut state = state_for(lab, insn, random);
+    let error = |error: std::io::Error| error.to_string();
+    match lab.preload(&jumped, &mut state) {
+        // A loop that never ends, as it does undisturbed.
+        Err(error) if error.kind() == ErrorKind::TimedOut => {
+            tally.endless += 1;
+            return Ok(());
+        }
+        done => done.map_err(error)?,
+    }
+    lab.note(counter, &[0; 8]);
+    let expected = lab.undisturbed(&jumped, &state).map_err(error)?;
+    let found = lab.through_jump(&jumped, &state, false).map_err(error)?;
+    let differences = expected.differences(&found.ending);
+    tally.runs += 1;
+    tally.complete += u64::from(expected.is_complete());
+    tally.traps += u64::from(found.traps);
+    tally.faults += u64::from(found.faults);
+    if !differences.is_empty() {
+        return Err(differences.join("\n    "));
+    }
+    let counted = u64::from_le_bytes(found.notes[..8].try_into().expect("a word"));
+    if counted < u64::from(start == 0) || start != 0 && found.traps == 0 {
+        return Err(format!("{counted} arrivals, {} traps", found.traps));
+    }
+    // Steps of system calls and of what changes segments are told otherwise.
+    if !matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Far) && !delays(insn) {
+        tally.stepped += lab.step_through(&jumped, &state).map_err(error)? as u64;
+    }
+    Ok(())
+}
+
+/// Whether a single step goes one instruction further, or single steps are seen by the instruction.
+fn delays(insn: &Insn) -> bool {
+    matches!((insn.map(), insn.opcode()), (Map::OneByte, 0x8e | 0x9c | 0x9d) | (Map::M0F, 0x00 | 0x01))
+}
+
+#[test]
+fn every_form_at_every_position_does_behind_a_jump_what_it_does_undisturbed() {
+    let mut lab = Lab::x86_64();
+    let rounds = std::env::var("NTRACE_TRAMPOLINE_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_u64);
+    let seed = std::env::var("NTRACE_TRAMPOLINE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let mut random = Random::new(seed);
+    let (mut tally, mut wrong) = (Tally::default(), Vec::new());
+    let forms = skeletons(lab.mode());
+    let every = if rounds == 1 { 8 } else { 1 };
+    for round in 0..rounds {
+        for (index, form) in forms.iter().enumerate() {
+            if (index as u64 + round) % every != 0 {
+                continue;
+            }
+            let Some(insn) = encode(form, lab.mode(), &lab.layout(), &mut random) else { continue };
+            if is_left_out(&insn) {
+                continue;
+            }
+            let position = random.below(5) as usize;
+            if let Err(differences) = check(&mut lab, &insn, position, &mut random, &mut tally) {
+                wrong.push(format!("{:02x?} at +{position}: {differences}", insn.bytes()));
+            }
+        }
+    }
+    println!("{tally:?}");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+    assert!(tally.complete * 3 > tally.runs && tally.traps > tally.runs / 4, "{tally:?}");
+}

@@ -1,0 +1,245 @@
+//! What a trampoline does at a hit.
+
+use insn::x86::Reg;
+
+/// What happens at an instruction.
+///
+/// A trampoline counts the arrival, tests the condition, and then does the actions in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Probe<'a> {
+    /// Offset of the instruction from the site.
+    pub offset: u8,
+    /// Address of an aligned word of eight bytes that counts arrivals, whatever the condition says.
+    pub arrivals: Option<u64>,
+    /// The condition for the actions: they are done if all clauses of at least one of these lists hold. Without a list they are always done.
+    pub condition: &'a [&'a [Clause]],
+    /// What is done.
+    pub actions: &'a [Action<'a>],
+}
+
+/// A comparison of a number with a constant. Numbers are unsigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clause {
+    /// The left side.
+    pub subject: Subject,
+    /// The comparison.
+    pub relation: Relation,
+    /// The right side.
+    pub value: u64,
+}
+
+/// The left side of a [`Clause`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// One of the first sixteen general registers, or rip.
+    Register(Reg),
+    /// Memory of 1, 2, 4 or 8 bytes, zero-extended. The clause does not hold if the memory lies outside of its window.
+    Memory(Memory),
+    /// The number of arrivals, including this one. It needs [`Probe::arrivals`].
+    Arrivals,
+}
+
+/// The comparison of a [`Clause`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Relation {
+    /// Left equals right.
+    Equal,
+    /// Left differs from right.
+    NotEqual,
+    /// Left is below right.
+    Below,
+    /// Left is below or equal to right.
+    BelowOrEqual,
+    /// Left is above right.
+    Above,
+    /// Left is above or equal to right.
+    AboveOrEqual,
+    /// Left has all bits of right.
+    AllOf,
+    /// Left has at least one bit of right.
+    AnyOf,
+}
+
+/// Memory of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// One of the first sixteen general registers; without it the offset is the address.
+    pub base: Option<Reg>,
+    /// Offset from the base in bytes; the sum wraps.
+    pub offset: i64,
+    /// Number of bytes.
+    pub size: u8,
+    /// Address of two aligned words of eight bytes: the start of the window in which the memory must lie, and the window's size in bytes.
+    ///
+    /// The trampoline reads no memory outside of it. The caller changes the words when the program's mappings change. If the memory
+    /// cannot be read in spite of its window, the processor faults at a [`Place`](super::Place) with a
+    /// [`fixup`](super::Place::fixup).
+    pub window: u64,
+}
+
+/// Something that a trampoline does. All addresses must be within reach: 2 GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action<'a> {
+    /// Adds one to an aligned word of eight bytes.
+    Count {
+        /// Address of the word.
+        counter: u64,
+        /// Whether the addition is atomic (`lock`). Otherwise hits of two threads at the same time may count once.
+        atomic: bool,
+    },
+    /// Adds one to the word of the processor that the thread runs on. The addition is atomic: the thread may move meanwhile.
+    CountPerCpu {
+        /// Address of the word of processor 0.
+        counters: u64,
+        /// Number of words as a power of two, at most 12. Processors whose numbers are equal modulo that share a word.
+        words: u8,
+        /// Distance of two words in bytes as a power of two, 3 to 12.
+        stride: u8,
+        /// The source of the processor's number.
+        source: CpuSource,
+    },
+    /// Puts a record into a ring.
+    Record(Record<'a>),
+    /// Adds one to the bucket of a number. Bucket 0 counts zeros; bucket n counts numbers from 2ⁿ⁻¹ to 2ⁿ − 1.
+    Log2 {
+        /// Address of 65 words of eight bytes.
+        buckets: u64,
+        /// The number.
+        source: Source,
+    },
+    /// Adds one to the bucket of a number. Bucket n counts numbers from low + n · width on. Two more buckets follow the last one:
+    /// numbers below `low`, and numbers above all buckets.
+    Linear {
+        /// Address of `count` + 2 words of eight bytes.
+        buckets: u64,
+        /// The least number in bucket 0.
+        low: u64,
+        /// Width of a bucket, not 0.
+        width: u64,
+        /// Number of buckets, not 0 and below 2³¹.
+        count: u32,
+        /// The number.
+        source: Source,
+    },
+    /// Notes the time for [`Source::Since`] of another site.
+    Stamp {
+        /// The table of threads.
+        threads: Threads,
+        /// The source of the thread's key.
+        key: ThreadKey,
+    },
+    /// Stops the thread by `int3`, after all other actions. [`Trampoline::stopped`](super::Trampoline::stopped) tells it from the program's own,
+    /// and the [`Place`](super::Place) of the thread's pc gives the state at the instruction. The thread goes on from that pc.
+    Stop,
+}
+
+/// A number that a histogram counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// One of the first sixteen general registers.
+    Register(Reg),
+    /// Ticks of the time stamp counter since this thread's last [`Action::Stamp`] into the table. Nothing is counted if there is none.
+    Since {
+        /// The table of threads.
+        threads: Threads,
+        /// The source of the thread's key.
+        key: ThreadKey,
+    },
+}
+
+/// A table with a time for each thread, in pairs of words: the time stamp counter, and that xor the thread's key.
+///
+/// Threads whose keys lead to the same pair overwrite each other's times. Such a time is never taken for that of another thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// Address of the table, a multiple of 16.
+    pub at: u64,
+    /// Number of pairs as a power of two, 1 to 24.
+    pub pairs: u8,
+}
+
+/// The source of the number of the processor that a thread runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CpuSource {
+    /// `rdpid`, on processors that have it.
+    Rdpid,
+    /// The limit of the segment 0x7b, in which Linux keeps the number (arch/x86/include/asm/segment.h, `__CPUNODE_SEG`).
+    SegmentLimit,
+    /// The word `cpu_id` of the thread's restartable sequence (rseq(2)), at this offset from fs.
+    Rseq(i32),
+}
+
+/// The source of a thread's key: the base of fs, which the reader of a ring resolves to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ThreadKey {
+    /// `rdfsbase`, which Linux permits from 5.9 on (bit 1 of `AT_HWCAP2`).
+    Rdfsbase,
+    /// The word at fs:0, which holds the base of fs in programs of the System V ABI. It faults in a thread without a thread control block.
+    Word,
+}
+
+/// A record for a ring of equal slots.
+///
+/// A slot has these words of eight bytes, in this order:
+///
+/// | word | content |
+/// |---|---|
+/// | 0 | the record's number, counted from 1; its complement while the record is incomplete |
+/// | 1 | low half: `id`; high half: bit n is set if field n could be read |
+/// | 2 | time stamp counter |
+/// | 3 | the thread's key |
+/// | 4 | number of the processor, in the low 12 bits; all ones without `rdtscp` |
+/// | 5 … | the fields, each in as many words as it needs; what could not be read is undefined |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The ring.
+    pub ring: Ring,
+    /// A number that tells the reader which record it is; below 2³¹.
+    pub id: u32,
+    /// The source of the thread's key.
+    pub key: ThreadKey,
+    /// Whether the processor has `rdtscp`, which also tells the processor's number.
+    pub rdtscp: bool,
+    /// What else is recorded, at most 32 fields.
+    pub fields: &'a [Field],
+}
+
+/// A field of a [`Record`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Field {
+    /// One of the first sixteen general registers, or rip.
+    Register(Reg),
+    /// The integer argument of this number, 0 to 5, by the System V ABI.
+    Argument(u8),
+    /// The word at the stack pointer: the return address, at the entry of a function.
+    Return {
+        /// The window, as that of [`Memory`].
+        window: u64,
+    },
+    /// Memory of 1 to 64 bytes.
+    Memory(Memory),
+}
+
+/// A ring of equal slots. Many threads write records, and one reader takes them.
+///
+/// Three aligned words of eight bytes steer it: at `control` the number of slots that were taken so far, at `control` + 64 the number of slots
+/// that the reader has done with, at `control` + 128 the number of records that found no slot. The reader waits for word 0 of a slot to be
+/// the number of the record, one more than that of the slot. A slot whose thread ended before that is the reader's to skip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// Address of the control words, a multiple of 64.
+    pub control: u64,
+    /// Address of the slots, a multiple of 8.
+    pub slots: u64,
+    /// Number of slots as a power of two, at most 30.
+    pub count: u8,
+    /// Size of a slot in bytes as a power of two, 6 to 12.
+    pub size: u8,
+}
