@@ -5,6 +5,8 @@ mod arm64;
 mod breakpoints;
 mod clock;
 mod decode;
+#[cfg(target_arch = "x86_64")]
+mod hit;
 mod machine;
 mod options;
 mod programs;
@@ -19,8 +21,14 @@ use options::Options;
 /// A benchmark and its name on the command line.
 type Benchmark = (&'static str, fn(&Options) -> Result<()>);
 
-const BENCHMARKS: &[Benchmark] =
-    &[("decode", decode::run), ("arm64", arm64::run), ("breakpoints", breakpoints::run), ("record", record::run)];
+const BENCHMARKS: &[Benchmark] = &[
+    ("decode", decode::run),
+    ("arm64", arm64::run),
+    ("breakpoints", breakpoints::run),
+    #[cfg(target_arch = "x86_64")]
+    ("hit", hit::run),
+    ("record", record::run),
+];
 
 fn main() -> Result<()> {
     if let Some(outcome) = breakpoints::as_debuggee() {

@@ -37,7 +37,10 @@
 #![forbid(unsafe_code)]
 
 pub mod arm64;
+mod progress;
 pub mod x86;
+
+pub use progress::Progress;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

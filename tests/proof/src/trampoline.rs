@@ -101,7 +101,7 @@ pub unsafe extern "C" fn trampoline_arm64_everything(code: *const u32, length: u
     // SAFETY: the caller's promise.
     let (code, [pc, at, counter, index, flags]) =
         unsafe { (core::slice::from_raw_parts(code, length), *numbers.cast::<[u64; 5]>()) };
-    let site = Site { pc, code, index: index as usize, guarded: flags & 1 != 0, atomics: flags & 2 != 0 };
+    let site = Site { pc, code, index: index as usize, guarded: flags & 1 != 0, control_stack: flags & 4 != 0, atomics: flags & 2 != 0 };
     let _ = black_box(branch(pc, at));
     if let Ok(trampoline) = site.count(counter, at) {
         black_box((trampoline.words(), trampoline.copy()));

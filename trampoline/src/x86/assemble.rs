@@ -7,12 +7,13 @@ use super::condition;
 use super::frame::Frame;
 use super::histogram::{self, Linear};
 use super::patch::JUMP_LEN;
-use super::place::{Place, Progress};
+use super::place::Place;
 use super::probe::{Action, Probe, Source, Subject};
 use super::relocate::{Context, Starts, relocate};
 use super::run::{Element, MOST, run};
 use super::writer::{Label, State, Writer};
 use super::{Refusal, count, record, thread};
+use crate::Progress;
 
 /// A place in the program for a jump.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 use super::Refusal;
 use super::probe::CpuSource;
 use super::writer::Writer;
+use crate::Progress;
 
 /// Selector of the segment whose limit holds the processor's number (arch/x86/include/asm/segment.h, `__CPUNODE_SEG`).
 const CPU_SEGMENT: u8 = 0x7b;
@@ -20,7 +21,7 @@ pub(super) fn count_and_load(writer: &mut Writer<'_>, counter: u64) {
     // mov $1, %edx; lock xadd %rdx, counter; inc %rdx
     writer.emit(&[0xba, 1, 0, 0, 0]);
     writer.emit_at(&[0xf0, 0x48, 0x0f, 0xc1], 2, counter, &[]);
-    writer.state.progress = super::Progress::During;
+    writer.state.progress = Progress::During;
     writer.emit(&[0x48, 0xff, 0xc2]);
 }
 

@@ -52,7 +52,7 @@ impl Displacement {
     /// let code = 0x40_0000..0x50_0000;
     /// let fits = |displacement: &Displacement| displacement.mirror_of(&code).is_some_and(|mirror| mirror.start > 0x1000_0000);
     /// let displacement = Displacement::candidates().find(fits).expect("one of them fits");
-    /// assert_eq!(displacement.distance(), 0x0e0e_0e0e);
+    /// assert_eq!(displacement.distance(), 0x1616_1616);
     /// ```
     pub fn candidates() -> impl Iterator<Item = Displacement> {
         let equal = TRAPPING.iter().map(|(byte, _)| Displacement(i32::from_le_bytes([*byte; 4])));

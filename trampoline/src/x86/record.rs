@@ -5,7 +5,8 @@ use insn::x86::Reg;
 use super::frame::Frame;
 use super::probe::{Field, Memory, Record};
 use super::writer::{Label, Writer};
-use super::{Progress, Refusal, memory, thread};
+use super::{Refusal, memory, thread};
+use crate::Progress;
 
 /// The registers of integer arguments, by their number (System V ABI, 3.2.3).
 const ARGUMENTS: [Reg; 6] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::gpr(8), Reg::gpr(9)];

@@ -17,6 +17,7 @@ use super::Refusal;
 use super::patch::JUMP_LEN;
 use super::run::{Element, MOST, Run};
 use super::writer::{Label, State, Writer};
+use crate::Progress;
 
 /// `jmp rel32`
 const JMP: &[u8] = &[0xe9];
@@ -68,7 +69,7 @@ pub(super) fn relocate(
         (Flow::Call, Target::Relative(distance)) => {
             push_return(writer, next);
             let target = next.wrapping_add_signed(distance);
-            writer.state = State::at(target, super::Progress::Before);
+            writer.state = State::at(target, Progress::Before);
             go(writer, context, starts, JMP, target);
             Ok(())
         }
@@ -76,7 +77,7 @@ pub(super) fn relocate(
         (Flow::Syscall, _) => {
             restartable(writer, &insn, pc);
             if insn.opcode() == 0x05 {
-                writer.state = State { register: Some((Reg::RCX, next)), ..State::at(next, super::Progress::Before) };
+                writer.state = State { register: Some((Reg::RCX, next)), ..State::at(next, Progress::Before) };
                 // movabs $next, %rcx
                 let [a, b, c, d, e, f, g, h] = next.to_le_bytes();
                 writer.emit(&[0x48, 0xb9, a, b, c, d, e, f, g, h]);
@@ -145,9 +146,9 @@ fn conditional(
         *distance = 2;
     }
     writer.emit(copy);
-    writer.state = State::at(next, super::Progress::Before);
+    writer.state = State::at(next, Progress::Before);
     writer.emit(&[0xeb, JUMP_LEN as u8]);
-    writer.state = State::at(target, super::Progress::Before);
+    writer.state = State::at(target, Progress::Before);
     go(writer, context, starts, JMP, target);
 }
 
@@ -197,7 +198,7 @@ fn restartable(writer: &mut Writer<'_>, insn: &Insn, pc: u64) {
     let (first, last) = insn.bytes().split_at_checked(prefixes).unwrap_or_default();
     writer.push(first);
     if prefixes > 0 {
-        writer.state = State::at(pc.wrapping_add(prefixes as u64), super::Progress::Before);
+        writer.state = State::at(pc.wrapping_add(prefixes as u64), Progress::Before);
         writer.mark();
     }
     writer.push(last);

@@ -3,6 +3,7 @@
 use super::Refusal;
 use super::probe::{ThreadKey, Threads};
 use super::writer::{Label, Writer};
+use crate::Progress;
 
 /// 2⁶⁴ divided by the golden ratio, for multiplicative hashing.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -54,7 +55,7 @@ pub(super) fn stamp(writer: &mut Writer<'_>, threads: Threads, of: ThreadKey) {
     pair(writer, threads, of);
     // mov %rax, (%rdx); xor %rax, %rcx; mov %rcx, 8(%rdx)
     writer.emit(&[0x48, 0x89, 0x02]);
-    writer.state.progress = super::Progress::During;
+    writer.state.progress = Progress::During;
     writer.emit(&[0x48, 0x31, 0xc1]);
     writer.emit(&[0x48, 0x89, 0x4a, 8]);
 }

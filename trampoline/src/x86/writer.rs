@@ -3,8 +3,9 @@
 use insn::x86::Reg;
 
 use super::Refusal;
-use super::place::{Place, Progress};
+use super::place::Place;
 use super::saved::{FlagsAt, Saved};
+use crate::Progress;
 
 /// Filling between and behind code.
 const INT3: u8 = 0xcc;

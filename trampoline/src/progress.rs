@@ -1,0 +1,13 @@
+/// The progress of a thread in a trampoline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Progress {
+    /// The action has not begun, or there is none. The thread may continue at the program's pc.
+    Before,
+    /// The action has begun. A thread that continues at the program's pc leaves it incomplete (an incomplete record) or repeats it. A caller
+    /// lets the thread go on to the next place with another progress: there are few instructions to it, and no loop waits for another thread.
+    During,
+    /// The action is done or its condition did not hold, and the instruction is not done. A thread that continues at the program's pc tests
+    /// the condition and acts once more.
+    Done,
+}
