@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 
 use crossing::Random;
 use crossing::lockstep::{Jumped, Lab};
-use crossing::semantics::{encode, skeletons, state_for, variable};
+use crossing::semantics::{Skeleton, encode, skeletons, state_for, variable};
 use insn::Flow;
 use insn::x86::{Insn, Map, decode};
 use trampoline::x86::{Probe, Refusal};
@@ -151,4 +151,70 @@ fn every_form_at_every_position_does_behind_a_jump_what_it_does_undisturbed() {
     println!("{tally:?}");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
     assert!(tally.complete * 3 > tally.runs && tally.traps > tally.runs / 4, "{tally:?}");
+}
+
+/// Some instructions of any forms in a row, or any bytes.
+fn any_code(forms: &[Skeleton], lab: &Lab, random: &mut Random) -> Vec<u8> {
+    let mut code = Vec::new();
+    while code.len() < 12 {
+        match random.below(4) {
+            0 => code.push(random.byte()),
+            1 => code.extend(random.one_of(FILLERS)),
+            _ => {
+                if let Some(insn) = encode(&random.one_of(forms), lab.mode(), &lab.layout(), random) {
+                    code.extend(insn.bytes());
+                }
+            }
+        }
+    }
+    code
+}
+
+/// Whether some instruction in the code, begun at any byte, depends on more than its state or asks the kernel for something.
+fn is_tame(code: &[u8], lab: &Lab) -> bool {
+    let mut padded = code.to_vec();
+    padded.resize(code.len() + 15, 0xcc);
+    let at = (0..code.len()).filter_map(|at| decode(&padded[at..], lab.mode()).ok());
+    at.into_iter().all(|insn| {
+        !is_left_out(&insn)
+            && !delays(&insn)
+            && !matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Transaction | Flow::Far)
+    })
+}
+
+#[test]
+fn any_bytes_entered_at_any_byte_do_behind_a_jump_what_they_do_undisturbed() {
+    let mut lab = Lab::x86_64();
+    let count = std::env::var("NTRACE_TRAMPOLINE_CODES").ok().and_then(|text| text.parse().ok()).unwrap_or(1500_u64);
+    let mut random = Random::new(count);
+    let forms = skeletons(lab.mode());
+    let counter = lab.layout().notes;
+    let probes = [Probe { arrivals: Some(counter), ..Probe::default() }];
+    let (mut runs, mut traps, mut inside, mut wrong) = (0, 0, 0, Vec::new());
+    for _ in 0..count {
+        let code = any_code(&forms, &lab, &mut random);
+        let start = random.below(5) as u8;
+        let Some(first) = decode(&code[usize::from(start)..], lab.mode()).ok().filter(|_| is_tame(&code, &lab)) else {
+            continue;
+        };
+        let jumped = Jumped { code: &code, start, probes: &probes, keep_dead: true };
+        let Ok((trampoline, ..)) = jumped.assemble(&lab) else { continue };
+        inside += u64::from(start != 0 && trampoline.entry(start).is_none());
+        let mut state = state_for(&lab, &first, &mut random);
+        match lab.preload(&jumped, &mut state) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => continue,
+            done => done.unwrap_or_else(|error| panic!("{code:02x?} from {start}: {error}")),
+        }
+        let expected = lab.undisturbed(&jumped, &state).expect("the child lives");
+        let found = lab.through_jump(&jumped, &state, false).expect("the child lives");
+        let differences = expected.differences(&found.ending);
+        runs += 1;
+        traps += u64::from(found.traps);
+        if !differences.is_empty() {
+            wrong.push(format!("{code:02x?} from {start}: {}", differences.join("\n    ")));
+        }
+    }
+    println!("{runs} runs, {traps} traps, {inside} entered inside of an instruction");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    assert!(runs > count / 4 && traps > runs / 3 && inside > runs / 10, "{runs} runs, {traps} traps, {inside} inside");
 }

@@ -52,7 +52,7 @@ impl Frame {
             writer.emit(&[0x48, 0x8d, 0x64, 0x24, 0x80]);
             writer.state.stack = RED_ZONE;
         }
-        for (number, register) in (0..FLAGS).zip(SCRATCH) {
+        for (number, register) in SCRATCH {
             if self.push.contains(register) {
                 // push register
                 writer.emit(&[0x50 | register.number() & 7]);
@@ -89,7 +89,7 @@ impl Frame {
             writer.emit(&[0x9e]);
             writer.state.flags = FlagsAt::Flags;
         }
-        for (number, register) in (0..FLAGS).zip(SCRATCH).rev() {
+        for (number, register) in SCRATCH.into_iter().rev() {
             if self.push.contains(register) {
                 // pop register
                 writer.emit(&[0x58 | register.number() & 7]);

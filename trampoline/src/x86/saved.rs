@@ -20,8 +20,8 @@ pub(super) enum FlagsAt {
 
 /// Bytes below the stack pointer that belong to the program.
 pub(super) const RED_ZONE: u16 = 128;
-/// Registers that actions use, in the order in which they are pushed. Flags are pushed last.
-pub(super) const SCRATCH: [Reg; 4] = [Reg::RAX, Reg::RCX, Reg::RDX, Reg::RSI];
+/// Registers that actions use, with their numbers in the order of pushes. Flags are pushed last.
+pub(super) const SCRATCH: [(u8, Reg); 4] = [(0, Reg::RAX), (1, Reg::RCX), (2, Reg::RDX), (3, Reg::RSI)];
 /// The number of the flags in the order of pushes.
 pub(super) const FLAGS: u8 = SCRATCH.len() as u8;
 
@@ -54,7 +54,7 @@ impl Saved {
 
     /// The registers and their positions.
     pub(super) fn slots(self) -> impl Iterator<Item = (Reg, u16)> {
-        (0..FLAGS).zip(SCRATCH).filter_map(move |(number, register)| Some((register, self.slot(number)?)))
+        SCRATCH.into_iter().filter_map(move |(number, register)| Some((register, self.slot(number)?)))
     }
 
     /// The position of the flags.
