@@ -2,6 +2,7 @@
 
 mod assemble;
 mod jump;
+mod live;
 mod places;
 mod refuse;
 

@@ -18,7 +18,7 @@ fn random(state: &mut u64) -> u64 {
 fn every_instruction_of_a_trampoline_of_any_bytes_has_a_place() {
     let mut state = 5;
     let mut done = 0;
-    for _ in 0..200_000 {
+    for _ in 0..40_000 {
         let mut code = [0_u8; 24];
         for chunk in code.chunks_mut(8) {
             chunk.copy_from_slice(&random(&mut state).to_le_bytes());
@@ -43,7 +43,7 @@ fn every_instruction_of_a_trampoline_of_any_bytes_has_a_place() {
         }
         assert!(at <= trampoline.len(), "{code:02x?}");
     }
-    assert!(done > 50_000, "{done}");
+    assert!(done > 10_000, "{done}");
 }
 
 #[test]
