@@ -120,7 +120,9 @@ impl Site<'_> {
         places: &mut [Place],
     ) -> Result<Trampoline, Refusal> {
         let run = run(self.code, self.mode)?;
+        let mut named = RegSet::EMPTY;
         for probe in probes {
+            named = named.union(names(probe).ok_or(Refusal::NoSuchRegister)?);
             if !run.elements.iter().flatten().any(|element| element.offset == probe.offset) {
                 return Err(Refusal::NotAtInstruction(probe.offset));
             }
@@ -139,7 +141,7 @@ impl Site<'_> {
             let pc = self.pc.wrapping_add(element.offset.into());
             writer.state = State::at(pc, Progress::Before);
             for probe in probes.iter().filter(|probe| probe.offset == element.offset) {
-                let stop = self.probe(&mut writer, element, probe, pc);
+                let stop = self.probe(&mut writer, element, probe, pc, named);
                 if let Some(place) = stops.get_mut(index) {
                     *place = stop;
                 }
@@ -166,15 +168,19 @@ impl Site<'_> {
         Ok(Trampoline { at, len, places: marked, run: run.len, entries })
     }
 
-    /// Appends what happens at an instruction. Returns the offset behind the `int3` of [`Action::Stop`].
-    fn probe(&self, writer: &mut Writer<'_>, element: &Element, probe: &Probe<'_>, pc: u64) -> Option<u16> {
+    /// Appends what happens at an instruction. `named` are the registers that this probe and the others read. Returns the offset behind the `int3`
+    /// of [`Action::Stop`].
+    fn probe(
+        &self,
+        writer: &mut Writer<'_>,
+        element: &Element,
+        probe: &Probe<'_>,
+        pc: u64,
+        named: RegSet,
+    ) -> Option<u16> {
         if probe.arrivals.is_none() && probe.actions.is_empty() {
             return None;
         }
-        let Some(named) = named(probe) else {
-            writer.refuse(Refusal::NoSuchRegister);
-            return None;
-        };
         let dead = if self.keep_dead { Default::default() } else { dead(self.code, element.offset.into(), self.mode) };
         let live = dead.registers.complement().union(named);
         let frame = Frame::new(used(probe), live, !dead.flags.contains(Flags::STATUS));
@@ -244,7 +250,7 @@ fn used(probe: &Probe<'_>) -> RegSet {
 }
 
 /// The registers whose values a probe reads; `None` if it names one that it cannot.
-fn named(probe: &Probe<'_>) -> Option<RegSet> {
+fn names(probe: &Probe<'_>) -> Option<RegSet> {
     let mut named = RegSet::EMPTY;
     let mut add = |register: Option<Reg>, with_rip: bool| {
         let Some(register) = register else { return true };

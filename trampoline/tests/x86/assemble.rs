@@ -1,4 +1,5 @@
-use trampoline::x86::{Probe, Site};
+use insn::x86::Reg;
+use trampoline::x86::{Action, Probe, Site, Source};
 
 use crate::{AT, COUNTER, PC, assemble, count, hex, site};
 
@@ -85,4 +86,20 @@ fn a_run_ends_behind_no_instruction_that_delays_a_trap() {
     // nop; nop; nop; mov ss, eax; nop
     let code = hex("909090 8ed0 90 c3");
     assert_eq!(assemble(&site(&code), &[]).unwrap().0.run_len(), 6);
+}
+
+#[test]
+fn a_register_that_a_later_probe_of_the_run_reads_is_alive() {
+    // nop; mov ecx, 1; ret: rcx is dead at the nop
+    let code = hex("90 b901000000 c3");
+    let log2 = [Action::Log2 { buckets: COUNTER, source: Source::Register(Reg::RCX) }];
+    let first =
+        Probe { actions: &[Action::Log2 { buckets: COUNTER, source: Source::Register(Reg::RDI) }], ..Probe::default() };
+    let second = Probe { offset: 1, actions: &log2, ..Probe::default() };
+    let pushes = |bytes: &[u8]| bytes.contains(&0x51);
+    let (trampoline, bytes, _) = assemble(&site(&code), &[first, second]).unwrap();
+    let end = (trampoline.copy(0).unwrap() - AT) as usize;
+    assert!(pushes(&bytes[..end]), "{bytes:02x?}");
+    let (trampoline, bytes, _) = assemble(&site(&code), &[first]).unwrap();
+    assert!(!pushes(&bytes[..(trampoline.copy(0).unwrap() - AT) as usize]), "{bytes:02x?}");
 }
