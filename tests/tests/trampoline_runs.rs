@@ -5,10 +5,10 @@
 use std::io::ErrorKind;
 
 use crossing::Random;
-use crossing::lockstep::{Jumped, Lab};
+use crossing::lockstep::{EndingOf, Jumped, Lab};
 use crossing::semantics::{Skeleton, encode, skeletons, state_for, variable};
 use insn::Flow;
-use insn::x86::{Insn, Map, decode};
+use insn::x86::{Insn, Map, Vendor, decode};
 use trampoline::x86::{Probe, Refusal};
 
 /// Instructions of one to four bytes that change little.
@@ -105,7 +105,7 @@ fn check(lab: &mut Lab, insn: &Insn, position: usize, random: &mut Random, tally
     tally.complete += u64::from(expected.is_complete());
     tally.traps += u64::from(found.traps);
     tally.faults += u64::from(found.faults);
-    if !differences.is_empty() {
+    if !differences.is_empty() && !(insn.flow() == Flow::Call && is_excused(lab, &expected)) {
         return Err(differences.join("\n    "));
     }
     let counted = u64::from_le_bytes(found.notes[..8].try_into().expect("a word"));
@@ -117,6 +117,11 @@ fn check(lab: &mut Lab, insn: &Insn, position: usize, random: &mut Random, tally
         tally.stepped += lab.step_through(&jumped, &state).map_err(error)? as u64;
     }
     Ok(())
+}
+
+/// Whether a run with a call may have left the return address below the stack pointer: an AMD does not where the call faults at its target.
+fn is_excused(lab: &Lab, expected: &EndingOf) -> bool {
+    lab.mode().vendor == Vendor::Amd && !expected.is_complete()
 }
 
 /// Whether a single step goes one instruction further, or single steps are seen by the instruction.
@@ -151,6 +156,54 @@ fn every_form_at_every_position_does_behind_a_jump_what_it_does_undisturbed() {
     println!("{tally:?}");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
     assert!(tally.complete * 3 > tally.runs && tally.traps > tally.runs / 4, "{tally:?}");
+}
+
+/// Calls and branches: direct, through registers, memory, the stack and rip, and inside of the run.
+const FLOWS: &[&[u8]] = &[
+    // call rax; call r12; call [rax]; call [rbx + 8]; call [rip + 0x1000]
+    &[0xff, 0xd0],
+    &[0x41, 0xff, 0xd4],
+    &[0xff, 0x10],
+    &[0xff, 0x53, 0x08],
+    &[0xff, 0x15, 0, 0x10, 0, 0],
+    // call [rsp]; call [rsp + 8]; call [rsp - 16]; call [rsp + 0x100]; call [r12]
+    &[0xff, 0x14, 0x24],
+    &[0xff, 0x54, 0x24, 0x08],
+    &[0xff, 0x54, 0x24, 0xf0],
+    &[0xff, 0x94, 0x24, 0, 1, 0, 0],
+    &[0x41, 0xff, 0x14, 0x24],
+    // call .+5 + 0x20; call .+5; jmp .+0x40; jmp [rsp + 8]; ret; ret 8
+    &[0xe8, 0x20, 0, 0, 0],
+    &[0xe8, 0, 0, 0, 0],
+    &[0xe9, 0x40, 0, 0, 0],
+    &[0xff, 0x64, 0x24, 0x08],
+    &[0xc3],
+    &[0xc2, 8, 0],
+    // jz +1; loop +1; jrcxz +1; jecxz +0x20; loopne -0x20
+    &[0x74, 1],
+    &[0xe2, 1],
+    &[0xe3, 1],
+    &[0x67, 0xe3, 0x20],
+    &[0xe0, 0xe0],
+];
+
+#[test]
+fn calls_and_branches_at_every_position_do_behind_a_jump_what_they_do_undisturbed() {
+    let mut lab = Lab::x86_64();
+    let mut random = Random::new(8);
+    let (mut tally, mut wrong) = (Tally::default(), Vec::new());
+    for bytes in FLOWS {
+        let insn = decode(bytes, lab.mode()).expect("an instruction");
+        for round in 0..20 {
+            let position = round % 5;
+            if let Err(differences) = check(&mut lab, &insn, position, &mut random, &mut tally) {
+                wrong.push(format!("{bytes:02x?} at +{position}: {differences}"));
+            }
+        }
+    }
+    println!("{tally:?}");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    assert!(tally.complete * 2 > tally.runs && tally.refused == 0, "{tally:?}");
 }
 
 /// Some instructions of any forms in a row, or any bytes.
@@ -210,7 +263,9 @@ fn any_bytes_entered_at_any_byte_do_behind_a_jump_what_they_do_undisturbed() {
         let differences = expected.differences(&found.ending);
         runs += 1;
         traps += u64::from(found.traps);
-        if !differences.is_empty() {
+        let mut insns = (0..code.len()).filter_map(|at| decode(&code[at..], lab.mode()).ok());
+        let excused = is_excused(&lab, &expected) && insns.any(|insn| insn.flow() == Flow::Call);
+        if !differences.is_empty() && !excused {
             wrong.push(format!("{code:02x?} from {start}: {}", differences.join("\n    ")));
         }
     }

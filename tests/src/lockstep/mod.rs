@@ -18,7 +18,7 @@ mod sys;
 pub use case::{Case, Check, Placement, Via, Way};
 pub use generator::Generator;
 pub use image::INT3_64 as IMAGE_INT3;
-pub use jumped::{Jumped, Passage};
+pub use jumped::{EndingOf, Jumped, Passage};
 pub use lab::Lab;
 pub use program::{CODE_SIZE, DATA_SIZE, LOW_SIZE, Layout, NOTES_SIZE, SITE, STACK_SIZE};
 pub use state::State;

@@ -30,9 +30,9 @@
 //!
 //! # Known deviations
 //!
-//! - A `call` through memory that faults has overwritten the eight bytes below the stack pointer, and so has one through a register with a
-//!   target that is not canonical (as on Intel's processors). A call through a pointer in these eight bytes, whose address does not come from the
-//!   stack pointer, goes to the return address.
+//! - A thread that stops at the jump of a `call` through a register or memory, or faults there because the target is not canonical, is shown at the
+//!   call, with the return address already in the eight bytes below the stack pointer. Intel's processors store it before that fault too. A call
+//!   through a pointer in these eight bytes, whose address does not come from the stack pointer, goes to the return address.
 //! - `lahf` and `sahf` are needed in 64-bit mode (CPUID leaf 80000001h, ecx bit 0), which all processors but the earliest have.
 //! - Code that runs on a stack without room below the red zone faults in the probe, as described above.
 //! - The deviations of copies in general: the address of the last x87 instruction, hardware that records addresses, and restartable sequences

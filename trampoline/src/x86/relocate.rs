@@ -5,7 +5,7 @@
 //! | rip-relative operand | a copy with a new displacement |
 //! | `jmp`, `jcc` | the form with a displacement of 32 bits |
 //! | `loop`, `jcxz` | a copy that leads to a `jmp` |
-//! | `call` | `push` of the program's return address from memory, then a `jmp` |
+//! | `call` | `push` of the program's return address from memory, then a `jmp`; a memory operand is read before, so that it faults first |
 //! | `syscall` | a copy, then `movabs` of the program's next address to rcx, which children of clone and fork run too |
 //! | `xbegin` | a copy with a new distance |
 //! | everything else | a copy |
@@ -21,6 +21,9 @@ use crate::Progress;
 
 /// `jmp rel32`
 const JMP: &[u8] = &[0xe9];
+/// Extensions of opcode ff: `jmp` and `push`. That of `call` is 2.
+const JUMP: u8 = 4;
+const PUSH: u8 = 6;
 /// Bytes of a return address.
 const ADDRESS: u16 = 8;
 
@@ -56,7 +59,8 @@ pub(super) fn relocate(
         (Flow::Jump | Flow::ConditionalJump | Flow::Call, Target::Relative(_)) if narrow => {
             Err(Refusal::NarrowBranch(offset))
         }
-        (Flow::Call, _) if narrow => Err(Refusal::NarrowBranch(offset)),
+        // `push` obeys the prefix everywhere.
+        (Flow::Call, _) if insn.prefixes().has(Prefixes::OPERAND_SIZE) => Err(Refusal::NarrowBranch(offset)),
         (Flow::Call, _) if context.shadow_stack => Err(Refusal::ShadowStack(offset)),
         (Flow::Jump, Target::Relative(distance)) => {
             go(writer, context, starts, JMP, next.wrapping_add_signed(distance));
@@ -169,14 +173,21 @@ fn call_indirect(writer: &mut Writer<'_>, insn: &Insn, offset: u8, pc: u64, next
         let moved = memory.filter(|memory| memory.index.is_none() && !(-15..0).contains(&memory.displacement));
         moved.ok_or(refusal)?;
     }
-    push_return(writer, next);
-    writer.state.stack = ADDRESS;
     let mut bytes = [0; MAX_LEN];
     let copy_of = copied(&mut bytes, insn);
     let modrm_offset = insn.modrm_offset().ok_or(refusal)?;
+    if memory.is_some() {
+        // `push` of the operand faults as the call does, before anything has changed. lea 8(%rsp), %rsp
+        *copy_of.get_mut(modrm_offset).ok_or(refusal)? = with_extension(insn, PUSH);
+        copy(writer, insn, pc, copy_of);
+        writer.state.stack = ADDRESS;
+        writer.emit(&[0x48, 0x8d, 0x64, 0x24, ADDRESS as u8]);
+        writer.state.stack = 0;
+    }
+    push_return(writer, next);
+    writer.state.stack = ADDRESS;
     let modrm = copy_of.get_mut(modrm_offset).ok_or(refusal)?;
-    // `call` is extension 2 of the opcode, `jmp` 4.
-    *modrm = *modrm & !0x38 | 4 << 3;
+    *modrm = with_extension(insn, JUMP);
     if !by_stack {
         copy(writer, insn, pc, copy_of);
         return Ok(());
@@ -189,6 +200,11 @@ fn call_indirect(writer: &mut Writer<'_>, insn: &Insn, offset: u8, pc: u64, next
     writer.push(copy_of.get(..modrm_offset.wrapping_add(2)).unwrap_or_default());
     writer.push(&displacement.to_le_bytes());
     Ok(())
+}
+
+/// The instruction's modrm byte with another extension of its opcode.
+fn with_extension(insn: &Insn, extension: u8) -> u8 {
+    insn.modrm().unwrap_or_default() & !0x38 | extension << 3
 }
 
 /// A system call or software interrupt. The kernel returns to its last two bytes to restart it (arch/x86/kernel/signal.c, `handle_signal`).
