@@ -189,6 +189,11 @@ fn check_record(notes: &[u8], state: &State, record: &Record<'_>, taken: u64) ->
     Ok(())
 }
 
+/// Whether the processor has `rdpid` (SDM vol. 2A, CPUID, leaf 7).
+fn has_rdpid() -> bool {
+    crossing::cpuid(7, 0).ecx >> 22 & 1 != 0
+}
+
 /// One code with one random probe.
 fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let code = random.one_of(CODES);
@@ -220,7 +225,8 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let width = maker.random.one_of(&[1, 3, 4, 10]);
     let source = Source::Register(histogram);
     let since = Source::Since { threads, key };
-    let cpu = maker.random.one_of(&[CpuSource::Rdpid, CpuSource::SegmentLimit]);
+    let rdpid = if has_rdpid() { CpuSource::Rdpid } else { CpuSource::SegmentLimit };
+    let cpu = maker.random.one_of(&[rdpid, CpuSource::SegmentLimit, CpuSource::Rseq(0x100)]);
     let all = [
         Action::Count { counter: at(COUNTER), atomic: maker.random.one_in(2) },
         Action::CountPerCpu { counters: at(PER_CPU), words: 2, stride: 6, source: cpu },

@@ -151,7 +151,7 @@ pub enum Source {
     },
 }
 
-/// A table with a time for each thread, in pairs of words: the time stamp counter, and that xor the thread's key.
+/// A table with a time for each thread, in pairs of words: the time stamp counter, and a check of that and the thread's key. It is zero at first.
 ///
 /// Threads whose keys lead to the same pair overwrite each other's times. Such a time is never taken for that of another thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,7 +35,8 @@ pub(super) fn key(writer: &mut Writer<'_>, key: ThreadKey) {
     }
 }
 
-/// Loads the time into rax, the thread's key into rcx, and the address of its pair into rdx.
+/// Loads the time into rax, the thread's key xor [`GOLDEN`] into rcx, and the address of its pair into rdx. So a pair of zeros is none of a thread
+/// whose key is 0.
 fn pair(writer: &mut Writer<'_>, threads: Threads, of: ThreadKey) {
     if !(1..=24).contains(&threads.pairs) || threads.at & 15 != 0 {
         return writer.refuse(Refusal::NoSuchSize);
@@ -48,6 +49,8 @@ fn pair(writer: &mut Writer<'_>, threads: Threads, of: ThreadKey) {
     writer.emit(&[0x48, 0xc1, 0xea, 64_u8.wrapping_sub(threads.pairs)]);
     writer.emit(&[0x48, 0xc1, 0xe2, 4]);
     writer.emit_constant(&[0x48, 0x03], 2, threads.at);
+    // xor GOLDEN, %rcx
+    writer.emit_constant(&[0x48, 0x33], 1, GOLDEN);
 }
 
 /// Notes the time. Overwrites rax, rcx and rdx.

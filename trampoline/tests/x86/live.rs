@@ -18,6 +18,10 @@ const TRAMPOLINE: u64 = 0x1_0000;
 /// lea 1(%rdi), %rax; nop; setc %cl; movzx %cl, %ecx; lea (%rax,%rcx,2), %rax; ret. Carry is alive at the entry, of which `branch` makes
 /// both values; every instruction but the first can be branched to.
 const CODE: &[u8] = &[0x48, 0x8d, 0x47, 0x01, 0x90, 0x0f, 0x92, 0xc1, 0x0f, 0xb6, 0xc9, 0x48, 0x8d, 0x04, 0x48, 0xc3];
+/// Offset of a function whose loop branches into the bytes that the jump at its entry covers.
+const LOOP: u64 = 0x2000;
+/// mov %edi, %eax; 1: add $3, %eax; dec %edi; jnz 1b; ret
+const LOOP_CODE: &[u8] = &[0x89, 0xf8, 0x83, 0xc0, 0x03, 0xff, 0xcf, 0x75, 0xf9, 0xc3];
 /// Offset of a `nop` that the jump covers.
 const INNER: u64 = 4;
 /// Offset of code that sets rax to the second argument, moves bit 0 of the third to carry, and jumps to the first argument.
@@ -26,9 +30,10 @@ const ENTER: u64 = 0x100;
 const ENTER_CODE: &[u8] =
     &[0x48, 0x89, 0xf0, 0x0f, 0xba, 0xe2, 0x00, 0x49, 0x87, 0xf8, 0x48, 0x89, 0xcf, 0x41, 0xff, 0xe0];
 
-/// The site and its trampoline, for the handler of signals.
-static PROBED: OnceLock<(u64, Displacement, Trampoline)> = OnceLock::new();
+/// The sites and their trampolines, for the handler of signals.
+static PROBED: [OnceLock<(u64, Displacement, Trampoline)>; 2] = [const { OnceLock::new() }; 2];
 static COUNTER: AtomicU64 = AtomicU64::new(0);
+static ROUNDS: AtomicU64 = AtomicU64::new(0);
 static TRAPS: AtomicU64 = AtomicU64::new(0);
 
 /// Sends a thread that trapped in a covered byte to its place in the trampoline.
@@ -36,7 +41,7 @@ extern "C" fn on_trap(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_voi
     // SAFETY: the kernel passes a `ucontext_t` to handlers that are installed with SA_SIGINFO.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
     let rip = &mut context.uc_mcontext.gregs[libc::REG_RIP as usize];
-    let entry = PROBED.get().and_then(|(site, displacement, trampoline)| {
+    let entry = PROBED.iter().filter_map(OnceLock::get).find_map(|(site, displacement, trampoline)| {
         trampoline.entry(covered(*site, *displacement, Trap::Undefined, *rip as u64)?)
     });
     match entry {
@@ -85,7 +90,7 @@ fn threads_with_signals_and_branches_into_the_jump_see_nothing_and_every_call_co
     write(trampoline.at(), &bytes);
     write(mirror, &mirror_jump(mirror, trampoline.at()).unwrap());
     write(pc, &jump(displacement));
-    assert!(PROBED.set((pc, displacement, trampoline)).is_ok());
+    assert!(PROBED[0].set((pc, displacement, trampoline)).is_ok());
     handle(libc::SIGILL, on_trap as *const () as usize, libc::SA_SIGINFO);
     handle(libc::SIGALRM, on_alarm as *const () as usize, 0);
     let interval = libc::timeval { tv_sec: 0, tv_usec: 500 };
@@ -118,4 +123,19 @@ fn threads_with_signals_and_branches_into_the_jump_see_nothing_and_every_call_co
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const never, null_mut()) };
     assert_eq!(TRAPS.load(Ordering::Relaxed), entered);
     assert_eq!(COUNTER.load(Ordering::Relaxed), THREADS * CALLS - entered);
+
+    let site = Site { pc: pc + LOOP, code: LOOP_CODE, ..site };
+    let every = Probe { offset: 2, arrivals: Some(&raw const ROUNDS as u64), ..Probe::default() };
+    let trampoline = site.assemble(&[probe, every], site.pc + TRAMPOLINE, &mut bytes, &mut places).unwrap();
+    let mirror = displacement.mirror(site.pc);
+    write(trampoline.at(), &bytes);
+    write(mirror, &mirror_jump(mirror, trampoline.at()).unwrap());
+    write(site.pc, LOOP_CODE);
+    write(site.pc, &jump(displacement));
+    assert!(PROBED[1].set((site.pc, displacement, trampoline)).is_ok());
+    COUNTER.store(0, Ordering::Relaxed);
+    for rounds in 1..50 {
+        assert_eq!(enter(site.pc, 0, 0, rounds) as u32, rounds as u32 * 4);
+    }
+    assert_eq!((COUNTER.load(Ordering::Relaxed), ROUNDS.load(Ordering::Relaxed)), (49, 49 * 50 / 2));
 }
