@@ -14,6 +14,8 @@ const MOST_FOR_CLASSIFYING_A64: u64 = 16 << 10;
 const MOST_FOR_TRAMPOLINES: u64 = 112 << 10;
 /// The tables that common code touches, in bytes.
 const MOST_HOT: u64 = 4 << 10;
+/// The feature of tests/proof that brings the entries of this name.
+const TRAMPOLINE: &str = "trampoline";
 /// The function that the panic handler of tests/proof calls and nothing defines.
 const PANIC: &str = "a_panic_can_be_reached";
 /// What tests/proof leaves to its user, and what every C library and kernel has.
@@ -28,15 +30,17 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("proof")
 }
 
-/// The rooms as a static library, optimised as a kernel's code is.
-fn library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
+/// The rooms as a static library, optimised as a kernel's code is; with a feature of tests/proof, or the empty name.
+fn library(feature: &str) -> &'static Path {
+    static LIBRARIES: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
+    LIBRARIES[usize::from(!feature.is_empty())].get_or_init(|| {
+        let folder_of_target = target().join(feature);
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        build.args(["build", "--release", "--quiet", "--locked", "--target-dir"]).arg(target()).current_dir(folder());
+        build.args(["build", "--release", "--quiet", "--locked", "--features", feature, "--target-dir"]);
+        build.arg(&folder_of_target).current_dir(folder());
         check(build.output().expect("cargo starts"));
-        target().join("release/libproof.a")
+        folder_of_target.join("release/libproof.a")
     })
 }
 
@@ -44,9 +48,10 @@ fn library() -> &'static Path {
 fn link(entry: &str) -> (Output, PathBuf) {
     static LINKED: AtomicU32 = AtomicU32::new(0);
     let linked = target().join(format!("{entry}.{}", LINKED.fetch_add(1, Ordering::Relaxed)));
+    let feature = if entry.starts_with(TRAMPOLINE) { TRAMPOLINE } else { "" };
     let mut gcc = Command::new("gcc");
     gcc.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none", "-o"]).arg(&linked);
-    gcc.arg(format!("-Wl,-e,{entry},-u,{entry}")).arg(library());
+    gcc.arg(format!("-Wl,-e,{entry},-u,{entry}")).arg(library(feature));
     gcc.args(IMPORTED.iter().map(|name| format!("-Wl,--defsym={name}=0x1000")));
     (gcc.output().expect("gcc starts"), linked)
 }

@@ -4,6 +4,7 @@
 #![no_std]
 
 mod channel;
+#[cfg(feature = "trampoline")]
 mod trampoline;
 
 use core::hint::black_box;

@@ -2,13 +2,13 @@
 
 use core::hint::black_box;
 
-use insn::x86::Reg;
+use insn::x86::{Mode, Reg};
 use trampoline::x86::{
-    Action, Clause, CpuSource, Displacement, Field, Memory, Place, Probe, Record, Relation, Ring, Site, Source, Subject,
-    ThreadKey, Threads, Trap, covered, jump, mirror_jump, place,
+    Action, Clause, CpuSource, Displacement, Field, Memory, Place, Probe, Record, Relation, Ring, Site, Source,
+    Subject, ThreadKey, Threads, Trap, covered, jump, mirror_jump, place,
 };
 
-use crate::{Thread, mode};
+use crate::Thread;
 
 /// Displacements, jumps, trampolines, and places in them.
 ///
@@ -28,33 +28,40 @@ pub unsafe extern "C" fn trampoline_everything(
         unsafe { (core::slice::from_raw_parts(bytes, length), *numbers.cast::<[u64; 8]>()) };
     // SAFETY: the caller owns `room` bytes there.
     let code = unsafe { core::slice::from_raw_parts_mut(code, room) };
-    let site = Site { pc, code: bytes, mode: mode(number), shadow_stack: a & 1 != 0, keep_dead: a & 2 != 0 };
-    let memory = Memory {
-        base: (b != 0).then_some(Reg::gpr(b as u8)),
-        offset: c as i64,
-        size: d as u8,
-        window: e,
+    let mode = match number & 3 {
+        0 => Mode::INTEL_32,
+        1 => Mode::AMD_64,
+        2 => Mode::AMD_64.lenient(),
+        _ => Mode::INTEL_64,
     };
+    let site = Site { pc, code: bytes, mode, shadow_stack: a & 1 != 0, keep_dead: a & 2 != 0 };
+    let memory = Memory { base: (b != 0).then_some(Reg::gpr(b as u8)), offset: c as i64, size: d as u8, window: e };
     let subject = match a & 0x30 {
         0 => Subject::Register(Reg::from_number(f as u8)),
         0x10 => Subject::Memory(memory),
         _ => Subject::Arrivals,
     };
-    let relation = match a & 0x700 {
-        0 => Relation::Equal,
-        0x100 => Relation::NotEqual,
-        0x200 => Relation::Below,
-        0x300 => Relation::BelowOrEqual,
-        0x400 => Relation::Above,
-        0x500 => Relation::AboveOrEqual,
-        0x600 => Relation::AllOf,
-        _ => Relation::AnyOf,
-    };
+    const RELATIONS: [Relation; 8] = [
+        Relation::Equal,
+        Relation::NotEqual,
+        Relation::Below,
+        Relation::BelowOrEqual,
+        Relation::Above,
+        Relation::AboveOrEqual,
+        Relation::AllOf,
+        Relation::AnyOf,
+    ];
+    let relation = RELATIONS[(a >> 8 & 7) as usize];
     let clause = [Clause { subject, relation, value: b }];
     let key = if a & 4 != 0 { ThreadKey::Rdfsbase } else { ThreadKey::Word };
     let threads = Threads { at: c, pairs: d as u8 };
     let source = if a & 8 != 0 { Source::Register(Reg::gpr(e as u8)) } else { Source::Since { threads, key } };
-    let fields = [Field::Register(Reg::gpr(f as u8)), Field::Argument(f as u8), Field::Return { window: c }, Field::Memory(memory)];
+    let fields = [
+        Field::Register(Reg::gpr(f as u8)),
+        Field::Argument(f as u8),
+        Field::Return { window: c },
+        Field::Memory(memory),
+    ];
     let ring = Ring { control: c, slots: d, count: e as u8, size: f as u8 };
     let record = Record { ring, id: b as u32, key, rdtscp: a & 0x40 != 0, fields: &fields };
     let cpu = if a & 0x80 != 0 { CpuSource::Rdpid } else { CpuSource::Rseq(f as i32) };
@@ -101,7 +108,14 @@ pub unsafe extern "C" fn trampoline_arm64_everything(code: *const u32, length: u
     // SAFETY: the caller's promise.
     let (code, [pc, at, counter, index, flags]) =
         unsafe { (core::slice::from_raw_parts(code, length), *numbers.cast::<[u64; 5]>()) };
-    let site = Site { pc, code, index: index as usize, guarded: flags & 1 != 0, control_stack: flags & 4 != 0, atomics: flags & 2 != 0 };
+    let site = Site {
+        pc,
+        code,
+        index: index as usize,
+        guarded: flags & 1 != 0,
+        control_stack: flags & 4 != 0,
+        atomics: flags & 2 != 0,
+    };
     let _ = black_box(branch(pc, at));
     if let Ok(trampoline) = site.count(counter, at) {
         black_box((trampoline.words(), trampoline.copy()));

@@ -11,6 +11,9 @@ use super::writer::{Label, Writer};
 const JB: &[u8] = &[0x0f, 0x82];
 const JA: &[u8] = &[0x0f, 0x87];
 
+/// Sizes in bytes, and the prefix and opcode of a load that extends them by zeros: `movzx`, and `mov` (with REX, which changes nothing or widens).
+const LOADS: [(u8, [u8; 2]); 4] = [(1, [0x0f, 0xb6]), (2, [0x0f, 0xb7]), (4, [0x40, 0x8b]), (8, [0x48, 0x8b])];
+
 /// Loads the address of `memory` into rcx, and goes to `fail` if it is not in its window. Overwrites rax.
 pub(super) fn address(writer: &mut Writer<'_>, frame: &Frame, memory: &Memory, fail: &mut Label) {
     match (memory.base, i32::try_from(memory.offset)) {
@@ -46,11 +49,9 @@ pub(super) fn address(writer: &mut Writer<'_>, frame: &Frame, memory: &Memory, f
 /// Loads `size` bytes at `offset` from rcx, zero-extended, into rax. A fault leads to `fail`.
 pub(super) fn load(writer: &mut Writer<'_>, offset: u8, size: u8, fail: &mut Label) {
     writer.fixup(fail);
-    match size {
-        1 => writer.emit(&[0x0f, 0xb6, 0x41, offset]),
-        2 => writer.emit(&[0x0f, 0xb7, 0x41, offset]),
-        4 => writer.emit(&[0x8b, 0x41, offset]),
-        8 => writer.emit(&[0x48, 0x8b, 0x41, offset]),
-        _ => writer.refuse(Refusal::NoSuchSize),
+    let opcode = LOADS.iter().find(|(bytes, _)| *bytes == size).map(|(_, opcode)| *opcode);
+    match opcode {
+        Some([a, b]) => writer.emit(&[a, b, 0x41, offset]),
+        None => writer.refuse(Refusal::NoSuchSize),
     }
 }
