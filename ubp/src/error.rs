@@ -21,7 +21,7 @@ pub enum Error {
     NotHeld(Tid),
     /// There is no such signal (signal(7)).
     NoSuchSignal(Signal),
-    /// There can be no breakpoint where a thread is to run to.
+    /// There can be no breakpoint at an address, for example where a thread is to run to.
     Insert(InsertError),
     /// The program could not be started.
     Spawn(io::Error),
@@ -227,3 +227,9 @@ impl fmt::Display for InsertError {
 }
 
 impl std::error::Error for InsertError {}
+
+impl From<InsertError> for Error {
+    fn from(error: InsertError) -> Error {
+        Error::Insert(error)
+    }
+}

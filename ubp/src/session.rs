@@ -146,8 +146,7 @@ impl Session {
     }
 
     /// Lets a held thread execute one instruction, as the processor single-steps it; [`EventKind::Stepped`](crate::EventKind::Stepped)
-    /// follows. A breakpoint at the instruction is passed, and one at the next instruction is hit: that event is the only one then. Over
-    /// the kernel module it comes when the thread continues, after `Stepped`.
+    /// follows. A breakpoint at the instruction is passed, and one at the next instruction is hit: that event is the only one then.
     ///
     /// - A system call is one instruction, and so is each repetition of a repeated string instruction.
     /// - An instruction that holds off the processor's trap (`mov ss`, `pop ss`) is executed together with the next one, unless there is

@@ -1,17 +1,23 @@
 //! The examples do what they show.
 #![allow(dead_code, reason = "an example's main function is not called")]
 
+#[path = "../examples/block_coverage.rs"]
+mod block_coverage;
 mod common;
 #[path = "../examples/count.rs"]
 mod count;
+#[path = "../examples/debugger.rs"]
+mod debugger;
 #[path = "../examples/hold_by_condition.rs"]
 mod hold_by_condition;
+#[path = "../examples/log_points.rs"]
+mod log_points;
 #[path = "../examples/registers_at_the_entry_point.rs"]
 mod registers_at_the_entry_point;
 
 use std::process::{Command, Stdio};
 
-use common::{build, symbols};
+use common::{build, instructions, machine, symbols};
 
 /// A program that calls its function `work` 20 times, and where that function is.
 fn program() -> (Command, u64) {
@@ -54,4 +60,72 @@ fn registers_at_the_entry_point_are_shown() {
     assert!(lines[1].starts_with("code ["), "{out}");
     assert!(lines[2].starts_with("Registers {"), "{out}");
     assert_eq!(lines.len(), 3, "{out}");
+}
+
+#[test]
+fn a_line_is_written_whenever_the_program_comes_by() {
+    let (command, work) = program();
+    let register = machine::ARGUMENTS[0].to_string();
+    let points = [(work, format!("work({{{register}}})")), (work, "again".to_string())];
+    let mut out = Vec::new();
+    log_points::run(command, &points, &mut out).unwrap();
+    let out = text(out);
+    let seen: Vec<&str> = out.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+    let both = |at: u64| [format!("#{}: work({at:#x})", at + 1), format!("#{}: again", at + 1)];
+    assert_eq!(seen, (0..20).flat_map(both).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_blocks_that_sort_executes_are_found_and_sort_sorts() {
+    let sort = |lines: &str| {
+        let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let [from, to] = ["from", "to"].map(|name| directory.join(format!("sort-{}-{name}", std::process::id())));
+        std::fs::write(&from, lines).unwrap();
+        let mut command = Command::new("sort");
+        command.arg(&from).env("LC_ALL", "C").stdout(std::fs::File::create(&to).unwrap());
+        let mut out = Vec::new();
+        let (all, executed) = block_coverage::run(command, &mut out).unwrap();
+        (std::fs::read_to_string(to).unwrap(), all, executed)
+    };
+    let (sorted, all, executed) = sort("c\nb\na\n");
+    assert_eq!(sorted, "a\nb\nc\n");
+    assert!(executed > 100 && executed < all, "{executed} of {all}");
+    let (nothing, same, fewer) = sort("");
+    assert_eq!((nothing.as_str(), same), ("", all));
+    assert!(fewer < executed, "{fewer} of {executed}");
+}
+
+#[test]
+fn a_debugger_breaks_steps_shows_and_goes_on() {
+    let path = build("loop", &["-fno-omit-frame-pointer", "-O0"]);
+    let names = symbols(&path);
+    let (work, main) = (names["work"], names["main"]);
+    let at = instructions(&path, "work")[3];
+    let mut command = Command::new(&path);
+    command.arg("3").stdout(Stdio::null());
+    let commands = format!(
+        "break +{work:x}\nbreak 10\ncontinue\nstep\nuntil +{at:x}\nover\nregisters\nmemory +{work:x}\nbacktrace\n\
+         continue\ncontinue\ncontinue\n"
+    );
+    let mut out = Vec::new();
+    debugger::run(command, commands.as_bytes(), &mut out).unwrap();
+    let out = text(out);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), 11, "{out}");
+    assert!(lines[0].contains("no breakpoint at 0x10"), "{out}");
+    assert!(lines[1].starts_with("breakpoint 0 at 0x") && lines[1].ends_with(", hit 1"), "{out}");
+    assert!(lines[2..5].iter().all(|line| line.starts_with("at 0x")), "{out}");
+    assert!(lines[5].starts_with("Registers {") && lines[6].starts_with('['), "{out}");
+    // The caller is main: its code begins within a page of the return address.
+    let digits = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+    let pc = digits(lines[1].split_whitespace().nth(3).unwrap().trim_end_matches(','));
+    let frames: Vec<u64> = lines[7]
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|number| !number.is_empty())
+        .map(|number| number.parse().unwrap())
+        .collect();
+    assert!(frames.len() > 1 && frames[1].wrapping_sub(pc - work + main) < 4096, "{out}");
+    assert!(lines[8].ends_with("hit 2") && lines[9].ends_with("hit 3"), "{out}");
+    let status = Command::new(&path).arg("3").stdout(Stdio::null()).status().unwrap();
+    assert_eq!(lines[10], format!("exited with {}", status.code().unwrap()));
 }

@@ -3,6 +3,7 @@
 mod debuggee;
 mod lift;
 mod ours;
+mod step;
 mod uprobe;
 
 use anyhow::Result;
@@ -54,6 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
         }
     }
+    steps(rounds)?;
     let mut inserting = Vec::new();
     let mut removing = Vec::new();
     for _ in 0..rounds {
@@ -62,6 +64,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         removing.push(Ok(removed.as_secs_f64() * 1e3));
     }
     println!("\n{FIELD} breakpoints: inserted in {:.1} ms, removed in {:.1} ms", median(inserting)?, median(removing)?);
+    Ok(())
+}
+
+/// Compares steps of a held thread with the kernel's.
+fn steps(rounds: usize) -> Result<()> {
+    let (mut ours, mut raw) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        ours.push(step::ours());
+        raw.push(step::raw());
+    }
+    let (ours, raw) = (median(ours)?, median(raw)?);
+    println!("\n{:<44}{:>10}{:>14}", "step of a held thread", "ns", "of the kernel's");
+    println!("{:<44}{ours:>10.0}{:>14.2}", "ntrace, step", ours / raw);
+    println!("{:<44}{raw:>10.0}{:>14.2}", "ptrace: PTRACE_SINGLESTEP, waitpid", 1.0);
     Ok(())
 }
 

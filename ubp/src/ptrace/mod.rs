@@ -2,7 +2,7 @@
 //!
 //! Each room calls only those above it:
 //!
-//! - `sys`, `status`, `blocked`, `notify`, `arch`: the kernel's interfaces;
+//! - `sys`, `status`, `blocked`, `notify`, `before`, `arch`: the kernel's interfaces;
 //! - `space`, `thread`, `tracees`: what the tracer knows; `events`: what the user has to learn;
 //! - `reports`: takes reports from the kernel; `departing`, `rewind`, `goal`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `resend`, `slot`;
@@ -20,6 +20,7 @@ mod arch;
 #[path = "x86/mod.rs"]
 mod arch;
 mod backend;
+mod before;
 mod blocked;
 mod borrowed;
 mod breakpoints;

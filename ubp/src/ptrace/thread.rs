@@ -3,6 +3,7 @@
 use libc::user_regs_struct;
 
 use super::arch;
+use super::before::Before;
 use super::space::SlotId;
 use super::sys::SigInfo;
 use crate::arch::Reg;
@@ -73,15 +74,6 @@ pub(super) enum Run {
         /// The handler interrupts a system call in a slot, and its frame has to be corrected: the stack pointer before.
         frame_below: Option<u64>,
     },
-}
-
-/// A thread before a single step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Before {
-    pub(super) pc: u64,
-    pub(super) sp: u64,
-    /// The program had set its own trap flag.
-    pub(super) traced: bool,
 }
 
 /// Where the user lets a thread run.

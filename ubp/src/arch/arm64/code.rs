@@ -1,7 +1,8 @@
 //! Instructions of A64, and the breakpoint instruction.
 
+use insn::arm64::ErrorKind;
+pub(crate) use insn::arm64::Insn;
 pub use insn::arm64::{Error, LEN as MAX_LEN, Reg};
-use insn::arm64::{ErrorKind, Insn};
 #[cfg(feature = "std")]
 use insn::{Flow, Target};
 pub use stepping::arm64::{Code, Emulate, Place, Refusal, Slot, plan};

@@ -14,7 +14,7 @@ pub use self::code::{
     length, plan, refusal,
 };
 #[cfg(feature = "std")]
-pub(crate) use self::code::{enters_kernel, is_passed_whole};
+pub(crate) use self::code::{Insn, enters_kernel, is_passed_whole};
 #[cfg(feature = "std")]
 pub(crate) use self::cpu::mode;
 pub use self::reach::{PAGE, REACH, reaches};

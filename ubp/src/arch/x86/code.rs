@@ -1,6 +1,6 @@
 //! Instructions of x86, and the breakpoint instruction.
 
-use insn::x86::Insn;
+pub(crate) use insn::x86::Insn;
 pub use insn::x86::{Error, MAX_LEN, Mode, Reg, decode};
 #[cfg(feature = "std")]
 use insn::x86::{Map, Prefixes};

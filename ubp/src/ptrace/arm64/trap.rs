@@ -1,13 +1,13 @@
 //! The processor's traps.
 
+use insn::arm64::Insn;
 use libc::user_regs_struct;
 
 use super::control_stack;
 use crate::Tid;
 use crate::memory::ProcessMemory;
-use crate::ptrace::space::Space;
+use crate::ptrace::before::Before;
 use crate::ptrace::sys::SigInfo;
-use crate::ptrace::thread::Before;
 
 /// `si_code` of `brk` (asm-generic/siginfo.h).
 const TRAP_BRKPT: i32 = 1;
@@ -23,12 +23,17 @@ pub(in crate::ptrace) fn traces(_: &user_regs_struct) -> bool {
 }
 
 /// Does nothing: no instruction stores what ptrace sets for a step.
-pub(in crate::ptrace) fn hide_step(_: Tid, _: &Before, _: &mut user_regs_struct, _: &Space) -> bool {
+pub(in crate::ptrace) fn hide_step(
+    _: Tid,
+    _: &Before,
+    _: &mut user_regs_struct,
+    _: impl FnOnce() -> Option<Insn>,
+) -> bool {
     false
 }
 
 /// Whether the kernel takes the trap flag of the next step for the program's: never, no program has one.
-pub(in crate::ptrace) fn owns_trap_flag(_: &Before, _: &user_regs_struct, _: &Space) -> bool {
+pub(in crate::ptrace) fn owns_trap_flag(_: &Before, _: &user_regs_struct, _: impl FnOnce() -> Option<Insn>) -> bool {
     false
 }
 

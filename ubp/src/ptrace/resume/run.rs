@@ -1,14 +1,15 @@
 //! The ptrace(2) requests that let a thread run.
 
 use super::super::arch;
+use super::super::before::Before;
 use super::super::breakpoints::trap_handler::reinstall;
 use super::super::remote::stop_like_before;
 use super::super::reports::Reports;
 use super::super::status::{Disposition, Status};
 use super::super::sys::{self, PTRACE_EVENT_STOP, is_gone};
-use super::super::thread::{Before, Due, Goal, Run, State, Stop};
+use super::super::thread::{Due, Goal, Run, State, Stop};
 use super::super::tracees::Tracees;
-use crate::arch::{MAX_LEN, decode, enters_kernel, pc as pc_of, sp as sp_of};
+use crate::arch::{enters_kernel, pc as pc_of, sp as sp_of};
 use crate::{Result, Signal, Tid};
 
 /// Runs a thread from where its registers say.
@@ -104,10 +105,7 @@ fn is_at_call(tracees: &Tracees, tid: Tid, pc: u64, signal: i32) -> Result<bool>
     if signal != 0 && Status::read(tid)?.disposition(Signal(signal)) != Disposition::Ignored {
         return Ok(false);
     }
-    let space = tracees.space_at(tid)?;
-    let mut code = [0; MAX_LEN];
-    let read = space.read(pc, &mut code);
-    Ok(decode(code.get(..read).unwrap_or(&code), space.mode).is_ok_and(|insn| enters_kernel(&insn)))
+    Ok(tracees.space_at(tid)?.insn_at(pc).is_some_and(|insn| enters_kernel(&insn)))
 }
 
 /// Runs a thread for one instruction.

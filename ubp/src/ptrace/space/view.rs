@@ -1,7 +1,7 @@
 //! Memory as the program knows it: without breakpoint instructions.
 
 use super::Space;
-use crate::arch::BREAKPOINT;
+use crate::arch::{BREAKPOINT, Insn, MAX_LEN, decode};
 
 /// A breakpoint instruction, or the program's bytes in its place.
 pub(super) type Mark = [u8; BREAKPOINT.len()];
@@ -35,6 +35,13 @@ impl Space {
                 place.copy_from_slice(original);
             }
         }
+    }
+
+    /// The instruction at an address, which may lie in a slot.
+    pub(in crate::ptrace) fn insn_at(&self, pc: u64) -> Option<Insn> {
+        let mut code = [0; MAX_LEN];
+        let read = self.read(pc, &mut code);
+        decode(code.get(..read)?, self.mode).ok()
     }
 
     /// Reads memory as the program knows it, and returns the number of bytes.

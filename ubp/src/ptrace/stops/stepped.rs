@@ -39,7 +39,7 @@ pub(in crate::ptrace) fn on_stepped(tracees: &mut Tracees, tid: Tid) -> Result<N
     let space = tracees.space_of(pid)?;
     let mut is_changed = false;
     if let Goal::Step(Some(before)) = goal {
-        is_changed = arch::hide_step(tid, &before, &mut registers, space);
+        is_changed = arch::hide_step(tid, &before, &mut registers, || space.insn_at(before.pc));
     }
     let place = space.place(pc_of(&registers)).map(|(_, place)| place);
     if let Some(place) = &place {

@@ -35,7 +35,8 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
         }
         if info.is_synchronous() && !arch::is_breakpoint(&info) {
             restore_mask(tracees, tid)?;
-            let owns = arch::owns_trap_flag(&before, &arch::read(tid)?, tracees.space_of(pid)?);
+            let space = tracees.space_of(pid)?;
+            let owns = arch::owns_trap_flag(&before, &arch::read(tid)?, || space.insn_at(before.pc));
             tracees.thread_mut(tid)?.owns_trap_flag = owns;
             if before.traced && info.si_code() == TRAP_TRACE {
                 return on_signal(tracees, tid, info);

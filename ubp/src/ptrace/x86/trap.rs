@@ -1,7 +1,7 @@
 //! The processor's traps.
 
 use insn::Flow;
-use insn::x86::{Flags, Insn, MAX_LEN, Map, decode};
+use insn::x86::{Flags, Insn, Map};
 use libc::user_regs_struct;
 use stepping::x86::SLOT_SIZE;
 
@@ -9,9 +9,8 @@ use super::shadow_stack;
 use crate::Tid;
 use crate::arch::USER32_CS;
 use crate::memory::ProcessMemory;
-use crate::ptrace::space::Space;
+use crate::ptrace::before::Before;
 use crate::ptrace::sys::{self, SigInfo};
-use crate::ptrace::thread::Before;
 
 /// `si_code` of a signal that the kernel raises for `int3` (asm-generic/siginfo.h).
 const SI_KERNEL: i32 = 0x80;
@@ -28,13 +27,18 @@ pub(in crate::ptrace) fn traces(registers: &user_regs_struct) -> bool {
 
 /// Removes the trap flag that ptrace set for a step from where the instruction stored it: `pushf` on the stack, `syscall` in r11. Returns
 /// whether a register changed, which is not written yet.
-pub(in crate::ptrace) fn hide_step(tid: Tid, before: &Before, registers: &mut user_regs_struct, space: &Space) -> bool {
+pub(in crate::ptrace) fn hide_step(
+    tid: Tid,
+    before: &Before,
+    registers: &mut user_regs_struct,
+    insn: impl FnOnce() -> Option<Insn>,
+) -> bool {
     let trap = u64::from(Flags::TF.bits());
     let in_r11 = registers.r11 & trap != 0;
     if before.traced || !in_r11 && !matches!(before.sp.wrapping_sub(registers.rsp), 2 | 4 | 8) {
         return false;
     }
-    let Some(insn) = insn_at(before.pc, space) else { return false };
+    let Some(insn) = insn() else { return false };
     match (insn.flow(), insn.map(), insn.opcode()) {
         // pushf. The flag is bit 0 of the second byte.
         (Flow::Next, Map::OneByte, 0x9c) => {
@@ -54,20 +58,16 @@ pub(in crate::ptrace) fn hide_step(tid: Tid, before: &Before, registers: &mut us
 
 /// Whether the kernel takes the trap flag of the next step for the program's: after a step over `popf` or `iret`, or with the program's own
 /// flag set (`enable_single_step` in arch/x86/kernel/step.c).
-pub(in crate::ptrace) fn owns_trap_flag(before: &Before, registers: &user_regs_struct, space: &Space) -> bool {
+pub(in crate::ptrace) fn owns_trap_flag(
+    before: &Before,
+    registers: &user_regs_struct,
+    insn: impl FnOnce() -> Option<Insn>,
+) -> bool {
     /// Bytes that `popf` pops at least, and `iret` at most.
     const POPPED: std::ops::RangeInclusive<u64> = 2..=40;
-    let pops = || {
-        let insn = insn_at(before.pc, space);
-        insn.is_some_and(|insn| insn.flow() == Flow::Far || insn.map() == Map::OneByte && insn.opcode() == 0x9d)
-    };
+    let pops =
+        || insn().is_some_and(|insn| insn.flow() == Flow::Far || insn.map() == Map::OneByte && insn.opcode() == 0x9d);
     before.traced || POPPED.contains(&registers.rsp.wrapping_sub(before.sp)) && pops()
-}
-
-fn insn_at(pc: u64, space: &Space) -> Option<Insn> {
-    let mut code = [0; MAX_LEN];
-    let read = space.read(pc, &mut code);
-    decode(code.get(..read)?, space.mode).ok()
 }
 
 /// Corrects the return address of `size` bytes that a call in the slot at `slot` left below the stack before it faulted: the
