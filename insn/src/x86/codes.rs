@@ -114,6 +114,10 @@ pub(crate) mod entry {
     pub(crate) const ALIKE: u32 = 1 << 24;
     /// Not in the tables: introduced by REX2.
     pub(crate) const REX2: u32 = 1 << 28;
+    /// A modrm byte follows, as [`MODRM`] says.
+    pub(crate) const HAS_MODRM: u32 = 1 << 29;
+    /// Position of the byte with the bits of `Insn::shape`, among others.
+    pub(crate) const SHAPE: u32 = 22;
     /// Number of groups.
     pub(crate) const GROUPS: usize = 32;
 }
@@ -419,4 +423,76 @@ pub(crate) mod attr {
     pub(crate) const ZERO_UPPER: u32 = 0x4_0000;
     /// As [`PART`], if the source is a register.
     pub(crate) const PART_OF_REGISTER: u32 = 0x8_0000;
+}
+
+/// The layout of a record of common effects, two words. The comments of the first word's parts give a number of bits.
+pub(crate) mod common {
+    /// In a list: the rest is the number of a node, not of a record.
+    pub(crate) const NODE: u16 = 0x8000;
+    /// Position of the code of modrm.reg as a register.
+    pub(crate) const REG: u32 = 0;
+    /// Position of the code of modrm.rm, or of the opcode's low bits, as a register.
+    pub(crate) const RM: u32 = 16;
+    /// The bits of such a code: four times those of [`usage`], for registers and for memory in modrm, then for both behind a prefix 66
+    /// without REX.W.
+    pub(crate) const FIELD: u64 = 0xffff;
+    /// Eight bits: the number of the sets of registers that no field names.
+    pub(crate) const IMPLIED: u32 = 32;
+    /// The number of such sets, with room to spare.
+    pub(crate) const SETS: usize = 128;
+    /// Eight bits: the number of the flags.
+    pub(crate) const FLAGS: u32 = 40;
+    /// Two bits: the access to the memory operand, one of [`super::access`].
+    pub(crate) const ACCESS: u32 = 48;
+    /// Two bits: the access to the stack, one of [`implicit`].
+    pub(crate) const STACK: u32 = 50;
+    /// The record tells all effects.
+    pub(crate) const SIMPLE: u64 = 1 << 52;
+    /// The form keeps the flags if its count is 0.
+    pub(crate) const COUNT: u64 = 1 << 54;
+    /// Vendors differ if there is a prefix 66. The record is Intel's.
+    pub(crate) const VENDOR: u64 = 1 << 55;
+    /// The form does not use the segment of the memory operand.
+    pub(crate) const NO_SEGMENT: u64 = 1 << 56;
+    /// The register of modrm.reg is a byte register.
+    pub(crate) const BYTE_REG: u64 = 1 << 58;
+    /// That of modrm.rm, or of the opcode's low bits, is one.
+    pub(crate) const BYTE_RM: u64 = 1 << 59;
+    /// In the second word, whose low bytes are the operand sizes for 2, 4 and 8 by prefixes: the position of the sizes of memory.
+    pub(crate) const MEMORY_SIZES: u32 = 32;
+    /// The number of [`super::super::Reg::FLAGS`].
+    pub(crate) const FLAGS_REGISTER: u32 = 95;
+
+    /// Accesses to the stack.
+    pub(crate) mod implicit {
+        pub(crate) const NONE: u8 = 0;
+        pub(crate) const PUSH: u8 = 1;
+        pub(crate) const POP: u8 = 2;
+        pub(crate) const LEAVE: u8 = 3;
+    }
+
+    /// How a register is used.
+    pub(crate) mod usage {
+        pub(crate) const READ: u64 = 1;
+        pub(crate) const WRITTEN: u64 = 2;
+        /// Overwritten in whole.
+        pub(crate) const WHOLE: u64 = 4;
+        /// A vector register, not a general one.
+        pub(crate) const VECTOR: u64 = 8;
+        /// Number of bits.
+        pub(crate) const BITS: u32 = 4;
+    }
+
+    /// The field that chooses the record among those of an opcode. An entry has the start of the records in the low half.
+    pub(crate) mod select {
+        /// Position of the field's mask in an entry.
+        pub(crate) const MASK: u32 = 16;
+        /// Position of the field's position in an entry.
+        pub(crate) const POSITION: u32 = 24;
+        /// Positions of fields in the word that they make: after modrm REX.B, the mandatory prefix and REX.W.
+        pub(crate) const EXT: u32 = 8;
+        pub(crate) const PP: u32 = 9;
+        /// Whether modrm names a register.
+        pub(crate) const IS_REGISTER: u32 = 12;
+    }
 }

@@ -32,7 +32,16 @@ pub struct Effects {
 
 impl Insn {
     /// All effects with one look into the cold tables; cheaper than two of the accessors.
+    #[inline(always)]
     pub fn effects(&self) -> Effects {
+        match self.record() {
+            Some(record) => self.common_effects(record),
+            None => self.general_effects(),
+        }
+    }
+    /// The effects of any instruction.
+    #[inline(never)]
+    pub(super) fn general_effects(&self) -> Effects {
         let form = self.form();
         let operand_size = self.size_of(&form);
         let memory = self.memory_of(&form, operand_size);

@@ -1,11 +1,11 @@
 //! Look-ups in the hot tables (`generated/hot.rs`).
 
-use super::codes::entry::{GROUP, IMM64, IMMEDIATE, MODRM, SMALL};
+use super::codes::entry::{GROUP, HAS_MODRM, IMM64, IMMEDIATE, MODRM, SMALL};
 use super::generated::hot::{GROUPS, MODRM as MODRM_TABLE, ONE_BYTE, TWO_BYTE};
 
 /// The entry of an opcode with modrm and an immediate of `immediate` bytes.
 pub(super) const fn with_modrm(immediate: u32) -> u32 {
-    MODRM | immediate << IMMEDIATE | immediate << SMALL
+    MODRM | HAS_MODRM | immediate << IMMEDIATE | immediate << SMALL
 }
 
 /// The entry of a one-byte opcode.

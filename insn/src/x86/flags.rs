@@ -66,7 +66,7 @@ impl Insn {
         if form.has(attr::NF) && self.is_evex() && self.p2 & 4 != 0 {
             (written, always, undefined) = (0, 0, 0);
         }
-        if self.is_repeated(form) || form.has(attr::COUNT) && !self.has_count(size) {
+        if self.is_repeated(form) || form.has(attr::COUNT) && !has_count(self, size) {
             always = 0;
         }
         // A flags image of two bytes has the lower flags only.
@@ -75,14 +75,15 @@ impl Insn {
         let read = flags(read.bits());
         Flagged { read, written: flags(written), overwritten: flags(always), undefined: flags(undefined) }
     }
-    /// Whether a shift has an immediate count by which all its flags are defined: not 0, and less than the number of bits of the operand (SDM
-    /// vol. 2B, SAL/SAR/SHL/SHR, SHLD). The processor takes the count modulo 32, or modulo 64 with 64-bit operands.
-    fn has_count(&self, size: u8) -> bool {
-        let Some(count) = self.immediate().map(|field| field.value as u8 & if size == 8 { 63 } else { 31 }) else {
-            return false;
-        };
-        count != 0 && count < 8 * size
-    }
+}
+
+/// Whether a shift has an immediate count by which all its flags are defined: not 0, and less than the number of bits of the operand (SDM
+/// vol. 2B, SAL/SAR/SHL/SHR, SHLD). The processor takes the count modulo 32, or modulo 64 with 64-bit operands.
+pub(super) fn has_count(insn: &Insn, size: u8) -> bool {
+    let Some(count) = insn.immediate().map(|field| field.value as u8 & if size == 8 { 63 } else { 31 }) else {
+        return false;
+    };
+    count != 0 && count < 8 * size
 }
 
 /// The flags that SCC, in EVEX's fourth byte, reads: those of a condition code, except 10 and 11, which are true and false (APX, conditional

@@ -44,16 +44,22 @@ pub(super) const BRANCHES: RangeInclusive<u8> = flow::JUMP..=flow::CALL;
 /// In `Insn::flow`: a relative branch that is longer than the first word.
 pub(super) const LONG: u8 = 16;
 
-/// Bits of `Insn::shape`.
+/// Bits of `Insn::shape`, at their places in an entry of the hot tables ([`entry::SHAPE`]); the other bits mean nothing.
 pub(super) mod shape {
+    use super::entry;
+
+    /// The bit in the shape of one in an entry.
+    const fn of(bit: u32) -> u8 {
+        (bit >> entry::SHAPE) as u8
+    }
     /// There is a modrm byte.
-    pub(in super::super) const MODRM: u8 = 1;
+    pub(in super::super) const MODRM: u8 = of(entry::HAS_MODRM);
     /// It names a register whatever its mod says.
-    pub(in super::super) const ANY_MOD: u8 = 2;
+    pub(in super::super) const ANY_MOD: u8 = of(entry::ANY_MOD);
     /// The immediate is an address.
-    pub(in super::super) const MOFFS: u8 = 8;
+    pub(in super::super) const MOFFS: u8 = of(entry::MOFFS);
     /// Introduced by REX2.
-    pub(in super::super) const REX2: u8 = 16;
+    pub(in super::super) const REX2: u8 = of(entry::REX2);
 }
 
 /// Bits of `Insn::ext`: REX's four as they stand, then REX2's and EVEX's fifth bits.
@@ -72,11 +78,7 @@ pub(super) mod ext {
 /// `Insn::shape` of an entry of the hot tables.
 #[inline(always)]
 pub(super) fn shape_of(entry: u32) -> u8 {
-    let bit = |flag: u32, to: u8| if entry & flag != 0 { to } else { 0 };
-    bit(entry::MODRM, shape::MODRM)
-        | bit(entry::ANY_MOD, shape::ANY_MOD)
-        | bit(entry::MOFFS, shape::MOFFS)
-        | bit(entry::REX2, shape::REX2)
+    (entry >> entry::SHAPE) as u8
 }
 
 /// Kinds of errors by their number.
@@ -119,12 +121,7 @@ impl Packed {
         (u64::from(self.entry) | u64::from(self.place) << 32, self.more)
     }
     fn of_insn(insn: &Insn) -> Packed {
-        let bit = |from: u8, to: u32| if insn.shape & from != 0 { to } else { 0 };
-        let entry = bit(shape::MODRM, 1)
-            | bit(shape::ANY_MOD, entry::ANY_MOD)
-            | bit(shape::MOFFS, entry::MOFFS)
-            | bit(shape::REX2, entry::REX2)
-            | u32::from(insn.tail) << entry::IMMEDIATE;
+        let entry = u32::from(insn.shape) << entry::SHAPE | u32::from(insn.tail) << entry::IMMEDIATE;
         let place = u32::from_le_bytes([insn.space, insn.opcode_at, insn.opcode, insn.prefixes]);
         let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, insn.flow, 0];
         Packed { len: insn.len.into(), flow: insn.flow, entry, place, more: u64::from_le_bytes(more) }

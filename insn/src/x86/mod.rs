@@ -6,6 +6,7 @@ mod address;
 mod choice;
 mod chunk;
 mod codes;
+mod common;
 mod decode;
 mod decoder;
 mod effects;

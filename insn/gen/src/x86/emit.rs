@@ -1,6 +1,7 @@
 //! Writes x86's tables.
 
 use super::codes::entry::GROUPS;
+use super::common::Common;
 use super::hot::Hot;
 use super::semantics::Semantics;
 use super::validity::Validity;
@@ -64,5 +65,18 @@ pub(crate) fn semantics(s: &Semantics) -> String {
     array(&mut out, "Flags read, written, always set, undefined.", "FLAGS", "[u32; 4]", &s.flags, 2, |[r, w, a, u]| {
         format!("[{r:#x}, {w:#x}, {a:#x}, {u:#x}]")
     });
+    out
+}
+
+pub(crate) fn common(c: &Common) -> String {
+    let mut out = head("opcodes.txt");
+    let hex = |entry: &u32| format!("{entry:#x}");
+    array(&mut out, "Field that chooses, and start, by space and opcode.", "OPCODES", "u32", &c.opcodes, 10, hex);
+    array(&mut out, "Records, or nodes, to choose from.", "LISTS", "u16", &c.lists, 12, u16::to_string);
+    array(&mut out, "Field that chooses, and start, of nodes.", "NODES", "u32", &c.nodes, 10, hex);
+    array(&mut out, "Records (see `codes::common`).", "RECORDS", "[u64; 2]", &c.records, 2, |[a, b]| {
+        format!("[{a:#x}, {b:#x}]")
+    });
+    array(&mut out, "Registers that no field names.", "IMPLIED", "[u64; 8]", &c.implied, 1, |words| row(words));
     out
 }

@@ -1,6 +1,8 @@
 //! The tables of the hot path: one entry per opcode of the one-byte and 0F maps, modrm lengths, groups.
 
-use super::codes::entry::{ALIKE, ANY_MOD, GROUP, GROUP3, GROUPS, IMM64, IMMEDIATE, MODRM, MOFFS, NEAR, SMALL};
+use super::codes::entry::{
+    ALIKE, ANY_MOD, GROUP, GROUP3, GROUPS, HAS_MODRM, IMM64, IMMEDIATE, MODRM, MOFFS, NEAR, SMALL,
+};
 use super::codes::key::{self, AAA, B, BITS, EXT, L, MEM, PP, REG, RM, STRICT, V, VENDOR, W, WITH_66, Z};
 use super::codes::rule::{FLOW, REFUSED};
 use super::parse::Form;
@@ -98,7 +100,7 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
                 _ => matches!(op, 0x0f | 0x38 | 0x3a | 0xb9 | 0xff),
             };
             if special {
-                *slot &= ALIKE - 1;
+                *slot &= !(15 * ALIKE);
             }
         }
     }
@@ -115,7 +117,7 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     let most = sizes.iter().max().copied().unwrap_or([0; 3]);
     let modrm = forms.iter().any(|f| f.has_modrm());
     if modrm {
-        entry |= MODRM;
+        entry |= MODRM | HAS_MODRM;
     }
     entry |= most[1] << IMMEDIATE | most[0] << SMALL;
     if most[2] != most[1] {

@@ -21,6 +21,9 @@ const AUXILIARY: u32 = 1 << 4;
 /// The flags that user code can change: all except those of interrupts, I/O privilege, virtual-8086 mode and resume.
 const USERS_FLAGS: u32 = STATUS | 1 << 8 | 1 << 10 | 1 << 14 | 1 << 18 | 1 << 21;
 
+/// The number of the sets of flags, with room to spare.
+const FLAGS: usize = 64;
+
 /// The tables.
 #[derive(Default)]
 pub(crate) struct Semantics {
@@ -33,7 +36,18 @@ pub(crate) struct Semantics {
     pub(crate) lists: Vec<u16>,
 }
 
-fn intern<T: PartialEq>(all: &mut Vec<T>, item: T) -> u16 {
+impl Semantics {
+    /// Gives the sets of flags the number that a mask allows for.
+    pub(crate) fn pad_flags(&mut self) -> Result<(), String> {
+        if self.flags.len() > FLAGS {
+            return Err("more sets of flags than a record can name".to_owned());
+        }
+        self.flags.resize(FLAGS, [0; 4]);
+        Ok(())
+    }
+}
+
+pub(super) fn intern<T: PartialEq>(all: &mut Vec<T>, item: T) -> u16 {
     let index = all.iter().position(|i| *i == item).unwrap_or_else(|| {
         all.push(item);
         all.len() - 1
@@ -42,7 +56,7 @@ fn intern<T: PartialEq>(all: &mut Vec<T>, item: T) -> u16 {
 }
 
 /// The number of an item, of which there are few.
-fn number<T: PartialEq>(all: &mut Vec<T>, item: T) -> Result<u8, String> {
+pub(super) fn number<T: PartialEq>(all: &mut Vec<T>, item: T) -> Result<u8, String> {
     u8::try_from(intern(all, item)).map_err(|_| "more than a byte can name".to_owned())
 }
 
@@ -87,7 +101,7 @@ pub(crate) fn build(forms: &[Form], slots: &BTreeMap<(usize, u8), Vec<usize>>) -
     Ok(out)
 }
 
-fn encode(form: &Form, out: &mut Semantics) -> Result<[u64; part::LEN], String> {
+pub(super) fn encode(form: &Form, out: &mut Semantics) -> Result<[u64; part::LEN], String> {
     let codes: Vec<u16> = form.operands.iter().filter_map(|operand| operands::code(form, operand)).collect();
     if codes.len() > 4 {
         return Err("more than four operands".to_owned());

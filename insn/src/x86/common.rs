@@ -1,0 +1,252 @@
+//! Common effects: of 64-bit mode's instructions in the legacy maps, without address-size prefix and string operations.
+//!
+//! A form's record (`generated/common.rs`, [`codes::common`](super::codes::common)) tells everything by a few look-ups. Nothing branches on
+//! what kind of instruction it is, because no processor predicts that.
+
+use super::codes::common::{self as record, implicit, select, usage};
+use super::codes::{access, bank, space};
+use super::effects::Effects;
+use super::flags::has_count;
+use super::generated::common::{IMPLIED, LISTS, NODES, OPCODES, RECORDS};
+use super::generated::semantics::FLAGS;
+use super::insn::{NO_SEGMENT, ext, shape};
+use super::{Bits, Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
+use crate::Access;
+
+/// Vector registers in the low word of a set.
+const VECTORS: u64 = 0xffff_ffff << bank::VECTOR;
+
+/// By the bits of [`usage`]: masks of a register that is read, written, overwritten.
+const USES: [[u64; 4]; 8] = {
+    let mut uses = [[0; 4]; 8];
+    let mut bits = 0;
+    while bits < 8 {
+        uses[bits] = [
+            if bits & usage::READ as usize != 0 { u64::MAX } else { 0 },
+            if bits & usage::WRITTEN as usize != 0 { u64::MAX } else { 0 },
+            if bits & usage::WHOLE as usize != 0 { u64::MAX } else { 0 },
+            0,
+        ];
+        bits += 1;
+    }
+    uses
+};
+
+const ACCESSES: [Access; 4] = {
+    let mut accesses = [Access::None; 4];
+    accesses[access::READ as usize] = Access::Read;
+    accesses[access::WRITE as usize] = Access::Write;
+    accesses[access::READ_WRITE as usize] = Access::ReadWrite;
+    accesses
+};
+
+/// All bits if it holds.
+#[inline(always)]
+fn all_if(holds: bool) -> u64 {
+    u64::from(holds).wrapping_neg()
+}
+
+#[inline(always)]
+fn set(words: [u64; 2]) -> RegSet {
+    RegSet::from_bits(u128::from(words[0]) | u128::from(words[1]) << 64)
+}
+
+impl Insn {
+    /// The fields that modrm has. Where there is no modrm, the opcode's low bits name a register.
+    #[inline(always)]
+    fn modrm_or_opcode(&self) -> u8 {
+        let after_opcode = self.bytes[usize::from(self.opcode_at + 1) & 15];
+        // Masked, not branched: the highest bit of the shape is that of modrm.
+        const { assert!(shape::MODRM == 0x80) };
+        let mask = (self.shape as i8 >> 7) as u8;
+        after_opcode & mask | self.opcode & !mask
+    }
+    /// The record of the instruction.
+    #[inline(always)]
+    pub(super) fn record(&self) -> Option<[u64; 2]> {
+        let other = self.shape & (shape::MOFFS | shape::REX2)
+            | self.prefixes & Prefixes::ADDRESS_SIZE as u8
+            | self.space & !space::M0F3A
+            | self.mode.bits as u8 ^ Bits::B64 as u8;
+        if other != 0 {
+            return None;
+        }
+        let modrm = self.modrm_or_opcode();
+        let choosing = u32::from(modrm)
+            | u32::from(self.ext & (ext::B | ext::W)) << select::EXT
+            | u32::from(self.pp) << select::PP
+            | u32::from(modrm >= 0xc0) << select::IS_REGISTER;
+        let choose = |entry: u32| {
+            let place = choosing.wrapping_shr(entry >> select::POSITION) & entry >> select::MASK & 7;
+            LISTS.get(((entry & 0xffff) + place) as usize).copied()
+        };
+        let at = usize::from(self.space & 3) << 8 | usize::from(self.opcode);
+        let mut number = choose(OPCODES[at & 0x3ff])?;
+        while number & record::NODE != 0 {
+            number = choose(*NODES.get(usize::from(number & !record::NODE))?)?;
+        }
+        let found = *RECORDS.get(usize::from(number))?;
+        let is_amd_word = self.mode.vendor == Vendor::Amd && u16::from(self.prefixes) & Prefixes::OPERAND_SIZE != 0;
+        let usable = found[0] & record::SIMPLE != 0 && !(is_amd_word && found[0] & record::VENDOR != 0);
+        usable.then_some(found)
+    }
+    /// The effects that a record tells.
+    #[inline(always)]
+    pub(super) fn common_effects(&self, [first, second]: [u64; 2]) -> Effects {
+        let fields = self.modrm_or_opcode();
+        let has_sib = fields & 7 == 4;
+        let is_memory = (self.shape & (shape::MODRM | shape::ANY_MOD) == shape::MODRM) & (fields < 0xc0);
+        let is_word = self.prefixes & Prefixes::OPERAND_SIZE as u8 & !self.ext & ext::W;
+
+        let variant = u32::from(is_memory) * usage::BITS + u32::from(is_word) / 8 * 2 * usage::BITS;
+        let uses = first.wrapping_shr(variant);
+        let after = self.opcode_at.wrapping_add(2);
+        let sib = self.bytes[usize::from(after & 15)];
+        let rm_field = if has_sib & is_memory { sib & 7 } else { fields & 7 };
+        let mut reg_number = u32::from(fields >> 3 & 7 | (self.ext & ext::R) << 1);
+        let mut rm_number = u32::from(rm_field | (self.ext & ext::B) << 3);
+        // REX shifts the bits out, because a test for it would be mispredicted.
+        const { assert!(ext::REX == 0x80 && record::BYTE_REG >= 1 << 32 && record::BYTE_RM >= 1 << 32) };
+        let bytes = (first & (record::BYTE_REG | record::BYTE_RM)).wrapping_shl(u32::from(self.ext & ext::REX) >> 2);
+        if bytes != 0 {
+            // ah to bh are parts of rax to rbx, where no prefix makes them spl to dil.
+            let without_high = |is_high: bool, number| if is_high { number & 3 } else { number };
+            reg_number = without_high(bytes & record::BYTE_REG != 0, reg_number);
+            rm_number = without_high(bytes & record::BYTE_RM != 0 && !is_memory, rm_number);
+        }
+        let no_base = is_memory & (fields < 0x40) & (rm_field == 5);
+        let bit_of = |at: u32, number: u32, exists: bool| {
+            let bank = (uses >> at) as u32 & usage::VECTOR as u32;
+            u64::from(exists).wrapping_shl(number + bank * (32 / usage::VECTOR as u32))
+        };
+        let masks = |at: u32| USES[(uses >> at & 7) as usize];
+        let (reg, rm) = (bit_of(record::REG, reg_number, true), bit_of(record::RM, rm_number, !no_base));
+        let ([reg_read, reg_written, reg_whole, _], [rm_read, rm_written, rm_whole, _]) =
+            (masks(record::REG), masks(record::RM));
+
+        // The memory operand of modrm. Most of it is masked, not branched.
+        let index_number = sib >> 3 & 7 | (self.ext & ext::X) << 2;
+        let has_index = has_sib & (index_number != 4);
+        let is_relative = no_base & !has_sib;
+        let index = u64::from(has_index & is_memory).wrapping_shl(index_number.into()) & rm_read;
+        let mut high: u64 = (rm_read as u32 & u32::from(is_relative) << (Reg::RIP.number() - 64)).into();
+        let on_stack = !no_base & (rm_number & !1 == 4);
+        let mut segment = if on_stack { Reg::SS } else { Reg::DS };
+        if self.segment != NO_SEGMENT {
+            segment = Reg::segment(self.segment);
+            let base = if segment == Reg::FS { Reg::FS_BASE } else { Reg::GS_BASE };
+            high |= rm_read & all_if(is_memory & (first & record::NO_SEGMENT == 0)) & 1 << (base.number() & 63);
+        }
+        let at = u32::from(after.wrapping_add(u8::from(has_sib)) & 15);
+        let word = u128::from_le_bytes(self.bytes).wrapping_shr(8 * at) as i32;
+        let unused = if fields & 0xc0 == 0x40 { 24 } else { 0 };
+        let displacement = i64::from(word.wrapping_shl(unused).wrapping_shr(unused));
+        let base_reg = if is_relative { Reg::RIP } else { Reg::gpr(rm_number as u8) };
+        let base = (!no_base | is_relative).then_some(base_reg);
+        let index_reg = has_index.then_some(Reg::gpr(index_number));
+        let scale = if has_sib { 1 << (sib >> 6) } else { 1 };
+        let displacement = if (fields >= 0x40) | no_base { displacement } else { 0 };
+        let size_at = if self.ext & ext::W != 0 { 16 } else { 8 - u32::from(is_word) };
+        let sizes = second.wrapping_shr(size_at);
+        let operand_size = sizes as u8;
+        let memory = Memory {
+            segment,
+            base,
+            index: index_reg,
+            scale,
+            displacement,
+            size: (sizes >> record::MEMORY_SIZES) as u8 as u16,
+            address_size: 8,
+            access: ACCESSES[(first >> record::ACCESS & 3) as usize],
+        };
+
+        let stack = (first >> record::STACK) as u8 & 3;
+        let pushed = i64::from(operand_size) & all_if(stack == implicit::PUSH) as i64;
+        let on_stack = Memory {
+            segment: Reg::SS,
+            base: Some(if stack == implicit::LEAVE { Reg::RBP } else { Reg::RSP }),
+            index: None,
+            scale: 1,
+            displacement: -pushed,
+            size: operand_size.into(),
+            address_size: 8,
+            access: ACCESSES[if stack == implicit::PUSH { access::WRITE } else { access::READ } as usize],
+        };
+
+        let [read, written, mut overwritten, undefined] = FLAGS[(first >> record::FLAGS & 63) as usize];
+        if first & record::COUNT != 0 && !has_count(self, operand_size) {
+            overwritten = 0;
+        }
+
+        let implied: &[u64; 8] = &IMPLIED[(first >> record::IMPLIED & 127) as usize];
+        let by_size = if is_word != 0 { [implied[6], implied[7]] } else { [implied[4], implied[5]] };
+        let whole = by_size[0] | reg & reg_whole | rm & rm_whole;
+        Effects {
+            reads: set([implied[0] | reg & reg_read | rm & rm_read | index, implied[1] | high]),
+            writes: set([implied[2] | reg & reg_written | rm & rm_written, implied[3]]),
+            overwrites: set([whole & !VECTORS, by_size[1]]),
+            overwrites_low: set([whole & VECTORS, 0]),
+            flags_read: Flags::from_bits(read),
+            flags_written: Flags::from_bits(written),
+            flags_overwritten: Flags::from_bits(overwritten),
+            flags_undefined: Flags::from_bits(undefined),
+            memory: is_memory.then_some(memory),
+            implicit_memory: [(stack != implicit::NONE).then_some(on_stack), None],
+            operand_size,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Mode, decode};
+
+    /// An encoding of the opcode with the modrm byte: the numbers that `random` gives choose prefixes, REX and what follows.
+    fn encoding(space: u8, opcode: u8, modrm: u8, mut random: impl FnMut() -> u64) -> [u8; 15] {
+        const PREFIXES: [&[u8]; 8] = [&[], &[], &[0x66], &[0xf2], &[0xf3], &[0x64], &[0x65, 0x66], &[0x66, 0xf3]];
+        const ESCAPES: [&[u8]; 4] = [&[], &[0x0f], &[0x0f, 0x38], &[0x0f, 0x3a]];
+        let chosen = random();
+        let rex = [0x40 | chosen as u8 >> 4];
+        let rex = if chosen & 8 != 0 { &rex[..] } else { &[] };
+        let prefixes = PREFIXES[chosen as usize & 7];
+        let rest = random().to_le_bytes();
+        let parts = [prefixes, rex, ESCAPES[usize::from(space)], &[opcode, modrm], &rest];
+        let mut bytes = [0; 15];
+        bytes.iter_mut().zip(parts.into_iter().flatten()).for_each(|(to, byte)| *to = *byte);
+        bytes
+    }
+
+    #[test]
+    fn records_tell_what_the_general_tables_tell_of_every_opcode_and_modrm() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let (mut told, mut decoded) = (0, 0);
+        for at in 0..4 * 256 * 256 * 8 {
+            let [modrm, opcode, rest, _] = u32::to_le_bytes(at);
+            let bytes = encoding(rest & 3, opcode, modrm, &mut random);
+            let mode = [Mode::INTEL_64, Mode::AMD_64, Mode::AMD_64.lenient(), Mode::INTEL_32][random() as usize & 3];
+            let Ok(insn) = decode(&bytes, mode) else { continue };
+            decoded += 1;
+            if let Some(record) = insn.record() {
+                told += 1;
+                assert_eq!(insn.common_effects(record), insn.general_effects(), "{insn:?}");
+            }
+        }
+        assert!(told > decoded / 3, "{told} of {decoded}");
+    }
+
+    #[test]
+    fn what_a_record_does_not_tell_takes_the_general_path() {
+        let told = |bytes: &[u8], mode| decode(bytes, mode).unwrap().record().is_some();
+        assert!(told(&[0x48, 0x89, 0xc8], Mode::INTEL_64));
+        assert!(!told(&[0x89, 0xc8], Mode::INTEL_32));
+        for other in [&[0xf3, 0xa4][..], &[0x67, 0x8b, 0x00], &[0xc5, 0xf8, 0x77], &[0x9c], &[0x0f, 0x6f, 0xc1]] {
+            assert!(!told(other, Mode::INTEL_64), "{other:x?}");
+        }
+    }
+}
