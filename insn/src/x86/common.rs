@@ -6,7 +6,7 @@
 use super::codes::common::{self as record, implicit, select, usage};
 use super::codes::{access, bank, space};
 use super::effects::Effects;
-use super::flags::has_count;
+use super::flags::{Flagged, has_count};
 use super::generated::common::{IMPLIED, LISTS, NODES, OPCODES, RECORDS};
 use super::generated::semantics::FLAGS;
 use super::insn::{NO_SEGMENT, ext, shape};
@@ -90,6 +90,26 @@ impl Insn {
         let usable = found[0] & record::SIMPLE != 0 && !(is_amd_word && found[0] & record::VENDOR != 0);
         usable.then_some(found)
     }
+    /// From the second word of a record: the operand size in the lowest byte, and the size of memory.
+    #[inline(always)]
+    fn sizes(&self, second: u64) -> u64 {
+        let small = u32::from(self.prefixes) & Prefixes::OPERAND_SIZE as u32;
+        second.wrapping_shr(if self.ext & ext::W != 0 { 16 } else { 8 - small })
+    }
+    /// The flags that a record tells.
+    #[inline(always)]
+    pub(super) fn common_flags(&self, [first, second]: [u64; 2]) -> Flagged {
+        let [read, written, mut overwritten, undefined] = FLAGS[(first >> record::FLAGS & 63) as usize];
+        if first & record::COUNT != 0 && !has_count(self, self.sizes(second) as u8) {
+            overwritten = 0;
+        }
+        Flagged {
+            read: Flags::from_bits(read),
+            written: Flags::from_bits(written),
+            overwritten: Flags::from_bits(overwritten),
+            undefined: Flags::from_bits(undefined),
+        }
+    }
     /// The effects that a record tells.
     #[inline(always)]
     pub(super) fn common_effects(&self, [first, second]: [u64; 2]) -> Effects {
@@ -146,8 +166,7 @@ impl Insn {
         let index_reg = has_index.then_some(Reg::gpr(index_number));
         let scale = if has_sib { 1 << (sib >> 6) } else { 1 };
         let displacement = if (fields >= 0x40) | no_base { displacement } else { 0 };
-        let size_at = if self.ext & ext::W != 0 { 16 } else { 8 - u32::from(is_word) };
-        let sizes = second.wrapping_shr(size_at);
+        let sizes = self.sizes(second);
         let operand_size = sizes as u8;
         let memory = Memory {
             segment,
@@ -173,11 +192,7 @@ impl Insn {
             access: ACCESSES[if stack == implicit::PUSH { access::WRITE } else { access::READ } as usize],
         };
 
-        let [read, written, mut overwritten, undefined] = FLAGS[(first >> record::FLAGS & 63) as usize];
-        if first & record::COUNT != 0 && !has_count(self, operand_size) {
-            overwritten = 0;
-        }
-
+        let flags = self.common_flags([first, second]);
         let implied: &[u64; 8] = &IMPLIED[(first >> record::IMPLIED & 127) as usize];
         let by_size = if is_word != 0 { [implied[6], implied[7]] } else { [implied[4], implied[5]] };
         let whole = by_size[0] | reg & reg_whole | rm & rm_whole;
@@ -186,10 +201,10 @@ impl Insn {
             writes: set([implied[2] | reg & reg_written | rm & rm_written, implied[3]]),
             overwrites: set([whole & !VECTORS, by_size[1]]),
             overwrites_low: set([whole & VECTORS, 0]),
-            flags_read: Flags::from_bits(read),
-            flags_written: Flags::from_bits(written),
-            flags_overwritten: Flags::from_bits(overwritten),
-            flags_undefined: Flags::from_bits(undefined),
+            flags_read: flags.read,
+            flags_written: flags.written,
+            flags_overwritten: flags.overwritten,
+            flags_undefined: flags.undefined,
             memory: is_memory.then_some(memory),
             implicit_memory: [(stack != implicit::NONE).then_some(on_stack), None],
             operand_size,

@@ -36,7 +36,15 @@ impl Insn {
     pub fn flags_undefined(&self) -> Flags {
         self.flagged().undefined
     }
-    fn flagged(&self) -> Flagged {
+    #[inline]
+    pub(super) fn flagged(&self) -> Flagged {
+        match self.record() {
+            Some(record) => self.common_flags(record),
+            None => self.general_flags(),
+        }
+    }
+    #[inline(never)]
+    fn general_flags(&self) -> Flagged {
         let form = self.form();
         self.flags_by(&form, self.size_of(&form))
     }

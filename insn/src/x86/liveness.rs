@@ -1,7 +1,7 @@
 //! The registers and flags whose values code does not need.
 
 use super::codes::bank;
-use super::{Flags, Insn, Mode, Reg, RegSet, decode};
+use super::{Bits, Flags, Insn, Mode, Prefixes, Reg, RegSet, decode};
 use crate::{Flow, Target};
 
 /// The greatest number of instructions that a scan decodes, on all paths together.
@@ -49,25 +49,49 @@ struct Path {
 /// assert!(dead.flags.contains(Flags::CF.union(Flags::ZF)) && !dead.flags.contains(Flags::AF));
 /// ```
 pub fn dead(code: &[u8], offset: usize, mode: Mode) -> Dead {
-    let mut scan = Scan { needed: (RegSet::EMPTY, Flags::EMPTY), waiting: [None; BRANCHES], left: INSTRUCTIONS };
-    scan.waiting[0] = Some(Path { offset, registers: REGISTERS, flags: FLAGS });
-    while let Some(path) = scan.waiting.iter_mut().rev().find_map(Option::take) {
+    dead_among(code, offset, mode, Dead { registers: REGISTERS, flags: FLAGS })
+}
+
+/// The registers and flags of `wanted` whose values the code at `offset` of `code` does not need: what [`dead`] tells of these. The scan ends
+/// as soon as each of them is known to be needed or not, which for the flags alone takes few instructions. What other registers need does not
+/// use up the instructions that a scan may decode, so that the answer can contain more than that of [`dead`].
+///
+/// ```
+/// use insn::x86::{Dead, Flags, Mode, dead_among};
+///
+/// let mut wanted = Dead::default();
+/// wanted.flags = Flags::STATUS;
+/// // cmp rdi, rsi; jne +0; ret
+/// let dead = dead_among(&[0x48, 0x39, 0xf7, 0x75, 0x00, 0xc3], 0, Mode::INTEL_64, wanted);
+/// assert_eq!(dead, wanted);
+/// ```
+pub fn dead_among(code: &[u8], offset: usize, mode: Mode, wanted: Dead) -> Dead {
+    let (registers, flags) = (wanted.registers.intersection(REGISTERS), wanted.flags.intersection(FLAGS));
+    let first = Path { offset, registers, flags };
+    let mut scan =
+        Scan { needed: (RegSet::EMPTY, Flags::EMPTY), waiting: [first; BRANCHES], paths: 1, left: INSTRUCTIONS };
+    while let Some(path) = scan.next() {
         scan.follow(code, mode, path);
     }
-    let (registers, flags) = scan.needed;
-    Dead { registers: REGISTERS.difference(registers), flags: FLAGS.difference(flags) }
+    Dead { registers: registers.difference(scan.needed.0), flags: flags.difference(scan.needed.1) }
 }
 
 struct Scan {
     /// The registers and flags that at least one path needs.
     needed: (RegSet, Flags),
-    /// The paths that the scan has not followed yet.
-    waiting: [Option<Path>; BRANCHES],
+    /// The paths that the scan has not followed yet: the first `paths`.
+    waiting: [Path; BRANCHES],
+    paths: usize,
     /// The number of instructions that the scan may still decode.
     left: usize,
 }
 
 impl Scan {
+    /// Takes the last path that waits.
+    fn next(&mut self) -> Option<Path> {
+        self.paths = self.paths.checked_sub(1)?;
+        self.waiting.get(self.paths).copied()
+    }
     fn follow(&mut self, code: &[u8], mode: Mode, mut path: Path) {
         loop {
             // Another path may have shown that some of them are needed.
@@ -80,38 +104,48 @@ impl Scan {
             let next = if self.left == 0 { None } else { decode(rest, mode).ok() };
             let Some(insn) = next else { return self.need(&path) };
             self.left -= 1;
-            let operand_size = self.pass(&insn, &mut path);
+            self.pass(&insn, &mut path);
             let end = path.offset + insn.len();
             let target = match insn.target() {
-                // A branch with operands of 16 bits cuts the instruction pointer to 16 bits, so its target depends on the address of the code.
-                Target::Relative(distance) if operand_size > 2 => end.checked_add_signed(distance as isize),
+                Target::Relative(distance) if !is_short(&insn) => end.checked_add_signed(distance as isize),
                 _ => None,
             };
             match (insn.flow(), target) {
                 (Flow::Next, _) => path.offset = end,
                 (Flow::Jump | Flow::Call, Some(target)) => path.offset = target,
                 (Flow::ConditionalJump, Some(target)) => {
-                    match self.waiting.iter_mut().find(|waiting| waiting.is_none()) {
-                        Some(free) => *free = Some(Path { offset: target, ..path }),
+                    match self.waiting.get_mut(self.paths) {
+                        Some(free) => *free = Path { offset: target, ..path },
                         None => return self.need(&path),
                     }
+                    self.paths += 1;
                     path.offset = end;
                 }
                 _ => return self.need(&path),
             }
         }
     }
-    /// Removes from the path what the instruction reads or overwrites. Returns the operand size in bytes.
-    fn pass(&mut self, insn: &Insn, path: &mut Path) -> u8 {
+    /// Removes from the path what the instruction reads or overwrites.
+    #[inline(always)]
+    fn pass(&mut self, insn: &Insn, path: &mut Path) {
+        let flags = insn.flagged();
+        self.needed.1 = self.needed.1.union(path.flags.intersection(flags.read));
+        path.flags = path.flags.difference(flags.overwritten);
+        if path.registers.is_empty() {
+            return;
+        }
         let effects = insn.effects();
         self.needed.0 = self.needed.0.union(path.registers.intersection(effects.reads));
-        self.needed.1 = self.needed.1.union(path.flags.intersection(effects.flags_read));
         path.registers = path.registers.difference(effects.overwrites);
-        path.flags = path.flags.difference(effects.flags_overwritten);
-        effects.operand_size
     }
     fn need(&mut self, path: &Path) {
         self.needed.0 = self.needed.0.union(path.registers);
         self.needed.1 = self.needed.1.union(path.flags);
     }
+}
+
+/// Whether a branch cuts the instruction pointer to 16 bits, so that its target depends on the address of the code.
+fn is_short(insn: &Insn) -> bool {
+    let may_be = insn.mode().bits != Bits::B64 || insn.prefixes().has(Prefixes::OPERAND_SIZE);
+    may_be && insn.operand_size() == 2
 }

@@ -3,6 +3,7 @@
 //! "SDM" is the Intel 64 and IA-32 Architectures Software Developer's Manual, "APM" the AMD64 Architecture Programmer's Manual.
 
 mod address;
+mod batch;
 mod choice;
 mod chunk;
 mod codes;
@@ -35,12 +36,13 @@ mod validity;
 mod vector;
 mod x87;
 
+pub use batch::{Branch, Swept, branches, starts};
 pub use chunk::MAX_LEN;
 pub use effects::Effects;
 pub use error::{Error, ErrorKind};
 pub use fields::{Encoding, Field, Map, Prefixes};
 pub use insn::Insn;
-pub use liveness::{Dead, dead};
+pub use liveness::{Dead, dead, dead_among};
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
 pub use operand_list::{Operand, OperandKind};

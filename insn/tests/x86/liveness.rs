@@ -1,7 +1,7 @@
 //! What code does not need of the values before it.
 
 use super::hex;
-use insn::x86::{Dead, Flags, Mode, Reg, dead};
+use insn::x86::{Dead, Flags, Mode, Reg, RegSet, dead, dead_among};
 
 fn of(text: &str) -> Dead {
     dead(&hex(text), 0, Mode::INTEL_64)
@@ -70,4 +70,30 @@ fn many_branches_are_given_up() {
     let text = format!("85c0 {} b901000000 c3", "7500".repeat(20));
     let dead = of(&text);
     assert!(dead.flags.contains(Flags::ZF) && !dead.registers.contains(Reg::RCX));
+}
+
+#[test]
+fn a_narrower_question_has_the_same_answer_for_what_it_asks() {
+    for text in ["31c0 89d1 c3", "7406 b801000000 c3 b802000000 b902000000 c3", "d3e1 c3", "ebfe", "4839f7 7500 c3"] {
+        let whole = of(text);
+        let mut wanted = Dead::default();
+        wanted.flags = Flags::ZF.union(Flags::CF);
+        wanted.registers = RegSet::EMPTY.with(Reg::RAX).with(Reg::RCX).with(Reg::RSP);
+        let told = dead_among(&hex(text), 0, Mode::INTEL_64, wanted);
+        assert_eq!(told.flags, whole.flags.intersection(wanted.flags), "{text}");
+        assert_eq!(told.registers, whole.registers.intersection(wanted.registers), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_asked_does_not_use_up_the_scan() {
+    // jrcxz 1f; add eax, ebx; 60 times nop; ret; 1: add eax, ebx; ret
+    let code = hex(&format!("e33f 01d8 {} c3 01d8 c3", "90 ".repeat(60)));
+    let mut wanted = Dead::default();
+    wanted.flags = Flags::STATUS;
+    assert_eq!(dead_among(&code, 0, Mode::INTEL_64, wanted), wanted);
+    assert!(
+        dead(&code, 0, Mode::INTEL_64).flags.is_empty(),
+        "the scan of all registers is longer than this test thinks"
+    );
 }

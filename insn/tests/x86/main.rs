@@ -1,5 +1,6 @@
 //! x86.
 
+mod batch;
 mod disagreements;
 mod errors;
 mod fields;
