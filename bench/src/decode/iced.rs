@@ -6,6 +6,7 @@ use crate::tally::Tally;
 
 pub(super) const NAME: &str = "iced-x86";
 pub(super) const FLOW: &str = "iced-x86, + flow, target";
+pub(super) const FULL: &str = "iced-x86, + InstructionInfo";
 
 pub(super) fn length(code: &[u8], tally: &mut Tally) {
     sweep(code, tally, |instruction| instruction.len() as u64);

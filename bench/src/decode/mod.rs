@@ -18,6 +18,9 @@ type Sweep = fn(&[u8], &mut Tally);
 type OneShot = fn(&[u8], &[u32], &mut Tally);
 
 const FLOW: &str = "ntrace, + flow, target";
+const FULL: &str = "ntrace, + registers, flags";
+/// How many times faster than iced-x86's InstructionInfo we aim to be.
+const EFFECTS_AIM: f64 = 2.0;
 /// How many times faster than iced-x86 with flow and target we aim to be.
 const SWEEP_AIM: f64 = 1.8;
 const ONE_SHOT_AIM: f64 = 3.5;
@@ -26,10 +29,12 @@ const ONE_SHOT_AIM: f64 = 3.5;
 const SWEEPS: &[(&str, Sweep)] = &[
     ("ntrace, length and validity", ours::length),
     (FLOW, ours::flow),
-    ("ntrace, + registers, flags", ours::full),
+    (FULL, ours::full),
+    ("ntrace, starts in batches", ours::starts_in_batches),
+    ("ntrace, branches in batches, per branch", ours::branches_in_batches),
     (iced::NAME, iced::length),
     (iced::FLOW, iced::flow),
-    ("iced-x86, + InstructionInfo", iced::full),
+    (iced::FULL, iced::full),
     ("yaxpeax-x86", yaxpeax::length),
     #[cfg(feature = "zydis")]
     ("Zydis, without operands", zydis::length),
@@ -64,6 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let measured = rounds::measure(&mut subjects, options.rounds);
     rounds::print("sweep, per instruction", iced::NAME, &measured);
     rounds::print_aim(FLOW, iced::FLOW, SWEEP_AIM, &measured);
+    rounds::print_aim(FULL, iced::FULL, EFFECTS_AIM, &measured);
 
     let in_order: Vec<Vec<u32>> = programs.iter().map(|code| iced::starts(&code.bytes)).collect();
     let scattered: Vec<Vec<u32>> = in_order.iter().map(|starts| scattered(starts)).collect();

@@ -1,7 +1,7 @@
 //! This project's decoder.
 
 use insn::Target;
-use insn::x86::{Insn, Mode, decode};
+use insn::x86::{Branch, Insn, Mode, branches, decode, starts};
 
 use crate::tally::Tally;
 
@@ -22,6 +22,28 @@ pub(super) fn full(code: &[u8], tally: &mut Tally) {
         let flags = effects.flags_read.bits() ^ effects.flags_written.bits().rotate_left(1);
         flow_and_target(insn) ^ registers as u64 ^ (registers >> 64) as u64 ^ u64::from(flags)
     });
+}
+
+/// The answers that a batch has room for.
+const ROOM: usize = 1 << 14;
+
+pub(super) fn starts_in_batches(code: &[u8], tally: &mut Tally) {
+    let (mut found, mut rest) = (vec![0; ROOM], code);
+    while !rest.is_empty() {
+        let swept = starts(rest, MODE, &mut found);
+        found.iter().take(swept.found).for_each(|start| tally.add(u64::from(*start)));
+        rest = rest.get(swept.end..).unwrap_or_default();
+    }
+}
+
+/// The tally counts branches alone.
+pub(super) fn branches_in_batches(code: &[u8], tally: &mut Tally) {
+    let (mut found, mut rest) = (vec![Branch::EMPTY; ROOM], code);
+    while !rest.is_empty() {
+        let swept = branches(rest, MODE, &mut found);
+        found.iter().take(swept.found).for_each(|branch| tally.add(u64::from(branch.start)));
+        rest = rest.get(swept.end..).unwrap_or_default();
+    }
 }
 
 pub(super) fn one_shot(code: &[u8], starts: &[u32], tally: &mut Tally) {

@@ -28,6 +28,7 @@ pub struct Claim {
 /// All of them.
 pub const CLAIMS: &[Claim] = &[
     claim("decoding_neither_panics_nor_reads_too_far", claims::decoding, 20_000),
+    claim("a_batch_finds_what_single_instructions_tell", claims::batch, 500),
     claim("decoders_agree_but_for_known_deviations", claims::decoders, 20_000),
     claim("slots_do_what_their_originals_do", claims::slots, 200_000),
     claim("slot_addresses_translate_both_ways", claims::translation, 200_000),

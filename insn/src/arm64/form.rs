@@ -19,7 +19,7 @@ impl Insn {
     /// The meaning of the first form that fits.
     #[inline(never)]
     pub(super) fn meaning(&self) -> &'static Meaning {
-        let top = (self.word >> 24) as usize;
+        let top = (self.word >> 21) as usize;
         let start = STARTS.get(top).copied().unwrap_or(0);
         let list = LISTS.get(usize::from(start)..).unwrap_or(&[]);
         list.iter()

@@ -21,6 +21,11 @@ pub(super) fn look(code: &[(u64, &[u8])], survey: &mut Survey) {
     }
 }
 
+/// Whether no sequence of instructions crosses the border of two pieces.
+pub(super) fn is_apart(before: (u64, &[u8]), after: (u64, &[u8])) -> bool {
+    before.0.wrapping_add(before.1.len() as u64) != after.0
+}
+
 fn look_at(start: u64, bytes: &[u8], survey: &mut Survey) {
     let words: Vec<u32> = hex::words(bytes).collect();
     let rest = bytes.get(words.len() * LEN..).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! `ntrace survey`.
 
 mod arm64;
+mod parts;
 mod report;
 mod sweep;
 mod x86;
@@ -9,18 +10,27 @@ use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use nix::unistd::getpgrp;
+
 use self::report::{Survey, write_text};
 use crate::args::SurveyArgs;
 use crate::code::Mode;
 use crate::cpu;
 use crate::failure::{Failure, Result};
-use crate::output::{Output, shown, tell};
+use crate::output::{Live, Output, shown, tell};
 use crate::symbols::{Image, text_sections};
 
 /// Runs the command.
 pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
     let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", shown(&args.file))))?;
-    let survey = survey(&image, image.arch().mode(args.vendor.map_or_else(cpu::vendor, Into::into)));
+    let mode = image.arch().mode(args.vendor.map_or_else(cpu::vendor, Into::into));
+    let mut live = Live::new(getpgrp().as_raw());
+    let survey = survey(&image, mode, |done, all| {
+        if let Some(live) = live.as_mut().filter(|live| live.is_due()) {
+            live.show(format_args!("{} of {} MiB of code", done >> 20, all >> 20));
+        }
+    });
+    drop(live);
     for what in image.take_refused() {
         tell(format_args!("{}: {what}", shown(&args.file)));
     }
@@ -35,34 +45,53 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
 
 /// Surveys an image, and writes the text and the JSON form.
 pub(crate) fn write(image: &Image, mode: Mode, out: &mut Output<'_>) -> Result<()> {
-    let survey = survey(image, mode);
+    let survey = survey(image, mode, |_, _| {});
     write_text(&survey, out)?;
     out.pretty_json(&survey)
 }
 
-fn survey(image: &Image, mode: Mode) -> Survey {
+/// The most bytes of code that the measurement of speed decodes.
+const MEASURED: usize = 16 << 20;
+
+/// Surveys an image. `progress` is called repeatedly with the number of bytes done and of all bytes.
+fn survey(image: &Image, mode: Mode, mut progress: impl FnMut(u64, u64)) -> Survey {
     let functions = image.code();
     let sections = if functions.is_empty() { text_sections(image) } else { Vec::new() };
-    let mut survey = Survey {
+    let ranges = if functions.is_empty() { sections.as_slice() } else { functions };
+    let code: Vec<(u64, &[u8])> = ranges.iter().filter_map(|range| Some((range.start, bytes(image, range)?))).collect();
+    let code_bytes = code.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    let progress = |done| progress(done, code_bytes);
+    let found = match mode {
+        Mode::X86(mode) => parts::survey(&code, |_, _| true, |part, survey| x86::look(part, mode, survey), progress),
+        Mode::Arm64 => parts::survey(&code, arm64::is_apart, arm64::look, progress),
+    };
+    Survey {
         file: shown(image.path()),
         arch: image.arch().name(),
         ranges: if functions.is_empty() { "sections" } else { "functions" },
-        ..Survey::default()
-    };
-    let ranges = if functions.is_empty() { sections.as_slice() } else { functions };
-    let code: Vec<(u64, &[u8])> = ranges.iter().filter_map(|range| Some((range.start, bytes(image, range)?))).collect();
-    survey.code_bytes = code.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    match mode {
-        Mode::X86(mode) => x86::look(&code, mode, &mut survey),
-        Mode::Arm64 => arm64::look(&code, &mut survey),
+        code_bytes,
+        instructions_per_second: speed(&code, mode),
+        ..found
     }
+}
+
+/// The instructions that this machine decodes per second, by some of the code.
+fn speed(code: &[(u64, &[u8])], mode: Mode) -> u64 {
+    let mut left = MEASURED;
+    let some: Vec<(u64, &[u8])> = code
+        .iter()
+        .filter_map(|(address, bytes)| {
+            let some = bytes.get(..left.min(bytes.len())).filter(|some| !some.is_empty())?;
+            left -= some.len();
+            Some((*address, some))
+        })
+        .collect();
     let start = Instant::now();
     let decoded = match mode {
-        Mode::X86(mode) => x86::decode_all(&code, mode),
-        Mode::Arm64 => arm64::decode_all(&code),
+        Mode::X86(mode) => x86::decode_all(&some, mode),
+        Mode::Arm64 => arm64::decode_all(&some),
     };
-    survey.instructions_per_second = (decoded as f64 / start.elapsed().as_secs_f64().max(1e-9)) as u64;
-    survey
+    (decoded as f64 / start.elapsed().as_secs_f64().max(1e-9)) as u64
 }
 
 fn bytes<'a>(image: &'a Image, range: &Range<u64>) -> Option<&'a [u8]> {

@@ -91,6 +91,29 @@ impl Survey {
         }
     }
 
+    /// This survey and one of the code behind it.
+    pub(super) fn followed_by(mut self, next: Survey) -> Survey {
+        self.instructions += next.instructions;
+        self.emulated += next.emulated;
+        self.boosted += next.boosted;
+        self.trapped += next.trapped;
+        self.stepped += next.stepped;
+        self.refused += next.refused;
+        self.undecodable_bytes += next.undecodable_bytes;
+        self.refusals.extend(next.refusals);
+        for run in next.undecodable {
+            match self.undecodable.last_mut().filter(|last| last.end == run.end.wrapping_sub(run.size)) {
+                Some(last) => {
+                    last.end = run.end;
+                    last.size += run.size;
+                    last.hex.push_str(&run.hex);
+                }
+                None => self.undecodable.push(run),
+            }
+        }
+        self
+    }
+
     pub(super) fn add_undecodable(&mut self, pc: u64, bytes: &[u8], error: &str) {
         let size = bytes.len() as u64;
         self.undecodable_bytes += size;

@@ -1,6 +1,7 @@
 //! The claims.
 
 mod arena;
+mod batch;
 mod channel;
 mod decoders;
 mod decoding;
@@ -11,6 +12,7 @@ mod table;
 mod translation;
 
 pub use arena::arena;
+pub use batch::batch;
 pub use channel::channel;
 pub use decoders::{decoders, disagreements, list};
 pub use decoding::decoding;

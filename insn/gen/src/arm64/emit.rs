@@ -90,10 +90,18 @@ fn known(class: &Class) -> (String, String) {
 pub(crate) fn forms(cold: &Cold) -> String {
     let mut out = head("encodings.txt");
     out.push_str("use crate::arm64::tables::{Form, Meaning};\n\n");
-    array(&mut out, "Where the forms of a top byte begin.", "STARTS", "u16", &cold.starts, 16, u16::to_string);
     array(
         &mut out,
-        "Forms by top byte, in the order in which they are tried.",
+        "Where the forms of words begin, by bits 31 to 21.",
+        "STARTS",
+        "u16",
+        &cold.starts,
+        16,
+        u16::to_string,
+    );
+    array(
+        &mut out,
+        "Forms by these bits, in the order in which they are tried.",
         "LISTS",
         "u16",
         &cold.lists,

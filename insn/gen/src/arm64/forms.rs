@@ -6,6 +6,9 @@ use super::parse::Form;
 use super::special::{condition, kind};
 use std::collections::HashMap;
 
+/// The number of top bits that select the forms to try.
+const TOP: u32 = 11;
+
 macro_rules! named {
     ($($name:ident = $number:expr, $text:literal;)*) => {
         &[$(($text, $number)),*]
@@ -19,9 +22,9 @@ const BANKS: &[(&str, u128)] = &[("vectors", 0xffff_ffff << bank::VECTOR), ("pre
 
 /// The tables as they are emitted.
 pub(crate) struct Cold {
-    /// Where the forms of each top byte begin in `lists`.
+    /// Where the forms of words with the same top bits begin in `lists`.
     pub(crate) starts: Vec<u16>,
-    /// Forms by top byte in file order.
+    /// Forms by top bits in file order.
     pub(crate) lists: Vec<u16>,
     /// Mask, value and meaning.
     pub(crate) forms: Vec<(u32, u32, u16)>,
@@ -131,11 +134,18 @@ pub(crate) fn build(forms: &[Form]) -> Result<Cold, String> {
         });
         cold.forms.push((form.mask, form.value, number));
     }
-    for byte in 0..256u32 {
-        cold.starts.push(cold.lists.len() as u16);
-        let fits = |(mask, value, _): &&(u32, u32, u16)| (byte << 24 ^ value) & mask & 0xff00_0000 == 0;
-        cold.lists.extend((0u16..).zip(&cold.forms).filter(|(_, form)| fits(form)).map(|(i, _)| i));
+    // Words with other top bits may have the same forms to try.
+    let mut known: HashMap<Vec<u16>, u16> = HashMap::new();
+    for top in 0..1 << TOP {
+        let fits =
+            |(mask, value, _): &&(u32, u32, u16)| (top << (32 - TOP) ^ value) & mask >> (32 - TOP) << (32 - TOP) == 0;
+        let list: Vec<u16> = (0..).zip(&cold.forms).filter(|(_, form)| fits(form)).map(|(i, _)| i).collect();
+        if !known.contains_key(&list) {
+            let start = u16::try_from(cold.lists.len()).map_err(|_| "too many forms")?;
+            cold.lists.extend(&list);
+            known.insert(list.clone(), start);
+        }
+        cold.starts.push(known[&list]);
     }
-    cold.starts.push(u16::try_from(cold.lists.len()).map_err(|_| "too many forms")?);
     Ok(cold)
 }
