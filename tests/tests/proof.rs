@@ -12,6 +12,8 @@ const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
 const MOST_FOR_CLASSIFYING_A64: u64 = 16 << 10;
 /// Code and tables for trampolines of x86, with all that decodes, in bytes.
 const MOST_FOR_TRAMPOLINES: u64 = 112 << 10;
+/// The tables of common effects, in bytes.
+const MOST_COMMON: u64 = 32 << 10;
 /// The tables that common code touches, in bytes.
 const MOST_HOT: u64 = 4 << 10;
 /// The feature of tests/proof that brings the entries of this name.
@@ -82,6 +84,7 @@ fn section_bytes(file: &Path, names: &[&str]) -> u64 {
 fn no_panic_can_be_reached_from_insn() {
     without_panic("insn_classify");
     without_panic("insn_everything");
+    without_panic("insn_scans");
     without_panic("arm64_classify");
     without_panic("arm64_everything");
     without_panic("insn_names");
@@ -173,6 +176,14 @@ fn table_bytes(file: &Path, module: &str) -> u64 {
     let listing = check(Command::new("nm").arg("-S").arg(file).output().expect("nm starts"));
     let sizes = listing.lines().filter(|line| line.contains(&format!("9generated{}{module}", module.len())));
     sizes.filter_map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()).sum()
+}
+
+#[test]
+fn tables_of_common_effects_fit_in_32_kib() {
+    let linked = without_panic("insn_everything");
+    let (all, common) = (section_bytes(&linked, &[".text", ".rodata", ".data"]), table_bytes(&linked, "common"));
+    println!("everything of x86: {all} bytes, {common} of them tables of common effects");
+    assert!((1024..=MOST_COMMON).contains(&common), "{common} bytes");
 }
 
 #[test]

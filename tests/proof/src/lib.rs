@@ -11,7 +11,7 @@ use core::hint::black_box;
 use core::panic::PanicInfo;
 
 use insn::Target;
-use insn::x86::{Bits, Insn, Mode, Reg, Vendor, decode};
+use insn::x86::{Bits, Branch, Insn, Mode, Reg, Vendor, dead, dead_among, decode, starts};
 use stepping::x86::{Registers, plan};
 use stepping::{Code, Fault, Memory, Plan};
 use ubp::core::{Arena, Entry, Inaccessible, Layout, State, passing};
@@ -82,6 +82,31 @@ pub unsafe extern "C" fn insn_everything(bytes: *const u8, length: usize, number
     black_box((insn.is_rip_relative(), insn.rip_relative_address(pc), insn.flow(), insn.target()));
     black_box((insn.target_address(pc), insn.reads(), insn.writes(), insn.flags_read(), insn.flags_written()));
     black_box((insn.effects(), insn.prefix_len()));
+}
+
+/// Every question about many instructions. The answers go to arrays of `room` elements.
+///
+/// # Safety
+/// `bytes` points to `length` bytes, `places` and `branches` to `room` elements that nobody else uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn insn_scans(
+    bytes: *const u8,
+    length: usize,
+    number: u8,
+    places: *mut u32,
+    branches: *mut Branch,
+    room: usize,
+) {
+    // SAFETY: the caller's promise.
+    let code = unsafe { core::slice::from_raw_parts(bytes, length) };
+    // SAFETY: the caller's promise.
+    let places = unsafe { core::slice::from_raw_parts_mut(places, room) };
+    // SAFETY: the caller's promise.
+    let found = unsafe { core::slice::from_raw_parts_mut(branches, room) };
+    let mode = mode(number);
+    black_box((starts(code, mode, places), insn::x86::branches(code, mode, found)));
+    let all = dead(code, room, mode);
+    black_box(dead_among(code, room, mode, all));
 }
 
 /// Name and operands of the instruction at `bytes`.
