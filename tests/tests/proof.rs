@@ -11,7 +11,7 @@ const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
 /// Code and tables for class, target and validity of A64, in bytes.
 const MOST_FOR_CLASSIFYING_A64: u64 = 16 << 10;
 /// Code and tables for trampolines of x86, with all that decodes, in bytes.
-const MOST_FOR_TRAMPOLINES: u64 = 112 << 10;
+const MOST_FOR_TRAMPOLINES: u64 = 128 << 10;
 /// The tables of common effects, in bytes.
 const MOST_COMMON: u64 = 32 << 10;
 /// The tables that common code touches, in bytes.
