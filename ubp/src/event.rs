@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Address, BreakpointId, Pid, Signal, Tid};
+use crate::{Address, BreakpointId, Module, Pid, Signal, Tid};
 
 /// An event in a debuggee.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +33,11 @@ pub enum EventKind {
     Stepped,
     /// The process executed a new program, which has no breakpoints. None of its instructions has run.
     Exec,
-    /// The dynamic loader mapped or unmapped code. None of the new code has run.
-    Loaded,
+    /// The dynamic loader mapped the code of these modules, or more code of modules that it has reported before. None of the new code has
+    /// run. The list is empty if the code that was mapped or unmapped belongs to no module: it has no ELF header in memory.
+    Loaded(Vec<Module>),
+    /// These modules are no longer mapped. If others came at the same time, [`EventKind::Loaded`] names those before.
+    Unloaded(Vec<Module>),
     /// The thread created a process, which is traced too and has its own copy of the breakpoints. Both are held: the parent until
     /// it is resumed, the child until its first thread ([`Pid::leader`]) is resumed.
     Forked {

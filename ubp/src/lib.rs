@@ -114,6 +114,8 @@ mod machine;
 #[cfg(feature = "std")]
 mod memory;
 #[cfg(feature = "std")]
+mod module;
+#[cfg(feature = "std")]
 mod options;
 #[cfg(feature = "std")]
 mod process;
@@ -138,6 +140,7 @@ pub use self::{
     error::{Error, InsertError, InsertReason, Result},
     event::{Event, EventKind, Hit},
     machine::Arch,
+    module::{BuildId, Module},
     options::{Mechanism, Options},
     process::{Auxv, Mapping, Process},
     registers::Registers,

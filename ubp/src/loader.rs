@@ -1,6 +1,8 @@
 //! The dynamic loader of a debuggee: which code it has mapped, and the function that it calls after changes (`struct r_debug`, link.h).
 
-use crate::{Address, Auxv, Mapping, Process};
+use crate::memory::{Read, word};
+use crate::module::{Changes, Module, modules};
+use crate::{Address, Auxv, EventKind, Mapping, Process};
 
 const PT_LOAD: u64 = 1;
 const PT_DYNAMIC: u64 = 2;
@@ -16,7 +18,7 @@ const DYNAMIC_ENTRIES: u64 = 4096;
 const CONSISTENT: u64 = 0;
 
 /// Reads a word at an address; the second argument is its size in bytes.
-pub(crate) type Words<'a> = dyn Fn(u64, usize) -> Option<u64> + 'a;
+type Words<'a> = dyn Fn(u64, usize) -> Option<u64> + 'a;
 
 /// The state of a process's loader.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,10 @@ pub(crate) struct Loader {
     debug: Option<u64>,
     /// The mappings of code at the last comparison.
     code: Vec<Code>,
+    /// The modules at the last comparison.
+    modules: Vec<Module>,
+    /// Modules that went and were not reported yet, since others came at the same time.
+    unloaded: Vec<Module>,
     /// If the loader was executed as a program: the program that it loads.
     program: Option<Headers>,
     /// The loader was executed as a program, and the program that it loads is not mapped yet.
@@ -36,36 +42,47 @@ type Code = (u64, u64, u64, u64, u64);
 
 impl Loader {
     /// The loader of a new program, and whether it is going to load libraries or a program.
-    pub(crate) fn start(maps: &[Mapping], process: &Process, words: &Words<'_>) -> (Loader, bool) {
-        let awaits_program = is_loader(process, words);
-        let loader = Loader { code: code_of(maps), awaits_program, ..Loader::default() };
+    pub(crate) fn start(maps: &[Mapping], process: &Process, read: &Read<'_>) -> (Loader, bool) {
+        let awaits_program = is_loader(process, &|at, width| word(read, at, width));
+        let (code, modules) = (code_of(maps), modules(maps, read));
+        let loader = Loader { code, modules, awaits_program, ..Loader::default() };
         (loader, awaits_program || process.auxv.base().is_some())
     }
 
     /// The entry point of the program that a loader loads which was executed as a program. It is returned once, when the program is mapped.
-    pub(crate) fn entry(&mut self, maps: &[Mapping], process: &Process, words: &Words<'_>) -> Option<u64> {
+    pub(crate) fn entry(&mut self, maps: &[Mapping], process: &Process, read: &Read<'_>) -> Option<u64> {
         if !self.awaits_program {
             return None;
         }
+        let words = |at, width| word(read, at, width);
         // The first file that the loader maps is the program.
         let is_code = |entry: u64| maps.iter().any(|map| map.execute && map.contains(Address(entry)));
-        let (entry, headers) = loaded(process, maps, words).find(|(entry, _)| is_code(*entry))?;
+        let (entry, headers) = loaded(process, maps, &words).find(|(entry, _)| is_code(*entry))?;
         (self.program, self.awaits_program) = (Some(headers), false);
         Some(entry)
     }
 
-    /// Whether code was mapped or unmapped since the last call.
-    pub(crate) fn changed(&mut self, maps: &[Mapping]) -> bool {
+    /// What the loader mapped or unmapped since the last call, or [`EventKind::Unloaded`] for what it unmapped when it also mapped something.
+    pub(crate) fn change(&mut self, maps: &[Mapping], read: &Read<'_>) -> Option<EventKind> {
         let code = code_of(maps);
-        let changed = self.code != code;
-        self.code = code;
-        changed
+        if self.code != code {
+            let modules = modules(maps, read);
+            let Changes { loaded, unloaded } = Changes::between(&self.modules, &modules);
+            (self.code, self.modules) = (code, modules);
+            self.unloaded.extend(unloaded);
+            if !loaded.is_empty() || self.unloaded.is_empty() {
+                return Some(EventKind::Loaded(loaded));
+            }
+        }
+        let unloaded = std::mem::take(&mut self.unloaded);
+        (!unloaded.is_empty()).then_some(EventKind::Unloaded(unloaded))
     }
 
     /// Reads `struct r_debug` and returns the function that the loader calls whenever its list of libraries changes (`r_brk`).
-    pub(crate) fn find(&mut self, maps: &[Mapping], process: &Process, words: &Words<'_>) -> Option<u64> {
+    pub(crate) fn find(&mut self, maps: &[Mapping], process: &Process, read: &Read<'_>) -> Option<u64> {
         let width = process.arch.width();
-        self.code = code_of(maps);
+        let words = &|at, width| word(read, at, width);
+        (self.code, self.modules) = (code_of(maps), modules(maps, read));
         let debug = |headers| {
             let at = Program::read(headers, width, words)?.entry(DT_DEBUG, width, words)?;
             words(at, width).filter(|&debug| debug != 0)
@@ -78,8 +95,8 @@ impl Loader {
     }
 
     /// Whether the list of libraries is complete (`r_state`).
-    pub(crate) fn is_consistent(&self, process: &Process, words: &Words<'_>) -> bool {
-        let state = |debug: u64| words(debug.wrapping_add(3 * process.arch.width() as u64), 4);
+    pub(crate) fn is_consistent(&self, process: &Process, read: &Read<'_>) -> bool {
+        let state = |debug: u64| word(read, debug.wrapping_add(3 * process.arch.width() as u64), 4);
         self.debug.and_then(state) == Some(CONSISTENT)
     }
 }

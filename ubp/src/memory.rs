@@ -6,6 +6,16 @@ use std::os::unix::fs::FileExt;
 use crate::descriptors::open_by_reserve;
 use crate::{Error, Pid, Result};
 
+/// Reads memory at an address and returns the number of bytes read.
+pub(crate) type Read<'a> = dyn Fn(u64, &mut [u8]) -> usize + 'a;
+
+/// The number of `width` bytes at an address, at most 8.
+pub(crate) fn word(read: &Read<'_>, address: u64, width: usize) -> Option<u64> {
+    let mut raw = [0; 8];
+    let part = raw.get_mut(..width)?;
+    (read(address, part) == width).then(|| u64::from_le_bytes(raw))
+}
+
 /// The memory of one address space. It remains that address space when the process executes another program.
 #[derive(Debug)]
 pub(crate) struct ProcessMemory {
@@ -55,8 +65,6 @@ impl ProcessMemory {
     }
 
     pub(crate) fn read_word(&self, address: u64, width: usize) -> Option<u64> {
-        let mut raw = [0; 8];
-        let part = raw.get_mut(..width)?;
-        (self.read(address, part) == width).then(|| u64::from_le_bytes(raw))
+        word(&|address, buffer| self.read(address, buffer), address, width)
     }
 }

@@ -1,14 +1,17 @@
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::process::Command;
 
 use crate::arch;
 use crate::backend::Backend;
 use crate::kernel::Kernel;
+use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
-    Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Options, Pid, Process,
-    Registers, Result, Signal, Spec, Stdio, Tid,
+    Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, Options, Pid,
+    Process, Registers, Result, Signal, Spec, Stdio, Tid,
 };
 
 /// A tracer and its debuggees.
@@ -210,6 +213,29 @@ impl Session {
     /// The processes of this session.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         self.backend.processes()
+    }
+
+    /// The modules of a process at this moment, ascending: the ELF files that are mapped as code, and the vDSO. Their headers and build IDs are
+    /// read from memory. A module whose ELF header is not mapped is left out.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) if the process does not belong to this session or has ended.
+    pub fn modules(&mut self, pid: Pid) -> Result<Vec<Module>> {
+        let maps = self.process(pid).ok_or(Error::NoSuchProcess(pid))?.maps()?;
+        let backend = RefCell::new(&mut self.backend);
+        let read =
+            |address, buffer: &mut [u8]| backend.borrow_mut().read_memory(pid, Address(address), buffer).unwrap_or(0);
+        Ok(modules(&maps, &read))
+    }
+
+    /// The bias of the first module with this path ([`Module::bias`]): the difference between addresses in memory and in the file. `None` if
+    /// no such file is mapped as code.
+    ///
+    /// # Errors
+    /// The errors of [`Session::modules`].
+    pub fn bias(&mut self, pid: Pid, path: impl AsRef<Path>) -> Result<Option<u64>> {
+        let modules = self.modules(pid)?;
+        Ok(modules.iter().find(|module| module.path == path.as_ref()).map(|module| module.bias))
     }
 
     /// Inserts breakpoints, while the process may run. The result has one entry for each of `specs`, in their order. Several breakpoints

@@ -139,7 +139,7 @@ fn a_program_that_blocks_with_sites_on_its_system_calls_goes_on_after_detach() {
     session.resume(pid.leader()).unwrap();
     let sites: Vec<Spec> = loop {
         let event = session.wait().unwrap().unwrap();
-        if event.kind == EventKind::Loaded {
+        if matches!(event.kind, EventKind::Loaded(_)) {
             let maps = session.process(pid).unwrap().maps().unwrap();
             let libc = maps.iter().find(|map| {
                 map.execute && map.path.as_ref().is_some_and(|path| path.to_string_lossy().contains("libc.so"))

@@ -275,7 +275,7 @@ fn an_interruption_is_reported_though_the_loader_makes_the_thread_stop_for_other
         session.interrupt(pid).unwrap();
         loop {
             match session.wait().unwrap().unwrap() {
-                event if event.kind == EventKind::Loaded => session.resume(event.tid).unwrap(),
+                event if matches!(event.kind, EventKind::Loaded(_)) => session.resume(event.tid).unwrap(),
                 event => {
                     assert_eq!(event.kind, EventKind::Interrupted);
                     break;

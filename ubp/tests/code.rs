@@ -148,7 +148,7 @@ fn a_library_is_reported_before_its_constructors_run_each_time_it_is_loaded() {
     session.resume(pid.leader()).unwrap();
     let (mut loads, mut ids) = (0, Vec::new());
     let outcome = run(&mut session, pid, |session, event| match event.kind {
-        EventKind::Loaded => {
+        EventKind::Loaded(_) => {
             let maps = session.process(pid).unwrap().maps().unwrap();
             let Some(map) = maps.iter().find(|map| map.path.as_deref() == Some(&library)) else { return };
             let at = Address(map.start.0 - map.offset + plugged);
@@ -181,7 +181,7 @@ fn libraries_of_the_program_are_reported_before_any_of_their_code_runs() {
     session.resume(pid.leader()).unwrap();
     let mut id = None;
     run(&mut session, pid, |session, event| match event.kind {
-        EventKind::Loaded if id.is_none() => {
+        EventKind::Loaded(_) if id.is_none() => {
             let maps = session.process(pid).unwrap().maps().unwrap();
             let found = maps.iter().find(|map| map.execute && map.path.as_deref() == Some(&library));
             if let Some(map) = found {

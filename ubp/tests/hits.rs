@@ -47,7 +47,7 @@ fn a_signal_given_at_an_arrival_arrives_however_many_breakpoints_there_are() {
                     assert_eq!(hit.breakpoints().count(), count);
                     session.resume_with(event.tid, Some(Signal(libc::SIGUSR1))).unwrap();
                 }
-                EventKind::Loaded => session.resume(event.tid).unwrap(),
+                EventKind::Loaded(_) => session.resume(event.tid).unwrap(),
                 kind => {
                     assert_eq!(*kind, EventKind::Killed(Signal(libc::SIGUSR1)));
                     break;
@@ -88,7 +88,7 @@ fn at_the_function_that_the_loader_calls_the_loading_is_told_first_and_then_the_
     let outcome = run(&mut session, pid, |session, event| match &event.kind {
         EventKind::Hit(hit) if hit.is_of(main) => begun = true,
         EventKind::Hit(hit) => told.push((Some(hit.address()), hit.count())),
-        EventKind::Loaded if begun => {
+        EventKind::Loaded(_) if begun => {
             let pc = session.registers(event.tid).unwrap().pc();
             if *place.get_or_insert(pc) == pc && told.is_empty() {
                 session.insert(pid, &[Spec::event(pc)]).unwrap()[0].unwrap();

@@ -28,7 +28,7 @@ fn run_to(session: &mut Session, pid: Pid, base: u64, name: &str) {
         let event = session.wait().unwrap().unwrap();
         match event.kind {
             EventKind::Stepped => break,
-            EventKind::Loaded => session.resume(event.tid).unwrap(),
+            EventKind::Loaded(_) => session.resume(event.tid).unwrap(),
             kind => panic!("{kind:?} on the way to {name}"),
         }
     }

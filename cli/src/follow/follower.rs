@@ -145,7 +145,7 @@ impl Follower {
                 inserter.update(session, space, None)?;
                 inserter.break_at_entry(session, space)?;
             }
-            EventKind::Loaded => {
+            EventKind::Loaded(_) | EventKind::Unloaded(_) => {
                 let new = inserter.read_modules(session, space)?;
                 if !space.gone.is_empty() {
                     sink.unloaded(session, space);

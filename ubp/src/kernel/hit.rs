@@ -23,11 +23,13 @@ impl Kernel {
             // The breakpoint was removed meanwhile.
             return self.resume(tid);
         };
-        if site.internal.map_or(Ok(false), |internal| self.on_internal(pid, internal))? {
+        let first = site.internal.map_or(Ok(None), |internal| self.on_internal(pid, internal))?;
+        if let Some(first) = first {
+            let second = site.internal.map_or(Ok(None), |internal| self.on_internal(pid, internal))?;
             if let Some(held) = self.held.get_mut(&tid) {
-                held.uncounted = true;
+                (held.uncounted, held.pending) = (true, second.into_iter().collect());
             }
-            self.emit(pid, tid, EventKind::Loaded, time);
+            self.emit(pid, tid, first, time);
             return Ok(());
         }
         self.arrive(pid, tid, address, None, time)
@@ -80,10 +82,10 @@ impl Kernel {
         }
     }
 
-    /// A thread is held at a site of the session itself. Returns whether code was mapped or unmapped.
-    fn on_internal(&mut self, pid: Pid, internal: Internal) -> Result<bool> {
+    /// A thread is held at a site of the session itself. Returns what the loader has mapped and unmapped.
+    fn on_internal(&mut self, pid: Pid, internal: Internal) -> Result<Option<EventKind>> {
         match internal {
-            Internal::Entry => self.on_entry(pid).map(|()| false),
+            Internal::Entry => self.on_entry(pid).map(|()| None),
             Internal::Mapped => self.on_mapped(pid),
             Internal::Loader => self.on_loader(pid),
         }

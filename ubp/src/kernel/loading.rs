@@ -8,14 +8,14 @@ use super::site::Internal;
 use super::{Debuggee, Kernel};
 use crate::loader::Loader;
 use crate::process::read_maps;
-use crate::{Mapping, Pid, Result};
+use crate::{EventKind, Mapping, Pid, Result};
 
 impl Kernel {
     /// A new program is held at its first instruction.
     pub(super) fn watch_loading(&mut self, pid: Pid) -> Result<()> {
         let maps = read_maps(pid)?;
-        let words = |at, width| self.read_word(pid, at, width);
-        let (loader, loads) = Loader::start(&maps, &self.debuggee(pid)?.process, &words);
+        let read = |at, buffer: &mut [u8]| self.read(pid, at, buffer);
+        let (loader, loads) = Loader::start(&maps, &self.debuggee(pid)?.process, &read);
         let debuggee = self.debuggee_mut(pid)?;
         debuggee.loader = loader;
         let auxv = &debuggee.process.auxv;
@@ -44,7 +44,7 @@ impl Kernel {
     pub(super) fn watch_loader(&mut self, pid: Pid) -> Result<()> {
         let maps = read_maps(pid)?;
         let mut loader = self.debuggee(pid)?.loader.clone();
-        let function = loader.find(&maps, &self.debuggee(pid)?.process, &|at, width| self.read_word(pid, at, width));
+        let function = loader.find(&maps, &self.debuggee(pid)?.process, &|at, buffer| self.read(pid, at, buffer));
         self.debuggee_mut(pid)?.loader = loader;
         function.map_or(Ok(()), |function| self.insert_internal(pid, &[(function, Internal::Loader)]))
     }
@@ -60,35 +60,38 @@ impl Kernel {
     }
 
     /// The loader may have mapped code.
-    pub(super) fn on_mapped(&mut self, pid: Pid) -> Result<bool> {
+    pub(super) fn on_mapped(&mut self, pid: Pid) -> Result<Option<EventKind>> {
         let maps = read_maps(pid)?;
         let mut loader = self.debuggee(pid)?.loader.clone();
-        let entry = loader.entry(&maps, &self.debuggee(pid)?.process, &|at, width| self.read_word(pid, at, width));
+        let change = loader.change(&maps, &|at, buffer| self.read(pid, at, buffer));
+        let entry = loader.entry(&maps, &self.debuggee(pid)?.process, &|at, buffer| self.read(pid, at, buffer));
         let Kernel { channel, debuggees, .. } = self;
-        let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(false) };
+        let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(None) };
         if arch::guards() {
             debuggee.set_again(channel)?;
         }
-        let changed = loader.changed(&maps);
         debuggee.loader = loader;
         if let Some(entry) = entry {
             self.insert_internal(pid, &[(entry, Internal::Entry)])?;
         }
-        Ok(changed)
+        Ok(change)
     }
 
     /// The loader's list of libraries is about to change, or has changed.
-    pub(super) fn on_loader(&mut self, pid: Pid) -> Result<bool> {
+    pub(super) fn on_loader(&mut self, pid: Pid) -> Result<Option<EventKind>> {
         let Debuggee { process, loader, .. } = self.debuggee(pid)?;
-        if !loader.is_consistent(process, &|at, width| self.read_word(pid, at, width)) {
-            return Ok(false);
+        if !loader.is_consistent(process, &|at, buffer| self.read(pid, at, buffer)) {
+            return Ok(None);
         }
         let maps = read_maps(pid)?;
+        let mut loader = loader.clone();
+        let change = loader.change(&maps, &|at, buffer| self.read(pid, at, buffer));
         let Kernel { channel, debuggees, .. } = self;
-        let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(false) };
-        if !debuggee.loader.changed(&maps) {
-            return Ok(false);
+        let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(None) };
+        debuggee.loader = loader;
+        if change.is_some() {
+            debuggee.drop_unmapped(channel, &maps)?;
         }
-        debuggee.drop_unmapped(channel, &maps).map(|()| true)
+        Ok(change)
     }
 }

@@ -3,6 +3,7 @@
 use wire::commands::{Command, Reply};
 
 use super::{Kernel, arch, cannot, failed};
+use crate::memory::word;
 use crate::{Address, Error, Pid, Registers, Result, Tid};
 
 /// Bytes of one command, so that its reply is shorter than the longest message.
@@ -63,9 +64,11 @@ impl Kernel {
 
     /// Reads a word of `width` bytes.
     pub(super) fn read_word(&self, pid: Pid, address: u64, width: usize) -> Option<u64> {
-        let mut raw = [0; 8];
-        let part = raw.get_mut(..width)?;
-        let read = self.read_memory(pid, Address(address), part).ok()?;
-        (read == width).then(|| u64::from_le_bytes(raw))
+        word(&|at, buffer| self.read(pid, at, buffer), address, width)
+    }
+
+    /// Reads memory, and returns the number of bytes read: 0 where there is none.
+    pub(super) fn read(&self, pid: Pid, address: u64, buffer: &mut [u8]) -> usize {
+        self.read_memory(pid, Address(address), buffer).unwrap_or(0)
     }
 }

@@ -31,7 +31,7 @@ fn case(mut session: Session, with_own: bool) {
     let function = symbols(&library)["library"];
     let (mut is_set, mut hits) = (false, Vec::new());
     let outcome = run(&mut session, pid, |session, event| match event.kind {
-        EventKind::Loaded if !is_set => {
+        EventKind::Loaded(_) if !is_set => {
             let maps = session.process(pid).unwrap().maps().unwrap();
             let code = |map: &&ubp::Mapping| map.path.as_deref() == Some(&library);
             let Some(map) = maps.iter().find(code) else { return };

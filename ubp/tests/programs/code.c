@@ -137,6 +137,17 @@ static void load_case(const char *path) {
     }
 }
 
+// Loads a library, waits for the end of the standard input, and unloads, loads and unloads it again.
+static void reload_case(const char *path) {
+    void *library = dlopen(path, RTLD_NOW);
+    printf("mapped\n");
+    while (getchar() != EOF) {
+    }
+    dlclose(library);
+    library = dlopen(path, RTLD_NOW);
+    dlclose(library);
+}
+
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
     setvbuf(stdout, 0, _IOLBF, 0);
@@ -148,5 +159,6 @@ int main(int argc, char **argv) {
     if (!strcmp(name, "vdso")) vdso_case();
     if (!strcmp(name, "many")) many_case();
     if (!strcmp(name, "load")) load_case(argv[2]);
+    if (!strcmp(name, "reload")) reload_case(argv[2]);
     return 0;
 }

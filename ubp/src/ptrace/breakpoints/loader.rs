@@ -9,19 +9,21 @@ use super::super::space::Internal;
 use super::super::tracees::Tracees;
 use super::sites::{follow_guards, insert_internal_by, remove_internal};
 use crate::loader::Loader;
+use crate::memory::Read;
 use crate::process::read_maps;
-use crate::{Pid, Result, Tid};
+use crate::{Error, EventKind, Pid, Process, Result, Tid};
 
 /// Prepares a new program, whose only thread is stopped before the first instruction.
 pub(in crate::ptrace) fn watch_program(tracees: &mut Tracees, reports: &mut Reports, tid: Tid) -> Result<()> {
     let pid = tracees.thread(tid)?.pid;
     let maps = read_maps(pid)?;
-    let memory = &tracees.space_of(pid)?.memory;
-    let words = |at, width| memory.read_word(at, width);
-    let (loader, loads) = Loader::start(&maps, &tracees.debuggee(pid)?.process, &words);
-    let debuggee = tracees.debuggee_mut(pid)?;
-    debuggee.loader = loader;
-    let auxv = &debuggee.process.auxv;
+    let start = |loader: &mut Loader, process: &Process, read: &Read<'_>| {
+        let (new, loads) = Loader::start(&maps, process, read);
+        *loader = new;
+        loads
+    };
+    let loads = with_loader(tracees, pid, start)?;
+    let auxv = &tracees.debuggee(pid)?.process.auxv;
     let entry = auxv.entry().filter(|_| auxv.base().is_some());
     tracees.thread_mut(tid)?.loading = loads;
     match entry {
@@ -33,39 +35,37 @@ pub(in crate::ptrace) fn watch_program(tracees: &mut Tracees, reports: &mut Repo
 /// The loader's function for debuggers in a process that has started already.
 pub(in crate::ptrace) fn loader_function(tracees: &mut Tracees, pid: Pid) -> Result<Option<u64>> {
     let maps = read_maps(pid)?;
-    let mut loader = tracees.debuggee(pid)?.loader.clone();
-    let memory = &tracees.space_of(pid)?.memory;
-    let function = loader.find(&maps, &tracees.debuggee(pid)?.process, &|at, width| memory.read_word(at, width));
-    tracees.debuggee_mut(pid)?.loader = loader;
-    Ok(function)
+    with_loader(tracees, pid, |loader, process, read| loader.find(&maps, process, read))
 }
 
-/// Looks at the code that a stopped thread, the loader's, mapped or made executable. Returns whether code changed.
-pub(in crate::ptrace) fn look_at_mapped(tracees: &mut Tracees, reports: &mut Reports, tid: Tid) -> Result<bool> {
+/// Looks at the code that a stopped thread, the loader's, mapped or made executable. Returns what changed.
+pub(in crate::ptrace) fn look_at_mapped(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+) -> Result<Option<EventKind>> {
     let pid = tracees.thread(tid)?.pid;
     let maps = read_maps(pid)?;
     follow_guards(tracees, reports, tid, &maps)?;
-    if !tracees.debuggee_mut(pid)?.loader.changed(&maps) {
-        return Ok(false);
-    }
-    let mut loader = tracees.debuggee(pid)?.loader.clone();
-    let memory = &tracees.space_of(pid)?.memory;
-    let entry = loader.entry(&maps, &tracees.debuggee(pid)?.process, &|at, width| memory.read_word(at, width));
+    let look = |loader: &mut Loader, process: &Process, read: &Read<'_>| {
+        let change = loader.change(&maps, read)?;
+        Some((change, loader.entry(&maps, process, read)))
+    };
+    let Some((change, entry)) = with_loader(tracees, pid, look)? else { return Ok(None) };
     if let Some(entry) = entry {
-        tracees.debuggee_mut(pid)?.loader = loader;
         insert_internal_by(tracees, reports, tid, entry, Internal::Entry)?;
     }
-    Ok(true)
+    Ok(Some(change))
 }
 
-/// Handles a thread at a breakpoint of the tracer's own, whose pc is at the site. Returns whether code was mapped or unmapped.
+/// Handles a thread at a breakpoint of the tracer's own, whose pc is at the site. Returns what the loader has mapped and unmapped.
 pub(in crate::ptrace) fn at_internal(
     tracees: &mut Tracees,
     reports: &mut Reports,
     tid: Tid,
     site: u64,
     internal: Internal,
-) -> Result<bool> {
+) -> Result<Option<EventKind>> {
     let pid = tracees.thread(tid)?.pid;
     match internal {
         Internal::Entry => {
@@ -74,20 +74,26 @@ pub(in crate::ptrace) fn at_internal(
             if let Some(function) = loader_function(tracees, pid)? {
                 insert_internal_by(tracees, reports, tid, function, Internal::Loader)?;
             }
-            Ok(false)
+            Ok(None)
         }
         Internal::Loader => {
-            let debuggee = tracees.debuggee(pid)?;
-            let memory = &tracees.space_of(pid)?.memory;
-            if !debuggee.loader.is_consistent(&debuggee.process, &|at, width| memory.read_word(at, width)) {
-                return Ok(false);
+            if !with_loader(tracees, pid, |loader, process, read| loader.is_consistent(process, read))? {
+                return Ok(None);
             }
             let maps = read_maps(pid)?;
-            if !tracees.debuggee_mut(pid)?.loader.changed(&maps) {
-                return Ok(false);
+            let change = with_loader(tracees, pid, |loader, _, read| loader.change(&maps, read))?;
+            if change.is_some() {
+                tracees.space_of_mut(pid)?.drop_unmapped(&maps);
             }
-            tracees.space_of_mut(pid)?.drop_unmapped(&maps);
-            Ok(true)
+            Ok(change)
         }
     }
+}
+
+/// Runs `f` with what is known of a process's loader, with the process, and with its memory.
+fn with_loader<T>(tracees: &mut Tracees, pid: Pid, f: impl FnOnce(&mut Loader, &Process, &Read<'_>) -> T) -> Result<T> {
+    let Tracees { debuggees, spaces, .. } = tracees;
+    let debuggee = debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))?;
+    let memory = &spaces.get(&debuggee.space).ok_or(Error::NoSuchProcess(pid))?.memory;
+    Ok(f(&mut debuggee.loader, &debuggee.process, &|at, buffer| memory.read(at, buffer)))
 }

@@ -25,9 +25,9 @@ pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) ->
     }
     if let Some(internal) = info.internal {
         arch::set_pc(tid, site)?;
-        if at_internal(tracees, &mut tracer.reports, tid, site, internal)? {
+        if let Some(change) = at_internal(tracees, &mut tracer.reports, tid, site, internal)? {
             // The thread executes the breakpoint instruction again when the user has seen this.
-            return Ok(Next::Hold(EventKind::Loaded));
+            return Ok(Next::Hold(change));
         }
     }
     let goal = tracees.thread(tid)?.goal;

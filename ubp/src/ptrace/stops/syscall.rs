@@ -8,7 +8,7 @@ use super::super::thread::{Due, Interrupted, Stop};
 use super::Next;
 use super::stepped::{go_on_unless_stepped, note_stepped};
 use crate::arch::{pc as pc_of, sp as sp_of};
-use crate::{EventKind, Result, Tid};
+use crate::{Result, Tid};
 
 /// `PTRACE_EVENTMSG_SYSCALL_ENTRY` (linux/ptrace.h).
 const ENTRY: u64 = 1;
@@ -46,9 +46,9 @@ pub(super) fn on_syscall(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
 
 /// The loader mapped code, or made mapped memory executable; the thread has left the system call.
 pub(super) fn on_mapped(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
-    if look_at_mapped(&mut tracer.tracees, &mut tracer.reports, tid)? {
+    if let Some(change) = look_at_mapped(&mut tracer.tracees, &mut tracer.reports, tid)? {
         note_stepped(&mut tracer.tracees, tid)?;
-        return Ok(Next::Hold(EventKind::Loaded));
+        return Ok(Next::Hold(change));
     }
     go_on_unless_stepped(&tracer.tracees, tid)
 }
