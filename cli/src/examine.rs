@@ -6,7 +6,7 @@ use insn::x86::Vendor;
 
 use crate::commands::write_survey;
 use crate::output::Output;
-use crate::symbols::{Image, Names};
+use ubp_symbols::{Image, Names};
 
 /// Reads symbols and their names, stubs, lines, code and instructions of the file with the bytes `data`, and writes its survey to `out`.
 ///
@@ -22,7 +22,7 @@ pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     for segment in image.segments() {
         image.bias(0x40_0000, segment.file.start);
     }
-    let _ = (image.is_dynamic(), image.is_library(), image.is_fixed(), image.end(), image.debug_frames());
+    let _ = (image.is_dynamic(), image.is_library(), image.is_fixed(), image.end(), image.is_described(0));
     for &address in image.instructions(mode) {
         image.lines().and_then(|lines| lines.of(address));
     }

@@ -1,13 +1,10 @@
 //! The `ntrace` command as a library. The program only calls [`run`]; [`examine()`] reads files that cannot be trusted, for a fuzzer.
 
 mod args;
-mod code;
 mod commands;
-mod cpu;
 mod disassembly;
 mod examine;
 mod failure;
-mod files;
 mod follow;
 mod heritage;
 mod hex;
@@ -21,8 +18,6 @@ mod native;
 mod native;
 mod output;
 mod process;
-mod symbols;
-mod unwinders;
 mod worker;
 
 use std::process::ExitCode;

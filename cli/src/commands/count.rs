@@ -11,8 +11,9 @@ use crate::failure::Result;
 use crate::follow::{self, Refused, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Live, Output, TICK};
-use crate::process::{Description, Module, Space};
+use crate::process::{Description, Space};
 use crate::worker::{Control, End};
+use ubp_symbols::Module;
 
 /// The hits so far.
 #[derive(Default)]
@@ -208,7 +209,7 @@ impl Sink for Count {
     }
 
     fn unloaded(&mut self, session: &Session, space: &Space) {
-        for module in &space.gone {
+        for module in space.modules.gone() {
             self.collect(session, space, Some(module));
         }
     }
@@ -249,7 +250,7 @@ fn write_text(table: &Table, out: &mut Output<'_>) -> Result<()> {
 
 /// Whether a name is not part of the shown location.
 fn is_other(name: &str, row: &Row) -> bool {
-    let demangled = crate::symbols::demangle(name);
+    let demangled = ubp_symbols::demangle(name);
     let shown = demangled.as_deref().unwrap_or(name);
     !row.location.ends_with(shown) && !shown.contains(['!', ':']) && !shown.starts_with("0x")
 }

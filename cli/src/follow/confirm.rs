@@ -7,7 +7,8 @@ use ubp::Session;
 
 use super::plan::Planned;
 use crate::output::tell;
-use crate::process::{Module, Space, differing};
+use crate::process::Space;
+use ubp_symbols::{Module, differing};
 
 /// Removes the sites at which memory differs from the file, and reports them.
 pub(super) fn drop_differing(

@@ -21,7 +21,7 @@ pub(crate) trait Sink {
     fn hit(&mut self, session: &mut Session, space: &mut Space, event: &Event, address: u64) -> Result<()>;
     /// No event is pending.
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
-    /// Modules were unmapped or replaced ([`Space::gone`]).
+    /// Modules were unmapped or replaced ([`Modules::gone`](ubp_symbols::Modules::gone)).
     fn unloaded(&mut self, session: &Session, space: &Space);
     /// A process forked. The child has copies of its breakpoints.
     fn forked(&mut self, parent: Pid, child: Pid);
@@ -147,7 +147,7 @@ impl Follower {
             }
             EventKind::Loaded(_) | EventKind::Unloaded(_) => {
                 let new = inserter.read_modules(session, space)?;
-                if !space.gone.is_empty() {
+                if !space.modules.gone().is_empty() {
                     sink.unloaded(session, space);
                     inserter.remove_gone(session, space)?;
                 }

@@ -14,7 +14,8 @@ use super::{confirm, tracers};
 use crate::location::{self, Location};
 use crate::native;
 use crate::output::{shown, tell};
-use crate::process::{Images, Module, Role, Space};
+use crate::process::{Role, Space};
+use ubp_symbols::{Images, Module};
 
 /// The largest number of refused instructions that are listed one by one.
 const LISTED: usize = 8;
@@ -66,7 +67,7 @@ impl Inserter {
 
     /// Removes the breakpoints in modules that are gone. A module whose file changed is gone, although it is still mapped.
     pub(super) fn remove_gone(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
-        let is_gone = |address: u64| space.gone.iter().any(|module| module.contains(address));
+        let is_gone = |address: u64| space.modules.gone().iter().any(|module| module.contains(address));
         let active = session.breakpoints(space.pid).filter(|breakpoint| breakpoint.is_active());
         let stale: Vec<BreakpointId> = active.filter(|b| is_gone(b.address().0)).map(|b| b.id()).collect();
         space.forget_gone();

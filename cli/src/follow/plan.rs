@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::code::{self, Mode};
-use crate::location::{Location, Search, Site};
-use crate::process::Module;
-use crate::symbols::Image;
+use crate::location::Location;
+use ubp_symbols::code::{self, Mode};
+use ubp_symbols::{Image, Module, Search, Site};
 
 /// The user's locations, and where they were found.
 #[derive(Debug)]

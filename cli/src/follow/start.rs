@@ -11,16 +11,16 @@ use super::inserter::Inserter;
 use super::plan::Wanted;
 use super::running::Running;
 use crate::args::Target;
-use crate::code::Mode;
-use crate::cpu;
 use crate::failure::{Failure, Result};
 use crate::heritage::Heritage;
 use crate::launch::{attach_failure, check_process, command, spawn_failure};
 use crate::location::Location;
 use crate::output::{shown, tell};
 use crate::process::Space;
-use crate::symbols::Image;
 use crate::worker::{self, Control};
+use ubp_symbols::Image;
+use ubp_symbols::code;
+use ubp_symbols::code::Mode;
 
 /// Starts the program or attaches to the process, and sets every breakpoint that can be set before the program continues.
 ///
@@ -50,7 +50,7 @@ pub(crate) fn start(target: &Target, report: Report, control: Control, heritage:
 }
 
 fn mode_of(image: &Image) -> Mode {
-    image.arch().mode(cpu::vendor())
+    image.arch().mode(code::vendor())
 }
 
 fn spawn(follower: &mut Follower, program: &[OsString], heritage: Heritage) -> Result<()> {

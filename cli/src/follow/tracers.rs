@@ -3,14 +3,12 @@
 //! A thread can have one tracer, and over ptrace ntrace is that tracer. The request of such a program fails, and this module says why.
 
 use nix::libc;
-use object::{Object, ObjectSymbol};
 use ubp::{Mechanism, Pid, Session, Tid};
 
 use super::told::Told;
 use crate::launch::named;
 use crate::native;
-use crate::process::Module;
-use crate::symbols::{Image, Parsed};
+use ubp_symbols::Module;
 
 // The requests of ptrace(2) that make a process a tracer.
 const TRACEME: u64 = libc::PTRACE_TRACEME as u64;
@@ -30,7 +28,7 @@ pub(super) fn ptrace_in(session: &Session, module: &Module, told: &Told) -> Opti
     if session.mechanism() != Mechanism::Ptrace || was_told(told) {
         return None;
     }
-    ptrace_of(&module.image).map(|address| module.in_memory(address))
+    module.image.exported("ptrace").map(|address| module.in_memory(address))
 }
 
 /// Reports that a request will fail. A thread has called `ptrace`.
@@ -55,14 +53,4 @@ pub(super) fn tell_of_ptrace(session: &mut Session, pid: Pid, tid: Tid, told: &m
         ),
     );
     Ok(())
-}
-
-/// The address of `ptrace` in a file. Only a file that is linked to no library has the function in its table of all symbols.
-fn ptrace_of(image: &Image) -> Option<u64> {
-    let find = |file: &Parsed<'_>| {
-        let is_static = file.dynamic_symbols().next().is_none();
-        let mut all = if is_static { file.symbols() } else { file.dynamic_symbols() };
-        all.find(|symbol| symbol.is_definition() && symbol.name_bytes() == Ok(b"ptrace")).map(|symbol| symbol.address())
-    };
-    image.with_file(find).flatten().filter(|address| image.is_code(*address))
 }

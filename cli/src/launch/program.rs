@@ -11,11 +11,11 @@ use ubp::Error;
 use super::attach::why_not_spawned;
 use super::status;
 use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result};
-use crate::files::{Source, open};
 use crate::heritage::Heritage;
 use crate::native;
 use crate::output::shown;
-use crate::symbols::{ElfError, Image};
+use ubp_symbols::files::{Source, open};
+use ubp_symbols::{ElfError, Image};
 
 /// Prepares the command that starts a program with its arguments as if the shell that started ntrace had started it.
 ///

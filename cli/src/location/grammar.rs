@@ -1,7 +1,6 @@
 //! The syntax of locations.
 
-use super::module::Module;
-use super::pattern::Pattern;
+use ubp_symbols::{ModuleName, Pattern};
 
 /// A location on the command line.
 #[derive(Debug, Clone)]
@@ -17,7 +16,7 @@ pub(crate) struct Location {
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
     /// The module to search. `None` is all modules.
-    pub(crate) module: Option<Module>,
+    pub(crate) module: Option<ModuleName>,
     /// What to search for.
     pub(crate) meaning: Meaning,
 }
@@ -47,7 +46,7 @@ impl Location {
         let mut readings = Vec::new();
         for at in outside.into_iter().map(Some).chain([None]).chain(inside.into_iter().map(Some)) {
             let (module, rest) = match at {
-                Some(at) => (Some(Module::new(&text[..at])), &text[at + 1..]),
+                Some(at) => (Some(ModuleName::new(&text[..at])), &text[at + 1..]),
                 None => (None, text),
             };
             let meanings = meanings(rest, module.is_some()).map_err(|error| wrong(&error))?;

@@ -4,8 +4,7 @@ use std::rc::Rc;
 
 use super::grammar::{Location, Meaning, Reading};
 use super::near::near;
-use super::pattern::Pattern;
-use crate::symbols::Image;
+use ubp_symbols::{Image, Pattern};
 
 /// Returns a sentence that names the searched modules, and similar names.
 pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::symbols::{Image, Kind, short_names};
+use ubp_symbols::{Image, Kind, short_names};
 
 /// The largest number of names that are returned.
 const MOST: usize = 3;

@@ -1,6 +1,5 @@
 //! Escapes the characters that a terminal obeys.
 
-use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 use std::ops::RangeInclusive;
 
@@ -26,19 +25,6 @@ pub(super) fn push_text(line: &mut String, value: impl Display) -> fmt::Result {
 /// Appends a JSON text with the same value in which every special character is escaped.
 pub(super) fn push_json(out: &mut String, json: &str) -> fmt::Result {
     Escaper { out, form: Form::Json }.write_str(json)
-}
-
-/// Returns the text of `bytes`. Bytes that are not UTF-8 are escaped (`\xff`); control characters are not.
-pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, str> {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return text.into();
-    }
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
-    }
-    text.into()
 }
 
 struct Escaper<'a> {
@@ -121,11 +107,5 @@ mod tests {
         push_json(&mut out, &serde_json::to_string_pretty(&value).unwrap()).unwrap();
         assert!(out.chars().all(|c| c == '\n' || (c.is_ascii() && !c.is_control())), "{out:?}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap(), value);
-    }
-
-    #[test]
-    fn bytes_that_are_not_utf8_are_escaped() {
-        assert_eq!(utf8(b"a\xffb\xc3"), "a\\xffb\\xc3");
-        assert_eq!(utf8("grün".as_bytes()), "grün");
     }
 }

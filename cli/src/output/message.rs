@@ -5,9 +5,10 @@ use std::fmt::Display;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-use super::escape::{self, utf8};
-use super::live;
+use ubp_symbols::utf8;
+
 use super::streams::stderr;
+use super::{escape, live};
 
 /// Writes a message to standard error, as one line. Errors are ignored: a closed standard error has no reader.
 pub(crate) fn tell(message: impl Display) {

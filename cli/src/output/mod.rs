@@ -10,7 +10,7 @@ mod message;
 mod streams;
 mod writer;
 
-pub(crate) use self::escape::utf8;
 pub(crate) use self::live::{Live, TICK};
 pub(crate) use self::message::{shown, tell};
 pub(crate) use self::writer::Output;
+pub(crate) use ubp_symbols::utf8;

@@ -3,10 +3,9 @@
 use std::rc::Rc;
 
 use serde::Serialize;
+use ubp_symbols::{Image, Kind, Module, Place, Symbol, demangle};
 
-use super::module::Module;
 use crate::output::shown;
-use crate::symbols::{Image, Kind, Symbol, demangle};
 
 /// The description of an address. The field names are the keys of the JSON form.
 #[derive(Debug, Clone, Serialize)]
@@ -49,29 +48,22 @@ pub(super) fn describe(module: Option<&Module>, names: Option<Rc<[String]>>, add
     };
     let Some(module) = module else { return description };
     let image = &module.image;
-    let (in_file, inside) = (module.in_file(address), module.in_file(inside));
+    let Place { symbol, offset, line, .. } = module.describe(address, inside);
     description.module = Some(shown(image.path()));
-    description.in_file = in_file;
+    description.in_file = module.in_file(address);
     description.image = Some(image.number());
-    match image.symbols().holding(inside) {
+    description.offset = offset;
+    (description.file, description.line) = line.unzip();
+    match symbol {
         Some(symbol) => {
             let label = description.names.as_ref().and_then(|names| names.first().cloned());
-            let at_label = label.filter(|label| in_file == symbol.address && is_name(image, in_file, label));
-            let raw = at_label.unwrap_or_else(|| symbol.name.to_string());
+            let raw = label.filter(|label| offset == 0 && is_name(image, description.in_file, label)).unwrap_or(symbol);
             let name = demangle(&raw).unwrap_or(raw);
-            description.offset = in_file.wrapping_sub(symbol.address);
-            let offset = if description.offset == 0 { String::new() } else { format!("+{:#x}", description.offset) };
+            let offset = if offset == 0 { String::new() } else { format!("+{offset:#x}") };
             description.location = format!("{}!{name}{offset}", image.name());
             description.symbol = Some(name);
         }
-        None => {
-            description.offset = in_file;
-            description.location = format!("{}!{in_file:#x}", image.name());
-        }
-    }
-    if let Some((file, line)) = image.lines().and_then(|lines| lines.of(inside)) {
-        description.file = Some(file);
-        description.line = Some(line);
+        None => description.location = format!("{}!{:#x}", image.name(), description.in_file),
     }
     description
 }
@@ -104,7 +96,7 @@ mod tests {
     /// Checks that ntrace finds an address by the location that it prints for it, at the start of functions and inside them.
     fn names_lead_back(path: &Path) {
         let image = Rc::new(Image::open(path).unwrap());
-        let module = Module { image: Rc::clone(&image), bias: 0x1000_0000, code: Vec::new() };
+        let module = Module::new(Rc::clone(&image), 0x1000_0000, Vec::new());
         let mut addresses: Vec<u64> = image.symbols().iter().filter(|s| s.has_code()).map(|s| s.address).collect();
         addresses.dedup();
         assert!(addresses.len() > 20, "{}: {} functions", path.display(), addresses.len());

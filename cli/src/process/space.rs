@@ -1,17 +1,12 @@
 //! The address space of one process: its modules, its breakpoints and the names of its addresses.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
-use std::path::Path;
 use std::rc::Rc;
 
-use ubp::{BreakpointId, Mapping, Pid, Registers, Session, Tid};
+use ubp::{BreakpointId, Pid, Registers, Session, Tid};
+use ubp_symbols::{Images, Module, Modules};
 
 use super::description::{Description, describe};
-use super::images::Images;
-use super::module::Module;
-use super::unwind::Unwinder;
-use crate::symbols::Image;
 
 /// Why ntrace set a breakpoint that the user did not ask for.
 #[derive(Debug, Clone)]
@@ -38,10 +33,7 @@ pub(crate) enum Role {
 #[derive(Debug, Clone)]
 pub(crate) struct Space {
     pub(crate) pid: Pid,
-    /// All modules, in the order of the memory map.
-    pub(crate) modules: Vec<Module>,
-    /// The modules that were unmapped, or whose file changed, since the last [`Space::forget_gone`].
-    pub(crate) gone: Vec<Module>,
+    pub(crate) modules: Modules,
     /// The names by which the user asked for breakpoints, by address in memory.
     pub(crate) labels: HashMap<u64, Rc<[String]>>,
     /// The addresses in memory with a breakpoint.
@@ -50,8 +42,6 @@ pub(crate) struct Space {
     pub(crate) roles: HashMap<BreakpointId, Role>,
     /// The descriptions of addresses that were hit.
     pub(crate) descriptions: HashMap<u64, Rc<Description>>,
-    /// The unwinder for the current modules. It is made when it is first needed.
-    unwinder: Option<Unwinder>,
 }
 
 impl Space {
@@ -59,59 +49,40 @@ impl Space {
     pub(crate) fn new(pid: Pid) -> Space {
         Space {
             pid,
-            modules: Vec::new(),
-            gone: Vec::new(),
+            modules: Modules::new(pid),
             labels: HashMap::new(),
             inserted: HashSet::new(),
             roles: HashMap::new(),
             descriptions: HashMap::new(),
-            unwinder: None,
         }
     }
 
     /// Returns the space of a forked child. Its breakpoints are copies with the parent's ids.
     pub(crate) fn fork(&self, child: Pid) -> Space {
-        Space { pid: child, unwinder: None, ..self.clone() }
+        Space { pid: child, modules: self.modules.fork(child), ..self.clone() }
     }
 
     /// Reads the memory map again and returns the new modules.
     pub(crate) fn update(&mut self, session: &mut Session, images: &mut Images) -> ubp::Result<Vec<Module>> {
-        let Some(process) = session.process(self.pid) else { return Ok(Vec::new()) };
-        let maps = process.maps()?;
-        let mut modules: Vec<Module> = Vec::new();
-        let mut known: HashMap<_, Option<Rc<Image>>> = HashMap::new();
-        for map in maps.iter().filter(|map| map.execute) {
-            let look = || images.of(session, self.pid, map, &maps);
-            let image = known.entry((map.device, map.inode, &map.path)).or_insert_with(look).clone();
-            let Some(module) = image.and_then(|image| module_of(image, map)) else { continue };
-            match modules.iter_mut().find(|other| other.is_same(&module)) {
-                Some(other) => other.code.extend(module.code),
-                None => modules.push(module),
-            }
-        }
-        let is_new = |module: &&Module| !self.modules.iter().any(|old| old.is_same(module));
-        let new: Vec<Module> = modules.iter().filter(is_new).cloned().collect();
-        let is_gone = |old: &&Module| !modules.iter().any(|module| module.is_same(old));
-        let gone: Vec<Module> = self.modules.iter().filter(is_gone).cloned().collect();
+        let before = self.modules.gone().len();
+        let new = self.modules.update(session, images)?;
+        let gone = self.modules.gone().get(before..).unwrap_or_default();
         if !new.is_empty() || !gone.is_empty() {
             self.descriptions.clear();
-            self.unwinder = None;
         }
         self.inserted.retain(|address| !gone.iter().any(|module| module.contains(*address)));
-        self.gone.extend(gone);
-        self.modules = modules;
         Ok(new)
     }
 
     /// Forgets the modules that are gone, and the names in them.
     pub(crate) fn forget_gone(&mut self) {
-        let gone = std::mem::take(&mut self.gone);
+        let gone = self.modules.take_gone();
         self.labels.retain(|address, _| !gone.iter().any(|module| module.contains(*address)));
     }
 
     /// Returns the module that contains an address in memory.
     pub(crate) fn module(&self, address: u64) -> Option<&Module> {
-        self.modules.iter().find(|module| module.contains(address))
+        self.modules.at(address)
     }
 
     /// Describes an address in memory. The description is kept.
@@ -135,28 +106,8 @@ impl Space {
         describe(self.module(call), self.labels.get(&return_address).cloned(), return_address, call)
     }
 
-    /// Returns the return addresses of a held thread's callers, the innermost first.
-    ///
-    /// `at_start` states that the thread is at a function's first instruction, whose frame is not set up yet.
+    /// Returns the return addresses of a held thread's callers, the innermost first. `at_start`: see [`Modules::callers`].
     pub(crate) fn callers(&mut self, session: &mut Session, registers: &Registers, at_start: bool) -> Vec<u64> {
-        let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.modules));
-        unwinder.callers(session, self.pid, &self.modules, registers, at_start)
+        self.modules.callers(session, registers, at_start)
     }
-}
-
-fn module_of(image: Rc<Image>, map: &Mapping) -> Option<Module> {
-    let bias = bias(&image, map)?;
-    Some(Module { image, bias, code: vec![range_of(map)] })
-}
-
-fn range_of(map: &Mapping) -> Range<u64> {
-    map.start.0..map.end.0
-}
-
-fn bias(image: &Image, map: &Mapping) -> Option<u64> {
-    if map.path.as_deref().is_some_and(|path| path == Path::new("[vdso]")) {
-        let first = image.segments().first()?;
-        return Some(map.start.0.wrapping_sub(first.address.wrapping_sub(first.file.start)));
-    }
-    image.bias(map.start.0, map.offset)
 }

@@ -1,14 +1,16 @@
 //! Instructions of any architecture, with what every architecture can answer.
 
 mod arm64;
+mod cpu;
 mod insn;
 mod x86;
 
-pub(crate) use self::insn::Insn;
+pub use self::cpu::vendor;
+pub use self::insn::Insn;
 
 /// How code is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// 64-bit or 32-bit x86 code.
     X86(::insn::x86::Mode),
     /// A64.
@@ -17,7 +19,7 @@ pub(crate) enum Mode {
 
 impl Mode {
     /// This mode, but with every encoding that some processor accepts. It serves where the processor that runs the code is unknown.
-    pub(crate) fn lenient(self) -> Mode {
+    pub fn lenient(self) -> Mode {
         match self {
             Mode::X86(mode) => Mode::X86(mode.lenient()),
             Mode::Arm64 => Mode::Arm64,
@@ -25,7 +27,7 @@ impl Mode {
     }
 
     /// The alignment of instructions in bytes.
-    pub(crate) fn alignment(self) -> u64 {
+    pub fn alignment(self) -> u64 {
         match self {
             Mode::X86(_) => 1,
             Mode::Arm64 => ::insn::arm64::LEN as u64,
@@ -34,7 +36,7 @@ impl Mode {
 }
 
 /// Decodes the instruction at the start of `bytes`, which are at the address `pc`.
-pub(crate) fn decode(bytes: &[u8], pc: u64, mode: Mode) -> Option<Insn> {
+pub fn decode(bytes: &[u8], pc: u64, mode: Mode) -> Option<Insn> {
     match mode {
         Mode::X86(mode) => x86::decode(bytes, pc, mode),
         Mode::Arm64 => arm64::decode(bytes, pc),

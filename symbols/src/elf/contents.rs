@@ -34,6 +34,11 @@ fn read<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Option<A
     packed.decompress().ok().map(|data| Arc::from(&*data))
 }
 
+/// Returns the 32-bit words of bytes in the order of memory, least significant byte first. Bytes after the last whole word are left out.
+pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_le_bytes(*word))
+}
+
 /// Decompresses an xz file. `None` if it is malformed or decompresses to too many bytes.
 pub(super) fn unxz(source: &Source, packed: &[u8]) -> Option<Vec<u8>> {
     let most = MOST_EXPANSION.saturating_mul(packed.len() as u64);

@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 use object::Object;
 
 use super::contents::{contents, unxz};
-use super::elf::{Elf, Origin};
+use super::file::{Elf, Origin};
 use super::headers::{Parsed, parse};
 use crate::files::{OpenError, Opened, Root, Source, is_plain};
-use crate::hex;
 
 /// The folder of debug files below a root.
 const FOLDER: &str = "/usr/lib/debug";
@@ -72,7 +71,7 @@ fn build_id_of(source: &Source) -> Option<Vec<u8>> {
 /// Returns the file with a build id: below a root, in the root of this process, or in the cache of debuginfod's client.
 fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
     let (first, rest) = id.split_first()?;
-    let (whole, rest) = (hex::plain(id), hex::plain(rest));
+    let (whole, rest) = (digits(id), digits(rest));
     let path = PathBuf::from(format!("{FOLDER}/.build-id/{first:02x}/{rest}.debug"));
     let fetched = caches(|name| std::env::var_os(name)).into_iter().map(|cache| cache.join(&whole).join("debuginfo"));
     let own = || {
@@ -80,6 +79,11 @@ fn by_build_id(root: &Root, id: &[u8]) -> Option<Source> {
         [path.clone()].into_iter().chain(fetched).find_map(|path| opened_as(&own, &path, id))
     };
     opened_as(root, &path, id).or_else(own)
+}
+
+/// Returns lower-case hexadecimal digits.
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the cache folders of debuginfod's client (debuginfod_find_debuginfo(3)). They have a folder for each build id. `variable`

@@ -2,29 +2,30 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use object::{Object, ObjectKind, ReadRef, elf};
+use object::{Object, ObjectKind, ObjectSymbol, ReadRef, elf};
 
 use super::dynamic;
 use super::headers::{Arch, ElfError, IDENTIFICATION, Parsed, arch, parse};
 use super::segments::{Segment, segments};
 use crate::files::{Identity, Opened, Root, Source, open};
-use crate::output::shown;
+use crate::text::utf8;
 
 /// The file that an [`Elf`] was read from. Debug files are searched relative to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// The directory below which the paths of this file and of its debug files are resolved.
-    pub(crate) root: Root,
+    pub root: Root,
     /// The path below the root.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The file's identity when it was opened.
-    pub(crate) identity: Identity,
+    pub identity: Identity,
 }
 
 /// An ELF file. Its addresses are the file's own, as `nm` and `objdump` print them; a process adds its bias.
-pub(crate) struct Elf {
+pub struct Elf {
     path: PathBuf,
     name: String,
     arch: Arch,
@@ -83,29 +84,29 @@ impl Elf {
         }
         let fixed = file.kind() == ObjectKind::Executable;
         let build_id = file.build_id().ok().flatten().map(<[u8]>::to_vec);
-        let name = shown(path.file_name().unwrap_or(path.as_os_str()));
+        let name = utf8(path.file_name().unwrap_or(path.as_os_str()).as_bytes()).into_owned();
         drop(file);
         Ok(Elf { path, name, arch, source, origin, build_id, segments, fixed })
     }
 
     /// The file's path as the program that maps it sees it.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
     /// The last component of the path.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
     /// The architecture of the code.
-    pub(crate) fn arch(&self) -> Arch {
+    pub fn arch(&self) -> Arch {
         self.arch
     }
     /// The parts of the file that are mapped.
-    pub(crate) fn segments(&self) -> &[Segment] {
+    pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
     /// Whether addresses in the file equal addresses in memory: the file is not position-independent.
-    pub(crate) fn is_fixed(&self) -> bool {
+    pub fn is_fixed(&self) -> bool {
         self.fixed
     }
     /// The bytes of the file.
@@ -113,20 +114,32 @@ impl Elf {
         &self.source
     }
     /// The file on disk. `None` for an image that was read from memory.
-    pub(crate) fn origin(&self) -> Option<&Origin> {
+    pub fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
     /// The build id (`NT_GNU_BUILD_ID`), if the linker wrote one.
-    pub(crate) fn build_id(&self) -> Option<&[u8]> {
+    pub fn build_id(&self) -> Option<&[u8]> {
         self.build_id.as_deref()
     }
     /// Whether the file names a dynamic loader, which may add libraries.
-    pub(crate) fn is_dynamic(&self) -> bool {
+    pub fn is_dynamic(&self) -> bool {
         self.with_file(dynamic::has_interpreter).unwrap_or(false)
     }
     /// Whether the file is a library. A dynamic loader is one.
-    pub(crate) fn is_library(&self) -> bool {
+    pub fn is_library(&self) -> bool {
         self.with_file(dynamic::is_library).unwrap_or(false)
+    }
+
+    /// The address of the function that other modules find by a name: in the table of dynamic symbols. A file without that table is linked to no
+    /// library, and all its symbols count. Only the headers and that table are read, unlike for [`Image::symbols`](crate::Image::symbols).
+    pub fn exported(&self, name: &str) -> Option<u64> {
+        let find = |file: &Parsed<'_>| {
+            let is_static = file.dynamic_symbols().next().is_none();
+            let mut all = if is_static { file.symbols() } else { file.dynamic_symbols() };
+            all.find(|symbol| symbol.is_definition() && symbol.name_bytes() == Ok(name.as_bytes()))
+                .map(|symbol| symbol.address())
+        };
+        self.with_file(find).flatten().filter(|address| self.is_code(*address))
     }
 
     /// Runs `f` with the parsed file.
@@ -140,7 +153,7 @@ impl Elf {
     }
 
     /// The bytes of the file from an address to the end of its segment.
-    pub(crate) fn bytes_at(&self, address: u64) -> Option<&[u8]> {
+    pub fn bytes_at(&self, address: u64) -> Option<&[u8]> {
         let (segment, offset) = self.segment(address)?;
         self.contents(segment).get(usize::try_from(offset).ok()?..)
     }
@@ -169,7 +182,7 @@ impl Elf {
     }
 
     /// Whether an address is in a code segment.
-    pub(crate) fn is_code(&self, address: u64) -> bool {
+    pub fn is_code(&self, address: u64) -> bool {
         self.segments.iter().any(|s| s.execute && address >= s.address && address - s.address < s.size)
     }
 
@@ -185,12 +198,12 @@ impl Elf {
     }
 
     /// The address behind the last mapped byte.
-    pub(crate) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.segments.iter().map(|segment| segment.address.saturating_add(segment.size)).max().unwrap_or(0)
     }
 
     /// The difference between addresses in memory and in the file, if the file's `offset` is mapped as code at `start`.
-    pub(crate) fn bias(&self, start: u64, offset: u64) -> Option<u64> {
+    pub fn bias(&self, start: u64, offset: u64) -> Option<u64> {
         let page = |value: u64| value & !0xfff;
         let holds = |segment: &&Segment| page(segment.file.start) <= offset && offset < segment.file.end;
         let segment = self.segments.iter().filter(|s| s.execute).find(holds)?;

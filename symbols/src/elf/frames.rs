@@ -7,7 +7,7 @@ use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEnd
 use object::{Object, ObjectSection};
 
 use super::contents::contents;
-use super::elf::Elf;
+use super::file::Elf;
 use super::headers::{Arch, Parsed, parse};
 use crate::files::Source;
 

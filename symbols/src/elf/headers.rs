@@ -21,7 +21,7 @@ pub(crate) type Parsed<'data> = object::File<'data, &'data Source>;
 
 /// The architecture that a file's code is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arch {
+pub enum Arch {
     /// 64-bit x86, including x32.
     X86_64,
     /// 32-bit x86.
@@ -32,15 +32,16 @@ pub(crate) enum Arch {
 
 impl Arch {
     /// The decoder's mode for this architecture. On x86, `vendor` selects the reading of encodings on which vendors differ.
-    pub(crate) fn mode(self, vendor: Vendor) -> Mode {
+    pub fn mode(self, vendor: Vendor) -> Mode {
         match self {
             Arch::X86_64 => Mode::X86(insn::x86::Mode::new(Bits::B64, vendor)),
             Arch::I386 => Mode::X86(insn::x86::Mode::new(Bits::B32, vendor)),
             Arch::Arm64 => Mode::Arm64,
         }
     }
-    /// The architecture's name in messages and JSON.
-    pub(crate) fn name(self) -> &'static str {
+
+    /// The architecture's name: `x86_64`, `i386` or `arm64`.
+    pub fn name(self) -> &'static str {
         match self {
             Arch::X86_64 => "x86_64",
             Arch::I386 => "i386",
@@ -49,12 +50,13 @@ impl Arch {
     }
 }
 
-/// The reason why ntrace cannot use a file.
+/// The reason why a file cannot be used.
 #[derive(Debug)]
-pub(crate) enum ElfError {
+#[non_exhaustive]
+pub enum ElfError {
     /// The file cannot be opened.
     Open(OpenError),
-    /// The file became shorter after ntrace opened it, or its file system does not answer.
+    /// The file became shorter after it was opened, or its file system does not answer.
     Unreadable,
     /// The file does not start with the ELF magic number.
     NotElf,
@@ -74,7 +76,16 @@ impl fmt::Display for ElfError {
             ElfError::NotElf => f.write_str("not an ELF file"),
             ElfError::Corrupt(what) => write!(f, "corrupt ELF file: {what}"),
             ElfError::TooLarge(what) => f.write_str(what),
-            ElfError::Foreign(what) => write!(f, "a file for {what}; ntrace supports x86-64, i386 and arm64"),
+            ElfError::Foreign(what) => write!(f, "a file for {what}; supported are x86-64, i386 and arm64"),
+        }
+    }
+}
+
+impl std::error::Error for ElfError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ElfError::Open(error) => Some(error),
+            _ => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An ELF file with all that ntrace computes from it. Each part is computed when it is first needed.
+//! An ELF file with all that is computed from it. Each part is computed when it is first needed.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::elf::Elf;
+use super::file::Elf;
 use super::frames::{self, DebugFrames, Functions};
 use super::headers::ElfError;
 use super::instructions::instructions;
@@ -21,7 +21,7 @@ use crate::files::{Opened, Root, Source};
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// An ELF file with its symbols, source lines, unwind information and instructions.
-pub(crate) struct Image {
+pub struct Image {
     number: u64,
     elf: Elf,
     symbols: OnceCell<SymbolTable>,
@@ -51,7 +51,7 @@ impl Deref for Image {
 
 impl Image {
     /// Opens a file by a path of this process.
-    pub(crate) fn open(path: &Path) -> Result<Image, ElfError> {
+    pub fn open(path: &Path) -> Result<Image, ElfError> {
         Elf::open(path).map(Image::new)
     }
 
@@ -61,7 +61,7 @@ impl Image {
     }
 
     /// Reads the bytes of a file that is in memory. `path` is the file's name in messages.
-    pub(crate) fn parse(path: PathBuf, data: Vec<u8>) -> Result<Image, ElfError> {
+    pub fn parse(path: PathBuf, data: Vec<u8>) -> Result<Image, ElfError> {
         Elf::parse(path, data).map(Image::new)
     }
 
@@ -81,19 +81,19 @@ impl Image {
     }
 
     /// A number that no other image of this run has.
-    pub(crate) fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.number
     }
 
     /// Messages about parts of the file and of its debug file that were not read since the last call.
-    pub(crate) fn take_refused(&self) -> BTreeSet<String> {
+    pub fn take_refused(&self) -> BTreeSet<String> {
         let mut refused = self.source().take_refused();
         refused.extend(self.debug.get().and_then(Option::as_ref).into_iter().flat_map(Source::take_refused));
         refused
     }
 
     /// Functions by name and address.
-    pub(crate) fn symbols(&self) -> &SymbolTable {
+    pub fn symbols(&self) -> &SymbolTable {
         self.symbols.get_or_init(|| SymbolTable::load(&self.elf, self.debug_file()))
     }
 
@@ -103,7 +103,7 @@ impl Image {
     }
 
     /// Source lines, if there is debug information.
-    pub(crate) fn lines(&self) -> Option<&Lines> {
+    pub fn lines(&self) -> Option<&Lines> {
         self.lines.get_or_init(|| Lines::load(&self.elf, || self.debug_file())).as_ref()
     }
 
@@ -118,12 +118,23 @@ impl Image {
     }
 
     /// The ranges of addresses that contain only instructions, ascending.
-    pub(crate) fn code(&self) -> &[Range<u64>] {
+    pub fn code(&self) -> &[Range<u64>] {
         self.code.get_or_init(|| ranges::code(&self.elf, self.symbols(), self.by_exceptions()))
     }
 
+    /// The whole code sections. They serve for a file that does not describe its functions.
+    pub fn text_sections(&self) -> Vec<Range<u64>> {
+        ranges::text_sections(&self.elf)
+    }
+
+    /// Whether unwind information describes the code at an address in the file.
+    pub fn is_described(&self, address: u64) -> bool {
+        let by_debug = || self.debug_frames().is_some_and(|frames| frames.functions.hold(address));
+        self.by_exceptions().hold(address) || by_debug()
+    }
+
     /// The addresses of the instructions in [`Image::code`], ascending. `mode` is called only the first time.
-    pub(crate) fn instructions(&self, mode: fn(&Image) -> Mode) -> &[u64] {
+    pub fn instructions(&self, mode: fn(&Image) -> Mode) -> &[u64] {
         self.instructions.get_or_init(|| instructions(&self.elf, self.code(), mode(self)))
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use insn::Flow;
 
-use super::elf::Elf;
+use super::file::Elf;
 use crate::code::{self, Insn, Mode};
 
 /// The widest gap between ranges that share a piece, in bytes. Alignment and data between functions are such gaps.

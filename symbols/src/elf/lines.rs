@@ -1,6 +1,7 @@
 //! Source lines from debug information (DWARF), or from the table of Go's runtime.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,25 +10,34 @@ use object::{Object, ObjectSection};
 
 use super::contents::contents;
 use super::debug_files;
-use super::elf::Elf;
+use super::file::Elf;
 use super::go::GoLines;
 use super::headers::{Parsed, parse};
 use super::sources::{LineSearch, ends_with};
 use crate::files::Source;
-use crate::output::utf8;
+use crate::text::utf8;
 
 type Reader = EndianArcSlice<LittleEndian>;
 
 /// The source lines of one file.
-pub(crate) enum Lines {
-    /// From debug information.
+pub struct Lines(Table);
+
+/// Where the lines come from.
+enum Table {
+    /// Debug information.
     Dwarf(Box<DwarfLines>),
-    /// From the table of Go's runtime, which stripped programs have too.
+    /// The table of Go's runtime, which stripped programs have too.
     Go(GoLines),
 }
 
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines").finish_non_exhaustive()
+    }
+}
+
 /// The line tables of one file.
-pub(crate) struct DwarfLines {
+struct DwarfLines {
     dwarf: Arc<Dwarf<Reader>>,
     context: addr2line::Context<Reader>,
 }
@@ -35,23 +45,23 @@ pub(crate) struct DwarfLines {
 impl Lines {
     /// Reads the lines of the file, of its debug file (which `debug` returns), or of a Go program.
     pub(super) fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<Lines> {
-        let dwarf = DwarfLines::load(elf, debug).map(|lines| Lines::Dwarf(Box::new(lines)));
-        dwarf.or_else(|| GoLines::load(elf).map(Lines::Go))
+        let dwarf = DwarfLines::load(elf, debug).map(|lines| Table::Dwarf(Box::new(lines)));
+        dwarf.or_else(|| GoLines::load(elf).map(Table::Go)).map(Lines)
     }
 
     /// Returns the file and line of an address. The innermost inlined function counts.
-    pub(crate) fn of(&self, address: u64) -> Option<(String, u32)> {
-        match self {
-            Lines::Dwarf(lines) => lines.of(address),
-            Lines::Go(lines) => lines.of(address),
+    pub fn of(&self, address: u64) -> Option<(String, u32)> {
+        match &self.0 {
+            Table::Dwarf(lines) => lines.of(address),
+            Table::Go(lines) => lines.of(address),
         }
     }
 
     /// Returns the lines of all source files whose path ends with `file`.
-    pub(crate) fn find(&self, file: &str) -> LineSearch {
-        match self {
-            Lines::Dwarf(lines) => lines.find(file),
-            Lines::Go(lines) => lines.find(file),
+    pub fn find(&self, file: &str) -> LineSearch {
+        match &self.0 {
+            Table::Dwarf(lines) => lines.find(file),
+            Table::Go(lines) => lines.find(file),
         }
     }
 }

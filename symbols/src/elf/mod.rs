@@ -1,11 +1,11 @@
 //! ELF files: headers, symbols, names, source lines, code and instructions.
 //!
-//! [`headers`] and [`elf`] are the file itself. All other files compute something from it, and [`image`] keeps the results.
+//! `headers.rs` and `file.rs` are the file itself. All other files compute something from it, and `image.rs` keeps the results.
 
 mod contents;
 mod debug_files;
 mod dynamic;
-mod elf;
+mod file;
 mod frames;
 mod go;
 mod headers;
@@ -23,11 +23,15 @@ mod spelling;
 mod symbol;
 mod table;
 
-pub(crate) use contents::contents;
-pub(crate) use headers::{Arch, ElfError, Parsed};
-pub(crate) use image::Image;
-pub(crate) use names::{Names, demangle};
-pub(crate) use ranges::text_sections;
-pub(crate) use shape::short_names;
-pub(crate) use spelling::as_demangled;
-pub(crate) use symbol::{Kind, Symbol};
+pub(crate) use self::contents::contents;
+pub use self::file::{Elf, Origin};
+pub use self::headers::{Arch, ElfError};
+pub use self::image::Image;
+pub use self::lines::Lines;
+pub use self::names::{Names, demangle};
+pub use self::segments::Segment;
+pub use self::shape::short_names;
+pub use self::sources::LineSearch;
+pub(crate) use self::spelling::as_demangled;
+pub use self::symbol::{Kind, Symbol};
+pub use self::table::SymbolTable;

@@ -28,19 +28,19 @@ const CLONES: &[(&str, bool)] = &[
 
 /// The names of one symbol other than the linker's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Names {
+pub struct Names {
     /// The readable name, if the linker's name is mangled.
-    pub(crate) readable: Option<String>,
+    pub readable: Option<String>,
     /// Shorter names, which other symbols may share: without return type and parameters, without the arguments of templates and generics,
     /// without the suffixes of clones.
-    pub(crate) shared: Vec<String>,
+    pub shared: Vec<String>,
     /// If the symbol is a thunk, the names of the function that it jumps to.
-    pub(crate) leads_to: Vec<String>,
+    pub leads_to: Vec<String>,
 }
 
 impl Names {
     /// Returns the names of the symbol with a linker's name.
-    pub(crate) fn of(name: &str) -> Names {
+    pub fn of(name: &str) -> Names {
         let Parts { stem, clone, stub } = Parts::of(name);
         let mut names = Names { readable: demangle(name), ..Names::default() };
         if let Some(rust) = rust(stem) {
@@ -71,7 +71,7 @@ impl Names {
 }
 
 /// Returns the readable form of a linker's name. `None` if the linker's name is readable.
-pub(crate) fn demangle(name: &str) -> Option<String> {
+pub fn demangle(name: &str) -> Option<String> {
     let Parts { stem, clone, stub } = Parts::of(name);
     readable(stem).map(|readable| format!("{readable}{}{stub}", clones_in_words(clone)))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use object::{Object, ObjectSection, SectionKind};
 
-use super::elf::Elf;
+use super::file::Elf;
 use super::frames::Functions;
 use super::headers::Parsed;
 use super::symbol::Kind;
@@ -69,7 +69,7 @@ fn cut(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 /// Returns the whole code sections. They serve for a file that does not describe its functions.
-pub(crate) fn text_sections(elf: &Elf) -> Vec<Range<u64>> {
+pub(super) fn text_sections(elf: &Elf) -> Vec<Range<u64>> {
     let ranges = elf.with_file(|file| {
         let text = file.sections().filter(|section| section.kind() == SectionKind::Text);
         text.map(|section| section.address()..section.address().saturating_add(section.size())).collect()

@@ -6,17 +6,16 @@ use std::ops::{Bound, Range};
 use insn::Flow;
 use object::{Object, ObjectSection, RelocationTarget, SectionKind};
 
-use super::contents::contents;
-use super::elf::Elf;
+use super::contents::{contents, words};
+use super::file::Elf;
 use super::headers::{Arch, Parsed};
 use crate::code::{self, Insn, Mode};
-use crate::{cpu, hex};
 
 /// Returns the ranges outside of `known` that control flow reaches: from the entry point, from the start and end functions, from direct
 /// branches in `known`, and from `known` through padding. `known` is sorted and has no overlap.
 pub(crate) fn reached(elf: &Elf, known: &[Range<u64>]) -> Vec<Range<u64>> {
     let sections = elf.with_file(text).unwrap_or_default();
-    let mode = elf.arch().mode(cpu::vendor()).lenient();
+    let mode = elf.arch().mode(code::vendor()).lenient();
     let mut flood = Flood { elf, mode, known, sections, found: BTreeMap::new(), work: Vec::new() };
     flood.work = elf.with_file(|file| starts(elf, file)).unwrap_or_default();
     for range in known {
@@ -126,7 +125,7 @@ fn starts(elf: &Elf, file: &Parsed<'_>) -> Vec<u64> {
                 let words = data.chunks_exact(8).filter_map(|word| word.first_chunk());
                 starts.extend(words.map(|word| u64::from_le_bytes(*word)))
             }
-            Arch::I386 => starts.extend(hex::words(&data).map(u64::from)),
+            Arch::I386 => starts.extend(words(&data).map(u64::from)),
         }
     }
     for (offset, relocation) in file.dynamic_relocations().into_iter().flatten() {

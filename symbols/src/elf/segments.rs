@@ -11,15 +11,15 @@ use crate::files::Source;
 
 /// A part of a file that is mapped.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
+pub struct Segment {
     /// The address in the file.
-    pub(crate) address: u64,
+    pub address: u64,
     /// The size in memory in bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// The offsets in the file.
-    pub(crate) file: Range<u64>,
+    pub file: Range<u64>,
     /// Whether the segment contains code.
-    pub(crate) execute: bool,
+    pub execute: bool,
     /// The bytes in the file. They are read when they are first needed.
     pub(super) contents: OnceCell<Arc<[u8]>>,
 }

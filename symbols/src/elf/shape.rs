@@ -1,7 +1,7 @@
 //! The parts of readable names: paths, arguments of templates and generics, parameters, tags.
 
 /// Returns a readable name of any language without types, parameters and tags.
-pub(crate) fn short_names(readable: &str) -> Vec<String> {
+pub fn short_names(readable: &str) -> Vec<String> {
     let mut names = without_type_arguments(readable);
     for name in plain(readable) {
         // The name of a C++ template function begins with its return type.

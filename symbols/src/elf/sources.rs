@@ -5,11 +5,11 @@ use std::path::{Component, Path, PathBuf};
 
 /// The lines of a source file.
 #[derive(Debug, Default)]
-pub(crate) struct LineSearch {
+pub struct LineSearch {
     /// Whether the debug information names the file.
-    pub(crate) file_known: bool,
+    pub file_known: bool,
     /// The start addresses of each line.
-    pub(crate) lines: BTreeMap<u64, BTreeSet<u64>>,
+    pub lines: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 /// Whether the last components of `path` are those of `wanted`.

@@ -2,7 +2,7 @@
 
 /// What a symbol stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A function's first instruction.
     Function,
     /// A function that returns the address of the function to use (`STT_GNU_IFUNC`).
@@ -17,28 +17,29 @@ pub(crate) enum Kind {
 
 /// One symbol.
 #[derive(Clone, Debug)]
-pub(crate) struct Symbol {
+pub struct Symbol {
     /// The address in the file.
-    pub(crate) address: u64,
+    pub address: u64,
     /// The size in bytes; 0 if the file does not state it.
-    pub(crate) size: u64,
-    pub(crate) kind: Kind,
+    pub size: u64,
+    /// What the symbol stands for.
+    pub kind: Kind,
     /// Whether other modules can see the symbol.
-    pub(crate) global: bool,
+    pub global: bool,
     /// The linker's name, without the version.
-    pub(crate) name: Box<str>,
+    pub name: Box<str>,
     /// The symbol's version, and whether it is the default version.
-    pub(crate) version: Option<(Box<str>, bool)>,
+    pub version: Option<(Box<str>, bool)>,
 }
 
 impl Symbol {
     /// Whether a breakpoint can be set at the symbol.
-    pub(crate) fn has_code(&self) -> bool {
+    pub fn has_code(&self) -> bool {
         self.kind != Kind::Data
     }
 
     /// The name with the version: `memcpy@GLIBC_2.2.5`, for the default version also with `@@`.
-    pub(crate) fn versioned(&self) -> impl Iterator<Item = String> {
+    pub fn versioned(&self) -> impl Iterator<Item = String> {
         let signs = |(_, default): &(Box<str>, bool)| if *default { &["@", "@@"][..] } else { &["@"] };
         let forms =
             self.version.iter().flat_map(move |version| signs(version).iter().map(move |sign| (sign, &version.0)));

@@ -7,17 +7,17 @@ use object::elf;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolIndex};
 
-use super::elf::Elf;
+use super::file::Elf;
 use super::headers::parse;
 use super::names::demangle;
 use super::symbol::{Kind, Symbol};
 use super::{debug_files, go, plt};
 use crate::files::Source;
-use crate::output::utf8;
+use crate::text::utf8;
 
 /// All symbols of a file, sorted by address.
 #[derive(Debug, Default)]
-pub(crate) struct SymbolTable {
+pub struct SymbolTable {
     symbols: Vec<Symbol>,
     /// The readable name of each symbol, if it differs from the linker's.
     readable: OnceCell<Vec<Option<String>>>,
@@ -55,25 +55,25 @@ impl SymbolTable {
     }
 
     /// All symbols by address.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Symbol> {
+    pub fn iter(&self) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter()
     }
 
     /// All symbols with their readable names. The linker's name counts if it is readable.
-    pub(crate) fn readable(&self) -> impl Iterator<Item = (&Symbol, &str)> {
+    pub fn readable(&self) -> impl Iterator<Item = (&Symbol, &str)> {
         let all = self.readable.get_or_init(|| self.symbols.iter().map(|symbol| demangle(&symbol.name)).collect());
         self.symbols.iter().zip(all).map(|(symbol, readable)| (symbol, readable.as_deref().unwrap_or(&symbol.name)))
     }
 
     /// The symbols at an address, the best name first.
-    pub(crate) fn at(&self, address: u64) -> &[Symbol] {
+    pub fn at(&self, address: u64) -> &[Symbol] {
         let start = self.symbols.partition_point(|symbol| symbol.address < address);
         let rest = &self.symbols[start..];
         &rest[..rest.partition_point(|symbol| symbol.address == address)]
     }
 
     /// Returns the function that contains an address: the nearest symbol before it whose size does not end before it.
-    pub(crate) fn holding(&self, address: u64) -> Option<&Symbol> {
+    pub fn holding(&self, address: u64) -> Option<&Symbol> {
         let end = self.symbols.partition_point(|symbol| symbol.address <= address);
         // Nested and unsized symbols may be in between, so the search goes back a few symbols.
         for (steps, symbol) in self.symbols[..end].iter().rev().enumerate() {

@@ -9,6 +9,7 @@ mod patience;
 mod pseudo;
 mod source;
 
-pub(crate) use identity::Identity;
-pub(crate) use opener::{OpenError, Opened, Root, is_plain, open};
-pub(crate) use source::Source;
+pub use self::identity::Identity;
+pub(crate) use self::opener::is_plain;
+pub use self::opener::{OpenError, Opened, Root, open};
+pub use self::source::Source;

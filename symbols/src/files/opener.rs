@@ -21,7 +21,8 @@ const ATTEMPTS: usize = 16;
 
 /// The reason why a file is not opened.
 #[derive(Debug)]
-pub(crate) enum OpenError {
+#[non_exhaustive]
+pub enum OpenError {
     /// A system call failed.
     Io(io::Error),
     /// The file is a directory, a pipe, a device or a socket.
@@ -43,9 +44,12 @@ impl fmt::Display for OpenError {
     }
 }
 
-impl From<Errno> for OpenError {
-    fn from(error: Errno) -> OpenError {
-        OpenError::Io(error.into())
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OpenError::Io(error) => Some(error),
+            _ => None,
+        }
     }
 }
 
@@ -75,17 +79,17 @@ impl Drop for Stored {
 
 /// An open regular file.
 #[derive(Clone, Debug)]
-pub(crate) struct Opened {
+pub struct Opened {
     pub(super) file: Arc<Stored>,
     /// The state of the file when it was opened.
-    pub(crate) identity: Identity,
+    pub identity: Identity,
     /// The path in this process' file tree.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
 }
 
 /// The root directory of a process. Symbolic links in paths below it do not leave it.
 #[derive(Clone, Debug)]
-pub(crate) struct Root {
+pub struct Root {
     directory: Arc<OwnedFd>,
     /// The path in this process' file tree; `/` if the directory is not in it.
     path: PathBuf,
@@ -93,31 +97,31 @@ pub(crate) struct Root {
 
 impl Root {
     /// Returns the root of this process.
-    pub(crate) fn own() -> Result<Root, OpenError> {
+    pub fn own() -> Result<Root, OpenError> {
         Root::open_directory("/".into())
     }
 
     /// Returns the root of a process.
-    pub(crate) fn of(pid: impl fmt::Display) -> Result<Root, OpenError> {
+    pub fn of(pid: impl fmt::Display) -> Result<Root, OpenError> {
         Root::open_directory(format!("/proc/{pid}/root").into())
     }
 
     fn open_directory(path: PathBuf) -> Result<Root, OpenError> {
         let directory = answer(move || {
             let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-            open_path(&path, flags, Mode::empty()).map_err(OpenError::from)
+            open_path(&path, flags, Mode::empty()).map_err(failed)
         })?;
         let path = link_of(&directory).unwrap_or_else(|| "/".into());
         Ok(Root { directory: Arc::new(directory), path })
     }
 
     /// Converts a path of this process' file tree into a path below this root.
-    pub(crate) fn path_below(&self, path: &Path) -> PathBuf {
+    pub fn path_below(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.path).map_or_else(|_| path.to_path_buf(), |rest| Path::new("/").join(rest))
     }
 
     /// Opens a file. Symbolic links in the path do not leave the root.
-    pub(crate) fn open(&self, path: &Path) -> Result<Opened, OpenError> {
+    pub fn open(&self, path: &Path) -> Result<Opened, OpenError> {
         let (root, path) = (Arc::clone(&self.directory), path.to_path_buf());
         answer(move || {
             let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
@@ -127,7 +131,7 @@ impl Root {
             let found = loop {
                 match openat2(&*root, &path, how) {
                     Err(Errno::EAGAIN) if attempts < ATTEMPTS => attempts += 1,
-                    other => break other?,
+                    other => break other.map_err(failed)?,
                 }
             };
             check(found)
@@ -136,9 +140,9 @@ impl Root {
 }
 
 /// Opens a file by a path of this process. The path may be a link of procfs to a file.
-pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
+pub fn open(path: &Path) -> Result<Opened, OpenError> {
     let path = path.to_path_buf();
-    answer(move || check(open_path(&path, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?))
+    answer(move || check(open_path(&path, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()).map_err(failed)?))
 }
 
 fn answer<T: Send + 'static>(job: impl FnOnce() -> Result<T, OpenError> + Send + 'static) -> Result<T, OpenError> {
@@ -153,15 +157,20 @@ fn check(found: OwnedFd) -> Result<Opened, OpenError> {
     if !metadata.is_file() {
         return Err(OpenError::NotRegular);
     }
-    if let Some(name) = pseudo::name(fstatfs(&found)?.filesystem_type()) {
+    if let Some(name) = pseudo::name(fstatfs(&found).map_err(failed)?.filesystem_type()) {
         return Err(OpenError::Pseudo(name));
     }
     // Without O_NONBLOCK, open waits for a lease that another process holds on the file.
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    let file = File::from(open_path(&*own_link(&found), flags, Mode::empty())?);
+    let file = File::from(open_path(&*own_link(&found), flags, Mode::empty()).map_err(failed)?);
     let identity = Identity::of(&file.metadata().map_err(OpenError::Io)?);
     let path = link_of(&file).unwrap_or_default();
     Ok(Opened { file: Arc::new(Stored(Some(file))), identity, path })
+}
+
+/// The error for a failed system call.
+fn failed(error: Errno) -> OpenError {
+    OpenError::Io(error.into())
 }
 
 /// The link of procfs that leads to an open file (proc_pid_fd(5)).

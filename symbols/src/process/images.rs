@@ -8,8 +8,8 @@ use std::rc::Rc;
 use ubp::{Mapping, Pid, Session};
 
 use super::{mapped, running};
+use crate::elf::{ElfError, Image};
 use crate::files::{Identity, OpenError};
-use crate::symbols::{ElfError, Image};
 
 /// The number of states that are kept for one path. Several programs may be built at one path, one after another.
 const STATES: usize = 4;
@@ -26,7 +26,7 @@ struct State {
 
 /// All files that were read.
 #[derive(Debug, Default)]
-pub(crate) struct Images {
+pub struct Images {
     files: HashMap<PathBuf, Vec<State>>,
     vdso: HashMap<u64, Rc<Image>>,
     /// The files whose file system did not answer, by device, inode and path. They are not opened again.
@@ -51,7 +51,7 @@ impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unusable::Replaced => f.write_str(
-                " was deleted or replaced after it was mapped; with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE ntrace can read the mapped file",
+                " was deleted or replaced after it was mapped; with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE the mapped file can be read",
             ),
             Unusable::Open(error) => write!(f, ": {error}"),
             Unusable::Image(error) => write!(f, ": {error}"),
@@ -61,7 +61,7 @@ impl fmt::Display for Unusable {
 
 impl Images {
     /// Returns the image of a mapping, which is one of `maps`. `None` for memory without a usable file.
-    pub(crate) fn of(&mut self, session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> Option<Rc<Image>> {
+    pub fn of(&mut self, session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> Option<Rc<Image>> {
         let path = map.path.as_deref()?;
         if path == Path::new("[vdso]") {
             return self.vdso(session, pid, map);
@@ -82,7 +82,7 @@ impl Images {
     }
 
     /// Returns the messages about files that cannot be used. Each message is returned once.
-    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+    pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use ubp::{Address, Mapping, Pid, Session};
 
 use super::module::Module;
-use crate::symbols::{Arch, Image};
+use crate::elf::{Arch, Image};
 
 /// The size of a page. The comparison around an address does not exceed its page.
 const PAGE: u64 = 4096;
@@ -30,7 +30,7 @@ pub(super) fn is_mapped(session: &mut Session, pid: Pid, map: &Mapping, image: &
 
 /// Returns those of the addresses in a module's file at which memory differs from the file. The function around an address is compared, as
 /// far as it is on the same page. `function` returns it; without a function, the bytes of the instruction are compared.
-pub(crate) fn differing(
+pub fn differing(
     session: &mut Session,
     pid: Pid,
     module: &Module,

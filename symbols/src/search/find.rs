@@ -1,84 +1,45 @@
-//! Finds the addresses of a location in a file.
+//! Finds the addresses of a name or a line in a file.
 
 use std::collections::BTreeMap;
 
-use super::grammar::{Location, Meaning, Reading};
-use super::module::Module;
 use super::pattern::Pattern;
-use crate::symbols::{Image, Kind, Names, Symbol};
+use crate::elf::{Image, Kind, Names, Symbol, demangle};
 
 /// The largest number of symbols that a note lists.
 const LISTED: usize = 5;
 
-/// An address of a location in a file.
+/// An address of a name or a line in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Site {
+#[non_exhaustive]
+pub struct Site {
     /// The address in the file.
-    pub(crate) address: u64,
-    /// The names of the symbols, if the location is a name.
-    pub(crate) names: Vec<String>,
+    pub address: u64,
+    /// The names of the symbols, or the line that was asked for.
+    pub names: Vec<String>,
     /// Whether the code at the address is a resolver: it returns the address of the function to use.
-    pub(crate) indirect: bool,
-    /// Whether the location has a number or an offset, so that the address may be inside an instruction.
-    pub(crate) by_number: bool,
+    pub indirect: bool,
+    /// Whether the search had a number or an offset, so that the address may be inside an instruction.
+    pub by_number: bool,
 }
 
 /// The result of a search in one file.
 #[derive(Debug, Default)]
-pub(crate) struct Search {
+#[non_exhaustive]
+pub struct Search {
     /// The addresses that were found, ascending.
-    pub(crate) sites: Vec<Site>,
+    pub sites: Vec<Site>,
     /// A note about symbols that were left out, or about another line that was used.
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
     /// The symbols that match but have no code.
-    pub(crate) data: Vec<String>,
+    pub data: Vec<String>,
     /// The last line of the source file that has code.
-    pub(crate) last_line: Option<u64>,
+    pub last_line: Option<u64>,
     /// Whether the source file is known.
-    pub(crate) file_known: bool,
-}
-
-impl Location {
-    /// Searches an image. The first reading with a result counts.
-    pub(crate) fn find(&self, image: &Image) -> Search {
-        let found = self.readings.iter().map(|reading| reading.find(image)).find(|search| !search.sites.is_empty());
-        let mut search = found.unwrap_or_default();
-        search.note = search.note.map(|note| format!("'{}' in {}: {note}", self.text, image.name()));
-        search
-    }
-}
-
-impl Reading {
-    /// Whether the reading's module is the image, or any module.
-    pub(crate) fn covers(&self, image: &Image) -> bool {
-        self.module.as_ref().is_none_or(|module| module.matches(image))
-    }
-
-    /// Searches an image.
-    pub(crate) fn find(&self, image: &Image) -> Search {
-        if !self.covers(image) {
-            return Search::default();
-        }
-        match &self.meaning {
-            Meaning::Symbol { name, offset } => {
-                let mut search = by_name(image, name, *offset);
-                let as_module = search.sites.is_empty() && *offset != 0 && self.module.is_none();
-                if as_module && Module::new(name.text()).matches(image) {
-                    search.sites.extend(by_number(image, *offset));
-                }
-                search
-            }
-            Meaning::Address(address) if self.module.is_some() => {
-                Search { sites: by_number(image, *address).into_iter().collect(), ..Search::default() }
-            }
-            Meaning::Address(_) => Search::default(),
-            Meaning::Line { file, line } => by_line(image, file, *line),
-        }
-    }
+    pub file_known: bool,
 }
 
 /// Returns the site at an address in the file, if it is code.
-fn by_number(image: &Image, address: u64) -> Option<Site> {
+pub fn by_address(image: &Image, address: u64) -> Option<Site> {
     let site = Site { address, names: Vec::new(), indirect: false, by_number: true };
     image.is_code(address).then_some(site)
 }
@@ -98,7 +59,10 @@ enum Likeness {
     Glob,
 }
 
-fn by_name(image: &Image, name: &Pattern, offset: u64) -> Search {
+/// Searches the functions of a file by their names. `offset` in bytes is added to the address of each.
+///
+/// The closest matches count alone: a name that a function has exactly is not taken for the end of another function's name, nor for a glob.
+pub fn by_name(image: &Image, name: &Pattern, offset: u64) -> Search {
     let alike = |symbol: &'_ Symbol| likeness(symbol, &Names::of(&symbol.name), name);
     let symbols = image.symbols();
     let meant: Vec<(&Symbol, Likeness)> = match name.is_word() {
@@ -197,7 +161,7 @@ fn note(left_out: &[&Symbol]) -> Option<String> {
     let mut words: Vec<String> = left_out
         .iter()
         .map(|symbol| {
-            let name = crate::symbols::demangle(&symbol.name).unwrap_or_else(|| symbol.name.to_string());
+            let name = demangle(&symbol.name).unwrap_or_else(|| symbol.name.to_string());
             if symbol.has_code() { name } else { format!("{name} (no code)") }
         })
         .collect();
@@ -208,7 +172,8 @@ fn note(left_out: &[&Symbol]) -> Option<String> {
     (!words.is_empty()).then(|| format!("left out: {}{more}", words.join(", ")))
 }
 
-fn by_line(image: &Image, file: &str, wanted: u64) -> Search {
+/// Searches the code of a line in the source files whose path ends with `file`. If the line has no code, the next line that has counts.
+pub fn by_line(image: &Image, file: &str, wanted: u64) -> Search {
     let Some(lines) = image.lines() else { return Search::default() };
     let mut found = lines.find(file);
     // The lines of functions that the linker dropped have addresses without code.

@@ -3,33 +3,34 @@
 use std::path::{Path, PathBuf};
 
 use super::pattern::Pattern;
+use crate::elf::Image;
 use crate::files::{Identity, open};
-use crate::symbols::Image;
 
 /// The name of a module: a path, the name of its file, or a short form.
 #[derive(Debug, Clone)]
-pub(crate) struct Module {
+pub struct ModuleName {
     pattern: Pattern,
     /// The file at the path, or the program of that name.
     file: Option<Identity>,
 }
 
-impl Module {
-    pub(crate) fn new(text: &str) -> Module {
+impl ModuleName {
+    /// Returns the name with a text. A path, and the name of a program in `PATH`, mean the file that they lead to now.
+    pub fn new(text: &str) -> ModuleName {
         // /proc/PID/maps marks unlinked files so, and files in memory too.
         let text = text.strip_suffix(" (deleted)").unwrap_or(text);
         let path = if text.contains('/') { Some(PathBuf::from(text)) } else { program(text) };
         let file = path.and_then(|path| open(&path).ok()).map(|opened| opened.identity);
-        Module { pattern: Pattern::new(text), file }
+        ModuleName { pattern: Pattern::new(text), file }
     }
 
-    /// The text on the command line.
-    pub(crate) fn text(&self) -> &str {
+    /// The text.
+    pub fn text(&self) -> &str {
         self.pattern.text()
     }
 
     /// Whether the name means an image.
-    pub(crate) fn matches(&self, image: &Image) -> bool {
+    pub fn matches(&self, image: &Image) -> bool {
         let own = image.origin().map(|origin| &origin.identity);
         let is_file = self.file.as_ref().zip(own).is_some_and(|(file, own)| file.is_same_file(own));
         is_file || self.matches_path(image.path())
@@ -83,29 +84,29 @@ mod tests {
     fn a_module_is_found_by_every_usual_short_form_of_its_name() {
         let path = Path::new("/lib/x86_64-linux-gnu/libc.so.6");
         for name in ["libc", "c", "libc.so", "libc.so.6", "/lib/x86_64-linux-gnu/libc.so.6", "lib*", "*libc.so*"] {
-            assert!(Module::new(name).matches_path(path), "{name}");
+            assert!(ModuleName::new(name).matches_path(path), "{name}");
         }
         for name in ["libcrypt", "lib", "so", "m", "libc.", "gnu/libc.so.6"] {
-            assert!(!Module::new(name).matches_path(path), "{name}");
+            assert!(!ModuleName::new(name).matches_path(path), "{name}");
         }
-        assert!(Module::new("x86_64-linux-gnu/libc.so.6").matches_path(path));
-        assert!(Module::new("libc").matches_path(Path::new("/lib/libc-2.31.so")));
+        assert!(ModuleName::new("x86_64-linux-gnu/libc.so.6").matches_path(path));
+        assert!(ModuleName::new("libc").matches_path(Path::new("/lib/libc-2.31.so")));
         assert!(
-            Module::new("vdso").matches_path(Path::new("[vdso]"))
-                && Module::new("[vdso]").matches_path(Path::new("[vdso]"))
+            ModuleName::new("vdso").matches_path(Path::new("[vdso]"))
+                && ModuleName::new("[vdso]").matches_path(Path::new("[vdso]"))
         );
-        assert!(Module::new("ld-linux-x86-64").matches_path(Path::new("/lib64/ld-linux-x86-64.so.2")));
-        assert!(Module::new("x.something").matches_path(Path::new("/bin/x.something")));
+        assert!(ModuleName::new("ld-linux-x86-64").matches_path(Path::new("/lib64/ld-linux-x86-64.so.2")));
+        assert!(ModuleName::new("x.something").matches_path(Path::new("/bin/x.something")));
         for name in ["libstdc++", "libstdc++.so", "libstdc++.so.6", "libstdc++.so.6.0", "libstdc++.so.6.0.30", "stdc++"]
         {
-            assert!(Module::new(name).matches_path(Path::new("/usr/lib/libstdc++.so.6.0.30")), "{name}");
+            assert!(ModuleName::new(name).matches_path(Path::new("/usr/lib/libstdc++.so.6.0.30")), "{name}");
         }
     }
 
     #[test]
     fn a_file_in_memory_is_found_with_and_without_the_kernels_marks_around_its_name() {
         for name in ["jit code", "memfd:jit code", "/memfd:jit code", "/memfd:jit code (deleted)"] {
-            assert!(Module::new(name).matches_path(Path::new("/memfd:jit code")), "{name}");
+            assert!(ModuleName::new(name).matches_path(Path::new("/memfd:jit code")), "{name}");
         }
     }
 
@@ -113,9 +114,9 @@ mod tests {
     fn a_path_means_the_file_that_it_leads_to() {
         let image = |path: &Path| Image::open(path).unwrap();
         let own = image(&std::env::current_exe().unwrap());
-        assert!(Module::new("/proc/self/exe").matches(&own));
-        assert!(!Module::new("/proc/self/exe").matches(&image(Path::new("/bin/sh"))));
+        assert!(ModuleName::new("/proc/self/exe").matches(&own));
+        assert!(!ModuleName::new("/proc/self/exe").matches(&image(Path::new("/bin/sh"))));
         // sh may be a link to another shell.
-        assert!(Module::new("sh").matches(&image(&std::fs::canonicalize("/bin/sh").unwrap())));
+        assert!(ModuleName::new("sh").matches(&image(&std::fs::canonicalize("/bin/sh").unwrap())));
     }
 }

@@ -4,12 +4,12 @@ use std::iter;
 
 use regex::Regex;
 
-use crate::symbols::as_demangled;
+use crate::elf::as_demangled;
 
 /// A name, or a glob: `*` matches any characters, `?` matches one character, and `\` quotes the next character. All other characters,
 /// including brackets and braces, match themselves. Spaces count only between words.
 #[derive(Debug, Clone)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     text: String,
     /// The exact names: the text, the text without quotes, and the text with types as the demangler spells them.
     literal: Vec<String>,
@@ -19,7 +19,8 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    pub(crate) fn new(text: &str) -> Pattern {
+    /// Returns the pattern with a text. Every text is one.
+    pub fn new(text: &str) -> Pattern {
         let squeezed: String = squeezed(text).collect();
         let (mut regex, mut unquoted, mut wild) = (String::from("(?s)^"), String::new(), false);
         let mut letters = squeezed.chars();
@@ -46,23 +47,23 @@ impl Pattern {
         Pattern { text: text.into(), literal, hints, glob }
     }
 
-    /// The text on the command line.
-    pub(crate) fn text(&self) -> &str {
+    /// The text.
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether the pattern may match several names.
-    pub(crate) fn is_glob(&self) -> bool {
+    pub fn is_glob(&self) -> bool {
         self.glob.is_some()
     }
 
     /// Whether the pattern equals a name. Names may contain the characters of a glob (`operator*`, `f(char*)`, `main.(*T).Method`).
-    pub(crate) fn is(&self, name: &str) -> bool {
+    pub fn is(&self, name: &str) -> bool {
         self.literal.iter().any(|literal| squeezed(name).eq(literal.chars()))
     }
 
     /// Whether the pattern equals the end of a name behind the path of a namespace, crate or package. A single word does not.
-    pub(crate) fn ends(&self, name: &str) -> bool {
+    pub fn ends(&self, name: &str) -> bool {
         let last = |text: &str| text.trim_end().chars().next_back();
         if self.is_word() || last(name) != last(&self.text) {
             return false;
@@ -73,19 +74,19 @@ impl Pattern {
     }
 
     /// Whether the pattern matches a name.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    pub fn matches(&self, name: &str) -> bool {
         self.is(name) || self.glob.as_ref().is_some_and(|glob| glob.is_match(&squeezed(name).collect::<String>()))
     }
 
     /// Whether the pattern is a single word.
-    pub(crate) fn is_word(&self) -> bool {
+    pub fn is_word(&self) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         !self.text.is_empty() && self.text.bytes().all(is_word)
     }
 
     /// Whether the pattern may match a name of the symbol whose readable name is `readable`. This cheap test saves the computation of all
     /// names, which consist of the words of the readable name.
-    pub(crate) fn may_mean(&self, readable: &str) -> bool {
+    pub fn may_mean(&self, readable: &str) -> bool {
         self.hints.iter().any(|hint| readable.contains(hint.as_str()))
     }
 }

@@ -1,5 +1,14 @@
 //! Finds the callers of a thread: the return addresses on its stack.
 
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64/mod.rs"]
+mod native;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86/mod.rs"]
+mod native;
+mod sections;
+mod signed;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,10 +17,10 @@ use framehop::{ModuleSectionInfo, Unwinder as _};
 use object::{Object, ObjectSection};
 use ubp::{Address, Pid, Registers, Session};
 
-use super::module::Module;
-use super::signed::without_signatures;
-use crate::native::Stack;
-use crate::symbols::{Arch, Image, contents};
+use self::native::Stack;
+use self::signed::without_signatures;
+use crate::elf::{Arch, contents};
+use crate::process::Module;
 
 /// The largest number of callers.
 const DEPTH: usize = 128;
@@ -30,7 +39,7 @@ impl fmt::Debug for Unwinder {
 
 impl Unwinder {
     /// Reads the unwind information of all modules.
-    pub(super) fn new(modules: &[Module]) -> Unwinder {
+    pub(crate) fn new(modules: &[Module]) -> Unwinder {
         let mut stack = Stack::new();
         for module in modules {
             let Some(sections) = Sections::of(module) else { continue };
@@ -54,7 +63,7 @@ impl Unwinder {
     /// Returns the return addresses of a held thread's callers, the innermost first.
     ///
     /// `at_start` states that the thread is at a function's first instruction, whose frame is not set up yet.
-    pub(super) fn callers(
+    pub(crate) fn callers(
         &mut self,
         session: &mut Session,
         pid: Pid,
@@ -66,7 +75,8 @@ impl Unwinder {
         let by_debug_alone = |address: u64| module(address).is_some_and(|module| is_by_debug_alone(module, address));
         let pc = registers.pc().0;
         // Frame pointers do not work at a function's first instruction, but unwind information does. It is not read for 32-bit code.
-        let is_undescribed = |module: &Module| module.image.arch() == Arch::I386 || !is_described(module, pc);
+        let is_undescribed =
+            |module: &Module| module.image.arch() == Arch::I386 || !module.image.is_described(module.in_file(pc));
         let frameless = at_start && module(pc).is_none_or(is_undescribed);
         let word = |address: u64, size: usize| read_word(session, pid, address, size);
         self.stack.callers(registers, frameless, DEPTH, by_debug_alone, word)
@@ -124,13 +134,6 @@ impl ModuleSectionInfo<Arc<[u8]>> for Sections {
     fn section_data(&mut self, name: &[u8]) -> Option<Arc<[u8]>> {
         self.find(name).map(|section| Arc::clone(&section.data))
     }
-}
-
-/// Whether unwind information describes the code at an address in memory.
-fn is_described(module: &Module, address: u64) -> bool {
-    let address = module.in_file(address);
-    let by_debug = |image: &Image| image.debug_frames().is_some_and(|frames| frames.functions.hold(address));
-    module.image.by_exceptions().hold(address) || by_debug(&module.image)
 }
 
 /// Whether only `.debug_frame` describes the code at an address in memory.

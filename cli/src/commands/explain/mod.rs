@@ -12,11 +12,11 @@ use insn::x86::{Bits, Mode, decode};
 
 use self::answer::Answer;
 use crate::args::{Arch, ExplainArgs};
-use crate::cpu;
 use crate::disassembly::Disassembler;
 use crate::failure::{Failure, Result};
 use crate::hex;
 use crate::output::{Output, utf8};
+use ubp_symbols::code;
 
 /// Explains x86 instructions.
 struct Explainer {
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode> {
         Arch::I8086 => Bits::B16,
         Arch::Arm64 => return arm64::run(args),
     };
-    let mode = Mode::new(bits, args.vendor.map_or_else(cpu::vendor, Into::into));
+    let mode = Mode::new(bits, args.vendor.map_or_else(code::vendor, Into::into));
     let mode = if args.lenient { mode.lenient() } else { mode };
     let mut explainer = Explainer { mode, at: args.at, json: args.json, disassembler: Disassembler::new() };
     let mut out = Output::stdout();

@@ -14,16 +14,16 @@ use nix::unistd::getpgrp;
 
 use self::report::{Survey, write_text};
 use crate::args::SurveyArgs;
-use crate::code::Mode;
-use crate::cpu;
 use crate::failure::{Failure, Result};
 use crate::output::{Live, Output, shown, tell};
-use crate::symbols::{Image, text_sections};
+use ubp_symbols::Image;
+use ubp_symbols::code;
+use ubp_symbols::code::Mode;
 
 /// Runs the command.
 pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
     let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", shown(&args.file))))?;
-    let mode = image.arch().mode(args.vendor.map_or_else(cpu::vendor, Into::into));
+    let mode = image.arch().mode(args.vendor.map_or_else(code::vendor, Into::into));
     let mut live = Live::new(getpgrp().as_raw());
     let survey = survey(&image, mode, |done, all| {
         if let Some(live) = live.as_mut().filter(|live| live.is_due()) {
@@ -56,7 +56,7 @@ const MEASURED: usize = 16 << 20;
 /// Surveys an image. `progress` is called repeatedly with the number of bytes done and of all bytes.
 fn survey(image: &Image, mode: Mode, mut progress: impl FnMut(u64, u64)) -> Survey {
     let functions = image.code();
-    let sections = if functions.is_empty() { text_sections(image) } else { Vec::new() };
+    let sections = if functions.is_empty() { image.text_sections() } else { Vec::new() };
     let ranges = if functions.is_empty() { sections.as_slice() } else { functions };
     let code: Vec<(u64, &[u8])> = ranges.iter().filter_map(|range| Some((range.start, bytes(image, range)?))).collect();
     let code_bytes = code.iter().map(|(_, bytes)| bytes.len() as u64).sum();

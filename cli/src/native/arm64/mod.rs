@@ -1,19 +1,14 @@
 //! Calls and stacks on AArch64.
 
-mod stack;
-
 use insn::arm64::Reg;
 use ubp::{Pid, Registers, Session};
-
-pub(crate) use self::stack::Stack;
-use crate::symbols;
 
 /// The number of arguments that are shown.
 const COUNT: u32 = 6;
 
 /// Whether this machine runs programs for an architecture.
-pub(crate) fn runs(arch: symbols::Arch) -> bool {
-    arch == symbols::Arch::Arm64
+pub(crate) fn runs(arch: ubp_symbols::Arch) -> bool {
+    arch == ubp_symbols::Arch::Arm64
 }
 
 /// The integer arguments of a function that is at its first instruction, in the registers of AAPCS64.

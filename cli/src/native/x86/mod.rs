@@ -1,19 +1,14 @@
 //! Calls and stacks on x86-64 and i386.
 
-mod stack;
-
 use insn::x86::Reg;
 use ubp::{Pid, Registers, Session};
-
-pub(crate) use self::stack::Stack;
-use crate::symbols;
 
 /// The number of arguments that are shown.
 const COUNT: usize = 6;
 
 /// Whether this machine runs programs for an architecture.
-pub(crate) fn runs(arch: symbols::Arch) -> bool {
-    matches!(arch, symbols::Arch::X86_64 | symbols::Arch::I386)
+pub(crate) fn runs(arch: ubp_symbols::Arch) -> bool {
+    matches!(arch, ubp_symbols::Arch::X86_64 | ubp_symbols::Arch::I386)
 }
 
 /// The integer arguments of a function that is at its first instruction: in registers by the System V ABI for x86-64, on the stack by the

@@ -1,9 +1,9 @@
 //! The functions of a Go program by the table that Go's runtime reads. Stripped programs have the table too.
 
 use super::table::{Function, Table};
-use crate::symbols::elf::Elf;
-use crate::symbols::headers::Arch;
-use crate::symbols::symbol::{Kind, Symbol};
+use crate::elf::file::Elf;
+use crate::elf::headers::Arch;
+use crate::elf::symbol::{Kind, Symbol};
 
 /// The number of bytes of names that are read for each byte of the table.
 const NAMES: usize = 2;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::table::{Function, Table};
-use crate::symbols::elf::Elf;
-use crate::symbols::sources::{LineSearch, ends_with};
+use crate::elf::file::Elf;
+use crate::elf::sources::{LineSearch, ends_with};
 
 /// The largest number of steps that a search reads for each byte of the table. Functions may share steps, and without a limit a hostile
 /// table in which many functions share them would take too long.

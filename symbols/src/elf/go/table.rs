@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use object::{Object, ObjectSection};
 
-use crate::symbols::contents::contents;
-use crate::symbols::elf::Elf;
-use crate::symbols::headers::Parsed;
+use crate::elf::contents::contents;
+use crate::elf::file::Elf;
+use crate::elf::headers::Parsed;
 
 /// The longest name that is read, in bytes.
 const LONGEST: usize = 1 << 16;

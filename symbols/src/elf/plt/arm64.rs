@@ -2,13 +2,13 @@ use insn::Flow;
 use insn::arm64::{Address, LEN, PcRelative, decode};
 
 use super::stub::Stub;
-use crate::hex;
+use crate::elf::contents::words;
 
 /// Calls `found` for each sequence from an `adrp`, or from a landing pad before it, that loads from that page and jumps
 /// (ELF for the Arm 64-bit Architecture, 5.7.3).
 pub(super) fn walk(start: u64, data: &[u8], mut found: impl FnMut(Stub)) {
     let (mut landing_pad, mut page, mut slot, mut begin) = (None, None, None, start);
-    for (number, word) in hex::words(data).enumerate() {
+    for (number, word) in words(data).enumerate() {
         let pc = start.wrapping_add((number * LEN) as u64);
         let Ok(insn) = decode(word) else { continue };
         if insn.landing_pad().is_some() {

@@ -12,7 +12,7 @@ use object::{
 };
 
 use self::stub::Stub;
-use super::elf::Elf;
+use super::file::Elf;
 use super::headers::{Arch, Parsed};
 use super::symbol::{Kind, Symbol};
 use crate::code::Mode;

@@ -7,7 +7,7 @@ use framehop::aarch64::{PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use insn::arm64::Reg;
 use ubp::Registers;
 
-use crate::unwinders::Unwinders;
+use crate::unwind::sections::Unwinders;
 
 /// Finds callers by unwind information, and by frame pointers for code without unwind information.
 #[derive(Clone)]

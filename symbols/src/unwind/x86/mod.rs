@@ -7,7 +7,7 @@ use framehop::x86_64::{UnwindRegsX86_64, UnwinderX86_64};
 use insn::x86::Reg;
 use ubp::{Arch, Registers};
 
-use crate::unwinders::Unwinders;
+use crate::unwind::sections::Unwinders;
 
 /// Finds the callers of 64-bit code by unwind information. Frame pointers serve for 32-bit code, and for code without unwind information.
 #[derive(Clone)]
