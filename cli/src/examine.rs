@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use insn::x86::Vendor;
+use ubp_symbols::{Image, Names};
 
 use crate::commands::write_survey;
 use crate::output::Output;
-use ubp_symbols::{Image, Names};
 
 /// Reads symbols and their names, stubs, lines, code and instructions of the file with the bytes `data`, and writes its survey to `out`.
 ///

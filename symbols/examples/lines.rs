@@ -1,12 +1,12 @@
 //! Stops at a source line and lists the code around it: `lines FILE:LINE -- PROGRAM ARGS…`.
 
 use std::error::Error;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
 use ubp::{Address, EventKind, Session, Spec};
-use ubp_symbols::files::{Source, open};
+use ubp_symbols::files::open;
 use ubp_symbols::{Images, Modules, by_line};
 
 /// The number of lines that are listed before and after a line.
@@ -68,10 +68,9 @@ fn insert(
 
 /// Lists a source file around a line. The path comes from debug information: nobody knows what it leads to.
 fn list(path: &str, line: usize, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let source = Source::file(&open(Path::new(path))?);
-    let bytes = source.take(0, source.size().min(LARGEST)).ok_or("the source file cannot be read")?;
-    let mut text = String::new();
-    bytes.as_ref().read_to_string(&mut text)?;
+    let file = open(Path::new(path))?;
+    let bytes = file.read(0, file.size().min(LARGEST)).ok_or("the source file cannot be read")?;
+    let text = String::from_utf8_lossy(&bytes);
     let first = line.saturating_sub(AROUND).max(1);
     for (number, code) in (1..).zip(text.lines()).skip(first - 1).take(line + AROUND - first + 1) {
         let mark = if number == line { '>' } else { ' ' };

@@ -93,8 +93,7 @@ mod text;
 mod unwind;
 
 pub use self::elf::{
-    Arch, Elf, ElfError, Image, Kind, LineSearch, Lines, Names, Origin, Segment, Symbol, SymbolTable, demangle,
-    short_names,
+    Arch, Elf, ElfError, Image, Kind, LineSearch, Lines, Names, Segment, Symbol, SymbolTable, demangle, short_names,
 };
 pub use self::process::{Frame, Images, Module, Modules, Place, differing};
 pub use self::search::{ModuleName, Pattern, Search, Site, by_address, by_line, by_name};

@@ -58,13 +58,13 @@ fn a_running_process_stops_at_a_function_and_goes_on() {
     let mut printed = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(printed.next().unwrap().unwrap(), "waits");
     let mut input = child.stdin.take().unwrap();
-    // The byte may arrive before the breakpoint is set only if nobody waits for the attach.
     let pid = Pid(child.id() as i32);
     let traced = std::thread::spawn(move || {
         let mut out = Vec::new();
         backtrace::run(Target::Process(pid), "inner", &mut out).map_err(|error| error.to_string()).map(|()| out)
     });
-    while !is_set(pid, &program) {
+    // The breakpoint is set, or the tracer has failed.
+    while !is_set(pid, &program) && !traced.is_finished() {
         std::thread::yield_now();
     }
     input.write_all(b"x").unwrap();

@@ -6,7 +6,8 @@
 //! and memory of the program are as they would be without breakpoints.
 //!
 //! A [`Session`] spawns programs or attaches to processes, inserts breakpoints and delivers [`Event`]s. It works over ptrace(2), or
-//! over the kernel module ntrace where that is loaded ([`Mechanism`]).
+//! over the kernel module ntrace where that is loaded ([`Mechanism`]). [`Session::modules`] names the files that are mapped as code, with their
+//! bias and build ID. The crate `ntrace-ubp-symbols` reads their symbols and source lines, and finds the callers of a thread.
 //!
 //! # Example
 //!

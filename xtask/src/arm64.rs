@@ -25,6 +25,7 @@ const SYSTEM: &[&str] = &[
     "ubp/tests/code.rs",
     "ubp/tests/forks.rs",
     "ubp/tests/kinds.rs",
+    "ubp/tests/modules.rs",
     "ubp/tests/spawn.rs",
     "ubp/tests/threads.rs",
 ];
@@ -38,6 +39,7 @@ const LONG: &[&str] = &[
     "cli/tests/trace.rs",
     "cli/tests/whole_program.rs",
     "record/tests/recorder.rs",
+    "symbols/tests/examples.rs",
     "tests/tests/whole_*",
     "ubp/tests/attach.rs",
     "ubp/tests/batch.rs",

@@ -23,7 +23,7 @@ pub(crate) struct Options {
 /// The least share of lines, in percent.
 const LEAST: &str = "98";
 /// A pattern of all sources but those of insn and stepping.
-const OTHERS: &str = "/(bench|cli|fuzz|gen|record|tests|trampoline|ubp|wire|xtask)/";
+const OTHERS: &str = "/(bench|cli|fuzz|gen|record|symbols|tests|trampoline|ubp|wire|xtask)/";
 /// The tests of `crossing` that compare with the processor. Tests of whole programs build the command separately.
 const CROSSING: &[&str] = &["--test", "oracle", "--test", "lockstep_*", "--test", "semantics"];
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use ubp::{Breakpoint, BreakpointId, Event, Pid, Report, Session};
+use ubp_symbols::Module;
 
 use crate::args::{CountArgs, Format};
 use crate::failure::Result;
@@ -13,7 +14,6 @@ use crate::heritage::Heritage;
 use crate::output::{Live, Output, TICK};
 use crate::process::{Description, Space};
 use crate::worker::{Control, End};
-use ubp_symbols::Module;
 
 /// The hits so far.
 #[derive(Default)]

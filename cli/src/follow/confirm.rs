@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use ubp::Session;
+use ubp_symbols::{Module, differing};
 
 use super::plan::Planned;
 use crate::output::tell;
 use crate::process::Space;
-use ubp_symbols::{Module, differing};
 
 /// Removes the sites at which memory differs from the file, and reports them.
 pub(super) fn drop_differing(

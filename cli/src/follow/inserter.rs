@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spec, Tid};
+use ubp_symbols::{Images, Module};
 
 use super::plan::{Planned, Wanted, function_parts};
 use super::running::Running;
@@ -15,7 +16,6 @@ use crate::location::{self, Location};
 use crate::native;
 use crate::output::{shown, tell};
 use crate::process::{Role, Space};
-use ubp_symbols::{Images, Module};
 
 /// The largest number of refused instructions that are listed one by one.
 const LISTED: usize = 8;

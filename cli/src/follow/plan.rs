@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::location::Location;
 use ubp_symbols::code::{self, Mode};
 use ubp_symbols::{Image, Module, Search, Site};
+
+use crate::location::Location;
 
 /// The user's locations, and where they were found.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use std::io;
 
 use nix::libc;
 use ubp::{Error, Mechanism, Options, Pid, Report, Session};
+use ubp_symbols::Image;
+use ubp_symbols::code::{self, Mode};
 
 use super::follower::Follower;
 use super::inserter::Inserter;
@@ -18,9 +20,6 @@ use crate::location::Location;
 use crate::output::{shown, tell};
 use crate::process::Space;
 use crate::worker::{self, Control};
-use ubp_symbols::Image;
-use ubp_symbols::code;
-use ubp_symbols::code::Mode;
 
 /// Starts the program or attaches to the process, and sets every breakpoint that can be set before the program continues.
 ///

@@ -4,11 +4,11 @@
 
 use nix::libc;
 use ubp::{Mechanism, Pid, Session, Tid};
+use ubp_symbols::Module;
 
 use super::told::Told;
 use crate::launch::named;
 use crate::native;
-use ubp_symbols::Module;
 
 // The requests of ptrace(2) that make a process a tracer.
 const TRACEME: u64 = libc::PTRACE_TRACEME as u64;

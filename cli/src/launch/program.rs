@@ -7,6 +7,8 @@ use std::process::Command;
 
 use nix::libc;
 use ubp::Error;
+use ubp_symbols::files::open;
+use ubp_symbols::{ElfError, Image};
 
 use super::attach::why_not_spawned;
 use super::status;
@@ -14,8 +16,6 @@ use crate::failure::{CANNOT_RUN, Failure, NOT_FOUND, Result};
 use crate::heritage::Heritage;
 use crate::native;
 use crate::output::shown;
-use ubp_symbols::files::{Source, open};
-use ubp_symbols::{ElfError, Image};
 
 /// Prepares the command that starts a program with its arguments as if the shell that started ntrace had started it.
 ///
@@ -58,8 +58,7 @@ fn check(path: &Path) -> Result<()> {
 
 /// Whether a file is neither a script nor text.
 fn is_binary(path: &Path) -> bool {
-    let source = open(path).map(|opened| Source::file(&opened));
-    let start = source.ok().and_then(|source| source.look(0, source.size().min(256)));
+    let start = open(path).ok().and_then(|file| file.read(0, file.size().min(256)));
     start.is_some_and(|start| start.contains(&0) && !start.starts_with(b"#!"))
 }
 

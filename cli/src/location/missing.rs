@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use ubp_symbols::{Image, Pattern};
+
 use super::grammar::{Location, Meaning, Reading};
 use super::near::near;
-use ubp_symbols::{Image, Pattern};
 
 /// Returns a sentence that names the searched modules, and similar names.
 pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {

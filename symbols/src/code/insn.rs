@@ -2,6 +2,7 @@ use insn::Flow;
 
 /// An instruction at its address.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Insn {
     /// The length in bytes.
     pub len: usize,

@@ -15,13 +15,13 @@ use crate::text::utf8;
 
 /// The file that an [`Elf`] was read from. Debug files are searched relative to it.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// The directory below which the paths of this file and of its debug files are resolved.
-    pub root: Root,
+    pub(crate) root: Root,
     /// The path below the root.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The file's identity when it was opened.
-    pub identity: Identity,
+    pub(crate) identity: Identity,
 }
 
 /// An ELF file. Its addresses are the file's own, as `nm` and `objdump` print them; a process adds its bias.
@@ -114,7 +114,7 @@ impl Elf {
         &self.source
     }
     /// The file on disk. `None` for an image that was read from memory.
-    pub fn origin(&self) -> Option<&Origin> {
+    pub(crate) fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
     /// The build id (`NT_GNU_BUILD_ID`), if the linker wrote one.

@@ -24,7 +24,7 @@ mod symbol;
 mod table;
 
 pub(crate) use self::contents::contents;
-pub use self::file::{Elf, Origin};
+pub use self::file::Elf;
 pub use self::headers::{Arch, ElfError};
 pub use self::image::Image;
 pub use self::lines::Lines;

@@ -28,6 +28,7 @@ const CLONES: &[(&str, bool)] = &[
 
 /// The names of one symbol other than the linker's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Names {
     /// The readable name, if the linker's name is mangled.
     pub readable: Option<String>,

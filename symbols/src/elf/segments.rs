@@ -11,6 +11,7 @@ use crate::files::Source;
 
 /// A part of a file that is mapped.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Segment {
     /// The address in the file.
     pub address: u64,

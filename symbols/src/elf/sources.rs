@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The lines of a source file.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct LineSearch {
     /// Whether the debug information names the file.
     pub file_known: bool,

@@ -2,6 +2,7 @@
 
 /// What a symbol stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Kind {
     /// A function's first instruction.
     Function,
@@ -17,6 +18,7 @@ pub enum Kind {
 
 /// One symbol.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Symbol {
     /// The address in the file.
     pub address: u64,

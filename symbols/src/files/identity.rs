@@ -12,13 +12,13 @@ const SETTLED: i64 = 2;
 /// File systems reuse inode numbers, and a file that is written in place keeps its number; the times and the size distinguish such states.
 /// A program can set the time of the last modification, but not the time of the last status change (stat(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// `st_dev`.
-    pub device: u64,
+    pub(crate) device: u64,
     /// `st_ino`.
-    pub inode: u64,
+    pub(crate) inode: u64,
     /// The size in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// The time of the last modification: seconds and nanoseconds.
     modified: (i64, i64),
     /// The time of the last status change: seconds and nanoseconds.
@@ -27,7 +27,7 @@ pub struct Identity {
 
 impl Identity {
     /// Returns the state of an open file.
-    pub fn of(metadata: &Metadata) -> Identity {
+    pub(crate) fn of(metadata: &Metadata) -> Identity {
         Identity {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -39,18 +39,18 @@ impl Identity {
 
     /// Whether the state is old enough that a write to the file now leads to another state. File systems store times with a limited
     /// resolution, the coarsest with two seconds.
-    pub fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64);
         now.saturating_sub(self.changed.0) > SETTLED
     }
 
     /// Whether size and modification time are those of a later state. A program that sets the modification time can hide a write.
-    pub fn is_unwritten(&self, later: &Identity) -> bool {
+    pub(crate) fn is_unwritten(&self, later: &Identity) -> bool {
         self.is_same_file(later) && (self.size, self.modified) == (later.size, later.modified)
     }
 
     /// Whether both are states of the same file.
-    pub fn is_same_file(&self, other: &Identity) -> bool {
+    pub(crate) fn is_same_file(&self, other: &Identity) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 }

@@ -9,7 +9,7 @@ mod patience;
 mod pseudo;
 mod source;
 
-pub use self::identity::Identity;
+pub(crate) use self::identity::Identity;
 pub(crate) use self::opener::is_plain;
 pub use self::opener::{OpenError, Opened, Root, open};
-pub use self::source::Source;
+pub(crate) use self::source::Source;

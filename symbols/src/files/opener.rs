@@ -82,9 +82,9 @@ impl Drop for Stored {
 pub struct Opened {
     pub(super) file: Arc<Stored>,
     /// The state of the file when it was opened.
-    pub identity: Identity,
+    pub(crate) identity: Identity,
     /// The path in this process' file tree.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// The root directory of a process. Symbolic links in paths below it do not leave it.

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::iter::repeat_n;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use object::ReadRef;
@@ -24,7 +25,7 @@ const BLOCK: u64 = 256 << 10;
 const BEYOND: u64 = 64 << 10;
 
 /// The bytes of a file, which are read by ranges. Ranges that `object` reads are kept as long as the source.
-pub struct Source {
+pub(crate) struct Source {
     bytes: Bytes,
     /// The ranges that this source keeps.
     kept: RefCell<HashSet<Part>>,
@@ -44,15 +45,33 @@ enum Bytes {
     Memory(Arc<[u8]>),
 }
 
+impl Opened {
+    /// The size of the file in bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.identity.size
+    }
+
+    /// The path in this process' file tree, without symbolic links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads bytes. `None` if the file ends before, if it was written since it was opened, or if its file system does not answer.
+    pub fn read(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
+        offset.checked_add(size).filter(|end| *end <= self.size())?;
+        Source::file(self).look(offset, size)
+    }
+}
+
 impl Source {
     /// Returns the source of an open file.
-    pub fn file(opened: &Opened) -> Source {
+    pub(crate) fn file(opened: &Opened) -> Source {
         let reader = Reader { file: Arc::clone(&opened.file), identity: opened.identity, at: 0 };
         Source::new(Bytes::File { cache: Box::new(ReadCache::new(reader.clone())), reader })
     }
 
     /// Returns the source of bytes that are in memory.
-    pub fn memory(data: impl Into<Arc<[u8]>>) -> Source {
+    pub(crate) fn memory(data: impl Into<Arc<[u8]>>) -> Source {
         Source::new(Bytes::Memory(data.into()))
     }
 
@@ -62,7 +81,7 @@ impl Source {
     }
 
     /// The size of the file in bytes.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         match &self.bytes {
             Bytes::File { reader, .. } => reader.identity.size,
             Bytes::Memory(data) => data.len() as u64,
@@ -70,7 +89,7 @@ impl Source {
     }
 
     /// Reads a range that the caller keeps. `None` if the file ends before the range, or if the range is too large.
-    pub fn take(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
+    pub(crate) fn take(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
         let known = self.taken.borrow().get(&(offset, size)).and_then(Weak::upgrade);
         if known.is_some() {
             return known;
@@ -82,7 +101,7 @@ impl Source {
     }
 
     /// Reads a range that the caller does not keep. It does not count against the limit, so callers read few bytes.
-    pub fn look(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
+    pub(crate) fn look(&self, offset: u64, size: u64) -> Option<Arc<[u8]>> {
         match &self.bytes {
             Bytes::File { reader, .. } => reader.take(offset, usize::try_from(size).ok()?),
             Bytes::Memory(data) => (&**data).read_bytes_at(offset, size).ok().map(Into::into),
@@ -90,17 +109,17 @@ impl Source {
     }
 
     /// Whether `size` more bytes that are computed from the file may be kept, such as a decompressed section.
-    pub fn allow_expanded(&self, size: u64) -> bool {
+    pub(crate) fn allow_expanded(&self, size: u64) -> bool {
         self.room(size).map(|left| self.left.set(left)).is_some()
     }
 
     /// Adds a message about a part that is not read.
-    pub fn note_refused(&self, what: String) {
+    pub(crate) fn note_refused(&self, what: String) {
         self.refused.borrow_mut().insert(what);
     }
 
     /// Returns the messages about parts that were not read since the last call.
-    pub fn take_refused(&self) -> BTreeSet<String> {
+    pub(crate) fn take_refused(&self) -> BTreeSet<String> {
         self.refused.take()
     }
 

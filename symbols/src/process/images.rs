@@ -61,7 +61,7 @@ impl fmt::Display for Unusable {
 
 impl Images {
     /// Returns the image of a mapping, which is one of `maps`. `None` for memory without a usable file.
-    pub fn of(&mut self, session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> Option<Rc<Image>> {
+    pub(super) fn of(&mut self, session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> Option<Rc<Image>> {
         let path = map.path.as_deref()?;
         if path == Path::new("[vdso]") {
             return self.vdso(session, pid, map);

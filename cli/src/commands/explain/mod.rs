@@ -9,6 +9,7 @@ use std::io::{self, BufRead};
 use std::process::ExitCode;
 
 use insn::x86::{Bits, Mode, decode};
+use ubp_symbols::code;
 
 use self::answer::Answer;
 use crate::args::{Arch, ExplainArgs};
@@ -16,7 +17,6 @@ use crate::disassembly::Disassembler;
 use crate::failure::{Failure, Result};
 use crate::hex;
 use crate::output::{Output, utf8};
-use ubp_symbols::code;
 
 /// Explains x86 instructions.
 struct Explainer {

@@ -11,14 +11,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use nix::unistd::getpgrp;
+use ubp_symbols::Image;
+use ubp_symbols::code::{self, Mode};
 
 use self::report::{Survey, write_text};
 use crate::args::SurveyArgs;
 use crate::failure::{Failure, Result};
 use crate::output::{Live, Output, shown, tell};
-use ubp_symbols::Image;
-use ubp_symbols::code;
-use ubp_symbols::code::Mode;
 
 /// Runs the command.
 pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
