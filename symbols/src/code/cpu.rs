@@ -1,4 +1,4 @@
-//! The processor that ntrace runs on.
+//! The processor that this program runs on.
 
 use insn::x86::Vendor;
 

@@ -1,7 +1,7 @@
 //! Finds separate debug files, which distributions place as gdb's manual describes ("Debugging Information in Separate Files").
 //!
 //! They are searched below the root of the process that maps the image, and by build id also in the root of this process and in the cache
-//! of debuginfod's client; ntrace fetches nothing. The image names the files to open, so a file is used only if its build id or checksum
+//! of debuginfod's client; nothing is fetched. The image names the files to open, so a file is used only if its build id or checksum
 //! matches.
 
 use std::ffi::{OsStr, OsString};

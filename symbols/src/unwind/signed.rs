@@ -1,6 +1,6 @@
 //! Removes the instructions for signed return addresses from A64 unwind information.
 //!
-//! framehop does not know these instructions and cannot unwind functions that have them. They are not needed, since ntrace removes the
+//! framehop does not know these instructions and cannot unwind functions that have them. They are not needed, since the unwinder removes the
 //! signature from every return address.
 
 use std::collections::HashMap;
