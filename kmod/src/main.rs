@@ -44,16 +44,25 @@ impl kernel::Module for Ntrace {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         // SAFETY: called once when the module is loaded, before there is a device.
         ffi::result(unsafe { ffi::ntrace_proc_mount() })?;
-        // SAFETY: called once when the module is loaded, after the mount that openers need.
-        ffi::result(unsafe { ffi::ntrace_hooks_init() }).inspect_err(|_| {
+        // SAFETY: called once when the module is loaded.
+        ffi::result(unsafe { ffi::ntrace_jobs_init() }).inspect_err(|_| {
             // SAFETY: the mount succeeded, and without a device nobody uses it.
             unsafe { ffi::ntrace_proc_unmount() };
         })?;
+        // SAFETY: called once when the module is loaded, after the mount and the queue that sessions need.
+        ffi::result(unsafe { ffi::ntrace_hooks_init() }).inspect_err(|_| {
+            // SAFETY: both were set up above, and without a device nobody uses them.
+            unsafe {
+                ffi::ntrace_jobs_exit();
+                ffi::ntrace_proc_unmount();
+            }
+        })?;
         // SAFETY: the device is static and registered once.
         ffi::result(unsafe { ffi::misc_register(&raw mut ffi::ntrace_device) }).inspect_err(|_| {
-            // SAFETY: both were set up above. Without a device no session has used them.
+            // SAFETY: all were set up above. Without a device no session has used them.
             unsafe {
                 ffi::ntrace_hooks_exit();
+                ffi::ntrace_jobs_exit();
                 ffi::ntrace_proc_unmount();
             }
         })?;
@@ -63,9 +72,11 @@ impl kernel::Module for Ntrace {
 
 impl Drop for Ntrace {
     fn drop(&mut self) {
-        // SAFETY: `init` set all three up. Each open file holds the module, so there is no session.
+        // SAFETY: `init` set all of them up. Each open file holds the module, so there is no session. What sessions have left to do in the
+        // background needs the hooks.
         unsafe {
             ffi::misc_deregister(&raw mut ffi::ntrace_device);
+            ffi::ntrace_jobs_exit();
             ffi::ntrace_hooks_exit();
             ffi::ntrace_proc_unmount();
         }

@@ -86,6 +86,12 @@ void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *co
 	wait_event_state(*queue, READ_ONCE(*count) >= least, (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
 }
 
+/* Sleeps until the count is 0, for some seconds at most. SIGKILL interrupts it. */
+void ntrace_wait_none(struct wait_queue_head *queue, const unsigned long *count, int seconds)
+{
+	(void)wait_event_killable_timeout(*queue, !READ_ONCE(*count), (long)seconds * HZ);
+}
+
 bool ntrace_is_killed(void)
 {
 	return fatal_signal_pending(current);
