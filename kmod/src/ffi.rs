@@ -22,8 +22,6 @@ macro_rules! opaque {
 opaque! {
     /// `struct cred`.
     Cred
-    /// `struct miscdevice`.
-    Device
     /// `struct file`.
     File
     /// `struct inode`.
@@ -52,7 +50,8 @@ pub(crate) fn result(value: c_int) -> Result {
 
 // device/device.c
 extern "C" {
-    pub(crate) static mut ntrace_device: Device;
+    pub(crate) fn ntrace_device_add() -> c_int;
+    pub(crate) fn ntrace_device_remove();
     pub(crate) fn ntrace_file_private(file: *const File) -> *mut c_void;
     pub(crate) fn ntrace_file_cred(file: *const File) -> *const Cred;
     pub(crate) fn ntrace_cred_put(cred: *const Cred);
@@ -183,9 +182,6 @@ extern "C" {
     pub(crate) fn vfree(memory: *const c_void);
     // fs/file_table.c
     pub(crate) fn fput(file: *mut File);
-    // drivers/char/misc.c
-    pub(crate) fn misc_register(device: *mut Device) -> c_int;
-    pub(crate) fn misc_deregister(device: *mut Device);
     // fs/seq_file.c
     pub(crate) fn seq_write(out: *mut SeqFile, bytes: *const c_void, length: usize) -> c_int;
 }

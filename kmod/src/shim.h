@@ -13,7 +13,6 @@ struct file;
 struct ftrace_ops;
 struct inode;
 struct linux_binprm;
-struct miscdevice;
 struct mm_struct;
 struct mutex;
 struct page;
@@ -35,7 +34,8 @@ int ntrace_mmap(struct file *file, struct vm_area_struct *vma);
 void ntrace_show_fdinfo(struct seq_file *out, struct file *file);
 
 /* device/device.c */
-extern struct miscdevice ntrace_device;
+int ntrace_device_add(void);
+void ntrace_device_remove(void);
 void *ntrace_file_private(const struct file *file);
 const struct cred *ntrace_file_cred(const struct file *file);
 void ntrace_cred_put(const struct cred *cred);
@@ -98,6 +98,14 @@ bool ntrace_lock(struct mutex *lock);
 void ntrace_unlock(struct mutex *lock);
 
 /* thread/threads.c */
+struct ntrace_limits {
+	/* The credentials of a thread, with a reference. */
+	const struct cred *cred;
+	/* Pages, by RLIMIT_AS, RLIMIT_DATA and RLIMIT_MEMLOCK. */
+	unsigned long all, data, locked;
+};
+
+bool ntrace_limits_of(struct mm_struct *mm, struct ntrace_limits *limits);
 int ntrace_thread_number(struct task_struct *thread, struct pid_namespace *namespace);
 bool ntrace_thread_is_leader(void);
 bool ntrace_thread_is_signalled(void);

@@ -4,8 +4,8 @@
  * uprobes.
  *
  * A breakpoint's entry has the instruction that memory would hold without it. Uprobes change that instruction in set_swbp and
- * set_orig_insn, which must not wait for the lock of breakpoints. A worker updates the entry later; until then hits wait, and so does the
- * thread that changes the uprobe. When a uprobe of another process is removed, uprobes restore the instruction in every process that ever
+ * set_orig_insn, which must not wait for the lock of breakpoints. A worker updates the entry later; until then hits wait, and so does, for a
+ * while, the thread that changes the uprobe. When a uprobe of another process is removed, uprobes restore the instruction in every process that ever
  * had it; breakpoint instructions of the module stay.
  */
 #include <linux/build_bug.h>

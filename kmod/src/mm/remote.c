@@ -396,15 +396,41 @@ struct change {
 	long answer;
 };
 
+/* What mmap(2) checks by the limits of the calling process. */
+static bool is_within(const struct change *change, const struct ntrace_limits *limits)
+{
+	unsigned long pages = change->size >> PAGE_SHIFT;
+	const struct mm_struct *mm = change->mm;
+
+	return mm->total_vm + pages <= limits->all &&
+	       (!(change->protection & PROT_WRITE) || mm->data_vm + pages <= limits->data) &&
+	       (!(mm->def_flags & VM_LOCKED) || mm->locked_vm + pages <= limits->locked || capable(CAP_IPC_LOCK));
+}
+
+/* Maps memory as the process itself would: by its limits and its credentials. The current thread has borrowed the memory. */
+static long map(const struct change *change)
+{
+	unsigned long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, at = -ENOMEM;
+	struct ntrace_limits limits;
+	const struct cred *before;
+
+	if (!ntrace_limits_of(change->mm, &limits))
+		return -ESRCH;
+	before = override_creds(limits.cred);
+	if (is_within(change, &limits))
+		at = vm_mmap(NULL, change->at, change->size, change->protection, flags, 0);
+	revert_creds(before);
+	put_cred(limits.cred);
+	return at == change->at ? 0 : IS_ERR_VALUE(at) ? (long)at : -EEXIST;
+}
+
 static void change_memory(void *data)
 {
-	unsigned long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, at;
 	struct change *change = data;
 
 	kthread_use_mm(change->mm);
 	if (change->map) {
-		at = vm_mmap(NULL, change->at, change->size, change->protection, flags, 0);
-		change->answer = at == change->at ? 0 : IS_ERR_VALUE(at) ? (long)at : -EEXIST;
+		change->answer = map(change);
 	} else {
 		change->answer = vm_munmap(change->at, change->size);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Threads of a process. In C for macros (for_each_process_thread, task_pt_regs), inline functions and fields of structures. */
 #include <linux/cpumask.h>
+#include <linux/cred.h>
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
 #include <linux/regset.h>
@@ -314,6 +315,31 @@ unsigned long ntrace_threads_list(struct mm_struct *mm, struct pid_namespace *na
 
 	for_threads(mm, number, &all);
 	return all.count;
+}
+
+static unsigned long page_limit(const struct task_struct *thread, unsigned int limit)
+{
+	return task_rlimit(thread, limit) >> PAGE_SHIFT;
+}
+
+static void note_limits(struct task_struct *thread, void *data)
+{
+	struct ntrace_limits *limits = data;
+
+	if (limits->cred || thread->flags & PF_EXITING)
+		return;
+	limits->cred = get_task_cred(thread);
+	limits->all = page_limit(thread, RLIMIT_AS);
+	limits->data = page_limit(thread, RLIMIT_DATA);
+	limits->locked = page_limit(thread, RLIMIT_MEMLOCK);
+}
+
+/* What a thread with this memory may map. Returns false if there is no thread. */
+bool ntrace_limits_of(struct mm_struct *mm, struct ntrace_limits *limits)
+{
+	limits->cred = NULL;
+	for_threads(mm, note_limits, limits);
+	return limits->cred;
 }
 
 static void note_processor(struct task_struct *thread, void *data)
