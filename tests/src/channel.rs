@@ -122,7 +122,8 @@ pub fn attach(file: &mut File, process: u32) -> Result<u64, Failure> {
 /// Tests of a machine with the module; on others each is skipped by name.
 #[macro_export]
 macro_rules! channel_tests {
-    ($($name:ident $body:block)*) => {$(
+    ($($(#[$about:meta])* $name:ident $body:block)*) => {$(
+        $(#[$about])*
         #[test]
         fn $name() {
             if !std::path::Path::new($crate::channel::DEVICE).exists() {

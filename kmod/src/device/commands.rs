@@ -20,7 +20,7 @@ const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
 /// How long a detach, and the end of a session, wait until breakpoints are removed. In a process that does not answer they are removed in
 /// the background.
 const DETACH_SECONDS: i32 = 10;
-const CLOSE_SECONDS: i32 = 2;
+const CLOSE_SECONDS: i32 = 5;
 
 /// Carries out the commands of a session.
 pub(crate) struct Server {
