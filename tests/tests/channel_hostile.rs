@@ -19,9 +19,16 @@ fn site() -> u64 {
     leaf as *const () as u64
 }
 
-/// Addresses of code that is not executed, one for each session.
+// Code that nobody executes: a breakpoint for each session.
+std::arch::global_asm!(".balign 64", "idle:", ".rept 256", "nop", ".endr");
+
+unsafe extern "C" {
+    fn idle();
+}
+
+/// An instruction that nobody executes.
 fn elsewhere(number: u64) -> u64 {
-    calls as *const () as u64 + 4 * number
+    idle as *const () as u64 + 4 * number
 }
 
 /// Calls `leaf` `number` times.

@@ -429,11 +429,10 @@ static void change_memory(void *data)
 	struct change *change = data;
 
 	kthread_use_mm(change->mm);
-	if (change->map) {
+	if (change->map)
 		change->answer = map(change);
-	} else {
+	else
 		change->answer = vm_munmap(change->at, change->size);
-	}
 	kthread_unuse_mm(change->mm);
 }
 
