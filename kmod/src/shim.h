@@ -190,8 +190,8 @@ enum { NTRACE_STOP, NTRACE_SIGNAL, NTRACE_FAULT };
 
 /* hit/hit.rs */
 int ntrace_hit(struct pt_regs *registers, struct mm_struct *mm);
-int ntrace_hit_sleeping(struct pt_regs *registers, struct mm_struct *mm, int counted);
-void ntrace_hit_again(struct pt_regs *registers, struct mm_struct *mm, int answer);
+int ntrace_hit_sleeping(struct pt_regs *registers, struct mm_struct *mm, int counted, unsigned long *changes);
+void ntrace_hit_again(struct pt_regs *registers, struct mm_struct *mm, int answer, unsigned long changes);
 void __user *ntrace_registers_seen(struct pt_regs *registers, struct mm_struct *mm, void __user *address, int why);
 void ntrace_take_requests(struct pt_regs *registers, struct mm_struct *mm);
 

@@ -2,10 +2,12 @@
 
 //! Entry points of threads that run into a breakpoint, return to user mode or get a signal.
 
+use core::sync::atomic::{fence, Ordering};
+
 use fastpath::layout;
 use fastpath::{find, gone, mark, Hit, Modes, Registers, Storage, ALL, BUDGET};
 use kernel::bindings;
-use kernel::ffi::{c_int, c_void};
+use kernel::ffi::{c_int, c_ulong, c_void};
 use ubp::arch::BEHIND;
 use ubp::core::Error as TableError;
 
@@ -80,11 +82,11 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_i
     let space = &traced.space;
     // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
-    let before = match space.interrupted.take(registers, registers.pc().wrapping_sub(BEHIND)) {
+    let before = match space.interrupted.take(registers, registers.pc().wrapping_sub(BEHIND), || space.sequence()) {
         None => 0,
         Some(Known::Counted) => ALL,
-        Some(Known::Foreign) => return FOREIGN,
-        Some(Known::Uprobe) => return UPROBE,
+        Some(Known::Foreign(_)) => return FOREIGN,
+        Some(Known::Uprobe(_)) => return UPROBE,
     };
     let mut seen = None;
     loop {
@@ -109,17 +111,25 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_i
     }
 }
 
-/// Handles a hit that had to wait, where the current thread may sleep. Returns what `ntrace_hit` returns.
+/// Handles a hit that had to wait, where the current thread may sleep. Returns what `ntrace_hit` returns, and the number of changes of
+/// breakpoints before that was found.
 ///
 /// # Safety
-/// `registers` are those of the current thread, and `mm` is its memory.
+/// `registers` are those of the current thread, `mm` is its memory, and `changes` can be written.
 #[no_mangle]
-unsafe extern "C" fn ntrace_hit_sleeping(registers: *mut Registers, mm: *const Mm, counted: c_int) -> c_int {
-    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
-    let registers = unsafe { &mut *registers };
+unsafe extern "C" fn ntrace_hit_sleeping(
+    registers: *mut Registers,
+    mm: *const Mm,
+    counted: c_int,
+    changes: *mut c_ulong,
+) -> c_int {
+    // SAFETY: the caller vouches for the registers and for the number, and only the current thread uses them.
+    let (registers, changes) = unsafe { (&mut *registers, &mut *changes) };
     let site = registers.pc().wrapping_sub(BEHIND);
     let (mut counted, mut tries, mut seen) = (counted as usize, 0, None);
     while let Some(found) = TracedRef::find(mm) {
+        *changes = found.space().sequence() as c_ulong;
+        fence(Ordering::Acquire);
         // SAFETY: nothing sleeps until `atomic` is dropped.
         let atomic = unsafe { Atomic::new() };
         let hit = hit(found.space(), registers, counted, true);
@@ -194,17 +204,19 @@ fn pause() -> bool {
 }
 
 /// Makes the current thread, whose hit had to wait and got this answer, run into the breakpoint instruction again. That trap gets the same
-/// answer at once.
+/// answer at once, unless breakpoints change meanwhile. `changes` is the number that `ntrace_hit_sleeping` gave.
 ///
 /// # Safety
 /// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm, answer: c_int) {
+unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm, answer: c_int, changes: c_ulong) {
     // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
     registers.set_pc(registers.pc().wrapping_sub(BEHIND));
     if let Some(found) = TracedRef::find(mm) {
-        found.space().interrupted.note(registers, if answer == UPROBE { Known::Uprobe } else { Known::Foreign });
+        let changes = changes as u32;
+        let known = if answer == UPROBE { Known::Uprobe(changes) } else { Known::Foreign(changes) };
+        found.space().interrupted.note(registers, known);
     }
 }
 

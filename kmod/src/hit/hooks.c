@@ -85,6 +85,7 @@ int ntrace_trap_finish(struct pt_regs *registers)
 static void before_user_mode(struct pt_regs *registers)
 {
 	int pending = ntrace_trap_finish(registers);
+	unsigned long changes = 0;
 
 	__module_get(THIS_MODULE);
 	clear_thread_flag(TIF_UPROBE);
@@ -92,10 +93,10 @@ static void before_user_mode(struct pt_regs *registers)
 	ntrace_first_return(registers, current->mm);
 	ntrace_thread_returns();
 	if (pending >= NTRACE_LATER) {
-		pending = ntrace_hit_sleeping(registers, current->mm, pending - NTRACE_LATER);
+		pending = ntrace_hit_sleeping(registers, current->mm, pending - NTRACE_LATER, &changes);
 		/* Signals are handled before uprobes here, so the thread traps again for whoever the trap belongs to. */
 		if (pending == NTRACE_FOREIGN || pending == NTRACE_UPROBE)
-			ntrace_hit_again(registers, current->mm, pending);
+			ntrace_hit_again(registers, current->mm, pending, changes);
 	}
 	if (pending == NTRACE_SINGLE_STEP)
 		ntrace_raise_sigtrap(registers, TRAP_TRACE);

@@ -15,10 +15,21 @@ const MOST: usize = 64;
 pub(crate) enum Known {
     /// The hit was counted, but interrupted before its instruction ran: a signal or a request to hold took the thread out of its slot.
     Counted,
-    /// The trap is not of a breakpoint.
-    Foreign,
-    /// The trap is of a uprobe, and all breakpoints of the site have counted it.
-    Uprobe,
+    /// The trap is not of a breakpoint, as long as the number of changes of breakpoints is this one.
+    Foreign(u32),
+    /// The trap is of a uprobe, and all breakpoints of the site have counted it, as long as the number of changes is this one.
+    Uprobe(u32),
+}
+
+impl Known {
+    /// A number for the hash.
+    fn salt(self) -> u64 {
+        match self {
+            Known::Counted => 0,
+            Known::Foreign(changes) => u64::from(changes) << 2 | 1,
+            Known::Uprobe(changes) => u64::from(changes) << 2 | 2,
+        }
+    }
 }
 
 /// The interrupted traps of an address space. A thread is recognised by a hash of its registers, which are unchanged when it traps
@@ -45,18 +56,19 @@ impl InterruptedHits {
         }
     }
 
-    /// Forgets the interrupted trap at `site` of a thread with these registers. Returns what was known of it.
+    /// Forgets the interrupted trap at `site` of a thread with these registers. Returns what was known of it. `changes` is the number of
+    /// changes of breakpoints.
     #[inline(always)]
-    pub(crate) fn take(&self, registers: &Registers, site: u64) -> Option<Known> {
+    pub(crate) fn take(&self, registers: &Registers, site: u64, changes: impl FnOnce() -> u32) -> Option<Known> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
         }
-        self.take_noted(registers, site)
+        self.take_noted(registers, site, changes())
     }
 
     #[inline(never)]
-    fn take_noted(&self, registers: &Registers, site: u64) -> Option<Known> {
-        let all = [Known::Counted, Known::Foreign, Known::Uprobe];
+    fn take_noted(&self, registers: &Registers, site: u64, changes: u32) -> Option<Known> {
+        let all = [Known::Counted, Known::Foreign(changes), Known::Uprobe(changes)];
         let taken = all.into_iter().find(|known| self.replace(hash(registers, site, *known), 0))?;
         self.count.fetch_sub(1, Ordering::AcqRel);
         Some(taken)
@@ -77,7 +89,7 @@ impl InterruptedHits {
 fn hash(registers: &Registers, pc: u64, known: Known) -> u64 {
     // FNV-1a by words. The rotation brings the better upper bits down.
     const PRIME: u64 = 0x100_0000_01b3;
-    let mut hash = registers.sp() ^ pc.rotate_left(32) ^ known as u64;
+    let mut hash = registers.sp() ^ pc.rotate_left(32) ^ known.salt();
     for word in registers.general() {
         hash = (hash ^ word).wrapping_mul(PRIME).rotate_left(29);
     }

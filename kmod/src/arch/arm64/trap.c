@@ -54,6 +54,7 @@ static bool is_gone(const struct pt_regs *registers)
 
 static void trapped(unsigned long esr, struct pt_regs *registers)
 {
+	unsigned long changes;
 	int hit;
 
 	ntrace_atomic_begin();
@@ -65,7 +66,7 @@ static void trapped(unsigned long esr, struct pt_regs *registers)
 		 * which all processors would write to one counter.
 		 */
 		__module_get(THIS_MODULE);
-		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER);
+		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER, &changes);
 		module_put(THIS_MODULE);
 	}
 	if (hit == NTRACE_UPROBE && !ntrace_hand_to_uprobes(registers))
