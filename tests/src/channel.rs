@@ -1,41 +1,27 @@
 //! A channel to the kernel module.
 
-use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::ops::{Deref, DerefMut};
 
 use wire::commands::{Command, Reply};
-use wire::{Failure, Sink, Split, events, split};
+use wire::{Failure, Split, events, split};
 
 use crate::in_turn;
 
 /// The module's device.
 pub const DEVICE: &str = "/dev/ntrace";
 
-/// Bytes to be written.
-#[derive(Default)]
-struct Buffer(Vec<u8>);
-
-impl Sink for Buffer {
-    type Error = Infallible;
-
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        self.0.extend(bytes);
-        Ok(())
-    }
-}
-
 /// The bytes of commands with their flags, of which each has its place as tag.
 ///
 /// # Panics
 /// Where one is longer than a message may be.
 pub fn stream(commands: &[(Command<'_>, u16)]) -> Vec<u8> {
-    let mut buffer = Buffer::default();
+    let mut buffer = Vec::new();
     for (tag, (command, flags)) in commands.iter().enumerate() {
         assert_eq!(command.encode(&mut buffer, tag as u64, *flags), Ok(()));
     }
-    buffer.0
+    buffer
 }
 
 /// An open channel, whose session has ended when it was dropped.

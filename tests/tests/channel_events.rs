@@ -183,7 +183,7 @@ crossing::channel_tests! {
             (Base::Register(GENERAL[0] as u16), shown, 8, vec![]),
         ] {
             let (mut victim, mut line, debuggee) = start(points);
-            let (address, memory) = (reads as *const () as u64, Memory { base, offset, size });
+            let (address, memory) = (reads as *const () as u64, Memory::new(base, offset, size));
             insert(&mut line, debuggee, Site { address, memory, ..site(action::RECORD, None) });
             assert_eq!(victim.ask(40), 41);
             line.event(|event| match event {
@@ -193,7 +193,7 @@ crossing::channel_tests! {
         }
         for (base, offset) in [(Base::Stack, 0), (Base::Stack, 24), (Base::Register(sp as u16), below)] {
             let (mut victim, mut line, debuggee) = start(calls);
-            let memory = Memory { base, offset, size: 64 };
+            let memory = Memory::new(base, offset, 64);
             insert(&mut line, debuggee, Site { memory, ..site(action::RECORD | action::HOLD, None) });
             victim.order(1);
             let told = line.event(|event| match event {

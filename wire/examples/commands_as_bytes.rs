@@ -1,33 +1,21 @@
 //! Shows the bytes of two commands, and parses them again.
 
-use std::convert::Infallible;
 use std::error::Error;
 use std::io::{self, Write};
 
 use wire::commands::Command;
-use wire::{Sink, Split, split};
-
-/// Bytes that a program would write to /dev/ntrace.
-struct Buffer(Vec<u8>);
-
-impl Sink for Buffer {
-    type Error = Infallible;
-
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
+use wire::{Split, split};
 
 pub(crate) fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let mut buffer = Buffer(Vec::new());
+    // Bytes that a program would write to /dev/ntrace.
+    let mut buffer = Vec::new();
     let commands = [Command::Attach { process: 1234, options: 0 }, Command::Remove { debuggee: 1, addresses: &[0; 8] }];
     for (tag, command) in (1..).zip(commands) {
-        command.encode(&mut buffer, tag, 0).map_err(|_| "the message is too long")?;
+        command.encode(&mut buffer, tag, 0)?;
     }
 
     // A reader may get any part of the stream: here the last byte is still missing.
-    let (mut rest, missing) = buffer.0.split_at(buffer.0.len() - 1);
+    let (mut rest, missing) = buffer.split_at(buffer.len() - 1);
     while let Split::Message(message, behind) = split(rest)? {
         writeln!(out, "{} bytes: {:?}", rest.len() - behind.len(), Command::parse(&message)?)?;
         rest = behind;

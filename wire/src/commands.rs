@@ -1,7 +1,9 @@
 //! Commands, which a program writes to the channel, and their replies.
 
 use crate::declare::{field, kind, parameters, unfield, value};
-use crate::{Declaration, Documentation, Error, Failure, Field, Header, Kind, Message, Sink, Status, encode, flag};
+use crate::{
+    Declaration, Documentation, EncodeError, Error, Failure, Field, Header, Kind, Message, Sink, Status, encode, flag,
+};
 
 /// Declares commands: code, function that carries the command out, enum variant, fields, fields of the reply.
 macro_rules! commands {
@@ -28,8 +30,9 @@ macro_rules! commands {
             reply: &[$(&[$($reply_doc,)*],)*],
         },)*];
 
-        /// A command.
+        /// A command. Later versions may have more.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Command<'a> {
             $($(#[doc = $doc])* $Name { $($(#[doc = $field_doc])* $field: value!('a $kind),)* },)*
         }
@@ -59,8 +62,8 @@ macro_rules! commands {
             /// Writes the command as a message with the given tag and flags ([`flag`]).
             ///
             /// # Errors
-            /// The sink's error, or `None` if the message would be longer than [`MOST_WORDS`](crate::MOST_WORDS) words.
-            pub fn encode<S: Sink>(&self, sink: &mut S, tag: u64, flags: u16) -> Result<(), Option<S::Error>> {
+            /// As [`encode`](crate::encode).
+            pub fn encode<S: Sink>(&self, sink: &mut S, tag: u64, flags: u16) -> Result<(), EncodeError<S::Error>> {
                 let header = Header { code: self.code(), flags, tag };
                 match *self {
                     $(Command::$Name { $($field),* } => encode(sink, header, &[$(field!($kind, $field)),*]),)*
@@ -68,8 +71,9 @@ macro_rules! commands {
             }
         }
 
-        /// The reply to a command that was carried out.
+        /// The reply to a command that was carried out. Later versions may have more.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Reply<'a> {
             $(#[doc = concat!("Reply to [`Command::", stringify!($Name), "`].")]
             $Name { $($(#[doc = $reply_doc])* $reply: value!('a $reply_kind),)* },)*
@@ -113,7 +117,7 @@ macro_rules! commands {
             command: &Command<'_>,
             head: Header,
             sink: &mut S,
-        ) -> Result<Result<(), Failure>, Option<S::Error>> {
+        ) -> Result<Result<(), Failure>, EncodeError<S::Error>> {
             match *command {
                 $(Command::$Name { $($field),* } => match server.$function($($field),*) {
                     Ok(($($reply,)*)) => {
@@ -155,13 +159,13 @@ impl Sequence {
     /// Carries a command out, or skips it, and writes the reply.
     ///
     /// # Errors
-    /// The sink's error, or `None` if the reply would be longer than [`MOST_WORDS`](crate::MOST_WORDS) words.
+    /// As [`encode`].
     pub fn serve<T: Serve + ?Sized, S: Sink>(
         &mut self,
         server: &mut T,
         message: &Message<'_>,
         sink: &mut S,
-    ) -> Result<(), Option<S::Error>> {
+    ) -> Result<(), EncodeError<S::Error>> {
         let head = Header { flags: 0, ..message.header };
         let outcome = if self.skips {
             Err(Status::Skipped.into())

@@ -1,7 +1,7 @@
 //! Events, which the kernel module sends without a command.
 
 use crate::declare::{field, kind, parameters, unfield, value};
-use crate::{Declaration, Documentation, Error, Header, Message, Sink, encode};
+use crate::{Declaration, Documentation, EncodeError, Error, Header, Message, Sink, encode};
 
 /// The first code of an event.
 pub const FIRST: u16 = 0x8000;
@@ -29,8 +29,9 @@ macro_rules! events {
             reply: &[],
         },)*];
 
-        /// An event.
+        /// An event. Later versions may have more.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Event<'a> {
             $($(#[doc = $doc])* $Name { $($(#[doc = $field_doc])* $field: value!('a $kind),)* },)*
         }
@@ -60,8 +61,8 @@ macro_rules! events {
             /// Writes the event as a message with the given sequence number.
             ///
             /// # Errors
-            /// The sink's error, or `None` if the message would be longer than [`MOST_WORDS`](crate::MOST_WORDS) words.
-            pub fn encode<S: Sink>(&self, sink: &mut S, sequence: u64) -> Result<(), Option<S::Error>> {
+            /// As [`encode`](crate::encode).
+            pub fn encode<S: Sink>(&self, sink: &mut S, sequence: u64) -> Result<(), EncodeError<S::Error>> {
                 let header = Header { code: self.code(), flags: 0, tag: sequence };
                 match *self {
                     $(Event::$Name { $($field),* } => encode(sink, header, &[$(field!($kind, $field)),*]),)*

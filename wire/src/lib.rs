@@ -6,29 +6,20 @@
 //!
 //! # Example
 //!
-//! A command is encoded into any [`Sink`]; [`split`] takes messages from what was read.
+//! A command is encoded into any [`Sink`], as a `Vec<u8>` is with the feature `alloc`; [`split`] takes messages from what was read.
 //!
 //! ```
 //! use wire::commands::Command;
-//! use wire::{Sink, Split, split};
+//! use wire::{Split, split};
 //!
-//! struct Buffer(Vec<u8>);
+//! let mut buffer = Vec::new();
+//! Command::Resume { thread: 1234 }.encode(&mut buffer, 7, 0)?;
+//! assert_eq!(buffer.len(), 3 * 8);
 //!
-//! impl Sink for Buffer {
-//!     type Error = std::convert::Infallible;
-//!     fn put(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
-//!         self.0.extend_from_slice(bytes);
-//!         Ok(())
-//!     }
-//! }
-//!
-//! let mut buffer = Buffer(Vec::new());
-//! Command::Resume { thread: 1234 }.encode(&mut buffer, 7, 0).expect("a short message");
-//! assert_eq!(buffer.0.len(), 3 * 8);
-//!
-//! let Ok(Split::Message(message, rest)) = split(&buffer.0) else { panic!("a whole message") };
+//! let Ok(Split::Message(message, rest)) = split(&buffer) else { panic!("a whole message") };
 //! assert_eq!((message.header.tag, rest.len()), (7, 0));
-//! assert_eq!(Command::parse(&message), Ok(Command::Resume { thread: 1234 }));
+//! assert_eq!(Command::parse(&message)?, Command::Resume { thread: 1234 });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Messages
@@ -64,14 +55,27 @@
 //! [`commands::Command::Describe`] returns and the manual page are made from it. Codes and shapes never change. A changed command gets
 //! a new code.
 //!
+//! The blobs of some messages consist of words; [`blob`] and [`site`] read them.
+//!
+//! More examples are in the folder `examples`: `commands_as_bytes` shows the bytes of commands, `channel_in_memory` has both sides of a channel
+//! in one program.
+//!
+//! # Features
+//!
+//! - `alloc`: [`Sink`] for `Vec<u8>`, and [`blob`]'s `from_words`.
+//!
 //! # Guarantees
 //!
-//! - The crate is `no_std`, allocates nothing, has no dependency and no `unsafe` code, and cannot panic.
+//! - The crate is `no_std`, allocates nothing without the feature `alloc`, has no dependency and no `unsafe` code, and cannot panic.
 //! - No input is trusted: each length is checked against the bytes that are present.
 //! - The minimal Rust version is 1.85. Raising it is a minor version change.
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+pub mod blob;
 pub mod commands;
 mod declare;
 mod error;
@@ -86,7 +90,7 @@ mod status;
 pub mod text;
 
 pub use declare::{Declaration, Documentation, Parameter};
-pub use error::Error;
+pub use error::{EncodeError, Error};
 pub use field::{Field, Kind};
 pub use message::{Header, MOST_WORDS, Message, Sink, Split, encode, split};
 pub use status::{Failure, Status};

@@ -1,4 +1,4 @@
-use crate::{Error, Field, Kind};
+use crate::{EncodeError, Error, Field, Kind};
 
 const WORD: usize = 8;
 /// Words before the fields: length, code and flags, then the tag.
@@ -89,7 +89,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A destination for the bytes of messages.
+/// A destination for the bytes of messages. With the feature `alloc` a `Vec<u8>` is one.
 pub trait Sink {
     /// Why bytes could not be taken.
     type Error;
@@ -98,6 +98,17 @@ pub trait Sink {
     /// # Errors
     /// The bytes could not be taken.
     fn put(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Bytes in memory, which always have room.
+#[cfg(feature = "alloc")]
+impl Sink for alloc::vec::Vec<u8> {
+    type Error = core::convert::Infallible;
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
 }
 
 /// The number of words in a message with these fields; `None` if that is more than [`MOST_WORDS`].
@@ -110,11 +121,12 @@ fn words(fields: &[Field<'_>]) -> Option<u32> {
 /// Writes a message.
 ///
 /// # Errors
-/// The sink's error, or `None` if the message would be too long; nothing is written then.
-pub fn encode<S: Sink>(sink: &mut S, header: Header, fields: &[Field<'_>]) -> Result<(), Option<S::Error>> {
-    let words = words(fields).ok_or(None)?;
+/// [`EncodeError::TooLong`] if the message would have more than [`MOST_WORDS`] words; nothing is written then. [`EncodeError::Sink`] with
+/// the sink's error.
+pub fn encode<S: Sink>(sink: &mut S, header: Header, fields: &[Field<'_>]) -> Result<(), EncodeError<S::Error>> {
+    let words = words(fields).ok_or(EncodeError::TooLong)?;
     let first = u64::from(words) | u64::from(header.code) << 32 | u64::from(header.flags) << 48;
-    let mut put = |bytes: &[u8]| sink.put(bytes).map_err(Some);
+    let mut put = |bytes: &[u8]| sink.put(bytes).map_err(EncodeError::Sink);
     put(&first.to_ne_bytes())?;
     put(&header.tag.to_ne_bytes())?;
     for field in fields {

@@ -81,7 +81,7 @@ pub struct Condition {
 pub enum Base {
     /// The stack pointer.
     Stack,
-    /// 0.
+    /// The address 0.
     Zero,
     /// A register, by the index of its word in the reply to `registers`. If the thread has no such register, the event has no memory.
     Register(u16),
@@ -89,6 +89,7 @@ pub enum Base {
 
 /// Memory that an event contains, up to the first byte that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Memory {
     /// Base of the address.
     pub base: Base,
@@ -104,9 +105,14 @@ impl Memory {
     /// The largest number of bytes.
     pub const MOST: u16 = 4096;
 
+    /// `size` bytes from `base` plus `offset` on.
+    pub const fn new(base: Base, offset: u64, size: u16) -> Memory {
+        Memory { base, offset, size }
+    }
+
     /// `size` bytes from the stack pointer on.
     pub const fn stack(size: u16) -> Memory {
-        Memory { base: Base::Stack, offset: 0, size }
+        Memory::new(Base::Stack, 0, size)
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod buffer;
 
-use buffer::{Buffer, message, words};
+use buffer::{message, words};
 use wire::commands::{Command, Reply, Sequence, Serve};
 use wire::events::Event;
 use wire::{Error, Failure, Header, Split, Status, encode, flag, split};
@@ -58,12 +58,12 @@ impl Serve for Server {
 
 /// Serves all of a stream and gives the replies with their tags.
 fn serve(server: &mut Server, mut stream: &[u8]) -> Vec<(u64, String)> {
-    let (mut sequence, mut replies) = (Sequence::default(), Buffer::default());
+    let (mut sequence, mut replies) = (Sequence::default(), Vec::new());
     while let Ok(Split::Message(message, rest)) = split(stream) {
         sequence.serve(server, &message, &mut replies).unwrap();
         stream = rest;
     }
-    let (mut told, mut rest) = (Vec::new(), &replies.0[..]);
+    let (mut told, mut rest) = (Vec::new(), &replies[..]);
     while let Ok(Split::Message(message, behind)) = split(rest) {
         told.push((message.header.tag, format!("{:?}", Reply::parse(&message).unwrap())));
         rest = behind;
@@ -73,11 +73,11 @@ fn serve(server: &mut Server, mut stream: &[u8]) -> Vec<(u64, String)> {
 }
 
 fn stream(commands: &[(Command<'_>, u16)]) -> Vec<u8> {
-    let mut buffer = Buffer::default();
+    let mut buffer = Vec::new();
     for (tag, (command, flags)) in commands.iter().enumerate() {
         command.encode(&mut buffer, tag as u64, *flags).unwrap();
     }
-    buffer.0
+    buffer
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn what_is_no_command_is_answered_and_the_next_one_carried_out() {
 
 #[test]
 fn an_unknown_command_is_answered_with_its_code() {
-    let mut replies = Buffer::default();
+    let mut replies = Vec::new();
     let bytes = words(&[2 | 0x7777 << 32, 5]);
     Sequence::default().serve(&mut Server::default(), &message(&bytes), &mut replies).unwrap();
-    assert_eq!(replies.0, words(&[4 | 0x7777 << 32, 5, Status::Unknown as u64, 0x7777]));
+    assert_eq!(replies, words(&[4 | 0x7777 << 32, 5, Status::Unknown as u64, 0x7777]));
     // Nobody who reads it knows the code either.
-    assert_eq!(Reply::parse(&message(&replies.0)), Ok(Err(Failure::new(Status::Unknown, 0x7777))));
+    assert_eq!(Reply::parse(&message(&replies)), Ok(Err(Failure::new(Status::Unknown, 0x7777))));
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn every_command_and_every_event_is_read_as_it_was_written() {
         Command::SetRegisters { thread: 4, registers: &[5; 27] },
     ];
     for command in commands {
-        let mut buffer = Buffer::default();
+        let mut buffer = Vec::new();
         command.encode(&mut buffer, 9, 0).unwrap();
-        assert_eq!(Command::parse(&message(&buffer.0)), Ok(command));
+        assert_eq!(Command::parse(&message(&buffer)), Ok(command));
     }
     let events = [
         Event::Lost { count: 3 },
@@ -159,9 +159,9 @@ fn every_command_and_every_event_is_read_as_it_was_written() {
         Event::Ended { time: 1, debuggee: 2, status: 0x100 },
     ];
     for event in events {
-        let mut buffer = Buffer::default();
+        let mut buffer = Vec::new();
         event.encode(&mut buffer, 10).unwrap();
-        let message = message(&buffer.0);
+        let message = message(&buffer);
         assert_eq!((message.header.tag, Event::parse(&message)), (10, Ok(event)));
     }
 }
@@ -176,10 +176,10 @@ fn a_reply_with_a_status_that_nobody_has_is_an_error() {
 #[test]
 fn describe_lists_every_declaration_in_a_line_of_its_own() {
     let mut server = Server::default();
-    let mut replies = Buffer::default();
+    let mut replies = Vec::new();
     let bytes = stream(&[(Command::Describe {}, 0)]);
     Sequence::default().serve(&mut server, &message(&bytes), &mut replies).unwrap();
-    let Ok(Ok(Reply::Describe { vocabulary })) = Reply::parse(&message(&replies.0)) else { panic!("no reply") };
+    let Ok(Ok(Reply::Describe { vocabulary })) = Reply::parse(&message(&replies)) else { panic!("no reply") };
     let text = std::str::from_utf8(vocabulary).unwrap();
     assert_eq!(text.lines().count(), wire::commands::DECLARATIONS.len() + wire::events::DECLARATIONS.len());
     assert!(
@@ -197,9 +197,9 @@ fn a_command_without_a_function_is_not_supported() {
 
 #[test]
 fn a_head_of_flags_and_a_reply_of_none() {
-    let mut replies = Buffer::default();
-    let mut bytes = Buffer::default();
+    let mut replies = Vec::new();
+    let mut bytes = Vec::new();
     encode(&mut bytes, Header { code: 1, flags: 0xffff, tag: u64::MAX }, &[]).unwrap();
-    Sequence::default().serve(&mut Server::default(), &message(&bytes.0), &mut replies).unwrap();
-    assert_eq!(message(&replies.0).header, Header { code: 1, flags: 0, tag: u64::MAX });
+    Sequence::default().serve(&mut Server::default(), &message(&bytes), &mut replies).unwrap();
+    assert_eq!(message(&replies).header, Header { code: 1, flags: 0, tag: u64::MAX });
 }

@@ -10,7 +10,7 @@ fn all() -> Vec<Site> {
     });
     let bases = [Base::Stack, Base::Zero, Base::Register(0), Base::Register(65535)];
     let memories = bases.into_iter().zip([0, 8, -8i64 as u64, u64::MAX >> 1]);
-    let memories = memories.map(|(base, offset)| Memory { base, offset, size: Memory::MOST }).cycle();
+    let memories = memories.map(|(base, offset)| Memory::new(base, offset, Memory::MOST)).cycle();
     let all = conditions.chain([None]).zip(memories);
     all.map(|(condition, memory)| Site { address: 0x40_0000, actions: action::ALL, memory, condition }).collect()
 }

@@ -201,7 +201,7 @@ impl Messages {
         let lost = self.lost;
         let told = if lost == 0 { Ok(()) } else { Event::Lost { count: lost }.encode(&mut self.queue, number - 1) };
         let told = told.and_then(|()| event.encode(&mut self.queue, number));
-        let mut told = told.map_err(|error| error.unwrap_or(EINVAL));
+        let mut told = told.map_err(|error| error.into_sink().unwrap_or(EINVAL));
         if let (Ok(()), Some(ring)) = (told, &mut self.ring) {
             told = ring.put(self.queue.behind(end));
             if told.is_ok() {

@@ -7,7 +7,7 @@ use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex};
 use wire::commands::Sequence;
 use wire::text::Text;
-use wire::{Field, Header, Split, Status};
+use wire::{EncodeError, Field, Header, Split, Status};
 
 use crate::channel::channel::{Channel, FULL};
 use crate::channel::opener::Opener;
@@ -143,10 +143,10 @@ impl Session {
             if let Err(error) = sequence.serve(server, &message, reply) {
                 // Half a reply would make everything behind it unreadable.
                 reply.cut(0);
-                let status = if error.is_none() { Status::Limit } else { Status::NoMemory };
+                let status = if error == EncodeError::TooLong { Status::Limit } else { Status::NoMemory };
                 let fields = [Field::Word(status as u64), Field::Word(u64::from(wire::MOST_WORDS))];
                 let head = Header { flags: 0, ..message.header };
-                wire::encode(reply, head, &fields).map_err(|error| error.unwrap_or(EINVAL))?;
+                wire::encode(reply, head, &fields).map_err(|error| error.into_sink().unwrap_or(EINVAL))?;
             }
             // SAFETY: the function looks at the current thread.
             let killed = unsafe { ffi::ntrace_is_killed() };

@@ -6,7 +6,7 @@ use core::hint::black_box;
 use wire::commands::{Command, Reply, Sequence, Serve};
 use wire::events::Event;
 use wire::site::{Site, records};
-use wire::{Failure, Sink, Split, manual, split};
+use wire::{Failure, Sink, Split, blob, manual, split};
 
 use crate::{get_register, set_register, write_memory};
 
@@ -63,8 +63,9 @@ impl Serve for Server {
         let found = records(blob).unwrap_or_default().iter().filter_map(|record| Site::from_bytes(record).ok());
         Ok((found.map(|site| u64::from(site.bytes()[0])).sum(), &self.0))
     }
-    fn remove(&mut self, _: u64, _: &[u8]) -> Result<(u64,), Failure> {
-        self.word()
+    fn remove(&mut self, _: u64, addresses: &[u8]) -> Result<(u64,), Failure> {
+        let addresses = blob::words(addresses).map_err(|_| Failure::new(wire::Status::Malformed, 0))?;
+        addresses.fold(self.word(), |sum, address| sum.map(|(sum,)| (sum ^ address,)))
     }
     fn read_memory(&mut self, _: u64, _: u64, _: u64) -> Result<(&[u8],), Failure> {
         self.blob()
@@ -111,7 +112,18 @@ pub unsafe extern "C" fn wire_everything(bytes: *const u8, length: usize) -> u64
                 if let Ok(event) = Event::parse(&message) {
                     let _ = black_box(event.encode(&mut Out, 1));
                 }
-                let _ = black_box(Reply::parse(&message));
+                match black_box(Reply::parse(&message)) {
+                    Ok(Ok(Reply::Insert { failures, .. })) => {
+                        black_box(blob::failures(failures).into_iter().flatten().filter_map(Result::ok).last());
+                    }
+                    Ok(Ok(Reply::Counts { counts })) => {
+                        black_box(blob::counts(counts).into_iter().flatten().flatten().last());
+                    }
+                    Ok(Ok(Reply::Mappings { mappings })) => {
+                        black_box(blob::mappings(mappings).into_iter().flatten().last());
+                    }
+                    _ => {}
+                }
             }
             Ok(Split::Incomplete(wanted)) => return wanted as u64,
             Err(error) => {

@@ -1,8 +1,8 @@
 //! Inserting, removing and counting breakpoints.
 
-use wire::Status;
 use wire::commands::{Command, Reply};
 use wire::site;
+use wire::{Status, blob};
 
 use super::channel::Channel;
 use super::code::Code;
@@ -227,13 +227,14 @@ impl Debuggee {
         let mut counts = Vec::with_capacity(addresses.len());
         for some in addresses.chunks(BATCH) {
             let debuggee = self.number;
-            let got = channel.ask(Command::Counts { debuggee, addresses: &words(some) }, |told| match told {
-                Ok(Reply::Counts { counts }) => Ok(from_words(counts)),
-                Ok(_) => Ok(Vec::new()),
-                Err(failure) => Err(failure),
-            })?;
+            let got =
+                channel.ask(Command::Counts { debuggee, addresses: &blob::from_words(some) }, |told| match told {
+                    Ok(Reply::Counts { counts }) => Ok(blob::counts(counts).into_iter().flatten().collect()),
+                    Ok(_) => Ok(Vec::new()),
+                    Err(failure) => Err(failure),
+                })?;
             let got = got.map_err(|failure| failed(self.process.pid, "counts", failure))?;
-            counts.extend(got.into_iter().map(|count| if count == u64::MAX { 0 } else { count }));
+            counts.extend(got.into_iter().map(|count: Option<u64>| count.unwrap_or(0)));
         }
         Ok(counts)
     }
@@ -282,7 +283,7 @@ impl Debuggee {
         if addresses.is_empty() {
             return Ok(());
         }
-        let remove = Command::Remove { debuggee: self.number, addresses: &words(addresses) };
+        let remove = Command::Remove { debuggee: self.number, addresses: &blob::from_words(addresses) };
         let told = channel.ask(remove, |told| told.map(drop))?;
         told.map_err(|failure| failed(self.process.pid, "remove", failure))
     }
@@ -329,8 +330,8 @@ impl Debuggee {
         let bytes: Vec<u8> = sites.iter().flat_map(site::Site::bytes).collect();
         let told = channel.ask(Command::Insert { debuggee: self.number, sites: &bytes }, |told| {
             told.map(|reply| match reply {
-                Reply::Insert { failures, .. } => from_words(failures),
-                _ => Vec::new(),
+                Reply::Insert { failures, .. } => blob::words(failures).into_iter().flatten().collect(),
+                _ => Vec::<u64>::new(),
             })
         })?;
         let words = told.map_err(|failure| failed(self.process.pid, "insert", failure))?;
@@ -419,12 +420,4 @@ fn reason(address: u64, status: u64, maps: &[Mapping], code: &mut Code<'_>) -> I
         Some(Status::Memory) => InsertReason::NotWritable,
         _ => code.method(address).err().unwrap_or(InsertReason::Unsupported),
     }
-}
-
-fn words(numbers: &[u64]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
-}
-
-fn from_words(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| u64::from_ne_bytes(*word)).collect()
 }

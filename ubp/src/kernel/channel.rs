@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -10,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use wire::commands::{Command, Reply};
 use wire::events::{self, Event};
-use wire::{Failure, Sink, Split, split};
+use wire::{Failure, Split, split};
 
 use super::wake::Wake;
 use crate::{Error, Result};
@@ -51,18 +50,6 @@ struct State {
     tag: u64,
 }
 
-/// Bytes to write.
-struct Buffer(Vec<u8>);
-
-impl Sink for Buffer {
-    type Error = Infallible;
-
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 impl Channel {
     /// Opens a channel.
     pub(super) fn open() -> Result<Channel> {
@@ -92,11 +79,11 @@ impl Channel {
         let mut state = self.state.borrow_mut();
         state.tag += 1;
         let tag = state.tag;
-        let mut buffer = Buffer(Vec::new());
+        let mut buffer = Vec::new();
         if command.encode(&mut buffer, tag, 0).is_err() {
             return Err(broken(io::Error::from(ErrorKind::FileTooLarge)));
         }
-        let mut rest = buffer.0.as_slice();
+        let mut rest = buffer.as_slice();
         while !rest.is_empty() {
             match (&self.file).write(rest) {
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
@@ -104,7 +91,7 @@ impl Channel {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.block(libc::POLLIN | libc::POLLOUT)?;
                     self.fill(&mut state)?;
-                    state.sort(0, |_| ())?;
+                    state.sort(0, &mut |_| ())?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(broken(error)),
@@ -115,20 +102,23 @@ impl Channel {
 
     /// Sends a command, waits for its reply, and passes the reply to `look`.
     pub(super) fn ask<R>(&self, command: Command<'_>, look: impl FnOnce(Result<Reply<'_>, Failure>) -> R) -> Result<R> {
-        let tag = self.post(command)?;
         let mut look = Some(look);
         let mut answer = None;
+        self.ask_for(command, &mut |reply| answer = look.take().map(|look| look(reply)))?;
+        answer.ok_or_else(|| broken(io::Error::from(ErrorKind::UnexpectedEof)))
+    }
+
+    /// Does what [`Channel::ask`] does, compiled once for all replies.
+    fn ask_for(&self, command: Command<'_>, look: &mut dyn FnMut(Result<Reply<'_>, Failure>)) -> Result<()> {
+        let tag = self.post(command)?;
         let mut state = self.state.borrow_mut();
-        loop {
-            state.sort(tag, |reply| answer = look.take().map(|look| look(reply)))?;
-            if let Some(answer) = answer {
-                self.wake.set(!state.told.is_empty());
-                return Ok(answer);
-            }
+        while !state.sort(tag, look)? {
             if !self.fill(&mut state)? {
                 self.block(libc::POLLIN)?;
             }
         }
+        self.wake.set(!state.told.is_empty());
+        Ok(())
     }
 
     /// The next event; waits for one if `block`.
@@ -139,7 +129,7 @@ impl Channel {
                 return Ok(Some(told));
             }
             if self.fill(&mut state)? {
-                state.sort(0, |_| ())?;
+                state.sort(0, &mut |_| ())?;
             } else if block {
                 self.block(libc::POLLIN)?;
             } else {
@@ -202,25 +192,28 @@ fn poll<const COUNT: usize>(wanted: [(BorrowedFd<'_>, libc::c_short); COUNT], mo
 }
 
 impl State {
-    /// Sorts messages that were read: events are kept, the reply with this tag is passed to `look`, other replies are ignored.
-    fn sort(&mut self, tag: u64, mut look: impl FnMut(Result<Reply<'_>, Failure>)) -> Result<()> {
+    /// Sorts messages that were read: events are kept, the reply with this tag is passed to `look`, other replies are ignored. Returns
+    /// whether that reply was among them.
+    fn sort(&mut self, tag: u64, look: &mut dyn FnMut(Result<Reply<'_>, Failure>)) -> Result<bool> {
         let wrong = |error: wire::Error| broken(io::Error::new(ErrorKind::InvalidData, format!("{error:?}")));
         let mut rest = self.unread.as_slice();
+        let mut is_there = false;
         while let Split::Message(message, behind) = split(rest).map_err(wrong)? {
             rest = behind;
             if message.header.code >= events::FIRST {
                 self.told.extend(told(&Event::parse(&message).map_err(wrong)?));
             } else if message.header.tag == tag {
                 look(Reply::parse(&message).map_err(wrong)?);
+                is_there = true;
             }
         }
         let left = rest.len();
         self.unread.drain(..self.unread.len() - left);
-        Ok(())
+        Ok(is_there)
     }
 }
 
-/// The part of an event that is kept. There are no `hit` events, because this back end sets no breakpoint that records.
+/// The part of an event that is kept, if any is. There are no `hit` events, because this back end sets no breakpoint that records.
 fn told(event: &Event<'_>) -> Option<Told> {
     Some(match *event {
         Event::Held { time, debuggee, thread, reason, address } => {
@@ -232,7 +225,8 @@ fn told(event: &Event<'_>) -> Option<Told> {
         Event::ThreadEnded { time, debuggee, thread } => Told::ThreadEnded { time, debuggee, thread },
         Event::Ended { time, debuggee, status } => Told::Ended { time, debuggee, status },
         Event::Lost { count } => Told::Lost { count },
-        Event::Hit { .. } => return None,
+        // A later module may tell of more than this version knows.
+        _ => return None,
     })
 }
 

@@ -1,21 +1,7 @@
-//! A sink in memory.
+//! Messages in memory.
 #![allow(dead_code)]
 
-use std::convert::Infallible;
-
-use wire::{Message, Sink, Split, split};
-
-#[derive(Default)]
-pub(crate) struct Buffer(pub(crate) Vec<u8>);
-
-impl Sink for Buffer {
-    type Error = Infallible;
-
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        self.0.extend(bytes);
-        Ok(())
-    }
-}
+use wire::{Message, Split, split};
 
 /// The bytes of words.
 pub(crate) fn words(words: &[u64]) -> Vec<u8> {

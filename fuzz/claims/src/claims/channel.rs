@@ -1,24 +1,10 @@
-use std::convert::Infallible;
-
 use wire::commands::{Command, Reply, Sequence, Serve};
 use wire::events::Event;
 use wire::site::{Site, records};
-use wire::{Error, Failure, Sink, Split, Status, split};
+use wire::{Error, Failure, Split, Status, split};
 
 use super::generate;
 use crate::generate::Stream;
-
-#[derive(Default)]
-struct Buffer(Vec<u8>);
-
-impl Sink for Buffer {
-    type Error = Infallible;
-
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        self.0.extend(bytes);
-        Ok(())
-    }
-}
 
 /// Does some of what it is asked, as its words tell.
 #[derive(Default)]
@@ -56,7 +42,7 @@ struct Channel {
     server: Server,
     sequence: Sequence,
     kept: Vec<u8>,
-    replies: Buffer,
+    replies: Vec<u8>,
     tags: Vec<u64>,
     ended: Option<Error>,
 }
@@ -100,10 +86,10 @@ pub fn channel(data: &[u8]) {
         rest = behind;
     }
     pieces.write(rest);
-    assert_eq!(whole.replies.0, pieces.replies.0, "the same replies");
+    assert_eq!(whole.replies, pieces.replies, "the same replies");
     assert_eq!((whole.ended, &whole.kept), (pieces.ended, &pieces.kept), "and the same end");
 
-    let mut replies = &whole.replies.0[..];
+    let mut replies = &whole.replies[..];
     for tag in &whole.tags {
         let Ok(Split::Message(message, rest)) = split(replies) else { panic!("a reply is missing: {replies:?}") };
         assert_eq!(message.header.tag, *tag);
@@ -119,14 +105,14 @@ pub fn channel(data: &[u8]) {
 fn written_again(mut rest: &[u8]) {
     while let Ok(Split::Message(message, behind)) = split(rest) {
         let (tag, flags) = (message.header.tag, message.header.flags);
-        let mut buffer = Buffer::default();
+        let mut buffer = Vec::new();
         if let Ok(command) = Command::parse(&message) {
             let Ok(()) = command.encode(&mut buffer, tag, flags) else { panic!("{command:?}") };
-            let Ok(Split::Message(again, [])) = split(&buffer.0) else { panic!("{command:?}") };
+            let Ok(Split::Message(again, [])) = split(&buffer) else { panic!("{command:?}") };
             assert_eq!((Command::parse(&again), again.header), (Ok(command), message.header));
         } else if let Ok(event) = Event::parse(&message) {
             let Ok(()) = event.encode(&mut buffer, tag) else { panic!("{event:?}") };
-            let Ok(Split::Message(again, [])) = split(&buffer.0) else { panic!("{event:?}") };
+            let Ok(Split::Message(again, [])) = split(&buffer) else { panic!("{event:?}") };
             assert_eq!(Event::parse(&again), Ok(event));
         }
         rest = behind;

@@ -1,11 +1,9 @@
 //! Streams of commands: valid ones, made from wire's declarations, and random changes of them.
 
-use std::convert::Infallible;
-
 use crossing::Random;
 use wire::commands::{DECLARATIONS, option};
 use wire::site::{Base, Condition, Memory, Relation, Site, Subject, action};
-use wire::{Field, Header, Kind, Sink, encode, flag};
+use wire::{Field, Header, Kind, encode, flag};
 
 /// The possible meanings of a command's words.
 #[derive(Default)]
@@ -40,24 +38,12 @@ const EDGES: [u64; 14] = [
 /// The most bytes of a blob by chance.
 const BLOB: u64 = 20_000;
 
-struct Bytes(Vec<u8>);
-
-impl Sink for Bytes {
-    type Error = Infallible;
-
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        self.0.extend(bytes);
-        Ok(())
-    }
-}
-
 /// Some commands, half of the time with something wrong in them.
 pub(crate) fn stream(random: &mut Random, known: &Known) -> Vec<u8> {
-    let mut bytes = Bytes(Vec::new());
+    let mut bytes = Vec::new();
     for _ in 0..=random.below(12) {
         command(random, known, &mut bytes);
     }
-    let mut bytes = bytes.0;
     if random.chance(if known.are_sites { 4 } else { 50 }) {
         for _ in 0..=random.below(3) {
             mutate(random, &mut bytes);
@@ -66,7 +52,7 @@ pub(crate) fn stream(random: &mut Random, known: &Known) -> Vec<u8> {
     bytes
 }
 
-fn command(random: &mut Random, known: &Known, bytes: &mut Bytes) {
+fn command(random: &mut Random, known: &Known, bytes: &mut Vec<u8>) {
     // What has nothing to work on answers little.
     let number = random.below(DECLARATIONS.len() as u64) as usize;
     let declaration = if known.debuggees.is_empty() && random.chance(50) {
@@ -149,7 +135,7 @@ fn site(random: &mut Random, known: &Known) -> Site {
         _ => Base::Register(random.below(40) as u16),
     };
     let offset = if random.one_in(2) { random.below(100) } else { address(random, known) };
-    let memory = Memory { base, offset, size: random.below(5000) as u16 };
+    let memory = Memory::new(base, offset, random.below(5000) as u16);
     Site { address: address(random, known), actions, memory, condition }
 }
 
