@@ -92,7 +92,7 @@ fn no_panic_can_be_reached_from_insn() {
 }
 
 #[test]
-fn only_who_asks_for_names_links_them() {
+fn only_who_asks_for_names_and_operands_links_them() {
     let has = |entry, name: &str| {
         std::fs::read(without_panic(entry)).unwrap().windows(name.len()).any(|bytes| bytes == name.as_bytes())
     };
@@ -101,6 +101,9 @@ fn only_who_asks_for_names_links_them() {
     {
         assert!(has(names, name), "{names} lacks {name}");
         assert!(!has(everything, name), "{name} came along with {everything}");
+        let operands = [names, everything].map(|entry| table_bytes(&without_panic(entry), "operand_list"));
+        println!("tables of operands: {} bytes", operands[0]);
+        assert!(operands[0] > 1024 && operands[1] == 0, "{operands:?}");
     }
 }
 

@@ -30,8 +30,11 @@ type Files = Vec<(&'static str, String)>;
 /// An architecture: folder, data file, function that makes the tables.
 type Architecture = (&'static str, &'static str, fn(&str) -> Result<Files, String>);
 
-const ARCHITECTURES: [Architecture; 2] =
-    [("x86", "opcodes.txt", x86::tables), ("arm64", "encodings.txt", arm64::tables)];
+const ARCHITECTURES: [Architecture; 3] = [
+    ("x86", "opcodes.txt", x86::tables),
+    ("arm64", "encodings.txt", arm64::tables),
+    ("arm64", "operands.txt", arm64::operand_tables),
+];
 
 fn run(check: bool) -> Result<(), String> {
     for (folder, data, tables) in ARCHITECTURES {

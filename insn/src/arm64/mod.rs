@@ -15,6 +15,10 @@ mod kind;
 mod known;
 mod memory;
 mod names;
+mod operand;
+mod operand_codes;
+mod operand_list;
+mod operand_value;
 mod operands;
 mod pc_relative;
 mod regs;
@@ -28,6 +32,7 @@ pub use error::{Error, ErrorKind};
 pub use insn::Insn;
 pub use kind::{Condition, Exclusive, Kind, LandingPad, Trap};
 pub use memory::{Address, Extend, Memory, Writeback};
+pub use operand::{Array, Direction, Operand, OperandKind, Predication, Register, Shift, Slices, SystemRegister, View};
 pub use pc_relative::PcRelative;
 pub use regs::{Nzcv, Reg, RegSet};
 

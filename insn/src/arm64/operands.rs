@@ -10,7 +10,7 @@ use super::{Insn, Memory, Nzcv, Reg, RegSet};
 use crate::{Flow, Target};
 
 /// The registers that an operand with this code names in a word.
-fn registers(word: u32, code: u32) -> RegSet {
+pub(super) fn registers(word: u32, code: u32) -> RegSet {
     let number = field(word, code >> operand::POSITION & 31, code >> operand::WIDTH & 7);
     let first = number.wrapping_shl(code >> operand::SHIFT & 3).wrapping_add(code >> operand::ADD & 31);
     let stride = code >> operand::STRIDE & 15;

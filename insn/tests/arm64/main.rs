@@ -4,6 +4,7 @@ mod effects;
 mod flow;
 mod kind;
 mod names;
+mod operands;
 mod text;
 
 use insn::arm64::{Insn, decode};

@@ -123,11 +123,14 @@ pub unsafe extern "C" fn insn_names(bytes: *const u8, length: usize, number: u8)
     }
 }
 
-/// Name of an A64 word.
+/// Name and operands of an A64 word.
 #[unsafe(no_mangle)]
 pub extern "C" fn arm64_names(word: u32) {
     if let Ok(insn) = insn::arm64::decode(word) {
         black_box(insn.mnemonic());
+        for operand in insn.operands() {
+            black_box(operand);
+        }
     }
 }
 

@@ -55,6 +55,7 @@ pub fn any_word(data: &[u8]) {
         let Ok(insn) = insn::arm64::decode(word) else { continue };
         assert_eq!(insn.flow(), insn::arm64::flow_of_allocated(word), "{word:#010x}");
         assert!(insn == insn::arm64::decode_allocated(word), "{word:#010x}");
+        assert!(insn.operands().count() < 12, "{word:#010x}");
         let effects = insn.effects();
         assert_eq!((effects.reads, effects.writes), (insn.reads(), insn.writes()), "{word:#010x}");
         assert_eq!(effects.memories, insn.memories(), "{word:#010x}");

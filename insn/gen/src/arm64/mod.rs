@@ -1,4 +1,4 @@
-//! A64: encodings.txt.
+//! A64: encodings.txt and operands.txt.
 
 mod classes;
 #[path = "../../../src/arm64/codes.rs"]
@@ -9,6 +9,7 @@ mod forms;
 mod hot;
 mod names;
 mod operand;
+mod operand_list;
 mod parse;
 mod program;
 mod special;
@@ -25,4 +26,9 @@ pub(crate) fn tables(text: &str) -> Result<crate::Files, String> {
         ("special.rs", emit::special(&specials)),
         ("names.rs", names::table(&forms)?),
     ])
+}
+
+/// The table that the text of operands.txt gives.
+pub(crate) fn operand_tables(text: &str) -> Result<crate::Files, String> {
+    Ok(vec![("operand_list.rs", operand_list::table(text)?)])
 }

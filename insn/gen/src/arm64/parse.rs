@@ -73,7 +73,7 @@ fn form(text: &str, line: usize) -> Result<Form, String> {
 }
 
 /// Mask and value of thirty-two of `0`, `1` and `.`, from bit 31 down; `_` only separates.
-fn pattern(text: &str) -> Result<(u32, u32), String> {
+pub(super) fn pattern(text: &str) -> Result<(u32, u32), String> {
     let (mut mask, mut value, mut count) = (0u32, 0u32, 0);
     for c in text.chars().filter(|c| *c != '_') {
         let (m, v) = match c {

@@ -1,6 +1,7 @@
-//! Tables written by `cargo xtask gen` from encodings.txt.
+//! Tables written by `cargo xtask gen` from encodings.txt and operands.txt.
 
 pub(crate) mod forms;
 pub(crate) mod hot;
 pub(crate) mod names;
+pub(crate) mod operand_list;
 pub(crate) mod special;
