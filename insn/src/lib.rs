@@ -21,7 +21,13 @@
 //! ```
 //!
 //! More examples are in the folder `examples`: `branches_of_a_program` lists the branches in an executable, `registers_of_an_instruction`
-//! shows reads and writes of an instruction given in hexadecimal.
+//! shows reads and writes of an instruction given in hexadecimal, `dead_registers_of_libc` counts the instructions of the C library before which a
+//! register or the flags may be overwritten.
+//!
+//! # Which mode
+//!
+//! [`x86::Mode::host`] is that of this program's own code. Code of another program has the size of its code segment: 64-bit for an ELF file of
+//! class 64, else 32-bit. The vendor is the processor's, by [`x86::Vendor::from_cpuid`]; `Mode::INTEL_64` will do for what compilers write.
 //!
 //! # Architectures
 //!

@@ -3,6 +3,9 @@
 
 #[path = "../examples/branches_of_a_program.rs"]
 mod branches_of_a_program;
+#[cfg(target_arch = "x86_64")]
+#[path = "../examples/dead_registers_of_libc.rs"]
+mod dead_registers_of_libc;
 #[path = "../examples/registers_of_an_instruction.rs"]
 mod registers_of_an_instruction;
 
@@ -35,4 +38,15 @@ fn branches_of_this_program_are_counted() {
         let count: u64 = line.split_whitespace().next().unwrap().parse().unwrap();
         assert!(count > 100, "{line}");
     }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn many_instructions_of_the_c_library_have_a_register_that_nobody_needs() {
+    let mut out = Vec::new();
+    dead_registers_of_libc::run(5_000, &mut out).unwrap();
+    let out = text(out);
+    let counts: Vec<u64> = out.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect();
+    assert_eq!((counts.len(), counts[0]), (3, 5_000), "{out}");
+    assert!(counts[1] > 500 && counts[2] > 500, "{out}");
 }

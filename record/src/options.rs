@@ -1,18 +1,25 @@
 //! Options of a recording, and how the program ended.
 
-/// What is recorded.
+/// What is recorded. The default records all threads of one process, without registers.
+///
+/// ```
+/// let mut options = record::Options::default();
+/// options.registers = true;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Options {
-    /// Record registers before each instruction.
+    /// Record registers before each instruction. Default: no.
     pub registers: bool,
-    /// Also record processes that the program forks.
+    /// Also record processes that the program forks. Default: no.
     pub follow_forks: bool,
-    /// Which threads.
+    /// Which threads. Default: all.
     pub threads: Threads,
 }
 
 /// Which threads are recorded. The others run untouched.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Threads {
     /// All of them.
     #[default]

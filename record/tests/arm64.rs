@@ -64,7 +64,11 @@ fn registers_that_an_instruction_does_not_write_stay_as_they_were() {
     let mut returning = HashSet::new();
     let mut unseen = false;
     let mut compared = 0;
-    for item in record(Options { registers: true, ..Options::default() }) {
+    for item in record({
+        let mut options = Options::default();
+        options.registers = true;
+        options
+    }) {
         match item {
             Item::Step(step) => {
                 let now = step.registers.expect("registers");

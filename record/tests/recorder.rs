@@ -53,7 +53,12 @@ fn a_program_that_looks_for_a_tracer_finds_none() {
     for flags in BUILDS {
         is_transparent("odd", flags, Options::default());
     }
-    let items = is_transparent("odd", &["-static"], Options { follow_forks: true, ..Options::default() }).unwrap();
+    let items = is_transparent("odd", &["-static"], {
+        let mut options = Options::default();
+        options.follow_forks = true;
+        options
+    })
+    .unwrap();
     let forks = items
         .iter()
         .filter(|item| matches!(item, Item::Event(event) if matches!(event.kind, EventKind::Started { .. })));
@@ -63,8 +68,12 @@ fn a_program_that_looks_for_a_tracer_finds_none() {
 #[test]
 fn all_threads_are_recorded_or_the_first_alone() {
     for (threads, expected) in [(Threads::All, 4), (Threads::Main, 1)] {
-        let items =
-            is_transparent("pool", &["-static", "-pthread"], Options { threads, ..Options::default() }).unwrap();
+        let items = is_transparent("pool", &["-static", "-pthread"], {
+            let mut options = Options::default();
+            options.threads = threads;
+            options
+        })
+        .unwrap();
         let mut steps: HashMap<u32, u64> = HashMap::new();
         for item in &items {
             if let Item::Step(step) = item {
@@ -92,7 +101,12 @@ fn threads_that_end_all_at_once_leave_a_whole_trace() {
 #[test]
 fn registers_are_those_before_the_instruction() {
     let program = build("pool", &["-static", "-pthread"]).unwrap();
-    let (trace, ..) = record(&program, Options { registers: true, threads: Threads::Main, ..Options::default() });
+    let (trace, ..) = record(&program, {
+        let mut options = Options::default();
+        options.registers = true;
+        options.threads = Threads::Main;
+        options
+    });
     let mut wanted = None;
     let mut seen = 0;
     for item in items(&trace) {

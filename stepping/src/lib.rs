@@ -4,6 +4,11 @@
 //! instruction of x86-64, i386 and A64 how that works, writes the code for it, and says what every address in that code means. Memory and
 //! registers of the thread are the caller's: see [`Memory`], [`x86::Registers`], [`arm64::Registers`].
 //!
+//! It is no emulator: it emulates what cannot run elsewhere (branches, calls, returns, `pushf`, `popf`, A64's `adr` and its like) and
+//! leaves all other instructions to the processor, which runs a copy. An emulator that has arithmetic and memory of its own can take control flow
+//! from here: [`x86::Emulate::run`] and [`arm64::Emulate::run`] work on any [`Memory`] and any registers, with shadow stacks, landing pads and
+//! faults. The example `emulator` does that.
+//!
 //! # Example
 //!
 //! ```
@@ -24,7 +29,7 @@
 //! ```
 //!
 //! More examples are in the folder `examples`: `pass_a_breakpoint` emulates and assembles instructions, `refused_instructions` shows
-//! which instructions cannot carry a breakpoint and why.
+//! which instructions cannot carry a breakpoint and why, `emulator` runs a function.
 //!
 //! # The model
 //!

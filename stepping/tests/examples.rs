@@ -1,6 +1,8 @@
 //! The examples do what they show.
 #![allow(dead_code, reason = "an example's main function is not called")]
 
+#[path = "../examples/emulator.rs"]
+mod emulator;
 #[path = "../examples/pass_a_breakpoint.rs"]
 mod pass_a_breakpoint;
 #[path = "../examples/refused_instructions.rs"]
@@ -30,4 +32,11 @@ fn instructions_of_an_exclusive_sequence_are_refused() {
 0x1014 ret                emulated
 ";
     assert_eq!(String::from_utf8(out).unwrap(), expected);
+}
+
+#[test]
+fn an_emulator_takes_control_flow_from_stepping() {
+    let mut out = Vec::new();
+    emulator::run(100, &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "5050 by 201 instructions of the emulator and 102 of stepping\n");
 }

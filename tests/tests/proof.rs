@@ -48,14 +48,19 @@ fn library(feature: &str) -> &'static Path {
 
 /// Links what `entry` reaches and nothing else, into a file that no other test writes.
 fn link(entry: &str) -> (Output, PathBuf) {
-    static LINKED: AtomicU32 = AtomicU32::new(0);
-    let linked = target().join(format!("{entry}.{}", LINKED.fetch_add(1, Ordering::Relaxed)));
     let feature = if entry.starts_with(TRAMPOLINE) { TRAMPOLINE } else { "" };
     let mut gcc = Command::new("gcc");
-    gcc.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none", "-o"]).arg(&linked);
+    gcc.args(["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none"]);
     gcc.arg(format!("-Wl,-e,{entry},-u,{entry}")).arg(library(feature));
     gcc.args(IMPORTED.iter().map(|name| format!("-Wl,--defsym={name}=0x1000")));
-    (gcc.output().expect("gcc starts"), linked)
+    linked(gcc, entry)
+}
+
+/// Runs a linker, with a file that no other test writes as its output.
+fn linked(mut linker: Command, entry: &str) -> (Output, PathBuf) {
+    static LINKED: AtomicU32 = AtomicU32::new(0);
+    let linked = target().join(format!("{entry}.{}", LINKED.fetch_add(1, Ordering::Relaxed)));
+    (linker.arg("-o").arg(&linked).output().expect("the linker starts"), linked)
 }
 
 fn check(output: Output) -> String {
@@ -139,6 +144,67 @@ fn what_serves_commands_has_no_documentation_of_them() {
         assert!(!has(&serves), "{line:?} came along");
         assert!(has(&all), "{line:?} is not where it is printed");
     }
+}
+
+/// What a program without an operating system can call.
+const ENTRIES: [&str; 11] = [
+    "insn_classify",
+    "insn_everything",
+    "insn_names",
+    "arm64_classify",
+    "arm64_everything",
+    "arm64_names",
+    "stepping_everything",
+    "stepping_arm64_everything",
+    "wire_serve",
+    "wire_everything",
+    "ubp_everything",
+];
+
+/// What rustc prints.
+fn rustc(arguments: &[&str]) -> Option<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(arguments).current_dir(folder()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Builds the rooms for a target without an operating system, and links each entry by Rust's own linker.
+fn links_without_a_system(test: &str, name: &str) {
+    let libraries = rustc(&["--print", "target-libdir", "--target", name]).unwrap_or_default();
+    if !Path::new(&libraries).is_dir() {
+        return crossing::skip(test, format_args!("Rust has no {name} here: `rustup target add {name}` brings it"));
+    }
+    let root = PathBuf::from(rustc(&["--print", "sysroot"]).unwrap_or_default());
+    let lld = root.join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
+    if !lld.exists() {
+        return crossing::skip(test, format_args!("Rust has no linker here: {}", lld.display()));
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--release", "--quiet", "--locked", "--target", name, "--target-dir"]).arg(target());
+    check(build.current_dir(folder()).output().expect("cargo starts"));
+    for entry in ENTRIES {
+        let mut link = Command::new(&lld);
+        link.args(["-flavor", "gnu", "-static", "--gc-sections", "-e", entry, "-u", entry]);
+        link.arg(target().join(name).join("release/libproof.a"));
+        link.args(IMPORTED.iter().map(|name| format!("--defsym={name}=0x1000")));
+        let (output, _) = linked(link, entry);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!text.contains(PANIC), "{entry} can panic: {text}");
+        check(output);
+    }
+}
+
+#[test]
+fn the_libraries_link_without_an_operating_system_on_x86_64() {
+    let test = "the_libraries_link_without_an_operating_system_on_x86_64";
+    links_without_a_system(test, "x86_64-unknown-none");
+}
+
+#[test]
+fn the_libraries_link_without_an_operating_system_on_arm64() {
+    let test = "the_libraries_link_without_an_operating_system_on_arm64";
+    links_without_a_system(test, "aarch64-unknown-none");
 }
 
 #[test]

@@ -1,17 +1,17 @@
 use std::fmt;
 
-/// Options of a session: what it reports and which processes it follows.
+/// Options of a session: what it reports and which processes it follows. All are on by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
-    /// Trace the children of debuggees. Otherwise breakpoints are removed from a child before it runs, and it is not traced.
+    /// Default: on. Trace the children of debuggees. Otherwise breakpoints are removed from a child before it runs, and it is not traced.
     pub follow_forks: bool,
-    /// Deliver [`EventKind::Signal`](crate::EventKind::Signal). Otherwise signals reach the debuggee at once.
+    /// Default: on. Deliver [`EventKind::Signal`](crate::EventKind::Signal). Otherwise signals reach the debuggee at once.
     pub signals: bool,
-    /// Deliver [`EventKind::ThreadStarted`](crate::EventKind::ThreadStarted) and
+    /// Default: on. Deliver [`EventKind::ThreadStarted`](crate::EventKind::ThreadStarted) and
     /// [`EventKind::ThreadExited`](crate::EventKind::ThreadExited).
     pub threads: bool,
-    /// Kill the programs that the session spawned if the tracer is killed (`PTRACE_O_EXITKILL`). Otherwise the programs live on and
+    /// Default: on. Kill the programs that the session spawned if the tracer is killed (`PTRACE_O_EXITKILL`). Otherwise the programs live on and
     /// handle the remaining breakpoints themselves. Attached processes are never killed.
     pub exit_kill: bool,
 }

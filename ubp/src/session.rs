@@ -124,6 +124,26 @@ impl Session {
     /// The next event, if there is one now. Call it whenever the session's file descriptor is readable, because it also handles hits of
     /// breakpoints that only count.
     ///
+    /// It returns one event. Several may be waiting behind one readiness of the descriptor, so a loop takes them all before it waits again:
+    ///
+    /// ```no_run
+    /// # fn wait_until_readable() {}
+    /// # fn run(session: &mut ubp::Session) -> ubp::Result<()> {
+    /// loop {
+    ///     while let Some(event) = session.poll()? {
+    ///         if event.is_held() {
+    ///             session.resume(event.tid)?;
+    ///         }
+    ///     }
+    ///     if session.processes().next().is_none() {
+    ///         return Ok(());
+    ///     }
+    ///     // poll(2), epoll(7) or an event loop, on the session's descriptor.
+    ///     wait_until_readable();
+    /// }
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// The errors of [`Session::wait`].
     pub fn poll(&mut self) -> Result<Option<Event>> {
@@ -317,6 +337,11 @@ impl Session {
 
     /// Runs a function in a held thread by the C calling convention, and restores the thread's state. Returns the function's result.
     /// Breakpoints in the function are passed without events; over the kernel module those that only count do count.
+    ///
+    /// The function gets integers and pointers in registers, at most six on x86-64 and eight on arm64, and returns one integer. The call ends when
+    /// the function returns; nothing limits its time. The other threads run or stay held meanwhile as they did: a function that waits for one of
+    /// them, for a lock that this or another held thread has, or for an event of the session, never returns. A call in the middle of an
+    /// allocation may find the allocator's lock taken.
     ///
     /// Over the kernel module the thread is traced by ptrace meanwhile. If a signal arrives for it, the thread is held at the beginning of the
     /// handler afterwards.

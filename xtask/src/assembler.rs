@@ -17,6 +17,8 @@ const PROGRAM: &str = "llvm-mc";
 pub(crate) const TEST: &str = "fuzz/claims/tests/assembler.rs";
 /// The test program that compares names. It skips llvm-mc where there is none.
 pub(crate) const NAMES: &str = "fuzz/claims/tests/names.rs";
+/// The test program that compares operands of A64. It needs llvm-mc.
+pub(crate) const OPERANDS: &str = "fuzz/claims/tests/a64_operands.rs";
 /// The variable that names llvm-mc to the test program.
 const VARIABLE: &str = "NTRACE_LLVM_MC";
 

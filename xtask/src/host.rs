@@ -21,7 +21,7 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
     }
     let mut suite = suite()?;
     // Another lane runs this test.
-    suite.programs.retain(|program| program.name != assembler::TEST);
+    suite.programs.retain(|program| program.name != assembler::TEST && program.name != assembler::OPERANDS);
     let mut variables = Vec::from_iter(programs::variable());
     if lanes::is_long() {
         variables.push(("NTRACE_STORM", ROUNDS.into()));
@@ -33,7 +33,7 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
 /// The comparison with the newest assembler: of some encodings, and of all in a long run.
 pub(crate) fn assembler(ledger: &Path) -> Result<()> {
     let setting = Setting { variables: Vec::from_iter(assembler::variable()), ..Setting::default() };
-    suite()?.select(&[assembler::TEST, assembler::NAMES])?.run(ledger, &setting)
+    suite()?.select(&[assembler::TEST, assembler::NAMES, assembler::OPERANDS])?.run(ledger, &setting)
 }
 
 /// The examples in the documentation.

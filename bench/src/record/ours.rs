@@ -19,7 +19,11 @@ pub(super) fn with_registers(program: &Program, rounds: usize) -> Result<Recorde
 }
 
 fn record(program: &Program, rounds: usize, registers: bool) -> Result<Recorded> {
-    let options = Options { registers, ..Options::default() };
+    let options = {
+        let mut options = Options::default();
+        options.registers = registers;
+        options
+    };
     let start = Instant::now();
     let out = BufWriter::new(File::create(program.file("trace"))?);
     let mut recorder = Recorder::spawn(program.command(rounds), options, out)?;

@@ -29,13 +29,13 @@ pub struct Shape {
 
 /// Bits of [`Shape::seen`].
 pub mod seen {
-    /// F0.
+    /// The prefix F0.
     pub const LOCK: u8 = 1;
-    /// 66.
+    /// The prefix 66.
     pub const OPERAND_SIZE: u8 = 2;
-    /// 67.
+    /// The prefix 67.
     pub const ADDRESS_SIZE: u8 = 4;
-    /// F2 or F3.
+    /// A prefix F2 or F3.
     pub const REPEAT: u8 = 8;
     /// REX in its place.
     pub const REX: u8 = 16;

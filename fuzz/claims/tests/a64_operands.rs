@@ -72,7 +72,7 @@ fn operands_are_what_the_newest_assembler_writes() {
     let blocks: Vec<Vec<u8>> = insns.iter().map(|insn| insn.word().to_le_bytes().to_vec()).collect();
     let lines = assembler.lines(Language::A64Plain, &blocks).expect("it answers");
     let (mut wrong, mut compared, mut aliases, mut unknown) = (BTreeMap::new(), 0, BTreeSet::new(), 0);
-    for (insn, lines) in insns.iter().zip(lines) {
+    for (insn, lines) in insns.iter().zip(&lines) {
         let Some(text) = lines.first() else {
             unknown += 1;
             continue;

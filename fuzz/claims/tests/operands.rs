@@ -234,12 +234,4 @@ const SIZED_OTHERWISE: &[(&[&str], &str)] = &[
     (&["ud1"], "APM vol. 3: it has no modrm on AMD"),
     (&["fstpnce"], "APM vol. 3 A.1.5: as fstp"),
     (&["movsxd r2 m4: r2 m2", "movsxd r2 r4: r2 r2"], "Zen 4 reads four bytes whatever the prefix"),
-    (
-        &["call m10: m6", "jmp m10: m6", "lfs r8 m10: r4 m6", "lgs r8 m10: r4 m6", "lss r8 m10: r4 m6"],
-        "SDM vol. 2: m16:64, which the memory operand has for AMD, too",
-    ),
-    (
-        &["bndmov m16 r16: m8 r16", "bndmov r16 m16: r16 m8"],
-        "the memory operand has the size that it has in 64-bit mode",
-    ),
 ];

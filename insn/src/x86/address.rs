@@ -101,6 +101,7 @@ impl Insn {
             size::V => operand,
             size::Z => operand.min(4),
             size::Y => y,
+            size::P if self.mode.vendor == Vendor::Amd => operand.min(4) + 2,
             size::P => operand + 2,
             size::S if long => 10,
             size::S => 6,

@@ -3,6 +3,7 @@ use crate::Access;
 
 /// A memory operand that an instruction encodes or implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Memory {
     /// Segment register, by default or override.
     pub segment: Reg,

@@ -178,8 +178,8 @@ fn far_size(insn: &Insn) -> u8 {
 
 /// The operand size of a near branch in bytes: the size of the pushed or popped address, and of the target.
 ///
-/// In 64-bit mode Intel ignores prefix 66 (SDM vol. 2A, 2.2.1.7 and each branch's entry); AMD obeys it unless REX.W is set (APM vol. 3,
-/// 1.2.7).
+/// In 64-bit mode Intel ignores prefix 66 (SDM vol. 2A, 2.2.1.7 and each branch's entry); AMD obeys it unless REX.W is set (APM
+/// vol. 3, 1.2.7).
 pub(super) fn branch_size(insn: &Insn) -> u8 {
     let short = insn.prefixes().has(Prefixes::OPERAND_SIZE);
     match (insn.mode().bits, insn.mode().vendor) {

@@ -266,6 +266,18 @@ pub unsafe extern "C" fn stepping_arm64_everything(code: *const u32, length: usi
     }
 }
 
+/// The mode of the code in a debuggee of this architecture.
+#[cfg(target_arch = "x86_64")]
+fn code_mode(number: u8) -> ubp::arch::Mode {
+    mode(number)
+}
+
+/// The mode of the code in a debuggee of this architecture: there is one.
+#[cfg(target_arch = "aarch64")]
+fn code_mode(_: u8) -> ubp::arch::Mode {
+    ubp::arch::Mode::default()
+}
+
 struct Debuggee;
 
 impl ubp::core::Memory for Debuggee {
@@ -301,7 +313,7 @@ pub unsafe extern "C" fn ubp_everything(bytes: *const u8, length: usize, number:
     if let Some((slot, offset)) = arena.slot_at(pc) {
         black_box((offset, arena.slot(slot)));
         if let Ok(found) = arena.entry(slot) {
-            black_box(passing(&found, arena.slot(slot), mode(number)).is_ok_and(|way| way.code().boosted()));
+            black_box(passing(&found, arena.slot(slot), code_mode(number)).is_ok_and(|way| way.code().boosted()));
         }
     }
     if let Ok(Some((slot, found))) = arena.find(pc) {

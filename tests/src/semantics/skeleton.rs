@@ -9,11 +9,11 @@ pub enum Space {
     Legacy,
     /// 3DNow!, whose opcode comes last.
     Now,
-    /// C4 and C5.
+    /// The prefixes C4 and C5.
     Vex,
-    /// 8F.
+    /// The prefix 8F.
     Xop,
-    /// 62.
+    /// The prefix 62.
     Evex,
 }
 

@@ -36,7 +36,11 @@ pub fn record(program: &str, arguments: &[&str]) -> Counts {
             _ => Ok(()),
         });
     }
-    let options = Options { follow_forks: true, ..Options::default() };
+    let options = {
+        let mut options = Options::default();
+        options.follow_forks = true;
+        options
+    };
     let mut trace = Vec::new();
     on_one_processor(|| {
         let mut recorder = Recorder::spawn(command, options, &mut trace).expect("a program to record");

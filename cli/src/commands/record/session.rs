@@ -26,7 +26,10 @@ pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Re
     }
     let Some(path) = args.output.as_deref() else { return Err(Failure::usage("no output is named")) };
     let out = BufWriter::with_capacity(1 << 16, open(path)?);
-    let options = Options { registers: args.registers, follow_forks: args.follow_forks, threads: args.threads.clone() };
+    let mut options = Options::default();
+    options.registers = args.registers;
+    options.follow_forks = args.follow_forks;
+    options.threads = args.threads.clone();
     let recorder = match args.pid {
         Some(pid) => {
             check_process(i32::try_from(pid).unwrap_or(i32::MAX))?;
