@@ -42,6 +42,8 @@ pub(crate) enum Place {
     Host,
     /// The fuzzer's target folder.
     Fuzzer,
+    /// The target folder of the listings of public items.
+    Interface,
     /// The target folder of the oldest Rust.
     OldestRust,
     /// The target folder of arm64.

@@ -1,5 +1,6 @@
 //! Every task of the project: `cargo xtask NAME`. Nothing here is needed at run time.
 
+mod api;
 mod apt;
 mod arm64;
 mod assembler;
@@ -54,6 +55,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Write the listings of what the libraries offer, docs/api
+    Api,
     /// Measure side by side with peers (needs cmake for Zydis); without NAME every benchmark
     Bench(bench::Options),
     /// How much of insn and stepping the tests run; fails below 98 % of lines (installs cargo-llvm-cov)
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(&options),
         Task::Lint => lint::run(),
         Task::Gen { check } => generate::run(check),
+        Task::Api => api::write(),
         Task::Bench(options) => bench::run(&options),
         Task::Coverage(options) => coverage::run(&options),
         Task::Mutants(options) => mutants::run(&options),

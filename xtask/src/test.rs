@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
-use crate::{arm64, assembler, cross, fuzz, generate, host, lint, module, oldest, setup};
+use crate::{api, arm64, assembler, cross, fuzz, generate, host, lint, module, oldest, setup};
 
 /// The lanes. Earlier lanes of a place run first. The places that take longest stand first.
 pub(crate) fn lanes() -> Vec<Lane> {
@@ -15,6 +15,7 @@ pub(crate) fn lanes() -> Vec<Lane> {
         lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("tests", Place::Host, no_obstacle, host::tests),
         lane("oldest Rust", Place::OldestRust, oldest::obstacle, |_| oldest::check()),
+        lane("public interface", Place::Interface, api::obstacle, |_| api::check()),
         lane("newest assembler", Place::Host, assembler::obstacle, host::assembler),
         lane("documentation tests", Place::Host, no_obstacle, host::documentation),
         lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
