@@ -8,8 +8,8 @@ use std::os::fd::BorrowedFd;
 use std::process::Command;
 
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
-    Stdio, Tid,
+    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, Mechanism, Pid, Process, RegisterSet,
+    Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 /// A mechanism. When dropped, it detaches from every process as [`Backend::detach`] does.
@@ -34,6 +34,25 @@ pub(crate) trait Backend: fmt::Debug {
     fn step(&mut self, tid: Tid) -> Result<()>;
     /// Lets a held thread run to `address`, to where its stack pointer is at most 64 KiB above `frame`, if that is given.
     fn run_to(&mut self, tid: Tid, address: Address, frame: Option<u64>) -> Result<()>;
+    fn interrupt_thread(&mut self, tid: Tid) -> Result<()>;
+    /// Returns when all threads of the process are held; no event is lost.
+    fn stop(&mut self, _: Pid) -> Result<()> {
+        Err(self.unsupported("stop a process and wait for that"))
+    }
+    fn is_held(&self, tid: Tid) -> bool;
+    fn threads(&self, pid: Pid) -> Result<Vec<ThreadInfo>>;
+    fn signal_info(&mut self, _: Tid) -> Result<Option<SignalInfo>> {
+        Err(self.unsupported("tell a thread's signal"))
+    }
+    fn trace_syscalls(&mut self, _: Pid, _: Syscalls) -> Result<()> {
+        Err(self.unsupported("report system calls"))
+    }
+    fn watch(&mut self, _: Pid, _: Address, _: u64, _: Access) -> Result<WatchId> {
+        Err(self.unsupported("watch memory"))
+    }
+    fn unwatch(&mut self, _: Pid, _: WatchId) -> Result<()> {
+        Err(self.unsupported("watch memory"))
+    }
 
     fn process(&self, pid: Pid) -> Option<&Process>;
     fn processes(&self) -> Box<dyn Iterator<Item = &Process> + '_>;
@@ -49,8 +68,25 @@ pub(crate) trait Backend: fmt::Debug {
     /// The registers of a held thread, with slot addresses translated to original ones.
     fn registers(&mut self, tid: Tid) -> Result<Registers>;
     fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()>;
+    fn register_set(&mut self, _: Tid, _: RegisterSet) -> Result<Vec<u8>> {
+        Err(self.unsupported("read register sets"))
+    }
+    fn set_register_set(&mut self, _: Tid, _: RegisterSet, _: &[u8]) -> Result<()> {
+        Err(self.unsupported("write register sets"))
+    }
+    fn vector_registers(&mut self, _: Tid) -> Result<VectorRegisters> {
+        Err(self.unsupported("read vector registers"))
+    }
+    fn set_vector_registers(&mut self, _: Tid, _: &VectorRegisters) -> Result<()> {
+        Err(self.unsupported("write vector registers"))
+    }
     /// Reads the original bytes in place of breakpoint instructions.
     fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize>;
     fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()>;
     fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64>;
+
+    /// The error for an operation that only another mechanism supports.
+    fn unsupported(&self, what: &'static str) -> Error {
+        Error::Unsupported { mechanism: self.mechanism(), what }
+    }
 }

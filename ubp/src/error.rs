@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::arch::{self, Refusal};
-use crate::{Address, ConditionProblem, Mechanism, Pid, Signal, Tid};
+use crate::{Address, ConditionProblem, Mechanism, Pid, RegisterSet, Signal, Tid, WatchError};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -78,6 +78,17 @@ pub enum Error {
         /// The function.
         function: Address,
     },
+    /// A watchpoint was refused.
+    Watch(WatchError),
+    /// The kernel gave the thread's debug registers to somebody else, such as perf(1).
+    DebugRegisters(Tid),
+    /// The processor or the kernel does not have such a register set, or the thread does not use it.
+    NoRegisterSet {
+        /// The thread.
+        tid: Tid,
+        /// The register set.
+        set: RegisterSet,
+    },
     /// The session's mechanism does not support the operation.
     Unsupported {
         /// The mechanism.
@@ -148,6 +159,11 @@ impl fmt::Display for Error {
                 write!(f, "no room for breakpoint storage near {near} in process {pid}")
             }
             Error::Call { tid, function } => write!(f, "the call of {function} in thread {tid} did not return"),
+            Error::Watch(error) => fmt::Display::fmt(error, f),
+            Error::DebugRegisters(tid) => {
+                write!(f, "another user of the machine has the debug registers of thread {tid}")
+            }
+            Error::NoRegisterSet { tid, set } => write!(f, "thread {tid} has no register set {set}"),
             Error::Unsupported { mechanism, what } => write!(f, "the {mechanism} back end cannot {what}"),
             Error::Module { pid, command, failure } => write!(f, "/dev/ntrace: {command} of process {pid}: {failure}"),
             Error::Lost(count) => write!(f, "/dev/ntrace: {count} events were lost"),
@@ -163,6 +179,7 @@ impl std::error::Error for Error {
             Error::Spawn(source) | Error::File { source, .. } | Error::System { source, .. } => Some(source),
             Error::SharedMemory { source, .. } => Some(source.as_ref()),
             Error::Insert(error) => Some(error),
+            Error::Watch(error) => Some(error),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Address, BreakpointId, Module, Pid, Signal, Tid};
+use crate::{Address, BreakpointId, Module, Pid, Signal, SignalInfo, Syscall, SyscallReturn, Tid, WatchId};
 
 /// An event in a debuggee.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,29 @@ pub enum EventKind {
     /// The thread ended; other threads of its process still run.
     ThreadExited,
     /// A signal is about to be delivered.
-    Signal(Signal),
-    /// [`Session::interrupt`](crate::Session::interrupt) stopped the thread.
+    Signal(SignalInfo),
+    /// The thread accessed watched memory ([`Session::watch`](crate::Session::watch)). On x86 the access is made, and the thread is
+    /// behind the instruction; a repeated string instruction may be between two repetitions. On arm64 the thread is about to make
+    /// the access. For [`Access::Execute`](crate::Access::Execute) the instruction has not run.
+    Watched {
+        /// The watchpoint. An access to several watchpoints is one event for each.
+        id: WatchId,
+        /// The first byte of the debug register that observed the access: a range may need several registers.
+        address: Address,
+    },
+    /// The thread is about to make a system call that [`Session::trace_syscalls`](crate::Session::trace_syscalls) or
+    /// [`Options::syscalls`](crate::Options::syscalls) chose. The kernel restarts an interrupted call without another event, unless a
+    /// signal handler runs before.
+    SyscallEntered(Syscall),
+    /// The system call of the last [`EventKind::SyscallEntered`] returned. A call that executes a program, ends the thread or returns
+    /// from a signal handler has no such event.
+    SyscallReturned(SyscallReturn),
+    /// The thread is in a group-stop by this signal; other threads of the process report theirs. If it is resumed, it stays there
+    /// until `SIGCONT`, and may be interrupted ([`Options::group_stops`](crate::Options::group_stops)).
+    GroupStopped(Signal),
+    /// The group-stop of the thread ended.
+    Continued,
+    /// [`Session::interrupt`](crate::Session::interrupt) or [`Session::interrupt_thread`](crate::Session::interrupt_thread) stopped the thread.
     Interrupted,
     /// The process ended with this status.
     Exited(i32),

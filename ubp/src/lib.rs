@@ -129,9 +129,17 @@ mod session;
 #[cfg(feature = "std")]
 mod signal;
 #[cfg(feature = "std")]
+mod signal_info;
+#[cfg(feature = "std")]
 mod spec;
 #[cfg(feature = "std")]
 mod stdio;
+#[cfg(feature = "std")]
+mod syscalls;
+#[cfg(feature = "std")]
+mod thread_info;
+#[cfg(feature = "std")]
+mod watch;
 
 #[cfg(feature = "std")]
 pub use self::{
@@ -144,11 +152,15 @@ pub use self::{
     module::{BuildId, Module},
     options::{Mechanism, Options},
     process::{Auxv, Mapping, Process},
-    registers::Registers,
+    registers::{RegisterSet, Registers, VectorRegisters},
     session::Session,
     signal::Signal,
+    signal_info::{Origin, SignalInfo},
     spec::{Report, Spec},
     stdio::Stdio,
+    syscalls::{Syscall, SyscallResult, SyscallReturn, Syscalls},
+    thread_info::{ThreadInfo, ThreadState},
+    watch::{Access, WatchError, WatchId, WatchReason},
 };
 /// The program to spawn, as the standard library describes it.
 #[cfg(feature = "std")]

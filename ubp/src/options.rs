@@ -1,6 +1,8 @@
 use std::fmt;
 
-/// Options of a session: what it reports and which processes it follows. All are on by default.
+use crate::Syscalls;
+
+/// Options of a session: what it reports and which processes it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
@@ -14,11 +16,24 @@ pub struct Options {
     /// Default: on. Kill the programs that the session spawned if the tracer is killed (`PTRACE_O_EXITKILL`). Otherwise the programs live on and
     /// handle the remaining breakpoints themselves. Attached processes are never killed.
     pub exit_kill: bool,
+    /// Default: off. Deliver [`EventKind::GroupStopped`](crate::EventKind::GroupStopped) and [`EventKind::Continued`](crate::EventKind::Continued).
+    pub group_stops: bool,
+    /// Default: none. The system calls of new debuggees that are reported by [`EventKind::SyscallEntered`](crate::EventKind::SyscallEntered) and
+    /// [`EventKind::SyscallReturned`](crate::EventKind::SyscallReturned). [`Session::trace_syscalls`](crate::Session::trace_syscalls)
+    /// changes them for one process; a child begins with those of its parent.
+    pub syscalls: Syscalls,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { follow_forks: true, signals: true, threads: true, exit_kill: true }
+        Options {
+            follow_forks: true,
+            signals: true,
+            threads: true,
+            exit_kill: true,
+            group_stops: false,
+            syscalls: Syscalls::NONE,
+        }
     }
 }
 

@@ -10,8 +10,9 @@ use crate::kernel::Kernel;
 use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
-    Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, Options, Pid,
-    Process, Registers, Result, Signal, Spec, Stdio, Tid,
+    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, Options, Pid,
+    Process, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
+    VectorRegisters, WatchId,
 };
 
 /// A tracer and its debuggees.
@@ -225,6 +226,83 @@ impl Session {
         self.backend.interrupt(pid)
     }
 
+    /// Stops one running thread, which is reported as by [`Session::interrupt`]. A thread that is held stays so, without an event.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchThread`](crate::Error::NoSuchThread).
+    pub fn interrupt_thread(&mut self, tid: Tid) -> Result<()> {
+        self.backend.interrupt_thread(tid)
+    }
+
+    /// Holds every thread of a process, also those that the process makes meanwhile, and returns when all are held. Each thread waits for
+    /// [`Session::resume`] then.
+    ///
+    /// Events that arise meanwhile, of this and other processes, are delivered by [`Session::wait`] afterwards. A thread with such an event
+    /// stays held until the event is delivered and the thread is resumed after that; an earlier resume does nothing. Threads without an
+    /// event get none. The call ends if the process ends, or if a thread waits uninterruptibly for a second.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess), also if the process ends meanwhile; its end is reported.
+    /// [`Error::Uninterruptible`](crate::Error::Uninterruptible) if a thread cannot be stopped within a second, such as one in `vfork`: the
+    /// other threads continue then, except those with an event.
+    pub fn stop(&mut self, pid: Pid) -> Result<()> {
+        self.backend.stop(pid)
+    }
+
+    /// Whether a thread is held, so that it can be resumed.
+    pub fn is_held(&self, tid: Tid) -> bool {
+        self.backend.is_held(tid)
+    }
+
+    /// The threads of a process with their names and what they do at this moment.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess).
+    pub fn threads(&self, pid: Pid) -> Result<Vec<ThreadInfo>> {
+        self.backend.threads(pid)
+    }
+
+    /// The signal that a held thread gets when it is resumed; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::NotHeld`](crate::Error::NotHeld), [`Error::NoSuchThread`](crate::Error::NoSuchThread);
+    /// [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    pub fn signal_info(&mut self, tid: Tid) -> Result<Option<SignalInfo>> {
+        self.backend.signal_info(tid)
+    }
+
+    /// Chooses the system calls of a process that are reported, in place of those chosen before. When this returns, calls of all threads
+    /// are reported, except of threads in an uninterruptible wait, which are once they leave it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    pub fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
+        self.backend.trace_syscalls(pid, syscalls)
+    }
+
+    /// Watches memory by the processor's debug registers, in all threads of a process and those that it makes later; a forked child has a
+    /// copy of the watchpoint, as of breakpoints. [`EventKind::Watched`](crate::EventKind::Watched) reports each access, also one that an
+    /// instruction at a breakpoint makes. Accesses by the kernel, for a system call, are not reported.
+    ///
+    /// A range takes as many registers as it has aligned parts of 1, 2, 4 or 8 bytes (on arm64 of 8 bytes, whole or not). x86 has four
+    /// registers, arm64 has those that the processor has. Watchpoints of the same part and access share a register. An exec ends all.
+    ///
+    /// # Errors
+    /// [`Error::Watch`](crate::Error::Watch) names what is wrong with the range, or who has the registers;
+    /// [`Error::DebugRegisters`](crate::Error::DebugRegisters); [`Error::NoSuchProcess`](crate::Error::NoSuchProcess);
+    /// [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    pub fn watch(&mut self, pid: Pid, address: Address, length: u64, access: Access) -> Result<WatchId> {
+        self.backend.watch(pid, address, length, access)
+    }
+
+    /// Removes a watchpoint. An unknown one is ignored. Accesses before this are still reported, if their event is queued.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    pub fn unwatch(&mut self, pid: Pid, id: WatchId) -> Result<()> {
+        self.backend.unwatch(pid, id)
+    }
+
     /// A process of this session.
     pub fn process(&self, pid: Pid) -> Option<&Process> {
         self.backend.process(pid)
@@ -316,6 +394,40 @@ impl Session {
     /// The thread is not held, or gone; [`Error::System`](crate::Error::System) if the kernel refuses a value. No register is changed then.
     pub fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         self.backend.set_registers(tid, registers)
+    }
+
+    /// A register set of a held thread, in the kernel's layout. The general registers of a thread in a slot are those that
+    /// [`Session::registers`] tells.
+    ///
+    /// # Errors
+    /// [`Error::NoRegisterSet`](crate::Error::NoRegisterSet); [`Error::NotHeld`](crate::Error::NotHeld),
+    /// [`Error::NoSuchThread`](crate::Error::NoSuchThread); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    pub fn register_set(&mut self, tid: Tid, set: RegisterSet) -> Result<Vec<u8>> {
+        self.backend.register_set(tid, set)
+    }
+
+    /// Sets a register set of a held thread, in the kernel's layout.
+    ///
+    /// # Errors
+    /// The errors of [`Session::register_set`], and [`Error::System`](crate::Error::System) if the kernel refuses the contents.
+    pub fn set_register_set(&mut self, tid: Tid, set: RegisterSet, bytes: &[u8]) -> Result<()> {
+        self.backend.set_register_set(tid, set, bytes)
+    }
+
+    /// The floating-point, vector and mask registers of a held thread, by name.
+    ///
+    /// # Errors
+    /// The errors of [`Session::register_set`].
+    pub fn vector_registers(&mut self, tid: Tid) -> Result<VectorRegisters> {
+        self.backend.vector_registers(tid)
+    }
+
+    /// Sets the registers that [`Session::vector_registers`] tells.
+    ///
+    /// # Errors
+    /// The errors of [`Session::set_register_set`].
+    pub fn set_vector_registers(&mut self, tid: Tid, registers: &VectorRegisters) -> Result<()> {
+        self.backend.set_vector_registers(tid, registers)
     }
 
     /// Reads memory, with the original bytes in place of breakpoint instructions. Returns the number of bytes read, which is less than

@@ -7,7 +7,7 @@ use super::{Kernel, cannot};
 use crate::backend::Backend;
 use crate::{
     Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
-    Stdio, Tid,
+    Stdio, ThreadInfo, ThreadState, Tid,
 };
 
 impl Backend for Kernel {
@@ -46,6 +46,17 @@ impl Backend for Kernel {
     }
     fn interrupt(&mut self, pid: Pid) -> Result<()> {
         Kernel::interrupt(self, pid)
+    }
+    fn interrupt_thread(&mut self, tid: Tid) -> Result<()> {
+        Kernel::interrupt_thread(self, tid)
+    }
+    fn is_held(&self, tid: Tid) -> bool {
+        self.held.contains_key(&tid)
+    }
+    fn threads(&self, pid: Pid) -> Result<Vec<ThreadInfo>> {
+        let known = |tid| self.held.contains_key(&tid).then_some(ThreadState::Held);
+        let threads = self.debuggee(pid)?.process.threads.iter();
+        Ok(threads.filter_map(|&tid| ThreadInfo::read(tid, known(tid))).collect())
     }
     fn process(&self, pid: Pid) -> Option<&Process> {
         self.debuggees.get(&pid).map(|debuggee| &debuggee.process)

@@ -7,7 +7,7 @@ use wire::commands::Command;
 
 use super::site::Internal;
 use super::step::Goal;
-use super::{Held, Kernel, failed};
+use super::{Debuggee, Held, Kernel, failed};
 use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Tid};
 
 impl Kernel {
@@ -164,8 +164,23 @@ impl Kernel {
     }
 
     pub(super) fn interrupt(&mut self, pid: Pid) -> Result<()> {
+        self.ask_to_hold(pid, 0)
+    }
+
+    pub(super) fn interrupt_thread(&mut self, tid: Tid) -> Result<()> {
+        match self.pid_of_held(tid) {
+            Err(Error::NotHeld(_)) => {}
+            other => return other.map(drop),
+        }
+        let has = |debuggee: &&Debuggee| debuggee.process.threads.contains(&tid);
+        let pid = self.debuggees.values().find(has).map(|debuggee| debuggee.process.pid);
+        self.ask_to_hold(pid.ok_or(Error::NoSuchThread(tid))?, tid.0 as u64)
+    }
+
+    /// Asks the kernel to hold a thread of a process, or all of them (0).
+    fn ask_to_hold(&mut self, pid: Pid, thread: u64) -> Result<()> {
         let debuggee = self.debuggee(pid)?.number;
-        let told = self.channel.ask(Command::Hold { debuggee, thread: 0 }, |told| told.map(drop))?;
+        let told = self.channel.ask(Command::Hold { debuggee, thread }, |told| told.map(drop))?;
         match told.map_err(|failure| failed(pid, "hold", failure)) {
             // The process is about to end; that event follows.
             Err(Error::NoSuchThread(_)) => Ok(()),

@@ -101,6 +101,9 @@ impl Kernel {
         if options.signals {
             return Err(cannot("report signals"));
         }
+        if options.group_stops || !options.syscalls.is_empty() {
+            return Err(cannot("report group-stops and system calls"));
+        }
         Ok(Kernel {
             options,
             channel: Channel::open()?,

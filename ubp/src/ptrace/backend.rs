@@ -7,8 +7,8 @@ use super::{HAS_SESSION, Tracer};
 use crate::backend::Backend;
 use crate::descriptors::drop_reserve;
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
-    Stdio, Tid,
+    Access, Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, RegisterSet, Registers,
+    Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 impl Backend for Tracer {
@@ -56,6 +56,30 @@ impl Backend for Tracer {
     fn interrupt(&mut self, pid: Pid) -> Result<()> {
         self.interrupt_process(pid)
     }
+    fn interrupt_thread(&mut self, tid: Tid) -> Result<()> {
+        self.interrupt_running(tid)
+    }
+    fn stop(&mut self, pid: Pid) -> Result<()> {
+        self.stop_process(pid)
+    }
+    fn is_held(&self, tid: Tid) -> bool {
+        self.is_thread_held(tid)
+    }
+    fn threads(&self, pid: Pid) -> Result<Vec<ThreadInfo>> {
+        self.threads_with_states(pid)
+    }
+    fn signal_info(&mut self, tid: Tid) -> Result<Option<SignalInfo>> {
+        self.signal_info_of(tid)
+    }
+    fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
+        self.choose_syscalls(pid, syscalls)
+    }
+    fn watch(&mut self, pid: Pid, address: Address, length: u64, access: Access) -> Result<WatchId> {
+        self.watch_memory(pid, address, length, access)
+    }
+    fn unwatch(&mut self, pid: Pid, id: WatchId) -> Result<()> {
+        self.unwatch_memory(pid, id)
+    }
     fn process(&self, pid: Pid) -> Option<&Process> {
         self.tracees.shown_process(pid).ok()
     }
@@ -79,6 +103,18 @@ impl Backend for Tracer {
     }
     fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         self.set_registers_of(tid, registers)
+    }
+    fn register_set(&mut self, tid: Tid, set: RegisterSet) -> Result<Vec<u8>> {
+        self.register_set_of(tid, set)
+    }
+    fn set_register_set(&mut self, tid: Tid, set: RegisterSet, bytes: &[u8]) -> Result<()> {
+        self.set_register_set_of(tid, set, bytes)
+    }
+    fn vector_registers(&mut self, tid: Tid) -> Result<VectorRegisters> {
+        self.vector_registers_of(tid)
+    }
+    fn set_vector_registers(&mut self, tid: Tid, registers: &VectorRegisters) -> Result<()> {
+        self.set_vector_registers_of(tid, registers)
     }
     fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
         self.read_memory_of(pid, address, buffer)

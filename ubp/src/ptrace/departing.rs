@@ -21,6 +21,8 @@ struct Departure {
     /// The address space with the slots that the thread may be in; none where there never were slots.
     space: Option<SpaceId>,
     scratch: Option<(Reg, u64)>,
+    /// Debug registers of the thread observe something: without a tracer the thread would die of their trap.
+    armed: bool,
     /// The kernel kills the thread where the tracer ends before.
     exit_kill: bool,
 }
@@ -34,15 +36,16 @@ impl Departing {
         let Some(thread) = tracees.threads.get(&tid) else { return };
         let Some(debuggee) = tracees.debuggees.get(&thread.pid) else { return };
         let (space, scratch, exit_kill) = (debuggee.space, thread.slot.scratch, debuggee.exit_kill);
+        let armed = thread.armed.is_any();
         tracees.share_space(space);
-        self.0.insert(tid, Departure { space: Some(space), scratch, exit_kill });
+        self.0.insert(tid, Departure { space: Some(space), scratch, armed, exit_kill });
         // The wait may have ended just now: then this makes the thread report.
         let _ = sys::interrupt(tid);
     }
 
     /// Adds an interrupted thread that never was a debuggee's.
     pub(super) fn add_unseen(&mut self, tid: Tid) {
-        self.0.insert(tid, Departure { space: None, scratch: None, exit_kill: false });
+        self.0.insert(tid, Departure { space: None, scratch: None, armed: false, exit_kill: false });
     }
 
     pub(super) fn is_departing(&self, tid: Tid) -> bool {
@@ -80,6 +83,9 @@ impl Departing {
             let space = departure.space.and_then(|space| tracees.spaces.get(&space));
             // A thread for which this fails has ended.
             let _ = space.map_or(Ok(()), |space| put_out_of_slot(tid, space, departure.scratch));
+            if departure.armed {
+                let _ = arch::set_debug_registers(tid, &[]);
+            }
             let _ = sys::detach(tid, if event == 0 && signal & 0x80 == 0 { signal } else { 0 });
         }
         if let Some(space) = departure.space {
@@ -87,14 +93,15 @@ impl Departing {
         }
     }
 
-    /// Whether a thread would not survive the end of the tracer: it is in a slot, or the kernel kills it then.
+    /// Whether a thread would not survive the end of the tracer: it is in a slot, its debug registers
+    /// observe something, or the kernel kills it then.
     pub(super) fn needs_tracer(&self, tracees: &Tracees) -> bool {
         let in_slot = |tid: Tid, departure: &Departure| {
             let pc = Blocked::of(tid).map(|call| call.pc);
             let space = departure.space.and_then(|space| tracees.spaces.get(&space));
             pc.zip(space).is_some_and(|(pc, space)| space.slot_at(pc).is_some())
         };
-        self.0.iter().any(|(&tid, departure)| departure.exit_kill || in_slot(tid, departure))
+        self.0.iter().any(|(&tid, departure)| departure.armed || departure.exit_kill || in_slot(tid, departure))
     }
 }
 

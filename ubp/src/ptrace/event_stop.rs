@@ -22,7 +22,7 @@ pub(super) fn settle(tracees: &mut Tracees, tid: Tid, signal: i32) -> Result<boo
 }
 
 /// The kernel reports an interruption before a signal that the thread's last instruction raised. Returns whether such a signal
-/// concerns the tracer: the thread may be at a breakpoint or in a slot.
+/// concerns the tracer: the thread may be at a breakpoint or in a slot, or may have run into a watchpoint.
 fn is_trap_first(tracees: &Tracees, tid: Tid) -> Result<bool> {
     let thread = tracees.thread(tid)?;
     let group = matches!(thread.stop(), Some(Stop::Group));
@@ -32,7 +32,8 @@ fn is_trap_first(tracees: &Tracees, tid: Tid) -> Result<bool> {
     }
     let pc = arch::pc(tid)?;
     let space = tracees.space_of(thread.pid)?;
-    let concerned = thread.step().is_some()
+    let concerned = thread.armed.is_any()
+        || thread.step().is_some()
         || thread.goal.is_step()
         || space.slot_at(pc).is_some()
         || space.find(pc.wrapping_sub(BEHIND)).is_some();

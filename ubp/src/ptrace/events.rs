@@ -42,6 +42,11 @@ impl Events {
         !self.queue.is_empty()
     }
 
+    /// Whether an event for which the thread waits is still to be delivered.
+    pub(super) fn has_held_of_thread(&self, tid: Tid) -> bool {
+        self.queue.iter().any(|event| event.tid == tid && event.is_held())
+    }
+
     /// The user has seen the event that was taken last.
     pub(super) fn forget_told(&mut self) {
         if let Some(pid) = self.told.take() {

@@ -2,8 +2,8 @@
 //!
 //! Each room calls only those above it:
 //!
-//! - `sys`, `status`, `blocked`, `notify`, `before`, `arch`: the kernel's interfaces;
-//! - `space`, `thread`, `tracees`: what the tracer knows; `events`: what the user has to learn;
+//! - `sys`, `status`, `blocked`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
+//! - `calls`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
 //! - `reports`: takes reports from the kernel; `departing`, `rewind`, `goal`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
@@ -24,6 +24,7 @@ mod before;
 mod blocked;
 mod borrowed;
 mod breakpoints;
+mod calls;
 mod departing;
 mod event_loop;
 mod event_stop;
@@ -43,8 +44,10 @@ mod status;
 mod stopping;
 mod stops;
 mod sys;
+mod syscall_stop;
 mod thread;
 mod tracees;
+mod watch;
 
 use std::cell::Cell;
 

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use self::mirror::Mirror;
+use super::watch::Watches;
 use crate::arch::{Mode, Place, mode};
 use crate::core::{Arena, Entry, Number, Passing, State, passing};
 use crate::memory::ProcessMemory;
@@ -79,6 +80,7 @@ pub(super) struct Space {
     has_threads: bool,
     /// The sites that threads are to run to, and the number of these threads.
     targets: BTreeMap<u64, usize>,
+    pub(super) watches: Watches,
     /// A number that grows with every change of sites.
     pub(super) epoch: u64,
     /// Slots without a site, and the epoch in which they lost it.
@@ -102,6 +104,7 @@ impl Space {
             breakpoints: Vec::new(),
             has_threads: false,
             targets: BTreeMap::new(),
+            watches: Watches::default(),
             epoch: 1,
             retired: HashMap::new(),
             guarded: Vec::new(),
@@ -129,6 +132,7 @@ impl Space {
             breakpoints,
             has_threads: self.has_threads,
             targets: self.targets.clone(),
+            watches: self.watches.clone(),
             epoch: self.epoch,
             retired: self.retired.clone(),
             guarded: self.guarded.clone(),

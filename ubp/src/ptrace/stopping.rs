@@ -11,7 +11,7 @@ use super::{Tracer, arch};
 use crate::{Error, Pid, Result, Tid};
 
 /// The time for which a report is waited for between two looks at what the thread does.
-const GLANCE: Duration = Duration::from_millis(50);
+pub(super) const GLANCE: Duration = Duration::from_millis(50);
 
 /// A thread that an operation keeps stopped.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl Tracer {
     }
 
     /// Stops a thread, whatever it does, and pins it until [`Tracer::release_pinned`]. The reports on the way are handled.
-    fn pin(&mut self, tid: Tid) -> Result<Pinned> {
+    pub(super) fn pin(&mut self, tid: Tid) -> Result<Pinned> {
         let thread = self.tracees.thread_mut(tid)?;
         thread.pins += 1;
         if thread.stop().is_some() {
@@ -59,7 +59,7 @@ impl Tracer {
     }
 
     /// Whether a running thread waits in the kernel for something that no signal ends.
-    fn is_stuck(&self, tid: Tid) -> bool {
+    pub(super) fn is_stuck(&self, tid: Tid) -> bool {
         let runs = self.tracees.threads.get(&tid).is_some_and(|thread| matches!(thread.state, State::Running));
         runs && Status::read(tid).is_ok_and(|status| status.state == b'D')
     }
@@ -77,6 +77,34 @@ impl Tracer {
 
     /// Brings a stopped thread out of the system call that it is in, to a stop from which it can be sent anywhere.
     pub(super) fn leave_call(&mut self, tid: Tid) -> Result<()> {
+        if self.tracees.thread(tid)?.is_held_at_entry() {
+            return self.postpone_call(tid);
+        }
+        self.leave_stops_in_call(tid)
+    }
+
+    /// Brings a thread that the user holds at the beginning of a system call out of it. The thread makes the call when it
+    /// continues.
+    fn postpone_call(&mut self, tid: Tid) -> Result<()> {
+        let pid = self.tracees.thread(tid)?.pid;
+        // A filter would be asked about the number that skips the call, and may kill for it.
+        let confined = Status::read(tid)?.confined;
+        if confined {
+            let options = self.tracees.ptrace_options(pid) | libc::PTRACE_O_SUSPEND_SECCOMP;
+            sys::set_options(tid, options)
+                .map_err(|error| if is_gone(&error) { error } else { Error::Confined(pid) })?;
+        }
+        let entered = arch::read(tid)?;
+        arch::skip_call(tid, &entered)?;
+        self.tracees.thread_mut(tid)?.calls.postpone();
+        self.leave_stops_in_call(tid)?;
+        let mut registers = arch::read(tid)?;
+        arch::call_again(&mut registers, &entered);
+        arch::write(tid, &registers)?;
+        if confined { sys::set_options(tid, self.tracees.ptrace_options(pid)) } else { Ok(()) }
+    }
+
+    fn leave_stops_in_call(&mut self, tid: Tid) -> Result<()> {
         while self.tracees.thread(tid)?.is_in_call() {
             self.tracees.thread_mut(tid)?.pins += 1;
             let result = self.apply(tid, Next::LeaveCall(None)).and_then(|()| self.await_stop_for(tid, PATIENCE));

@@ -5,7 +5,7 @@ use std::mem::size_of;
 
 use libc::{c_int, c_long, c_uint, c_void};
 
-use crate::{Error, Pid, Result, Tid};
+use crate::{Error, Pid, Result, SignalInfo, Tid};
 
 /// Requests and constants of ptrace(2) that the libc crate lacks for this target.
 const PTRACE_GETSIGMASK: c_uint = 0x420a;
@@ -124,6 +124,11 @@ impl SigInfo {
         info.put(8, &TRAP_TRACE.to_ne_bytes());
         info.set_address(pc);
         info
+    }
+
+    /// The signal with its origin.
+    pub(super) fn parse(&self) -> SignalInfo {
+        SignalInfo::parse(&self.0)
     }
 
     fn word_at(&self, at: usize) -> i32 {

@@ -1,13 +1,17 @@
 //! What the tracer knows about one thread.
 
+use std::collections::VecDeque;
+
 use libc::user_regs_struct;
 
 use super::arch;
 use super::before::Before;
+use super::calls::Calls;
 use super::space::SlotId;
 use super::sys::SigInfo;
+use super::watch::Armed;
 use crate::arch::Reg;
-use crate::{Pid, Tid};
+use crate::{EventKind, Pid, SignalInfo, Tid};
 
 /// Why a thread is stopped.
 #[derive(Clone, Copy, Debug)]
@@ -186,6 +190,11 @@ impl Handlers {
         self.returning = is_return;
     }
 
+    /// Whether the thread is in the return from a handler.
+    pub(super) fn is_returning(&self) -> bool {
+        self.returning
+    }
+
     /// The thread ends a system call. Returns whether the call was the return from a handler.
     pub(super) fn end_call(&mut self) -> bool {
         std::mem::take(&mut self.returning)
@@ -211,6 +220,10 @@ pub(super) struct Thread {
     pub(super) goal: Goal,
     /// The kernel would take the trap flag of the next single step for the program's ([`arch::owns_trap_flag`]).
     pub(super) owns_trap_flag: bool,
+    /// Further events of the present stop, which come before the thread continues.
+    pub(super) untold: VecDeque<EventKind>,
+    /// [`Session::stop`](crate::Session::stop) stopped the thread, and an event of it waits for the user.
+    pub(super) has_untold: bool,
     /// The number of operations of the tracer that need the thread stopped.
     pub(super) pins: u32,
     pub(super) interruption: Interruption,
@@ -225,6 +238,10 @@ pub(super) struct Thread {
     pub(super) rewound: Option<SigInfo>,
     pub(super) slot: InSlot,
     pub(super) handlers: Handlers,
+    pub(super) calls: Calls,
+    pub(super) armed: Armed,
+    /// The signal of the group-stop that the user knows of.
+    pub(super) group_stop: Option<i32>,
     /// The original information of signals that the tracer sent once more.
     pub(super) resent: Vec<SigInfo>,
     /// The epoch of the address space when the thread was last seen outside of all slots.
@@ -241,6 +258,8 @@ impl Thread {
             hold: Hold::Not,
             goal: Goal::None,
             owns_trap_flag: false,
+            untold: VecDeque::new(),
+            has_untold: false,
             pins: 0,
             interruption: Interruption::default(),
             due: None,
@@ -250,6 +269,9 @@ impl Thread {
             rewound: None,
             slot: InSlot::default(),
             handlers: Handlers::default(),
+            calls: Calls::default(),
+            armed: Armed::default(),
+            group_stop: None,
             resent: Vec::new(),
             seen: 0,
         }
@@ -270,6 +292,14 @@ impl Thread {
         }
     }
 
+    /// The signal whose delivery the thread is stopped for, and its origin.
+    pub(super) fn signal_info(&self) -> Option<SignalInfo> {
+        match self.stop()? {
+            Stop::Signal(info) | Stop::Moved(info) => Some(info.parse()),
+            _ => None,
+        }
+    }
+
     /// Whether the thread is stopped in a system call that it has to leave before it can be sent anywhere.
     pub(super) fn is_in_call(&self) -> bool {
         match self.stop() {
@@ -277,6 +307,11 @@ impl Thread {
             Some(Stop::Syscall) => arch::CALLS_HIDE_REGISTERS,
             _ => false,
         }
+    }
+
+    /// Whether the user holds the thread at the beginning of a system call, which the kernel has not made.
+    pub(super) fn is_held_at_entry(&self) -> bool {
+        self.is_held() && self.calls.held_at_entry && matches!(self.stop(), Some(Stop::InSyscall))
     }
 
     pub(super) fn is_held(&self) -> bool {

@@ -9,7 +9,7 @@ use super::status::Status;
 use super::sys;
 use super::thread::{State, Stop, Thread};
 use crate::loader::Loader;
-use crate::{Error, Options, Pid, Process, Result, Stdio, Tid};
+use crate::{Error, Options, Pid, Process, Result, Stdio, Syscalls, Tid};
 
 /// The number of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +38,8 @@ pub(super) struct Debuggee {
     /// The kernel kills the process when the tracer ends.
     pub(super) exit_kill: bool,
     pub(super) trap_action: TrapAction,
+    /// The system calls that the user wants to know about.
+    pub(super) syscalls: Syscalls,
     /// The user does not know the process. It shares the memory of a process that the user knows, and the tracer traces it
     /// without events until it executes a program or ends, or until no process that the user knows is left in the memory.
     pub(super) silent: bool,
@@ -46,7 +48,8 @@ pub(super) struct Debuggee {
 impl Debuggee {
     pub(super) fn new(process: Process, space: SpaceId, stdio: Stdio, exit_kill: bool) -> Debuggee {
         let loader = Loader::default();
-        Debuggee { process, space, loader, stdio, exit_kill, trap_action: TrapAction::Unknown, silent: false }
+        let (trap_action, syscalls) = (TrapAction::Unknown, Syscalls::NONE);
+        Debuggee { process, space, loader, stdio, exit_kill, trap_action, syscalls, silent: false }
     }
 }
 
@@ -57,13 +60,15 @@ pub(super) struct Tracees {
     pub(super) debuggees: BTreeMap<Pid, Debuggee>,
     pub(super) threads: HashMap<Tid, Thread>,
     pub(super) spaces: HashMap<SpaceId, Space>,
+    /// The session has set a watchpoint, in whichever process.
+    pub(super) watching: bool,
     last_space: u64,
 }
 
 impl Tracees {
     pub(super) fn new(options: Options) -> Tracees {
         let (debuggees, threads, spaces) = (BTreeMap::new(), HashMap::new(), HashMap::new());
-        Tracees { options, debuggees, threads, spaces, last_space: 0 }
+        Tracees { options, debuggees, threads, spaces, watching: false, last_space: 0 }
     }
 
     pub(super) fn debuggee(&self, pid: Pid) -> Result<&Debuggee> {
@@ -103,8 +108,9 @@ impl Tracees {
         self.debuggees.get(&pid).map(|debuggee| debuggee.process.threads.iter().copied().collect()).unwrap_or_default()
     }
 
-    pub(super) fn add_thread(&mut self, thread: Thread) {
+    pub(super) fn add_thread(&mut self, mut thread: Thread) {
         if let Some(debuggee) = self.debuggees.get_mut(&thread.pid) {
+            thread.calls.traced = !debuggee.syscalls.is_empty();
             debuggee.process.threads.insert(thread.tid);
         }
         self.threads.insert(thread.tid, thread);

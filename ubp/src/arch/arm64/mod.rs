@@ -6,6 +6,8 @@ mod cpu;
 mod reach;
 #[cfg(feature = "std")]
 mod registers;
+#[cfg(feature = "std")]
+mod vector;
 
 #[cfg(test)]
 pub(crate) use self::code::MODE;
@@ -20,3 +22,5 @@ pub(crate) use self::cpu::mode;
 pub use self::reach::{PAGE, REACH, reaches};
 #[cfg(feature = "std")]
 pub(crate) use self::registers::{MACHINES, SHOWN, arch, get, is_comparable, pc, set, set_pc, sp};
+#[cfg(feature = "std")]
+pub(crate) use self::vector::{SETS, VECTOR_SETS, is_settable, use_component, vector_parts};

@@ -3,6 +3,7 @@
 mod call;
 mod control_stack;
 mod cpu;
+mod debug;
 mod emulation;
 mod function;
 mod guarded;
@@ -17,6 +18,9 @@ mod way_back;
 
 pub(super) use self::call::BlockedCall;
 pub(crate) use self::cpu::landing_pads;
+pub(super) use self::debug::{
+    BEFORE_ACCESS, debug_registers, is_watch, set_debug_registers, share_registers, split, take_fired,
+};
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};
@@ -24,7 +28,8 @@ pub(super) use self::place::{APART, FAR, GROUP, PAGE, end, reaches};
 pub(super) use self::registers::{pc, read, set_pc, write};
 pub(super) use self::restart::{DECIDED_IN_PLACE, asks_for_restart, frame_pc, restart, returned_eintr};
 pub(super) use self::syscalls::{
-    CALLS_HIDE_REGISTERS, ENTERS, calls, gate, is_return, maps_code, may_return, result, shares_memory, to_call,
+    CALLS_HIDE_REGISTERS, ENTERS, call_again, calls, gate, is_return, maps_code, may_return, restart_number, result,
+    shares_memory, skip_call, to_call,
 };
 pub(super) use self::text::GRANULE;
 pub(super) use self::trap::{

@@ -6,16 +6,12 @@
 use libc::user_regs_struct;
 
 use super::call::BlockedCall;
-use super::syscalls::{ENTERS, SVC, result};
+use super::syscalls::{ENTERS, NO_CALL, NT_ARM_SYSTEM_CALL, SVC, result};
 use crate::descriptors::open_by_reserve;
 use crate::memory::ProcessMemory;
 use crate::ptrace::sys;
 use crate::{Result, Tid};
 
-/// The number of the system call that a thread is in (linux/elf.h).
-const NT_ARM_SYSTEM_CALL: i32 = 0x404;
-/// The number that means no system call.
-const NONE: i32 = -1;
 /// `close` has closed the descriptor even where it returns `EINTR` (asm-generic/unistd.h).
 const CLOSE: u64 = 57;
 
@@ -52,7 +48,7 @@ pub(in crate::ptrace) fn restart(tid: Tid, registers: &mut user_regs_struct, kno
 fn first_argument(tid: Tid) -> Result<Option<u64>> {
     sys::set_register_set(tid, NT_ARM_SYSTEM_CALL, &0_i32.to_ne_bytes())?;
     let shown = open_by_reserve(|| std::fs::read_to_string(format!("/proc/{tid}/syscall")));
-    sys::set_register_set(tid, NT_ARM_SYSTEM_CALL, &NONE.to_ne_bytes())?;
+    sys::set_register_set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL.to_ne_bytes())?;
     Ok(shown.ok().and_then(|shown| parse(&shown)))
 }
 

@@ -3,10 +3,11 @@
 use libc::user_regs_struct;
 
 use super::registers::BTYPE;
-use crate::Arch;
 use crate::arch::BREAKPOINT;
 use crate::memory::ProcessMemory;
 use crate::ptrace::remote::numbers::Calls;
+use crate::ptrace::sys;
+use crate::{Arch, Result, Tid};
 
 /// `svc #0`
 pub(super) const SVC: [u8; 4] = 0xd400_0001_u32.to_le_bytes();
@@ -16,7 +17,13 @@ pub(in crate::ptrace) const ENTERS: u64 = SVC.len() as u64;
 /// (arch/arm64/kernel/ptrace.c, `report_syscall`).
 pub(in crate::ptrace) const CALLS_HIDE_REGISTERS: bool = true;
 
+/// The number of the system call that a thread is in (linux/elf.h).
+pub(super) const NT_ARM_SYSTEM_CALL: i32 = 0x404;
+/// The number that means no system call.
+pub(super) const NO_CALL: i32 = -1;
+
 /// Numbers of system calls (asm-generic/unistd.h).
+const RESTART_SYSCALL: u64 = 128;
 const RT_SIGRETURN: u64 = 139;
 const MUNMAP: u64 = 215;
 const CLONE: u64 = 220;
@@ -54,6 +61,22 @@ pub(in crate::ptrace) fn to_call(
 /// The result of a system call.
 pub(in crate::ptrace) fn result(registers: &user_regs_struct) -> i64 {
     registers.regs[0] as i64
+}
+
+/// The number of `restart_syscall`, by which the kernel continues a call whose arguments have changed, such as a sleep.
+pub(in crate::ptrace) fn restart_number(_: Arch) -> u64 {
+    RESTART_SYSCALL
+}
+
+/// Makes the kernel skip the system call at whose beginning the thread is.
+pub(in crate::ptrace) fn skip_call(tid: Tid, _: &user_regs_struct) -> Result<()> {
+    sys::set_register_set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL.to_ne_bytes())
+}
+
+/// Changes the registers of a thread that has skipped a system call to those before the call. `entered`: at its beginning.
+pub(in crate::ptrace) fn call_again(registers: &mut user_regs_struct, entered: &user_regs_struct) {
+    registers.regs[0] = entered.regs[0];
+    registers.pc = registers.pc.wrapping_sub(ENTERS);
 }
 
 /// Whether the system call at whose beginning the thread is returns from a signal handler.

@@ -37,7 +37,9 @@ impl Tracer {
             }
         };
         let space = self.tracees.add_space(space);
-        self.tracees.debuggees.insert(pid, Debuggee::new(process, space, Stdio::default(), false));
+        let syscalls = self.tracees.options.syscalls;
+        let debuggee = Debuggee { syscalls, ..Debuggee::new(process, space, Stdio::default(), false) };
+        self.tracees.debuggees.insert(pid, debuggee);
         for tid in tids {
             self.reports.departing.keep(&mut self.tracees, tid);
             self.tracees.add_thread(Thread::new(tid, pid));

@@ -82,6 +82,7 @@ impl Tracer {
                 self.events.drop_events_of_thread(tid);
                 if let Some(thread) = self.tracees.threads.get_mut(&tid) {
                     thread.hold = Hold::ForUser;
+                    thread.untold.clear();
                 }
                 self.resume_thread(tid)?;
             }

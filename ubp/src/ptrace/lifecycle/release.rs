@@ -21,6 +21,9 @@ pub(in crate::ptrace) fn release_process(tracees: &mut Tracees, reports: &mut Re
     let is_stopped = |tid: &Tid| tracees.threads.get(tid).is_some_and(|thread| thread.stop().is_some());
     let (stopped, stuck): (Vec<Tid>, Vec<Tid>) = tracees.threads_in(space).into_iter().partition(is_stopped);
     for &tid in &stopped {
+        if tracees.watching {
+            outcome = outcome.and(unless_gone(tracees.disarm(tid)));
+        }
         outcome = outcome.and(unless_gone(put_to_original_place(tracees, tid)));
     }
     outcome = outcome.and(unless_gone(restore_code(tracees, pid)));

@@ -45,7 +45,8 @@ impl Tracer {
         self.leave_call(tid)?;
         watch_program(&mut self.tracees, &mut self.reports, tid)?;
         self.tracees.thread_mut(tid)?.hold = Hold::ForUser;
-        Ok(())
+        // The call that executed the program is over.
+        self.choose_syscalls(pid, self.tracees.options.syscalls)
     }
 }
 

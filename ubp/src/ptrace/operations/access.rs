@@ -32,7 +32,7 @@ impl Tracer {
         Ok(())
     }
 
-    fn require_held(&self, tid: Tid) -> Result<()> {
+    pub(super) fn require_held(&self, tid: Tid) -> Result<()> {
         let thread = self.tracees.thread(tid)?;
         if thread.is_held() && thread.stop().is_some() { Ok(()) } else { Err(Error::NotHeld(tid)) }
     }

@@ -26,7 +26,14 @@ impl Tracer {
         let unseen = Unseen::read(tid)?;
         let before = self.tracees.thread(tid)?.stop();
         let mut kept = Vec::new();
+        if self.tracees.watching {
+            self.tracees.disarm(tid)?;
+        }
+        self.tracees.thread_mut(tid)?.armed.suspend();
         let result = self.start_function(tid, function, args, &mut kept);
+        if let Ok(thread) = self.tracees.thread_mut(tid) {
+            thread.armed.end_suspension();
+        }
         if result.as_ref().is_err_and(is_gone) {
             return result;
         }

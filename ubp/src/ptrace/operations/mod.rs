@@ -3,5 +3,10 @@
 mod access;
 mod call;
 mod insert;
+mod inspect;
+mod registers;
 mod resume;
 mod step;
+mod stop;
+mod syscalls;
+mod watch;

@@ -1,6 +1,7 @@
 //! The user lets threads continue, or stops them.
 
-use super::super::sys::{self, is_gone, unless_gone};
+use super::super::stops::Next;
+use super::super::sys::{self, unless_gone};
 use super::super::thread::Hold;
 use super::super::{Tracer, arch};
 use crate::{Error, Pid, Result, Signal, Tid};
@@ -20,6 +21,18 @@ impl Tracer {
         if let Some(signal) = signal.filter(|signal| !signal.exists()) {
             return Err(Error::NoSuchSignal(signal));
         }
+        if std::mem::take(&mut thread.has_untold) && self.events.has_held_of_thread(tid) {
+            // The thread waits for the user's answer to that event.
+            return Ok(());
+        }
+        let thread = self.tracees.thread_mut(tid)?;
+        if let Some(kind) = thread.untold.pop_front() {
+            let (pid, own) = (thread.pid, thread.signal());
+            if let Some(other) = signal.filter(|signal| Some(*signal) != own) {
+                sys::send(pid.0, tid, other.0)?;
+            }
+            return self.apply(tid, Next::Hold(kind));
+        }
         let reported_at = thread.reported_at;
         thread.hold = Hold::Not;
         // A thread that was killed meanwhile reports its end.
@@ -35,17 +48,17 @@ impl Tracer {
     /// Stops the running threads of a process; each reports that.
     pub(in crate::ptrace) fn interrupt_process(&mut self, pid: Pid) -> Result<()> {
         self.tracees.shown_process(pid)?;
-        for tid in self.tracees.threads_of(pid) {
-            let thread = self.tracees.thread_mut(tid)?;
-            if thread.stop().is_none() {
-                thread.interruption.for_user = true;
-                thread.interruption.call = arch::BlockedCall::of(tid);
-                match sys::interrupt(tid) {
-                    Err(error) if !is_gone(&error) => return Err(error),
-                    _ => {}
-                }
-            }
+        self.tracees.threads_of(pid).into_iter().try_for_each(|tid| self.interrupt_running(tid))
+    }
+
+    /// Stops a running thread, which reports that.
+    pub(in crate::ptrace) fn interrupt_running(&mut self, tid: Tid) -> Result<()> {
+        let thread = self.tracees.thread_mut(tid)?;
+        if thread.stop().is_some() {
+            return Ok(());
         }
-        Ok(())
+        thread.interruption.for_user = true;
+        thread.interruption.call = arch::BlockedCall::of(tid);
+        unless_gone(sys::interrupt(tid))
     }
 }

@@ -29,8 +29,9 @@ impl Tracer {
                     }
                     return events.hold(tracees, tid, kind);
                 }
-                Next::Signal(signal) if tracees.options.signals && !tracees.is_silent(tid) => {
-                    Next::Hold(EventKind::Signal(Signal(signal)))
+                Next::Signal(_) if tracees.options.signals && !tracees.is_silent(tid) => {
+                    let info = tracees.thread(tid)?.signal_info();
+                    info.map_or(Next::GoOn, |info| Next::Hold(EventKind::Signal(info)))
                 }
                 Next::GoOn | Next::Signal(_) => {
                     let signal = tracees.thread(tid)?.signal();

@@ -25,6 +25,7 @@ pub(super) fn run_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid,
     if signal == 0 {
         reinstall(tracees, reports, tid)?;
     }
+    let armed = tracees.arm(tid);
     let thread = tracees.thread(tid)?;
     let interrupts = thread.interruption.for_user || thread.due.is_some();
     let (request, signal) = request_for(tracees, reports, tid, signal)?;
@@ -33,9 +34,10 @@ pub(super) fn run_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid,
     if ran.as_ref().is_ok() || ran.as_ref().is_err_and(is_gone) {
         let thread = tracees.thread_mut(tid)?;
         thread.state = State::Running;
+        thread.calls.held_at_entry = false;
         thread.interruption.call = None;
     }
-    ran
+    ran.and(armed)
 }
 
 type Request = fn(Tid, i32) -> Result<()>;
@@ -43,9 +45,10 @@ type Request = fn(Tid, i32) -> Result<()>;
 /// The request that runs a thread. For a step of the user's the place where the thread begins is noted.
 fn request_for(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, signal: i32) -> Result<(Request, i32)> {
     let thread = tracees.thread(tid)?;
-    let watches = thread.loading || thread.handlers.is_any();
+    let watches = thread.loading || thread.calls.traced || thread.handlers.is_any();
     if !matches!(thread.goal, Goal::Step(_) | Goal::Stepped) {
         let request: Request = match thread.run {
+            Run::Free if thread.armed.is_passing() => sys::step,
             Run::Free if watches => sys::cont_to_syscall,
             Run::Free => sys::cont,
             _ => sys::step,
@@ -120,5 +123,5 @@ pub(super) fn leave_syscall(tracees: &mut Tracees, tid: Tid, due: Option<Due>) -
     thread.due = due.or(thread.due);
     thread.state = State::Running;
     sys::interrupt(tid)?;
-    sys::cont(tid, 0)
+    if thread.calls.traced { sys::cont_to_syscall(tid, 0) } else { sys::cont(tid, 0) }
 }

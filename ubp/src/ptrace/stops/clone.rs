@@ -110,10 +110,10 @@ fn add_child(tracees: &mut Tracees, parent: Tid, child: Pid, shares: bool, silen
     let differs = !shares && seen != tracees.space_of(pid)?.epoch;
     let old = tracees.debuggee(pid)?;
     let process = Process { pid: child, threads: Default::default(), ..old.process.clone() };
-    let (loader, exit_kill) = (old.loader.clone(), old.exit_kill);
+    let (loader, exit_kill, syscalls) = (old.loader.clone(), old.exit_kill, old.syscalls);
     let trap_action = inherited_action(tracees, pid, child);
     let debuggee = Debuggee::new(process, space, Stdio::default(), exit_kill);
-    tracees.debuggees.insert(child, Debuggee { loader, trap_action, silent, ..debuggee });
+    tracees.debuggees.insert(child, Debuggee { loader, trap_action, syscalls, silent, ..debuggee });
     let thread = Thread { seen: 0, loading, handlers, slot, pins: 1, ..Thread::new(child.leader(), child) };
     tracees.add_thread(thread);
     Ok(differs)

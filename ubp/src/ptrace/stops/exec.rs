@@ -45,6 +45,7 @@ fn begin_program(tracer: &mut Tracer, pid: Pid) -> Result<()> {
     events.drop_held_of_process(pid);
     let process = read_process(pid)?;
     let mut space = Space::new(pid, process.arch)?;
+    space.watches = tracees.space_of(pid)?.watches.of_new_program();
     space.breakpoints = breakpoints_of_old_program(tracees, pid)?;
     let space = tracees.add_space(space);
     let debuggee = tracees.debuggee_mut(pid)?;

@@ -14,7 +14,10 @@ mod single_step;
 mod slot_trap;
 pub(super) mod stepped;
 mod syscall;
+mod syscall_events;
+mod tell;
 pub(super) mod trap;
+mod watched;
 
 use super::space::SlotId;
 use super::thread::Due;

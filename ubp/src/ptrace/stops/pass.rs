@@ -9,8 +9,10 @@ use super::super::space::{SlotId, Space};
 use super::super::sys::{self, SigInfo};
 use super::super::thread::{Run, Step, Stop};
 use super::super::tracees::Tracees;
+use super::super::watch::Hit;
 use super::Next;
 use super::deferred::present;
+use super::watched::tell_touched;
 use crate::arch::{get, pc as pc_of, set, set_pc};
 use crate::core::Passing;
 use crate::{Result, Tid};
@@ -19,6 +21,19 @@ use crate::{Result, Tid};
 struct ThreadMemory<'a> {
     tid: Tid,
     space: &'a Space,
+    /// Whether a watchpoint may observe an access.
+    observed: bool,
+    /// The watchpoints that the accesses touch.
+    touched: Vec<Hit>,
+}
+
+impl ThreadMemory<'_> {
+    /// Notes an access that watchpoints observe, as the processor would have.
+    fn observe(&mut self, address: u64, length: usize, is_write: bool) {
+        if self.observed {
+            self.touched.extend(self.space.watches.touched(address, length, is_write));
+        }
+    }
 }
 
 impl stepping::Memory for ThreadMemory<'_> {
@@ -28,18 +43,24 @@ impl stepping::Memory for ThreadMemory<'_> {
             return Err(Fault::Page(address.wrapping_add(count as u64)));
         }
         self.space.clean(address, buffer);
+        self.observe(address, buffer.len(), false);
         Ok(())
     }
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         let count = sys::write_as_thread(self.tid, address, bytes);
         if count == bytes.len() {
+            self.observe(address, bytes.len(), true);
             return Ok(());
         }
         // What was written lies below the stack pointer, where the program would lose it in the fault as well.
         Err(Fault::Page(address.wrapping_add(count as u64)))
     }
     fn write_shadow_stack(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
-        if self.space.memory.write(address, bytes) == bytes.len() { Ok(()) } else { Err(Fault::Page(address)) }
+        if self.space.memory.write(address, bytes) != bytes.len() {
+            return Err(Fault::Page(address));
+        }
+        self.observe(address, bytes.len(), true);
+        Ok(())
     }
 }
 
@@ -76,11 +97,15 @@ pub(super) fn emulate(tracees: &mut Tracees, tid: Tid, slot: SlotId, tries: u8) 
     let mut raw = arch::read(tid)?;
     set_pc(&mut raw, entry.site);
     let mut registers = Emulated::new(tid, raw, space.is_guarded(entry.site));
-    match emulate.run(&mut registers, &mut ThreadMemory { tid, space }) {
+    let observed = space.watches.observe_memory() && tracees.thread(tid)?.armed.is_observed();
+    let mut memory = ThreadMemory { tid, space, observed, touched: Vec::new() };
+    let outcome = emulate.run(&mut registers, &mut memory);
+    let touched = memory.touched;
+    match outcome {
         Ok(Outcome::Slot) => enter_slot(tracees, tid, slot, None),
         Ok(outcome) => {
             registers.store(tid)?;
-            match outcome {
+            let next = match outcome {
                 Outcome::SingleStep => present(tracees, tid, SigInfo::single_step(pc_of(registers.raw()))),
                 Outcome::Breakpoint => {
                     let info = original_siginfo(tracees, tid)?;
@@ -89,7 +114,8 @@ pub(super) fn emulate(tracees: &mut Tracees, tid: Tid, slot: SlotId, tries: u8) 
                 }
                 _ if tracees.thread(tid)?.goal.is_step() => Ok(Next::Stepped),
                 _ => Ok(Next::Run(0)),
-            }
+            }?;
+            tell_touched(tracees, tid, touched, next)
         }
         Err(_) => enter_slot(tracees, tid, slot, Some((raw, tries))),
     }

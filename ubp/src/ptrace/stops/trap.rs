@@ -14,6 +14,7 @@ use super::handler::on_handler_entry;
 use super::signal::on_signal;
 use super::single_step::on_single_step;
 use super::stepped::go_on_unless_stepped;
+use super::watched::{on_debug_trap, take_hits, tell_touched};
 use crate::arch::BEHIND;
 use crate::core::State as EntryState;
 use crate::{Result, Tid};
@@ -33,20 +34,27 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
             tracees.set_stop(tid, Stop::Event)?;
             return Ok(Next::Stepped);
         }
-        if info.is_synchronous() && !arch::is_breakpoint(&info) {
+        if info.is_synchronous() && !arch::is_breakpoint(&info) && !arch::is_watch(&info) {
             restore_mask(tracees, tid)?;
             let space = tracees.space_of(pid)?;
             let owns = arch::owns_trap_flag(&before, &arch::read(tid)?, || space.insn_at(before.pc));
             tracees.thread_mut(tid)?.owns_trap_flag = owns;
-            if before.traced && info.si_code() == TRAP_TRACE {
-                return on_signal(tracees, tid, info);
-            }
-            tracees.set_stop(tid, Stop::Trap)?;
-            return Ok(Next::Stepped);
+            tracees.thread_mut(tid)?.armed.end_pass();
+            let hits = take_hits(tracees, tid, &info)?;
+            let next = if before.traced && info.si_code() == TRAP_TRACE {
+                on_signal(tracees, tid, info)?
+            } else {
+                tracees.set_stop(tid, Stop::Trap)?;
+                Next::Stepped
+            };
+            return tell_touched(tracees, tid, hits, next);
         }
     }
     if !arch::is_breakpoint(&info) {
-        if info.is_synchronous() && thread.step().is_some() {
+        if let Some(next) = on_debug_trap(tracees, tid, info)? {
+            return Ok(next);
+        }
+        if info.is_synchronous() && tracees.thread(tid)?.step().is_some() {
             restore_mask(tracees, tid)?;
             return on_single_step(tracees, tid);
         }
@@ -91,7 +99,7 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
 
 /// Blocks `SIGTRAP` again where the program had blocked it: the kernel unblocks a signal that it forces. That was so where all
 /// other signals are blocked; no program blocks `SIGTRAP` alone.
-fn restore_mask(tracees: &mut Tracees, tid: Tid) -> Result<()> {
+pub(super) fn restore_mask(tracees: &mut Tracees, tid: Tid) -> Result<()> {
     const NEVER: u64 = 1 << (libc::SIGKILL - 1) | 1 << (libc::SIGSTOP - 1);
     const TRAP: u64 = 1 << (libc::SIGTRAP - 1);
     const STANDARD: u64 = (1 << 31) - 1;

@@ -30,13 +30,13 @@ pub(in crate::ptrace) fn write(tid: Tid, registers: &user_regs_struct) -> Result
 
 const RIP_OFFSET: usize = offset_of!(user_regs_struct, rip);
 
-pub(in crate::ptrace) fn pc(tid: Tid) -> Result<u64> {
+/// Reads a word of `struct user` (sys/user.h).
+pub(super) fn peek_user(tid: Tid, offset: usize) -> Result<u64> {
     // SAFETY: errno is this thread's own.
     unsafe { *libc::__errno_location() = 0 };
     // SAFETY: PEEKUSER takes numbers; its answer may be any word, so that errno alone tells a failure.
-    let value = unsafe {
-        libc::ptrace(libc::PTRACE_PEEKUSER, tid.0, RIP_OFFSET as *mut c_void, std::ptr::null_mut::<c_void>())
-    };
+    let value =
+        unsafe { libc::ptrace(libc::PTRACE_PEEKUSER, tid.0, offset as *mut c_void, std::ptr::null_mut::<c_void>()) };
     // SAFETY: errno is this thread's own.
     if value == -1 && unsafe { *libc::__errno_location() } != 0 {
         return Err(sys::error("PTRACE_PEEKUSER", tid));
@@ -44,6 +44,15 @@ pub(in crate::ptrace) fn pc(tid: Tid) -> Result<u64> {
     Ok(value as u64)
 }
 
+/// Writes a word of `struct user` (sys/user.h).
+pub(super) fn poke_user(tid: Tid, offset: usize, value: u64) -> Result<()> {
+    ptrace(libc::PTRACE_POKEUSER, "PTRACE_POKEUSER", tid, offset, value as usize).map(drop)
+}
+
+pub(in crate::ptrace) fn pc(tid: Tid) -> Result<u64> {
+    peek_user(tid, RIP_OFFSET)
+}
+
 pub(in crate::ptrace) fn set_pc(tid: Tid, pc: u64) -> Result<()> {
-    ptrace(libc::PTRACE_POKEUSER, "PTRACE_POKEUSER", tid, RIP_OFFSET, pc as usize).map(drop)
+    poke_user(tid, RIP_OFFSET, pc)
 }

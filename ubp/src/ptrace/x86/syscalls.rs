@@ -2,10 +2,10 @@
 
 use libc::user_regs_struct;
 
-use crate::Arch;
 use crate::arch::USER32_CS;
 use crate::memory::ProcessMemory;
 use crate::ptrace::remote::numbers::Calls;
+use crate::{Arch, Result, Tid};
 
 /// `syscall; int3…`
 const GATE_64: [u8; 8] = [0x0f, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc];
@@ -50,6 +50,23 @@ pub(in crate::ptrace) fn to_call(
 /// The result of a system call; a 32-bit number in 32-bit programs.
 pub(in crate::ptrace) fn result(registers: &user_regs_struct) -> i64 {
     if registers.cs == USER32_CS { i64::from(registers.rax as i32) } else { registers.rax as i64 }
+}
+
+/// The number of `restart_syscall`, by which the kernel continues a call whose arguments have changed, such as a sleep.
+pub(in crate::ptrace) fn restart_number(arch: Arch) -> u64 {
+    if arch == Arch::I386 { 0 } else { libc::SYS_restart_syscall as u64 }
+}
+
+/// Makes the kernel skip the system call at whose beginning the thread is.
+pub(in crate::ptrace) fn skip_call(tid: Tid, registers: &user_regs_struct) -> Result<()> {
+    super::write(tid, &user_regs_struct { orig_rax: u64::MAX, ..*registers })
+}
+
+/// Changes the registers of a thread that has skipped a system call to those before the call. `entered`: at its beginning.
+pub(in crate::ptrace) fn call_again(registers: &mut user_regs_struct, entered: &user_regs_struct) {
+    registers.rax = entered.orig_rax;
+    registers.orig_rax = u64::MAX;
+    registers.rip = registers.rip.wrapping_sub(ENTERS);
 }
 
 /// Whether the system call at whose beginning the thread is returns from a signal handler.

@@ -1,8 +1,10 @@
+use std::mem::MaybeUninit;
+
 use crate::arch::{self, Reg};
 use crate::{Address, Arch};
 
 /// The general registers of a thread, as the program sees them: the pc is never in a slot.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
     pub(crate) raw: libc::user_regs_struct,
 }
@@ -33,9 +35,24 @@ impl Registers {
     pub fn set(&mut self, reg: Reg, value: u64) -> bool {
         arch::set(&mut self.raw, reg, value)
     }
-    /// The registers in the kernel's layout (sys/user.h).
-    pub fn raw(&self) -> &libc::user_regs_struct {
-        &self.raw
+    /// The registers in the layout of the kernel's `struct user_regs_struct` (sys/user.h), on arm64 `struct user_pt_regs`
+    /// (asm/ptrace.h). Those of a 32-bit program have the layout of a 64-bit one.
+    pub fn bytes(&self) -> &[u8] {
+        let start = (&raw const self.raw).cast::<u8>();
+        // SAFETY: the structure is live as long as the slice, consists of words, and has no padding.
+        unsafe { std::slice::from_raw_parts(start, size_of_val(&self.raw)) }
+    }
+
+    /// The registers from the layout of [`Registers::bytes`]; `None` for another number of bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Registers> {
+        let mut raw = MaybeUninit::<libc::user_regs_struct>::uninit();
+        if bytes.len() != size_of_val(&raw) {
+            return None;
+        }
+        // SAFETY: the structure has as many bytes, and its memory is new.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), raw.as_mut_ptr().cast(), bytes.len()) };
+        // SAFETY: all bytes are written, and words may have any value.
+        Some(Registers { raw: unsafe { raw.assume_init() } })
     }
 }
 
