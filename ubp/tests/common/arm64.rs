@@ -19,6 +19,12 @@ pub const WIDTHS: &[&[&str]] = &[&[]];
 pub const TICK: &str = "50000";
 /// Rounds of threads that have many hits in each round, on an emulated processor.
 pub const ROUNDS: u64 = 40;
+/// A watchpoint is told when the access is made.
+pub const WATCH_IS_BEHIND: bool = false;
+/// The length of a watchpoint of an instruction.
+pub const WATCHED_INSTRUCTION: u64 = 4;
+/// A call keeps the return address in a register.
+pub const LINK_REGISTER: bool = true;
 pub const PC: Reg = Reg::PC;
 pub const SP: Reg = Reg::SP;
 /// A function that returns 5: mov w0, #5; ret.

@@ -20,6 +20,12 @@ pub const WIDTHS: &[&[&str]] = &[&[], &["-m32"]];
 pub const TICK: &str = "1000";
 /// Rounds of threads that have many hits in each round.
 pub const ROUNDS: u64 = 400;
+/// A watchpoint is told when the access is made.
+pub const WATCH_IS_BEHIND: bool = true;
+/// The length of a watchpoint of an instruction.
+pub const WATCHED_INSTRUCTION: u64 = 1;
+/// A call keeps the return address in a register.
+pub const LINK_REGISTER: bool = false;
 pub const PC: Reg = Reg::RIP;
 pub const SP: Reg = Reg::RSP;
 /// A function that returns 5.

@@ -24,6 +24,8 @@ ubp_trap_handler_32:
     mov 8(%esi), %eax
     cmp $2, %eax
     je 8f
+    cmp $4, %eax
+    je 10f
     cmp $0x80, %eax
     jne 9f
     mov 12(%esi), %eax
@@ -136,7 +138,7 @@ ubp_trap_handler_32:
 7:  .asciz "/proc/self/mem"
 8:  testl $0x100, EFLAGS_32(%ebp)
     jnz 9f
-    add $36, %esp
+10: add $36, %esp
     ret
 9:  # rt_sigaction, getpid, gettid, tgkill
     mov $5, %ebx

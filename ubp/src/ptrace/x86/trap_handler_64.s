@@ -9,8 +9,9 @@
     # Of struct ucontext: uc_mcontext.gregs[REG_RIP] and [REG_EFL].
     .set RIP, 168
     .set EFLAGS, 176
-    # si_code of single steps and of int3.
+    # si_code of single steps, of debug registers and of int3.
     .set TRAP_TRACE, 2
+    .set TRAP_HWBKPT, 4
     .set SI_KERNEL, 0x80
     .globl ubp_trap_handler_64, ubp_trap_handler_64_restorer, ubp_trap_handler_64_gate, ubp_trap_handler_64_end
 
@@ -21,6 +22,9 @@ ubp_trap_handler_64:
     mov 8(%rsi), %eax
     cmp $TRAP_TRACE, %eax
     je 8f
+    # A watchpoint of the tracer: the access is made, and the thread continues.
+    cmp $TRAP_HWBKPT, %eax
+    je 10f
     cmp $SI_KERNEL, %eax
     jne 9f
     # r14: the site. si_addr holds it where the tracer has moved the pc to the site; otherwise the pc is behind it.
@@ -128,7 +132,7 @@ ubp_trap_handler_64:
 8:  # The tracer began this step: the thread continues. The kernel shows the program's own trap flag.
     testl $0x100, EFLAGS(%rbx)
     jnz 9f
-    ret
+10: ret
 9:  # The trap is not ours: reset the default action and raise the signal, which arrives when this handler returns.
     # rt_sigaction, getpid, gettid, tgkill
     mov $13, %eax
