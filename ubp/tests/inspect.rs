@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::*;
-use ubp::{Address, Error, EventKind, Options, Origin, Pid, Session, Signal, SignalInfo, Spec, ThreadState, Tid};
+use ubp::{Address, Error, Event, EventKind, Options, Origin, Pid, Session, Signal, SignalInfo, Spec, ThreadState, Tid};
 
 /// A session over ptrace with chosen options.
 fn session_of(choose: impl FnOnce(&mut Options)) -> Session {
@@ -32,14 +32,14 @@ fn number(session: &mut Session, pid: Pid, address: Address) -> u64 {
 fn until_counted(session: &mut Session, pid: Pid, count: u64) {
     let counter = symbol(session, pid, "counter");
     while number(session, pid, counter) < count {
-        if let Some(event) = session.poll().unwrap() {
-            if let EventKind::Forked { child } = event.kind {
-                session.resume(child.leader()).unwrap();
-            }
-            if event.is_held() {
-                session.resume(event.tid).unwrap();
-            }
-        }
+        go_on(session);
+    }
+}
+
+/// Handles an event, if there is one.
+fn go_on(session: &mut Session) {
+    if let Some(event) = session.poll().unwrap().filter(Event::is_held) {
+        session.resume(event.tid).unwrap();
     }
 }
 
@@ -50,7 +50,7 @@ fn states(session: &Session, pid: Pid) -> BTreeMap<Tid, (String, ThreadState)> {
 
 /// Lets a program end.
 fn finish(session: &mut Session, pid: Pid) -> EventKind {
-    let go_on = symbol(session, pid, "go_on");
+    let go_on = symbol_of(session, pid, "go_on");
     session.write_memory(pid, go_on, &[0; 4]).unwrap();
     for thread in session.threads(pid).unwrap() {
         if session.is_held(thread.tid) {
@@ -188,10 +188,10 @@ fn threads_are_told_with_names_and_states() {
     };
     // The program's threads come to rest on their own time.
     while state(&session, "a napper") != Some(ThreadState::Sleeping) {
-        assert_eq!(session.poll().unwrap(), None);
+        go_on(&mut session);
     }
     while state(&session, "a (spinner) ") != Some(ThreadState::Running) {
-        assert_eq!(session.poll().unwrap(), None);
+        go_on(&mut session);
     }
     let spinner = states(&session, pid).iter().find(|(_, thread)| thread.0 == "a (spinner) ").map(|(tid, _)| *tid).unwrap();
     assert!(!session.is_held(spinner));
@@ -213,7 +213,7 @@ fn a_process_whose_first_thread_has_ended_is_stopped_and_left() {
     let pid = spawn(&mut session, "leaderless");
     until_counted(&mut session, pid, 100);
     while states(&session, pid).get(&pid.leader()).map(|thread| thread.1) != Some(ThreadState::Ended) {
-        assert_eq!(session.poll().unwrap(), None);
+        go_on(&mut session);
     }
     session.stop(pid).unwrap();
     let counter = symbol_of(&session, pid, "counter");
@@ -225,12 +225,26 @@ fn a_process_whose_first_thread_has_ended_is_stopped_and_left() {
         session.resume(*tid).unwrap();
     }
     assert_eq!(finish(&mut session, pid), EventKind::Exited(4));
+
+    // The process runs on after a detach, and a dropped session does not wait for its end.
+    let pid = spawn(&mut session, "leaderless");
+    until_counted(&mut session, pid, 100);
+    while states(&session, pid).get(&pid.leader()).map(|thread| thread.1) != Some(ThreadState::Ended) {
+        go_on(&mut session);
+    }
+    let other = *states(&session, pid).keys().find(|tid| **tid != pid.leader()).unwrap();
+    session.detach(pid).unwrap();
+    drop(session);
+    let status = std::fs::read_to_string(format!("/proc/{other}/status")).unwrap();
+    assert!(status.contains("TracerPid:\t0") && !status.contains("State:\tt"), "{status}");
+    // SAFETY: kill takes numbers; the process is this test's.
+    unsafe { libc::kill(pid.0, libc::SIGKILL) };
 }
 
 /// The address of a symbol of a process whose first thread, and with it its memory map, is gone.
 fn symbol_of(session: &Session, pid: Pid, name: &str) -> Address {
     let threads = session.threads(pid).unwrap();
-    let other = threads.iter().find(|thread| thread.tid != pid.leader()).unwrap().tid;
+    let other = threads.iter().find(|thread| thread.state != ThreadState::Ended).unwrap().tid;
     let path = session.process(pid).unwrap().executable().to_path_buf();
     let maps = std::fs::read_to_string(format!("/proc/{other}/maps")).unwrap();
     let first = maps.lines().find(|line| Path::new(line.rsplit(' ').next().unwrap()) == path).unwrap();

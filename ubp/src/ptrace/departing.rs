@@ -9,6 +9,7 @@ use super::arch;
 use super::blocked::Blocked;
 use super::slot;
 use super::space::Space;
+use super::status::Status;
 use super::sys::{self, Report};
 use super::tracees::{SpaceId, Tracees};
 use crate::arch::Reg;
@@ -58,6 +59,11 @@ impl Departing {
 
     pub(super) fn is_none_departing(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether a thread departs that has not ended.
+    pub(super) fn is_any_alive(&self) -> bool {
+        self.0.keys().any(|&tid| Status::read(tid).is_ok_and(|status| status.state != b'Z'))
     }
 
     pub(super) fn forget_departing(&mut self) {

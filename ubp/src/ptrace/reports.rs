@@ -125,9 +125,9 @@ impl Reports {
         }
     }
 
-    /// Waits until all departing threads are detached.
+    /// Waits until all departing threads are detached, except those that have ended: the kernel detaches them with the tracer.
     pub(super) fn await_departing(&mut self, tracees: &mut Tracees) -> Result<()> {
-        while !self.departing.is_none_departing() && self.fill(tracees, true)? {}
+        while self.departing.is_any_alive() && self.fill(tracees, true)? {}
         Ok(())
     }
 

@@ -47,15 +47,19 @@ impl Tracer {
         while self.tracees.thread(tid)?.stop().is_none() {
             match self.reports.report_within(&mut self.tracees, tid, GLANCE)? {
                 Some(report) => self.handle_report(tid, report)?,
+                // The first thread of a process, which reports its end after those of all others.
+                None if has_ended(tid) => return self.give_up(tid),
                 None if !self.is_stuck(tid) => stuck = None,
                 None if stuck.get_or_insert_with(Instant::now).elapsed() < patience => {}
-                None => {
-                    self.tracees.thread_mut(tid)?.unpin();
-                    return Err(Error::Uninterruptible(tid));
-                }
+                None => return self.give_up(tid),
             }
         }
         Ok(())
+    }
+
+    fn give_up(&mut self, tid: Tid) -> Result<()> {
+        self.tracees.thread_mut(tid)?.unpin();
+        Err(Error::Uninterruptible(tid))
     }
 
     /// Whether a running thread waits in the kernel for something that no signal ends.
@@ -167,4 +171,9 @@ impl Tracer {
         }
         Ok(pinned)
     }
+}
+
+/// Whether a thread has ended that the kernel still knows.
+pub(super) fn has_ended(tid: Tid) -> bool {
+    Status::read(tid).is_ok_and(|status| status.state == b'Z')
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::super::status::Status;
-use super::super::stopping::GLANCE;
+use super::super::stopping::{GLANCE, has_ended};
 use super::super::sys::{self, PATIENCE, unless_gone};
 use super::super::thread::Hold;
 use super::super::{Tracer, arch};
@@ -66,7 +65,7 @@ impl Tracer {
     fn running_threads(&self, pid: Pid) -> Vec<Tid> {
         let mut tids = self.tracees.threads_of(pid);
         tids.retain(|tid| self.tracees.threads.get(tid).is_some_and(|thread| thread.stop().is_none()));
-        if tids == [pid.leader()] && Status::read(pid.leader()).is_ok_and(|status| status.state == b'Z') {
+        if tids == [pid.leader()] && has_ended(pid.leader()) {
             tids.clear();
         }
         tids
