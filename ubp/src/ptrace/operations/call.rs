@@ -5,7 +5,7 @@ use super::super::arch::{self, Function, Unseen};
 use super::super::remote::{gate_of, stop_like_before};
 use super::super::stops::Next;
 use super::super::stops::trap::on_trap;
-use super::super::sys::{self, PTRACE_EVENT_STOP, SigInfo, is_gone};
+use super::super::sys::{self, PTRACE_EVENT_STOP, SYSCALL_STOP, SigInfo, is_gone};
 use super::super::thread::{Run, Stop};
 use crate::{Address, Error, Result, Tid};
 
@@ -37,10 +37,10 @@ impl Tracer {
         if result.as_ref().is_err_and(is_gone) {
             return result;
         }
-        // On the way to this stop the kernel looks at restarts again.
-        sys::interrupt(tid)?;
         self.tracees.thread_mut(tid)?.run = Run::Free;
         loop {
+            // On the way to this stop the kernel looks at restarts again. Any other stop clears the interruption.
+            sys::interrupt(tid)?;
             sys::cont_to_syscall(tid, 0)?;
             if self.reports.next_stop(&mut self.tracees, tid)?.1 == PTRACE_EVENT_STOP {
                 break;
@@ -81,7 +81,7 @@ impl Tracer {
         sys::cont(tid, 0)?;
         loop {
             let (signal, event) = self.reports.next_stop(&mut self.tracees, tid)?;
-            if event != 0 {
+            if event != 0 || signal == SYSCALL_STOP {
                 sys::cont(tid, 0)?;
                 continue;
             }
