@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::*;
-use ubp::{Address, Error, Event, EventKind, Options, Origin, Pid, Session, Signal, SignalInfo, Spec, ThreadState, Tid};
+use ubp::{
+    Address, Error, Event, EventKind, Options, Origin, Pid, Session, Signal, SignalInfo, Spec, ThreadState, Tid,
+};
 
 /// A session over ptrace with chosen options.
 fn session_of(choose: impl FnOnce(&mut Options)) -> Session {
@@ -101,7 +103,8 @@ fn a_stop_holds_every_thread_of_a_process_that_makes_threads_all_the_time() {
             let threads = states(&session, pid);
             assert!(threads.values().all(|(_, state)| *state == ThreadState::Held), "round {round}: {threads:?}");
             let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-            let tasks: Vec<Tid> = tasks.map(|task| Tid(task.unwrap().file_name().to_str().unwrap().parse().unwrap())).collect();
+            let tasks: Vec<Tid> =
+                tasks.map(|task| Tid(task.unwrap().file_name().to_str().unwrap().parse().unwrap())).collect();
             assert!(tasks.iter().all(|tid| session.is_held(*tid)), "round {round}: {tasks:?} of {threads:?}");
             let at = number(&mut session, pid, counter);
             for tid in tasks {
@@ -193,7 +196,8 @@ fn threads_are_told_with_names_and_states() {
     while state(&session, "a (spinner) ") != Some(ThreadState::Running) {
         go_on(&mut session);
     }
-    let spinner = states(&session, pid).iter().find(|(_, thread)| thread.0 == "a (spinner) ").map(|(tid, _)| *tid).unwrap();
+    let spinner =
+        states(&session, pid).iter().find(|(_, thread)| thread.0 == "a (spinner) ").map(|(tid, _)| *tid).unwrap();
     assert!(!session.is_held(spinner));
     session.interrupt_thread(spinner).unwrap();
     let event = session.wait().unwrap().unwrap();

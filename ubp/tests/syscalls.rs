@@ -48,7 +48,8 @@ fn returned(event: &Event) -> Option<SyscallResult> {
 fn sites(session: &mut Session, pid: Pid) {
     let program = session.process(pid).unwrap().executable().to_path_buf();
     let base = load_address(session, pid);
-    let specs: Vec<Spec> = instructions(&program, "parent").into_iter().map(|at| Spec::count(Address(base + at))).collect();
+    let specs: Vec<Spec> =
+        instructions(&program, "parent").into_iter().map(|at| Spec::count(Address(base + at))).collect();
     for answer in session.insert(pid, &specs).unwrap() {
         answer.unwrap();
     }

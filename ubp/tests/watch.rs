@@ -155,7 +155,8 @@ fn a_return_address_that_the_tracer_pushes_is_told() {
 
 /// The words that `caller` takes of the stack before its call: none if its first instruction is the call.
 fn caller_frame(program: &std::path::Path) -> u32 {
-    let output = std::process::Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(program).output().unwrap();
+    let output =
+        std::process::Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(program).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let body = text.split("<caller>:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_string();
     u32::from(!body.lines().next().unwrap().contains("call"))
@@ -249,14 +250,15 @@ fn refusals_name_what_is_wrong_and_who_has_the_registers() {
     }
     let (mut session, pid) = spawn(&[], &["store", "1"]);
     let words = symbol(&session, pid, "words");
-    let reason = |session: &mut Session, address: Address, length, access| match session.watch(pid, address, length, access) {
-        Err(Error::Watch(error)) => {
-            assert_eq!((error.pid, error.address, error.length), (pid, address, length));
-            assert!(error.to_string().contains(&address.to_string()));
-            error.reason
-        }
-        other => panic!("{other:?}"),
-    };
+    let reason =
+        |session: &mut Session, address: Address, length, access| match session.watch(pid, address, length, access) {
+            Err(Error::Watch(error)) => {
+                assert_eq!((error.pid, error.address, error.length), (pid, address, length));
+                assert!(error.to_string().contains(&address.to_string()));
+                error.reason
+            }
+            other => panic!("{other:?}"),
+        };
     assert_eq!(reason(&mut session, words, 0, Access::Write), WatchReason::Length { possible: 1 });
     let wrong = reason(&mut session, words, 3, Access::Execute);
     assert_eq!(wrong, WatchReason::Length { possible: machine::WATCHED_INSTRUCTION });
@@ -316,7 +318,10 @@ fn each_repetition_of_a_copy_is_told() {
         let mut hits = 0;
         let outcome = run(&mut session, pid, |_, event| hits += u32::from(watched(event).is_some()));
         assert_eq!(hits, 8, "sites: {with_sites}");
-        assert_eq!(outcome.text(), String::from_utf8_lossy(&undisturbed(&build("watched", &[]), &["copy", "40"]).stdout));
+        assert_eq!(
+            outcome.text(),
+            String::from_utf8_lossy(&undisturbed(&build("watched", &[]), &["copy", "40"]).stdout)
+        );
     }
 }
 

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod kinds;
+mod register_sets;
 mod registers;
 mod signals;
 mod writes;
