@@ -12,8 +12,12 @@ mod debugger;
 mod hold_by_condition;
 #[path = "../examples/log_points.rs"]
 mod log_points;
+#[path = "../examples/log_syscalls.rs"]
+mod log_syscalls;
 #[path = "../examples/registers_at_the_entry_point.rs"]
 mod registers_at_the_entry_point;
+#[path = "../examples/watch_writes.rs"]
+mod watch_writes;
 
 use std::process::{Command, Stdio};
 
@@ -128,4 +132,42 @@ fn a_debugger_breaks_steps_shows_and_goes_on() {
     assert!(lines[8].ends_with("hit 2") && lines[9].ends_with("hit 3"), "{out}");
     let status = Command::new(&path).arg("3").stdout(Stdio::null()).status().unwrap();
     assert_eq!(lines[10], format!("exited with {}", status.code().unwrap()));
+
+#[test]
+fn writes_are_told_with_the_code_behind_them() {
+    let path = build("watched", &[]);
+    let known = symbols(&path);
+    let mut command = Command::new(&path);
+    command.args(["store", "3"]).stdout(Stdio::null());
+    let mut out = Vec::new();
+    match watch_writes::run(command, known["words"], 4, &mut out) {
+        Err(error) => return common::skip("writes_are_told_with_the_code_behind_them", &error.to_string()),
+        Ok(code) => assert_eq!(code, 5),
+    }
+    let text = text(out);
+    if text.is_empty() {
+        return common::skip("writes_are_told_with_the_code_behind_them", "the debug registers of this machine do not work");
+    }
+    let first = u8::from(common::machine::WATCH_IS_BEHIND);
+    for (line, value) in text.lines().zip(first..) {
+        let (pc, bytes) = line.split_once(": ").unwrap();
+        let pc = u64::from_str_radix(pc.trim_start_matches("0x"), 16).unwrap();
+        assert!((known["store"]..known["store"] + 32).contains(&pc), "{text}");
+        assert_eq!(bytes, format!("[{value:02x}, 00, 00, 00]"));
+    }
+    assert_eq!(text.lines().count(), 3, "{text}");
+}
+
+#[test]
+fn system_calls_are_logged_with_their_results() {
+    let path = build("called", &[]);
+    let mut command = Command::new(&path);
+    command.arg("calls").stdout(Stdio::null());
+    let mut out = Vec::new();
+    assert_eq!(log_syscalls::run(command, ubp::Syscalls::ALL, &mut out).unwrap(), 8);
+    let text = text(out);
+    let parent = format!(" = {:#x}", std::process::id());
+    assert_eq!(text.lines().filter(|line| line.ends_with(&parent)).count(), 5, "{text}");
+    assert!(text.lines().last().unwrap().ends_with(" exits with 8"), "{text}");
+    assert!(text.contains("No such file or directory"), "the loader looks for a file that is not there: {text}");
 }
