@@ -146,7 +146,10 @@ fn writes_are_told_with_the_code_behind_them() {
     }
     let text = text(out);
     if text.is_empty() {
-        return common::skip("writes_are_told_with_the_code_behind_them", "the debug registers of this machine do not work");
+        return common::skip(
+            "writes_are_told_with_the_code_behind_them",
+            "the debug registers of this machine do not work",
+        );
     }
     let first = u8::from(common::machine::WATCH_IS_BEHIND);
     for (line, value) in text.lines().zip(first..) {

@@ -131,7 +131,7 @@ fn an_event_that_a_stop_meets_is_delivered_afterwards() {
         let event = session.wait().unwrap().unwrap();
         match event.kind {
             EventKind::Hit(hit) => {
-                assert_eq!(hit, id);
+                assert_eq!((hit.id(), hit.count()), (id, hits + 1));
                 assert_eq!(session.registers(event.tid).unwrap().pc(), work);
                 hits += 1;
             }
@@ -143,7 +143,7 @@ fn an_event_that_a_stop_meets_is_delivered_afterwards() {
             break;
         }
     }
-    run(&mut session, pid, |_, event| hits += u32::from(matches!(event.kind, EventKind::Hit(_))));
+    run(&mut session, pid, |_, event| hits += u64::from(matches!(event.kind, EventKind::Hit(_))));
     assert_eq!(hits, 30);
 }
 

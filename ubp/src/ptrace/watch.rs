@@ -109,7 +109,7 @@ impl Watches {
 
 /// Whether a thread has the debug registers that its memory's watchpoints want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     #[default]
     Wanted,
     /// Not while the thread passes, by one step, an access that the processor reports before it is made.
@@ -151,13 +151,13 @@ impl Armed {
         is_passing
     }
 
-    /// The thread has no debug registers until [`Armed::end_suspension`].
-    pub(super) fn suspend(&mut self) {
-        self.mode = Mode::Suspended;
+    /// The thread has no debug registers until [`Armed::end_suspension`], which takes the result.
+    pub(super) fn suspend(&mut self) -> Mode {
+        std::mem::replace(&mut self.mode, Mode::Suspended)
     }
 
-    pub(super) fn end_suspension(&mut self) {
-        self.mode = Mode::Wanted;
+    pub(super) fn end_suspension(&mut self, before: Mode) {
+        self.mode = before;
     }
 
     /// Whether accesses of the thread are hits.

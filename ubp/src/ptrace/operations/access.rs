@@ -22,6 +22,10 @@ impl Tracer {
         }
         let place = self.tracees.space_at(tid)?.place(pc_of(&before));
         let thread = self.tracees.thread_mut(tid)?;
+        let pc = place.as_ref().map_or(pc_of(&before), |(_, place)| place.pc);
+        if pc != registers.pc().0 {
+            thread.armed.end_pass();
+        }
         // A thread in a slot was counted at its site.
         let site = place.filter(|(_, place)| place.progress == Progress::Before).map(|(_, place)| place.pc);
         // A thread that is moved elsewhere does not pass the breakpoint that it was reported at.

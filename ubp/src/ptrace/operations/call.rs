@@ -29,10 +29,10 @@ impl Tracer {
         if self.tracees.watching {
             self.tracees.disarm(tid)?;
         }
-        self.tracees.thread_mut(tid)?.armed.suspend();
+        let mode = self.tracees.thread_mut(tid)?.armed.suspend();
         let result = self.start_function(tid, function, args, &mut kept);
         if let Ok(thread) = self.tracees.thread_mut(tid) {
-            thread.armed.end_suspension();
+            thread.armed.end_suspension(mode);
         }
         if result.as_ref().is_err_and(is_gone) {
             return result;

@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 
+use super::cpu::linear_address_bits;
 use super::registers::{peek_user, poke_user};
 use crate::ptrace::sys::SigInfo;
 use crate::ptrace::watch::Piece;
@@ -13,8 +14,10 @@ const STATUS: usize = 6;
 const CONTROL: usize = 7;
 /// `si_code` of a trap by a debug register (asm-generic/siginfo.h).
 const TRAP_HWBKPT: i32 = 4;
-/// The first address that no program can have.
-const KERNEL: u64 = 1 << 63;
+/// The first address that no program can have (`TASK_SIZE_MAX`, arch/x86/include/asm/page_64.h).
+fn first_of_kernel() -> u64 {
+    (1 << (linear_address_bits() - 1)) - 4096
+}
 
 fn offset(register: usize) -> usize {
     offset_of!(libc::user, u_debugreg) + 8 * register
@@ -40,7 +43,7 @@ pub(in crate::ptrace) fn debug_registers(_: Tid, _: Access) -> Result<usize> {
 
 /// The registers' parts of a range: 1, 2, 4 or 8 bytes, aligned to their length.
 pub(in crate::ptrace) fn split(address: u64, length: u64, access: Access) -> Result<Vec<Piece>, WatchReason> {
-    let end = address.checked_add(length).filter(|&end| end <= KERNEL).ok_or(WatchReason::NotMemory)?;
+    let end = address.checked_add(length).filter(|&end| end <= first_of_kernel()).ok_or(WatchReason::NotMemory)?;
     if access == Access::Execute && length != 1 || length == 0 {
         return Err(WatchReason::Length { possible: 1 });
     }
