@@ -21,10 +21,11 @@ impl Tracer {
         if let Some(signal) = signal.filter(|signal| !signal.exists()) {
             return Err(Error::NoSuchSignal(signal));
         }
-        if std::mem::take(&mut thread.has_untold) && self.events.has_held_of_thread(tid) {
+        if thread.has_untold && self.events.has_held_of_thread(tid) {
             // The thread waits for the user's answer to that event.
             return Ok(());
         }
+        thread.has_untold = false;
         let thread = self.tracees.thread_mut(tid)?;
         if let Some(kind) = thread.untold.pop_front() {
             let (pid, own) = (thread.pid, thread.signal());
