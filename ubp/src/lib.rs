@@ -42,7 +42,8 @@
 //! ```
 //!
 //! More examples are in the folder `examples`: `count` counts executions of addresses, `registers_at_the_entry_point` shows registers at a
-//! breakpoint, `hold_by_condition` holds a thread only if a condition holds.
+//! breakpoint, `hold_by_condition` holds a thread only if a condition holds, `watch_writes` tells which code writes to memory, `log_syscalls`
+//! logs system calls.
 //!
 //! # Features
 //!

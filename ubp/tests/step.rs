@@ -269,7 +269,7 @@ fn a_signal_that_comes_in_a_step_leads_to_its_handler_and_the_program_goes_on_as
                         session.step(event.tid).unwrap();
                     }
                     EventKind::Signal(signal) => {
-                        assert_eq!(signal, Signal(libc::SIGUSR1));
+                        assert_eq!(signal.signal, Signal(libc::SIGUSR1));
                         told += 1;
                         session.resume(event.tid).unwrap();
                     }

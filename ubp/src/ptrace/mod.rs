@@ -4,7 +4,7 @@
 //!
 //! - `sys`, `status`, `blocked`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
 //! - `calls`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
-//! - `reports`: takes reports from the kernel; `departing`, `rewind`, `goal`;
+//! - `reports`: takes reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
 //! - `lifecycle/release`: the end of all that in one address space;
@@ -19,6 +19,7 @@ mod arch;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86/mod.rs"]
 mod arch;
+mod arming;
 mod backend;
 mod before;
 mod blocked;

@@ -1,8 +1,8 @@
 //! Registers outside of the general ones, by name.
 
 use std::fmt;
-use std::ops::Range;
 
+use super::part::Part;
 use crate::arch::{self, Reg};
 use crate::{Arch, RegisterSet};
 
@@ -12,15 +12,6 @@ pub(crate) struct Image {
     pub(crate) set: RegisterSet,
     pub(crate) bytes: Vec<u8>,
     pub(crate) changed: bool,
-}
-
-/// Where some bytes of a register lie.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) set: RegisterSet,
-    pub(crate) range: Range<usize>,
-    /// The bit of the state component in `XSTATE_BV` (SDM vol. 1, 13.4.2), where the set has such a header.
-    pub(crate) component: u64,
 }
 
 /// The floating-point, vector and mask registers of a thread, and others that are not general ones, as the program sees them.

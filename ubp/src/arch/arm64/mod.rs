@@ -23,4 +23,4 @@ pub use self::reach::{PAGE, REACH, reaches};
 #[cfg(feature = "std")]
 pub(crate) use self::registers::{MACHINES, SHOWN, arch, get, is_comparable, pc, set, set_pc, sp};
 #[cfg(feature = "std")]
-pub(crate) use self::vector::{SETS, VECTOR_SETS, is_settable, use_component, vector_parts};
+pub(crate) use self::vector::{VECTOR_SETS, is_settable, use_component, vector_parts};

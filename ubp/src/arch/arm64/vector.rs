@@ -22,17 +22,6 @@ impl RegisterSet {
     pub const ZA: RegisterSet = RegisterSet(0x40c);
 }
 
-/// Register sets with their names.
-pub(crate) const SETS: [(RegisterSet, &str); 7] = [
-    (RegisterSet::TLS, "NT_ARM_TLS"),
-    (RegisterSet::SYSTEM_CALL, "NT_ARM_SYSTEM_CALL"),
-    (RegisterSet::SVE, "NT_ARM_SVE"),
-    (RegisterSet::PAC_MASK, "NT_ARM_PAC_MASK"),
-    (RegisterSet::TAGGED_ADDRESSES, "NT_ARM_TAGGED_ADDR_CTRL"),
-    (RegisterSet::STREAMING_SVE, "NT_ARM_SSVE"),
-    (RegisterSet::ZA, "NT_ARM_ZA"),
-];
-
 /// The register sets that [`vector_parts`] knows.
 pub(crate) const VECTOR_SETS: &[RegisterSet] = &[RegisterSet::SVE, RegisterSet::FLOAT, RegisterSet::TLS];
 

@@ -14,13 +14,6 @@ impl RegisterSet {
     pub const SHADOW_STACK: RegisterSet = RegisterSet(0x204);
 }
 
-/// Register sets with their names.
-pub(crate) const SETS: [(RegisterSet, &str); 3] = [
-    (RegisterSet::TLS_DESCRIPTORS, "NT_386_TLS"),
-    (RegisterSet::XSTATE, "NT_X86_XSTATE"),
-    (RegisterSet::SHADOW_STACK, "NT_X86_SHSTK"),
-];
-
 /// The register sets that [`vector_parts`] knows.
 pub(crate) const VECTOR_SETS: &[RegisterSet] = &[RegisterSet::XSTATE, RegisterSet::FLOAT];
 

@@ -1,7 +1,7 @@
 //! The debug registers (Arm ARM, D2.9 and D2.10), through `struct user_hwdebug_state` (arch/arm64/include/uapi/asm/ptrace.h).
 
 use crate::ptrace::sys::{self, SigInfo};
-use crate::ptrace::watch::Piece;
+use crate::ptrace::watch::piece::Piece;
 use crate::{Access, Error, Result, Tid, WatchReason};
 
 /// Sets of debug registers (linux/elf.h).

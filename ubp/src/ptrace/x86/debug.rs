@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use super::cpu::linear_address_bits;
 use super::registers::{peek_user, poke_user};
 use crate::ptrace::sys::SigInfo;
-use crate::ptrace::watch::Piece;
+use crate::ptrace::watch::piece::Piece;
 use crate::{Access, Error, Result, Tid, WatchReason};
 
 /// DR0 to DR3.
