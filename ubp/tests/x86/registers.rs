@@ -10,7 +10,7 @@ fn registers_of_which_the_kernel_refuses_one_are_all_as_they_were() {
     let (mut session, pid, _) = at_work_by_ptrace(&["5"]);
     let before = session.registers(pid.leader()).unwrap();
     // The kernel's code segment. The registers before it in the kernel's order were set when it is refused.
-    let mut wrong = before.clone();
+    let mut wrong = before;
     for (register, value) in [(Reg::gpr(15), 1), (Reg::RAX, 2), (Reg::RIP, 3), (Reg::CS, 0x10)] {
         assert!(wrong.set(register, value));
     }
