@@ -36,7 +36,7 @@ fn run_on(session: &mut Session, pid: Pid, out: &mut impl Write) -> Result<bool,
         match &event.kind {
             EventKind::Hit(hit) => writeln!(out, "breakpoint {} at {}, hit {}", hit.id(), hit.address(), hit.count())?,
             EventKind::Stepped => writeln!(out, "at {}", session.registers(event.tid)?.pc())?,
-            EventKind::Signal(signal) => writeln!(out, "{signal}")?,
+            EventKind::Signal(info) => writeln!(out, "{}", info.signal)?,
             EventKind::Exited(status) => writeln!(out, "exited with {status}")?,
             EventKind::Killed(signal) => writeln!(out, "killed by {signal}")?,
             EventKind::Forked { child } => session.detach(*child)?,

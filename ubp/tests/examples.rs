@@ -132,6 +132,7 @@ fn a_debugger_breaks_steps_shows_and_goes_on() {
     assert!(lines[8].ends_with("hit 2") && lines[9].ends_with("hit 3"), "{out}");
     let status = Command::new(&path).arg("3").stdout(Stdio::null()).status().unwrap();
     assert_eq!(lines[10], format!("exited with {}", status.code().unwrap()));
+}
 
 #[test]
 fn writes_are_told_with_the_code_behind_them() {
