@@ -10,8 +10,8 @@ use crate::kernel::Kernel;
 use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, Options, Pid,
-    Process, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
+    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, Options,
+    Pid, Process, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
     VectorRegisters, WatchId,
 };
 
