@@ -7,6 +7,8 @@ use std::thread;
 use super::report::Survey;
 use crate::output::TICK;
 
+/// Whether a part may end between two neighbouring pieces of code, each an address and bytes.
+type MayEnd = fn((u64, &[u8]), (u64, &[u8])) -> bool;
 /// Pieces of code with their addresses.
 type Pieces<'a> = [(u64, &'a [u8])];
 
@@ -17,7 +19,7 @@ const PART: usize = 1 << 20;
 /// repeatedly with the number of bytes done.
 pub(super) fn survey(
     code: &Pieces<'_>,
-    may_end: fn((u64, &[u8]), (u64, &[u8])) -> bool,
+    may_end: MayEnd,
     look: impl Fn(&Pieces<'_>, &mut Survey) + Sync,
     mut progress: impl FnMut(u64),
 ) -> Survey {
@@ -70,7 +72,7 @@ fn bytes_of(part: &Pieces<'_>) -> usize {
 }
 
 /// Splits code into parts of about the same size.
-fn split<'c, 'b>(code: &'c Pieces<'b>, may_end: fn((u64, &[u8]), (u64, &[u8])) -> bool) -> Vec<&'c Pieces<'b>> {
+fn split<'c, 'b>(code: &'c Pieces<'b>, may_end: MayEnd) -> Vec<&'c Pieces<'b>> {
     let mut size = 0;
     code.chunk_by(|before, after| {
         size += before.1.len();
