@@ -154,8 +154,6 @@ void ntrace_uprobes_original(struct mm_struct *mm, unsigned long at, u8 *bytes);
 bool ntrace_is_traced(struct mm_struct *mm);
 bool ntrace_has_only_breakpoint(struct mm_struct *mm, unsigned long at);
 void ntrace_uprobe_changed(struct mm_struct *mm, unsigned long at, const u8 *bytes);
-
-/* mm/handed.rs */
 int ntrace_handed(struct mm_struct *mm);
 void ntrace_handed_back(struct mm_struct *mm, int turn);
 

@@ -13,7 +13,7 @@ use insn::arm64::{Insn, decode};
 const LINES: &str = include_str!("../../../insn/src/arm64/operands.txt");
 /// Words of each line.
 const WORDS: usize = 24;
-/// Every so many of all words, whatever their line.
+/// The distance between words that are taken of all words, whatever their line.
 const STEP: usize = 97;
 /// Bits 9 to 0 of those words.
 const LOW: [u32; 3] = [2 << 5 | 1, 0x3ff, 31 << 5 | 4];

@@ -15,7 +15,7 @@ use crate::breakpoints::slot::{is_retired, leave, Entries, Source};
 use crate::breakpoints::table::Breakpoints;
 use crate::ffi;
 use crate::mm::interrupted_hits::InterruptedHits;
-use crate::mm::space::wait_for_hits;
+use crate::mm::atomic::wait_for_hits;
 use crate::vec::zeroes;
 
 /// What `look` does with each thread.

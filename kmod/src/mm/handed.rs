@@ -10,10 +10,7 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use kernel::bindings;
 use kernel::ffi::c_int;
 
-use crate::ffi::Mm;
-use crate::mm::atomic::Atomic;
-use crate::mm::space::wait_for_hits;
-use crate::process::traced_table;
+use crate::mm::atomic::wait_for_hits;
 
 /// How long a removal waits for traps at most, in ticks of HZ: a program's uprobe may sleep for as long as it likes.
 const PATIENCE: u32 = 10 * bindings::HZ;
@@ -29,13 +26,14 @@ impl Handed {
     pub(crate) const NONE: Handed = Handed { traps: [const { AtomicI32::new(0) }; 2], turn: AtomicU32::new(0) };
 
     /// Counts a trap. Returns the number of its turn, 1 or 2. Called in a read-side section of RCU.
-    fn begin(&self) -> c_int {
+    pub(crate) fn begin(&self) -> c_int {
         let turn = self.turn.load(Ordering::SeqCst) % 2;
         self.add(turn, 1);
         turn as c_int + 1
     }
 
-    fn end(&self, turn: c_int) {
+    /// The trap of a turn has been handled.
+    pub(crate) fn end(&self, turn: c_int) {
         self.add(turn.wrapping_sub(1) as u32 % 2, -1);
     }
 
@@ -56,31 +54,5 @@ impl Handed {
             unsafe { bindings::schedule_timeout_uninterruptible(1) };
             left -= 1;
         }
-    }
-}
-
-/// Counts a trap of the current thread that is left to uprobes. Returns the number of its turn, or 0 if no session traces the process.
-///
-/// # Safety
-/// `mm` is the memory of the current thread.
-#[no_mangle]
-unsafe extern "C" fn ntrace_handed(mm: *const Mm) -> c_int {
-    // SAFETY: nothing sleeps until the end of the function.
-    let _atomic = unsafe { Atomic::new() };
-    // SAFETY: `_atomic` is a read-side section of RCU.
-    unsafe { traced_table::find(mm) }.map_or(0, |traced| traced.space.handed.begin())
-}
-
-/// The current thread's trap of that turn has been handled.
-///
-/// # Safety
-/// `mm` is the memory of the current thread.
-#[no_mangle]
-unsafe extern "C" fn ntrace_handed_back(mm: *const Mm, turn: c_int) {
-    // SAFETY: nothing sleeps until the end of the function.
-    let _atomic = unsafe { Atomic::new() };
-    // SAFETY: `_atomic` is a read-side section of RCU.
-    if let Some(traced) = unsafe { traced_table::find(mm) } {
-        traced.space.handed.end(turn);
     }
 }

@@ -11,6 +11,7 @@ use kernel::types::Opaque;
 use wire::{Failure, Status};
 
 use crate::ffi::{self, Mm};
+use crate::mm::atomic::wait_for_hits;
 use crate::mm::handed::Handed;
 use crate::mm::interrupted_hits::InterruptedHits;
 use crate::mm::mm_ref::MmRef;
@@ -100,10 +101,4 @@ impl Drop for Change<'_> {
         // SAFETY: `Space::change` took the lock for this value.
         unsafe { ffi::ntrace_unlock(self.0.changes.get()) };
     }
-}
-
-/// Waits until every hit that began before the call has returned to user mode or sleeps for a page.
-pub(crate) fn wait_for_hits() {
-    // SAFETY: all callers are allowed to sleep, and none is in a read-side section.
-    unsafe { bindings::synchronize_rcu() };
 }
