@@ -23,7 +23,7 @@ impl<E> EncodeError<E> {
 impl<E: fmt::Display> fmt::Display for EncodeError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EncodeError::TooLong => write!(f, "the message would have more than {} words", crate::MOST_WORDS),
+            EncodeError::TooLong => f.write_str("the message would have more words than a message may have"),
             EncodeError::Sink(error) => write!(f, "the bytes of the message were not taken: {error}"),
         }
     }

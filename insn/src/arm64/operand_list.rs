@@ -14,33 +14,6 @@ use super::{
 };
 use crate::Access;
 
-/// A set of words and the list of their operands.
-pub(super) struct Line {
-    pub(super) mask: u32,
-    pub(super) value: u32,
-    /// Place of the first operand in the lists.
-    pub(super) start: u16,
-    pub(super) count: u8,
-}
-
-/// A number in a word: a row of bits, times `scale` plus `add`; or a function of its own.
-pub(super) struct Value {
-    /// Start and length in the list of bits.
-    pub(super) bits: (u16, u8),
-    pub(super) signed: bool,
-    pub(super) scale: i16,
-    pub(super) add: i16,
-    pub(super) special: u8,
-}
-
-/// Bits that choose an item.
-pub(super) struct Choice {
-    /// Start and length in the list of bits.
-    pub(super) bits: (u16, u8),
-    /// Place of the first item.
-    pub(super) start: u16,
-}
-
 /// Registers that are no operands unless they are named.
 const STATE: RegSet = RegSet::EMPTY
     .with(Reg::PC)

@@ -78,3 +78,30 @@ pub(super) struct Special {
     /// Size of a literal in bytes, 0 for a prefetch, or [`NONE`](super::codes::NONE). Bits 23 to 5 are its distance in words.
     pub(super) literal: u8,
 }
+
+/// A set of words and the list of their operands.
+pub(super) struct Line {
+    pub(super) mask: u32,
+    pub(super) value: u32,
+    /// Place of the first operand in the lists.
+    pub(super) start: u16,
+    pub(super) count: u8,
+}
+
+/// A number in a word: a row of bits, times `scale` plus `add`; or a function of its own.
+pub(super) struct Value {
+    /// Start and length in the list of bits.
+    pub(super) bits: (u16, u8),
+    pub(super) signed: bool,
+    pub(super) scale: i16,
+    pub(super) add: i16,
+    pub(super) special: u8,
+}
+
+/// Bits that choose an item.
+pub(super) struct Choice {
+    /// Start and length in the list of bits.
+    pub(super) bits: (u16, u8),
+    /// Place of the first item.
+    pub(super) start: u16,
+}

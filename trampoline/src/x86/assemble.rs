@@ -3,10 +3,10 @@
 use insn::Flow;
 use insn::x86::{Flags, Mode, Reg, RegSet, dead};
 
+use super::bytes::JUMP_LEN;
 use super::condition;
 use super::frame::Frame;
 use super::histogram::{self, Linear};
-use super::patch::JUMP_LEN;
 use super::place::Place;
 use super::probe::{Action, Probe, Source, Subject};
 use super::relocate::{Context, Starts, relocate};

@@ -18,6 +18,9 @@
 //!
 //! In 32-bit code all of them but cc and f4 are instructions.
 
+/// Bytes of `jmp rel32`.
+pub const JUMP_LEN: usize = 5;
+
 /// The kind of exception by which a byte traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

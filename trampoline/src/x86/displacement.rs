@@ -2,8 +2,7 @@
 
 use core::ops::Range;
 
-use super::bytes::{TRAPPING, trap};
-use super::patch::JUMP_LEN;
+use super::bytes::{JUMP_LEN, TRAPPING, trap};
 
 /// The displacement of a jump, of which each of the four bytes always traps as the first byte of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

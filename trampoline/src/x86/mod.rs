@@ -59,9 +59,10 @@ mod writer;
 
 pub use crate::Progress;
 pub use assemble::{Site, Trampoline};
+pub use bytes::JUMP_LEN;
 pub use bytes::{TRAPPING, Trap, trap};
 pub use displacement::Displacement;
-pub use patch::{JUMP_LEN, covered, jump, mirror_jump};
+pub use patch::{covered, jump, mirror_jump};
 pub use place::{Place, place};
 pub use probe::{
     Action, Clause, CpuSource, Field, Memory, Probe, Record, Relation, Ring, Source, Subject, ThreadKey, Threads,

@@ -1,10 +1,8 @@
 //! What is written at a site and in the mirror, and where a trapped thread stands.
 
-use super::bytes::trap;
+use super::bytes::{JUMP_LEN, trap};
 use super::{Displacement, Refusal, Trap};
 
-/// Bytes of `jmp rel32`.
-pub const JUMP_LEN: usize = 5;
 /// Opcode of `jmp rel32`.
 const JUMP: u8 = 0xe9;
 

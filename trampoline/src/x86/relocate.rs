@@ -14,7 +14,7 @@ use insn::x86::{Encoding, Insn, MAX_LEN, Map, Prefixes, Reg, Vendor};
 use insn::{Flow, Target};
 
 use super::Refusal;
-use super::patch::JUMP_LEN;
+use super::bytes::JUMP_LEN;
 use super::run::{Element, MOST, Run};
 use super::writer::{Label, State, Writer};
 use crate::Progress;

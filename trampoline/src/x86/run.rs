@@ -4,7 +4,7 @@ use insn::Flow;
 use insn::x86::{Bits, Encoding, Insn, Map, Mode, decode};
 
 use super::Refusal;
-use super::patch::JUMP_LEN;
+use super::bytes::JUMP_LEN;
 
 /// The most instructions of a run: five of one byte, and those that instructions with a delayed trap need behind them.
 pub(super) const MOST: usize = 10;

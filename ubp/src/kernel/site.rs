@@ -3,8 +3,7 @@
 use wire::site::{self, Memory, action};
 
 use super::filter;
-use super::step::Target;
-use crate::{Breakpoint, BreakpointId, Report, Spec};
+use crate::{Breakpoint, BreakpointId, Report, Spec, Tid};
 
 /// A purpose of the session itself for a site, beside the user's breakpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,4 +80,12 @@ impl Site {
     pub(super) fn is_filtered(&self) -> bool {
         self.asked.is_some_and(|asked| asked.condition.is_some())
     }
+}
+
+/// A thread that is to run to a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) tid: Tid,
+    /// The stack pointer of the frame to which the thread runs. A function that frees its arguments returns up to 64 KiB above it.
+    pub(super) frame: Option<u64>,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::site::Target;
 use super::{Held, Kernel, cannot, hidden};
 use crate::{Address, Error, EventKind, InsertError, InsertReason, Pid, Result, Tid};
 
@@ -12,14 +13,6 @@ pub(super) enum Goal {
     Step(Pid),
     /// To a site, which has the thread among its targets.
     Site(Pid, u64),
-}
-
-/// A thread that is to run to a site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) tid: Tid,
-    /// The stack pointer of the frame to which the thread runs. A function that frees its arguments returns up to 64 KiB above it.
-    pub(super) frame: Option<u64>,
 }
 
 /// The most bytes of arguments that a return frees (SDM vol. 2B, RET).

@@ -271,7 +271,7 @@ pub(crate) fn table(text: &str) -> Result<String, String> {
         numbers.extend((0u16..).zip(&tables.lines).filter(|(_, line)| fits(line)).map(|(number, _)| number));
     }
     let mut out = head("operands.txt");
-    out.push_str("use crate::arm64::operand_list::{Choice, Line, Value};\n\n");
+    out.push_str("use crate::arm64::tables::{Choice, Line, Value};\n\n");
     array(&mut out, "Where the lines of a top byte begin.", "STARTS", "u16", &starts, 16, u16::to_string);
     let told = "Lines by top byte, in the order in which they are tried.";
     array(&mut out, told, "NUMBERS", "u16", &numbers, 16, u16::to_string);

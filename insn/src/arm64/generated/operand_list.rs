@@ -1,6 +1,6 @@
 // Written by `cargo xtask gen` from operands.txt; do not edit.
 
-use crate::arm64::operand_list::{Choice, Line, Value};
+use crate::arm64::tables::{Choice, Line, Value};
 
 /// Where the lines of a top byte begin.
 pub(crate) static STARTS: [u16; 256] = [

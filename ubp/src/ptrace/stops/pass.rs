@@ -12,7 +12,7 @@ use super::super::tracees::Tracees;
 use super::super::watch::Hit;
 use super::Next;
 use super::deferred::present;
-use super::watched::tell_touched;
+use super::tell::tell_touched;
 use crate::arch::{get, pc as pc_of, set, set_pc};
 use crate::core::Passing;
 use crate::{Result, Tid};

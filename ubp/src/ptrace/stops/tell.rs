@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::super::thread::Stop;
 use super::super::tracees::Tracees;
+use super::super::watch::Hit;
 use super::Next;
 use super::stepped::note_stepped;
 use crate::{EventKind, Result, Tid};
@@ -32,4 +34,24 @@ pub(super) fn tell_first(
     }
     tracees.thread_mut(tid)?.untold.extend(events);
     Ok(Next::Hold(first))
+}
+
+/// Puts accesses before a decision about the thread that made them, or in whose place the tracer did.
+pub(super) fn tell_touched(tracees: &mut Tracees, tid: Tid, mut hits: Vec<Hit>, next: Next) -> Result<Next> {
+    hits.sort_unstable();
+    hits.dedup_by_key(|hit| hit.0);
+    if !hits.is_empty() && next == Next::Run(0) {
+        // A signal that the thread is stopped by is not to be delivered any more.
+        match tracees.thread(tid)?.stop() {
+            Some(Stop::Signal(_)) => tracees.set_stop(tid, Stop::Trap)?,
+            Some(Stop::Moved(_)) => tracees.set_stop(tid, Stop::Event)?,
+            _ => {}
+        }
+    }
+    tell_first(tracees, tid, hits.into_iter().map(watched), next)
+}
+
+/// The event of an access.
+pub(super) fn watched((id, address): Hit) -> EventKind {
+    EventKind::Watched { id, address }
 }

@@ -2,19 +2,19 @@
 
 use super::super::Tracer;
 use super::super::arch;
-use super::super::breakpoints::trap_handler::note_reset;
 use super::super::slot;
 use super::super::sys::{self, SigInfo, TRAP_TRACE};
 use super::super::thread::{Goal, Run, Stop};
-use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::on_site;
 use super::deferred::release_deferred;
 use super::handler::on_handler_entry;
+use super::mask::restore_mask;
 use super::signal::on_signal;
 use super::single_step::on_single_step;
 use super::stepped::go_on_unless_stepped;
-use super::watched::{on_debug_trap, take_hits, tell_touched};
+use super::tell::tell_touched;
+use super::watched::{on_debug_trap, take_hits};
 use crate::arch::BEHIND;
 use crate::core::State as EntryState;
 use crate::{Result, Tid};
@@ -95,18 +95,4 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
         return on_signal(tracees, tid, info);
     }
     on_signal(tracees, tid, info)
-}
-
-/// Blocks `SIGTRAP` again where the program had blocked it: the kernel unblocks a signal that it forces. That was so where all
-/// other signals are blocked; no program blocks `SIGTRAP` alone.
-pub(super) fn restore_mask(tracees: &mut Tracees, tid: Tid) -> Result<()> {
-    const NEVER: u64 = 1 << (libc::SIGKILL - 1) | 1 << (libc::SIGSTOP - 1);
-    const TRAP: u64 = 1 << (libc::SIGTRAP - 1);
-    const STANDARD: u64 = (1 << 31) - 1;
-    let mask = sys::signal_mask(tid)?;
-    if mask & STANDARD | NEVER | TRAP == STANDARD && mask & TRAP == 0 {
-        note_reset(tracees, tid)?;
-        sys::set_signal_mask(tid, mask | TRAP)?;
-    }
-    Ok(())
 }

@@ -6,11 +6,11 @@ use super::super::thread::Stop;
 use super::super::tracees::Tracees;
 use super::super::watch::Hit;
 use super::Next;
+use super::mask::restore_mask;
 use super::signal::on_signal;
 use super::single_step::on_single_step;
-use super::tell::tell_first;
-use super::trap::restore_mask;
-use crate::{EventKind, Result, Tid};
+use super::tell::{tell_first, watched};
+use crate::{Result, Tid};
 
 /// Handles a `SIGTRAP` that debug registers raised, alone or together with a single step. `None`: they did not.
 pub(super) fn on_debug_trap(tracees: &mut Tracees, tid: Tid, info: SigInfo) -> Result<Option<Next>> {
@@ -46,7 +46,7 @@ pub(super) fn on_debug_trap(tracees: &mut Tracees, tid: Tid, info: SigInfo) -> R
         // The program single-steps itself: the trap is its own as well.
         on_signal(tracees, tid, info)?
     };
-    tell_first(tracees, tid, hits.into_iter().map(event), next).map(Some)
+    tell_first(tracees, tid, hits.into_iter().map(watched), next).map(Some)
 }
 
 /// The watchpoints that a thread has run into.
@@ -61,23 +61,4 @@ fn past_access(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
     }
     tracees.set_stop(tid, Stop::Trap)?;
     Ok(Next::GoOn)
-}
-
-/// Puts accesses before a decision about the thread that made them, or in whose place the tracer did.
-pub(super) fn tell_touched(tracees: &mut Tracees, tid: Tid, mut hits: Vec<Hit>, next: Next) -> Result<Next> {
-    hits.sort_unstable();
-    hits.dedup_by_key(|hit| hit.0);
-    if !hits.is_empty() && next == Next::Run(0) {
-        // A signal that the thread is stopped by is not to be delivered any more.
-        match tracees.thread(tid)?.stop() {
-            Some(Stop::Signal(_)) => tracees.set_stop(tid, Stop::Trap)?,
-            Some(Stop::Moved(_)) => tracees.set_stop(tid, Stop::Event)?,
-            _ => {}
-        }
-    }
-    tell_first(tracees, tid, hits.into_iter().map(event), next)
-}
-
-fn event((id, address): Hit) -> EventKind {
-    EventKind::Watched { id, address }
 }
