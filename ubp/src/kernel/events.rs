@@ -6,7 +6,7 @@ use std::time::Duration;
 use wire::commands::Command;
 
 use super::channel::Told;
-use super::step::Goal;
+use super::site::Goal;
 use super::{Held, Kernel};
 use crate::{Error, Event, EventKind, Pid, Result, Signal, Tid};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use wire::commands::Command;
 
+use super::site::Goal;
 use super::site::Internal;
-use super::step::Goal;
 use super::{Debuggee, Held, Kernel, failed};
 use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Tid};
 

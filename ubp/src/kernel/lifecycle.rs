@@ -6,7 +6,7 @@ use std::process::Command as Program;
 use wire::commands::{Command, Reply, option};
 
 use super::channel::Told;
-use super::step::Goal;
+use super::site::Goal;
 use super::{Debuggee, Held, Kernel, failed};
 use crate::arch::mode;
 use crate::process::{read_process, read_threads};

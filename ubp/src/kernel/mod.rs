@@ -31,8 +31,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use wire::{Failure, Status};
 
 use self::channel::Channel;
-use self::site::{Own, Site};
-use self::step::Goal;
+use self::site::{Goal, Own, Site};
 use crate::arch::Mode;
 use crate::loader::Loader;
 use crate::{Error, Event, EventKind, Mechanism, Options, Pid, Process, Result, Stdio, Tid};

@@ -3,7 +3,7 @@
 use wire::site::{self, Memory, action};
 
 use super::filter;
-use crate::{Breakpoint, BreakpointId, Report, Spec, Tid};
+use crate::{Breakpoint, BreakpointId, Pid, Report, Spec, Tid};
 
 /// A purpose of the session itself for a site, beside the user's breakpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,4 +88,13 @@ pub(super) struct Target {
     pub(super) tid: Tid,
     /// The stack pointer of the frame to which the thread runs. A function that frees its arguments returns up to 64 KiB above it.
     pub(super) frame: Option<u64>,
+}
+
+/// Where the user lets a thread run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// Past one instruction.
+    Step(Pid),
+    /// To a site, which has the thread among its targets.
+    Site(Pid, u64),
 }

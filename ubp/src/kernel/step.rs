@@ -2,18 +2,9 @@
 
 use std::time::Duration;
 
-use super::site::Target;
+use super::site::{Goal, Target};
 use super::{Held, Kernel, cannot, hidden};
 use crate::{Address, Error, EventKind, InsertError, InsertReason, Pid, Result, Tid};
-
-/// Where the user lets a thread run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
-    /// Past one instruction.
-    Step(Pid),
-    /// To a site, which has the thread among its targets.
-    Site(Pid, u64),
-}
 
 /// The most bytes of arguments that a return frees (SDM vol. 2B, RET).
 const FREED: u64 = 0xffff;
