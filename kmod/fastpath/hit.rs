@@ -79,12 +79,7 @@ pub fn find(storage: &Storage, site: u64, counted: usize, budget: &mut u32) -> R
 }
 
 #[inline(always)]
-fn find_here(
-    storage: &Storage,
-    site: u64,
-    counted: usize,
-    budget: &mut u32,
-) -> Result<Option<(Number, Stored)>, Hit> {
+fn find_here(storage: &Storage, site: u64, counted: usize, budget: &mut u32) -> Result<Option<(Number, Stored)>, Hit> {
     if !storage.serves(site) {
         return Ok(None);
     }

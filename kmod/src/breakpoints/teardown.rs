@@ -14,8 +14,8 @@ use crate::breakpoints::patch::Patches;
 use crate::breakpoints::slot::{is_retired, leave, Entries, Source};
 use crate::breakpoints::table::Breakpoints;
 use crate::ffi;
-use crate::mm::interrupted_hits::InterruptedHits;
 use crate::mm::atomic::wait_for_hits;
+use crate::mm::interrupted_hits::InterruptedHits;
 use crate::vec::zeroes;
 
 /// What `look` does with each thread.

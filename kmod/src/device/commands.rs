@@ -82,7 +82,11 @@ fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
 /// A debuggee whose process has not ended. Of a memory that is kept, only counts can be read: nobody pays for pages that are brought into it.
 fn find_running(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
     let found = find(debuggees, number)?;
-    if found.is_over() { Err(Failure::new(Status::NoProcess, number)) } else { Ok(found) }
+    if found.is_over() {
+        Err(Failure::new(Status::NoProcess, number))
+    } else {
+        Ok(found)
+    }
 }
 
 /// The bytes of words.
