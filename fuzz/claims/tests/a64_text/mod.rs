@@ -309,8 +309,8 @@ fn one(name: &str, text: &str) -> String {
     if let Some(zt0) = inner.strip_prefix("zt0") {
         return format!("zt0{}", zt0.replace(", mul vl", ""));
     }
-    if text.starts_with('[') {
-        let (address, mark) = text[1..].split_once(']').unwrap_or((text, ""));
+    if let Some(inside) = text.strip_prefix('[') {
+        let (address, mark) = inside.split_once(']').unwrap_or((text, ""));
         let mark = if is_copy { "" } else { mark };
         return format!("[{}]{mark}", parts(name, address));
     }
