@@ -68,6 +68,7 @@ fn single_stepped(flags: &[&str], from: &str, to: &str) -> Vec<u64> {
     };
     // SAFETY: the closure makes one system call.
     unsafe { command.pre_exec(trace_me) };
+    #[expect(clippy::zombie_processes, reason = "waitpid takes its end below")]
     let child = command.spawn().unwrap();
     let pid = child.id() as i32;
     let wait = || {

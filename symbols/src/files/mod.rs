@@ -1,7 +1,7 @@
 //! Opens, reads and identifies files that a user or a traced program names. No file is trusted.
 //!
 //! A name may lead to a pipe, to a device, or to a file system that answers late or never, and a file may claim any size. Each call here
-//! ends with its answer or at the deadline of [`patience`].
+//! ends with its answer or at the deadline of `patience`.
 
 mod identity;
 mod opener;
