@@ -33,8 +33,8 @@ impl Session {
     /// A session over ptrace(2) without debuggees, with the default [`Options`].
     ///
     /// # Errors
-    /// [`Error::SecondSession`](crate::Error::SecondSession) if the thread already has a session, and
-    /// [`Error::System`](crate::Error::System) if the process has no file descriptor left.
+    /// [`Error::SecondSession`] if the thread already has a session, and
+    /// [`Error::System`] if the process has no file descriptor left.
     pub fn new() -> Result<Session> {
         Session::with_options(Options::default())
     }
@@ -50,8 +50,8 @@ impl Session {
     /// A session over the given mechanism without debuggees.
     ///
     /// # Errors
-    /// With ptrace the errors of [`Session::new`]. With the kernel module [`Error::File`](crate::Error::File) if it is not loaded, and
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if it does not support the options.
+    /// With ptrace the errors of [`Session::new`]. With the kernel module [`Error::File`] if it is not loaded, and
+    /// [`Error::Unsupported`] if it does not support the options.
     pub fn open(mechanism: Mechanism, options: Options) -> Result<Session> {
         let backend: Box<dyn Backend> = match mechanism {
             Mechanism::Ptrace => Box::new(Tracer::new(options)?),
@@ -73,7 +73,7 @@ impl Session {
     /// [`EventKind::Loaded`](crate::EventKind::Loaded) is delivered before code of a library runs.
     ///
     /// # Errors
-    /// [`Error::Spawn`](crate::Error::Spawn) if the program cannot be executed.
+    /// [`Error::Spawn`] if the program cannot be executed.
     pub fn spawn(&mut self, command: Command) -> Result<Pid> {
         self.backend.spawn(command)
     }
@@ -86,9 +86,9 @@ impl Session {
     /// Begins to trace all threads of a running process, and all processes that share its memory, without stopping them.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess), [`Error::Permission`](crate::Error::Permission),
-    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced); [`Error::SharedMemory`](crate::Error::SharedMemory) if a process that shares
-    /// the memory cannot be traced; [`Error::Uninterruptible`](crate::Error::Uninterruptible) if no thread can be stopped within a second.
+    /// [`Error::NoSuchProcess`], [`Error::Permission`],
+    /// [`Error::AlreadyTraced`]; [`Error::SharedMemory`] if a process that shares
+    /// the memory cannot be traced; [`Error::Uninterruptible`] if no thread can be stopped within a second.
     /// The process continues unchanged then.
     pub fn attach(&mut self, pid: Pid) -> Result<Pid> {
         self.backend.attach(pid)
@@ -103,7 +103,7 @@ impl Session {
     /// ends.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) if the process does not belong to this session.
+    /// [`Error::NoSuchProcess`] if the process does not belong to this session.
     pub fn detach(&mut self, pid: Pid) -> Result<()> {
         self.backend.detach(pid)
     }
@@ -154,7 +154,7 @@ impl Session {
     /// Resumes the thread of an event: it passes the breakpoint, or gets the reported signal.
     ///
     /// # Errors
-    /// [`Error::NoSuchThread`](crate::Error::NoSuchThread), [`Error::NotHeld`](crate::Error::NotHeld).
+    /// [`Error::NoSuchThread`], [`Error::NotHeld`].
     pub fn resume(&mut self, tid: Tid) -> Result<()> {
         self.backend.resume(tid)
     }
@@ -163,8 +163,8 @@ impl Session {
     /// instruction is executed.
     ///
     /// # Errors
-    /// The errors of [`Session::resume`]; [`Error::NoSuchSignal`](crate::Error::NoSuchSignal); [`Error::System`](crate::Error::System) if
-    /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    /// The errors of [`Session::resume`]; [`Error::NoSuchSignal`]; [`Error::System`] if
+    /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`] over the kernel module.
     pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         self.backend.resume_with(tid, signal)
     }
@@ -212,7 +212,7 @@ impl Session {
     /// address. [`Session::step`] says which events there are on the way.
     ///
     /// # Errors
-    /// The errors of [`Session::resume`], and [`Error::Insert`](crate::Error::Insert) if no breakpoint can be set at the address.
+    /// The errors of [`Session::resume`], and [`Error::Insert`] if no breakpoint can be set at the address.
     pub fn run_to(&mut self, tid: Tid, address: Address) -> Result<()> {
         self.backend.run_to(tid, address, None)
     }
@@ -221,7 +221,7 @@ impl Session {
     /// another event that was pending. Blocking system calls continue afterwards, as if they had not been interrupted.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess).
+    /// [`Error::NoSuchProcess`].
     pub fn interrupt(&mut self, pid: Pid) -> Result<()> {
         self.backend.interrupt(pid)
     }
@@ -229,7 +229,7 @@ impl Session {
     /// Stops one running thread, which is reported as by [`Session::interrupt`]. A thread that is held stays so, without an event.
     ///
     /// # Errors
-    /// [`Error::NoSuchThread`](crate::Error::NoSuchThread).
+    /// [`Error::NoSuchThread`].
     pub fn interrupt_thread(&mut self, tid: Tid) -> Result<()> {
         self.backend.interrupt_thread(tid)
     }
@@ -242,8 +242,8 @@ impl Session {
     /// event get none. The call ends if the process ends, or if a thread waits uninterruptibly for a second.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess), also if the process ends meanwhile; its end is reported.
-    /// [`Error::Uninterruptible`](crate::Error::Uninterruptible) if a thread cannot be stopped within a second, such as one in `vfork`: the
+    /// [`Error::NoSuchProcess`], also if the process ends meanwhile; its end is reported.
+    /// [`Error::Uninterruptible`] if a thread cannot be stopped within a second, such as one in `vfork`: the
     /// other threads continue then, except those with an event.
     pub fn stop(&mut self, pid: Pid) -> Result<()> {
         self.backend.stop(pid)
@@ -257,7 +257,7 @@ impl Session {
     /// The threads of a process with their names and what they do at this moment.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess).
+    /// [`Error::NoSuchProcess`].
     pub fn threads(&self, pid: Pid) -> Result<Vec<ThreadInfo>> {
         self.backend.threads(pid)
     }
@@ -265,8 +265,8 @@ impl Session {
     /// The signal that a held thread gets when it is resumed; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::NotHeld`](crate::Error::NotHeld), [`Error::NoSuchThread`](crate::Error::NoSuchThread);
-    /// [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    /// [`Error::NotHeld`], [`Error::NoSuchThread`];
+    /// [`Error::Unsupported`] over the kernel module.
     pub fn signal_info(&mut self, tid: Tid) -> Result<Option<SignalInfo>> {
         self.backend.signal_info(tid)
     }
@@ -275,7 +275,7 @@ impl Session {
     /// are reported, except of threads in an uninterruptible wait, which are once they leave it.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    /// [`Error::NoSuchProcess`]; [`Error::Unsupported`] over the kernel module.
     pub fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
         self.backend.trace_syscalls(pid, syscalls)
     }
@@ -288,9 +288,9 @@ impl Session {
     /// registers, arm64 has those that the processor has. Watchpoints of the same part and access share a register. An exec ends all.
     ///
     /// # Errors
-    /// [`Error::Watch`](crate::Error::Watch) names what is wrong with the range, or who has the registers;
-    /// [`Error::DebugRegisters`](crate::Error::DebugRegisters); [`Error::NoSuchProcess`](crate::Error::NoSuchProcess);
-    /// [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    /// [`Error::Watch`] names what is wrong with the range, or who has the registers;
+    /// [`Error::DebugRegisters`]; [`Error::NoSuchProcess`];
+    /// [`Error::Unsupported`] over the kernel module.
     pub fn watch(&mut self, pid: Pid, address: Address, length: u64, access: Access) -> Result<WatchId> {
         self.backend.watch(pid, address, length, access)
     }
@@ -298,7 +298,7 @@ impl Session {
     /// Removes a watchpoint. An unknown one is ignored. Accesses before this are still reported, if their event is queued.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    /// [`Error::NoSuchProcess`]; [`Error::Unsupported`] over the kernel module.
     pub fn unwatch(&mut self, pid: Pid, id: WatchId) -> Result<()> {
         self.backend.unwatch(pid, id)
     }
@@ -317,7 +317,7 @@ impl Session {
     /// read from memory. A module whose ELF header is not mapped is left out.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`](crate::Error::NoSuchProcess) if the process does not belong to this session or has ended.
+    /// [`Error::NoSuchProcess`] if the process does not belong to this session or has ended.
     pub fn modules(&mut self, pid: Pid) -> Result<Vec<Module>> {
         let maps = self.process(pid).ok_or(Error::NoSuchProcess(pid))?.maps()?;
         let backend = RefCell::new(&mut self.backend);
@@ -391,7 +391,7 @@ impl Session {
     /// Sets the registers of a held thread.
     ///
     /// # Errors
-    /// The thread is not held, or gone; [`Error::System`](crate::Error::System) if the kernel refuses a value. No register is changed then.
+    /// The thread is not held, or gone; [`Error::System`] if the kernel refuses a value. No register is changed then.
     pub fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         self.backend.set_registers(tid, registers)
     }
@@ -400,8 +400,8 @@ impl Session {
     /// [`Session::registers`] tells.
     ///
     /// # Errors
-    /// [`Error::NoRegisterSet`](crate::Error::NoRegisterSet); [`Error::NotHeld`](crate::Error::NotHeld),
-    /// [`Error::NoSuchThread`](crate::Error::NoSuchThread); [`Error::Unsupported`](crate::Error::Unsupported) over the kernel module.
+    /// [`Error::NoRegisterSet`]; [`Error::NotHeld`],
+    /// [`Error::NoSuchThread`]; [`Error::Unsupported`] over the kernel module.
     pub fn register_set(&mut self, tid: Tid, set: RegisterSet) -> Result<Vec<u8>> {
         self.backend.register_set(tid, set)
     }
@@ -409,7 +409,7 @@ impl Session {
     /// Sets a register set of a held thread, in the kernel's layout.
     ///
     /// # Errors
-    /// The errors of [`Session::register_set`], and [`Error::System`](crate::Error::System) if the kernel refuses the contents.
+    /// The errors of [`Session::register_set`], and [`Error::System`] if the kernel refuses the contents.
     pub fn set_register_set(&mut self, tid: Tid, set: RegisterSet, bytes: &[u8]) -> Result<()> {
         self.backend.set_register_set(tid, set, bytes)
     }
@@ -434,7 +434,7 @@ impl Session {
     /// asked for at the end of mapped memory.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if nothing can be read at `address`.
+    /// [`Error::Memory`] if nothing can be read at `address`.
     pub fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
         self.backend.read_memory(pid, address, buffer)
     }
@@ -442,7 +442,7 @@ impl Session {
     /// Writes memory. Breakpoints in the range stay.
     ///
     /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) if not all bytes can be written. No byte is changed then.
+    /// [`Error::Memory`] if not all bytes can be written. No byte is changed then.
     pub fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
         self.backend.write_memory(pid, address, bytes)
     }
@@ -459,8 +459,8 @@ impl Session {
     /// handler afterwards.
     ///
     /// # Errors
-    /// [`Error::NotHeld`](crate::Error::NotHeld); [`Error::Call`](crate::Error::Call) if the function faults; over the kernel module
-    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced) if another process traces the thread by ptrace.
+    /// [`Error::NotHeld`]; [`Error::Call`] if the function faults; over the kernel module
+    /// [`Error::AlreadyTraced`] if another process traces the thread by ptrace.
     pub fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         self.backend.call(tid, function, args)
     }

@@ -1,4 +1,4 @@
-//! The user's breakpoints: those at one site form a chain, which begins in the site's [`Info`].
+//! The user's breakpoints: those at one site form a chain, which begins in the site's `Info`.
 
 use super::{Internal, SlotId, Space};
 use crate::{Breakpoint, BreakpointId, InsertError, InsertReason, Result, Spec, Tid};

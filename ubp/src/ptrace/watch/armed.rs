@@ -16,7 +16,7 @@ pub(in crate::ptrace) enum Mode {
 /// The debug registers of a thread.
 #[derive(Debug, Default)]
 pub(in crate::ptrace) struct Armed {
-    /// The [`Watches::epoch`] that the contents have.
+    /// The `Watches::epoch` that the contents have.
     pub(in crate::ptrace) epoch: u64,
     pub(in crate::ptrace) pieces: Vec<Piece>,
     mode: Mode,
