@@ -460,7 +460,7 @@ pub(crate) mod common {
     pub(crate) const BYTE_RM: u64 = 1 << 59;
     /// In the second word, whose low bytes are the operand sizes for 2, 4 and 8 by prefixes: the position of the sizes of memory.
     pub(crate) const MEMORY_SIZES: u32 = 32;
-    /// The number of [`super::super::Reg::FLAGS`].
+    /// The number of `Reg::FLAGS`.
     pub(crate) const FLAGS_REGISTER: u32 = 95;
 
     /// Accesses to the stack.
