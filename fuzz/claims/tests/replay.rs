@@ -56,6 +56,7 @@ macro_rules! replays {
 
 replays! {
     decoding_neither_panics_nor_reads_too_far
+    a_batch_finds_what_single_instructions_tell
     decoders_agree_but_for_known_deviations
     slots_do_what_their_originals_do
     slot_addresses_translate_both_ways

@@ -27,7 +27,7 @@ impl Insn {
     }
     /// The number of the name.
     fn name(&self) -> Option<u16> {
-        let start = *FORM_STARTS.get((self.word >> 24) as usize)?;
+        let start = *FORM_STARTS.get((self.word >> 21) as usize)?;
         let fits = |number: &&u16| {
             FORMS.get(usize::from(**number)).is_some_and(|form| (self.word ^ form.value) & form.mask == 0)
         };
