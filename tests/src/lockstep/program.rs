@@ -55,7 +55,8 @@ impl Layout {
             low: 0x3800_0000,
             stack: code + 0x1000_0000,
             mirror: code + 0x606_0000,
-            notes: code + 0x40_0000,
+            // No sum of two windows: a segment base and an address may both be one.
+            notes: code + 0x1812_0000,
             near: code + 0x2000_0000,
             far: if bits == Bits::B64 { code + 0x70_0000_0000 } else { 0xb000_0000 },
         }
