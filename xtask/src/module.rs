@@ -18,7 +18,6 @@ const BOTH: &[&str] = &[
     "ubp/tests/code.rs",
     "ubp/tests/forks.rs",
     "ubp/tests/kernel.rs",
-    "ubp/tests/modules.rs",
     "ubp/tests/spawn.rs",
 ];
 /// Programs with a site on every instruction. On debug kernels they take longer than a test may.
