@@ -21,7 +21,7 @@ fn library() -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(file.get(offset..).unwrap_or_default().get(..length).unwrap_or_default().to_vec())
 }
 
-/// Scans the first instructions and writes what was found.
+/// Scans the first instructions and writes the registers that it found.
 pub(crate) fn run(most: usize, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let code = library()?;
     // Compiled code: the vendor does not matter.

@@ -9,7 +9,7 @@ use crate::Access;
 pub struct Operand {
     /// What it is.
     pub kind: OperandKind,
-    /// How it is used. [`Access::Read`] for what is part of the instruction itself.
+    /// How the instruction uses it. A part of the instruction itself, such as an immediate, has [`Access::Read`].
     pub access: Access,
     /// Assemblers do not write it: `x30` of `bl`, `x17` of `pacia1716`.
     pub implicit: bool,

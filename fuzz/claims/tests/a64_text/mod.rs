@@ -1,4 +1,4 @@
-//! Operands of A64 as texts that can be compared: ours, and those that llvm-mc writes, without what is a matter of style.
+//! Operands of A64 as texts that can be compared: ours, and those of llvm-mc, without differences of style.
 //!
 //! Style is: 0 as an offset or a shift, which may be left out; w and x in an address; the size of the elements of vectors in an address;
 //! braces around a single part of ZA; a list as a range; a shifted immediate of SVE as one number; numbers as names.
@@ -349,7 +349,7 @@ pub(crate) fn theirs(name: &str, text: &str) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     let all: Vec<&str> = all.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
     for (index, part) in all.iter().enumerate() {
-        // Behind an address without an offset stands what is added to the base afterwards.
+        // Behind an address without an offset stands the number that the instruction adds to the base afterwards.
         let is_post = index > 0 && all[index - 1].starts_with('[') && all[index - 1].ends_with(']');
         let is_copy = name.starts_with("cpy") || name.starts_with("set");
         let is_offset = part.starts_with('#') || part.starts_with('x');
