@@ -31,6 +31,8 @@ fn counting(session: &mut Session, pid: Pid) {
     }
     while session.breakpoints(pid).map(|breakpoint| breakpoint.hits()).sum::<u64>() < HITS {
         if let Some(event) = session.poll().unwrap() {
+            let is_end = matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_));
+            assert!(!is_end || event.pid != pid, "the program ended: {event:?}");
             go_on(session, &event);
         }
     }

@@ -33,6 +33,7 @@ fn is_trap_first(tracees: &Tracees, tid: Tid) -> Result<bool> {
     let pc = arch::pc(tid)?;
     let space = tracees.space_of(thread.pid)?;
     let concerned = thread.armed.is_any()
+        || thread.step_of_killed
         || thread.step().is_some()
         || thread.goal.is_step()
         || space.slot_at(pc).is_some()

@@ -220,6 +220,9 @@ pub(super) struct Thread {
     pub(super) goal: Goal,
     /// The kernel would take the trap flag of the next single step for the program's ([`arch::owns_trap_flag`]).
     pub(super) owns_trap_flag: bool,
+    /// A tracer that was killed may have begun a single step, whose trap is still to come: nothing clears the trap flag when a
+    /// tracer ends (`__ptrace_unlink` in kernel/ptrace.c).
+    pub(super) step_of_killed: bool,
     /// Further events of the present stop, which come before the thread continues.
     pub(super) untold: VecDeque<EventKind>,
     /// [`Session::stop`](crate::Session::stop) stopped the thread, and an event of it waits for the user.
@@ -258,6 +261,7 @@ impl Thread {
             hold: Hold::Not,
             goal: Goal::None,
             owns_trap_flag: false,
+            step_of_killed: false,
             untold: VecDeque::new(),
             has_untold: false,
             pins: 0,

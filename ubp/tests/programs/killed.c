@@ -56,11 +56,15 @@ static void *loop(void *argument) {
             pid_t child = fork();
             if (child == 0) {
                 for (long m = 0; m < 16; m++)
-                    if (work(m) != alone(m)) _exit(1);
+                    if (work(m) != alone(m)) _exit(1 + m);
                 _exit(0);
             }
             int status = -1;
-            if (waitpid(child, &status, 0) != child || status != 0) wrong++;
+            pid_t waited = waitpid(child, &status, 0);
+            if (waited != child || status != 0) {
+                fprintf(stderr, "waited for %d: %d %m, status %#x\n", child, waited, status);
+                wrong++;
+            }
         }
     }
     return 0;

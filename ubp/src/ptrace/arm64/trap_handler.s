@@ -10,6 +10,9 @@
     .set PC, 440
     // si_code of brk.
     .set TRAP_BRKPT, 1
+    // A tracer that attaches at the same time restores the instruction before it retires the entry, and writes the entry before
+    // the breakpoint instruction. The handler looks at both again, at most this often, until they agree.
+    .set LOOKS, 16
     .globl ubp_trap_handler, ubp_trap_handler_end
     .balign 4
 
@@ -22,10 +25,12 @@ ubp_trap_handler:
     b.ne 9f
     // x14: the site.
     ldr x14, [x19, #PC]
-    add x15, x12, #ARENAS
+    mov w22, #LOOKS
+11: add x15, x12, #ARENAS
+    mov x13, #0
 2:  // The next arena: x1; w3: capacity, w2: words of the index, x4: entries, x5: slots.
     ldr x1, [x15], #8
-    cbz x1, 9f
+    cbz x1, 5f
     ldr w3, [x1, #16]
     ldr w2, [x1, #20]
     lsl x4, x2, #2
@@ -59,22 +64,22 @@ ubp_trap_handler:
     sub w7, w7, #1
     cmp w7, w3
     b.hs 2b
-    add x13, x4, x7, lsl #5
-    ldr x8, [x13]
+    add x16, x4, x7, lsl #5
+    ldr x8, [x16]
     cmp x8, x14
-    b.eq 5f
+    b.eq 12f
     add w6, w6, #1
     and w6, w6, w11
     subs w9, w9, #1
     b.ne 4b
     b 2b
-5:  // x13: the entry. A breakpoint instruction of the program (any brk) is not ours.
-    ldr w7, [x13, #8]
+12: // x13: the entry, if there is one. A breakpoint instruction of the program (any brk) is not ours.
+    ldr w7, [x16, #8]
     and w7, w7, #0xffe0001f
     movz w8, #0xd420, lsl #16
     cmp w7, w8
-    b.eq 9f
-    // w20: openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC)
+    csel x13, x16, xzr, ne
+5:  // w20: openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC)
     mov x8, #56
     mov x0, #-100
     adr x1, 7f
@@ -100,6 +105,7 @@ ubp_trap_handler:
     b.ne 6f
     // The instruction is ours only where the site is active (1): pwrite64
     mov x0, #-1
+    cbz x13, 6f
     ldrb w9, [x13, #25]
     cmp w9, #1
     b.ne 6f
@@ -114,8 +120,11 @@ ubp_trap_handler:
     mov x8, #57
     mov w0, w20
     svc #0
-    tbnz x21, #63, 9f
-    ret
+    tbz x21, #63, 14f
+    subs w22, w22, #1
+    b.ne 11b
+    b 9f
+14: ret
 7:  .asciz "/proc/self/mem"
     .balign 8
 10: .quad 0x9e3779b97f4a7c15

@@ -90,9 +90,13 @@ pub(in crate::ptrace) fn complete_storage(
     let space = tracees.space_of_mut(child)?;
     if !is_complete {
         space.abandon(&maps);
-    } else if differs || !lacking.is_empty() {
+        return Ok(());
+    }
+    if differs || !lacking.is_empty() {
         space.rearm();
     }
+    // The copy of the page may be older than the copy of the text.
+    space.complete_list();
     Ok(())
 }
 

@@ -11,13 +11,13 @@ use super::super::arch;
 use super::super::remote::{Remote, map_storage_at, syscall_by, unmap};
 use super::super::reports::Reports;
 use super::super::space::page::{DATA, DEFAULT, SIZE};
-use super::super::space::room;
+use super::super::space::{Space, mapping_at, room};
 use super::super::status::{self, Disposition, Status};
 use super::super::sys::is_gone;
 use super::super::thread::{Stop, Thread};
 use super::super::tracees::{Debuggee, SpaceId, Tracees, TrapAction};
 use crate::process::read_maps;
-use crate::{Address, Error, Pid, Result, Signal, Tid};
+use crate::{Address, Error, Mapping, Pid, Result, Signal, Tid};
 
 /// Bytes of the kernel's signal sets.
 const SET: u64 = 8;
@@ -100,6 +100,35 @@ fn map_page(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid) ->
         }
     }
     Err(Error::NoRoom { pid, near: Address(low) })
+}
+
+/// Gives a forked child the page that it lacks, or has without its content, because the parent's was made while the kernel copied
+/// the memory. The child is stopped and has not run yet. Where something else lies there, the child gets a page of its own with
+/// the handler.
+pub(in crate::ptrace) fn complete_page(tracees: &mut Tracees, reports: &mut Reports, child: Pid) -> Result<()> {
+    let space = tracees.space_of(child)?;
+    let Some(start) = space.trap_handler else { return Ok(()) };
+    let page = arch::handler_code(space.arch).page(start, space.arch);
+    let is_there = |space: &Space| {
+        let mut bytes = vec![0; page.len()];
+        space.memory.read(start, &mut bytes) == bytes.len() && bytes == page
+    };
+    if is_there(space) {
+        return Ok(());
+    }
+    let is_mapped = mapping_at(&read_maps(child)?, start).is_some_and(is_storage)
+        || map_storage_at(tracees, reports, child.leader(), (start, SIZE.next_multiple_of(arch::PAGE)), false)?;
+    let space = tracees.space_of_mut(child)?;
+    if !is_mapped || space.memory.write(start, &page) != page.len() {
+        space.trap_handler = None;
+    }
+    space.list_arenas();
+    Ok(())
+}
+
+/// Whether a mapping may be one of a tracer's.
+pub(in crate::ptrace) fn is_storage(mapping: &Mapping) -> bool {
+    mapping.execute && mapping.read && !mapping.write && !mapping.shared && mapping.path.is_none()
 }
 
 /// Resets `SIGTRAP` to its default action in a process, by a stopped thread of it, unless the program has set an action.

@@ -1,6 +1,7 @@
 //! What a tracer that was killed left in a process: its arenas become ours, and its breakpoint instructions are removed.
 
 use super::super::arch;
+use super::super::breakpoints::trap_handler::is_storage;
 use super::super::space::Space;
 use super::super::space::mirror::Mirror;
 use super::super::tracees::Tracees;
@@ -18,6 +19,10 @@ pub(super) fn take_over(tracees: &mut Tracees, pid: Pid) -> Result<()> {
         is_storage(mapping) && space.memory.read(mapping.start.0, &mut bytes) == code.len() && bytes == code
     };
     let Some(page) = maps.iter().find(is_page).map(|mapping| mapping.start.0) else { return Ok(()) };
+    for tid in tracees.threads_in(tracees.debuggee(pid)?.space) {
+        tracees.thread_mut(tid)?.step_of_killed = true;
+    }
+    let space = tracees.space_of_mut(pid)?;
     space.trap_handler = Some(page);
     space.guarded = arch::guarded(pid);
     for base in space.listed_arenas() {
@@ -29,11 +34,6 @@ pub(super) fn take_over(tracees: &mut Tracees, pid: Pid) -> Result<()> {
     space.disarm(&maps, &sites);
     space.list_arenas();
     tracees.hide_storage(pid)
-}
-
-/// Whether a mapping may be one of a tracer's.
-fn is_storage(mapping: &Mapping) -> bool {
-    mapping.execute && mapping.read && !mapping.write && !mapping.shared && mapping.path.is_none()
 }
 
 /// Reads an arena that another tracer made. What is no arena, or one of another version, stays where it is.

@@ -63,11 +63,22 @@ impl Space {
         words.take_while(|&base| base != 0).collect()
     }
 
+    /// Writes the list of arenas where the memory has another one.
+    pub(in crate::ptrace) fn complete_list(&self) {
+        if !self.listed_arenas().into_iter().eq(self.bases()) {
+            self.list_arenas();
+        }
+    }
+
+    /// The addresses of the arenas that have a place in the list.
+    fn bases(&self) -> impl Iterator<Item = u64> {
+        self.storages.iter().map(|storage| storage.arena.base()).take(MOST)
+    }
+
     /// Writes the list of arenas.
     pub(in crate::ptrace) fn list_arenas(&self) {
         let Some(page) = self.trap_handler else { return };
-        let bases = self.storages.iter().map(|storage| storage.arena.base()).take(MOST).chain([0]);
-        let list: Vec<u8> = bases.flat_map(u64::to_le_bytes).collect();
+        let list: Vec<u8> = self.bases().chain([0]).flat_map(u64::to_le_bytes).collect();
         self.memory.write(page + DATA + ARENAS, &list);
     }
 }

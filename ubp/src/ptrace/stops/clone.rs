@@ -3,7 +3,7 @@
 use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::arenas::complete_storage;
-use super::super::breakpoints::trap_handler::{inherited_action, install_everywhere};
+use super::super::breakpoints::trap_handler::{complete_page, inherited_action, install_everywhere};
 use super::super::event_stop::settle;
 use super::super::lifecycle::release::release_process;
 use super::super::reports::Reports;
@@ -75,6 +75,9 @@ fn prepare_child(
             break;
         }
         sys::cont(child.leader(), 0)?;
+    }
+    if !shares && follow {
+        complete_page(tracees, reports, child)?;
     }
     if shares || follow {
         install_everywhere(tracees, reports, child)?;

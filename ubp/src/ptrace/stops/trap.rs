@@ -5,6 +5,7 @@ use super::super::arch;
 use super::super::slot;
 use super::super::sys::{self, SigInfo, TRAP_TRACE};
 use super::super::thread::{Goal, Run, Stop};
+use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::on_site;
 use super::deferred::release_deferred;
@@ -58,6 +59,10 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
             restore_mask(tracees, tid)?;
             return on_single_step(tracees, tid);
         }
+        if is_of_killed(tracees, tid, &info)? {
+            tracees.set_stop(tid, Stop::Trap)?;
+            return Ok(Next::GoOn);
+        }
         return on_signal(tracees, tid, info);
     }
     let before = tracees.trap_address(tid)?;
@@ -95,4 +100,21 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
         return on_signal(tracees, tid, info);
     }
     on_signal(tracees, tid, info)
+}
+
+/// Whether a trap ends a single step that a tracer began which was killed: by itself, or because the step led into a signal
+/// handler. The kernel shows the program's own trap flag.
+fn is_of_killed(tracees: &mut Tracees, tid: Tid, info: &SigInfo) -> Result<bool> {
+    if !tracees.thread(tid)?.step_of_killed {
+        return Ok(false);
+    }
+    let ends = match info.si_code() {
+        libc::SIGTRAP => true,
+        TRAP_TRACE => !arch::traces(&arch::read(tid)?),
+        _ => false,
+    };
+    if ends {
+        tracees.thread_mut(tid)?.step_of_killed = false;
+    }
+    Ok(ends)
 }

@@ -7,20 +7,19 @@
     # Of struct ucontext: uc_mcontext.gregs[REG_EIP] and [REG_EFL].
     .set EIP, 76
     .set EFLAGS_32, 84
+    .set LOOKS_32, 16
     .globl ubp_trap_handler_32, ubp_trap_handler_32_restorer, ubp_trap_handler_32_gate, ubp_trap_handler_32_end
 
 # handler(signal, siginfo, ucontext), on the stack. In its frame: 0: the page, 4: the site, 8: the next arena, 12: words left of
-# the index, 16: the arena, 20: capacity, 24: words of the index, 28: the entries, 32: a byte.
+# the index, 16: the arena, 20: capacity, 24: words of the index, 28: the entries, 32: a byte, 36: looks left.
 ubp_trap_handler_32:
     mov 8(%esp), %esi
     mov 12(%esp), %ebp
-    sub $36, %esp
+    sub $40, %esp
     call 1f
 1:  pop %eax
     and $-4096, %eax
     mov %eax, 0(%esp)
-    add $ARENAS_32, %eax
-    mov %eax, 8(%esp)
     mov 8(%esi), %eax
     cmp $2, %eax
     je 8f
@@ -34,12 +33,16 @@ ubp_trap_handler_32:
     mov EIP(%ebp), %eax
     dec %eax
 1:  mov %eax, 4(%esp)
+    movl $LOOKS_32, 36(%esp)
+11: mov 0(%esp), %eax
+    add $ARENAS_32, %eax
+    mov %eax, 8(%esp)
 2:  mov 8(%esp), %eax
     mov (%eax), %esi
     addl $8, 8(%esp)
-    test %esi, %esi
-    jz 9f
     mov %esi, 16(%esp)
+    test %esi, %esi
+    jz 5f
     mov 16(%esi), %ecx
     mov %ecx, 20(%esp)
     mov 20(%esi), %edx
@@ -63,7 +66,7 @@ ubp_trap_handler_32:
     movzbl 24(%ebx), %eax
     add (%ebx), %eax
     mov %eax, EIP(%ebp)
-    add $36, %esp
+    add $40, %esp
     ret
 3:  # The high half of the low 64 bits of site × 0x9e3779b97f4a7c15, times the words, its high half.
     mov 4(%esp), %eax
@@ -83,7 +86,7 @@ ubp_trap_handler_32:
     shl $5, %eax
     add 28(%esp), %eax
     cmp %ebx, (%eax)
-    je 5f
+    je 12f
     inc %edx
     mov 24(%esp), %ecx
     dec %ecx
@@ -91,10 +94,12 @@ ubp_trap_handler_32:
     decl 12(%esp)
     jnz 4b
     jmp 2b
-5:  cmpb $0xcc, 8(%eax)
-    je 9f
-    # 16: the entry. openat
+12: # 16: the entry, or 0.
+    xor %ecx, %ecx
+    cmpb $0xcc, 8(%eax)
+    cmove %ecx, %eax
     mov %eax, 16(%esp)
+5:  # openat
     mov 0(%esp), %ecx
     add $7f - ubp_trap_handler_32, %ecx
     mov $-100, %ebx
@@ -116,8 +121,10 @@ ubp_trap_handler_32:
     xor %eax, %eax
     cmpb $0xcc, 32(%esp)
     jne 6f
-    mov 16(%esp), %ecx
     mov $-1, %eax
+    mov 16(%esp), %ecx
+    test %ecx, %ecx
+    jz 6f
     cmpb $1, 25(%ecx)
     jne 6f
     # pwrite64
@@ -130,15 +137,18 @@ ubp_trap_handler_32:
     mov $6, %eax
     int $0x80
     test %edi, %edi
-    js 9f
-    mov 4(%esp), %eax
+    jns 14f
+    decl 36(%esp)
+    jnz 11b
+    jmp 9f
+14: mov 4(%esp), %eax
     mov %eax, EIP(%ebp)
-    add $36, %esp
+    add $40, %esp
     ret
 7:  .asciz "/proc/self/mem"
 8:  testl $0x100, EFLAGS_32(%ebp)
     jnz 9f
-10: add $36, %esp
+10: add $40, %esp
     ret
 9:  # rt_sigaction, getpid, gettid, tgkill
     mov $5, %ebx
@@ -157,7 +167,7 @@ ubp_trap_handler_32:
     mov $5, %edx
     mov $270, %eax
     int $0x80
-    add $36, %esp
+    add $40, %esp
     ret
 
 # rt_sigreturn

@@ -13,6 +13,9 @@
     .set TRAP_TRACE, 2
     .set TRAP_HWBKPT, 4
     .set SI_KERNEL, 0x80
+    # A tracer that attaches at the same time restores the instruction before it retires the entry, and writes the entry before
+    # the breakpoint instruction. The handler looks at both again, at most this often, until they agree.
+    .set LOOKS, 16
     .globl ubp_trap_handler_64, ubp_trap_handler_64_restorer, ubp_trap_handler_64_gate, ubp_trap_handler_64_end
 
 # handler(signal, siginfo: rsi, ucontext: rdx). rt_sigreturn restores all registers.
@@ -33,12 +36,15 @@ ubp_trap_handler_64:
     jnz 1f
     mov RIP(%rbx), %r14
     dec %r14
-1:  lea ARENAS(%r12), %r15
+1:  sub $16, %rsp
+    mov $LOOKS, %ebp
+11: lea ARENAS(%r12), %r15
+    xor %r13d, %r13d
 2:  # The next arena: rsi; ecx: capacity, edx: words of the index, rdi: entries, rax: slots.
     mov (%r15), %rsi
     add $8, %r15
     test %rsi, %rsi
-    jz 9f
+    jz 5f
     mov 16(%rsi), %ecx
     mov 20(%rsi), %edx
     lea 127(,%rdx,4), %rdi
@@ -59,6 +65,7 @@ ubp_trap_handler_64:
     movzbl 24(%r8), %eax
     add (%r8), %rax
     mov %rax, RIP(%rbx)
+    add $16, %rsp
     ret
 3:  # The entry of the site, by the index (core/index.rs).
     movabs $0x9e3779b97f4a7c15, %rax
@@ -75,28 +82,26 @@ ubp_trap_handler_64:
     shl $5, %r10
     add %rdi, %r10
     cmp %r14, (%r10)
-    je 5f
+    je 12f
     inc %eax
     lea -1(%rdx), %r11d
     and %r11d, %eax
     dec %r9d
     jnz 4b
     jmp 2b
-5:  # r10: the entry. A breakpoint instruction of the program's own is its own matter.
+12: # r13: the entry, if there is one. A breakpoint instruction of the program's own is its own matter.
     cmpb $0xcc, 8(%r10)
-    je 9f
-    mov %r10, %r13
-    # r15: openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC)
+    cmovne %r10, %r13
+5:  # r15: openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC)
     mov $257, %eax
     mov $-100, %rdi
     lea 7f(%rip), %rsi
     mov $02000002, %edx
     syscall
     test %eax, %eax
-    js 9f
+    js 13f
     mov %eax, %r15d
     # Does a breakpoint instruction still stand there? pread64
-    sub $16, %rsp
     movb $0, (%rsp)
     mov $17, %eax
     mov %r15d, %edi
@@ -104,13 +109,13 @@ ubp_trap_handler_64:
     mov $1, %edx
     mov %r14, %r10
     syscall
-    movzbl (%rsp), %ebp
-    add $16, %rsp
     xor %eax, %eax
-    cmp $0xcc, %ebp
+    cmpb $0xcc, (%rsp)
     jne 6f
     # The instruction is ours only where the site is active (1): pwrite64
     mov $-1, %eax
+    test %r13, %r13
+    jz 6f
     cmpb $1, 25(%r13)
     jne 6f
     mov $18, %eax
@@ -119,14 +124,19 @@ ubp_trap_handler_64:
     mov $1, %edx
     mov %r14, %r10
     syscall
-6:  mov %eax, %ebp
+6:  mov %eax, %r13d
     # close
     mov $3, %eax
     mov %r15d, %edi
     syscall
-    test %ebp, %ebp
-    js 9f
-    mov %r14, RIP(%rbx)
+    test %r13d, %r13d
+    jns 14f
+    dec %ebp
+    jnz 11b
+13: add $16, %rsp
+    jmp 9f
+14: mov %r14, RIP(%rbx)
+    add $16, %rsp
     ret
 7:  .asciz "/proc/self/mem"
 8:  # The tracer began this step: the thread continues. The kernel shows the program's own trap flag.
