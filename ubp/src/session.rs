@@ -339,6 +339,9 @@ impl Session {
     /// Inserts breakpoints, while the process may run. The result has one entry for each of `specs`, in their order. Several breakpoints
     /// at one address share the site.
     ///
+    /// Before the end of a process is reported, its memory is gone already: each breakpoint fails then with
+    /// [`InsertReason::NotMapped`].
+    ///
     /// # Errors
     /// The process is gone. The failure of one breakpoint is in its entry.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
@@ -361,7 +364,7 @@ impl Session {
         Ok(answers.collect())
     }
 
-    /// Removes breakpoints, while the process may run. Unknown ids are ignored.
+    /// Removes breakpoints, while the process may run, or has ended without a report yet. Unknown ids are ignored.
     ///
     /// # Errors
     /// The process is gone.

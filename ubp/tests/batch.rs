@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ubp::{Address, BreakpointId, EventKind, Mechanism, Spec};
+use ubp::{Address, BreakpointId, EventKind, Mechanism, Session, Spec};
 
 #[test]
 fn a_hundred_thousand_sites_are_each_hit_once_and_leave_nothing_behind() {
@@ -71,13 +71,17 @@ fn inserting_and_removing_again_and_again_while_threads_run_keeps_every_count() 
     session.resume(pid.leader()).unwrap();
     let (mut rounds, mut hits) = (0, 0);
     let mut ids: Vec<BreakpointId> = Vec::new();
+    // What becomes of the process tells whose fault an error is.
+    let tell = |session: &mut Session, error| -> ! { panic!("{error}, and then {:?}", session.wait()) };
     loop {
         if session.process(pid).is_some() {
             if ids.is_empty() {
                 // When a process ends, its memory is gone before the event arrives.
-                ids = session.insert(pid, &specs).unwrap().into_iter().filter_map(Result::ok).collect();
+                let answers = session.insert(pid, &specs).unwrap_or_else(|error| tell(&mut session, error));
+                ids = answers.into_iter().filter_map(Result::ok).collect();
             } else {
-                session.remove(pid, &std::mem::take(&mut ids)).unwrap();
+                let gone = std::mem::take(&mut ids);
+                session.remove(pid, &gone).unwrap_or_else(|error| tell(&mut session, error));
             }
             rounds += 1;
         }

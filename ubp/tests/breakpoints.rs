@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ubp::{Address, Comparison, Error, EventKind, Operand, Report, Session, Spec};
+use ubp::{Address, Comparison, Error, EventKind, InsertReason, Operand, Report, Session, Signal, Spec};
 
 #[test]
 fn conditions_and_ignore_counts_choose_the_hits_that_are_reported() {
@@ -222,7 +222,7 @@ fn a_site_that_becomes_no_instruction_is_inactive_and_its_bytes_are_the_programs
     std::os::unix::fs::FileExt::read_exact_at(&memory, &mut raw, work.0).unwrap();
     assert_eq!(raw, machine::NO_INSTRUCTION);
     session.resume(pid.leader()).unwrap();
-    assert_eq!(exit_of(&run(&mut session, pid, |_, _| {})), EventKind::Killed(ubp::Signal(libc::SIGILL)));
+    assert_eq!(exit_of(&run(&mut session, pid, |_, _| {})), EventKind::Killed(Signal(libc::SIGILL)));
 }
 
 #[test]
@@ -268,6 +268,31 @@ fn removed_breakpoints_are_not_hit_any_more_and_others_on_the_site_stay() {
 }
 
 #[test]
+fn until_the_end_of_a_process_is_reported_breakpoints_are_removed_and_none_is_inserted() {
+    let (mut session, pid, work) = at_work(&["10"]);
+    let specs = [Spec::event(work), Spec::count(work)];
+    let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+    session.resume(pid.leader()).unwrap();
+    loop {
+        match session.wait().unwrap().unwrap() {
+            event if matches!(event.kind, EventKind::Hit(_)) => break,
+            event if event.is_held() => session.resume(event.tid).unwrap(),
+            _ => {}
+        }
+    }
+    kill(pid);
+    await_end(pid);
+    session.remove(pid, &[ids[0]]).unwrap();
+    assert!(session.breakpoint(pid, ids[0]).is_none());
+    assert_eq!(session.breakpoint(pid, ids[1]).unwrap().hits(), 1);
+    let answers = session.insert(pid, &[Spec::count(work), Spec::count(Address(work.0 + 1))]).unwrap();
+    assert!(answers.iter().all(|answer| matches!(answer, Err(error) if error.reason == InsertReason::NotMapped)));
+    session.remove(pid, &[ids[1]]).unwrap();
+    assert_eq!(session.breakpoints(pid).count(), 0);
+    assert_eq!(exit_of(&run(&mut session, pid, |_, _| {})), EventKind::Killed(Signal(libc::SIGKILL)));
+}
+
+#[test]
 fn an_interruption_is_reported_though_the_loader_makes_the_thread_stop_for_other_things() {
     for _ in 0..100 {
         let (mut session, pid, _) = at_work(&["1000000"]);
@@ -283,7 +308,6 @@ fn an_interruption_is_reported_though_the_loader_makes_the_thread_stop_for_other
             }
         }
         // The program would run for long now.
-        // SAFETY: kill takes numbers.
-        unsafe { libc::kill(pid.0, libc::SIGKILL) };
+        kill(pid);
     }
 }

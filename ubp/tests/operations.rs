@@ -8,18 +8,6 @@ use ubp::{
     Spec, Tid,
 };
 
-fn kill(pid: Pid) {
-    // SAFETY: kill takes numbers.
-    unsafe { libc::kill(pid.0, libc::SIGKILL) };
-}
-
-/// Waits until a killed thread is a zombie or gone.
-fn await_end(pid: Pid) {
-    while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
-        std::thread::yield_now();
-    }
-}
-
 /// Lets the kernel queue no real-time signal for a process.
 fn forbid_queued_signals(pid: Pid) {
     let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -20,6 +20,18 @@ const BATCH: usize = 200_000;
 
 impl Kernel {
     pub(super) fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
+        match self.insert_mapped(pid, specs) {
+            // The process has ended, and its end is not reported yet.
+            Err(Error::NoSuchProcess(_)) if self.debuggees.contains_key(&pid) => {
+                let refused = |spec: &Spec| Err(InsertError { address: spec.address, reason: InsertReason::NotMapped });
+                Ok(specs.iter().map(refused).collect())
+            }
+            answer => answer,
+        }
+    }
+
+    /// Inserts breakpoints in a process that has not ended.
+    fn insert_mapped(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         let Kernel { channel, debuggees, .. } = self;
         let debuggee = debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))?;
         let mut addresses: Vec<u64> = specs.iter().map(|spec| spec.address.0).collect();
@@ -96,11 +108,14 @@ impl Kernel {
         addresses.retain(|address| debuggee.sites.contains_key(address));
         addresses.sort_unstable();
         addresses.dedup();
-        let brought = debuggee.bring_up(channel, &addresses);
-        if brought.is_err() {
-            removed.into_iter().for_each(|own| debuggee.put_back(own));
+        match debuggee.bring_up(channel, &addresses) {
+            // The sites went with the memory of a process whose end is not reported yet.
+            Ok(_) | Err(Error::NoSuchProcess(_)) => Ok(()),
+            Err(error) => {
+                removed.into_iter().for_each(|own| debuggee.put_back(own));
+                Err(error)
+            }
         }
-        brought.map(drop)
     }
 
     pub(super) fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {

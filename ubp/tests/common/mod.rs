@@ -252,6 +252,19 @@ pub fn leader(pid: Pid) -> Tid {
     pid.leader()
 }
 
+/// Kills a process.
+pub fn kill(pid: Pid) {
+    // SAFETY: kill takes numbers.
+    unsafe { libc::kill(pid.0, libc::SIGKILL) };
+}
+
+/// Waits until a killed process is a zombie or gone.
+pub fn await_end(pid: Pid) {
+    while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+        std::thread::yield_now();
+    }
+}
+
 /// Notes that a test cannot run on this machine.
 pub fn skip(name: &str, reason: &str) {
     let line = format!("SKIPPED {name}: {reason}\n");
