@@ -141,7 +141,7 @@ pub mod option {
     pub const HOLD_EXECUTED: u64 = 4;
     /// A new thread is held before its first instruction; with [`CHILDREN`] also the first thread of a child.
     pub const HOLD_NEW: u64 = 8;
-    /// The memory is kept until `detach`, even if the process ends or executes another program, so that counts can be read.
+    /// The memory is kept until `detach`, even if the process ends or executes another program. Only its counts can be read then.
     pub const KEEP: u64 = 16;
     /// All defined bits.
     pub const ALL: u64 = CHILDREN | KILL | HOLD_EXECUTED | HOLD_NEW | KEEP;

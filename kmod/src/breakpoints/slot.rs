@@ -11,7 +11,7 @@ use wire::Failure;
 
 use crate::breakpoints::table::Breakpoints;
 use crate::mm::atomic::Atomic;
-use crate::mm::interrupted_hits::InterruptedHits;
+use crate::mm::interrupted_hits::{InterruptedHits, Known};
 use crate::mm::remote::Remote;
 use crate::mm::space::Space;
 use crate::vec::{zeroes, Keep};
@@ -96,7 +96,7 @@ pub(crate) fn leave(
         registers.set(register, value);
     }
     if let (Some(interrupted), Progress::Before) = (interrupted, place.progress) {
-        interrupted.note(registers);
+        interrupted.note(registers, Known::Counted);
     }
     true
 }

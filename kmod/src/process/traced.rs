@@ -123,7 +123,7 @@ impl Traced {
 
     /// Gives storages that a fork copied to attachment 0 if no attachment here owns them.
     pub(crate) fn disown(&self) {
-        let _change = self.space.change();
+        let Ok(_change) = self.space.change() else { return };
         let storages = &self.space.storages;
         for storage in storages.iter().filter(|storage| self.attachment(storage.owner).is_none()) {
             storages.give(&storage, 0);

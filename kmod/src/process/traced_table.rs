@@ -8,7 +8,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use kernel::prelude::*;
 
 use crate::ffi::{self, Mm};
-use crate::mm::space::{wait_for_hits, Space};
+use crate::mm::atomic::wait_for_hits;
+use crate::mm::space::Space;
 use crate::process::traced::Traced;
 
 /// Chains by a hash of the address of `struct mm_struct`.
