@@ -37,6 +37,10 @@ pub(super) const COUNT_USAGE: &str = "\
 ntrace count [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
        ntrace count [-b LOCATION]... [OPTIONS] -p PID";
 
+pub(super) const LIST_USAGE: &str = "\
+ntrace list LOCATION... -f FILE...
+       ntrace list LOCATION... -p PID";
+
 pub(super) const RECORD_USAGE: &str = "\
 ntrace record -o FILE [OPTIONS] -- PROG [ARG]...
        ntrace record -o FILE [OPTIONS] -p PID
@@ -72,6 +76,22 @@ pub(super) fn count() -> String {
          JSON: one object. Keys: total, counts (hits, location, names, module, symbol, offset, address, file, line), refused \
          (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
          hits are listed too; those of --every-instruction only with --all.\n\n{STATUS}"
+    )
+}
+
+pub(super) fn list() -> String {
+    format!(
+        "{LOCATIONS}\n\n\
+         Examples:\n  \
+           ntrace list 'mem*' -f /lib/x86_64-linux-gnu/libc.so.6\n  \
+           ntrace list main 'libc!open*' -p 1234\n\n\
+         The columns: the address (with -p in memory, else in the file), the size of the function in bytes, and how a thread \
+         passes a breakpoint there: emulated (without a copy), boosted (a copy that jumps back), trapped (a copy with a trap \
+         after it), stepped (a copy that is single-stepped), or refused, with the reason.\n\n\
+         JSON: one object a line. Keys: location, module, symbol, offset, address, in_file, size, names, indirect, file, line, \
+         passed, reason.\n\n\
+         Exit status: 0. 1: a location means nothing. 125: a file cannot be read, or the process cannot be traced. 127: there \
+         is no such process. 2: the command line is wrong."
     )
 }
 

@@ -4,6 +4,7 @@
 
 mod explaining;
 mod help;
+mod listing;
 mod recording;
 mod tracing;
 
@@ -11,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
 pub(crate) use self::help::{LOCATIONS, STATUS};
+pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
 pub(crate) use self::tracing::{CountArgs, Format, Target, TimeStyle, TraceArgs};
 
@@ -32,6 +34,9 @@ pub(crate) enum Command {
     /// Count how often threads reach locations
     #[command(override_usage = help::COUNT_USAGE, after_help = help::count())]
     Count(CountArgs),
+    /// List what locations mean in a file or a process: addresses, names, lines, and how a breakpoint there is passed
+    #[command(override_usage = help::LIST_USAGE, after_help = help::list())]
+    List(ListArgs),
     /// Record every instruction that a program executes, check such a recording, or print it
     #[command(override_usage = help::RECORD_USAGE, after_help = help::record())]
     Record(RecordArgs),

@@ -3,6 +3,7 @@
 mod completions;
 mod count;
 mod explain;
+mod list;
 mod man;
 mod record;
 mod slot;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Record(args) => record::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Survey(args) => survey::run(args),
+        Command::List(args) => list::run(args),
         Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),
         Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
         Command::Completions { shell } => completions::run(*shell),

@@ -45,6 +45,19 @@ fn digits(word: u32) -> String {
     hex::plain(&word.to_be_bytes())
 }
 
+/// How a thread passes a breakpoint on the instruction at `pc`. `bytes_at` reads the code, whose neighbours decide whether the instruction
+/// belongs to an exclusive sequence.
+pub(super) fn way_at<'a>(pc: u64, bytes_at: impl Fn(u64) -> Option<&'a [u8]>) -> Option<Way> {
+    /// The neighbours on each side that are looked at, in words.
+    const NEAR: u64 = 64;
+    let start = (0..=NEAR).rev().map(|words| pc.wrapping_sub(words * LEN as u64)).find(|at| bytes_at(*at).is_some())?;
+    let index = usize::try_from(pc.wrapping_sub(start)).ok()? / LEN;
+    let bytes = bytes_at(start)?;
+    let words: Vec<u32> = hex::words(bytes.get(..(index + NEAR as usize) * LEN).unwrap_or(bytes)).collect();
+    let insn = decode(*words.get(index)?).ok()?;
+    Some(way(&insn, pc, &words, index))
+}
+
 fn way(insn: &Insn, pc: u64, code: &[u32], index: usize) -> Way {
     match plan_in(insn, pc, code, index) {
         Plan::Emulate(_) => Way::Emulated,

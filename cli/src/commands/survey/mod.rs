@@ -14,6 +14,7 @@ use nix::unistd::getpgrp;
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
+pub(super) use self::report::Way;
 use self::report::{Survey, write_text};
 use crate::args::SurveyArgs;
 use crate::failure::{Failure, Result};
@@ -40,6 +41,14 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
     if args.json { out.pretty_json(&survey) } else { write_text(&survey, &mut out) }?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How a thread passes a breakpoint on the instruction at an address of an image. `None`: there is no instruction.
+pub(super) fn way_at(image: &Image, mode: Mode, address: u64) -> Option<Way> {
+    match mode {
+        Mode::X86(mode) => x86::way_at(image.bytes_at(address)?, address, mode),
+        Mode::Arm64 => arm64::way_at(address, |at| image.bytes_at(at)),
+    }
 }
 
 /// Surveys an image, and writes the text and the JSON form.

@@ -49,7 +49,7 @@ pub(super) struct Undecodable {
 }
 
 /// How a thread passes a breakpoint on an instruction.
-pub(super) enum Way {
+pub(in crate::commands) enum Way {
     Emulated,
     Boosted,
     Trapped,
@@ -58,6 +58,17 @@ pub(super) enum Way {
 }
 
 impl Way {
+    /// The word for it.
+    pub(in crate::commands) fn name(&self) -> &'static str {
+        match self {
+            Way::Emulated => "emulated",
+            Way::Boosted => "boosted",
+            Way::Trapped => "trapped",
+            Way::Stepped => "stepped",
+            Way::Refused(_) => "refused",
+        }
+    }
+
     /// Returns the way of an instruction that runs as a copy, by the assembled copy.
     pub(super) fn of_slot<R>(assembled: std::result::Result<Code<R>, impl Display>) -> Way {
         match assembled.map(|code| code.exit) {

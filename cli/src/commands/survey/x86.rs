@@ -25,6 +25,11 @@ pub(super) fn look(code: &[(u64, &[u8])], mode: Mode, survey: &mut Survey) {
     }
 }
 
+/// How a thread passes a breakpoint on the first instruction of `bytes`.
+pub(super) fn way_at(bytes: &[u8], pc: u64, mode: Mode) -> Option<Way> {
+    decode(bytes, mode).ok().map(|insn| way(&insn, pc))
+}
+
 fn way(insn: &Insn, pc: u64) -> Way {
     match plan(insn, pc) {
         Plan::Emulate(_) => Way::Emulated,
