@@ -4,19 +4,24 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::departing::Departing;
 use super::notify::Notify;
+use super::pause::{Pause, Polling};
 use super::rewind::{needs_rewind, rewind};
 use super::status::Status;
-use super::sys::{self, Report, is_gone};
-use super::thread::State;
+use super::sys::{self, PTRACE_EVENT_STOP, Report, SYSCALL_STOP, is_gone};
+use super::thread::{State, Thread};
 use super::tracees::Tracees;
-use crate::{Error, Pid, Result, Tid};
+use super::wait::{self, Found};
+use crate::backend::Blocking;
+use crate::{Error, Options, Pid, Result, Tid};
 
 /// The number of reports that are taken before the first of them is looked at.
 const BATCH: usize = 256;
+/// The longest time between two looks at threads whose reports others may take, or which others hide.
+const LONGEST: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub(super) struct Reports {
@@ -26,12 +31,20 @@ pub(super) struct Reports {
     /// Reports of threads that no parent has reported yet.
     early: HashMap<Tid, Report>,
     pub(super) departing: Departing,
+    polling: Polling,
+    pause: Pause,
 }
 
 impl Reports {
-    pub(super) fn new() -> Result<Reports> {
-        let (queue, early) = (VecDeque::new(), HashMap::new());
-        Ok(Reports { notify: Notify::new()?, queue, early, departing: Departing::default() })
+    pub(super) fn new(options: &Options) -> Result<Reports> {
+        Ok(Reports {
+            notify: Notify::new(options.others_wait)?,
+            queue: VecDeque::new(),
+            early: HashMap::new(),
+            departing: Departing::default(),
+            polling: Polling::new(options.busy_wait),
+            pause: Pause::new(),
+        })
     }
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
@@ -46,13 +59,22 @@ impl Reports {
         self.notify.clear();
     }
 
-    /// The next report of any thread. `None`: there is none and `block` is not set, or no tracee is left.
-    pub(super) fn next_report(&mut self, tracees: &mut Tracees, block: bool) -> Result<Option<(Tid, Report)>> {
+    /// The next report makes the descriptor readable.
+    pub(super) fn arm(&self, tracees: &Tracees) {
+        self.notify.arm(tracees.threads.keys().copied().chain(self.departing.departing_threads()));
+    }
+
+    /// The next report of any thread. `None`: there is none and the call may not block, or no tracee is left.
+    pub(super) fn next_report(
+        &mut self,
+        tracees: &mut Tracees,
+        blocking: Blocking<'_>,
+    ) -> Result<Option<(Tid, Report)>> {
         loop {
             if let Some(report) = self.queue.pop_front() {
                 return Ok(Some(report));
             }
-            let more = self.fill(tracees, block)?;
+            let more = self.fill(tracees, blocking.may_block())?;
             if !more && self.queue.is_empty() {
                 return Ok(None);
             }
@@ -79,6 +101,10 @@ impl Reports {
                 return Ok(report);
             }
             self.fill(tracees, true)?;
+            // The tracer uses the thread, and so knows that it runs.
+            if tracees.options.others_wait {
+                self.find_lost_stop(tracees, tid)?;
+            }
         }
     }
 
@@ -126,8 +152,8 @@ impl Reports {
     }
 
     /// Waits until all departing threads are detached, except those that have ended: the kernel detaches them with the tracer.
-    pub(super) fn await_departing(&mut self, tracees: &mut Tracees) -> Result<()> {
-        while self.departing.is_any_alive() && self.fill(tracees, true)? {}
+    pub(super) fn await_departing(&mut self, tracees: &mut Tracees, blocking: Blocking<'_>) -> Result<()> {
+        while self.departing.is_any_alive() && self.fill(tracees, blocking.may_block())? {}
         Ok(())
     }
 
@@ -137,68 +163,145 @@ impl Reports {
         Ok(())
     }
 
-    /// Takes all reports that the kernel has; where `block`, waits for the first. Returns whether there may be more.
+    /// Takes reports that the kernel has; where `block`, waits for one, or until a signal handler has run. Returns whether there
+    /// may be more.
     fn fill(&mut self, tracees: &mut Tracees, block: bool) -> Result<bool> {
-        let before = self.queue.len();
-        let foreign = self.collect_reports(tracees, block)?;
-        if !foreign || !block {
-            return Ok(block && !(tracees.threads.is_empty() && self.departing.is_none_departing()));
+        let may_sleep = block && !tracees.options.others_wait;
+        let found = match self.only_tracee(tracees) {
+            Some(tid) => self.collect_only(tracees, tid, may_sleep)?,
+            None => self.collect_any(tracees, may_sleep)?,
+        };
+        let is_left = !(tracees.threads.is_empty() && self.departing.is_none_departing());
+        if found {
+            self.pause = Pause::new();
+        } else if !may_sleep && is_left {
+            self.find_lost_stops(tracees)?;
+            if block && self.queue.is_empty() {
+                self.pause.sleep(LONGEST);
+            }
         }
-        // A child that is no tracee is the first in the kernel's list: look at each tracee, and sleep until SIGCHLD.
-        self.notify.clear();
-        self.collect_each(tracees)?;
-        if self.queue.len() == before {
-            self.notify.block(None);
+        Ok(block && is_left)
+    }
+
+    /// Takes the reports that the kernel has; where there is none, waits for one until `limit`.
+    fn fill_within(&mut self, tracees: &mut Tracees, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
+        let before = self.queue.len() + self.early.len();
+        let mut pause = Pause::new();
+        loop {
+            self.fill(tracees, false)?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.queue.len() + self.early.len() != before {
+                return Ok(());
+            }
+            pause.sleep(left.min(LONGEST));
+        }
+    }
+
+    /// The only thread that can have anything to report.
+    fn only_tracee(&self, tracees: &Tracees) -> Option<Tid> {
+        let alone = tracees.threads.len() == 1 && self.departing.is_none_departing();
+        tracees.threads.keys().next().copied().filter(|_| alone)
+    }
+
+    /// Takes the report of the only tracee. Returns whether there was one.
+    fn collect_only(&mut self, tracees: &mut Tracees, tid: Tid, sleep: bool) -> Result<bool> {
+        let mut look = |block| match take_report(tracees, tid, block) {
+            Err(error) if is_gone(&error) => {
+                // Another thread of its process executed a program, or somebody else took the report of the end.
+                tracees.remove_vanished(tid);
+                Ok(None)
+            }
+            other => other,
+        };
+        let polled = if sleep { self.polling.poll(|| look(false))? } else { None };
+        let taken = if polled.is_some() { polled } else { look(sleep)? };
+        let Some(report) = taken else { return Ok(false) };
+        self.sort_in(tracees, tid, report);
+        Ok(true)
+    }
+
+    /// Takes the reports of all tracees. Returns whether there was one.
+    fn collect_any(&mut self, tracees: &mut Tracees, sleep: bool) -> Result<bool> {
+        let polled = if sleep { self.polling.poll(|| wait::peek_any(false).map(Found::some))? } else { None };
+        let mut first = match polled {
+            None if sleep => wait::peek_any(true)?.some(),
+            polled => polled,
+        };
+        let mut found = false;
+        for _ in 0..BATCH {
+            if found && self.take_stops(tracees)? {
+                // Ends are looked for in the next round.
+                break;
+            }
+            match first.take().map_or_else(|| wait::peek_any(false), Ok)? {
+                Found::Nothing => break,
+                Found::NoTracee => {
+                    // What is queued are the ends of the last threads.
+                    if self.queue.is_empty() {
+                        let tids: Vec<Tid> = tracees.threads.keys().copied().collect();
+                        tids.into_iter().for_each(|tid| tracees.remove_vanished(tid));
+                    }
+                    break;
+                }
+                Found::Report(tid, _) if !self.is_ours(tracees, tid) => {
+                    // A child that no flag excludes (its end sends no SIGCHLD) hides those behind it.
+                    self.collect_each(tracees)?;
+                    found |= !self.queue.is_empty();
+                    break;
+                }
+                Found::Report(tid, signal) => {
+                    rewind_if_trap(tracees, tid, signal)?;
+                    if let Some(report) = wait::wait_for(tid, false)? {
+                        self.sort_in(tracees, tid, report);
+                        found = true;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes the stops of all tracees, if no stop has to be looked at before. Returns whether none has to be.
+    fn take_stops(&mut self, tracees: &mut Tracees) -> Result<bool> {
+        if tracees.debuggees.values().any(|debuggee| !debuggee.exit_kill) || !self.departing.is_none_departing() {
+            return Ok(false);
+        }
+        for _ in 0..BATCH {
+            let Some((tid, report)) = wait::take_stop()? else { break };
+            self.sort_in(tracees, tid, report);
         }
         Ok(true)
     }
 
-    /// Takes all reports that the kernel has; where there is none, waits for one until `limit`.
-    fn fill_within(&mut self, tracees: &mut Tracees, limit: Duration) -> Result<()> {
-        self.notify.clear();
-        let before = self.queue.len() + self.early.len();
-        self.collect_reports(tracees, false)?;
-        if self.queue.len() + self.early.len() == before {
-            self.notify.block(Some(limit));
-            self.collect_reports(tracees, false)?;
-        }
-        Ok(())
+    fn is_ours(&self, tracees: &Tracees, tid: Tid) -> bool {
+        tracees.threads.contains_key(&tid) || self.departing.is_departing(tid) || is_traced_by_us(tid)
     }
 
-    /// Takes the reports that the kernel has; where `block`, waits for the first. Returns whether a child that is no tracee
-    /// hides those behind it.
-    fn collect_reports(&mut self, tracees: &mut Tracees, block: bool) -> Result<bool> {
-        let only = tracees.threads.keys().next().copied().filter(|_| tracees.threads.len() == 1);
-        if let Some(tid) = only.filter(|_| self.departing.is_none_departing()) {
-            // No other thread can have anything to report before this one does.
-            if let Some(report) = take_report(tracees, tid, block)? {
-                self.sort_in(tracees, tid, report);
-            }
-            return Ok(false);
+    /// Finds the threads whose stops other threads of this process have taken, and queues those stops again.
+    fn find_lost_stops(&mut self, tracees: &mut Tracees) -> Result<()> {
+        if !tracees.options.others_wait {
+            return Ok(());
         }
-        let mut block = block;
-        for _ in 0..BATCH {
-            let Some((tid, signal)) = sys::peek_any(block)? else {
-                if block {
-                    // This thread has no child left.
-                    let tids: Vec<Tid> = tracees.threads.keys().copied().collect();
-                    tids.into_iter().for_each(|tid| tracees.remove_vanished(tid));
-                }
-                return Ok(false);
-            };
-            if !tracees.threads.contains_key(&tid) && !self.departing.is_departing(tid) && !is_traced_by_us(tid) {
-                if !block {
-                    self.collect_each(tracees)?;
-                }
-                return Ok(true);
-            }
-            rewind_if_trap(tracees, tid, signal)?;
-            if let Some(report) = sys::wait_for(tid, false)? {
-                self.sort_in(tracees, tid, report);
-            }
-            block = false;
+        self.collect_each(tracees)?;
+        let runs = |(tid, thread): (&Tid, &Thread)| matches!(thread.state, State::Running).then_some(*tid);
+        let running: Vec<Tid> = tracees.threads.iter().filter_map(runs).collect();
+        running.into_iter().try_for_each(|tid| self.find_lost_stop(tracees, tid))
+    }
+
+    /// Queues the stop of a thread again that should run.
+    fn find_lost_stop(&mut self, tracees: &mut Tracees, tid: Tid) -> Result<()> {
+        if self.queue.iter().any(|(reporter, _)| *reporter == tid) {
+            return Ok(());
         }
-        Ok(false)
+        let Some(stop) = lost_stop(tid) else { return Ok(()) };
+        // The thread may have stopped just now.
+        match take_report(tracees, tid, false) {
+            Ok(report) => self.sort_in(tracees, tid, report.unwrap_or(stop)),
+            Err(error) if is_gone(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Takes what each tracee has to report.
@@ -208,6 +311,8 @@ impl Reports {
             match take_report(tracees, tid, false) {
                 Ok(Some(report)) => self.sort_in(tracees, tid, report),
                 Ok(None) => {}
+                // Somebody else took the report of its end.
+                Err(error) if is_gone(&error) && tracees.options.others_wait => tracees.remove_vanished(tid),
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -242,6 +347,22 @@ impl Reports {
     }
 }
 
+/// The stop that a thread is in, as its information tells. `None`: the thread runs, or is gone.
+fn lost_stop(tid: Tid) -> Option<Report> {
+    match sys::siginfo(tid) {
+        Ok(info) => Some(match info.si_code() {
+            SYSCALL_STOP => Report::Stopped { signal: SYSCALL_STOP, event: 0 },
+            code if code >> 8 != 0 && code & 0xff == libc::SIGTRAP => {
+                Report::Stopped { signal: libc::SIGTRAP, event: code >> 8 }
+            }
+            _ => Report::Stopped { signal: info.signal(), event: 0 },
+        }),
+        Err(error) if is_gone(&error) => None,
+        // A group-stop has no information.
+        Err(_) => Some(Report::Stopped { signal: libc::SIGSTOP, event: PTRACE_EVENT_STOP }),
+    }
+}
+
 /// Whether an unknown child is a thread that a debuggee just made.
 fn is_traced_by_us(tid: Tid) -> bool {
     Status::read(tid).is_ok_and(|status| status.tracer == sys::own_tid())
@@ -251,10 +372,11 @@ fn is_traced_by_us(tid: Tid) -> bool {
 fn take_report(tracees: &mut Tracees, tid: Tid, block: bool) -> Result<Option<Report>> {
     if needs_rewind(tracees, tid) {
         // The next call takes a report that comes after this look.
-        let Some(signal) = sys::peek(tid, block)? else { return Ok(None) };
+        let Some(signal) = wait::peek(tid, block)? else { return Ok(None) };
         rewind_if_trap(tracees, tid, signal)?;
+        return wait::wait_for(tid, false);
     }
-    sys::wait_for(tid, block)
+    wait::wait_for(tid, block)
 }
 
 /// Prepares a thread whose report, a stop by this signal alone, is about to be taken.

@@ -15,6 +15,7 @@ use super::super::status::Status;
 use super::super::sys::{self, OPTIONS, Report, is_gone};
 use super::super::thread::{Hold, Stop, Thread};
 use super::super::tracees::Debuggee;
+use super::super::wait::wait_for;
 use crate::process::read_process;
 use crate::{Error, Pid, Result, Stdio, Tid};
 
@@ -98,7 +99,7 @@ fn pipe() -> std::io::Result<(File, File)> {
 pub(crate) fn end(pid: Pid) {
     // SAFETY: kill takes numbers; the process is our child, not reaped yet.
     unsafe { libc::kill(pid.0, libc::SIGKILL) };
-    while let Ok(Some(Report::Stopped { .. }) | None) = sys::wait_for(pid.leader(), true) {}
+    while let Ok(Some(Report::Stopped { .. }) | None) = wait_for(pid.leader(), true) {}
 }
 
 /// Detaches a thread that is stopped at its exec.
@@ -113,7 +114,7 @@ fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut File) -> Result<Pid> {
     to_child.write_all(&[1]).map_err(Error::Spawn)?;
     let mut unreported = false;
     loop {
-        let report = sys::wait_for(tid, false)?;
+        let report = wait_for(tid, false)?;
         unreported &= report.is_none();
         match report {
             Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => {
