@@ -90,7 +90,7 @@ fn trace_threads(mut session: Session, mut next: impl FnMut(&mut Session) -> Opt
     let (mut hits, mut events, mut exit) = (0, 0, None);
     while let Some(event) = next(&mut session) {
         match event.kind {
-            EventKind::Hit(id) if id == reported => events += 1,
+            EventKind::Hit(ref hit) if hit.is_of(reported) => events += 1,
             EventKind::Exited(status) => {
                 hits = session.breakpoint(pid, counted).unwrap().hits();
                 exit = Some(status);
@@ -259,7 +259,7 @@ case!(a_session_whose_reports_nobody_takes_hides_none_of_another, || {
     std::thread::spawn(|| trace_threads(by_ptrace(|_| ()), wait)).join().unwrap();
     let hit = loop {
         let event = idle.wait().unwrap().unwrap();
-        if event.kind == EventKind::Hit(id) {
+        if matches!(&event.kind, EventKind::Hit(hit) if hit.is_of(id)) {
             break event;
         }
         idle.resume(event.tid).unwrap();
@@ -394,3 +394,83 @@ case!(a_signal_ends_a_wait_whose_flag_is_set, || {
         run(&mut session, pid, |_, _| ());
     }
 });
+
+#[test]
+fn a_builder_is_opened_in_the_thread_that_it_is_moved_to() {
+    let builder = Session::builder().mechanism(Mechanism::Ptrace).options(Options::default());
+    // The thread that made the builder has a session of its own.
+    let _other = Session::new().unwrap();
+    std::thread::spawn(move || trace_one(builder.open().unwrap(), wait)).join().unwrap();
+}
+
+#[cfg(feature = "async")]
+mod asynchronous {
+    use std::io;
+    use std::os::fd::{AsFd, OwnedFd};
+
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+    use ubp::{EventKind, Readiness, Session, Spec};
+
+    use super::{by_ptrace, prepared, spawn_loop, trace_threads};
+
+    struct Reactor(AsyncFd<OwnedFd>);
+
+    impl Reactor {
+        fn of(session: &Session) -> Reactor {
+            let descriptor = session.as_fd().try_clone_to_owned().unwrap();
+            // SAFETY: the descriptor belongs to the registration, which closes it.
+            Reactor(unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) }.unwrap())
+        }
+    }
+
+    impl Readiness for Reactor {
+        async fn readable(&mut self) -> io::Result<()> {
+            self.0.readable().await?.clear_ready();
+            Ok(())
+        }
+    }
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap()
+    }
+
+    #[test]
+    fn events_of_threads_come_by_a_reactor() {
+        let runtime = runtime();
+        trace_threads(by_ptrace(|_| ()), |session| {
+            runtime.block_on(async {
+                let reactor = Reactor::of(session);
+                session.events(reactor).next().await.unwrap()
+            })
+        });
+    }
+
+    #[test]
+    fn two_sessions_in_two_run_times_get_their_own_events() {
+        prepared();
+        let traced = || {
+            let mut session = by_ptrace(|_| ());
+            let (pid, work) = spawn_loop(&mut session);
+            let id = session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
+            session.resume(pid.leader()).unwrap();
+            let hits = runtime().block_on(async {
+                let reactor = Reactor::of(&session);
+                let mut events = session.events(reactor);
+                let mut hits = 0;
+                while let Some(event) = events.next().await.unwrap() {
+                    hits += u32::from(matches!(&event.kind, EventKind::Hit(hit) if hit.is_of(id)));
+                    if event.is_held() {
+                        events.session().resume(event.tid).unwrap();
+                    }
+                }
+                hits
+            });
+            assert_eq!(hits.to_string(), super::CALLS);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(traced);
+            scope.spawn(traced);
+        });
+    }
+}

@@ -131,7 +131,7 @@ impl Channel {
             }
             if self.fill(&mut state)? {
                 state.sort(0, &mut |_| ())?;
-            } else if block {
+            } else if blocking.may_block() {
                 self.block(libc::POLLIN)?;
             } else {
                 return Ok(None);

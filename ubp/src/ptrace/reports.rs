@@ -11,7 +11,7 @@ use super::notify::Notify;
 use super::pause::{Pause, Polling};
 use super::rewind::{needs_rewind, rewind};
 use super::status::Status;
-use super::sys::{self, PTRACE_EVENT_STOP, Report, SYSCALL_STOP, is_gone};
+use super::sys::{self, Report, is_gone};
 use super::thread::{State, Thread};
 use super::tracees::Tracees;
 use super::wait::{self, Found};
@@ -228,9 +228,10 @@ impl Reports {
             None if sleep => wait::peek_any(true)?.some(),
             polled => polled,
         };
-        let mut found = false;
+        let (mut found, mut has_ends) = (false, false);
         for _ in 0..BATCH {
-            if found && self.take_stops(tracees)? {
+            // Threads may end faster than rounds pass: where one has ended, the others that have are taken in the same round.
+            if found && !has_ends && self.take_stops(tracees)? {
                 // Ends are looked for in the next round.
                 break;
             }
@@ -253,6 +254,7 @@ impl Reports {
                 Found::Report(tid, signal) => {
                     rewind_if_trap(tracees, tid, signal)?;
                     if let Some(report) = wait::wait_for(tid, false)? {
+                        has_ends |= !matches!(report, Report::Stopped { .. });
                         self.sort_in(tracees, tid, report);
                         found = true;
                     }
@@ -294,7 +296,7 @@ impl Reports {
         if self.queue.iter().any(|(reporter, _)| *reporter == tid) {
             return Ok(());
         }
-        let Some(stop) = lost_stop(tid) else { return Ok(()) };
+        let Some(stop) = wait::lost_stop(tid) else { return Ok(()) };
         // The thread may have stopped just now.
         match take_report(tracees, tid, false) {
             Ok(report) => self.sort_in(tracees, tid, report.unwrap_or(stop)),
@@ -344,22 +346,6 @@ impl Reports {
     /// Drops the queued reports of a process that is being detached.
     pub(super) fn drop_reports_of_process(&mut self, tracees: &Tracees, pid: Pid) {
         self.queue.retain(|(tid, _)| tracees.threads.get(tid).is_none_or(|thread| thread.pid != pid));
-    }
-}
-
-/// The stop that a thread is in, as its information tells. `None`: the thread runs, or is gone.
-fn lost_stop(tid: Tid) -> Option<Report> {
-    match sys::siginfo(tid) {
-        Ok(info) => Some(match info.si_code() {
-            SYSCALL_STOP => Report::Stopped { signal: SYSCALL_STOP, event: 0 },
-            code if code >> 8 != 0 && code & 0xff == libc::SIGTRAP => {
-                Report::Stopped { signal: libc::SIGTRAP, event: code >> 8 }
-            }
-            _ => Report::Stopped { signal: info.signal(), event: 0 },
-        }),
-        Err(error) if is_gone(&error) => None,
-        // A group-stop has no information.
-        Err(_) => Some(Report::Stopped { signal: libc::SIGSTOP, event: PTRACE_EVENT_STOP }),
     }
 }
 

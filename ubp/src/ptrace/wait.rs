@@ -8,7 +8,7 @@ use std::io;
 
 use libc::c_int;
 
-use super::sys::Report;
+use super::sys::{self, PTRACE_EVENT_STOP, Report, SYSCALL_STOP, is_gone};
 use crate::{Error, Result, Tid};
 
 /// The flags of a wait for any tracee of the calling thread.
@@ -54,6 +54,33 @@ pub(super) fn wait_for(tid: Tid, block: bool) -> Result<Option<Report>> {
         0 => Ok(None),
         -1 => failed("waitpid", tid.0).map(|()| None),
         _ => Ok(of_status(status)),
+    }
+}
+
+/// Takes the report of one thread, which should run, also if another thread of this process has taken it. `None`: there is none
+/// now.
+pub(super) fn find_report(tid: Tid) -> Result<Option<Report>> {
+    if let Some(report) = wait_for(tid, false)? {
+        return Ok(Some(report));
+    }
+    let Some(stop) = lost_stop(tid) else { return Ok(None) };
+    // The thread may have stopped just now.
+    Ok(Some(wait_for(tid, false)?.unwrap_or(stop)))
+}
+
+/// The stop that a thread is in, as its information tells. `None`: the thread runs, or is gone.
+pub(super) fn lost_stop(tid: Tid) -> Option<Report> {
+    match sys::siginfo(tid) {
+        Ok(info) => Some(match info.si_code() {
+            SYSCALL_STOP => Report::Stopped { signal: SYSCALL_STOP, event: 0 },
+            code if code >> 8 != 0 && code & 0xff == libc::SIGTRAP => {
+                Report::Stopped { signal: libc::SIGTRAP, event: code >> 8 }
+            }
+            _ => Report::Stopped { signal: info.signal(), event: 0 },
+        }),
+        Err(error) if is_gone(&error) => None,
+        // A group-stop has no information.
+        Err(_) => Some(Report::Stopped { signal: libc::SIGSTOP, event: PTRACE_EVENT_STOP }),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::super::reports::Reports;
 use super::super::status::Status;
 use super::super::sys::{self, PATIENCE, Report, is_gone};
-use super::super::wait::{take_end, wait_for};
+use super::super::wait::{find_report, take_end};
 use crate::process::read_threads;
 use crate::{Error, Pid, Result, Tid};
 
@@ -46,7 +46,7 @@ pub(super) fn unseize(reports: &mut Reports, tid: Tid) {
     }
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match wait_for(tid, false) {
+        match find_report(tid) {
             Ok(Some(Report::Stopped { signal, event })) => {
                 let _ = sys::detach(tid, if event == 0 && signal & 0x80 == 0 { signal } else { 0 });
                 return;

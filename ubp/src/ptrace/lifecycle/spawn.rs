@@ -15,7 +15,7 @@ use super::super::status::Status;
 use super::super::sys::{self, OPTIONS, Report, is_gone};
 use super::super::thread::{Hold, Stop, Thread};
 use super::super::tracees::Debuggee;
-use super::super::wait::wait_for;
+use super::super::wait::{find_report, wait_for};
 use crate::process::read_process;
 use crate::{Error, Pid, Result, Stdio, Tid};
 
@@ -112,11 +112,9 @@ fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut File) -> Result<Pid> {
     let options = OPTIONS | if exit_kill { libc::PTRACE_O_EXITKILL } else { 0 };
     sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT).map_err(|error| refused(tid, error))?;
     to_child.write_all(&[1]).map_err(Error::Spawn)?;
-    let mut unreported = false;
     loop {
-        let report = wait_for(tid, false)?;
-        unreported &= report.is_none();
-        match report {
+        // The standard library's wait in the other thread may take reports of the child.
+        match find_report(tid)? {
             Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => {
                 sys::set_options(tid, options)?;
                 return Ok(Pid(tid.0));
@@ -130,13 +128,6 @@ fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut File) -> Result<Pid> {
             Some(Report::Stopped { signal, event: 0 }) => sys::cont(tid, signal)?,
             Some(Report::Stopped { .. }) => sys::cont(tid, 0)?,
             Some(_) => return Err(Error::NoSuchThread(tid)),
-            // The standard library's wait in the other thread may have taken the report of the child's end.
-            None if is_stopped(tid) => {
-                if std::mem::replace(&mut unreported, true) {
-                    sys::detach(tid, 0)?;
-                    return Err(Error::NoSuchThread(tid));
-                }
-            }
             None => thread::sleep(PAUSE),
         }
     }
@@ -154,13 +145,6 @@ fn refused(tid: Tid, error: Error) -> Error {
 
 /// The time between two looks at a child that is about to execute its program.
 const PAUSE: Duration = Duration::from_micros(100);
-
-/// Whether a thread is in a ptrace-stop (proc_pid_stat(5), the field after the name).
-fn is_stopped(tid: Tid) -> bool {
-    let stat = std::fs::read(format!("/proc/{tid}/stat")).unwrap_or_default();
-    // The name may contain any bytes.
-    String::from_utf8_lossy(&stat).rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
-}
 
 fn execute(mut command: Command, mut from_parent: File, mut to_parent: File, others: RawFd) -> std::io::Result<Child> {
     let wait = move || {
