@@ -6,11 +6,11 @@ use crate::{Mechanism, Options, Result, Session};
 /// is `Send`: it is made anywhere, moved to the thread that is to trace, and opened there.
 ///
 /// ```
-/// use ubp::{Options, Session};
+/// use ubp::{Options, SessionBuilder};
 ///
 /// let mut options = Options::default();
 /// options.signals = false;
-/// let builder = Session::builder().options(options);
+/// let builder = SessionBuilder::default().options(options);
 /// let tracing = std::thread::spawn(move || -> ubp::Result<()> {
 ///     let mut session = builder.open()?;
 ///     // … spawn or attach, and wait for events, in this thread.

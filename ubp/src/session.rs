@@ -12,8 +12,8 @@ use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
     Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, Options,
-    Pid, Process, RegisterSet, Registers, Result, SessionBuilder, Signal, SignalInfo, Spec, Stdio, Syscalls,
-    ThreadInfo, Tid, VectorRegisters, WatchId,
+    Pid, Process, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
+    VectorRegisters, WatchId,
 };
 
 /// A tracer and its debuggees.
@@ -63,11 +63,6 @@ impl Session {
             },
         };
         Ok(Session { backend, not_send: PhantomData })
-    }
-
-    /// A builder, which can be moved to the thread that is to have the session.
-    pub fn builder() -> SessionBuilder {
-        SessionBuilder::default()
     }
 
     /// The session's mechanism, never [`Mechanism::Auto`].

@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,9 @@ use std::sync::{Barrier, OnceLock, mpsc};
 use std::time::Duration;
 
 use common::*;
-use ubp::{Address, EventKind, Mechanism, Options, Pid, Session, Spec};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use ubp::{Address, EventKind, Mechanism, Options, Pid, Readiness, Session, SessionBuilder, Spec};
 
 /// The number of calls of `work`.
 const CALLS: &str = "200";
@@ -310,6 +312,88 @@ case!(stops_that_another_thread_takes_are_found_again, || {
     assert!(TAKEN.load(Ordering::Acquire), "nobody took a stop");
 });
 
+case!(a_session_ends_whose_ends_another_thread_takes, || {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let mut session = by_ptrace(|options| options.others_wait = true);
+    let (pid, _) = spawn_loop(&mut session);
+    session.resume(pid.leader()).unwrap();
+    let thief = std::thread::spawn(|| {
+        while !DONE.load(Ordering::Acquire) {
+            // SAFETY: a null pointer asks for no status.
+            unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
+            std::thread::yield_now();
+        }
+    });
+    while let Some(event) = session.wait().unwrap() {
+        if event.is_held() {
+            session.resume(event.tid).unwrap();
+        }
+    }
+    DONE.store(true, Ordering::Release);
+    thief.join().unwrap();
+});
+
+case!(a_child_that_no_wait_excludes_hides_no_report, || {
+    // The end of such a child sends no signal.
+    // SAFETY: without CLONE_VM this is a fork; the child makes one async-signal-safe call.
+    let child = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) } as i32;
+    if child == 0 {
+        // SAFETY: ends the copy.
+        unsafe { libc::_exit(9) };
+    }
+    // SAFETY: all-zero bytes are a valid value of this plain C structure.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::__WCLONE;
+    // SAFETY: `info` is a live structure.
+    assert_eq!(unsafe { libc::waitid(libc::P_PID, child as libc::id_t, &mut info, flags) }, 0);
+    trace_in_every_way();
+    let mut status = 0;
+    // SAFETY: `status` is live.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, libc::__WCLONE) }, child);
+    assert_eq!(libc::WEXITSTATUS(status), 9, "the report is still the author's");
+});
+
+/// A session's descriptor in tokio's reactor.
+struct Reactor(AsyncFd<OwnedFd>);
+
+impl Readiness for Reactor {
+    async fn readable(&mut self) -> std::io::Result<()> {
+        self.0.readable().await?.clear_ready();
+        Ok(())
+    }
+}
+
+case!(a_session_in_tokio_and_processes_of_tokio_know_nothing_of_each_other, || {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        let processes = tokio::task::spawn_local(async {
+            for status in 0..20 {
+                let mut command = tokio::process::Command::new("/bin/sh");
+                let ended = command.args(["-c", &format!("exit {status}")]).status().await.unwrap();
+                assert_eq!(ended.code(), Some(status));
+            }
+        });
+        let mut session = by_ptrace(|_| ());
+        let (pid, work) = spawn_loop(&mut session);
+        let id = session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
+        session.resume(pid.leader()).unwrap();
+        let descriptor = session.as_fd().try_clone_to_owned().unwrap();
+        // SAFETY: the descriptor belongs to the registration, which closes it.
+        let registered = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
+        let mut events = session.events(Reactor(registered.unwrap()));
+        let mut hits = 0;
+        while let Some(event) = events.next().await.unwrap() {
+            hits += usize::from(matches!(&event.kind, EventKind::Hit(hit) if hit.is_of(id)));
+            if event.is_held() {
+                events.session().resume(event.tid).unwrap();
+            }
+        }
+        assert_eq!(hits.to_string(), CALLS);
+        processes.await.unwrap();
+    });
+});
+
 case!(copies_of_the_tracing_process_disturb_nothing, || {
     static DONE: AtomicBool = AtomicBool::new(false);
     let forker = std::thread::spawn(|| {
@@ -397,7 +481,7 @@ case!(a_signal_ends_a_wait_whose_flag_is_set, || {
 
 #[test]
 fn a_builder_is_opened_in_the_thread_that_it_is_moved_to() {
-    let builder = Session::builder().mechanism(Mechanism::Ptrace).options(Options::default());
+    let builder = SessionBuilder::default().mechanism(Mechanism::Ptrace).options(Options::default());
     // The thread that made the builder has a session of its own.
     let _other = Session::new().unwrap();
     std::thread::spawn(move || trace_one(builder.open().unwrap(), wait)).join().unwrap();

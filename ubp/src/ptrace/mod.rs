@@ -4,7 +4,7 @@
 //!
 //! - `sys`, `wait`, `status`, `blocked`, `pause`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
 //! - `calls`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
-//! - `reports`: takes reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
+//! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
 //! - `lifecycle/release`: the end of all that in one address space;
@@ -26,6 +26,7 @@ mod blocked;
 mod borrowed;
 mod breakpoints;
 mod calls;
+mod collect;
 mod departing;
 mod event_loop;
 mod event_stop;

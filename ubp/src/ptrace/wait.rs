@@ -96,8 +96,8 @@ fn failed(call: &'static str, id: i32) -> Result<()> {
 
 /// Takes the stop of any tracee of this thread that is stopped, and no end.
 pub(super) fn take_stop() -> Result<Option<(Tid, Report)>> {
-    // waitid wants a kind of report, and tracees' stops come with any. WCONTINUED asks for no ends.
-    let flags = libc::WCONTINUED | libc::WNOHANG | OWN_TRACEES;
+    // WCONTINUED would take the notice of SIGCONT from the parents of debuggees.
+    let flags = libc::WSTOPPED | libc::WNOHANG | OWN_TRACEES;
     match wait_id(libc::P_ALL, 0, flags) {
         Ok(Some(info)) if info.code == libc::CLD_TRAPPED => {
             Ok(Some((info.tid, Report::Stopped { signal: info.status & 0xff, event: info.status >> 8 })))
