@@ -6,11 +6,31 @@
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
     Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, Mechanism, Pid, Process, RegisterSet,
     Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
+
+/// Whether a call for an event may wait for one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Blocking<'a> {
+    Never,
+    Always,
+    /// Until the flag is set. It is looked at before each wait, and when a signal handler has run in the waiting thread.
+    Unless(&'a AtomicBool),
+}
+
+impl Blocking<'_> {
+    pub(crate) fn may_block(self) -> bool {
+        match self {
+            Blocking::Never => false,
+            Blocking::Always => true,
+            Blocking::Unless(flag) => !flag.load(Ordering::Acquire),
+        }
+    }
+}
 
 /// A mechanism. When dropped, it detaches from every process as [`Backend::detach`] does.
 pub(crate) trait Backend: fmt::Debug {
@@ -22,9 +42,9 @@ pub(crate) trait Backend: fmt::Debug {
     /// Detaches from all processes; the calling thread is about to end.
     fn leave(&mut self) {}
 
-    /// The next event; waits for one if `block`. Events of one thread come in the order in which they happened. Hits that are only counted
+    /// The next event; waits for one if the call may block. Events of one thread come in the order in which they happened. Hits that are only counted
     /// may be handled meanwhile; their counts are right when the event after them is returned.
-    fn next_event(&mut self, block: bool) -> Result<Option<Event>>;
+    fn next_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>>;
     /// Readable when [`Backend::next_event`] may have an event.
     fn as_fd(&self) -> BorrowedFd<'_>;
     fn resume(&mut self, tid: Tid) -> Result<()>;

@@ -48,7 +48,8 @@
 //! # Features
 //!
 //! - `std` (default): sessions over ptrace(2) and over the kernel module, on Linux, for x86-64 (with i386 programs) and arm64.
-//! - Without it the crate is `no_std` and consists of [`core`] and [`arch`]: the breakpoint table and its algorithms, without allocation and
+//! - `async` (default): [`Session::events`], for asynchronous code on any reactor. It has no dependency.
+//! - Without `std` the crate is `no_std` and consists of [`core`] and [`arch`]: the breakpoint table and its algorithms, without allocation and
 //!   without panics, as the kernel module uses them.
 //!
 //! # Guarantees
@@ -60,12 +61,31 @@
 //!
 //! # What a tracer must know
 //!
-//! - A session belongs to the thread that made it, and a thread has one session.
+//! - A session belongs to the thread that made it, and a thread has one session. A [`SessionBuilder`] can be moved to that thread.
 //! - A tracer that is killed by `SIGKILL` leaves its breakpoints behind. Programs that it spawned are killed with it
 //!   ([`Options::exit_kill`]). In other processes a handler of `SIGTRAP` answers each breakpoint that is hit and removes it; a later session
 //!   that attaches removes the rest. This does not work in a program that handles, ignores or blocks `SIGTRAP` itself, or that cannot
 //!   write to its code through /proc/self/mem. A tool that attaches to other users' processes should run its session in a worker process
 //!   that no terminal signal reaches, and should call [`Session::detach`] on `SIGTERM`.
+//!
+//! # Waiting, signals and other children
+//!
+//! Over ptrace(2) a session waits by waitid(2) in its own thread. It installs no signal handler and looks at no signal: the process may
+//! block, ignore or handle `SIGCHLD`, with `SA_NOCLDWAIT` and `SA_NOCLDSTOP` too. The kernel sends `SIGCHLD` to the process for stops of
+//! debuggees all the same, so a handler of the process' own runs often, and a signalfd(2) tells of pids that its owner does not know.
+//!
+//! - Other children of the process keep their reports for whoever waits for them. Several threads may have a session each.
+//! - A session's descriptor ([`AsFd`](std::os::fd::AsFd)) is served by a thread that blocks all signals. It exists from the first use of
+//!   the descriptor on. A hit takes longer while that thread passes it on: [`Session::wait`] is the fast way, and
+//!   [`Session::wait_unless`] is one that another thread can end.
+//! - [`Session::wait`] polls before it sleeps ([`Options::busy_wait`]).
+//! - A wait of *another* thread for any child (`waitpid(-1, …)`, or for a process group) takes reports of debuggees, because the kernel
+//!   shows a tracee to all threads of the tracer's process; `__WNOTHREAD` avoids that. A session with [`Options::others_wait`] finds stops
+//!   that were taken so, and a debuggee whose end was taken, of which it can report neither status nor event. Without the option
+//!   the debuggee stays stopped. A wait for any child in the session's *own* thread, between two calls, is the same case.
+//! - A copy of the process that fork(2) makes has no session: one that is dropped there does nothing.
+//! - A child that the session's thread made by clone(2) with another signal than `SIGCHLD`, and that has a report which nobody takes, makes
+//!   the session look for reports every 10 milliseconds instead of sleeping.
 //!
 //! # What the program can notice
 //!
@@ -100,6 +120,8 @@ mod backend;
 #[cfg(feature = "std")]
 mod breakpoint;
 #[cfg(feature = "std")]
+mod builder;
+#[cfg(feature = "std")]
 mod condition;
 #[cfg(feature = "std")]
 mod descriptors;
@@ -107,6 +129,8 @@ mod descriptors;
 mod error;
 #[cfg(feature = "std")]
 mod event;
+#[cfg(feature = "async")]
+mod events;
 #[cfg(feature = "std")]
 mod kernel;
 #[cfg(feature = "std")]
@@ -142,10 +166,13 @@ mod thread_info;
 #[cfg(feature = "std")]
 mod watch;
 
+#[cfg(feature = "async")]
+pub use self::events::{Events, Readiness};
 #[cfg(feature = "std")]
 pub use self::{
     address::{Address, Pid, Tid},
     breakpoint::{Breakpoint, BreakpointId, Method},
+    builder::SessionBuilder,
     condition::{Comparison, Condition, ConditionProblem, Operand},
     error::{Error, InsertError, InsertReason, Result},
     event::{Event, EventKind, Hit},

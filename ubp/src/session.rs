@@ -1,11 +1,12 @@
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use crate::arch;
-use crate::backend::Backend;
+use crate::backend::{Backend, Blocking};
 use crate::kernel::Kernel;
 use crate::module::modules;
 use crate::ptrace::Tracer;
@@ -119,7 +120,19 @@ impl Session {
     /// # Errors
     /// A system call failed for a reason other than the end of a debuggee.
     pub fn wait(&mut self) -> Result<Option<Event>> {
-        self.backend.next_event(true)
+        self.backend.next_event(Blocking::Always)
+    }
+
+    /// As [`Session::wait`], until `stop` is set: then it returns an event that there is already, or `None`.
+    ///
+    /// `stop` is looked at before each wait in the kernel, and when a signal handler has run in the waiting thread that was installed
+    /// without `SA_RESTART`. So to end the wait from another thread, set `stop` and send such a signal to the waiting thread
+    /// (`pthread_kill`), again until the call returns: the signal may arrive before the wait begins.
+    ///
+    /// # Errors
+    /// The errors of [`Session::wait`].
+    pub fn wait_unless(&mut self, stop: &AtomicBool) -> Result<Option<Event>> {
+        self.backend.next_event(Blocking::Unless(stop))
     }
 
     /// The next event, if there is one now. Call it whenever the session's file descriptor is readable, because it also handles hits of
@@ -148,7 +161,7 @@ impl Session {
     /// # Errors
     /// The errors of [`Session::wait`].
     pub fn poll(&mut self) -> Result<Option<Event>> {
-        self.backend.next_event(false)
+        self.backend.next_event(Blocking::Never)
     }
 
     /// Resumes the thread of an event: it passes the breakpoint, or gets the reported signal.
@@ -469,11 +482,19 @@ impl Session {
     }
 }
 
-/// The file descriptor is readable when [`Session::poll`] may have an event.
+/// The file descriptor is readable when [`Session::poll`] may have an event. After each call of `poll` that returned `None` the next
+/// report makes it readable.
 ///
-/// Over ptrace the first use installs a handler for `SIGCHLD` that calls the previous handler.
+/// Over ptrace the first use starts a thread that waits for reports. No signal is delivered to that thread.
 impl AsFd for Session {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.backend.as_fd()
+    }
+}
+
+/// The descriptor of [`Session::as_fd`].
+impl AsRawFd for Session {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
     }
 }

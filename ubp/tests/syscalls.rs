@@ -92,6 +92,9 @@ fn chosen_calls_are_told_with_and_without_breakpoints_on_their_instruction() {
 fn a_call_that_the_tracer_interrupts_is_one_call() {
     let (mut child, mut out) = start(&build("watched", &[]), &["serve"]);
     let mut stdin = child.stdin.take().unwrap();
+    // The loader has read its files.
+    stdin.write_all(b"0").unwrap();
+    assert_eq!(line(&mut out), "done\n");
     let [_, read, write] = numbers(machine::ARCH);
     let mut session = session_of(Syscalls::NONE.with(read).with(write));
     let pid = session.attach(Pid(child.id() as i32)).unwrap();

@@ -10,7 +10,7 @@ use super::inserter::{Inserter, Refused};
 use crate::failure::{Failure, Result};
 use crate::output::tell;
 use crate::process::Space;
-use crate::worker::{self, Control, End, Notice};
+use crate::worker::{self, Control, End, Notice, Woken};
 
 /// The number of events that are handled before the follower looks for notices of the front.
 const BATCH: usize = 256;
@@ -92,9 +92,10 @@ impl Follower {
                 return Ok(());
             }
             sink.idle(&self.session, &self.spaces)?;
-            let notice = self.control.wait(&self.session, sink.tick())?;
-            if notice.is_some_and(|notice| self.must_stop(notice)) {
-                return Ok(());
+            match self.control.wait(&mut self.session, sink.tick())? {
+                Woken::Event(event) => self.handle(&event, sink)?,
+                Woken::Notice(notice) if self.must_stop(notice) => return Ok(()),
+                Woken::Notice(_) | Woken::Nothing => {}
             }
         }
         Ok(())

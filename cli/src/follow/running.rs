@@ -2,7 +2,8 @@
 
 use ubp::{Error, Event, EventKind, Pid, Session, Tid};
 
-use crate::worker::Control;
+use crate::output::TICK;
+use crate::worker::{Control, Woken};
 
 /// A process that ran before ntrace attached to it.
 pub(super) struct Running<'a> {
@@ -27,22 +28,25 @@ impl Running<'_> {
         }
         session.interrupt(self.pid)?;
         loop {
-            while let Some(event) = session.poll()? {
-                if let Some(tid) = interrupted(&event) {
-                    self.held = Some(tid);
-                    return Ok(self.held);
-                }
-                if event.is_held() {
-                    session.resume(event.tid)?;
-                }
+            let event = match session.poll()? {
+                Some(event) => event,
+                None if session.process(self.pid).is_none() => return Err(Error::NoSuchProcess(self.pid)),
+                None => match self.control.wait(session, Some(TICK)) {
+                    Ok(Woken::Event(event)) => event,
+                    Ok(Woken::Nothing) => continue,
+                    // An error of the pipe means that the front has ended.
+                    Ok(Woken::Notice(_)) | Err(_) => {
+                        self.cancelled = true;
+                        return Ok(None);
+                    }
+                },
+            };
+            if let Some(tid) = interrupted(&event) {
+                self.held = Some(tid);
+                return Ok(self.held);
             }
-            if session.process(self.pid).is_none() {
-                return Err(Error::NoSuchProcess(self.pid));
-            }
-            // An error of the pipe means that the front has ended.
-            if !matches!(self.control.wait(session, None), Ok(None)) {
-                self.cancelled = true;
-                return Ok(None);
+            if event.is_held() {
+                session.resume(event.tid)?;
             }
         }
     }

@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
-use ubp::{Pid, Session};
+use ubp::{Event, Pid, Session};
 
+use super::bell::Bell;
 use crate::failure::{Failure, Result};
 
 /// A message from the front to the worker.
@@ -39,30 +41,41 @@ pub(crate) enum End {
     Detached,
 }
 
+/// What ended a wait.
+pub(crate) enum Woken {
+    Event(Event),
+    Notice(Notice),
+    /// The time is over, or no debuggee is left.
+    Nothing,
+}
+
 /// The worker's end of the pipe from the front.
 pub(crate) struct Control {
-    pipe: File,
+    pipe: Arc<File>,
+    bell: Option<Bell>,
 }
 
 impl Control {
     pub(crate) fn new(pipe: File) -> Control {
-        Control { pipe }
+        Control { pipe: Arc::new(pipe), bell: None }
     }
 
-    /// Waits for an event of the debuggee or a notice from the front. Returns the notice.
-    pub(crate) fn wait(&mut self, session: &Session, timeout: Option<Duration>) -> Result<Option<Notice>> {
-        let timeout = match timeout {
-            Some(timeout) => PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX),
-            None => PollTimeout::NONE,
+    /// Waits for an event of the debuggee or a notice from the front, about as long as `limit`. A later wait may end as early as this one
+    /// would have.
+    pub(crate) fn wait(&mut self, session: &mut Session, limit: Option<Duration>) -> Result<Woken> {
+        let bell = match &mut self.bell {
+            Some(bell) => bell,
+            none => none.insert(Bell::new(&self.pipe).map_err(Failure::own)?),
         };
-        let mut fds =
-            [PollFd::new(self.pipe.as_fd(), PollFlags::POLLIN), PollFd::new(session.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut fds, timeout) {
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(error) => return Err(Failure::own(format!("poll: {error}"))),
+        let mut rang = bell.has_rung();
+        if !rang {
+            let event = bell.during(limit, |stop| session.wait_unless(stop)).map_err(Failure::trace)?;
+            if let Some(event) = event {
+                return Ok(Woken::Event(event));
+            }
+            rang = bell.has_rung();
         }
-        let ready = fds[0].revents().is_some_and(|events| !events.is_empty());
-        Ok(if ready { Some(self.read()) } else { None })
+        Ok(rang.then(|| self.take()).flatten().map_or(Woken::Nothing, Woken::Notice))
     }
 
     /// The file descriptor that becomes readable when the front sends a notice.
@@ -79,7 +92,7 @@ impl Control {
 
     fn read(&mut self) -> Notice {
         let mut bytes = [0; NOTICE];
-        match self.pipe.read_exact(&mut bytes) {
+        match (&*self.pipe).read_exact(&mut bytes) {
             Ok(()) => Notice::Signal { number: bytes[0], from_terminal: bytes[1] == 1 },
             Err(_) => Notice::Gone,
         }

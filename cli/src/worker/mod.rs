@@ -4,6 +4,7 @@
 //! The front may be killed at any moment. Its end of the pipe then closes; the worker sees that, restores the debuggee's original bytes,
 //! detaches and ends. The worker has its own process group, so that the terminal sends its signals only to the front and to the program.
 
+mod bell;
 mod control;
 
 use std::fs::File;
@@ -18,7 +19,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2, setpgid};
 
-pub(crate) use self::control::{Control, End, Notice, send};
+pub(crate) use self::control::{Control, End, Notice, Woken, send};
 use crate::failure::{Failure, OWN, Result};
 use crate::heritage::{self, Heritage};
 use crate::output::tell;

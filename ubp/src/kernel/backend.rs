@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::process::Command;
 
 use super::{Kernel, cannot};
-use crate::backend::Backend;
+use crate::backend::{Backend, Blocking};
 use crate::{
     Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
     Stdio, ThreadInfo, ThreadState, Tid,
@@ -26,8 +26,8 @@ impl Backend for Kernel {
     fn detach(&mut self, pid: Pid) -> Result<()> {
         Kernel::detach(self, pid)
     }
-    fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
-        Kernel::next_event(self, block)
+    fn next_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>> {
+        Kernel::next_event(self, blocking)
     }
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()

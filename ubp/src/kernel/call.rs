@@ -9,6 +9,7 @@ use wire::commands::Command;
 use super::channel::Told;
 use super::events::reason;
 use super::{Kernel, failed};
+use crate::backend::Blocking;
 use crate::ptrace::Borrowed;
 use crate::{Address, Error, Pid, Result, Tid};
 
@@ -44,7 +45,7 @@ impl Kernel {
         let (channel, thread) = (&self.channel, tid.0 as u64);
         channel.post(Command::Resume { thread })?;
         let result = borrowed.call(pc, function, args, &mut |child| {
-            while let Some(told) = channel.next(false)? {
+            while let Some(told) = channel.next(Blocking::Never)? {
                 match told {
                     Told::Held { thread: held, reason, address, .. } if held == thread => {
                         // The function hit a breakpoint.
@@ -65,7 +66,7 @@ impl Kernel {
         borrowed.release()?;
         told.map_err(|failure| failed(pid, "hold", failure))?;
         loop {
-            let told = channel.next(true)?;
+            let told = channel.next(Blocking::Always)?;
             let is_over = match told {
                 Some(Told::Held { thread: held, .. }) if held == thread => break,
                 Some(Told::ThreadEnded { thread: ended, .. }) => ended == thread,

@@ -12,13 +12,14 @@ use wire::events::{self, Event};
 use wire::{Failure, Split, split};
 
 use super::wake::Wake;
+use crate::backend::Blocking;
 use crate::{Error, Result};
 
 /// The module's device.
 const DEVICE: &str = "/dev/ntrace";
 /// Bytes of one read.
 const PIECE: usize = 64 << 10;
-/// Milliseconds between two polls for events without a notification, because a debugger may block SIGCHLD.
+/// Milliseconds between two looks at what nothing notifies of.
 const MOMENT: libc::c_int = 20;
 
 /// An event that was read, kept until it is asked for.
@@ -121,8 +122,8 @@ impl Channel {
         Ok(())
     }
 
-    /// The next event; waits for one if `block`.
-    pub(super) fn next(&self, block: bool) -> Result<Option<Told>> {
+    /// The next event; waits for one if the call may block.
+    pub(super) fn next(&self, blocking: Blocking<'_>) -> Result<Option<Told>> {
         let mut state = self.state.borrow_mut();
         loop {
             if let Some(told) = state.told.pop_front() {
@@ -130,7 +131,7 @@ impl Channel {
             }
             if self.fill(&mut state)? {
                 state.sort(0, &mut |_| ())?;
-            } else if block {
+            } else if blocking.may_block() {
                 self.block(libc::POLLIN)?;
             } else {
                 return Ok(None);

@@ -8,6 +8,7 @@ use wire::commands::Command;
 use super::channel::Told;
 use super::site::Goal;
 use super::{Held, Kernel};
+use crate::backend::Blocking;
 use crate::{Error, Event, EventKind, Pid, Result, Signal, Tid};
 
 /// Reasons for holding a thread (`held` in docs/ntrace.4).
@@ -20,7 +21,7 @@ pub(super) mod reason {
 }
 
 impl Kernel {
-    pub(super) fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
+    pub(super) fn next_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>> {
         self.channel.set_awake(false);
         if let Some(pid) = self.told.take() {
             self.forget(pid);
@@ -38,7 +39,7 @@ impl Kernel {
             if self.debuggees.is_empty() {
                 return Ok(None);
             }
-            match self.channel.next(block)? {
+            match self.channel.next(blocking)? {
                 Some(told) => self.on_told(told)?,
                 None => return Ok(None),
             }

@@ -9,6 +9,7 @@ use super::channel::Told;
 use super::site::Goal;
 use super::{Debuggee, Held, Kernel, failed};
 use crate::arch::mode;
+use crate::backend::Blocking;
 use crate::process::{read_process, read_threads};
 use crate::{Error, Pid, Process, Result, Stdio, Tid, ptrace};
 
@@ -41,7 +42,7 @@ impl Kernel {
         ptrace::release(tid)?;
         let number = self.debuggee(pid)?.number;
         loop {
-            match self.channel.next(true)? {
+            match self.channel.next(Blocking::Always)? {
                 Some(Told::Held { debuggee, thread, .. }) if (debuggee, thread) == (number, tid.0 as u64) => break,
                 Some(Told::Ended { debuggee, .. }) if debuggee == number => return Err(Error::NoSuchProcess(pid)),
                 Some(told) => self.on_told(told)?,

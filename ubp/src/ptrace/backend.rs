@@ -3,8 +3,9 @@
 use std::os::fd::BorrowedFd;
 use std::process::Command;
 
+use super::sys::own_tid;
 use super::{HAS_SESSION, Tracer};
-use crate::backend::Backend;
+use crate::backend::{Backend, Blocking};
 use crate::descriptors::drop_reserve;
 use crate::{
     Access, Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, RegisterSet, Registers,
@@ -35,8 +36,8 @@ impl Backend for Tracer {
         let _ = self.reports.await_needy(&mut self.tracees);
         self.reports.departing.forget_departing();
     }
-    fn next_event(&mut self, block: bool) -> Result<Option<Event>> {
-        self.take_next_event(block)
+    fn next_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>> {
+        self.take_next_event(blocking)
     }
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.reports.descriptor()
@@ -129,9 +130,13 @@ impl Backend for Tracer {
 
 impl Drop for Tracer {
     fn drop(&mut self) {
+        // In a copy of the process, which fork(2) made, the calling thread traces nothing.
+        if self.tid != own_tid() {
+            return;
+        }
         self.detach_all();
         // Without a tracer that takes their reports departing threads would stay stopped for ever.
-        let _ = self.reports.await_departing(&mut self.tracees);
+        let _ = self.reports.await_departing(&mut self.tracees, Blocking::Always);
         drop_reserve();
         HAS_SESSION.set(false);
     }

@@ -9,6 +9,7 @@ use super::arch::{ENTERS, Function, Unseen};
 use super::notify::Notify;
 use super::status::Status;
 use super::sys::{self, PTRACE_EVENT_STOP, Report, is_gone};
+use super::wait::wait_for;
 use crate::memory::ProcessMemory;
 use crate::process::{Mapping, read_maps};
 use crate::{Address, Error, Pid, Result, Tid};
@@ -31,7 +32,7 @@ type Wait<'a> = &'a mut dyn FnMut(BorrowedFd<'_>) -> Result<()>;
 impl Borrowed {
     /// Begins to trace a thread.
     pub(crate) fn seize(pid: Pid, tid: Tid) -> Result<Borrowed> {
-        let notify = Notify::new()?;
+        let notify = Notify::new(false)?;
         sys::seize(tid, 0).map_err(|error| match Status::read(tid) {
             _ if is_gone(&error) => error,
             Ok(status) if status.tracer != 0 => Error::AlreadyTraced { pid, tracer: Pid(status.tracer) },
@@ -123,10 +124,13 @@ impl Borrowed {
         loop {
             let told = self.notify.as_fd();
             self.notify.clear();
-            match sys::wait_for(self.tid, false)? {
+            match wait_for(self.tid, false)? {
                 Some(Report::Stopped { signal, event }) => return Ok((signal, event)),
                 Some(_) => return Err(Error::NoSuchThread(self.tid)),
-                None => wait(told)?,
+                None => {
+                    self.notify.arm(std::iter::once(self.tid));
+                    wait(told)?;
+                }
             }
         }
     }

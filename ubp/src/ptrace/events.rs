@@ -38,10 +38,6 @@ impl Events {
         Some(event)
     }
 
-    pub(super) fn has_more(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
     /// Whether an event for which the thread waits is still to be delivered.
     pub(super) fn has_held_of_thread(&self, tid: Tid) -> bool {
         self.queue.iter().any(|event| event.tid == tid && event.is_held())

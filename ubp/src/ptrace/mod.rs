@@ -2,9 +2,9 @@
 //!
 //! Each room calls only those above it:
 //!
-//! - `sys`, `status`, `blocked`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
+//! - `sys`, `wait`, `status`, `blocked`, `pause`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
 //! - `calls`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
-//! - `reports`: takes reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
+//! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
 //! - `lifecycle/release`: the end of all that in one address space;
@@ -26,6 +26,7 @@ mod blocked;
 mod borrowed;
 mod breakpoints;
 mod calls;
+mod collect;
 mod departing;
 mod event_loop;
 mod event_stop;
@@ -34,6 +35,7 @@ mod goal;
 mod lifecycle;
 mod notify;
 mod operations;
+mod pause;
 mod remote;
 mod reports;
 mod resend;
@@ -48,6 +50,7 @@ mod sys;
 mod syscall_stop;
 mod thread;
 mod tracees;
+mod wait;
 mod watch;
 
 use std::cell::Cell;
@@ -69,6 +72,8 @@ thread_local! {
 /// The tracer: a thread of this process with its tracees.
 #[derive(Debug)]
 pub(crate) struct Tracer {
+    /// The thread that traces.
+    tid: i32,
     tracees: Tracees,
     reports: Reports,
     events: Events,
@@ -78,11 +83,12 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     pub(crate) fn new(options: Options) -> Result<Tracer> {
-        let reports = Reports::new()?;
+        let reports = Reports::new(&options)?;
         if HAS_SESSION.replace(true) {
             return Err(Error::SecondSession);
         }
         keep_reserve();
-        Ok(Tracer { tracees: Tracees::new(options), reports, events: Events::default(), orphaned: Vec::new() })
+        let (tid, tracees) = (sys::own_tid(), Tracees::new(options));
+        Ok(Tracer { tid, tracees, reports, events: Events::default(), orphaned: Vec::new() })
     }
 }

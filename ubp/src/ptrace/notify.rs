@@ -1,116 +1,193 @@
-//! A descriptor that is readable when a child has a report.
+//! A descriptor that is readable when a tracer may have a report to take.
+//!
+//! No descriptor of the kernel tells of a ptrace-stop: a pidfd (pidfd_open(2)) tells of ends alone, and `SIGCHLD` belongs to the
+//! process, which may block, ignore or handle it. So a thread waits for reports, leaves them where they are, and writes to an
+//! eventfd. The thread exists from the first use of the descriptor on.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::sync::Once;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
-use crate::{Error, Result};
+use super::pause::Pause;
+use super::status::Status;
+use super::sys::own_tid;
+use super::wait::{self, Found};
+use crate::{Error, Result, Tid};
 
-/// The descriptors of the sessions of this process that somebody polls; -1: none.
-static WAKE: [AtomicI32; 64] = [const { AtomicI32::new(-1) }; 64];
-/// The address of the handler before ours.
-static BEFORE: AtomicUsize = AtomicUsize::new(0);
-static INSTALL: Once = Once::new();
+/// The longest time between two looks at threads that the watching thread cannot sleep for.
+const LONGEST: Duration = Duration::from_millis(10);
 
-/// An eventfd written to at every `SIGCHLD`.
+/// The descriptor of one tracer.
 #[derive(Debug)]
 pub(super) struct Notify {
+    shared: Arc<Shared>,
+    state: Cell<Watched>,
+}
+
+/// Who makes the descriptor readable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watched {
+    /// Nobody polls the descriptor.
+    Unused,
+    /// The watching thread.
+    ByThread,
+    /// The thread could not be made: the descriptor is always readable.
+    Always,
+}
+
+#[derive(Debug)]
+struct Shared {
     descriptor: OwnedFd,
+    /// The thread that traces.
+    tracer: i32,
+    /// Other threads of the process may take reports, so that a wait for one may never end.
+    unreliable: bool,
+    watch: Mutex<Watch>,
+    changed: Condvar,
 }
 
-extern "C" fn on_child(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: errno is this thread's own.
-    let errno = unsafe { *libc::__errno_location() };
-    for descriptor in &WAKE {
-        let descriptor = descriptor.load(Ordering::Acquire);
-        if descriptor >= 0 {
-            let one = 1u64;
-            // SAFETY: eight bytes of a live integer; write is async-signal-safe.
-            unsafe { libc::write(descriptor, (&raw const one).cast(), 8) };
-        }
-    }
-    let before = BEFORE.load(Ordering::Acquire);
-    if before != libc::SIG_DFL && before != libc::SIG_IGN {
-        // SAFETY: the address came from sigaction as that of a handler. A handler installed without SA_SIGINFO takes the first
-        // of these arguments and, by the C calling convention, does not see the others.
-        let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
-            unsafe { std::mem::transmute(before) };
-        handler(signal, info, context);
-    }
-    // SAFETY: errno is this thread's own.
-    unsafe { *libc::__errno_location() = errno };
-}
-
-fn install() {
-    // SAFETY: all-zero bytes are a valid value of this plain C structure.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = on_child as *const () as usize;
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-    // SAFETY: all-zero bytes are a valid value of this plain C structure.
-    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: both are live structures, and the handler is async-signal-safe.
-    if unsafe { libc::sigaction(libc::SIGCHLD, &action, &mut before) } == 0 {
-        BEFORE.store(before.sa_sigaction, Ordering::Release);
-    }
+/// What the tracer asks of the watching thread.
+#[derive(Debug, Default)]
+struct Watch {
+    /// The tracer has taken all reports and wants to know of the next.
+    armed: bool,
+    /// The tracer is gone.
+    closed: bool,
+    tracees: Vec<Tid>,
 }
 
 impl Notify {
-    pub(super) fn new() -> Result<Notify> {
+    /// The descriptor of the calling thread. `unreliable`: other threads of the process may take reports.
+    pub(super) fn new(unreliable: bool) -> Result<Notify> {
         // SAFETY: eventfd takes numbers.
         let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if descriptor < 0 {
             return Err(Error::System { call: "eventfd", id: 0, source: io::Error::last_os_error() });
         }
         // SAFETY: the descriptor is new and nobody else's.
-        Ok(Notify { descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) } })
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        let (watch, changed) = (Mutex::default(), Condvar::new());
+        let shared = Arc::new(Shared { descriptor, tracer: own_tid(), unreliable, watch, changed });
+        Ok(Notify { shared, state: Cell::new(Watched::Unused) })
     }
 
-    /// The descriptor. From the first call on `SIGCHLD` makes it readable.
+    /// The descriptor. It is readable after the first call, because nobody knows then what was reported before.
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
-        let own = self.descriptor.as_raw_fd();
-        if !WAKE.iter().any(|place| place.load(Ordering::Acquire) == own) {
-            INSTALL.call_once(install);
-            for place in &WAKE {
-                if place.compare_exchange(-1, own, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-                    break;
-                }
-            }
-            // The kernel sends no further SIGCHLD for earlier reports.
-            self.wake();
+        if self.state.get() == Watched::Unused {
+            let shared = Arc::clone(&self.shared);
+            let made =
+                without_signals(|| thread::Builder::new().name("ptrace-watch".into()).spawn(move || shared.watch()));
+            self.state.set(if made.is_ok() { Watched::ByThread } else { Watched::Always });
+            self.shared.announce();
         }
-        self.descriptor.as_fd()
+        self.shared.descriptor.as_fd()
     }
 
     /// Makes the descriptor readable.
     pub(super) fn wake(&self) {
-        let one = 1u64;
-        // SAFETY: eight bytes of a live integer.
-        unsafe { libc::write(self.descriptor.as_raw_fd(), (&raw const one).cast(), 8) };
+        if self.state.get() != Watched::Unused {
+            self.shared.announce();
+        }
     }
 
-    /// Makes the descriptor unreadable until the next report.
+    /// Makes the descriptor unreadable until [`Notify::wake`], or until a report comes after [`Notify::arm`].
     pub(super) fn clear(&self) {
+        if self.state.get() != Watched::ByThread {
+            return;
+        }
+        self.shared.lock().armed = false;
         let mut count = 0u64;
         // SAFETY: eight bytes of a live integer.
-        unsafe { libc::read(self.descriptor.as_raw_fd(), (&raw mut count).cast(), 8) };
+        unsafe { libc::read(self.shared.descriptor.as_raw_fd(), (&raw mut count).cast(), 8) };
     }
 
-    /// Waits until the descriptor is readable, at most for `limit`.
-    pub(super) fn block(&self, limit: Option<Duration>) {
-        let mut wanted = libc::pollfd { fd: self.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let limit = limit.map_or(-1, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1));
-        // SAFETY: one live structure.
-        unsafe { libc::poll(&mut wanted, 1, limit) };
+    /// The next report of a tracee makes the descriptor readable, also one that the kernel has already.
+    pub(super) fn arm(&self, tracees: impl Iterator<Item = Tid>) {
+        if self.state.get() != Watched::ByThread {
+            return;
+        }
+        let mut watch = self.shared.lock();
+        watch.tracees.clear();
+        watch.tracees.extend(tracees);
+        watch.armed = !watch.tracees.is_empty();
+        drop(watch);
+        self.shared.changed.notify_one();
     }
 }
 
 impl Drop for Notify {
     fn drop(&mut self) {
-        let own = self.descriptor.as_raw_fd();
-        for place in &WAKE {
-            let _ = place.compare_exchange(own, -1, Ordering::AcqRel, Ordering::Acquire);
+        // A watching thread that waits in the kernel ends with its next look. A copy of the process, which fork(2) made, has no
+        // such thread, and a mutex that may be locked.
+        if self.state.get() == Watched::ByThread && self.shared.tracer == own_tid() {
+            self.shared.lock().closed = true;
+            self.shared.changed.notify_one();
         }
     }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn announce(&self) {
+        let one = 1u64;
+        // SAFETY: eight bytes of a live integer.
+        unsafe { libc::write(self.descriptor.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+
+    /// The watching thread.
+    fn watch(&self) {
+        let mut pause = Pause::new();
+        while let Some(tracees) = self.wanted() {
+            let has_report = match wait::peek_process(!self.unreliable) {
+                Ok(Found::Report(tid, _)) if tracees.contains(&tid) || self.traces(tid) => true,
+                // A report of another tracer of the process hides those behind it until that tracer takes it.
+                Ok(Found::Report(..)) => tracees.iter().any(|&tid| !matches!(wait::peek(tid, false), Ok(None))),
+                // Somebody else took a report, perhaps.
+                Ok(Found::Nothing) => self.unreliable && pause.is_long(),
+                // All tracees are gone, which the tracer has to find out.
+                Ok(Found::NoTracee) | Err(_) => true,
+            };
+            let mut watch = self.lock();
+            if has_report && watch.armed {
+                watch.armed = false;
+                self.announce();
+            }
+            drop(watch);
+            if has_report { pause = Pause::new() } else { pause.sleep(LONGEST) }
+        }
+    }
+
+    /// Waits until the tracer wants to know of a report, and returns its tracees. `None`: the tracer is gone.
+    fn wanted(&self) -> Option<Vec<Tid>> {
+        let mut watch = self.lock();
+        while !watch.armed && !watch.closed {
+            watch = self.changed.wait(watch).unwrap_or_else(PoisonError::into_inner);
+        }
+        (!watch.closed).then(|| watch.tracees.clone())
+    }
+
+    fn traces(&self, tid: Tid) -> bool {
+        Status::read(tid).is_ok_and(|status| status.tracer == self.tracer)
+    }
+}
+
+/// Makes a thread that no signal of the process reaches: its handlers belong to the user's threads.
+fn without_signals<T>(make: impl FnOnce() -> T) -> T {
+    // SAFETY: all-zero bytes are a valid value of this plain C structure.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    // SAFETY: the sets are live structures.
+    unsafe {
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+    }
+    let made = make();
+    // SAFETY: `before` is a live set, which the call above filled.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+    made
 }

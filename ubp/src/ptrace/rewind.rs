@@ -5,18 +5,41 @@
 //! breakpoint instruction, and writes that address into the information of the signal for the handler in the debuggee.
 
 use super::arch;
-use super::sys::{self, SigInfo};
+use super::sys::{self, Report, SigInfo, is_gone};
 use super::tracees::Tracees;
+use super::wait;
 use crate::arch::BEHIND;
 use crate::{Result, Tid};
 
 /// Whether the traps of a thread have to be prepared by [`rewind`].
-pub(super) fn needs_rewind(tracees: &Tracees, tid: Tid) -> bool {
+fn needs_rewind(tracees: &Tracees, tid: Tid) -> bool {
     BEHIND > 0 && tracees.outlives_tracer(tid)
 }
 
+/// Takes what one thread has to report. `None`: nothing now.
+pub(super) fn take_report(tracees: &mut Tracees, tid: Tid, block: bool) -> Result<Option<Report>> {
+    if needs_rewind(tracees, tid) {
+        // The next call takes a report that comes after this look.
+        let Some(signal) = wait::peek(tid, block)? else { return Ok(None) };
+        rewind_if_trap(tracees, tid, signal)?;
+        return wait::wait_for(tid, false);
+    }
+    wait::wait_for(tid, block)
+}
+
+/// Prepares a thread whose report, a stop by this signal alone, is about to be taken.
+pub(super) fn rewind_if_trap(tracees: &mut Tracees, tid: Tid, signal: i32) -> Result<()> {
+    if signal != libc::SIGTRAP || !needs_rewind(tracees, tid) {
+        return Ok(());
+    }
+    match rewind(tracees, tid) {
+        Err(error) if is_gone(&error) => Ok(()),
+        result => result,
+    }
+}
+
 /// Moves a thread back to the breakpoint instruction of ours that stopped it. The kernel still has the report of the stop.
-pub(super) fn rewind(tracees: &mut Tracees, tid: Tid) -> Result<()> {
+fn rewind(tracees: &mut Tracees, tid: Tid) -> Result<()> {
     tracees.thread_mut(tid)?.rewound = None;
     let info = sys::siginfo(tid)?;
     if !arch::is_breakpoint(&info) {

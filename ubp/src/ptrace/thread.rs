@@ -247,6 +247,8 @@ pub(super) struct Thread {
     pub(super) group_stop: Option<i32>,
     /// The original information of signals that the tracer sent once more.
     pub(super) resent: Vec<SigInfo>,
+    /// The number of sites that the thread has come to since it ran last.
+    pub(super) arrivals: u32,
     /// The epoch of the address space when the thread was last seen outside of all slots.
     pub(super) seen: u64,
 }
@@ -277,6 +279,7 @@ impl Thread {
             armed: Armed::default(),
             group_stop: None,
             resent: Vec::new(),
+            arrivals: 0,
             seen: 0,
         }
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::super::reports::Reports;
 use super::super::status::Status;
 use super::super::sys::{self, PATIENCE, Report, is_gone};
+use super::super::wait::{find_report, take_end};
 use crate::process::read_threads;
 use crate::{Error, Pid, Result, Tid};
 
@@ -45,7 +46,7 @@ pub(super) fn unseize(reports: &mut Reports, tid: Tid) {
     }
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match sys::wait_for(tid, false) {
+        match find_report(tid) {
             Ok(Some(Report::Stopped { signal, event })) => {
                 let _ = sys::detach(tid, if event == 0 && signal & 0x80 == 0 { signal } else { 0 });
                 return;
@@ -102,7 +103,7 @@ fn reap(pid: Pid, seized: &Mutex<BTreeSet<Tid>>, done: &AtomicBool) -> BTreeSet<
         let mut tids = seized.lock().map(|tids| tids.clone()).unwrap_or_default();
         tids.extend(read_threads(pid).unwrap_or_default());
         let others = tids.into_iter().filter(|tid| *tid != pid.leader() && !ended.contains(tid));
-        let gone: Vec<Tid> = others.filter(|tid| sys::take_end(*tid)).collect();
+        let gone: Vec<Tid> = others.filter(|tid| take_end(*tid)).collect();
         ended.extend(gone);
     }
     ended

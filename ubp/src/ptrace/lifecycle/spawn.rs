@@ -15,6 +15,7 @@ use super::super::status::Status;
 use super::super::sys::{self, OPTIONS, Report, is_gone};
 use super::super::thread::{Hold, Stop, Thread};
 use super::super::tracees::Debuggee;
+use super::super::wait::{find_report, wait_for};
 use crate::process::read_process;
 use crate::{Error, Pid, Result, Stdio, Tid};
 
@@ -98,7 +99,7 @@ fn pipe() -> std::io::Result<(File, File)> {
 pub(crate) fn end(pid: Pid) {
     // SAFETY: kill takes numbers; the process is our child, not reaped yet.
     unsafe { libc::kill(pid.0, libc::SIGKILL) };
-    while let Ok(Some(Report::Stopped { .. }) | None) = sys::wait_for(pid.leader(), true) {}
+    while let Ok(Some(Report::Stopped { .. }) | None) = wait_for(pid.leader(), true) {}
 }
 
 /// Detaches a thread that is stopped at its exec.
@@ -111,11 +112,9 @@ fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut File) -> Result<Pid> {
     let options = OPTIONS | if exit_kill { libc::PTRACE_O_EXITKILL } else { 0 };
     sys::seize(tid, options | libc::PTRACE_O_TRACEEXIT).map_err(|error| refused(tid, error))?;
     to_child.write_all(&[1]).map_err(Error::Spawn)?;
-    let mut unreported = false;
     loop {
-        let report = sys::wait_for(tid, false)?;
-        unreported &= report.is_none();
-        match report {
+        // The standard library's wait in the other thread may take reports of the child.
+        match find_report(tid)? {
             Some(Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) => {
                 sys::set_options(tid, options)?;
                 return Ok(Pid(tid.0));
@@ -129,13 +128,6 @@ fn start_seized(tid: Tid, exit_kill: bool, to_child: &mut File) -> Result<Pid> {
             Some(Report::Stopped { signal, event: 0 }) => sys::cont(tid, signal)?,
             Some(Report::Stopped { .. }) => sys::cont(tid, 0)?,
             Some(_) => return Err(Error::NoSuchThread(tid)),
-            // The standard library's wait in the other thread may have taken the report of the child's end.
-            None if is_stopped(tid) => {
-                if std::mem::replace(&mut unreported, true) {
-                    sys::detach(tid, 0)?;
-                    return Err(Error::NoSuchThread(tid));
-                }
-            }
             None => thread::sleep(PAUSE),
         }
     }
@@ -153,13 +145,6 @@ fn refused(tid: Tid, error: Error) -> Error {
 
 /// The time between two looks at a child that is about to execute its program.
 const PAUSE: Duration = Duration::from_micros(100);
-
-/// Whether a thread is in a ptrace-stop (proc_pid_stat(5), the field after the name).
-fn is_stopped(tid: Tid) -> bool {
-    let stat = std::fs::read(format!("/proc/{tid}/stat")).unwrap_or_default();
-    // The name may contain any bytes.
-    String::from_utf8_lossy(&stat).rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
-}
 
 fn execute(mut command: Command, mut from_parent: File, mut to_parent: File, others: RawFd) -> std::io::Result<Child> {
     let wait = move || {

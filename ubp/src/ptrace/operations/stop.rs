@@ -27,9 +27,8 @@ impl Tracer {
                 thread.hold = Hold::ForUser;
             }
         }
-        if self.events.has_more() {
-            self.reports.wake();
-        }
+        // An event that arose meanwhile is found by the next look at the descriptor.
+        self.reports.wake();
         outcome
     }
 

@@ -8,6 +8,7 @@ use self::run::{leave_syscall, run_one_instruction, run_thread};
 use super::event_stop::let_trap_come;
 use super::goal::{end_goal, ends_goal};
 use super::stops::Next;
+use super::stops::breakpoint::on_site;
 use super::stops::pass::pass;
 use super::stops::stepped::on_stepped;
 use super::sys::{self, unless_gone};
@@ -43,6 +44,7 @@ impl Tracer {
                 }
                 Next::Pass(slot) => pass(tracees, tid, slot)?,
                 Next::Stepped => on_stepped(tracees, tid)?,
+                Next::Arrive(slot, site) => on_site(self, tid, slot, site)?,
                 Next::Run(signal) => return run_thread(tracees, reports, tid, signal),
                 Next::Step => return run_one_instruction(tracees, tid),
                 Next::TrapFirst => return let_trap_come(tracees, tid),

@@ -36,6 +36,7 @@ pub(super) fn run_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid,
         thread.state = State::Running;
         thread.calls.held_at_entry = false;
         thread.interruption.call = None;
+        thread.arrivals = 0;
     }
     ran.and(armed)
 }

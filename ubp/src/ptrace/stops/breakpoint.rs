@@ -10,8 +10,8 @@ use super::Next;
 use crate::arch::{get, set_pc, sp as sp_of};
 use crate::{Condition, EventKind, Hit, Operand, Report, Result, Tid};
 
-/// A thread ran into the breakpoint instruction at `site`.
-pub(super) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) -> Result<Next> {
+/// A thread ran into the breakpoint instruction at `site`, or would with its next instruction.
+pub(in crate::ptrace) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) -> Result<Next> {
     let tracees = &mut tracer.tracees;
     tracees.set_stop(tid, Stop::Trap)?;
     if tracees.thread(tid)?.handlers.is_any() {

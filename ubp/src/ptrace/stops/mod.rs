@@ -1,6 +1,6 @@
 //! What the stop of a thread means. The functions here decide how the thread continues; `resume` applies that.
 
-mod breakpoint;
+pub(super) mod breakpoint;
 mod clone;
 mod deferred;
 mod end;
@@ -42,6 +42,8 @@ pub(super) enum Next {
     Pass(SlotId),
     /// The thread has executed the instruction for which the user let it run.
     Stepped,
+    /// The thread's next instruction is the breakpoint instruction at this site of this slot: it counts as executed.
+    Arrive(SlotId, u64),
     /// The thread runs from where its registers say, and gets this signal; 0: none.
     Run(i32),
     /// The thread executes one instruction, and the signal that it is stopped by waits.

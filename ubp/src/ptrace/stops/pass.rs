@@ -113,12 +113,46 @@ pub(super) fn emulate(tracees: &mut Tracees, tid: Tid, slot: SlotId, tries: u8) 
                     Ok(Next::Signal(info.signal()))
                 }
                 _ if tracees.thread(tid)?.goal.is_step() => Ok(Next::Stepped),
-                _ => Ok(Next::Run(0)),
+                _ if !touched.is_empty() => Ok(Next::Run(0)),
+                _ => {
+                    let (from, to) = (entry.site, pc_of(registers.raw()));
+                    Ok(arrival(tracees, tid, from, to)?.unwrap_or(Next::Run(0)))
+                }
             }?;
             tell_touched(tracees, tid, touched, next)
         }
         Err(_) => enter_slot(tracees, tid, slot, Some((raw, tries))),
     }
+}
+
+/// The number of sites that a thread may come to without running: signals and interruptions wait meanwhile.
+const MOST_ARRIVALS: u32 = 64;
+/// The smallest page of all architectures.
+const PAGE: u64 = 4096;
+
+/// An emulation at `from` brought a thread to `to`. If a breakpoint instruction of ours is next, the thread need not run into it.
+fn arrival(tracees: &mut Tracees, tid: Tid, from: u64, to: u64) -> Result<Option<Next>> {
+    let thread = tracees.thread(tid)?;
+    let is_asked = thread.interruption.for_user || thread.due.is_some();
+    let is_free = matches!(thread.run, Run::Free) && thread.slot.deferred.is_empty();
+    let is_due = matches!(thread.stop(), Some(Stop::Trap)) && thread.arrivals < MOST_ARRIVALS;
+    // The processor looks for watched instructions where the thread runs into them.
+    if is_asked || !is_free || !is_due || thread.armed.is_any() {
+        return Ok(None);
+    }
+    let space = tracees.space_at(tid)?;
+    let Some(&slot) = space.sites.get(&to) else { return Ok(None) };
+    let is_programs = matches!(space.passing(slot), Some(Passing::Emulate(emulate, _)) if emulate.is_breakpoint());
+    let is_internal = space.info(slot).is_some_and(|info| info.internal.is_some());
+    // Another page may have become inaccessible.
+    if is_programs || is_internal || from / PAGE != to / PAGE || !space.is_armed(to) {
+        return Ok(None);
+    }
+    let epoch = space.epoch;
+    let thread = tracees.thread_mut(tid)?;
+    thread.arrivals += 1;
+    thread.seen = epoch;
+    Ok(Some(Next::Arrive(slot, to)))
 }
 
 /// Sends a stopped thread into a slot; with `probe`, to make the processor raise the fault that the emulation met.
