@@ -3,7 +3,7 @@ use std::fmt;
 use stepping::Exit;
 
 use crate::core::Passing;
-use crate::{Address, Spec};
+use crate::{Address, NoJump, Spec};
 
 /// The id of a breakpoint in its process. The copies in a forked child have the same ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +27,8 @@ pub enum Method {
     Trapped,
     /// A copy is single-stepped.
     Stepped,
+    /// A jump at the site leads to code that counts and runs a copy, without a trap.
+    Jumped,
 }
 
 impl Method {
@@ -54,9 +56,20 @@ pub struct Breakpoint {
     /// The next breakpoint at the same site.
     pub(crate) next: Option<BreakpointId>,
     pub(crate) active: bool,
+    /// Why the site has no jump.
+    pub(crate) no_jump: Option<NoJump>,
+    /// The part of the site's counter that is not the breakpoint's, or that `hits` and `arrivals` contain already.
+    pub(crate) since: u64,
 }
 
 impl Breakpoint {
+    /// The breakpoint with its share of the site's counter.
+    pub(crate) fn with_counter(&self, counter: u64) -> Breakpoint {
+        let more = counter.wrapping_sub(self.since);
+        let (hits, arrivals) = (self.hits.wrapping_add(more), self.arrivals.wrapping_add(more));
+        Breakpoint { hits, arrivals, since: counter, ..self.clone() }
+    }
+
     /// The breakpoint's id.
     pub fn id(&self) -> BreakpointId {
         self.id
@@ -72,6 +85,10 @@ impl Breakpoint {
     /// How threads pass the breakpoint.
     pub fn method(&self) -> Method {
         self.method
+    }
+    /// Why a breakpoint instruction stands at the site. `None`: a jump does ([`Method::Jumped`]).
+    pub fn no_jump(&self) -> Option<NoJump> {
+        self.no_jump
     }
     /// Number of arrivals for which the condition held, including ignored ones.
     pub fn hits(&self) -> u64 {

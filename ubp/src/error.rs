@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::arch::{self, Refusal};
-use crate::{Address, ConditionProblem, Mechanism, Pid, RegisterSet, Signal, Tid, WatchError};
+use crate::{Address, ConditionProblem, Mechanism, NoJump, Pid, RegisterSet, Signal, Tid, WatchError};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -220,6 +220,8 @@ pub enum InsertReason {
     NoSuchThread(Tid),
     /// The session's mechanism cannot pass the instruction; the other mechanism can.
     Unsupported,
+    /// The breakpoint asks for a jump ([`Patch::Jump`](crate::Patch::Jump)), and there can be none.
+    NoJump(NoJump),
 }
 
 impl fmt::Display for InsertError {
@@ -239,6 +241,7 @@ impl fmt::Display for InsertError {
             InsertReason::Condition(problem) => write!(f, "its condition is of no use: {problem}"),
             InsertReason::NoSuchThread(tid) => write!(f, "the process has no thread {tid}"),
             InsertReason::Unsupported => f.write_str("the back end cannot pass the instruction"),
+            InsertReason::NoJump(reason) => write!(f, "no jump can stand there: {reason}"),
         }
     }
 }

@@ -144,6 +144,8 @@ mod module;
 #[cfg(feature = "std")]
 mod options;
 #[cfg(feature = "std")]
+mod patch;
+#[cfg(feature = "std")]
 mod process;
 #[cfg(feature = "std")]
 mod ptrace;
@@ -179,6 +181,7 @@ pub use self::{
     machine::Arch,
     module::{BuildId, Module},
     options::{Mechanism, Options},
+    patch::{NoJump, Patch},
     process::{Auxv, Mapping, Process},
     registers::{RegisterSet, Registers, VectorRegisters},
     session::Session,

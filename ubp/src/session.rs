@@ -11,9 +11,9 @@ use crate::kernel::Kernel;
 use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, Options,
-    Pid, Process, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
-    VectorRegisters, WatchId,
+    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, NoJump,
+    Options, Patch, Pid, Process, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls,
+    ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 /// A tracer and its debuggees.
@@ -359,7 +359,12 @@ impl Session {
     /// The process is gone. The failure of one breakpoint is in its entry.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         let process = self.backend.process(pid).ok_or(Error::NoSuchProcess(pid))?;
-        let check = |spec: &Spec| spec.check(process.arch, |tid| process.threads.contains(&tid));
+        let has_jumps = self.backend.mechanism() == Mechanism::Ptrace;
+        let check = |spec: &Spec| {
+            spec.check(process.arch, |tid| process.threads.contains(&tid))?;
+            let lacks = spec.patch == Patch::Jump && !has_jumps;
+            if lacks { Err(InsertReason::NoJump(NoJump::Mechanism)) } else { Ok(()) }
+        };
         let checks: Vec<_> = specs.iter().map(check).collect();
         if checks.iter().all(|check| check.is_ok()) {
             return self.backend.insert(pid, specs);

@@ -1,4 +1,4 @@
-use crate::{Address, Arch, Condition, InsertReason, Tid};
+use crate::{Address, Arch, Condition, InsertReason, NoJump, Patch, Tid};
 
 /// What happens at a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -36,6 +36,8 @@ pub struct Spec {
     pub once: bool,
     /// The only thread whose arrivals count. In a forked child the breakpoint has no thread and is never hit.
     pub thread: Option<Tid>,
+    /// The instruction that stands at the address. Only a breakpoint that counts, without condition, thread and [`Spec::once`], can have a jump.
+    pub patch: Patch,
 }
 
 impl Spec {
@@ -74,6 +76,23 @@ impl Spec {
         Spec { thread: Some(tid), ..self }
     }
 
+    /// The breakpoint with this instruction at its address.
+    pub fn patch(self, patch: Patch) -> Spec {
+        Spec { patch, ..self }
+    }
+
+    /// Why the breakpoint cannot be one by a jump, whatever its address.
+    pub(crate) fn no_jump(&self) -> Option<NoJump> {
+        match self {
+            Spec { patch: Patch::Trap, .. } => Some(NoJump::Asked),
+            Spec { report: Report::Event, .. } => Some(NoJump::Event),
+            Spec { condition: Some(_), .. } => Some(NoJump::Condition),
+            Spec { once: true, .. } => Some(NoJump::Once),
+            Spec { thread: Some(_), .. } => Some(NoJump::OneThread),
+            _ => None,
+        }
+    }
+
     /// Whether the number `hits` of a hit is one that is not ignored.
     pub(crate) fn is_told(&self, hits: u64) -> bool {
         hits > self.ignore
@@ -83,6 +102,9 @@ impl Spec {
     pub(crate) fn check(&self, arch: Arch, has_thread: impl Fn(Tid) -> bool) -> Result<(), InsertReason> {
         if let Some(tid) = self.thread.filter(|&tid| !has_thread(tid)) {
             return Err(InsertReason::NoSuchThread(tid));
+        }
+        if let Some(reason) = self.no_jump().filter(|_| self.patch == Patch::Jump) {
+            return Err(InsertReason::NoJump(reason));
         }
         self.condition.as_ref().map_or(Ok(()), |condition| condition.check(arch)).map_err(InsertReason::Condition)
     }

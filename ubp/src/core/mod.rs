@@ -51,6 +51,6 @@ pub use entry::{Entry, State, Stored};
 pub use layout::{Layout, MAGIC, VERSION};
 pub use memory::{Inaccessible, Memory};
 pub use pass::{Passing, Problem, Way, passing, passing_near, prepare, prepare_near, way};
-#[cfg(all(test, feature = "std", target_arch = "x86_64"))]
-pub(crate) use place::GROWTH;
 pub use place::{Area, Use, places};
+#[cfg(feature = "std")]
+pub(crate) use place::{GROWTH, LOWEST};

@@ -1,7 +1,7 @@
 //! Free addresses for an arena in a debuggee's address space.
 
 /// The lowest address for an arena (the default of vm.mmap_min_addr is at most this).
-const LOWEST: u64 = 0x1_0000;
+pub(crate) const LOWEST: u64 = 0x1_0000;
 /// Bytes left free above the heap, which grows up, and below a stack, which grows down.
 pub(crate) const GROWTH: u64 = 1 << 30;
 

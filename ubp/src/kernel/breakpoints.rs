@@ -12,7 +12,8 @@ use crate::arch::BREAKPOINT;
 use crate::memory::ProcessMemory;
 use crate::process::read_maps;
 use crate::{
-    Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, Pid, Result, Spec, Tid,
+    Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, NoJump, Pid, Result,
+    Spec, Tid,
 };
 
 /// Sites in one command, so that it is shorter than the longest message.
@@ -55,6 +56,8 @@ impl Kernel {
                 arrivals: 0,
                 next: None,
                 active: true,
+                no_jump: Some(NoJump::Mechanism),
+                since: 0,
             };
             debuggee.breakpoints.push(Some(Own { breakpoint, since }));
         }

@@ -94,10 +94,10 @@ impl Backend for Tracer {
         self.remove_breakpoints(pid, ids)
     }
     fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
-        self.breakpoints_of(pid).get(id.0 as usize)?.clone()
+        self.breakpoint_of(pid, id)
     }
     fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
-        Box::new(self.breakpoints_of(pid).iter().flatten().cloned())
+        self.breakpoints_of(pid)
     }
     fn registers(&mut self, tid: Tid) -> Result<Registers> {
         self.registers_of(tid)

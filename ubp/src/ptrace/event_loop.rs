@@ -22,6 +22,7 @@ impl Tracer {
     fn find_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>> {
         loop {
             self.detach_orphans()?;
+            self.clear_unwanted_jumps()?;
             if let Some(event) = self.events.take_event() {
                 return Ok(Some(event));
             }

@@ -1,6 +1,7 @@
 //! The stops of `PTRACE_INTERRUPT`, and what they change in a thread.
 
 use super::arch;
+use super::leaving::leave_jump;
 use super::status::Status;
 use super::sys;
 use super::thread::{State, Stop};
@@ -16,6 +17,7 @@ pub(super) fn settle(tracees: &mut Tracees, tid: Tid, signal: i32) -> Result<boo
     if is_trap_first(tracees, tid)? {
         return Ok(false);
     }
+    leave_jump(tracees, tid)?;
     restart_interrupted_call(tracees, tid)?;
     tracees.note_seen(tid)?;
     Ok(true)
@@ -37,6 +39,8 @@ fn is_trap_first(tracees: &Tracees, tid: Tid) -> Result<bool> {
         || thread.step().is_some()
         || thread.goal.is_step()
         || space.slot_at(pc).is_some()
+        || space.jumps.is_covered(pc)
+        || space.jumps.inside(pc).is_some()
         || space.find(pc.wrapping_sub(BEHIND)).is_some();
     Ok(concerned && Status::read(tid)?.trap_due())
 }

@@ -3,9 +3,9 @@
 //! Each room calls only those above it:
 //!
 //! - `sys`, `wait`, `status`, `blocked`, `pause`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
-//! - `calls`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
+//! - `calls`, `jumps`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
 //! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
-//! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `resend`, `slot`;
+//! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `leaving`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
 //! - `lifecycle/release`: the end of all that in one address space;
 //! - `stops`: decides what a stop means;
@@ -32,6 +32,8 @@ mod event_loop;
 mod event_stop;
 mod events;
 mod goal;
+mod jumps;
+mod leaving;
 mod lifecycle;
 mod notify;
 mod operations;

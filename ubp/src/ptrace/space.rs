@@ -1,6 +1,10 @@
 //! One address space: its arenas, its sites and their breakpoints. Parent and child of a vfork(2) share one.
 
+mod answers;
 mod chain;
+mod counting;
+mod edits;
+mod jumping;
 pub(super) mod mirror;
 pub(super) mod page;
 pub(super) mod room;
@@ -13,11 +17,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use self::mirror::Mirror;
+use super::jumps::Jumps;
 use super::watch::Watches;
 use crate::arch::{Mode, Place, mode};
 use crate::core::{Arena, Entry, Number, Passing, State, passing};
 use crate::memory::ProcessMemory;
-use crate::{Arch, Breakpoint, BreakpointId, Mapping, Method, Pid, Result};
+use crate::{Arch, Breakpoint, BreakpointId, Mapping, Method, NoJump, Pid, Result};
 
 /// A slot, by its arena and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +90,10 @@ pub(super) struct Space {
     pub(super) epoch: u64,
     /// Slots without a site, and the epoch in which they lost it.
     retired: HashMap<SlotId, u64>,
+    /// The sites with jumps.
+    pub(super) jumps: Jumps,
+    /// The entries for addresses in bytes that jumps cover.
+    answers: HashMap<u64, SlotId>,
     /// The mappings of guarded pages, by address.
     pub(super) guarded: Vec<Range<u64>>,
     /// The page whose code handles `SIGTRAP` when the tracer is gone.
@@ -107,6 +116,8 @@ impl Space {
             watches: Watches::default(),
             epoch: 1,
             retired: HashMap::new(),
+            jumps: Jumps::default(),
+            answers: HashMap::new(),
             guarded: Vec::new(),
             trap_handler: None,
             users: 1,
@@ -115,30 +126,30 @@ impl Space {
 
     /// The address space of a forked child. Its counts begin at zero.
     pub(super) fn fork(&self, child: Pid) -> Result<Space> {
-        let mut breakpoints = self.breakpoints.clone();
-        for breakpoint in breakpoints.iter_mut().flatten() {
-            (breakpoint.hits, breakpoint.arrivals) = (0, 0);
-        }
         let memory = ProcessMemory::open(child)?;
         // The kernel may have copied the memory before the page was mapped.
         let trap_handler =
             self.trap_handler.filter(|&page| memory.read_word(page, 8) == self.memory.read_word(page, 8));
-        Ok(Space {
+        let mut space = Space {
             memory,
             arch: self.arch,
             mode: self.mode,
             storages: self.storages.clone(),
             sites: self.sites.clone(),
-            breakpoints,
+            breakpoints: self.breakpoints.clone(),
             has_threads: self.has_threads,
             targets: self.targets.clone(),
             watches: self.watches.clone(),
             epoch: self.epoch,
             retired: self.retired.clone(),
+            jumps: self.jumps.clone(),
+            answers: self.answers.clone(),
             guarded: self.guarded.clone(),
             trap_handler,
             users: 1,
-        })
+        };
+        space.clear_counts();
+        Ok(space)
     }
 
     /// Whether an address lies in a guarded page.
@@ -256,6 +267,10 @@ impl Space {
 
     /// Takes one site out of use whose code is gone. Its breakpoints stay, inactive.
     pub(super) fn deactivate(&mut self, slot: SlotId) {
+        let head = self.entry(slot).and_then(|entry| Some(self.jumps.of_member(entry.site)?.site));
+        if let Some(head) = head {
+            self.forget_jump(head, NoJump::NotOfFile);
+        }
         let mut next = self.info(slot).and_then(|info| info.first);
         while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {
             breakpoint.active = false;

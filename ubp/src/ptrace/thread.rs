@@ -240,6 +240,8 @@ pub(super) struct Thread {
     /// The tracer moved the thread from behind a breakpoint instruction to it: the signal's information as the kernel made it.
     pub(super) rewound: Option<SigInfo>,
     pub(super) slot: InSlot,
+    /// The instruction that the thread executes at a jump while the program single-steps itself.
+    pub(super) traced_at: Option<u64>,
     pub(super) handlers: Handlers,
     pub(super) calls: Calls,
     pub(super) armed: Armed,
@@ -274,6 +276,7 @@ impl Thread {
             reported_at: None,
             rewound: None,
             slot: InSlot::default(),
+            traced_at: None,
             handlers: Handlers::default(),
             calls: Calls::default(),
             armed: Armed::default(),

@@ -23,12 +23,14 @@ pub(super) const NT_ARM_SYSTEM_CALL: i32 = 0x404;
 pub(super) const NO_CALL: i32 = -1;
 
 /// Numbers of system calls (asm-generic/unistd.h).
+const CLOSE: u64 = 57;
 const RESTART_SYSCALL: u64 = 128;
 const RT_SIGRETURN: u64 = 139;
 const MUNMAP: u64 = 215;
 const CLONE: u64 = 220;
 const MMAP: u64 = 222;
 const MPROTECT: u64 = 226;
+const MEMFD_CREATE: u64 = 279;
 const PKEY_MPROTECT: u64 = 288;
 const CLONE3: u64 = 435;
 
@@ -39,7 +41,7 @@ pub(in crate::ptrace) fn gate(_: Arch) -> [u8; 8] {
 }
 
 pub(in crate::ptrace) fn calls(_: Arch) -> Calls {
-    Calls { mmap: MMAP, munmap: MUNMAP }
+    Calls { mmap: MMAP, munmap: MUNMAP, memfd_create: MEMFD_CREATE, close: CLOSE }
 }
 
 /// Sets the registers for a system call at `gate`.

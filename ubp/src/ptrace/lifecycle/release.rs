@@ -2,6 +2,7 @@
 
 use super::super::arch;
 use super::super::breakpoints::arenas::unmap_arenas;
+use super::super::breakpoints::jump_memory::unmap_jumps;
 use super::super::breakpoints::trap_handler::{is_handler_running, unmap_page, withdraw_everywhere};
 use super::super::reports::Reports;
 use super::super::resend::resend;
@@ -10,7 +11,7 @@ use super::super::thread::Stop;
 use super::super::tracees::Tracees;
 use super::requeue::requeue_signals;
 use crate::process::read_maps;
-use crate::{Pid, Result, Tid};
+use crate::{NoJump, Pid, Result, Tid};
 
 /// Detaches a process, and those that share its memory. Threads that could not be stopped are detached later. Whatever goes
 /// wrong with one thread, none stays stopped; the result is the first error.
@@ -32,7 +33,8 @@ pub(in crate::ptrace) fn release_process(tracees: &mut Tracees, reports: &mut Re
         outcome = unless_gone(withdraw_everywhere(tracees, reports, space));
     }
     if outcome.is_ok() && stuck.is_empty() && !is_handler_running(tracees, space) {
-        outcome = unless_gone(unmap_arenas(tracees, reports, pid));
+        outcome = unless_gone(unmap_jumps(tracees, reports, pid));
+        outcome = outcome.and(unless_gone(unmap_arenas(tracees, reports, pid)));
         outcome = outcome.and(unless_gone(unmap_page(tracees, reports, space)));
     }
     for tid in stopped {
@@ -63,6 +65,8 @@ fn put_to_original_place(tracees: &mut Tracees, tid: Tid) -> Result<()> {
 fn restore_code(tracees: &mut Tracees, pid: Pid) -> Result<()> {
     let maps = read_maps(pid)?;
     let space = tracees.space_of_mut(pid)?;
+    let heads: Vec<u64> = space.jumps.sites().collect();
+    space.remove_jumps(&heads, NoJump::Asked);
     let sites: Vec<u64> = space.sites.keys().copied().collect();
     space.disarm(&maps, &sites);
     Ok(())

@@ -4,7 +4,7 @@ use stepping::Progress;
 
 use super::super::{Tracer, arch};
 use crate::arch::pc as pc_of;
-use crate::{Address, Error, Pid, Registers, Result, Tid};
+use crate::{Address, Error, NoJump, Pid, Registers, Result, Tid};
 
 impl Tracer {
     pub(in crate::ptrace) fn registers_of(&self, tid: Tid) -> Result<Registers> {
@@ -47,6 +47,10 @@ impl Tracer {
     }
 
     pub(in crate::ptrace) fn write_memory_of(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
+        let heads = self.tracees.space_of(pid)?.jumps_by(address.0..address.0.saturating_add(bytes.len() as u64));
+        if !self.clear_heads(pid, &heads, NoJump::NotOfFile)? {
+            return Err(Error::Uninterruptible(pid.leader()));
+        }
         let space = self.tracees.space_of_mut(pid)?;
         // A write that would end in the middle changes nothing.
         let mut before = vec![0; bytes.len()];

@@ -7,7 +7,7 @@ use super::super::breakpoints::trap_handler::{can_install, processes_without_han
 use super::super::space::Internal;
 use super::super::stopping::Pinned;
 use crate::process::read_maps;
-use crate::{Breakpoint, BreakpointId, InsertError, InsertReason, Pid, Result, Spec, Tid};
+use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, NoJump, Pid, Result, Spec, Tid};
 
 impl Tracer {
     pub(in crate::ptrace) fn insert_breakpoints(
@@ -20,12 +20,26 @@ impl Tracer {
         let mut sites: Vec<u64> = specs.iter().map(|spec| spec.address.0).collect();
         sites.sort_unstable();
         sites.dedup();
-        let refused = self.insert_all(pid, &sites)?;
-        Ok(self.tracees.space_of_mut(pid)?.add_breakpoints(specs, &refused))
+        // A trampoline that counts the arrivals at a site serves one more breakpoint that counts them.
+        let space = self.tracees.space_of(pid)?;
+        let stays = |spec: &&Spec| spec.no_jump().is_none() && space.is_jumped(spec.address.0);
+        let mut staying: Vec<u64> = specs.iter().filter(stays).map(|spec| spec.address.0).collect();
+        let traps = specs.iter().filter(|spec| spec.no_jump().is_some()).map(|spec| spec.address.0);
+        staying.sort_unstable();
+        let traps: Vec<u64> = traps.collect();
+        staying.retain(|site| !traps.contains(site));
+        let new: Vec<u64> = sites.iter().copied().filter(|site| staying.binary_search(site).is_err()).collect();
+        let refused = self.insert_all(pid, &new)?;
+        let mut answers = self.tracees.space_of_mut(pid)?.add_breakpoints(specs, &refused);
+        self.jump_where_asked(pid, specs, &mut answers)?;
+        Ok(answers)
     }
 
     /// Makes sure that breakpoint instructions stand at `sites`, which are sorted. Returns the refused sites, sorted.
     pub(in crate::ptrace) fn insert_all(&mut self, pid: Pid, sites: &[u64]) -> Result<Vec<(u64, InsertReason)>> {
+        if !self.clear_jumps(pid, sites, NoJump::Tracer)? {
+            return Err(Error::Uninterruptible(pid.leader()));
+        }
         let before = self.tracees.debuggee(pid)?.space;
         let insertion = prepare_insertion(&mut self.tracees, pid, sites)?;
         let mut pinned = Vec::new();
@@ -76,20 +90,30 @@ impl Tracer {
 
     pub(in crate::ptrace) fn remove_breakpoints(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
         self.tracees.shown_process(pid)?;
-        let maps = read_maps(pid)?;
-        let space = self.tracees.space_of_mut(pid)?;
-        let unused = space.remove_breakpoints(ids);
+        let unused = self.tracees.space_of_mut(pid)?.remove_breakpoints(ids);
+        // A site whose jump cannot be removed stays, and counts for nobody.
+        let shared = self.tracees.space_of(pid)?.others_in_jumps(&unused);
+        self.clear_jumps(pid, &unused, NoJump::Asked)?;
         if !unused.is_empty() {
-            space.disarm(&maps, &unused);
+            let maps = read_maps(pid)?;
+            self.tracees.space_of_mut(pid)?.disarm(&maps, &unused);
         }
-        Ok(())
+        self.place_jumps(pid, &shared)
     }
 
-    /// The breakpoints of a process by their ids, also of one whose end the user has not seen.
-    pub(in crate::ptrace) fn breakpoints_of(&self, pid: Pid) -> &[Option<Breakpoint>] {
+    /// A breakpoint of a process with its present counts, also of one whose end the user has not seen.
+    pub(in crate::ptrace) fn breakpoint_of(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
         match self.tracees.space_of(pid) {
-            Ok(space) => &space.breakpoints,
-            Err(_) => self.events.breakpoints_of_ended(pid),
+            Ok(space) => space.breakpoint(id),
+            Err(_) => self.events.breakpoints_of_ended(pid).get(id.0 as usize)?.clone(),
+        }
+    }
+
+    /// All breakpoints of a process with their present counts, also of one whose end the user has not seen.
+    pub(in crate::ptrace) fn breakpoints_of(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
+        match self.tracees.space_of(pid) {
+            Ok(space) => Box::new(space.all_breakpoints()),
+            Err(_) => Box::new(self.events.breakpoints_of_ended(pid).iter().flatten().cloned()),
         }
     }
 }

@@ -4,6 +4,7 @@ mod access;
 mod call;
 mod insert;
 mod inspect;
+mod jumps;
 mod registers;
 mod resume;
 mod step;

@@ -1,5 +1,6 @@
 //! System calls that a debuggee's thread makes for the tracer.
 
+mod counters;
 pub(super) mod gate;
 mod mapping;
 pub(in crate::ptrace) mod numbers;
@@ -7,6 +8,7 @@ mod way_back;
 
 use libc::user_regs_struct;
 
+pub(super) use self::counters::map_counters_at;
 use self::gate::find_gate;
 pub(super) use self::mapping::{map_storage_at, unmap};
 use self::way_back::WayBack;

@@ -8,7 +8,7 @@ use self::run::{leave_syscall, run_one_instruction, run_thread};
 use super::event_stop::let_trap_come;
 use super::goal::{end_goal, ends_goal};
 use super::stops::Next;
-use super::stops::breakpoint::on_site;
+use super::stops::breakpoint::{on_site, step_past_jump};
 use super::stops::pass::pass;
 use super::stops::stepped::on_stepped;
 use super::sys::{self, unless_gone};
@@ -96,7 +96,10 @@ impl Tracer {
     /// Sends a thread past the breakpoint that it was reported at, or on from where it is.
     fn past_reported(&mut self, tid: Tid) -> Result<Next> {
         let thread = self.tracees.thread_mut(tid)?;
-        let Some(at) = thread.reported_at.take() else { return Ok(Next::Run(0)) };
+        let steps = thread.goal.is_step();
+        let Some(at) = thread.reported_at.take() else {
+            return if steps { step_past_jump(&mut self.tracees, tid) } else { Ok(Next::Run(0)) };
+        };
         let slot = if arch::pc(tid)? == at { self.tracees.space_at(tid)?.sites.get(&at).copied() } else { None };
         Ok(slot.map_or(Next::Run(0), Next::Pass))
     }

@@ -1,7 +1,7 @@
 //! The user's breakpoints: those at one site form a chain, which begins in the site's `Info`.
 
 use super::{Internal, SlotId, Space};
-use crate::{Breakpoint, BreakpointId, InsertError, InsertReason, Result, Spec, Tid};
+use crate::{Breakpoint, BreakpointId, InsertError, InsertReason, Method, NoJump, Result, Spec, Tid};
 
 impl Space {
     /// Adds a breakpoint for each spec whose site is active. `refused` names the other sites, sorted.
@@ -32,8 +32,12 @@ impl Space {
         let id = BreakpointId(self.breakpoints.len() as u32);
         let next = self.info(slot).and_then(|info| info.first);
         let method = self.method(slot);
-        let spec = spec.clone();
-        self.breakpoints.push(Some(Breakpoint { id, spec, method, hits: 0, arrivals: 0, next, active: true }));
+        let (method, no_jump, since) = match self.counter_at(spec.address.0) {
+            Some(counter) => (Method::Jumped, None, counter),
+            None => (method, spec.no_jump().or(Some(NoJump::Asked)), 0),
+        };
+        let (spec, hits, arrivals, active) = (spec.clone(), 0, 0, true);
+        self.breakpoints.push(Some(Breakpoint { id, spec, method, hits, arrivals, next, active, no_jump, since }));
         if let Some(info) = self.info_mut(slot) {
             info.first = Some(id);
         }
@@ -61,6 +65,7 @@ impl Space {
 
     /// Takes a breakpoint out of its chain. Returns the site if nobody needs it any more.
     fn finish_breakpoint(&mut self, id: BreakpointId) -> Option<u64> {
+        self.settle_count_of(id);
         let breakpoint = self.breakpoint_mut(id)?;
         let (site, next) = (breakpoint.spec.address.0, breakpoint.next.take());
         if !std::mem::replace(&mut breakpoint.active, false) {
@@ -90,6 +95,11 @@ impl Space {
     pub(in crate::ptrace) fn is_unused(&self, site: u64) -> bool {
         let info = self.sites.get(&site).and_then(|&slot| self.info(slot));
         info.is_some_and(|info| info.first.is_none() && info.internal.is_none()) && !self.targets.contains_key(&site)
+    }
+
+    /// Whether a thread is to run to a site.
+    pub(super) fn is_target(&self, site: u64) -> bool {
+        self.targets.contains_key(&site)
     }
 
     /// Notes that one more thread is to run to an active site.

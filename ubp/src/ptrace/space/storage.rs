@@ -34,13 +34,13 @@ impl Space {
         }
     }
 
-    /// The tracer's mappings: the arenas, in their order, and the page with the handler.
+    /// The tracer's mappings: the arenas, in their order, the page with the handler, and what jumps lead to.
     pub(in crate::ptrace) fn hidden(&self) -> Vec<(u64, u64)> {
         let ranges = self.storages.iter().map(|storage| {
             let base = storage.arena.base();
             (base, base + storage.arena.layout().size().next_multiple_of(PAGE))
         });
-        ranges.chain(self.trap_handler.map(|page| (page, page + PAGE))).collect()
+        ranges.chain(self.trap_handler.map(|page| (page, page + PAGE))).chain(self.jumps.mappings()).collect()
     }
 
     /// The arena for a new site.

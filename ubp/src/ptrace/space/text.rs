@@ -5,7 +5,7 @@ use super::view::{Mark, mark};
 use super::{Info, SlotId, Space, mapping_at};
 use crate::arch::{ALIGNMENT, BREAKPOINT, MARGIN, MAX_LEN, refusal};
 use crate::core::{Entry, Problem, State, prepare};
-use crate::{InsertReason, Mapping, Result};
+use crate::{InsertReason, Mapping, NoJump, Result};
 
 /// Sites farther apart than this are written apart.
 const FAR: u64 = 512;
@@ -92,7 +92,7 @@ impl Space {
     pub(super) fn add_site(&mut self, site: u64, bytes: &[u8]) -> Result<SlotId, InsertReason> {
         let retired = self.find(site).filter(|(slot, entry)| {
             let suits = || self.storages.get(slot.arena).is_some_and(|storage| self.suits(storage, site));
-            entry.state == State::Retired && bytes.starts_with(entry.bytes()) && suits()
+            entry.state == State::Retired && entry.mark == 0 && bytes.starts_with(entry.bytes()) && suits()
         });
         if let Some((slot, _)) = retired {
             // The slot is still right, also for threads that are in it.
@@ -124,9 +124,12 @@ impl Space {
         Ok(slot)
     }
 
-    /// Puts the original bytes back at `sites`, which are sorted, and takes the sites out of use.
+    /// Puts the original bytes back at `sites`, which are sorted, and takes the sites out of use. A site of a jump that could not become a
+    /// breakpoint instruction stays.
     pub(in crate::ptrace) fn disarm(&mut self, maps: &[Mapping], sites: &[u64]) {
         self.epoch += 1;
+        let sites: Vec<u64> = sites.iter().copied().filter(|site| !self.is_jumped(*site)).collect();
+        let sites = sites.as_slice();
         for run in self.restoring_runs(maps, sites) {
             // Where the write fails nothing is mapped any more.
             let _ = self.write_run(run);
@@ -142,7 +145,7 @@ impl Space {
     /// Puts the original bytes back at one site, and takes the site out of use. It does not look at the memory map: where something else
     /// is mapped since, our instruction is gone.
     pub(in crate::ptrace) fn disarm_one(&mut self, site: u64) {
-        let Some(slot) = self.sites.get(&site).copied() else { return };
+        let Some(slot) = self.sites.get(&site).copied().filter(|_| !self.is_jumped(site)) else { return };
         self.epoch += 1;
         let original = self.entry(slot).and_then(|entry| mark(entry.bytes()));
         if let Some(original) = original.filter(|_| self.is_armed(site)) {
@@ -229,6 +232,8 @@ impl Space {
     /// Takes all sites and all storage out of use, because the process has something else where the storage lies. The
     /// breakpoints stay, inactive.
     pub(in crate::ptrace) fn abandon(&mut self, maps: &[Mapping]) {
+        let heads: Vec<u64> = self.jumps.sites().collect();
+        self.remove_jumps(&heads, NoJump::NoRoom);
         let sites: Vec<(u64, SlotId)> = self.sites.iter().map(|(&site, &slot)| (site, slot)).collect();
         let addresses: Vec<u64> = sites.iter().map(|(site, _)| *site).collect();
         for run in self.restoring_runs(maps, &addresses) {
@@ -253,6 +258,10 @@ impl Space {
         }
         self.restore_retired();
         for entry in self.sites.values().filter_map(|&slot| self.entry(slot)) {
+            if self.is_jumped(entry.site) {
+                // Jumps come and go only while no thread makes a process.
+                continue;
+            }
             if self.memory.read_array(entry.site) == mark(entry.bytes()) {
                 self.memory.write(entry.site, &BREAKPOINT);
             }

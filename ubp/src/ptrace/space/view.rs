@@ -2,6 +2,7 @@
 
 use super::Space;
 use crate::arch::{BREAKPOINT, Insn, MAX_LEN, decode};
+use crate::ptrace::jumps::LENGTH;
 
 /// A breakpoint instruction, or the program's bytes in its place.
 pub(super) type Mark = [u8; BREAKPOINT.len()];
@@ -11,29 +12,39 @@ pub(super) fn mark(instruction: &[u8]) -> Option<Mark> {
     instruction.first_chunk().copied()
 }
 
+/// Puts the program's bytes in place of `ours` at `site`, in `buffer`, which was read at `address`.
+fn restore(address: u64, buffer: &mut [u8], site: u64, ours: &[u8], original: &[u8]) {
+    let before = address.saturating_sub(site) as usize;
+    let (Some(ours), Some(original)) = (ours.get(before..), original.get(before..)) else { return };
+    let place = buffer.get_mut(site.saturating_sub(address) as usize..).unwrap_or_default();
+    let length = place.len().min(ours.len());
+    let parts = (place.get_mut(..length), ours.get(..length), original.get(..length));
+    let (Some(place), Some(ours), Some(original)) = parts else { return };
+    // Other bytes are the program's: it wrote there, or mapped something else.
+    if place == ours {
+        place.copy_from_slice(original);
+    }
+}
+
 impl Space {
-    /// Whether a breakpoint instruction stands at `site`.
+    /// Whether a breakpoint instruction stands at `site`, or the jump that counts its arrivals does.
     pub(in crate::ptrace) fn is_armed(&self, site: u64) -> bool {
+        if let Some(jump) = self.jumps.of_member(site) {
+            return self.memory.read_array(jump.site) == Some(jump.bytes());
+        }
         self.memory.read_array(site) == Some(BREAKPOINT)
     }
 
     /// Puts the program's bytes in place of ours in `buffer`, which was read at `address`.
     pub(in crate::ptrace) fn clean(&self, address: u64, buffer: &mut [u8]) {
         let end = address.saturating_add(buffer.len() as u64);
+        for jump in self.jumps.touching(address..end, LENGTH) {
+            restore(address, buffer, jump.site, &jump.bytes(), jump.original());
+        }
         // A breakpoint instruction before the buffer may reach into it.
         for (&site, &slot) in self.sites.range(address.saturating_sub(BREAKPOINT.len() as u64 - 1)..end) {
             let Some(original) = self.entry(slot).and_then(|entry| mark(entry.bytes())) else { continue };
-            let before = address.saturating_sub(site) as usize;
-            let (ours, original) = (BREAKPOINT.get(before..), original.get(before..));
-            let (Some(ours), Some(original)) = (ours, original) else { continue };
-            let place = buffer.get_mut(site.saturating_sub(address) as usize..).unwrap_or_default();
-            let length = place.len().min(ours.len());
-            let parts = (place.get_mut(..length), ours.get(..length), original.get(..length));
-            let (Some(place), Some(ours), Some(original)) = parts else { continue };
-            // Other bytes are the program's: it wrote there, or mapped something else.
-            if place == ours {
-                place.copy_from_slice(original);
-            }
+            restore(address, buffer, site, &BREAKPOINT, &original);
         }
     }
 

@@ -84,6 +84,18 @@ pub(super) fn count_arrival(tracees: &mut Tracees, tid: Tid, site: u64) -> Resul
     Ok(Hit::new(site, told.into_iter().rev()))
 }
 
+/// How a thread executes one instruction that is about to: by the slot of its site, where a jump stands there.
+pub(in crate::ptrace) fn step_past_jump(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
+    let at = arch::pc(tid)?;
+    let space = tracees.space_at(tid)?;
+    if space.jumps.get(at).is_none() {
+        return Ok(Next::Run(0));
+    }
+    let slot = space.sites.get(&at).copied();
+    count_arrival(tracees, tid, at)?;
+    Ok(slot.map_or(Next::Run(0), Next::Pass))
+}
+
 fn is_met(tracees: &Tracees, tid: Tid, site: u64, condition: &Condition, arrivals: u64) -> bool {
     let Ok(space) = tracees.space_at(tid) else { return false };
     let mut known = None;

@@ -3,6 +3,7 @@
 use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::arenas::complete_storage;
+use super::super::breakpoints::jump_memory::separate_counters;
 use super::super::breakpoints::trap_handler::{complete_page, inherited_action, install_everywhere};
 use super::super::event_stop::settle;
 use super::super::lifecycle::release::release_process;
@@ -83,7 +84,10 @@ fn prepare_child(
         install_everywhere(tracees, reports, child)?;
     }
     match (shares, follow) {
-        (false, true) => complete_storage(tracees, reports, child, differs),
+        (false, true) => {
+            complete_storage(tracees, reports, child, differs)?;
+            separate_counters(tracees, reports, child)
+        }
         (false, false) => release_process(tracees, reports, child),
         (true, _) => Ok(()),
     }

@@ -7,6 +7,7 @@ mod end;
 mod exec;
 mod handler;
 mod interruption;
+mod jump;
 mod mask;
 pub(super) mod pass;
 pub(super) mod report;

@@ -8,6 +8,7 @@ use super::clone::on_clone;
 use super::end::on_end;
 use super::exec::on_exec;
 use super::interruption::on_interruption;
+use super::jump::on_jump;
 use super::signal::on_signal;
 use super::syscall::on_syscall;
 use super::trap::on_trap;
@@ -56,5 +57,12 @@ fn on_delivery(tracer: &mut Tracer, tid: Tid) -> Result<Next> {
         }
     };
     tracer.tracees.set_stop(tid, Stop::Signal(info))?;
+    if let Some(next) = on_jump(&mut tracer.tracees, &mut tracer.reports, tid, info)? {
+        return Ok(next);
+    }
+    let info = match tracer.tracees.thread(tid)?.stop() {
+        Some(Stop::Signal(info)) => info,
+        _ => info,
+    };
     if info.signal() == libc::SIGTRAP { on_trap(tracer, tid, info) } else { on_signal(&mut tracer.tracees, tid, info) }
 }

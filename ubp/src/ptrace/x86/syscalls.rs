@@ -23,7 +23,11 @@ pub(in crate::ptrace) fn gate(arch: Arch) -> [u8; 8] {
 
 /// The numbers of system calls (asm/unistd_64.h, asm/unistd_32.h).
 pub(in crate::ptrace) fn calls(arch: Arch) -> Calls {
-    if arch == Arch::I386 { Calls { mmap: 192, munmap: 91 } } else { Calls { mmap: 9, munmap: 11 } }
+    if arch == Arch::I386 {
+        Calls { mmap: 192, munmap: 91, memfd_create: 356, close: 6 }
+    } else {
+        Calls { mmap: 9, munmap: 11, memfd_create: 319, close: 3 }
+    }
 }
 
 /// Sets the registers for a system call at `gate`.

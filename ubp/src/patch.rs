@@ -1,0 +1,91 @@
+//! What stands at a site: an instruction that traps, or a jump.
+
+use std::fmt;
+
+use crate::Address;
+
+/// The instruction that stands at the site of a breakpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Patch {
+    /// A jump where one is right and fast, otherwise a breakpoint instruction. [`Breakpoint::no_jump`](crate::Breakpoint::no_jump) tells why it
+    /// is not a jump.
+    Auto,
+    /// A jump to code that counts the hit, in some nanoseconds. The breakpoint is refused where there can be none.
+    Jump,
+    /// A breakpoint instruction: each hit enters the kernel, and the tracer handles it.
+    #[default]
+    Trap,
+}
+
+/// Why a breakpoint instruction stands at a site, and no jump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NoJump {
+    /// The breakpoint, or another one at its site, asks for a breakpoint instruction.
+    Asked,
+    /// The session's mechanism has no jumps.
+    Mechanism,
+    /// The program is not one of 64-bit x86.
+    Architecture,
+    /// The breakpoint, or another one at its site, reports hits by events.
+    Event,
+    /// The breakpoint, or another one at its site, has a condition.
+    Condition,
+    /// The breakpoint, or another one at its site, removes itself at a hit.
+    Once,
+    /// The breakpoint, or another one at its site, is one of a single thread.
+    OneThread,
+    /// The tracer itself needs threads to trap at the site: it is where the loader reports libraries, or where a thread is to run to.
+    Tracer,
+    /// The code is not that of a file, or the program may write to it.
+    NotOfFile,
+    /// The mapping ends within the bytes that a jump replaces.
+    End,
+    /// A breakpoint instruction stands at this address, which a jump would replace.
+    TooClose(Address),
+    /// The branch, or the call that returns, at this address leads into the bytes that a jump would replace.
+    BranchTarget(Address),
+    /// Threads entered the bytes that the jump replaced, again and again.
+    Entered,
+    /// The instruction at this address, which a jump would replace, enters the kernel.
+    SystemCall(Address),
+    /// A copy of the instruction at this address cannot run without the tracer. The process outlives the tracer, if that is killed.
+    NeedsTracer(Address),
+    /// There can be no code for the jump to lead to.
+    Trampoline(trampoline::x86::Refusal),
+    /// No free memory lies where the jump leads, or where its code must lie.
+    NoRoom,
+    /// The process is under seccomp(2), which may kill it for the system calls that map memory.
+    Confined,
+    /// A thread could not be stopped while the code changes.
+    Unstoppable,
+}
+
+impl fmt::Display for NoJump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoJump::Asked => f.write_str("a breakpoint instruction was asked for"),
+            NoJump::Mechanism => f.write_str("the back end has no jumps"),
+            NoJump::Architecture => f.write_str("only programs of 64-bit x86 can have jumps"),
+            NoJump::Event => f.write_str("a hit is an event"),
+            NoJump::Condition => f.write_str("a hit has a condition"),
+            NoJump::Once => f.write_str("the breakpoint removes itself"),
+            NoJump::OneThread => f.write_str("the breakpoint is one of a single thread"),
+            NoJump::Tracer => f.write_str("the tracer itself needs a trap there"),
+            NoJump::NotOfFile => f.write_str("the code is not that of a file, or is writable"),
+            NoJump::End => f.write_str("the code ends too soon"),
+            NoJump::TooClose(other) => write!(f, "the breakpoint at {other} is too close"),
+            NoJump::BranchTarget(from) => write!(f, "the branch at {from} leads into the jump"),
+            NoJump::Entered => f.write_str("threads entered the jump"),
+            NoJump::SystemCall(at) => write!(f, "the instruction at {at} enters the kernel"),
+            NoJump::NeedsTracer(at) => write!(f, "a copy of the instruction at {at} needs the tracer"),
+            NoJump::Trampoline(refusal) => fmt::Display::fmt(refusal, f),
+            NoJump::NoRoom => f.write_str("no memory is free where the jump leads"),
+            NoJump::Confined => {
+                f.write_str("the process is under seccomp, and CAP_SYS_ADMIN is needed to suspend that")
+            }
+            NoJump::Unstoppable => f.write_str("a thread could not be stopped"),
+        }
+    }
+}

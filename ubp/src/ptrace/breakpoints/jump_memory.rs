@@ -1,0 +1,200 @@
+//! The memory of jumps: mirrors, trampolines and counters, mapped and unmapped by stopped threads of the debuggee.
+
+use std::ops::Range;
+
+use super::super::arch::PAGE;
+use super::super::jumps::{Mirror, Store, displacements};
+use super::super::remote::{map_counters_at, map_storage_at, unmap};
+use super::super::reports::Reports;
+use super::super::space::{mapping_at, room};
+use super::super::status;
+use super::super::sys::is_gone;
+use super::super::tracees::{SpaceId, Tracees};
+use super::arenas::map_arena;
+use crate::process::read_maps;
+use crate::{Error, Mapping, NoJump, Pid, Result, Tid};
+
+/// The number of addresses that are tried for one store.
+const PLACES: usize = 24;
+/// Offset of eight bytes of zero in an arena, which are reserved (core/mod.rs).
+const ZEROES: u64 = 48;
+/// Sites, of which an address is the first byte.
+const COVERED: Range<u64> = 1..super::super::jumps::LENGTH;
+
+/// Whether a process of an address space outlives the tracer, if that is killed.
+pub(in crate::ptrace) fn outlives(tracees: &Tracees, space: SpaceId) -> bool {
+    tracees.debuggees.values().any(|debuggee| debuggee.space == space && !debuggee.exit_kill)
+}
+
+/// Maps what jumps at `sites`, which are sorted, need, by a stopped thread. Where something cannot be mapped, the sites will be refused one by
+/// one. Returns a reason that is better than [`NoJump::NoRoom`].
+pub(in crate::ptrace) fn provide(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    sites: &[u64],
+) -> Result<Option<NoJump>> {
+    let outlives = outlives(tracees, tracees.debuggee(pid)?.space);
+    let maps = read_maps(pid)?;
+    let mut rest = sites;
+    while let Some(&first) = rest.first() {
+        let Some(mapping) = mapping_at(&maps, first) else {
+            rest = rest.get(1..).unwrap_or_default();
+            continue;
+        };
+        let (group, tail) = rest.split_at(rest.partition_point(|site| *site < mapping.end.0));
+        rest = tail;
+        if mapping.inode == 0 || !mapping.execute {
+            continue;
+        }
+        let provided = provide_for(tracees, reports, tid, pid, mapping, group.len(), outlives);
+        let provided =
+            if outlives { provided.and_then(|()| add_answers(tracees, reports, tid, pid, group)) } else { provided };
+        match provided {
+            Err(Error::NoRoom { .. }) | Ok(()) => {}
+            Err(Error::Confined(_)) => return Ok(Some(NoJump::Confined)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Maps arenas for the entries of covered bytes.
+fn add_answers(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid, sites: &[u64]) -> Result<()> {
+    let mut covered: Vec<u64> = sites.iter().flat_map(|site| COVERED.map(move |offset| site + offset)).collect();
+    covered.sort_unstable();
+    covered.dedup();
+    for group in tracees.space_of(pid)?.missing(&covered) {
+        map_arena(tracees, reports, tid, pid, group)?;
+    }
+    Ok(())
+}
+
+/// Maps what `count` jumps in a mapping need.
+fn provide_for(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    mapping: &Mapping,
+    count: usize,
+    outlives: bool,
+) -> Result<()> {
+    let code = mapping.start.0..mapping.end.0;
+    let known = tracees.space_of(pid)?.jumps.mirrors.iter().find(|mirror| mirror.serves(&code)).cloned();
+    let mirror = match known {
+        Some(mirror) => mirror,
+        None => map_mirror(tracees, reports, tid, pid, &code, outlives)?,
+    };
+    let space = tracees.space_of_mut(pid)?;
+    space.jumps.stores.iter_mut().for_each(|store| store.reuse());
+    if space.jumps.stores.iter().any(|store| store.serves(&code, &mirror.range, count)) {
+        return Ok(());
+    }
+    map_store(tracees, reports, tid, pid, mapping, &mirror, count)
+}
+
+fn map_mirror(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    code: &Range<u64>,
+    outlives: bool,
+) -> Result<Mirror> {
+    let (maps, heap) = (read_maps(pid)?, status::heap_start(pid)?);
+    let kind = tracees.space_of(pid)?.arch;
+    for mirror in displacements(outlives).filter_map(|displacement| Mirror::new(code.clone(), displacement, PAGE)) {
+        let Range { start, end } = mirror.range;
+        if room::is_free(&maps, heap, kind, &mirror.range)
+            && map_storage_at(tracees, reports, tid, (start, end - start), false)?
+        {
+            tracees.space_of_mut(pid)?.jumps.mirrors.push(mirror.clone());
+            tracees.hide_storage(pid)?;
+            return Ok(mirror);
+        }
+    }
+    Err(Error::NoRoom { pid, near: crate::Address(code.start) })
+}
+
+fn map_store(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    mapping: &Mapping,
+    mirror: &Mirror,
+    count: usize,
+) -> Result<()> {
+    let (maps, heap) = (read_maps(pid)?, status::heap_start(pid)?);
+    let space = tracees.space_of(pid)?;
+    let (kind, name) = (space.arch, space.storages.first().map(|storage| storage.arena.base() + ZEROES));
+    // Instructions name memory of the whole module.
+    let of_module = maps.iter().filter(|map| map.inode == mapping.inode && map.device == mapping.device);
+    let low = of_module.clone().map(|map| map.start.0).min().unwrap_or(mapping.start.0).min(mirror.range.start);
+    let high = of_module.map(|map| map.end.0).max().unwrap_or(mapping.end.0).max(mirror.range.end);
+    let sizes = Store::sizes_for(count, PAGE);
+    let size = sizes.0 + sizes.1;
+    let no_room = Error::NoRoom { pid, near: mapping.start };
+    let Some(name) = name else { return Err(no_room) };
+    for start in room::candidates(&maps, heap, kind, size, low, high).into_iter().take(PLACES) {
+        if !map_storage_at(tracees, reports, tid, (start, sizes.0), false)? {
+            continue;
+        }
+        let counters = (start + sizes.0, sizes.1);
+        match map_counters_at(tracees, reports, tid, counters, name, false)? {
+            Some(file) => {
+                let store = Store::new(start, sizes, file, low..high);
+                tracees.space_of_mut(pid)?.jumps.stores.push(store);
+                return tracees.hide_storage(pid);
+            }
+            None => unmap(tracees, reports, tid, (start, sizes.0))?,
+        }
+    }
+    Err(no_room)
+}
+
+/// Gives a forked child, which is stopped and has not run yet, counters of its own. Where that is not possible its jumps become breakpoint
+/// instructions.
+pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut Reports, child: Pid) -> Result<()> {
+    let space = tracees.space_of(child)?;
+    let name = space.storages.first().map_or(0, |storage| storage.arena.base() + ZEROES);
+    let mappings: Vec<(u64, u64)> =
+        space.jumps.stores.iter().map(|store| (store.base + store.sizes.0, store.sizes.1)).collect();
+    for (number, mapping) in mappings.into_iter().enumerate() {
+        let mapped = match map_counters_at(tracees, reports, child.leader(), mapping, name, true) {
+            Err(Error::Confined(_)) => None,
+            other => other?,
+        };
+        let space = tracees.space_of_mut(child)?;
+        match (mapped, space.jumps.stores.get_mut(number)) {
+            (Some(file), Some(store)) => store.counters = file.into(),
+            _ => {
+                let heads: Vec<u64> = space.jumps.sites().collect();
+                space.remove_jumps(&heads, NoJump::NoRoom);
+                space.clear_counts();
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Unmaps the memory of jumps by stopped threads of the debuggee. No jump is left.
+pub(in crate::ptrace) fn unmap_jumps(tracees: &mut Tracees, reports: &mut Reports, pid: Pid) -> Result<()> {
+    let mappings: Vec<(u64, u64)> = tracees.space_of(pid)?.jumps.mappings().collect();
+    let threads = tracees.stopped_threads(tracees.debuggee(pid)?.space);
+    for (start, end) in mappings {
+        for &tid in &threads {
+            match unmap(tracees, reports, tid, (start, end - start)) {
+                Err(error) if is_gone(&error) => continue,
+                // It stays mapped, and nothing leads there.
+                Err(Error::Confined(_)) => continue,
+                Err(error) => return Err(error),
+                Ok(()) => break,
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! One jump, and its trampoline.
+
+use insn::x86::Mode;
+use trampoline::x86::{Displacement, JUMP_LEN, Place, Probe, Refusal, Site, Trampoline, jump, place};
+
+/// Room for a trampoline, and for the meanings of its addresses.
+const CODE: usize = 1024;
+const PLACES: usize = 256;
+
+/// A site whose arrivals a trampoline counts.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ptrace) struct Member {
+    /// Offset from the site of the jump.
+    pub(in crate::ptrace) offset: u8,
+    /// Address of the counter.
+    pub(in crate::ptrace) counter: u64,
+}
+
+/// A jump at a site.
+#[derive(Clone, Debug)]
+pub(in crate::ptrace) struct Jump {
+    pub(in crate::ptrace) site: u64,
+    pub(in crate::ptrace) displacement: Displacement,
+    pub(in crate::ptrace) trampoline: Trampoline,
+    /// The store that the trampoline lies in.
+    pub(in crate::ptrace) store: usize,
+    /// The first one is that of the site itself.
+    pub(in crate::ptrace) members: Vec<Member>,
+    /// How many threads have entered the covered bytes.
+    pub(in crate::ptrace) entered: u32,
+    draft: Draft,
+}
+
+/// What a trampoline is made of.
+#[derive(Clone, Debug)]
+pub(in crate::ptrace) struct Draft {
+    pub(in crate::ptrace) site: u64,
+    /// The program's code from the site on, without breakpoint instructions and jumps.
+    pub(in crate::ptrace) code: Box<[u8]>,
+    pub(in crate::ptrace) mode: Mode,
+    pub(in crate::ptrace) shadow_stack: bool,
+}
+
+/// Room to make trampolines in.
+pub(in crate::ptrace) struct Workbench {
+    code: Vec<u8>,
+    places: Vec<Place>,
+}
+
+impl Workbench {
+    pub(in crate::ptrace) fn new() -> Workbench {
+        Workbench { code: vec![0; CODE], places: vec![Place::EMPTY; PLACES] }
+    }
+
+    /// Makes the trampoline at `at`.
+    pub(in crate::ptrace) fn make(
+        &mut self,
+        draft: &Draft,
+        members: &[Member],
+        at: u64,
+    ) -> Result<Trampoline, Refusal> {
+        let Draft { site: pc, ref code, mode, shadow_stack } = *draft;
+        let site = Site { pc, code, mode, shadow_stack, keep_dead: false };
+        let probe = |member: &Member| {
+            let Member { offset, counter } = *member;
+            Probe { offset, arrivals: Some(counter), ..Probe::default() }
+        };
+        let probes: Vec<Probe<'_>> = members.iter().map(probe).collect();
+        site.assemble(&probes, at, &mut self.code, &mut self.places)
+    }
+
+    /// The code of the trampoline that was made last.
+    pub(in crate::ptrace) fn code(&self, trampoline: &Trampoline) -> &[u8] {
+        self.code.get(..trampoline.len()).unwrap_or_default()
+    }
+}
+
+impl Jump {
+    pub(in crate::ptrace) fn new(
+        draft: Draft,
+        displacement: Displacement,
+        trampoline: Trampoline,
+        store: usize,
+        members: Vec<Member>,
+    ) -> Jump {
+        Jump { site: draft.site, displacement, trampoline, store, members, entered: 0, draft }
+    }
+
+    /// Bytes of the instructions that the trampoline runs.
+    pub(in crate::ptrace) fn len(&self) -> u64 {
+        self.trampoline.run_len() as u64
+    }
+
+    /// The address behind these instructions.
+    pub(in crate::ptrace) fn end(&self) -> u64 {
+        self.site + self.len()
+    }
+
+    /// The bytes at the site.
+    pub(in crate::ptrace) fn bytes(&self) -> [u8; JUMP_LEN] {
+        jump(self.displacement)
+    }
+
+    /// The program's code from the site on.
+    pub(in crate::ptrace) fn code(&self) -> &[u8] {
+        &self.draft.code
+    }
+
+    /// The program's bytes that the jump replaces.
+    pub(in crate::ptrace) fn original(&self) -> &[u8] {
+        self.draft.code.get(..JUMP_LEN).unwrap_or_default()
+    }
+
+    /// The member at an address.
+    pub(in crate::ptrace) fn member(&self, address: u64) -> Option<&Member> {
+        self.members.iter().find(|member| self.site + u64::from(member.offset) == address)
+    }
+
+    /// The sites whose arrivals the trampoline counts.
+    pub(in crate::ptrace) fn sites(&self) -> impl Iterator<Item = u64> {
+        self.members.iter().map(|member| self.site + u64::from(member.offset))
+    }
+
+    /// The meaning of an address in the trampoline, at an instruction's beginning.
+    pub(in crate::ptrace) fn place(&self, offset: u16) -> Option<Place> {
+        let mut bench = Workbench::new();
+        let trampoline = bench.make(&self.draft, &self.members, self.trampoline.at()).ok()?;
+        place(bench.places.get(..trampoline.places())?, offset).copied()
+    }
+}

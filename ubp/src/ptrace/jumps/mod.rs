@@ -1,0 +1,149 @@
+//! Jumps at sites in the place of breakpoint instructions: what the tracer knows of them.
+//!
+//! A jump belongs to a site that has an entry in an arena like all others: at any moment it can become a breakpoint instruction. It comes and
+//! goes only while no thread of the memory runs. `trampoline` says what jump, mirror and trampoline are.
+
+mod displacement;
+mod jump;
+mod mirror;
+mod scan;
+mod store;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use trampoline::x86::{JUMP_LEN, Trap, covered};
+
+pub(super) use self::displacement::displacements;
+pub(super) use self::jump::{Draft, Jump, Member, Workbench};
+pub(super) use self::mirror::Mirror;
+pub(super) use self::scan::{KEPT, LOOK, Window, scan};
+pub(super) use self::store::Store;
+
+/// Bytes of a jump.
+pub(super) const LENGTH: u64 = JUMP_LEN as u64;
+/// How many threads may enter the covered bytes of a jump before it becomes a breakpoint instruction.
+const ENTRIES: u32 = 32;
+
+/// The place of a pc outside of the program's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    /// In the mirror, at the jump of this site.
+    Mirror(u64),
+    /// In the trampoline of the jump at this site, at this offset.
+    Trampoline(u64, u16),
+}
+
+/// The jumps of one address space.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Jumps {
+    /// By site.
+    heads: BTreeMap<u64, Jump>,
+    /// The sites, by the addresses of their trampolines.
+    trampolines: BTreeMap<u64, u64>,
+    pub(super) mirrors: Vec<Mirror>,
+    pub(super) stores: Vec<Store>,
+    /// Jumps that are to become breakpoint instructions as soon as no thread runs.
+    pub(super) unwanted: Vec<u64>,
+}
+
+impl Jumps {
+    pub(super) fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// The sites with a jump.
+    pub(super) fn sites(&self) -> impl Iterator<Item = u64> {
+        self.heads.keys().copied()
+    }
+
+    /// The jump at a site.
+    pub(super) fn get(&self, site: u64) -> Option<&Jump> {
+        self.heads.get(&site)
+    }
+
+    /// The jump whose trampoline runs the instruction at an address.
+    pub(super) fn over(&self, address: u64) -> Option<&Jump> {
+        // No other jump begins in the instructions of one.
+        let (_, jump) = self.heads.range(..=address).next_back()?;
+        (address < jump.end()).then_some(jump)
+    }
+
+    /// The sites of the jumps that lie in `range`, or whose bytes or further code, up to `reach` bytes, do.
+    pub(super) fn touching(&self, range: Range<u64>, reach: u64) -> impl Iterator<Item = &Jump> {
+        let from = range.start.saturating_sub(reach.max(64));
+        let touches = move |jump: &&Jump| jump.site < range.end && jump.site + reach.max(jump.len()) > range.start;
+        self.heads.range(from..).take_while(move |(site, _)| **site < range.end).map(|(_, jump)| jump).filter(touches)
+    }
+
+    /// The jump that counts arrivals at a site: that of the site itself, or one before it.
+    pub(super) fn of_member(&self, site: u64) -> Option<&Jump> {
+        self.over(site).filter(|jump| jump.member(site).is_some())
+    }
+
+    pub(super) fn add(&mut self, jump: Jump) {
+        self.trampolines.insert(jump.trampoline.at(), jump.site);
+        if let Some(store) = self.stores.get_mut(jump.store) {
+            store.jumps += 1;
+        }
+        self.heads.insert(jump.site, jump);
+    }
+
+    /// Forgets a jump. No thread may be in its trampoline.
+    pub(super) fn remove(&mut self, site: u64) -> Option<Jump> {
+        let jump = self.heads.remove(&site)?;
+        self.trampolines.remove(&jump.trampoline.at());
+        if let Some(store) = self.stores.get_mut(jump.store) {
+            store.jumps = store.jumps.saturating_sub(1);
+        }
+        Some(jump)
+    }
+
+    /// The jump of which a thread that trapped at `pc`, by a trap of this kind, entered covered bytes, and the offset of the byte.
+    pub(super) fn entered(&self, kind: Trap, pc: u64) -> Option<(&Jump, u8)> {
+        let jump = self.over(pc.wrapping_sub(kind.distance()))?;
+        Some((jump, covered(jump.site, jump.displacement, kind, pc)?))
+    }
+
+    /// Notes that a thread entered the covered bytes of a jump.
+    pub(super) fn note_entered(&mut self, site: u64) {
+        let Some(jump) = self.heads.get_mut(&site) else { return };
+        jump.entered += 1;
+        if jump.entered == ENTRIES {
+            self.unwanted.push(site);
+        }
+    }
+
+    /// Where in a mirror or a trampoline a thread is.
+    pub(super) fn inside(&self, pc: u64) -> Option<Inside> {
+        if let Some((&at, &site)) = self.trampolines.range(..=pc).next_back() {
+            let offset = pc - at;
+            if self.heads.get(&site).is_some_and(|jump| offset < jump.trampoline.len() as u64) {
+                return Some(Inside::Trampoline(site, offset as u16));
+            }
+        }
+        let mirror = self.mirrors.iter().find(|mirror| mirror.range.contains(&pc))?;
+        let site = mirror.site(pc);
+        self.heads.contains_key(&site).then_some(Inside::Mirror(site))
+    }
+
+    /// The site of the jump in whose mirror or trampoline a thread is, and the thread's pc in the program.
+    pub(super) fn original(&self, pc: u64) -> Option<(u64, u64)> {
+        match self.inside(pc)? {
+            Inside::Mirror(site) => Some((site, site)),
+            Inside::Trampoline(site, offset) => Some((site, self.get(site)?.place(offset)?.pc)),
+        }
+    }
+
+    /// Whether a pc lies in the bytes of a jump behind its first one, or right behind them: a trap may be due there.
+    pub(super) fn is_covered(&self, pc: u64) -> bool {
+        let before = pc.wrapping_sub(1);
+        self.over(before).is_some_and(|jump| before - jump.site < LENGTH)
+    }
+
+    /// Where the tracer's mappings lie.
+    pub(super) fn mappings(&self) -> impl Iterator<Item = (u64, u64)> {
+        let mirrors = self.mirrors.iter().map(|mirror| (mirror.range.start, mirror.range.end));
+        mirrors.chain(self.stores.iter().flat_map(Store::mappings))
+    }
+}

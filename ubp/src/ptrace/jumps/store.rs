@@ -1,0 +1,112 @@
+//! Where trampolines and their counters lie.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// Bytes of a counter.
+const COUNTER: u64 = 8;
+/// The alignment of trampolines in bytes.
+const ALIGNMENT: u64 = 16;
+/// Bytes that a trampoline with one counter takes, at most on average.
+const EACH: u64 = 128;
+
+/// Two mappings in the debuggee: trampolines, and behind them their counters, which the tracer and the processes of the memory share as a file.
+#[derive(Clone, Debug)]
+pub(in crate::ptrace) struct Store {
+    /// Address of the trampolines.
+    pub(in crate::ptrace) base: u64,
+    /// Bytes for trampolines, and for counters.
+    pub(in crate::ptrace) sizes: (u64, u64),
+    pub(in crate::ptrace) counters: Arc<File>,
+    /// The code and the mirrors that all trampolines of the store reach.
+    pub(in crate::ptrace) reach: Range<u64>,
+    /// Number of jumps whose trampolines lie here.
+    pub(in crate::ptrace) jumps: usize,
+    used: u64,
+    counted: u64,
+}
+
+impl Store {
+    /// The sizes of a store for `count` jumps.
+    pub(in crate::ptrace) fn sizes_for(count: usize, page: u64) -> (u64, u64) {
+        let count = (count as u64).max(64);
+        ((count * EACH).next_multiple_of(page), (count * COUNTER).next_multiple_of(page))
+    }
+
+    pub(in crate::ptrace) fn new(base: u64, sizes: (u64, u64), counters: File, reach: Range<u64>) -> Store {
+        Store { base, sizes, counters: Arc::new(counters), reach, jumps: 0, used: 0, counted: 0 }
+    }
+
+    /// Whether there is room for `count` jumps at sites in `code`, with this mirror.
+    pub(in crate::ptrace) fn serves(&self, code: &Range<u64>, mirror: &Range<u64>, count: usize) -> bool {
+        let reaches = |range: &Range<u64>| self.reach.start <= range.start && range.end <= self.reach.end;
+        let count = count as u64;
+        let room = self.used + count * EACH <= self.sizes.0 && self.counted + count * COUNTER <= self.sizes.1;
+        reaches(code) && reaches(mirror) && room
+    }
+
+    /// Makes all room free again where no jump is left. No thread may be in the store.
+    pub(in crate::ptrace) fn reuse(&mut self) {
+        if self.jumps == 0 {
+            (self.used, self.counted) = (0, 0);
+        }
+    }
+
+    /// The address for the next trampoline.
+    pub(in crate::ptrace) fn next(&self) -> u64 {
+        self.base + self.used
+    }
+
+    /// Addresses of the next counters. `None`: there is no room for so many.
+    pub(in crate::ptrace) fn next_counters(&self, count: usize) -> Option<impl Iterator<Item = u64> + use<>> {
+        let first = self.base + self.sizes.0 + self.counted;
+        let fits = self.counted + count as u64 * COUNTER <= self.sizes.1;
+        fits.then(|| (0..count as u64).map(move |number| first + number * COUNTER))
+    }
+
+    /// Takes room for a trampoline of `length` bytes with `counters`. Returns whether there is room.
+    pub(in crate::ptrace) fn take(&mut self, length: usize, counters: usize) -> bool {
+        let used = self.used + length as u64;
+        if used > self.sizes.0 {
+            return false;
+        }
+        self.used = used.next_multiple_of(ALIGNMENT);
+        let zeroes = vec![0; counters * COUNTER as usize];
+        let cleared = self.counters.write_all_at(&zeroes, self.counted).is_ok();
+        self.counted += counters as u64 * COUNTER;
+        cleared
+    }
+
+    /// The value of a counter.
+    pub(in crate::ptrace) fn count(&self, address: u64) -> u64 {
+        let mut raw = [0; COUNTER as usize];
+        let offset = address.wrapping_sub(self.base + self.sizes.0);
+        // The program cannot reach the file; only what it maps ends before its end.
+        let read = self.counters.read_exact_at(&mut raw, offset);
+        read.map_or(0, |()| u64::from_le_bytes(raw))
+    }
+
+    /// The values of all counters, for [`Store::count_in`].
+    pub(in crate::ptrace) fn all_counts(&self) -> Vec<u8> {
+        let mut raw = vec![0; self.counted as usize];
+        match self.counters.read_exact_at(&mut raw, 0) {
+            Ok(()) => raw,
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The value of a counter at the time of [`Store::all_counts`].
+    pub(in crate::ptrace) fn count_in(&self, all: &[u8], address: u64) -> u64 {
+        let offset = address.wrapping_sub(self.base + self.sizes.0) as usize;
+        let raw = all.get(offset..).and_then(|rest| rest.first_chunk());
+        raw.map_or(0, |raw| u64::from_le_bytes(*raw))
+    }
+
+    /// The mappings.
+    pub(in crate::ptrace) fn mappings(&self) -> [(u64, u64); 2] {
+        let counters = self.base + self.sizes.0;
+        [(self.base, counters), (counters, counters + self.sizes.1)]
+    }
+}

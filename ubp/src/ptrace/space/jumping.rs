@@ -1,0 +1,259 @@
+//! Breakpoint instructions become jumps, and jumps become breakpoint instructions, while no thread of the memory runs.
+
+use std::ops::Range;
+
+use super::super::arch::{jump_mode, may_have_shadow_stacks};
+use super::super::jumps::{Draft, Jump, KEPT, LENGTH, LOOK, Member, Window, Workbench, scan};
+use super::edits::write_edits;
+use super::{SlotId, Space, mapping_at};
+use crate::arch::BREAKPOINT;
+use crate::{Address, Mapping, NoJump};
+
+/// Bytes of code that are read at once.
+const PIECE: u64 = 64 << 10;
+
+/// The program's code in one mapping, read in pieces.
+#[derive(Default)]
+struct Reader {
+    start: u64,
+    code: Vec<u8>,
+}
+
+impl Reader {
+    /// The code from `site` on, up to [`LOOK`] bytes and the end of the mapping.
+    fn window(&mut self, space: &Space, mapping: &Mapping, site: u64) -> &[u8] {
+        let end = (site + LOOK as u64).min(mapping.end.0);
+        let known = self.start..self.start + self.code.len() as u64;
+        if site < known.start || end > known.end {
+            self.start = site;
+            self.code = vec![0; (mapping.end.0 - site).min(PIECE) as usize];
+            let read = space.read(site, &mut self.code);
+            self.code.truncate(read);
+        }
+        let offset = (site - self.start) as usize;
+        self.code.get(offset..self.code.len().min(offset + LOOK)).unwrap_or_default()
+    }
+}
+
+/// What is written for jumps, in the order of writing.
+#[derive(Default)]
+struct Edits {
+    trampolines: Vec<(u64, Vec<u8>)>,
+    mirrors: Vec<(u64, Vec<u8>)>,
+    tails: Vec<(u64, Vec<u8>)>,
+    heads: Vec<(u64, Vec<u8>)>,
+}
+
+impl Space {
+    /// Puts jumps at those of `sites`, which are sorted and active, that can have one. No thread of the memory runs. `outlives`: a process of the
+    /// memory outlives the tracer, if that is killed.
+    pub(in crate::ptrace) fn place_jumps(&mut self, maps: &[Mapping], sites: &[u64], outlives: bool) {
+        let (mut bench, mut reader, mut edits) = (Workbench::new(), Reader::default(), Edits::default());
+        let mut placed = Vec::new();
+        for &site in sites {
+            if self.jumps.of_member(site).is_some() {
+                continue;
+            }
+            match self.add_jump(maps, site, outlives, &mut bench, &mut reader, &mut edits) {
+                Ok(()) => placed.push(site),
+                Err(reason) => self.note_no_jump(site, reason),
+            }
+        }
+        if outlives {
+            placed.iter().for_each(|site| self.add_answers(*site));
+        }
+        self.flush();
+        let Edits { mut trampolines, mut mirrors, mut tails, mut heads } = edits;
+        let memory = &self.memory;
+        // At any moment of this the tracer may be killed, and the threads run.
+        let written = write_edits(memory, &mut trampolines)
+            && write_edits(memory, &mut mirrors)
+            && write_edits(memory, &mut tails)
+            && write_edits(memory, &mut heads);
+        if !written {
+            self.remove_jumps(&placed, NoJump::NotOfFile);
+        }
+    }
+
+    /// Adds a jump to the table, and what has to be written for it to `edits`.
+    fn add_jump(
+        &mut self,
+        maps: &[Mapping],
+        site: u64,
+        outlives: bool,
+        bench: &mut Workbench,
+        reader: &mut Reader,
+        edits: &mut Edits,
+    ) -> Result<(), NoJump> {
+        self.can_count(site, outlives)?;
+        let mode = jump_mode(self.arch).ok_or(NoJump::Architecture)?;
+        let mapping = mapping_at(maps, site).ok_or(NoJump::NotOfFile)?;
+        if !mapping.execute || mapping.write || mapping.shared || mapping.inode == 0 {
+            return Err(NoJump::NotOfFile);
+        }
+        if mapping.end.0 - site < LENGTH {
+            return Err(NoJump::End);
+        }
+        let window = Window { site, code: reader.window(self, mapping, site), mode };
+        let starts = scan(&window)?;
+        let draft = Draft { site, code: window.kept().into(), mode, shadow_stack: may_have_shadow_stacks() };
+        let offsets = self.offsets_of_members(site, &starts, outlives)?;
+        let code = mapping.start.0..mapping.end.0;
+        let mirror = self.jumps.mirrors.iter().find(|mirror| mirror.serves(&code)).ok_or(NoJump::NoRoom)?.clone();
+        let serves = self.jumps.stores.iter().position(|store| store.serves(&code, &mirror.range, offsets.len()));
+        let number = serves.ok_or(NoJump::NoRoom)?;
+        let store = self.jumps.stores.get_mut(number).ok_or(NoJump::NoRoom)?;
+        let counters = store.next_counters(offsets.len()).ok_or(NoJump::NoRoom)?;
+        let members: Vec<Member> =
+            offsets.iter().zip(counters).map(|(&offset, counter)| Member { offset, counter }).collect();
+        let trampoline = bench.make(&draft, &members, store.next()).map_err(NoJump::Trampoline)?;
+        let behind = site + starts.last().map_or(0, |last| u64::from(*last)) + 1;
+        if let Some((&other, _)) = self.sites.range(behind..site + trampoline.run_len() as u64).next() {
+            return Err(NoJump::TooClose(Address(other)));
+        }
+        let (at, mirrored) = mirror.jump(site, trampoline.at()).ok_or(NoJump::NoRoom)?;
+        if !store.take(trampoline.len(), members.len()) {
+            return Err(NoJump::NoRoom);
+        }
+        edits.trampolines.push((trampoline.at(), bench.code(&trampoline).to_vec()));
+        edits.mirrors.push((at, mirrored));
+        let jump = Jump::new(draft, mirror.displacement, trampoline, number, members);
+        let [head, tail @ ..] = jump.bytes();
+        edits.heads.push((site, vec![head]));
+        edits.tails.push((site + 1, tail.to_vec()));
+        let sites: Vec<u64> = jump.sites().collect();
+        self.jumps.add(jump);
+        sites.into_iter().for_each(|site| self.note_jump(site));
+        Ok(())
+    }
+
+    /// Whether a trampoline can count the arrivals at a site for all its breakpoints.
+    fn can_count(&self, site: u64, outlives: bool) -> Result<(), NoJump> {
+        let slot = *self.sites.get(&site).ok_or(NoJump::NotOfFile)?;
+        let info = self.info(slot).unwrap_or_default();
+        if info.internal.is_some() || self.is_target(site) {
+            return Err(NoJump::Tracer);
+        }
+        if outlives && !info.boosted {
+            return Err(NoJump::NeedsTracer(Address(site)));
+        }
+        let mut next = info.first;
+        while let Some(breakpoint) = next.and_then(|id| self.breakpoints.get(id.0 as usize)?.as_ref()) {
+            if let Some(reason) = breakpoint.spec.no_jump() {
+                return Err(reason);
+            }
+            next = breakpoint.next;
+        }
+        if info.first.is_none() { Err(NoJump::Asked) } else { Ok(()) }
+    }
+
+    /// The offsets of the sites whose arrivals the trampoline of a jump at `site` counts. `starts` are those of its instructions.
+    fn offsets_of_members(&self, site: u64, starts: &[u8], outlives: bool) -> Result<Vec<u8>, NoJump> {
+        let mut offsets = vec![0];
+        for (&other, _) in self.sites.range(site + 1..site + LENGTH) {
+            let offset = (other - site) as u8;
+            let is_member =
+                starts.contains(&offset) && self.jumps.get(other).is_none() && self.can_count(other, outlives).is_ok();
+            if !is_member {
+                return Err(NoJump::TooClose(Address(other)));
+            }
+            offsets.push(offset);
+        }
+        Ok(offsets)
+    }
+
+    /// Makes breakpoint instructions of the jumps at `heads`, which are sorted. No thread of the memory runs.
+    pub(in crate::ptrace) fn remove_jumps(&mut self, heads: &[u64], reason: NoJump) {
+        let (mut traps, mut tails, mut members) = (Vec::new(), Vec::new(), Vec::new());
+        for &site in heads {
+            let Some(jump) = self.jumps.get(site) else { continue };
+            let [head, tail @ ..] = jump.bytes();
+            // Elsewhere the program has mapped something else, or the tail is not written yet.
+            if self.memory.read_array(site + 1) == Some(tail) {
+                if self.memory.read_array(site) == Some([head]) {
+                    traps.push((site, BREAKPOINT.to_vec()));
+                }
+                tails.push((site + 1, jump.original().get(1..).unwrap_or_default().to_vec()));
+            }
+            members.extend(jump.sites().filter(|member| *member != site).map(|member| (member, BREAKPOINT.to_vec())));
+        }
+        // The order is that of a change while threads run, because the tracer may be killed at any moment.
+        write_edits(&self.memory, &mut traps);
+        write_edits(&self.memory, &mut tails);
+        write_edits(&self.memory, &mut members);
+        self.epoch += 1;
+        for &site in heads {
+            self.forget_jump(site, reason);
+        }
+        self.jumps.stores.iter_mut().for_each(|store| store.reuse());
+        self.flush();
+    }
+
+    /// Forgets a jump whose bytes are gone. Its breakpoints have their counts.
+    pub(super) fn forget_jump(&mut self, site: u64, reason: NoJump) {
+        let Some(jump) = self.jumps.get(site) else { return };
+        let sites: Vec<u64> = jump.sites().collect();
+        for &member in &sites {
+            self.settle_counts_at(member);
+        }
+        self.jumps.remove(site);
+        self.remove_answers(site);
+        for member in sites {
+            self.note_no_jump(member, reason);
+        }
+    }
+
+    /// Notes at the breakpoints of a site that a jump stands there.
+    fn note_jump(&mut self, site: u64) {
+        self.change_breakpoints_at(site, |breakpoint| {
+            breakpoint.method = crate::Method::Jumped;
+            breakpoint.no_jump = None;
+            breakpoint.since = 0;
+        });
+    }
+
+    /// Notes at the breakpoints of a site why no jump stands there.
+    fn note_no_jump(&mut self, site: u64, reason: NoJump) {
+        let Some(slot) = self.sites.get(&site).copied() else { return };
+        let method = self.method(slot);
+        self.change_breakpoints_at(site, |breakpoint| {
+            breakpoint.method = method;
+            breakpoint.no_jump = Some(reason);
+        });
+    }
+
+    /// Notes at the breakpoints of sites why no jump stands there.
+    pub(in crate::ptrace) fn refuse_jumps(&mut self, sites: &[u64], reason: NoJump) {
+        sites.iter().for_each(|site| self.note_no_jump(*site, reason));
+    }
+
+    /// The sites with jumps that are in the way of breakpoint instructions at `sites`, which are sorted.
+    pub(in crate::ptrace) fn jumps_over(&self, sites: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut heads: Vec<u64> = sites.filter_map(|site| Some(self.jumps.over(site)?.site)).collect();
+        heads.dedup();
+        heads
+    }
+
+    /// The sites of jumps whose trampolines were made by code in `range`.
+    pub(in crate::ptrace) fn jumps_by(&self, range: Range<u64>) -> Vec<u64> {
+        let made_by = |jump: &&Jump| jump.site + jump.code().len() as u64 > range.start;
+        self.jumps.touching(range.clone(), KEPT as u64).filter(made_by).map(|jump| jump.site).collect()
+    }
+
+    /// The sites whose arrivals the jumps at, or over, `sites` count, without `sites` themselves. Both are sorted.
+    pub(in crate::ptrace) fn others_in_jumps(&self, sites: &[u64]) -> Vec<u64> {
+        let heads = self.jumps_over(sites.iter().copied());
+        let all = heads.iter().filter_map(|head| self.jumps.get(*head)).flat_map(|jump| jump.sites());
+        all.filter(|site| sites.binary_search(site).is_err()).collect()
+    }
+
+    /// Whether breakpoints can be added at a site without a change of what stands there: a trampoline counts its arrivals.
+    pub(in crate::ptrace) fn is_jumped(&self, site: u64) -> bool {
+        self.jumps.of_member(site).is_some()
+    }
+
+    /// The slot of an active site.
+    pub(super) fn slot_of(&self, site: u64) -> Option<SlotId> {
+        self.sites.get(&site).copied()
+    }
+}

@@ -1,0 +1,127 @@
+//! Signals for threads at a jump: in the bytes that it covers, in the mirror, or in the trampoline.
+
+use trampoline::x86::Trap;
+
+use super::super::arch;
+use super::super::breakpoints::arenas::map_arena;
+use super::super::leaving::{Left, leave_jump};
+use super::super::reports::Reports;
+use super::super::sys::{self, SigInfo, TRAP_TRACE};
+use super::super::thread::Stop;
+use super::super::tracees::Tracees;
+use super::Next;
+use super::breakpoint::count_arrival;
+use super::mask::restore_mask;
+use crate::arch::BEHIND;
+use crate::{Result, Tid};
+
+/// `si_code` of signals that the kernel raises for `int3`, and for a general protection (asm-generic/siginfo.h).
+const SI_KERNEL: i32 = 0x80;
+
+/// Handles a signal-delivery-stop as far as it is that of a jump. `None`: the signal is another one, and the thread is where it would be without
+/// jumps.
+pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, info: SigInfo) -> Result<Option<Next>> {
+    if tracees.space_at(tid)?.jumps.is_empty() {
+        return Ok(None);
+    }
+    let pc = arch::pc(tid)?;
+    let trap = match (info.signal(), info.si_code()) {
+        (libc::SIGTRAP, SI_KERNEL) => Some((Trap::Breakpoint, tracees.trap_address(tid)?.wrapping_add(BEHIND))),
+        // ILL_ILLOPN
+        (libc::SIGILL, 2) => Some((Trap::Undefined, pc)),
+        (libc::SIGSEGV, SI_KERNEL) => Some((Trap::Protection, pc)),
+        _ => None,
+    };
+    if let Some((kind, pc)) = trap {
+        let space = tracees.space_at(tid)?;
+        let entered = space.jumps.entered(kind, pc).map(|(jump, offset)| (jump.site, offset));
+        if let Some((site, offset)) = entered.filter(|(site, _)| space.is_armed(*site)) {
+            return on_covered(tracees, reports, tid, site, offset).map(Some);
+        }
+    }
+    let place = tracees.space_at(tid)?.jumps.inside(pc);
+    if place.is_none() {
+        tracees.thread_mut(tid)?.traced_at = None;
+        return Ok(None);
+    }
+    if info.signal() == libc::SIGTRAP && info.si_code() == TRAP_TRACE && is_between(tracees, tid, pc)? {
+        tracees.set_stop(tid, Stop::Trap)?;
+        return Ok(Some(Next::Run(0)));
+    }
+    let Some(left) = leave_jump(tracees, tid)? else { return Ok(None) };
+    tracees.thread_mut(tid)?.traced_at = None;
+    if !info.is_synchronous() {
+        return Ok(None);
+    }
+    on_fault(tracees, tid, info, pc, &left)
+}
+
+/// A thread entered the bytes that a jump covers. It goes on with the instruction that begins there.
+fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64, offset: u8) -> Result<Next> {
+    restore_mask(tracees, tid)?;
+    tracees.set_stop(tid, Stop::Trap)?;
+    let (pid, steps) = (tracees.thread(tid)?.pid, tracees.thread(tid)?.goal.is_step());
+    let at = site + u64::from(offset);
+    let space = tracees.space_of_mut(pid)?;
+    space.jumps.note_entered(site);
+    let (entry, is_member) = match space.jumps.get(site) {
+        Some(jump) => (jump.trampoline.entry(offset), jump.member(at).is_some()),
+        None => return Ok(Next::GoOn),
+    };
+    if let Some(entry) = entry.filter(|_| !steps) {
+        arch::set_pc(tid, entry)?;
+        tracees.thread_mut(tid)?.traced_at = Some(at);
+        return Ok(Next::Run(0));
+    }
+    // The instruction begins in the midst of another one, or the user steps.
+    arch::set_pc(tid, at)?;
+    if is_member {
+        count_arrival(tracees, tid, at)?;
+        let slot = tracees.space_at(tid)?.sites.get(&at).copied();
+        return Ok(slot.map_or(Next::GoOn, Next::Pass));
+    }
+    let space = tracees.space_of_mut(pid)?;
+    let code = space.jumps.get(site).map(|jump| jump.code().get(usize::from(offset)..).unwrap_or_default().to_vec());
+    let code = code.unwrap_or_default();
+    let mut slot = space.plain_answer(at, &code);
+    if slot.is_none() {
+        map_arena(tracees, reports, tid, pid, (at, at, 1))?;
+        slot = tracees.space_of_mut(pid)?.plain_answer(at, &code);
+        tracees.space_of_mut(pid)?.flush();
+    }
+    Ok(slot.map_or(Next::GoOn, Next::Pass))
+}
+
+/// Whether a single step of the program's ended within what stands for one of its instructions.
+fn is_between(tracees: &mut Tracees, tid: Tid, pc: u64) -> Result<bool> {
+    let Some((site, at)) = tracees.space_at(tid)?.jumps.original(pc) else { return Ok(false) };
+    let thread = tracees.thread_mut(tid)?;
+    if thread.goal.is_step() || thread.step().is_some() {
+        return Ok(false);
+    }
+    let begun = *thread.traced_at.get_or_insert(site);
+    Ok(begun == at)
+}
+
+/// An instruction in a trampoline, or in the mirror, raised a signal. For the program its own instruction did, unless that of a probe did.
+fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &Left) -> Result<Option<Next>> {
+    let pid = tracees.thread(tid)?.pid;
+    if left.place.is_some_and(|place| place.own) {
+        // There is no stack below the red zone: the tracer counts.
+        let space = tracees.space_of_mut(pid)?;
+        space.count_once(left.pc);
+        let copy = space.jumps.get(left.site).and_then(|jump| jump.trampoline.copy((left.pc - left.site) as u8));
+        if let Some(copy) = copy {
+            arch::set_pc(tid, copy)?;
+            restore_mask(tracees, tid)?;
+            tracees.set_stop(tid, Stop::Trap)?;
+            return Ok(Some(Next::Run(0)));
+        }
+    }
+    if info.address() == pc {
+        info.set_address(left.pc);
+        sys::set_siginfo(tid, &info)?;
+        tracees.set_stop(tid, Stop::Signal(info))?;
+    }
+    Ok(None)
+}
