@@ -48,6 +48,8 @@ pub enum NoJump {
     BranchTarget(Address),
     /// Threads entered the bytes that the jump replaced, again and again.
     Entered,
+    /// The instruction at this address, which a jump would replace, is a breakpoint instruction of the program's own.
+    OwnTrap(Address),
     /// The instruction at this address, which a jump would replace, enters the kernel.
     SystemCall(Address),
     /// A copy of the instruction at this address cannot run without the tracer. The process outlives the tracer, if that is killed.
@@ -58,6 +60,9 @@ pub enum NoJump {
     NoRoom,
     /// The process is under seccomp(2), which may kill it for the system calls that map memory.
     Confined,
+    /// Hits of a process that shares the memory, and that the session does not follow, would be counted
+    /// ([`Options::follow_forks`](crate::Options::follow_forks)).
+    Unfollowed,
     /// A thread could not be stopped while the code changes.
     Unstoppable,
 }
@@ -78,6 +83,7 @@ impl fmt::Display for NoJump {
             NoJump::TooClose(other) => write!(f, "the breakpoint at {other} is too close"),
             NoJump::BranchTarget(from) => write!(f, "the branch at {from} leads into the jump"),
             NoJump::Entered => f.write_str("threads entered the jump"),
+            NoJump::OwnTrap(at) => write!(f, "the program has a breakpoint instruction at {at}"),
             NoJump::SystemCall(at) => write!(f, "the instruction at {at} enters the kernel"),
             NoJump::NeedsTracer(at) => write!(f, "a copy of the instruction at {at} needs the tracer"),
             NoJump::Trampoline(refusal) => fmt::Display::fmt(refusal, f),
@@ -85,6 +91,7 @@ impl fmt::Display for NoJump {
             NoJump::Confined => {
                 f.write_str("the process is under seccomp, and CAP_SYS_ADMIN is needed to suspend that")
             }
+            NoJump::Unfollowed => f.write_str("processes in the same memory that are not followed would be counted"),
             NoJump::Unstoppable => f.write_str("a thread could not be stopped"),
         }
     }

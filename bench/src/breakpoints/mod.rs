@@ -15,6 +15,9 @@ use debuggee::{FIELD, SITES};
 type Method = (&'static str, u64, fn(usize, u64) -> Result<u64>);
 
 const METHODS: &[Method] = &[
+    ("unprobed", 20_000_000, ours::unprobed),
+    #[cfg(target_arch = "x86_64")]
+    ("ntrace, count by a jump", 5_000_000, ours::jumps),
     ("ntrace, count", 20_000, ours::hits),
     ("ptrace: lift, step, put back", 4_000, lift::hits),
     ("uprobe, count", 20_000, uprobe::hits),
@@ -49,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             match median {
                 Ok(time) => {
                     let ratio = base.map_or_else(String::new, |base| format!("{:.2}", base / time));
-                    println!("{method:<44}{time:>10.0}{ratio:>12}");
+                    println!("{method:<44}{time:>10.1}{ratio:>12}");
                 }
                 Err(error) => println!("{method:<44}   SKIPPED: {error:#}"),
             }

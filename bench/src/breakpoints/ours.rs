@@ -6,15 +6,32 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use ubp::{Address, Pid, Session, Spec};
+use ubp::{Address, Patch, Pid, Session, Spec};
 
 use super::debuggee::{Debuggee, FIELD, FIELD_STEP};
 
-/// Nanoseconds of `count` hits.
+/// Nanoseconds of `count` hits of a breakpoint instruction.
 pub(super) fn hits(site: usize, count: u64) -> Result<u64> {
+    hits_by(Patch::Trap, site, count)
+}
+
+/// Nanoseconds of `count` hits of a jump.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn jumps(site: usize, count: u64) -> Result<u64> {
+    hits_by(Patch::Jump, site, count)
+}
+
+/// Nanoseconds of as many executions without a tracer.
+pub(super) fn unprobed(site: usize, count: u64) -> Result<u64> {
+    let mut debuggee = Debuggee::start()?;
+    debuggee.ask(site, count)?;
+    debuggee.answer()
+}
+
+fn hits_by(patch: Patch, site: usize, count: u64) -> Result<u64> {
     let mut debuggee = Debuggee::start()?;
     let (mut session, pid) = attach(&debuggee)?;
-    let mut ids = session.insert(pid, &[Spec::count(Address(debuggee.sites[site]))])?;
+    let mut ids = session.insert(pid, &[Spec::count(Address(debuggee.sites[site])).patch(patch)])?;
     let id = ids.pop().context("an answer")??;
     debuggee.ask(site, count)?;
     loop {

@@ -73,6 +73,31 @@ pub(crate) struct CountArgs {
     /// Do not show the running total on the terminal
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// What stands at each location
+    #[arg(long, value_enum, default_value_t = Method::Auto)]
+    pub(crate) method: Method,
+}
+
+/// The instruction at a location whose hits are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Method {
+    /// A jump over ptrace where one is right and fast, else a trap
+    Auto,
+    /// A jump to code that counts, in nanoseconds; locations that can have none are refused
+    Jump,
+    /// A breakpoint instruction
+    Trap,
+}
+
+impl From<Method> for ubp::Patch {
+    fn from(method: Method) -> ubp::Patch {
+        match method {
+            Method::Auto => ubp::Patch::Auto,
+            Method::Jump => ubp::Patch::Jump,
+            Method::Trap => ubp::Patch::Trap,
+        }
+    }
 }
 
 /// The mechanism that sets breakpoints and reports hits.

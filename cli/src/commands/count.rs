@@ -9,7 +9,7 @@ use ubp_symbols::Module;
 
 use crate::args::{CountArgs, Format};
 use crate::failure::Result;
-use crate::follow::{self, Refused, Sink};
+use crate::follow::{self, Kind, Refused, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Live, Output, TICK};
 use crate::process::{Description, Space};
@@ -78,7 +78,8 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     // JSON lists every location that the user named.
     let all = args.all || (args.target.format == Format::Json && !args.target.every_instruction);
     let mut count = Count { all, live, ..Count::default() };
-    let mut follower = follow::start(&args.target, Report::Count, control, heritage)?;
+    let mut follower =
+        follow::start(&args.target, Kind { report: Report::Count, patch: args.method.into() }, control, heritage)?;
     let end = follower.run(&mut count);
     count.live = None;
     let table = count.table(follower.refused());

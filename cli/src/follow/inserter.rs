@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use serde::Serialize;
-use ubp::{Address, BreakpointId, InsertError, InsertReason, Report, Session, Spec, Tid};
+use ubp::{Address, BreakpointId, InsertError, InsertReason, Patch, Report, Session, Spec, Tid};
 use ubp_symbols::{Images, Module};
 
 use super::plan::{Planned, Wanted, function_parts};
@@ -30,21 +30,30 @@ pub(crate) struct Refused {
     reason: String,
 }
 
+/// What the user's breakpoints are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// What happens at a hit.
+    pub(crate) report: Report,
+    /// What stands at a site.
+    pub(crate) patch: Patch,
+}
+
 /// Inserts breakpoints, and remembers those that could not be inserted.
 #[derive(Debug)]
 pub(crate) struct Inserter {
     pub(super) wanted: Wanted,
     images: Images,
-    report: Report,
+    kind: Kind,
     /// The instructions that `--every-instruction` asked for and that have no breakpoint, by module and address in its file.
     refused: BTreeMap<(Option<String>, u64), Refused>,
     told: Told,
 }
 
 impl Inserter {
-    pub(super) fn new(wanted: Wanted, report: Report) -> Inserter {
+    pub(super) fn new(wanted: Wanted, kind: Kind) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
-        Inserter { wanted, images, report, refused, told }
+        Inserter { wanted, images, kind, refused, told }
     }
 
     /// Reads the memory map and inserts breakpoints in new modules. `running`: see [`Inserter::insert_in_modules`].
@@ -208,7 +217,8 @@ impl Inserter {
         if new.is_empty() {
             return Ok(());
         }
-        let spec = |&(address, _): &(u64, _)| Spec::event(Address(address)).report(self.report);
+        let Kind { report, patch } = self.kind;
+        let spec = |&(address, _): &(u64, _)| Spec::event(Address(address)).report(report).patch(patch);
         let specs: Vec<Spec> = new.iter().map(spec).collect();
         let answers = session.insert(space.pid, &specs)?;
         for ((address, name), answer) in new.into_iter().zip(answers) {

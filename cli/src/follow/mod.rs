@@ -10,5 +10,5 @@ mod told;
 mod tracers;
 
 pub(crate) use self::follower::Sink;
-pub(crate) use self::inserter::Refused;
+pub(crate) use self::inserter::{Kind, Refused};
 pub(crate) use self::start::start;

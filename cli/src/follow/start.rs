@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::io;
 
 use nix::libc;
-use ubp::{Error, Mechanism, Options, Pid, Report, Session};
+use ubp::{Error, Mechanism, Options, Pid, Session};
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
 use super::follower::Follower;
-use super::inserter::Inserter;
+use super::inserter::{Inserter, Kind};
 use super::plan::Wanted;
 use super::running::Running;
 use crate::args::Target;
@@ -25,7 +25,7 @@ use crate::worker::{self, Control};
 ///
 /// # Errors
 /// The failure has the exit status that states the reason.
-pub(crate) fn start(target: &Target, report: Report, control: Control, heritage: Heritage) -> Result<Follower> {
+pub(crate) fn start(target: &Target, kind: Kind, control: Control, heritage: Heritage) -> Result<Follower> {
     let locations = target.locations.iter().map(|text| Location::parse(text)).collect::<Result<Vec<_>, _>>();
     let locations = locations.map_err(Failure::usage)?;
     if locations.is_empty() && !target.every_instruction {
@@ -36,7 +36,7 @@ pub(crate) fn start(target: &Target, report: Report, control: Control, heritage:
     options.signals = false;
     options.threads = false;
     let session = Session::open(target.backend.into(), options).map_err(open_failure)?;
-    let inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), report);
+    let inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind);
     let mut follower = Follower::new(session, inserter, control, target.pid.is_none());
     match target.pid {
         Some(pid) => {

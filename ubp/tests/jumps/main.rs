@@ -4,6 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod counts;
+mod covered;
+mod killed;
+mod life;
+mod signals;
 
 use ubp::{Address, Patch, Session, Spec};
 

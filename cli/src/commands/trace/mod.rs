@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-use ubp::{Event, Pid, Report, Session};
+use ubp::{Event, Patch, Pid, Report, Session};
 
 use self::hit::{Argument, Frame, Hit};
 use crate::args::{Format, TimeStyle, TraceArgs};
 use crate::failure::{Failure, Result};
-use crate::follow::{self, Sink};
+use crate::follow::{self, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::native;
 use crate::output::Output;
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         TimeStyle::Epoch => (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?),
     };
     let mut trace = Trace { args, output, origin, ahead };
-    let mut follower = follow::start(&args.target, Report::Event, control, heritage)?;
+    let mut follower =
+        follow::start(&args.target, Kind { report: Report::Event, patch: Patch::Trap }, control, heritage)?;
     let end = follower.run(&mut trace).and_then(|end| trace.output.flush().map(|()| end));
     follower.finish(end)
 }

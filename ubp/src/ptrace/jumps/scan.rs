@@ -47,6 +47,7 @@ pub(in crate::ptrace) fn scan(window: &Window<'_>) -> Result<Vec<u8>, NoJump> {
         end = offset + insn.len();
         match insn.flow() {
             Flow::Syscall | Flow::Interrupt => return Err(NoJump::SystemCall(at)),
+            Flow::Trap => return Err(NoJump::OwnTrap(at)),
             Flow::Call if (end as u64) < LENGTH => return Err(NoJump::BranchTarget(at)),
             _ => {}
         }

@@ -56,7 +56,13 @@ impl Tracer {
 
     fn prepare_attached(&mut self, pid: Pid) -> Result<()> {
         self.seize_sharers(pid)?;
-        take_over(&mut self.tracees, pid)?;
+        let of_jumps = take_over(&mut self.tracees, pid)?;
+        if !of_jumps.is_empty() {
+            // A thread that cannot be stopped is in the kernel.
+            let halted = self.halt(pid)?;
+            self.tracees.space_of_mut(pid)?.remove_left_jumps(&of_jumps);
+            halted.map_or(Ok(()), |halted| self.go_on_all(halted))?;
+        }
         match loader_function(&mut self.tracees, pid)? {
             Some(function) => self.insert_internal(pid, function, Internal::Loader),
             None => Ok(()),

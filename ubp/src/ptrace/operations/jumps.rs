@@ -96,6 +96,11 @@ impl Tracer {
             return Ok(());
         }
         let before = self.tracees.debuggee(pid)?.space;
+        let is_silent = |other: &Pid| self.tracees.debuggee(*other).is_ok_and(|debuggee| debuggee.silent);
+        if !self.tracees.options.follow_forks || self.tracees.processes_in(before).iter().any(is_silent) {
+            self.tracees.space_of_mut(pid)?.refuse_jumps(sites, NoJump::Unfollowed);
+            return Ok(());
+        }
         let Some(halted) = self.halt(pid)? else {
             self.tracees.space_of_mut(pid)?.refuse_jumps(sites, NoJump::Unstoppable);
             return Ok(());

@@ -1,6 +1,10 @@
 //! Entries for the bytes that jumps cover: how the handler of `SIGTRAP` in the debuggee answers threads there when the tracer is gone, and
 //! how the tracer lets a thread pass an instruction that begins in the midst of another.
 
+use std::collections::BTreeMap;
+
+use trampoline::x86::trap;
+
 use super::{SlotId, Space};
 use crate::arch::{MAX_LEN, decode, length};
 use crate::core::{Entry, prepare};
@@ -8,14 +12,17 @@ use crate::ptrace::jumps::LENGTH;
 
 /// The mark of an entry whose threads continue in the slot, and whose site stays as it is; trap_handler_64.s knows it.
 const STAYS: u8 = 1;
+/// `int3`, and the opcode of `jmp rel32`.
+const TRAP: u8 = 0xcc;
+const JUMP_OPCODE: u8 = 0xe9;
 /// `jmp *0(%rip)`; the target follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 
 impl Space {
-    /// Adds entries for all that a thread can meet at a jump when the tracer is gone. Where an entry finds no room, or where an instruction
-    /// cannot run as a copy, there is none.
-    pub(super) fn add_answers(&mut self, site: u64) {
-        let Some(jump) = self.jumps.get(site) else { return };
+    /// Adds entries for all that a thread can meet at a jump when the tracer is gone. Returns whether there was room for those of the
+    /// instructions that the jump covers. In the midst of these there is none where the bytes are no instruction that can run as a copy alone.
+    pub(super) fn add_answers(&mut self, site: u64) -> bool {
+        let Some(jump) = self.jumps.get(site) else { return false };
         let sites: Vec<u64> = jump.sites().collect();
         let entries: Vec<(u64, Option<u64>, Vec<u8>)> = (1..LENGTH)
             .map(|offset| (site + offset, jump.trampoline.entry(offset as u8), offset))
@@ -29,6 +36,9 @@ impl Space {
         }
         for (address, entry, code) in entries {
             let slot = self.add_answer(address, entry, &code);
+            if slot.is_none() && entry.is_some() {
+                return false;
+            }
             let alone = |slot: &SlotId| entry.is_some() || self.info(*slot).is_some_and(|info| info.boosted);
             if let Some(slot) = slot.filter(|slot| !alone(slot)) {
                 // The handler could not do what the tracer does behind the copy.
@@ -36,6 +46,7 @@ impl Space {
                 self.retire(slot);
             }
         }
+        true
     }
 
     fn mark_site(&mut self, site: u64, mark: u8) {
@@ -111,4 +122,43 @@ impl Space {
             }
         }
     }
+
+    /// Puts the program's bytes back where jumps of a tracer stand that was killed; `slots` are the entries for them. Only threads in the kernel
+    /// may run. What these jumps lead to stays mapped, because threads may be there.
+    pub(in crate::ptrace) fn remove_left_jumps(&mut self, slots: &[SlotId]) {
+        let entries: BTreeMap<u64, Vec<u8>> = slots
+            .iter()
+            .filter_map(|slot| self.entry(*slot))
+            .map(|entry| (entry.site, entry.bytes().to_vec()))
+            .collect();
+        for &site in entries.keys() {
+            let Some([head, tail @ ..]) = self.memory.read_array::<{ LENGTH as usize }>(site) else { continue };
+            let stands = tail.iter().all(|byte| trap(*byte).is_some());
+            if let Some(original) =
+                original_at(&entries, site).filter(|_| stands && [JUMP_OPCODE, TRAP].contains(&head))
+            {
+                self.memory.write(site, &[TRAP]);
+                self.memory.write(site + 1, original.get(1..).unwrap_or_default());
+                self.memory.write(site, original.get(..1).unwrap_or_default());
+            }
+        }
+        for (site, bytes) in &entries {
+            if self.memory.read_array(*site) == Some([TRAP]) {
+                self.memory.write(*site, bytes.get(..1).unwrap_or_default());
+            }
+        }
+        slots.iter().for_each(|slot| self.retire(*slot));
+        self.flush();
+    }
+}
+
+/// The program's bytes that a jump at `site` replaced, from the instructions there.
+fn original_at(entries: &BTreeMap<u64, Vec<u8>>, site: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < LENGTH {
+        let insn = entries.get(&(site + bytes.len() as u64)).filter(|insn| !insn.is_empty())?;
+        bytes.extend(insn);
+    }
+    bytes.truncate(LENGTH as usize);
+    Some(bytes)
 }

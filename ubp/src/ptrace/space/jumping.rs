@@ -44,6 +44,15 @@ struct Edits {
     heads: Vec<(u64, Vec<u8>)>,
 }
 
+impl Edits {
+    /// Drops what belongs to the last jump.
+    fn drop_last(&mut self) {
+        for edits in [&mut self.trampolines, &mut self.mirrors, &mut self.tails, &mut self.heads] {
+            edits.pop();
+        }
+    }
+}
+
 impl Space {
     /// Puts jumps at those of `sites`, which are sorted and active, that can have one. No thread of the memory runs. `outlives`: a process of the
     /// memory outlives the tracer, if that is killed.
@@ -55,12 +64,13 @@ impl Space {
                 continue;
             }
             match self.add_jump(maps, site, outlives, &mut bench, &mut reader, &mut edits) {
+                Ok(()) if outlives && !self.add_answers(site) => {
+                    self.forget_jump(site, NoJump::NoRoom);
+                    edits.drop_last();
+                }
                 Ok(()) => placed.push(site),
                 Err(reason) => self.note_no_jump(site, reason),
             }
-        }
-        if outlives {
-            placed.iter().for_each(|site| self.add_answers(*site));
         }
         self.flush();
         let Edits { mut trampolines, mut mirrors, mut tails, mut heads } = edits;

@@ -13,15 +13,18 @@ impl Space {
         self.storages.push(Storage { arena, info, guarded, far });
     }
 
-    /// Adds the active sites of the arena that was added last, which another tracer made.
-    pub(in crate::ptrace) fn add_sites_of_last(&mut self) {
-        let Some(last) = self.storages.len().checked_sub(1) else { return };
+    /// Adds the active sites of the arena that was added last, which another tracer made. Returns the entries of that tracer's jumps, which are
+    /// no sites.
+    pub(in crate::ptrace) fn add_sites_of_last(&mut self) -> Vec<SlotId> {
+        let mut of_jumps = Vec::new();
+        let Some(last) = self.storages.len().checked_sub(1) else { return of_jumps };
         let mode = self.mode;
-        let Some(storage) = self.storages.get_mut(last) else { return };
+        let Some(storage) = self.storages.get_mut(last) else { return of_jumps };
         for number in (0..storage.arena.high_water().unwrap_or(0)).map(Number) {
             let Ok(entry) = storage.arena.entry(number) else { continue };
             let slot = SlotId { arena: last, number };
             match entry.state {
+                State::Active if entry.mark != 0 => of_jumps.push(slot),
                 State::Active => drop(self.sites.insert(entry.site, slot)),
                 State::Retired | State::Inactive => drop(self.retired.insert(slot, self.epoch)),
                 State::Free => continue,
@@ -32,6 +35,7 @@ impl Space {
                 *info = Info::of(&passing);
             }
         }
+        of_jumps
     }
 
     /// The tracer's mappings: the arenas, in their order, the page with the handler, and what jumps lead to.

@@ -106,7 +106,8 @@ fn is_between(tracees: &mut Tracees, tid: Tid, pc: u64) -> Result<bool> {
 /// An instruction in a trampoline, or in the mirror, raised a signal. For the program its own instruction did, unless that of a probe did.
 fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &Left) -> Result<Option<Next>> {
     let pid = tracees.thread(tid)?.pid;
-    if left.place.is_some_and(|place| place.own) {
+    let is_fault = matches!(info.signal(), libc::SIGSEGV | libc::SIGBUS);
+    if is_fault && left.place.is_some_and(|place| place.own) {
         // There is no stack below the red zone: the tracer counts.
         let space = tracees.space_of_mut(pid)?;
         space.count_once(left.pc);

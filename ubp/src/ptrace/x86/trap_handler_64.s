@@ -89,7 +89,15 @@ ubp_trap_handler_64:
     dec %r9d
     jnz 4b
     jmp 2b
-12: # r13: the entry, if there is one. A breakpoint instruction of the program's own is its own matter.
+12: # r10: the entry. Where it is marked, a jump covers the site, and the thread continues in the slot (space/answers.rs).
+    cmpb $0, 26(%r10)
+    je 15f
+    shl $5, %rcx
+    add %r10, %rcx
+    mov %rcx, RIP(%rbx)
+    add $16, %rsp
+    ret
+15: # r13: the entry, if there is one. A breakpoint instruction of the program's own is its own matter.
     cmpb $0xcc, 8(%r10)
     cmovne %r10, %r13
 5:  # r15: openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC)

@@ -1,0 +1,225 @@
+//! Jumps through the life of processes: forks, programs that are executed, libraries that go, detaching.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use ubp::{Address, BreakpointId, EventKind, Method, NoJump, Patch, Pid, Session, Spec};
+
+use crate::common::*;
+use crate::{by_ptrace, jump};
+
+#[test]
+fn processes_that_a_program_makes_are_counted_as_by_traps() {
+    for case in ["fork", "vfork", "spawn", "clone", "threads"] {
+        let program = build("forks", &[]);
+        let count = |patch| {
+            let mut session = by_ptrace();
+            let pid = session.spawn(piped(&program, &[case])).unwrap();
+            let site = symbol(&session, pid, "work");
+            let id = session.insert(pid, &[Spec::count(site).patch(patch)]).unwrap()[0].unwrap();
+            let jumped = session.breakpoint(pid, id).unwrap().method() == Method::Jumped;
+            assert_eq!(jumped, patch == Patch::Jump);
+            session.resume(pid.leader()).unwrap();
+            let mut hits = Vec::new();
+            let outcome = run(&mut session, pid, |session, event| match event.kind {
+                EventKind::Exited(_) | EventKind::Exec => {
+                    hits.push(session.breakpoint(event.pid, id).map_or(0, |breakpoint| breakpoint.hits()));
+                }
+                _ => {}
+            });
+            hits.sort_unstable();
+            (hits, outcome.text().to_string())
+        };
+        let (by_traps, by_jumps) = (count(Patch::Trap), count(Patch::Jump));
+        assert!(by_traps.0.iter().sum::<u64>() > 0, "{case}");
+        assert_eq!(by_traps, by_jumps, "{case}");
+    }
+}
+
+#[test]
+fn where_children_are_not_followed_there_are_no_jumps() {
+    let program = build("forks", &[]);
+    let mut options = ubp::Options::default();
+    (options.signals, options.follow_forks) = (false, false);
+    let mut session = Session::with_options(options).unwrap();
+    let pid = session.spawn(piped(&program, &["fork"])).unwrap();
+    let site = symbol(&session, pid, "work");
+    let id = session.insert(pid, &[Spec::count(site).patch(Patch::Auto)]).unwrap()[0].unwrap();
+    assert_eq!(session.breakpoint(pid, id).unwrap().no_jump(), Some(NoJump::Unfollowed));
+    session.resume(pid.leader()).unwrap();
+    let mut hits = 0;
+    let outcome = run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            hits = session.breakpoint(event.pid, id).unwrap().hits();
+        }
+    });
+    assert_eq!(hits, 5, "the calls before the first fork");
+    assert_eq!(outcome.output, undisturbed(&program, &["fork"]).stdout);
+}
+
+#[test]
+fn threads_run_while_jumps_come_and_go() {
+    let program = build("threads", &[]);
+    let args = ["100000", "1000"];
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&program, &args)).unwrap();
+    let base = load_address(&session, pid);
+    let all: Vec<Address> =
+        ["leaf", "hot"].iter().flat_map(|name| instructions(&program, name)).map(|at| Address(base + at)).collect();
+    let leaf = symbol(&session, pid, "leaf");
+    let lasting = session.insert(pid, &[jump(leaf)]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    let reader = session.take_stdio(pid).stdout.map(|mut pipe| {
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            pipe.read_to_end(&mut text).unwrap();
+            text
+        })
+    });
+    let (mut rounds, mut ids): (_, Vec<BreakpointId>) = (0, Vec::new());
+    let hits = 'run: loop {
+        while let Some(event) = session.poll().unwrap() {
+            if let EventKind::Exited(status) = event.kind {
+                assert_eq!(status, 0);
+                break 'run session.breakpoint(pid, lasting).unwrap().hits();
+            }
+            if event.is_held() {
+                session.resume(event.tid).unwrap();
+            }
+        }
+        if session.process(pid).is_none_or(|process| process.threads().count() < 2) {
+            continue;
+        }
+        // The process may end meanwhile.
+        if ids.is_empty() {
+            let specs: Vec<Spec> = all.iter().copied().map(jump).collect();
+            let Ok(answers) = session.insert(pid, &specs) else { continue };
+            ids.extend(answers.into_iter().flatten());
+        } else if session.remove(pid, &ids).is_ok() {
+            ids.clear();
+            rounds += 1;
+        }
+    };
+    assert!(rounds > 2, "{rounds}");
+    assert_eq!(hits, 8 * 100_000);
+    assert_eq!(reader.unwrap().join().unwrap(), undisturbed(&program, &args).stdout);
+}
+
+/// The code of functions as memory has it, and as the file does.
+pub(crate) fn code(program: &Path, pid: Pid, functions: &[&str]) -> BTreeMap<String, (Vec<u8>, Vec<u8>)> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let first = maps.lines().find(|line| line.ends_with(program.to_str().unwrap())).expect("the program runs");
+    let base = u64::from_str_radix(first.split_once('-').unwrap().0, 16).unwrap();
+    let file = std::fs::File::open(program).unwrap();
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    let read = |name: &&str| {
+        let all = instructions(program, name);
+        let length = (all[all.len() - 1] - all[0]) as usize + 1;
+        let (mut own, mut there) = (vec![0; length], vec![0; length]);
+        file.read_exact_at(&mut own, all[0]).unwrap();
+        memory.read_exact_at(&mut there, base + all[0]).unwrap();
+        (name.to_string(), (there, own))
+    };
+    functions.iter().map(read).collect()
+}
+
+#[test]
+fn a_detach_leaves_the_bytes_of_the_file_and_no_mapping() {
+    let program = build("killed", &[]);
+    let (mut child, mut out) = start(&program, &[]);
+    assert_eq!(line(&mut out), "ready\n");
+    let pid = Pid(child.id() as i32);
+    let before = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap().lines().count();
+    let mut session = by_ptrace();
+    session.attach(pid).unwrap();
+    let base = load_address(&session, pid);
+    let sites = ["work", "leaf"].iter().flat_map(|name| instructions(&program, name));
+    let specs: Vec<Spec> = sites.map(|at| Spec::count(Address(base + at)).patch(Patch::Auto)).collect();
+    session.insert(pid, &specs).unwrap();
+    let jumps: Vec<BreakpointId> =
+        session.breakpoints(pid).filter(|b| b.method() == Method::Jumped).map(|b| b.id()).collect();
+    assert!(!jumps.is_empty());
+    // All of it is hidden from who reads memory and maps by the session.
+    let mut read = [0; 5];
+    session.read_memory(pid, session.breakpoint(pid, jumps[0]).unwrap().address(), &mut read).unwrap();
+    assert_ne!(read[1..], [0xcc; 4]);
+    assert!(session.process(pid).unwrap().maps().unwrap().len() <= before);
+    while jumps.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).min().unwrap() < 100 {
+        if let Some(event) = session.poll().unwrap() {
+            session.resume(event.tid).unwrap();
+        }
+    }
+    session.detach(pid).unwrap();
+    assert!(code(&program, pid, &["work", "leaf"]).values().all(|(there, own)| there == own));
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    assert_eq!(maps.lines().count(), before, "{maps}");
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    let mut text = String::new();
+    out.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "wrong 0 traps 0\n");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn what_is_no_mere_count_has_no_jump_and_says_why() {
+    let (mut session, pid, work) = {
+        let mut session = by_ptrace();
+        let pid = session.spawn(piped(&build("loop", &[]), &["20"])).unwrap();
+        let work = symbol(&session, pid, "work");
+        (session, pid, work)
+    };
+    let first = ubp::Operand::Arrivals.is(ubp::Comparison::Equal, 1);
+    let auto = |spec: Spec| spec.patch(Patch::Auto);
+    let cases = [
+        (auto(Spec::event(work)), NoJump::Event),
+        (auto(Spec::count(work)).when(first), NoJump::Condition),
+        (auto(Spec::count(work)).once(), NoJump::Once),
+        (auto(Spec::count(work)).thread(pid.leader()), NoJump::OneThread),
+        (Spec::count(work), NoJump::Asked),
+    ];
+    for (spec, reason) in cases {
+        let id = session.insert(pid, &[spec]).unwrap()[0].unwrap();
+        assert_eq!(session.breakpoint(pid, id).unwrap().no_jump(), Some(reason));
+        session.remove(pid, &[id]).unwrap();
+    }
+    // An event at the site of a jump, or in its bytes, makes it a breakpoint instruction; the count goes on.
+    let counted = session.insert(pid, &[jump(work)]).unwrap()[0].unwrap();
+    let event = session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
+    assert_ne!(session.breakpoint(pid, counted).unwrap().method(), Method::Jumped);
+    session.resume(pid.leader()).unwrap();
+    let (mut seen, mut hits) = (0, 0);
+    run(&mut session, pid, |session, told| match &told.kind {
+        EventKind::Hit(hit) if hit.is_of(event) => seen += 1,
+        EventKind::Exited(_) => hits = session.breakpoint(pid, counted).unwrap().hits(),
+        _ => {}
+    });
+    assert_eq!((seen, hits), (20, 20));
+}
+
+#[test]
+fn a_library_takes_its_jumps_along_each_time_it_goes() {
+    let library = build("plugin", &["-shared", "-fPIC"]);
+    let program = build("code", &["-ldl"]);
+    let args = ["load", library.to_str().unwrap()];
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&program, &args)).unwrap();
+    let plugged = symbols(&library)["plugged"];
+    session.resume(pid.leader()).unwrap();
+    let (mut ids, mut hits) = (Vec::new(), Vec::new());
+    let outcome = run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Loaded(_) => {
+            let Some(bias) = session.bias(pid, &library).unwrap() else { return };
+            let id = session.insert(pid, &[jump(Address(bias + plugged))]).unwrap()[0].unwrap();
+            ids.push(id);
+        }
+        EventKind::Exited(_) => {
+            hits = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap()).map(|b| (b.hits(), b.is_active())).collect();
+        }
+        _ => {}
+    });
+    assert_eq!(outcome.output, undisturbed(&program, &args).stdout);
+    // The constructor calls it once, `plugin` twice.
+    assert_eq!(hits, [(3, false); 3]);
+}
