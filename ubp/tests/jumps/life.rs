@@ -215,7 +215,8 @@ fn a_library_takes_its_jumps_along_each_time_it_goes() {
             ids.push(id);
         }
         EventKind::Exited(_) => {
-            hits = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap()).map(|b| (b.hits(), b.is_active())).collect();
+            hits =
+                ids.iter().map(|id| session.breakpoint(pid, *id).unwrap()).map(|b| (b.hits(), b.is_active())).collect();
         }
         _ => {}
     });

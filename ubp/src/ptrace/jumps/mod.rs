@@ -12,6 +12,7 @@ mod store;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use trampoline::Progress;
 use trampoline::x86::{JUMP_LEN, Trap, covered};
 
 pub(super) use self::displacement::displacements;
@@ -127,11 +128,15 @@ impl Jumps {
         self.heads.contains_key(&site).then_some(Inside::Mirror(site))
     }
 
-    /// The site of the jump in whose mirror or trampoline a thread is, and the thread's pc in the program.
-    pub(super) fn original(&self, pc: u64) -> Option<(u64, u64)> {
+    /// The pc in the program of a thread in a mirror or a trampoline, and whether the thread has come there by an instruction that is none of the
+    /// program's.
+    pub(super) fn original(&self, pc: u64) -> Option<(u64, bool)> {
         match self.inside(pc)? {
-            Inside::Mirror(site) => Some((site, site)),
-            Inside::Trampoline(site, offset) => Some((site, self.get(site)?.place(offset)?.pc)),
+            Inside::Mirror(site) => Some((site, true)),
+            Inside::Trampoline(site, offset) => {
+                let place = self.get(site)?.place(offset)?;
+                Some((place.pc, place.own || place.progress != Progress::Before))
+            }
         }
     }
 

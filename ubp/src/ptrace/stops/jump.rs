@@ -70,7 +70,8 @@ fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64,
     };
     if let Some(entry) = entry.filter(|_| !steps) {
         arch::set_pc(tid, entry)?;
-        tracees.thread_mut(tid)?.traced_at = Some(at);
+        let traces = arch::traces(&arch::read(tid)?);
+        tracees.thread_mut(tid)?.traced_at = traces.then_some(at);
         return Ok(Next::Run(0));
     }
     // The instruction begins in the midst of another one, or the user steps.
@@ -94,13 +95,19 @@ fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64,
 
 /// Whether a single step of the program's ended within what stands for one of its instructions.
 fn is_between(tracees: &mut Tracees, tid: Tid, pc: u64) -> Result<bool> {
-    let Some((site, at)) = tracees.space_at(tid)?.jumps.original(pc) else { return Ok(false) };
+    let Some((at, is_probe)) = tracees.space_at(tid)?.jumps.original(pc) else { return Ok(false) };
     let thread = tracees.thread_mut(tid)?;
     if thread.goal.is_step() || thread.step().is_some() {
         return Ok(false);
     }
-    let begun = *thread.traced_at.get_or_insert(site);
-    Ok(begun == at)
+    match thread.traced_at {
+        Some(begun) => Ok(begun == at),
+        // The first step of the thread at this jump: it has not begun an instruction of the program where the step ended in a probe.
+        None => {
+            thread.traced_at = is_probe.then_some(at);
+            Ok(is_probe)
+        }
+    }
 }
 
 /// An instruction in a trampoline, or in the mirror, raised a signal. For the program its own instruction did, unless that of a probe did.
