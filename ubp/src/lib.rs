@@ -52,6 +52,22 @@
 //! - Without `std` the crate is `no_std` and consists of [`core`] and [`arch`]: the breakpoint table and its algorithms, without allocation and
 //!   without panics, as the kernel module uses them.
 //!
+//! # Jumps
+//!
+//! A breakpoint that only counts can be a jump ([`Spec::patch`]): a hit costs some nanoseconds, because no thread enters the kernel. This works
+//! over ptrace in programs of 64-bit x86. It does not matter whether the program branches into the bytes that a jump replaces
+//! (`ntrace-trampoline` says how), but each such branch costs a trap, so that [`Patch::Auto`] looks for branches there.
+//! [`Breakpoint::no_jump`] tells why a site has no jump ([`NoJump`]).
+//!
+//! - While jumps come or go, all threads of the memory are stopped. [`Session::insert`] and [`Session::write_memory`] fail with
+//!   [`Error::Uninterruptible`] if a jump has to go and a thread cannot be stopped within a second; a removed breakpoint's jump stays then, and
+//!   counts for nobody.
+//! - A breakpoint at the site of a jump, or within its bytes, that needs a trap makes the jump a breakpoint instruction. Its counts go on.
+//! - A signal handler sees the program's own pc. It may see other values in registers and flags that the code overwrites before it reads them.
+//! - A forked child has counters of its own, which begin at zero.
+//! - If the tracer is killed, the program runs on and the jumps count on. A later session that attaches removes them; the memory that they led to
+//!   stays mapped.
+//!
 //! # Guarantees
 //!
 //! - After [`Session::detach`] the original bytes are back, no thread is in a slot, and the arena is unmapped.

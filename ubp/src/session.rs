@@ -356,7 +356,8 @@ impl Session {
     /// [`InsertReason::NotMapped`].
     ///
     /// # Errors
-    /// The process is gone. The failure of one breakpoint is in its entry.
+    /// The process is gone. [`Error::Uninterruptible`] if a jump is in the way and a thread cannot be stopped within a second. The failure of one
+    /// breakpoint is in its entry.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         let process = self.backend.process(pid).ok_or(Error::NoSuchProcess(pid))?;
         let has_jumps = self.backend.mechanism() == Mechanism::Ptrace;
@@ -460,10 +461,11 @@ impl Session {
         self.backend.read_memory(pid, address, buffer)
     }
 
-    /// Writes memory. Breakpoints in the range stay.
+    /// Writes memory. Breakpoints in the range stay; jumps up to 64 bytes before it become breakpoint instructions.
     ///
     /// # Errors
-    /// [`Error::Memory`] if not all bytes can be written. No byte is changed then.
+    /// [`Error::Memory`] if not all bytes can be written; [`Error::Uninterruptible`] if a jump is in the way and a thread cannot be stopped within
+    /// a second. No byte is changed then.
     pub fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {
         self.backend.write_memory(pid, address, bytes)
     }

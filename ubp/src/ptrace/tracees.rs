@@ -62,13 +62,15 @@ pub(super) struct Tracees {
     pub(super) spaces: HashMap<SpaceId, Space>,
     /// The session has set a watchpoint, in whichever process.
     pub(super) watching: bool,
+    /// Jumps into which threads branch too often: the tracer makes them breakpoint instructions when it can stop all threads.
+    pub(super) unwanted_jumps: Vec<(SpaceId, u64)>,
     last_space: u64,
 }
 
 impl Tracees {
     pub(super) fn new(options: Options) -> Tracees {
         let (debuggees, threads, spaces) = (BTreeMap::new(), HashMap::new(), HashMap::new());
-        Tracees { options, debuggees, threads, spaces, watching: false, last_space: 0 }
+        Tracees { options, debuggees, threads, spaces, watching: false, unwanted_jumps: Vec::new(), last_space: 0 }
     }
 
     pub(super) fn debuggee(&self, pid: Pid) -> Result<&Debuggee> {

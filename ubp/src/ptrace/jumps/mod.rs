@@ -44,8 +44,6 @@ pub(super) struct Jumps {
     trampolines: BTreeMap<u64, u64>,
     pub(super) mirrors: Vec<Mirror>,
     pub(super) stores: Vec<Store>,
-    /// Jumps that are to become breakpoint instructions as soon as no thread runs.
-    pub(super) unwanted: Vec<u64>,
 }
 
 impl Jumps {
@@ -106,13 +104,11 @@ impl Jumps {
         Some((jump, covered(jump.site, jump.displacement, kind, pc)?))
     }
 
-    /// Notes that a thread entered the covered bytes of a jump.
-    pub(super) fn note_entered(&mut self, site: u64) {
-        let Some(jump) = self.heads.get_mut(&site) else { return };
-        jump.entered += 1;
-        if jump.entered == ENTRIES {
-            self.unwanted.push(site);
-        }
+    /// Notes that a thread entered the covered bytes of a jump. Returns whether that happened too often.
+    pub(super) fn note_entered(&mut self, site: u64) -> bool {
+        let Some(jump) = self.heads.get_mut(&site) else { return false };
+        jump.entered = jump.entered.saturating_add(1);
+        jump.entered % ENTRIES == 0
     }
 
     /// Where in a mirror or a trampoline a thread is.

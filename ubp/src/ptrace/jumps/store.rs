@@ -49,8 +49,11 @@ impl Store {
 
     /// Makes all room free again where no jump is left. No thread may be in the store.
     pub(in crate::ptrace) fn reuse(&mut self) {
-        if self.jumps == 0 {
-            (self.used, self.counted) = (0, 0);
+        if self.jumps == 0 && self.counted > 0 {
+            let zeroes = vec![0; self.counted as usize];
+            if self.counters.write_all_at(&zeroes, 0).is_ok() {
+                (self.used, self.counted) = (0, 0);
+            }
         }
     }
 
@@ -59,7 +62,7 @@ impl Store {
         self.base + self.used
     }
 
-    /// Addresses of the next counters. `None`: there is no room for so many.
+    /// Addresses of the next counters. `None`: there is no room for this number.
     pub(in crate::ptrace) fn next_counters(&self, count: usize) -> Option<impl Iterator<Item = u64> + use<>> {
         let first = self.base + self.sizes.0 + self.counted;
         let fits = self.counted + count as u64 * COUNTER <= self.sizes.1;
@@ -73,10 +76,8 @@ impl Store {
             return false;
         }
         self.used = used.next_multiple_of(ALIGNMENT);
-        let zeroes = vec![0; counters * COUNTER as usize];
-        let cleared = self.counters.write_all_at(&zeroes, self.counted).is_ok();
         self.counted += counters as u64 * COUNTER;
-        cleared
+        true
     }
 
     /// The value of a counter.

@@ -4,6 +4,7 @@ use super::super::Tracer;
 use super::super::breakpoints::jump_memory::{outlives, provide};
 use super::super::stopping::Pinned;
 use super::super::sys::is_gone;
+use super::super::tracees::SpaceId;
 use crate::process::read_maps;
 use crate::{BreakpointId, Error, InsertError, InsertReason, NoJump, Patch, Pid, Result, Spec, Tid};
 
@@ -76,13 +77,9 @@ impl Tracer {
 
     /// Makes breakpoint instructions of jumps that are not wanted any more.
     pub(in crate::ptrace) fn clear_unwanted_jumps(&mut self) -> Result<()> {
-        let unwanted = |space: &super::super::space::Space| !space.jumps.unwanted.is_empty();
-        while let Some((&id, _)) = self.tracees.spaces.iter().find(|(_, space)| unwanted(space)) {
-            let heads = self.tracees.spaces.get_mut(&id).map(|space| std::mem::take(&mut space.jumps.unwanted));
+        while let Some((id, site)) = self.tracees.unwanted_jumps.pop() {
             let Some(&pid) = self.tracees.processes_in(id).first() else { continue };
-            let mut heads = heads.unwrap_or_default();
-            heads.sort_unstable();
-            match self.clear_heads(pid, &heads, NoJump::Entered) {
+            match self.clear_heads(pid, &[site], NoJump::Entered) {
                 Err(error) if is_gone(&error) => {}
                 other => drop(other?),
             }
@@ -110,13 +107,7 @@ impl Tracer {
         placed.and(continued)
     }
 
-    fn place_jumps_by(
-        &mut self,
-        pid: Pid,
-        before: super::super::tracees::SpaceId,
-        worker: Tid,
-        sites: &[u64],
-    ) -> Result<()> {
+    fn place_jumps_by(&mut self, pid: Pid, before: SpaceId, worker: Tid, sites: &[u64]) -> Result<()> {
         if self.tracees.debuggee(pid)?.space != before {
             return Ok(());
         }

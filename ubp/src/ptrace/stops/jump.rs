@@ -63,11 +63,15 @@ fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64,
     let (pid, steps) = (tracees.thread(tid)?.pid, tracees.thread(tid)?.goal.is_step());
     let at = site + u64::from(offset);
     let space = tracees.space_of_mut(pid)?;
-    space.jumps.note_entered(site);
+    let is_unwanted = space.jumps.note_entered(site);
     let (entry, is_member) = match space.jumps.get(site) {
         Some(jump) => (jump.trampoline.entry(offset), jump.member(at).is_some()),
         None => return Ok(Next::GoOn),
     };
+    if is_unwanted {
+        let id = tracees.debuggee(pid)?.space;
+        tracees.unwanted_jumps.push((id, site));
+    }
     if let Some(entry) = entry.filter(|_| !steps) {
         arch::set_pc(tid, entry)?;
         let traces = arch::traces(&arch::read(tid)?);
