@@ -66,12 +66,19 @@ impl Tracer {
             return Ok(true);
         }
         let before = self.tracees.debuggee(pid)?.space;
-        let Some(halted) = self.halt(pid)? else { return Ok(false) };
+        let halted = match self.halt(pid) {
+            // The process has ended, which is not reported yet.
+            Err(error) if is_gone(&error) => None,
+            other => match other? {
+                None => return Ok(false),
+                halted => halted,
+            },
+        };
         // The process may have executed another program meanwhile.
         if let Some(space) = self.tracees.spaces.get_mut(&before) {
             space.remove_jumps(heads, reason);
         }
-        self.go_on_all(halted)?;
+        halted.map_or(Ok(()), |halted| self.go_on_all(halted))?;
         Ok(true)
     }
 
@@ -98,7 +105,11 @@ impl Tracer {
             self.tracees.space_of_mut(pid)?.refuse_jumps(sites, NoJump::Unfollowed);
             return Ok(());
         }
-        let Some(halted) = self.halt(pid)? else {
+        let halted = match self.halt(pid) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            other => other?,
+        };
+        let Some(halted) = halted else {
             self.tracees.space_of_mut(pid)?.refuse_jumps(sites, NoJump::Unstoppable);
             return Ok(());
         };
