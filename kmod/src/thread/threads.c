@@ -25,7 +25,23 @@
 #define PC(registers) (&(registers)->pc)
 #endif
 
-/* A visit of all threads that have a memory. */
+/*
+ * A visit of all threads that have a memory. No thread passes by it unseen, although nobody is stopped:
+ *
+ * - The visit is on the list before it lists threads. A thread that is made later is looked at by its maker (ntrace_thread_made). One that
+ *   is being made has the registers of its maker, and the visit waits for threads in clone(2).
+ * - A thread that runs is seen by itself alone, in before_user_mode. The visit gives it TIF_UPROBE again in each round until then, because
+ *   uprobes may clear the flag without a look.
+ * - A thread that does not run is in the kernel. It has TIF_UPROBE before its registers are read, so before user mode it comes to look_here,
+ *   where it waits for the lock that is held here. What it does in the kernel until then changes its pc to that of a slot only in a hit, and
+ *   no hit enters the slots in question: the caller has waited for those that began before.
+ * - A signal's handler is entered, and a tracer looks, after `seen` (hooks.c) has taken the thread out of its slot.
+ * - A thread that has another memory, or is ending, does not return to the slots.
+ * - A child in another process has a copy of the slots, and leaves them before it runs (ntrace_first_return).
+ *
+ * Each thread enters the kernel between the look and its next instruction in user mode, so no processor goes on with bytes that it fetched
+ * from a slot before the slot is used again.
+ */
 struct visit {
 	struct list_head node;
 	struct mm_struct *mm;
