@@ -20,6 +20,8 @@ macro_rules! opaque {
 }
 
 opaque! {
+    /// `struct mem_cgroup`: who pays for memory.
+    Account
     /// `struct cred`.
     Cred
     /// `struct file`.
@@ -86,6 +88,7 @@ extern "C" {
         size: c_ulong,
         locked: bool,
     ) -> c_long;
+    pub(crate) fn ntrace_memory_read_kept(mm: *const Mm, at: c_ulong, bytes: *mut c_void, size: c_ulong) -> c_long;
     pub(crate) fn ntrace_memory_write(mm: *const Mm, at: c_ulong, bytes: *const c_void, size: c_ulong) -> c_long;
     pub(crate) fn ntrace_memory_patch(mm: *const Mm, patches: *mut c_void, count: c_ulong, size: c_ulong) -> c_long;
     pub(crate) fn ntrace_memory_mappings(mm: *const Mm, words: *mut u64, most: c_ulong) -> c_long;
@@ -100,6 +103,7 @@ extern "C" {
     pub(crate) fn ntrace_job_new() -> *mut Job;
     pub(crate) fn ntrace_job_queue(job: *mut Job, function: unsafe extern "C" fn(*mut c_void), data: *mut c_void);
     pub(crate) fn ntrace_job_free(job: *mut Job);
+    pub(crate) fn ntrace_sort_pairs(pairs: *mut u64, count: c_ulong);
     pub(crate) fn ntrace_jobs_init() -> c_int;
     pub(crate) fn ntrace_jobs_exit();
 }
@@ -108,7 +112,15 @@ extern "C" {
 extern "C" {
     pub(crate) fn ntrace_lock_init(lock: *mut mutex);
     pub(crate) fn ntrace_lock(lock: *mut mutex) -> bool;
+    pub(crate) fn ntrace_try_lock(lock: *mut mutex) -> bool;
     pub(crate) fn ntrace_unlock(lock: *mut mutex);
+}
+
+// mm/account.c
+extern "C" {
+    pub(crate) fn ntrace_account_get() -> *mut Account;
+    pub(crate) fn ntrace_account_put(account: *mut Account);
+    pub(crate) fn ntrace_account_use(account: *mut Account) -> *mut Account;
 }
 
 // mm/current.c

@@ -7,7 +7,7 @@
 //! A thread that holds a lock takes only locks that come later in this list. Locks of one line are never held together.
 //!
 //! 1. `Session::commands`, `Session::piece`
-//! 2. `Space::changes`, for which a thread waits until it is killed
+//! 2. `Kept::lock`, and under it `Space::changes`. A thread waits for both until it is killed
 //! 3. `Registry::adopted`, `Registry::held`, `Held::registers`, `Channel::messages`
 //! 4. `mmap_lock` of a debuggee
 //! 5. The table of traced address spaces (`ntrace_table_lock`), the list of lifecycle.c, `Traced::attachments`, `Traced::heirs`

@@ -13,6 +13,7 @@ struct file;
 struct ftrace_ops;
 struct inode;
 struct linux_binprm;
+struct mem_cgroup;
 struct mm_struct;
 struct mutex;
 struct page;
@@ -67,6 +68,7 @@ void ntrace_proc_unmount(void);
 struct pid_namespace *ntrace_namespace_get(void);
 struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *namespace, int process);
 long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size, bool locked);
+long ntrace_memory_read_kept(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size);
 long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *bytes, unsigned long size);
 long ntrace_memory_patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size);
 long ntrace_memory_mappings(struct mm_struct *mm, u64 *words, unsigned long most);
@@ -81,6 +83,7 @@ void ntrace_work_run(void (*function)(void *data), void *data);
 struct ntrace_job *ntrace_job_new(void);
 void ntrace_job_queue(struct ntrace_job *job, void (*function)(void *data), void *data);
 void ntrace_job_free(struct ntrace_job *job);
+void ntrace_sort_pairs(u64 *pairs, unsigned long count);
 int ntrace_jobs_init(void);
 void ntrace_jobs_exit(void);
 
@@ -95,7 +98,13 @@ void ntrace_atomic_end(void);
 /* mm/lock.c */
 void ntrace_lock_init(struct mutex *lock);
 bool ntrace_lock(struct mutex *lock);
+bool ntrace_try_lock(struct mutex *lock);
 void ntrace_unlock(struct mutex *lock);
+
+/* mm/account.c */
+struct mem_cgroup *ntrace_account_get(void);
+void ntrace_account_put(struct mem_cgroup *account);
+struct mem_cgroup *ntrace_account_use(struct mem_cgroup *account);
 
 /* thread/threads.c */
 struct ntrace_limits {

@@ -1,6 +1,7 @@
 //! The channel and processes that do what they can to take others' time: tables full of lies, threads that do not come back, forged marks.
 
 use std::fs::{File, read_to_string};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -150,6 +151,37 @@ fn limits(_: u64) -> u64 {
     unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) as u64 }
 }
 
+const MAPS: u64 = 1 << 32;
+const EXECUTES: u64 = MAPS + 1;
+
+/// Calls `leaf`, maps a file of memory and returns its descriptor, or executes a program that does nothing.
+fn maps(number: u64) -> u64 {
+    match number {
+        // SAFETY: the arguments are plain numbers and a name. The mapping is nobody else's.
+        MAPS => unsafe {
+            let file = libc::memfd_create(c"kept".as_ptr(), libc::MFD_ALLOW_SEALING);
+            assert_eq!(libc::ftruncate(file, 4096), 0);
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let mapped = libc::mmap(std::ptr::null_mut(), 4096, protection, libc::MAP_SHARED, file, 0);
+            assert_ne!(mapped, libc::MAP_FAILED);
+            file as u64
+        },
+        EXECUTES => {
+            let arguments = [c"true".as_ptr(), std::ptr::null()];
+            // SAFETY: all that is pointed to is there.
+            unsafe { libc::execv(c"/bin/true".as_ptr(), arguments.as_ptr()) as u64 }
+        }
+        _ => calls(number),
+    }
+}
+
+/// Forbids writing to a file of memory, which fails while it is mapped for writing.
+fn seal(file: &File) -> Result<(), i32> {
+    // SAFETY: the descriptor is the file's.
+    let sealed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_WRITE) };
+    if sealed == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)) }
+}
+
 crossing::channel_tests! {
     a_trap_in_a_process_with_lying_tables_is_its_own_though_others_ask_for_counts_without_end {
         let mut victim = Victim::start(lies);
@@ -226,6 +258,35 @@ crossing::channel_tests! {
             ask(&mut file, command, |told| assert_eq!(told.map(drop), Err(gone), "{command:?}"));
         }
         assert_eq!(counts(&mut file, debuggee, &[site()]), Ok(vec![20]));
+    }
+
+    the_memory_of_a_process_goes_with_the_process_though_its_counts_are_kept {
+        let attached = |victim: &Victim, file: &mut File| {
+            let attach = Command::Attach { process: victim.id().into(), options: option::KEEP };
+            ask(file, attach, |told| match told { Ok(Reply::Attach { debuggee }) => debuggee, other => panic!("{other:?}") })
+        };
+        for ends in [Victim::end as fn(Victim) -> i32, |mut victim| {
+            victim.order(EXECUTES);
+            victim.end()
+        }] {
+            let mut victim = Victim::start(maps);
+            let path = format!("/proc/{}/fd/{}", victim.id(), victim.ask(MAPS));
+            let shared = File::options().read(true).write(true).open(path).expect("procfs");
+            let mut file = open();
+            let debuggee = attached(&victim, &mut file);
+            assert_eq!(insert(&mut file, debuggee, &[site(), elsewhere(0)]), Ok((2, vec![])));
+            victim.ask(20);
+            assert_eq!(seal(&shared), Err(libc::EBUSY), "it is mapped");
+            ends(victim);
+            // No command is written: the kernel gives the memory back by itself.
+            while seal(&shared).is_err() {
+                std::thread::yield_now();
+            }
+            // After an exec the debuggee's number is that of the new program, and the next one is that of the old.
+            let all: Vec<_> =
+                (debuggee..debuggee + 2).map(|number| counts(&mut file, number, &[elsewhere(0), site(), site() + 1])).collect();
+            assert!(all.contains(&Ok(vec![0, 20, u64::MAX])), "{all:?}");
+        }
     }
 
     a_session_maps_nothing_beyond_the_limits_of_the_process {

@@ -79,7 +79,7 @@ fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
     debuggees.iter().find(|debuggee| debuggee.number == number).ok_or(Failure::new(Status::NoProcess, number))
 }
 
-/// A debuggee whose process has not ended. Of a memory that is kept, only counts can be read: nobody pays for pages that are brought into it.
+/// A debuggee whose process has not ended. Of one that has, only counts can be read.
 fn find_running(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
     let found = find(debuggees, number)?;
     if found.is_over() {
@@ -147,7 +147,13 @@ impl Serve for Server {
 
     fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
         self.blob.keep(0);
-        find(&self.debuggees, debuggee)?.breakpoints().counts(addresses, &mut self.blob)?;
+        let found = find(&self.debuggees, debuggee)?;
+        let attachment = found.attachment();
+        if found.is_over() && attachment.kept.is_kept() {
+            attachment.kept.counts(attachment, addresses, &mut self.blob)?;
+        } else {
+            found.breakpoints().counts(addresses, &mut self.blob)?;
+        }
         Ok((&self.blob,))
     }
 

@@ -15,6 +15,12 @@ bool ntrace_lock(struct mutex *lock)
 	return !mutex_lock_killable(lock);
 }
 
+/* Returns false if another thread has the lock. */
+bool ntrace_try_lock(struct mutex *lock)
+{
+	return mutex_trylock(lock);
+}
+
 void ntrace_unlock(struct mutex *lock)
 {
 	mutex_unlock(lock);

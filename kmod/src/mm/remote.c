@@ -17,6 +17,8 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/userfaultfd_k.h>
 #include <linux/workqueue.h>
 
 #include "../shim.h"
@@ -135,6 +137,30 @@ long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, uns
 		mmap_read_unlock(mm);
 	}
 	mmput(mm);
+	return done;
+}
+
+/*
+ * Reads memory whose process has ended, by a thread that nothing can kill. The caller is a user of it. Stops at pages of files and of
+ * userfaultfd, because these may wait for somebody's answer.
+ */
+long ntrace_memory_read_kept(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size)
+{
+	unsigned long done = 0;
+
+	mmap_read_lock(mm);
+	while (done < size) {
+		struct vm_area_struct *vma = vma_lookup(mm, at + done);
+		unsigned long count;
+
+		if (!vma || !vma_is_anonymous(vma) || userfaultfd_armed(vma))
+			break;
+		count = min(size - done, vma->vm_end - at - done);
+		if (read_pages(mm, at + done, bytes + done, count) < count)
+			break;
+		done += count;
+	}
+	mmap_read_unlock(mm);
 	return done;
 }
 
@@ -386,6 +412,19 @@ void ntrace_job_queue(struct ntrace_job *job, void (*function)(void *data), void
 void ntrace_job_free(struct ntrace_job *job)
 {
 	kfree(job);
+}
+
+static int compare(const void *one, const void *other)
+{
+	u64 a = *(const u64 *)one, b = *(const u64 *)other;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Sorts pairs of words by the first. */
+void ntrace_sort_pairs(u64 *pairs, unsigned long count)
+{
+	sort(pairs, count, 2 * sizeof(*pairs), compare, NULL);
 }
 
 /* A change of mappings. A kernel thread makes it, which borrows the memory. */

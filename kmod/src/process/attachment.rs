@@ -13,6 +13,7 @@ use stepping::SLOT_SIZE;
 
 use crate::channel::channel::Channel;
 use crate::ffi::{self, Life};
+use crate::process::kept::Kept;
 use crate::process::registry::Registry;
 use crate::vec;
 
@@ -33,6 +34,9 @@ pub(crate) struct Attachment {
     life: AtomicPtr<Life>,
     /// Whether the process has ended or may no longer be traced.
     over: AtomicBool,
+    /// What is kept of the process.
+    #[pin]
+    pub(crate) kept: Kept,
     #[pin]
     requests: SpinLock<KVec<Request>>,
 }
@@ -68,6 +72,7 @@ impl Attachment {
                 registry,
                 life: AtomicPtr::new(ptr::null_mut()),
                 over: AtomicBool::new(false),
+                kept <- Kept::new(),
                 requests <- new_spinlock!(KVec::new(), "ntrace requests"),
             }),
             GFP_KERNEL_ACCOUNT,

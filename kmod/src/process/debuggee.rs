@@ -3,7 +3,7 @@
 //! A process that a session traces, as its commands know it.
 
 use core::mem::ManuallyDrop;
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use kernel::error::from_err_ptr;
 use kernel::ffi::c_void;
@@ -15,10 +15,10 @@ use wire::{Failure, Status};
 use crate::breakpoints::table::Breakpoints;
 use crate::breakpoints::teardown::{self, Threads};
 use crate::ffi::{self, Mm};
-use crate::mm::mm_ref::MmUser;
 use crate::mm::remote::Remote;
 use crate::mm::space::Space;
 use crate::process::attachment::{Attachment, Cause};
+use crate::process::job::Job;
 use crate::process::registry::Registry;
 use crate::process::traced_table::TracedRef;
 use crate::thread::step::{Step, Steps};
@@ -31,8 +31,6 @@ pub(crate) struct Debuggee {
     traces: ManuallyDrop<KBox<Traces>>,
     /// The job that removes the breakpoints at the end. It is made beforehand, because the end must not fail.
     job: ManuallyDrop<Job>,
-    /// Keeps the memory after the process has ended.
-    kept: Option<MmUser>,
     steps: Steps,
 }
 
@@ -40,26 +38,6 @@ pub(crate) struct Debuggee {
 struct Traces {
     attachment: Arc<Attachment>,
     traced: TracedRef,
-}
-
-/// A job of remote.c that is not queued.
-struct Job(NonNull<ffi::Job>);
-
-// SAFETY: the job is memory that any thread may queue or free.
-unsafe impl Send for Job {}
-
-impl Job {
-    fn new() -> Result<Job, Failure> {
-        // SAFETY: the function allocates memory, which the result owns.
-        NonNull::new(unsafe { ffi::ntrace_job_new() }).map(Job).ok_or(Status::NoMemory.into())
-    }
-}
-
-impl Drop for Job {
-    fn drop(&mut self) {
-        // SAFETY: `new` made the job, and a queued one is not dropped.
-        unsafe { ffi::ntrace_job_free(self.0.as_ptr()) };
-    }
 }
 
 impl Debuggee {
@@ -90,9 +68,10 @@ impl Debuggee {
                 registry.count();
                 let (known, life) = (ptr::from_ref(&*attachment).cast(), attachment.life());
                 let traces = ManuallyDrop::new(traces);
-                let mut debuggee = Debuggee { number, traces, job, kept: None, steps: Steps::NONE };
+                let debuggee = Debuggee { number, traces, job, steps: Steps::NONE };
                 if options & option::KEEP != 0 {
-                    debuggee.kept = MmUser::get(debuggee.space().mm());
+                    let traced = TracedRef::of(debuggee.space().mm()).map_err(|_| Status::NoMemory)?;
+                    debuggee.attachment().kept.begin(traced)?;
                 }
                 let mm = debuggee.space().mm();
                 // SAFETY: the opener has a reference to its namespace. The attachment outlives its entry in lifecycle.c, which
@@ -125,13 +104,13 @@ impl Debuggee {
 
     /// Whether commands can do nothing with it any more.
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_over() && self.kept.is_none()
+        self.is_over() && !self.attachment().kept.is_kept()
     }
 
     /// Gives another number to the memory of a program that executed another one. Returns the debuggee as an error if its memory is not
     /// kept or `number` is 0.
     pub(crate) fn renamed(mut self, number: u64) -> Result<Debuggee, Debuggee> {
-        if self.kept.is_none() || number == 0 {
+        if !self.attachment().kept.is_kept() || number == 0 {
             return Err(self);
         }
         self.number = number;
@@ -225,11 +204,10 @@ impl Drop for Debuggee {
         attachment.end();
         registry.release(attachment.id);
         // A kept memory whose process has ended goes here, so that its breakpoints need not be removed.
-        self.kept = None;
+        attachment.kept.abandon();
         registry.endings.add(1);
-        let job = ManuallyDrop::new(job);
-        // SAFETY: the job was made by `ntrace_job_new`, and is not used after this. `end` takes `traces` over.
-        unsafe { ffi::ntrace_job_queue(job.0.as_ptr(), end, KBox::into_raw(traces).cast()) };
+        // SAFETY: `end` takes `traces` over, which any thread may use.
+        unsafe { job.queue(end, KBox::into_raw(traces).cast()) };
     }
 }
 
@@ -241,9 +219,11 @@ unsafe extern "C" fn end(traces: *mut c_void) {
     // SAFETY: the caller vouches for the pointer.
     let traces = unsafe { KBox::from_raw(traces.cast::<Traces>()) };
     let registry = traces.attachment.registry.clone();
+    let paying = registry.channel.opener.pay();
     let space = traces.traced.space();
     let memory = Remote::new(space.mm(), traces.attachment.debuggee);
     teardown::end(&Breakpoints::new(space, memory, traces.attachment.id), Threads::All);
     drop(traces);
+    drop(paying);
     registry.endings.add(-1);
 }

@@ -21,6 +21,7 @@ use crate::mm::atomic::Atomic;
 use crate::mm::remote::Remote;
 use crate::process::attachment::{Attachment, Cause};
 use crate::process::debuggee::Debuggee;
+use crate::process::kept::Kept;
 use crate::process::registry::Adoptee;
 use crate::process::traced_table::{self, TracedRef};
 use crate::thread::hold::{hold, Reason};
@@ -53,10 +54,14 @@ unsafe extern "C" fn ntrace_thread_ended(attachment: &Attachment) {
 /// # Safety
 /// `attachment` is an attachment that lifecycle.c knows.
 #[no_mangle]
-unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int) {
+unsafe extern "C" fn ntrace_process_ended(attachment: *const Attachment, status: c_int) {
+    // SAFETY: the pointer came from an `Arc`, whose debuggee removes it from lifecycle.c before it gives its reference up.
+    // `ManuallyDrop` leaves that reference alone.
+    let attachment = ManuallyDrop::new(unsafe { Arc::from_raw(attachment) });
     attachment.end();
     let status = Some(status as u32);
     attachment.channel().note(Note { time: time(), debuggee: attachment.debuggee, thread: 0, status });
+    Kept::settle_later(Arc::clone(&attachment));
 }
 
 /// A thread with this memory was made. Returns whether it must be notified before it runs.
@@ -176,6 +181,10 @@ fn executed(registers: &mut Registers) {
         if is_guest {
             tell_forked(&before, debuggee);
         }
+        if !is_guest && before.kept.is_kept() {
+            before.end();
+            Kept::settle_later(Arc::clone(&before));
+        }
         match now {
             Some((now, before)) => {
                 let _ = now.channel().tell(&Event::Executed { time: time(), debuggee, before });
@@ -222,6 +231,7 @@ unsafe extern "C" fn adopt_here(adoption: *mut c_void) {
     // SAFETY: the caller vouches for the pointer.
     let adoption = unsafe { &mut *adoption.cast::<Adoption<'_>>() };
     let heir = adoption.heir;
+    let _paying = heir.channel().opener.pay();
     let number = if adoption.is_new { None } else { Some(heir.debuggee) };
     if let Ok(debuggee) = Debuggee::new(number, &heir.registry, adoption.process, heir.options) {
         if teardown::inherit(&debuggee.breakpoints(), heir.id).is_ok() {
