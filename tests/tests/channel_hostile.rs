@@ -6,9 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossing::channel::{ask, attach, open};
+use crossing::line::Line;
 use crossing::sites::{counts, insert};
 use crossing::victim::Victim;
 use wire::commands::{Command, Reply, option};
+use wire::events::Event;
+use wire::site::{Memory, Site, action};
 use wire::{Failure, Status};
 
 #[inline(never)]
@@ -151,6 +154,21 @@ fn limits(_: u64) -> u64 {
     unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) as u64 }
 }
 
+/// Calls `leaf` until no channel has room for more events, and makes children that end at once.
+fn forks(number: u64) -> u64 {
+    calls(200);
+    for _ in 0..number {
+        // SAFETY: the child ends at once.
+        unsafe {
+            match libc::fork() {
+                0 => libc::_exit(0),
+                child => assert_eq!(libc::waitpid(child, std::ptr::null_mut(), 0), child),
+            }
+        }
+    }
+    number
+}
+
 const MAPS: u64 = 1 << 32;
 const EXECUTES: u64 = MAPS + 1;
 
@@ -287,6 +305,26 @@ crossing::channel_tests! {
                 (debuggee..debuggee + 2).map(|number| counts(&mut file, number, &[elsewhere(0), site(), site() + 1])).collect();
             assert!(all.contains(&Ok(vec![0, 20, u64::MAX])), "{all:?}");
         }
+    }
+
+    a_session_that_reads_nothing_gets_no_more_debuggees {
+        let mut victim = Victim::start(forks);
+        let mut line = Line::open();
+        let debuggee = line.attach(victim.id(), option::CHILDREN).unwrap();
+        let site = Site { address: site(), actions: action::RECORD, memory: Memory::stack(4096), condition: None };
+        line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| {
+            assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
+        });
+        victim.ask(20);
+        victim.end();
+        // Neither the children's ends nor that of their maker are lost, so the ends say who was a debuggee.
+        let ended = |event: Event<'_>| if let Event::Ended { debuggee, .. } = event { Some(debuggee) } else { None };
+        let first = loop {
+            if let Some(first) = line.event(ended) {
+                break first;
+            }
+        };
+        assert_eq!(first, debuggee);
     }
 
     a_session_maps_nothing_beyond_the_limits_of_the_process {

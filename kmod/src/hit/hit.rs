@@ -126,7 +126,7 @@ unsafe extern "C" fn ntrace_hit_sleeping(
     // SAFETY: the caller vouches for the registers and for the number, and only the current thread uses them.
     let (registers, changes) = unsafe { (&mut *registers, &mut *changes) };
     let site = registers.pc().wrapping_sub(BEHIND);
-    let (mut counted, mut tries, mut seen) = (counted as usize, 0, None);
+    let (mut counted, mut tries) = (counted as usize, 0);
     while let Some(found) = TracedRef::find(mm) {
         *changes = found.space().sequence() as c_ulong;
         fence(Ordering::Acquire);
@@ -135,22 +135,19 @@ unsafe extern "C" fn ntrace_hit_sleeping(
         let hit = hit(found.space(), registers, counted, true);
         drop(atomic);
         match hit {
+            // Nothing has changed during the search.
+            Hit::Foreign if found.space().sequence() as c_ulong == *changes && *changes % 2 == 0 => return FOREIGN,
             // A breakpoint that is not found while breakpoints change is looked for again.
-            Hit::Foreign => match found.space().sequence() {
-                now if now % 2 == 0 && seen == Some(now) => return FOREIGN,
-                now => {
-                    let is_changing = now % 2 != 0 || seen.is_some();
-                    seen = Some(now);
-                    if is_changing && !pause() {
-                        // A signal comes first. The thread runs into the breakpoint instruction again.
-                        registers.set_pc(site);
-                        if counted >= ALL {
-                            found.space().interrupted.note(registers, Known::Counted);
-                        }
-                        return PASSED;
+            Hit::Foreign => {
+                if !pause() {
+                    // A signal comes first. The thread runs into the breakpoint instruction again.
+                    registers.set_pc(site);
+                    if counted >= ALL {
+                        found.space().interrupted.note(registers, Known::Counted);
                     }
+                    return PASSED;
                 }
-            },
+            }
             Hit::Breakpoint | Hit::InSlot(_) | Hit::Long { .. } => return FOREIGN,
             Hit::Passed => return PASSED,
             Hit::SingleStep => return SINGLE_STEP,

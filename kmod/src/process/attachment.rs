@@ -107,7 +107,7 @@ impl Attachment {
     fn add(&self, new: Request) -> Result {
         let mut requests = self.requests.lock();
         if !requests.iter().any(|request| request.thread == new.thread && request.cause == new.cause) {
-            requests.push(new, GFP_ATOMIC)?;
+            requests.push(new, vec::unsleeping())?;
         }
         Ok(())
     }

@@ -127,7 +127,9 @@ fn forked(copy: TracedRef, registers: &mut Registers) {
     let mut children = KVec::new();
     // Without memory for the list, no session traces the child.
     let is_room = children.reserve(heirs.len(), GFP_KERNEL_ACCOUNT).is_ok();
-    for heir in heirs.iter().filter(|heir| is_room && heir.options & option::CHILDREN != 0) {
+    // The end of a debuggee is told even if the channel is full. Where nobody reads, there are no more debuggees to end.
+    let follows = |heir: &Attachment| heir.options & option::CHILDREN != 0 && !heir.channel().is_full();
+    for heir in heirs.iter().filter(|heir| is_room && follows(heir)) {
         let child = adopt(heir, true);
         let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
     }
