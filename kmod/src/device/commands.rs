@@ -148,11 +148,9 @@ impl Serve for Server {
     fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
         self.blob.keep(0);
         let found = find(&self.debuggees, debuggee)?;
-        let attachment = found.attachment();
-        if found.is_over() && attachment.kept.is_kept() {
-            attachment.kept.counts(attachment, addresses, &mut self.blob)?;
-        } else {
-            found.breakpoints().counts(addresses, &mut self.blob)?;
+        match found.kept() {
+            Some(kept) => kept.counts(addresses, &mut self.blob)?,
+            None => found.breakpoints().counts(addresses, &mut self.blob)?,
         }
         Ok((&self.blob,))
     }

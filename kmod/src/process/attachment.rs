@@ -13,7 +13,7 @@ use stepping::SLOT_SIZE;
 
 use crate::channel::channel::Channel;
 use crate::ffi::{self, Life};
-use crate::process::kept::Kept;
+use crate::process::job::AtEnd;
 use crate::process::registry::Registry;
 use crate::vec;
 
@@ -34,9 +34,8 @@ pub(crate) struct Attachment {
     life: AtomicPtr<Life>,
     /// Whether the process has ended or may no longer be traced.
     over: AtomicBool,
-    /// What is kept of the process.
-    #[pin]
-    pub(crate) kept: Kept,
+    /// What is to be done in the background when the process ends or executes another program.
+    pub(crate) at_end: AtEnd,
     #[pin]
     requests: SpinLock<KVec<Request>>,
 }
@@ -72,7 +71,7 @@ impl Attachment {
                 registry,
                 life: AtomicPtr::new(ptr::null_mut()),
                 over: AtomicBool::new(false),
-                kept <- Kept::new(),
+                at_end: AtEnd::NOTHING,
                 requests <- new_spinlock!(KVec::new(), "ntrace requests"),
             }),
             GFP_KERNEL_ACCOUNT,

@@ -19,6 +19,7 @@ use crate::mm::remote::Remote;
 use crate::mm::space::Space;
 use crate::process::attachment::{Attachment, Cause};
 use crate::process::job::Job;
+use crate::process::kept::Kept;
 use crate::process::registry::Registry;
 use crate::process::traced_table::TracedRef;
 use crate::thread::step::{Step, Steps};
@@ -31,6 +32,8 @@ pub(crate) struct Debuggee {
     traces: ManuallyDrop<KBox<Traces>>,
     /// The job that removes the breakpoints at the end. It is made beforehand, because the end must not fail.
     job: ManuallyDrop<Job>,
+    /// What is kept of the process after its end, with the option KEEP.
+    kept: Option<Arc<Kept>>,
     steps: Steps,
 }
 
@@ -68,10 +71,10 @@ impl Debuggee {
                 registry.count();
                 let (known, life) = (ptr::from_ref(&*attachment).cast(), attachment.life());
                 let traces = ManuallyDrop::new(traces);
-                let debuggee = Debuggee { number, traces, job, steps: Steps::NONE };
+                let mut debuggee = Debuggee { number, traces, job, kept: None, steps: Steps::NONE };
                 if options & option::KEEP != 0 {
                     let traced = TracedRef::of(debuggee.space().mm()).map_err(|_| Status::NoMemory)?;
-                    debuggee.attachment().kept.begin(traced)?;
+                    debuggee.kept = Kept::of(debuggee.attachment(), traced)?;
                 }
                 let mm = debuggee.space().mm();
                 // SAFETY: the opener has a reference to its namespace. The attachment outlives its entry in lifecycle.c, which
@@ -102,15 +105,20 @@ impl Debuggee {
         self.attachment().is_over()
     }
 
+    /// What is kept of a process that has ended.
+    pub(crate) fn kept(&self) -> Option<&Arc<Kept>> {
+        self.kept.as_ref().filter(|_| self.is_over())
+    }
+
     /// Whether commands can do nothing with it any more.
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_over() && !self.attachment().kept.is_kept()
+        self.is_over() && self.kept.is_none()
     }
 
     /// Gives another number to the memory of a program that executed another one. Returns the debuggee as an error if its memory is not
     /// kept or `number` is 0.
     pub(crate) fn renamed(mut self, number: u64) -> Result<Debuggee, Debuggee> {
-        if !self.attachment().kept.is_kept() || number == 0 {
+        if self.kept.is_none() || number == 0 {
             return Err(self);
         }
         self.number = number;
@@ -204,7 +212,9 @@ impl Drop for Debuggee {
         attachment.end();
         registry.release(attachment.id);
         // A kept memory whose process has ended goes here, so that its breakpoints need not be removed.
-        attachment.kept.abandon();
+        if let Some(kept) = self.kept.take() {
+            kept.abandon(attachment);
+        }
         registry.endings.add(1);
         // SAFETY: `end` takes `traces` over, which any thread may use.
         unsafe { job.queue(end, KBox::into_raw(traces).cast()) };

@@ -8,8 +8,6 @@
 use core::cell::UnsafeCell;
 use core::mem;
 use core::ops::{Deref, DerefMut};
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use kernel::bindings;
 use kernel::ffi::c_void;
@@ -19,19 +17,20 @@ use kernel::types::Opaque;
 use wire::{Failure, Status};
 
 use crate::breakpoints::table::{words, Breakpoints};
+use crate::channel::channel::Channel;
 use crate::ffi;
 use crate::mm::mm_ref::MmUser;
 use crate::mm::remote::Remote;
 use crate::process::attachment::Attachment;
-use crate::process::job::Job;
 use crate::process::traced_table::TracedRef;
 
 /// What is kept of a process.
 #[pin_data]
 pub(crate) struct Kept {
-    is_kept: AtomicBool,
-    /// The job that copies the counts, until it is queued.
-    job: AtomicPtr<ffi::Job>,
+    channel: Arc<Channel>,
+    /// The numbers of the attachment and of the process.
+    attachment: u64,
+    debuggee: u64,
     /// Guards `state`.
     #[pin]
     lock: Opaque<bindings::mutex>,
@@ -40,13 +39,16 @@ pub(crate) struct Kept {
 
 // SAFETY: the state may be used from any thread, and is used by whoever has the lock.
 unsafe impl Send for Kept {}
-// SAFETY: as above; the other fields are atomic.
+// SAFETY: as above; the other fields do not change.
 unsafe impl Sync for Kept {}
 
 enum State {
     Nothing,
     /// The memory, which has the counts.
-    Memory { _user: MmUser, traced: TracedRef },
+    Memory {
+        _user: MmUser,
+        traced: TracedRef,
+    },
     /// Site and count of each breakpoint, in the order of sites.
     Counts(KVVec<[u64; 2]>),
     /// The counts could not be copied.
@@ -80,58 +82,45 @@ impl Drop for Locked<'_> {
 }
 
 impl Kept {
-    /// Nothing is kept.
-    pub(crate) fn new() -> impl PinInit<Kept> {
-        pin_init!(Kept {
-            is_kept: AtomicBool::new(false),
-            job: AtomicPtr::new(ptr::null_mut()),
-            // SAFETY: `slot` is valid for writes and pinned.
-            lock <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_lock_init(slot) }),
-            state: UnsafeCell::new(State::Nothing),
-        })
+    /// Keeps a memory from now on, until the end of the attachment's process. Returns nothing where the memory has no user any more.
+    pub(crate) fn of(owner: &Attachment, traced: TracedRef) -> Result<Option<Arc<Kept>>, Failure> {
+        let Some(user) = MmUser::get(traced.space().mm()) else { return Ok(None) };
+        let kept = Arc::pin_init(
+            pin_init!(Kept {
+                channel: owner.registry.channel.clone(),
+                attachment: owner.id,
+                debuggee: owner.debuggee,
+                // SAFETY: `slot` is valid for writes and pinned.
+                lock <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_lock_init(slot) }),
+                state: UnsafeCell::new(State::Memory { _user: user, traced }),
+            }),
+            GFP_KERNEL_ACCOUNT,
+        );
+        let kept: Arc<Kept> = kept.map_err(|_| Status::NoMemory)?;
+        let data = Arc::into_raw(kept.clone()).cast_mut();
+        // SAFETY: `settle` takes over the reference `data`, which any thread may use. The attachment is new.
+        let prepared = unsafe { owner.at_end.prepare(settle, data.cast()) };
+        if prepared.is_err() {
+            // SAFETY: the reference was made above, and nobody has taken it over.
+            drop(unsafe { Arc::from_raw(data.cast_const()) });
+        }
+        prepared.map(|()| Some(kept))
     }
 
     /// Fails if the thread is killed before it gets the lock.
     fn lock(&self) -> Result<Locked<'_>, Failure> {
-        // SAFETY: `new` initialised the lock. No caller holds it.
+        // SAFETY: `of` initialised the lock. No caller holds it.
         unsafe { ffi::ntrace_lock(self.lock.get()) }.then(|| Locked(self)).ok_or(Status::NoProcess.into())
     }
 
-    /// Keeps a memory, if it still has a user.
-    pub(crate) fn begin(&self, traced: TracedRef) -> Result<(), Failure> {
-        let Some(user) = MmUser::get(traced.space().mm()) else { return Ok(()) };
-        let job = Job::new()?;
-        *self.lock()? = State::Memory { _user: user, traced };
-        self.job.store(job.into_raw(), Ordering::Release);
-        self.is_kept.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    pub(crate) fn is_kept(&self) -> bool {
-        self.is_kept.load(Ordering::Acquire)
-    }
-
-    fn take_job(&self) -> Option<Job> {
-        // SAFETY: the pointer is null or one that `begin` has stored, and the swap gives it to one caller.
-        unsafe { Job::from_raw(self.job.swap(ptr::null_mut(), Ordering::AcqRel)) }
-    }
-
-    /// Copies the counts in the background, if the memory is kept: its program has ended. Does not sleep.
-    pub(crate) fn settle_later(attachment: Arc<Attachment>) {
-        if let Some(job) = attachment.kept.take_job() {
-            // SAFETY: `settle` takes over the reference, which any thread may use.
-            unsafe { job.queue(settle, Arc::into_raw(attachment).cast_mut().cast()) };
-        }
-    }
-
     /// Copies the counts unless that is done, and gives the memory back.
-    fn settle(&self, attachment: &Attachment) -> Result<(), Failure> {
+    fn settle(&self) -> Result<(), Failure> {
         let mut state = self.lock()?;
         let State::Memory { traced, .. } = &*state else { return Ok(()) };
-        let paying = attachment.channel().opener.pay();
+        let paying = self.channel.opener.pay();
         // SAFETY: the state has a user of the memory, and stays as it is until the counts are copied.
-        let memory = unsafe { Remote::kept(traced.space().mm(), attachment.debuggee) };
-        let counts = Breakpoints::new(traced.space(), memory, attachment.id).all_counts();
+        let memory = unsafe { Remote::kept(traced.space().mm(), self.debuggee) };
+        let counts = Breakpoints::new(traced.space(), memory, self.attachment).all_counts();
         drop(paying);
         let before = mem::replace(&mut *state, counts.map_or_else(State::Lost, State::Counts));
         drop(state);
@@ -140,19 +129,14 @@ impl Kept {
     }
 
     /// Appends the counts at `addresses` of a program that has ended, with all bits set where there is no breakpoint.
-    pub(crate) fn counts(
-        &self,
-        attachment: &Attachment,
-        addresses: &[u8],
-        counts: &mut KVVec<u8>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn counts(&self, addresses: &[u8], counts: &mut KVVec<u8>) -> Result<(), Failure> {
         let addresses = words(addresses)?;
-        self.settle(attachment)?;
+        self.settle()?;
         let state = self.lock()?;
         let all = match &*state {
             State::Counts(all) => all,
             State::Lost(failure) => return Err(*failure),
-            _ => return Err(Failure::new(Status::NoProcess, attachment.debuggee)),
+            _ => return Err(Failure::new(Status::NoProcess, self.debuggee)),
         };
         for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
             let found = all.binary_search_by_key(&address, |[site, _]| *site).ok().and_then(|at| all.get(at));
@@ -163,10 +147,12 @@ impl Kept {
     }
 
     /// Keeps nothing any more. Waits for nobody: while a job copies the counts, the job gives the memory back.
-    pub(crate) fn abandon(&self) {
-        self.is_kept.store(false, Ordering::Release);
-        drop(self.take_job());
-        // SAFETY: `new` initialised the lock.
+    pub(crate) fn abandon(&self, attachment: &Attachment) {
+        if let Some(data) = attachment.at_end.withdraw() {
+            // SAFETY: `of` gave the reference to the job, which was not queued.
+            drop(unsafe { Arc::from_raw(data.cast_const().cast::<Kept>()) });
+        }
+        // SAFETY: `of` initialised the lock.
         if unsafe { ffi::ntrace_try_lock(self.lock.get()) } {
             let mut state = Locked(self);
             let before = mem::replace(&mut *state, State::Nothing);
@@ -177,10 +163,10 @@ impl Kept {
 }
 
 /// # Safety
-/// `attachment` is a reference that `Arc::into_raw` gave, which this function takes over.
-unsafe extern "C" fn settle(attachment: *mut c_void) {
+/// `kept` is a reference that `Arc::into_raw` gave, which this function takes over.
+unsafe extern "C" fn settle(kept: *mut c_void) {
     // SAFETY: the caller vouches for the pointer.
-    let attachment: Arc<Attachment> = unsafe { Arc::from_raw(attachment.cast_const().cast()) };
+    let kept: Arc<Kept> = unsafe { Arc::from_raw(kept.cast_const().cast()) };
     // A thread of the kernel is not killed.
-    let _ = attachment.kept.settle(&attachment);
+    let _ = kept.settle();
 }

@@ -21,7 +21,6 @@ use crate::mm::atomic::Atomic;
 use crate::mm::remote::Remote;
 use crate::process::attachment::{Attachment, Cause};
 use crate::process::debuggee::Debuggee;
-use crate::process::kept::Kept;
 use crate::process::registry::Adoptee;
 use crate::process::traced_table::{self, TracedRef};
 use crate::thread::hold::{hold, Reason};
@@ -54,14 +53,11 @@ unsafe extern "C" fn ntrace_thread_ended(attachment: &Attachment) {
 /// # Safety
 /// `attachment` is an attachment that lifecycle.c knows.
 #[no_mangle]
-unsafe extern "C" fn ntrace_process_ended(attachment: *const Attachment, status: c_int) {
-    // SAFETY: the pointer came from an `Arc`, whose debuggee removes it from lifecycle.c before it gives its reference up.
-    // `ManuallyDrop` leaves that reference alone.
-    let attachment = ManuallyDrop::new(unsafe { Arc::from_raw(attachment) });
+unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int) {
     attachment.end();
     let status = Some(status as u32);
     attachment.channel().note(Note { time: time(), debuggee: attachment.debuggee, thread: 0, status });
-    Kept::settle_later(Arc::clone(&attachment));
+    attachment.at_end.queue();
 }
 
 /// A thread with this memory was made. Returns whether it must be notified before it runs.
@@ -183,9 +179,9 @@ fn executed(registers: &mut Registers) {
         if is_guest {
             tell_forked(&before, debuggee);
         }
-        if !is_guest && before.kept.is_kept() {
+        if !is_guest && before.options & option::KEEP != 0 {
             before.end();
-            Kept::settle_later(Arc::clone(&before));
+            before.at_end.queue();
         }
         match now {
             Some((now, before)) => {
