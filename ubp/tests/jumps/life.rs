@@ -61,50 +61,35 @@ fn where_children_are_not_followed_there_are_no_jumps() {
 
 #[test]
 fn threads_run_while_jumps_come_and_go() {
-    let program = build("threads", &[]);
-    let args = ["100000", "1000"];
+    let program = build("killed", &[]);
+    let (mut child, mut out) = start(&program, &[]);
+    assert_eq!(line(&mut out), "ready\n");
+    let pid = Pid(child.id() as i32);
     let mut session = by_ptrace();
-    let pid = session.spawn(piped(&program, &args)).unwrap();
+    session.attach(pid).unwrap();
     let base = load_address(&session, pid);
-    let all: Vec<Address> =
-        ["leaf", "hot"].iter().flat_map(|name| instructions(&program, name)).map(|at| Address(base + at)).collect();
-    let leaf = symbol(&session, pid, "leaf");
-    let lasting = session.insert(pid, &[jump(leaf)]).unwrap()[0].unwrap();
-    session.resume(pid.leader()).unwrap();
-    let reader = session.take_stdio(pid).stdout.map(|mut pipe| {
-        std::thread::spawn(move || {
-            let mut text = Vec::new();
-            pipe.read_to_end(&mut text).unwrap();
-            text
-        })
-    });
-    let (mut rounds, mut ids): (_, Vec<BreakpointId>) = (0, Vec::new());
-    let hits = 'run: loop {
-        while let Some(event) = session.poll().unwrap() {
-            if let EventKind::Exited(status) = event.kind {
-                assert_eq!(status, 0);
-                break 'run session.breakpoint(pid, lasting).unwrap().hits();
-            }
-            if event.is_held() {
+    let sites = ["work", "leaf"].iter().flat_map(|name| instructions(&program, name));
+    let specs: Vec<Spec> = sites.map(|at| jump(Address(base + at))).collect();
+    let leaf = jump(symbol(&session, pid, "leaf"));
+    let lasting = session.insert(pid, &[leaf]).unwrap()[0].unwrap();
+    let mut hits = 0;
+    for round in 0..10 {
+        let ids: Vec<BreakpointId> = session.insert(pid, &specs).unwrap().into_iter().flatten().collect();
+        assert!(ids.len() > 1, "round {round}");
+        while session.breakpoint(pid, lasting).unwrap().hits() < hits + 100 {
+            if let Some(event) = session.poll().unwrap() {
                 session.resume(event.tid).unwrap();
             }
         }
-        if session.process(pid).is_none_or(|process| process.threads().count() < 2) {
-            continue;
-        }
-        // The process may end meanwhile.
-        if ids.is_empty() {
-            let specs: Vec<Spec> = all.iter().copied().map(jump).collect();
-            let Ok(answers) = session.insert(pid, &specs) else { continue };
-            ids.extend(answers.into_iter().flatten());
-        } else if session.remove(pid, &ids).is_ok() {
-            ids.clear();
-            rounds += 1;
-        }
-    };
-    assert!(rounds > 2, "{rounds}");
-    assert_eq!(hits, 8 * 100_000);
-    assert_eq!(reader.unwrap().join().unwrap(), undisturbed(&program, &args).stdout);
+        hits = session.breakpoint(pid, lasting).unwrap().hits();
+        session.remove(pid, &ids).unwrap();
+    }
+    session.detach(pid).unwrap();
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    let mut text = String::new();
+    out.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "wrong 0 traps 0\n");
+    assert!(child.wait().unwrap().success());
 }
 
 /// The code of functions as memory has it, and as the file does.

@@ -46,6 +46,11 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
     }
     if info.signal() == libc::SIGTRAP && info.si_code() == TRAP_TRACE && is_between(tracees, tid, pc)? {
         tracees.set_stop(tid, Stop::Trap)?;
+        if tracees.thread(tid)?.pins > 0 {
+            leave_jump(tracees, tid)?;
+            tracees.thread_mut(tid)?.traced_at = None;
+            return Ok(Some(Next::Stay));
+        }
         return Ok(Some(Next::Run(0)));
     }
     let Some(left) = leave_jump(tracees, tid)? else { return Ok(None) };
@@ -62,6 +67,11 @@ fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64,
     tracees.set_stop(tid, Stop::Trap)?;
     let (pid, steps) = (tracees.thread(tid)?.pid, tracees.thread(tid)?.goal.is_step());
     let at = site + u64::from(offset);
+    if tracees.thread(tid)?.pins > 0 {
+        // An operation needs the thread stopped, and the jump may go meanwhile.
+        arch::set_pc(tid, at)?;
+        return Ok(Next::Stay);
+    }
     let space = tracees.space_of_mut(pid)?;
     let is_unwanted = space.jumps.note_entered(site);
     let (entry, is_member) = match space.jumps.get(site) {
@@ -119,6 +129,11 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
     let pid = tracees.thread(tid)?.pid;
     let is_fault = matches!(info.signal(), libc::SIGSEGV | libc::SIGBUS);
     if is_fault && left.place.is_some_and(|place| place.own) {
+        if tracees.thread(tid)?.pins > 0 {
+            restore_mask(tracees, tid)?;
+            tracees.set_stop(tid, Stop::Trap)?;
+            return Ok(Some(Next::Stay));
+        }
         // There is no stack below the red zone: the tracer counts.
         let space = tracees.space_of_mut(pid)?;
         space.count_once(left.pc);
