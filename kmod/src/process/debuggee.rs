@@ -33,7 +33,7 @@ pub(crate) struct Debuggee {
     /// The job that removes the breakpoints at the end. It is made beforehand, because the end must not fail.
     job: ManuallyDrop<Job>,
     /// What is kept of the process after its end, with the option KEEP.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<Kept<TracedRef>>>,
     steps: Steps,
 }
 
@@ -74,7 +74,9 @@ impl Debuggee {
                 let mut debuggee = Debuggee { number, traces, job, kept: None, steps: Steps::NONE };
                 if options & option::KEEP != 0 {
                     let traced = TracedRef::of(debuggee.space().mm()).map_err(|_| Status::NoMemory)?;
-                    debuggee.kept = Kept::of(debuggee.attachment(), traced)?;
+                    let owner = debuggee.attachment();
+                    let kept = Kept::of(&registry.channel, owner.id, owner.debuggee, &owner.at_end, traced)?;
+                    debuggee.kept = kept;
                 }
                 let mm = debuggee.space().mm();
                 // SAFETY: the opener has a reference to its namespace. The attachment outlives its entry in lifecycle.c, which
@@ -106,7 +108,7 @@ impl Debuggee {
     }
 
     /// What is kept of a process that has ended.
-    pub(crate) fn kept(&self) -> Option<&Arc<Kept>> {
+    pub(crate) fn kept(&self) -> Option<&Arc<Kept<TracedRef>>> {
         self.kept.as_ref().filter(|_| self.is_over())
     }
 
@@ -213,7 +215,7 @@ impl Drop for Debuggee {
         registry.release(attachment.id);
         // A kept memory whose process has ended goes here, so that its breakpoints need not be removed.
         if let Some(kept) = self.kept.take() {
-            kept.abandon(attachment);
+            kept.abandon(&attachment.at_end);
         }
         registry.endings.add(1);
         // SAFETY: `end` takes `traces` over, which any thread may use.

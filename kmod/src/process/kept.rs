@@ -21,12 +21,12 @@ use crate::channel::channel::Channel;
 use crate::ffi;
 use crate::mm::mm_ref::MmUser;
 use crate::mm::remote::Remote;
-use crate::process::attachment::Attachment;
-use crate::process::traced_table::TracedRef;
+use crate::mm::space::Space;
+use crate::process::job::AtEnd;
 
-/// What is kept of a process.
+/// What is kept of a process. `T` is a counted reference to its address space.
 #[pin_data]
-pub(crate) struct Kept {
+pub(crate) struct Kept<T> {
     channel: Arc<Channel>,
     /// The numbers of the attachment and of the process.
     attachment: u64,
@@ -34,20 +34,20 @@ pub(crate) struct Kept {
     /// Guards `state`.
     #[pin]
     lock: Opaque<bindings::mutex>,
-    state: UnsafeCell<State>,
+    state: UnsafeCell<State<T>>,
 }
 
 // SAFETY: the state may be used from any thread, and is used by whoever has the lock.
-unsafe impl Send for Kept {}
+unsafe impl<T: Send> Send for Kept<T> {}
 // SAFETY: as above; the other fields do not change.
-unsafe impl Sync for Kept {}
+unsafe impl<T: Send> Sync for Kept<T> {}
 
-enum State {
+enum State<T> {
     Nothing,
     /// The memory, which has the counts.
     Memory {
         _user: MmUser,
-        traced: TracedRef,
+        space: T,
     },
     /// Site and count of each breakpoint, in the order of sites.
     Counts(KVVec<[u64; 2]>),
@@ -56,50 +56,57 @@ enum State {
 }
 
 /// The state, locked.
-struct Locked<'a>(&'a Kept);
+struct Locked<'a, T>(&'a Kept<T>);
 
-impl Deref for Locked<'_> {
-    type Target = State;
+impl<T> Deref for Locked<'_, T> {
+    type Target = State<T>;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &State<T> {
         // SAFETY: this value has the lock.
         unsafe { &*self.0.state.get() }
     }
 }
 
-impl DerefMut for Locked<'_> {
-    fn deref_mut(&mut self) -> &mut State {
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut State<T> {
         // SAFETY: this value has the lock.
         unsafe { &mut *self.0.state.get() }
     }
 }
 
-impl Drop for Locked<'_> {
+impl<T> Drop for Locked<'_, T> {
     fn drop(&mut self) {
         // SAFETY: this value has the lock.
         unsafe { ffi::ntrace_unlock(self.0.lock.get()) };
     }
 }
 
-impl Kept {
-    /// Keeps a memory from now on, until the end of the attachment's process. Returns nothing where the memory has no user any more.
-    pub(crate) fn of(owner: &Attachment, traced: TracedRef) -> Result<Option<Arc<Kept>>, Failure> {
-        let Some(user) = MmUser::get(traced.space().mm()) else { return Ok(None) };
+impl<T: AsRef<Space> + Send + 'static> Kept<T> {
+    /// Keeps a memory from now on, until `at_end` is queued, which belongs to the attachment. Returns nothing where the memory has no user
+    /// any more.
+    pub(crate) fn of(
+        channel: &Arc<Channel>,
+        attachment: u64,
+        debuggee: u64,
+        at_end: &AtEnd,
+        space: T,
+    ) -> Result<Option<Arc<Kept<T>>>, Failure> {
+        let Some(user) = MmUser::get(space.as_ref().mm()) else { return Ok(None) };
         let kept = Arc::pin_init(
             pin_init!(Kept {
-                channel: owner.registry.channel.clone(),
-                attachment: owner.id,
-                debuggee: owner.debuggee,
+                channel: channel.clone(),
+                attachment,
+                debuggee,
                 // SAFETY: `slot` is valid for writes and pinned.
                 lock <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_lock_init(slot) }),
-                state: UnsafeCell::new(State::Memory { _user: user, traced }),
+                state: UnsafeCell::new(State::Memory { _user: user, space }),
             }),
             GFP_KERNEL_ACCOUNT,
         );
-        let kept: Arc<Kept> = kept.map_err(|_| Status::NoMemory)?;
+        let kept: Arc<Kept<T>> = kept.map_err(|_| Status::NoMemory)?;
         let data = Arc::into_raw(kept.clone()).cast_mut();
         // SAFETY: `settle` takes over the reference `data`, which any thread may use. The attachment is new.
-        let prepared = unsafe { owner.at_end.prepare(settle, data.cast()) };
+        let prepared = unsafe { at_end.prepare(settle::<T>, data.cast()) };
         if prepared.is_err() {
             // SAFETY: the reference was made above, and nobody has taken it over.
             drop(unsafe { Arc::from_raw(data.cast_const()) });
@@ -108,7 +115,7 @@ impl Kept {
     }
 
     /// Fails if the thread is killed before it gets the lock.
-    fn lock(&self) -> Result<Locked<'_>, Failure> {
+    fn lock(&self) -> Result<Locked<'_, T>, Failure> {
         // SAFETY: `of` initialised the lock. No caller holds it.
         unsafe { ffi::ntrace_lock(self.lock.get()) }.then(|| Locked(self)).ok_or(Status::NoProcess.into())
     }
@@ -116,11 +123,11 @@ impl Kept {
     /// Copies the counts unless that is done, and gives the memory back.
     fn settle(&self) -> Result<(), Failure> {
         let mut state = self.lock()?;
-        let State::Memory { traced, .. } = &*state else { return Ok(()) };
+        let State::Memory { space, .. } = &*state else { return Ok(()) };
         let paying = self.channel.opener.pay();
         // SAFETY: the state has a user of the memory, and stays as it is until the counts are copied.
-        let memory = unsafe { Remote::kept(traced.space().mm(), self.debuggee) };
-        let counts = Breakpoints::new(traced.space(), memory, self.attachment).all_counts();
+        let memory = unsafe { Remote::kept(space.as_ref().mm(), self.debuggee) };
+        let counts = Breakpoints::new(space.as_ref(), memory, self.attachment).all_counts();
         drop(paying);
         let before = mem::replace(&mut *state, counts.map_or_else(State::Lost, State::Counts));
         drop(state);
@@ -147,10 +154,10 @@ impl Kept {
     }
 
     /// Keeps nothing any more. Waits for nobody: while a job copies the counts, the job gives the memory back.
-    pub(crate) fn abandon(&self, attachment: &Attachment) {
-        if let Some(data) = attachment.at_end.withdraw() {
+    pub(crate) fn abandon(&self, at_end: &AtEnd) {
+        if let Some(data) = at_end.withdraw() {
             // SAFETY: `of` gave the reference to the job, which was not queued.
-            drop(unsafe { Arc::from_raw(data.cast_const().cast::<Kept>()) });
+            drop(unsafe { Arc::from_raw(data.cast_const().cast::<Kept<T>>()) });
         }
         // SAFETY: `of` initialised the lock.
         if unsafe { ffi::ntrace_try_lock(self.lock.get()) } {
@@ -163,10 +170,10 @@ impl Kept {
 }
 
 /// # Safety
-/// `kept` is a reference that `Arc::into_raw` gave, which this function takes over.
-unsafe extern "C" fn settle(kept: *mut c_void) {
+/// `kept` is a reference to a `Kept<T>` that `Arc::into_raw` gave, which this function takes over.
+unsafe extern "C" fn settle<T: AsRef<Space> + Send + 'static>(kept: *mut c_void) {
     // SAFETY: the caller vouches for the pointer.
-    let kept: Arc<Kept> = unsafe { Arc::from_raw(kept.cast_const().cast()) };
+    let kept: Arc<Kept<T>> = unsafe { Arc::from_raw(kept.cast_const().cast()) };
     // A thread of the kernel is not killed.
     let _ = kept.settle();
 }

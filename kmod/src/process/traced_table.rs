@@ -121,6 +121,12 @@ impl TracedRef {
     }
 }
 
+impl AsRef<Space> for TracedRef {
+    fn as_ref(&self) -> &Space {
+        self.space()
+    }
+}
+
 impl Drop for TracedRef {
     fn drop(&mut self) {
         let locked = Locked::new();

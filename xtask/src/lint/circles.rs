@@ -19,7 +19,7 @@ const LIMITS: [(&str, usize); 15] = [
     ("ubp/src/lib.rs", 1),
     ("symbols/src/lib.rs", 1),
     ("cli/src/lib.rs", 1),
-    ("kmod/src/main.rs", 6),
+    ("kmod/src/main.rs", 5),
     ("kmod/fastpath/lib.rs", 1),
     ("tests/src/lib.rs", 3),
     ("fuzz/claims/src/lib.rs", 1),
