@@ -34,7 +34,7 @@ pub(crate) struct Attachment {
     life: AtomicPtr<Life>,
     /// Whether the process has ended or may no longer be traced.
     over: AtomicBool,
-    /// What is to be done in the background when the process ends or executes another program.
+    /// The work that a job in the background does when the process ends or executes another program.
     pub(crate) at_end: AtEnd,
     #[pin]
     requests: SpinLock<KVec<Request>>,
