@@ -24,26 +24,33 @@ struct Waits {
     lines: BufReader<ChildStdout>,
     /// The address of its function `beat`.
     beat: u64,
+    /// The first bytes of the function.
+    code: Code,
 }
+
+/// As many bytes of code as a breakpoint instruction has.
+type Code = [u8; BREAKPOINT.len()];
 
 impl Waits {
     fn start() -> Waits {
         let mut child = Command::new(build("waits.c", &[])).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
-        let mut waits = Waits { child, lines, beat: 0 };
+        let mut waits = Waits { child, lines, beat: 0, code: Code::default() };
         let line = waits.line();
         let beat = line.trim_end().strip_prefix("ready 0x").and_then(|beat| u64::from_str_radix(beat, 16).ok());
         waits.beat = beat.unwrap_or_else(|| panic!("{line:?}"));
+        waits.code = waits.read_code();
         waits
     }
-    /// Waits until `beat` has a breakpoint, and then until the program has reached it.
-    fn beats_with_a_breakpoint(&mut self) {
+    fn read_code(&self) -> Code {
+        let mut bytes = Code::default();
         let memory = fs::File::open(format!("/proc/{}/mem", self.pid())).unwrap();
-        until("the breakpoint", || {
-            let mut bytes = [0; BREAKPOINT.len()];
-            memory.read_exact_at(&mut bytes, self.beat).unwrap();
-            bytes == BREAKPOINT
-        });
+        memory.read_exact_at(&mut bytes, self.beat).unwrap();
+        bytes
+    }
+    /// Waits until `beat` has a breakpoint, be it a breakpoint instruction or a jump, and then until the program has reached it.
+    fn beats_with_a_breakpoint(&mut self) {
+        until("the breakpoint", || self.read_code() != self.code);
         // The program calls `beat` between two answers.
         for _ in 0..2 {
             self.send(Signal::SIGUSR2);

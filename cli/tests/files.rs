@@ -218,6 +218,14 @@ impl Attached {
         Attached { program, plugged, path }
     }
 
+    /// The first bytes of the library's function.
+    fn code(&self) -> [u8; BREAKPOINT.len()] {
+        let memory = fs::File::open(format!("/proc/{}/mem", self.program.child.id())).unwrap();
+        let mut bytes = [0; BREAKPOINT.len()];
+        memory.read_exact_at(&mut bytes, self.plugged).unwrap();
+        bytes
+    }
+
     /// Attaches with `ntrace`, which `prefix` runs, calls the library, and ends the program. Returns the hits by symbol, and the messages.
     fn count(mut self, prefix: &[&str], locations: &[&str]) -> (Vec<(String, u64)>, String) {
         let (file, said) = (scratch("counts.json"), scratch("said"));
@@ -225,13 +233,12 @@ impl Attached {
         let mut words = prefix.iter().map(OsStr::new).chain([counting.get_program()]).chain(counting.get_args());
         let mut command = Command::new(words.next().unwrap());
         command.args(words).arg("-p").arg(self.program.child.id().to_string()).stdin(Stdio::null());
+        let before = self.code();
         let mut ntrace = command.stderr(fs::File::create(&said).unwrap()).spawn().unwrap();
-        let memory = fs::File::open(format!("/proc/{}/mem", self.program.child.id())).unwrap();
         let start = Instant::now();
         loop {
-            let mut bytes = [0; BREAKPOINT.len()];
-            memory.read_exact_at(&mut bytes, self.plugged).unwrap();
-            if bytes == BREAKPOINT || fs::read_to_string(&said).unwrap().contains("waiting for libraries") {
+            // A breakpoint instruction or a jump.
+            if self.code() != before || fs::read_to_string(&said).unwrap().contains("waiting for libraries") {
                 break;
             }
             assert!(start.elapsed() < Duration::from_secs(60), "ntrace is not ready");

@@ -331,6 +331,9 @@ fn a_running_process_is_watched_and_left_without_debug_registers() {
     }
     let (mut child, mut out) = start(&build("watched", &[]), &["serve"]);
     let mut stdin = child.stdin.take().unwrap();
+    // The program has begun.
+    stdin.write_all(b"0").unwrap();
+    assert_eq!(line(&mut out), "done\n");
     let mut session = quiet();
     let pid = Pid(child.id() as i32);
     session.attach(pid).unwrap();
@@ -378,6 +381,8 @@ fn a_process_survives_a_killed_tracer_that_watched_it() {
     for flags in machine::WIDTHS {
         let (mut child, mut out) = start(&build("watched", flags), &["serve"]);
         let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"0").unwrap();
+        assert_eq!(line(&mut out), "done\n");
         let mut tracer = std::process::Command::new(std::env::current_exe().unwrap());
         tracer.args(["--exact", "watching_tracer", "--nocapture"]).env(TARGET, child.id().to_string());
         let mut tracer = tracer.stdout(Stdio::piped()).spawn().unwrap();
