@@ -87,14 +87,8 @@ fn is_function(insn: &Insn) -> bool {
     insn.flow() == Flow::Next && !system.into_iter().chain(predicates).any(|reg| touched.contains(reg))
 }
 
-/// Points the bases of memory operands into the data. Where a register has the size of an operand, the operand stays in the data: copies and
-/// sets of memory (FEAT_MOPS).
+/// Points the bases of memory operands into the data.
 fn with_bases(insn: &Insn, state: &mut State, lab: &Lab, random: &mut Random) {
-    if insn.memories().into_iter().flatten().any(|memory| memory.size == 0 && !memory.by_vector_length) {
-        for number in (0..31).filter(|number| insn.effects().reads.contains(Reg::general(*number))) {
-            state.general[usize::from(number)] = random.next() & 0x3f;
-        }
-    }
     for memory in insn.memories().into_iter().flatten() {
         if let Some(number) = memory.index.and_then(Reg::as_general) {
             state.general[usize::from(number)] = random.next() & 0x3f;
