@@ -5,7 +5,9 @@ mod common;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use common::{build, c_library, run, stderr, stdout};
+use common::{build, c_library, ntrace, run, stderr, stdout};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// The rows of a list, and the exit status.
@@ -74,6 +76,34 @@ fn a_process_has_its_own_addresses_and_runs_on() {
     assert_eq!(child.try_wait().unwrap(), None);
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn an_interrupt_while_a_process_is_read_leaves_it_as_it_was() {
+    let mut child = Command::new(build("waits.c", &[])).stdout(Stdio::piped()).spawn().unwrap();
+    let mut ready = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
+    let pid = child.id().to_string();
+    let of_process = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
+    let is_traced = || !of_process("status").contains("TracerPid:\t0\n");
+    let before = of_process("maps");
+    let changed = (0..10).find(|_| {
+        let mut ntrace = ntrace();
+        let mut ntrace = ntrace.args(["list", "main", "-p", &pid]).stdout(Stdio::null()).spawn().unwrap();
+        let mut ended = false;
+        while !ended && !is_traced() {
+            std::thread::yield_now();
+            ended = ntrace.try_wait().unwrap().is_some();
+        }
+        if !ended {
+            kill(Pid::from_raw(ntrace.id() as i32), Signal::SIGINT).unwrap();
+            ntrace.wait().unwrap();
+        }
+        is_traced() || of_process("maps") != before
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(changed, None);
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub(crate) struct CountArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// What stands at each location
+    /// The instruction that ntrace writes at each location
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
 }

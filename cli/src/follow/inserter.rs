@@ -30,12 +30,12 @@ pub(crate) struct Refused {
     reason: String,
 }
 
-/// What the user's breakpoints are.
+/// The kind of the user's breakpoints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     /// What happens at a hit.
     pub(crate) report: Report,
-    /// What stands at a site.
+    /// The instruction at a site.
     pub(crate) patch: Patch,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Description {
 
 /// Describes an address in memory that is in `module`. `names` are those by which the user asked for it. The address `inside` determines
 /// the function and the line.
-pub(super) fn describe(module: Option<&Module>, names: Option<Rc<[String]>>, address: u64, inside: u64) -> Description {
+pub(crate) fn describe(module: Option<&Module>, names: Option<Rc<[String]>>, address: u64, inside: u64) -> Description {
     let mut description = Description {
         location: format!("{address:#x}"),
         module: None,

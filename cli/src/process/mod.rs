@@ -3,5 +3,5 @@
 mod description;
 mod space;
 
-pub(crate) use description::{Description, source};
+pub(crate) use description::{Description, describe, source};
 pub(crate) use space::{Role, Space};

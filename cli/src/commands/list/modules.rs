@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use nix::sys::signal::{SigSet, SigmaskHow};
 use ubp::{Options, Pid, Session};
 use ubp_symbols::{Image, Images, Module, Modules, Search, Site, by_address};
 
@@ -20,8 +21,17 @@ pub(super) fn of_files(files: &[PathBuf]) -> Result<Vec<Module>> {
     files.iter().map(open).collect()
 }
 
-/// Reads the modules of a running process, which is traced meanwhile.
+/// Reads the modules of a running process, which is traced meanwhile. No signal but SIGKILL ends the command before the process is
+/// detached.
 pub(super) fn of_process(pid: Pid) -> Result<Vec<Module>> {
+    let mask =
+        SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|e| Failure::own(format!("sigmask: {e}")))?;
+    let modules = read_traced(pid);
+    mask.thread_set_mask().map_err(|error| Failure::own(format!("sigmask: {error}")))?;
+    modules
+}
+
+fn read_traced(pid: Pid) -> Result<Vec<Module>> {
     let mut options = Options::default();
     (options.signals, options.threads) = (false, false);
     let mut session = Session::with_options(options).map_err(Failure::trace)?;

@@ -1,24 +1,18 @@
 //! One line of the list.
 
 use serde::Serialize;
-use ubp_symbols::code;
-use ubp_symbols::{Module, Place, Site, demangle};
+use ubp_symbols::{Module, Site, code, demangle};
 
 use crate::commands::survey::{Way, way_at};
 use crate::failure::Result;
-use crate::output::{Output, shown};
+use crate::output::Output;
+use crate::process::{Description, describe, source};
 
 /// One address. The field names are the keys of the JSON form.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
-    /// The short form, which `-b` accepts.
-    location: String,
-    /// The path of the module's file.
-    module: String,
-    symbol: Option<String>,
-    offset: u64,
-    /// The address in memory, or in the file.
-    address: String,
+    #[serde(flatten)]
+    description: Description,
     /// The address in the file.
     in_file: String,
     /// Bytes of the function, if the file states them.
@@ -27,8 +21,6 @@ pub(super) struct Row {
     names: Vec<String>,
     /// Whether the function only chooses the one to use (`STT_GNU_IFUNC`).
     indirect: bool,
-    file: Option<String>,
-    line: Option<u32>,
     /// How a thread passes a breakpoint there.
     passed: &'static str,
     /// Why there can be no breakpoint.
@@ -39,21 +31,16 @@ pub(super) struct Row {
 pub(super) fn row(module: &Module, site: &Site) -> Row {
     let image = &module.image;
     let address = module.in_memory(site.address);
-    let place = module.describe(address, address);
+    let description = describe(Some(module), None, address, address);
     let symbols = image.symbols().at(site.address);
-    let name = place.function().map(str::to_string);
     let mut names: Vec<String> =
         symbols.iter().map(|symbol| demangle(&symbol.name).unwrap_or_else(|| symbol.name.to_string())).collect();
     names.sort_unstable();
     names.dedup();
-    names.retain(|other| Some(other) != name.as_ref());
+    names.retain(|other| Some(other) != description.symbol.as_ref());
     let way = way_at(image, image.arch().mode(code::vendor()), site.address);
     Row {
-        location: short(&place, site.address),
-        module: shown(image.path()),
-        symbol: name,
-        offset: place.offset,
-        address: format!("{address:#x}"),
+        description,
         in_file: format!("{:#x}", site.address),
         size: symbols.iter().map(|symbol| symbol.size).max().filter(|size| *size > 0),
         names,
@@ -64,39 +51,25 @@ pub(super) fn row(module: &Module, site: &Site) -> Row {
             Some(_) => None,
             None => Some("no instruction".into()),
         },
-        file: place.line.as_ref().map(|(file, _)| file.clone()),
-        line: place.line.map(|(_, line)| line),
-    }
-}
-
-/// The form of a place that `-b` accepts.
-fn short(place: &Place, in_file: u64) -> String {
-    let module = place.module.as_deref().unwrap_or_default();
-    match place.function() {
-        Some(function) if place.offset == 0 => format!("{module}!{function}"),
-        Some(function) => format!("{module}!{function}+{:#x}", place.offset),
-        None => format!("{module}!{in_file:#x}"),
     }
 }
 
 /// Writes the rows as columns.
 pub(super) fn write_text(rows: &[Row], out: &mut Output<'_>) -> Result<()> {
     let width = |text: fn(&Row) -> usize, least: usize| rows.iter().map(text).max().unwrap_or(0).max(least);
-    let addresses = width(|row| row.address.len(), "address".len());
+    let addresses = width(|row| row.description.address.len(), "address".len());
     let sizes = width(|row| row.size.map_or(0, |size| size.to_string().len()), "size".len());
     out.line(format_args!("{:>addresses$}  {:>sizes$}  passed    location", "address", "size"))?;
     for row in rows {
         let size = row.size.map_or_else(|| "-".into(), |size| size.to_string());
         let names = if row.names.is_empty() { String::new() } else { format!(" ({})", row.names.join(", ")) };
-        let source = match (&row.file, row.line) {
-            (Some(file), Some(line)) => format!(" at {}:{line}", file.rsplit('/').next().unwrap_or(file)),
-            _ => String::new(),
-        };
+        let source = source(&row.description);
         let chooses = if row.indirect { ", chooses the function to use" } else { "" };
         let reason = row.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let (address, location) = (&row.description.address, &row.description.location);
         out.line(format_args!(
-            "{:>addresses$}  {size:>sizes$}  {:<8}  {}{names}{source}{chooses}{reason}",
-            row.address, row.passed, row.location
+            "{address:>addresses$}  {size:>sizes$}  {:<8}  {location}{names}{source}{chooses}{reason}",
+            row.passed
         ))?;
     }
     Ok(())
