@@ -87,8 +87,16 @@ fn is_function(insn: &Insn) -> bool {
     insn.flow() == Flow::Next && !system.into_iter().chain(predicates).any(|reg| touched.contains(reg))
 }
 
-/// Points the bases of memory operands into the data.
+/// Points the bases of memory operands into the data. Where a register has the size of an operand (FEAT_MOPS), the operand stays in the data.
 fn with_bases(insn: &Insn, state: &mut State, lab: &Lab, random: &mut Random) {
+    if insn.memories().into_iter().flatten().any(|memory| memory.size == 0 && !memory.by_vector_length) {
+        let mut sizes = Random::new(state.general[0]);
+        for (number, register) in (0..).zip(&mut state.general) {
+            if insn.effects().reads.contains(Reg::general(number)) {
+                *register = sizes.next() & 0x3f;
+            }
+        }
+    }
     for memory in insn.memories().into_iter().flatten() {
         if let Some(number) = memory.index.and_then(Reg::as_general) {
             state.general[usize::from(number)] = random.next() & 0x3f;
