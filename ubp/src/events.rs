@@ -3,7 +3,7 @@ use std::io;
 
 use crate::{Error, Event, Result, Session};
 
-/// What waits for a session's descriptor: a registration with the reactor of an asynchronous run-time.
+/// Waits for a session's descriptor: a registration with the reactor of an asynchronous run-time.
 ///
 /// Register the descriptor ([`AsFd`](std::os::fd::AsFd) or [`AsRawFd`](std::os::fd::AsRawFd)) for reading. The example `tokio` does this with
 /// tokio's `AsyncFd`.

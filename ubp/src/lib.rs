@@ -90,7 +90,7 @@
 //! block, ignore or handle `SIGCHLD`, with `SA_NOCLDWAIT` and `SA_NOCLDSTOP` too. The kernel sends `SIGCHLD` to the process for stops of
 //! debuggees all the same, so a handler of the process' own runs often, and a signalfd(2) tells of pids that its owner does not know.
 //!
-//! - Other children of the process keep their reports for whoever waits for them. Several threads may have a session each.
+//! - A session takes no report of a child that it does not trace. Several threads may have a session each.
 //! - A session's descriptor ([`AsFd`](std::os::fd::AsFd)) is served by a thread that blocks all signals. It exists from the first use of
 //!   the descriptor on. A hit takes longer while that thread passes it on: [`Session::wait`] is the fast way, and
 //!   [`Session::wait_unless`] is one that another thread can end.

@@ -1,4 +1,4 @@
-//! What stands at a site: an instruction that traps, or a jump.
+//! The instruction at the site of a breakpoint: one that traps, or a jump.
 
 use std::fmt;
 

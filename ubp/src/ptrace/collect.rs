@@ -123,7 +123,7 @@ impl Reports {
             match first.take().map_or_else(|| wait::peek_any(false), Ok)? {
                 Found::Nothing => break,
                 Found::NoTracee => {
-                    // What is queued are the ends of the last threads.
+                    // A queue that is not empty has the ends of the last threads.
                     if self.queue.is_empty() {
                         let tids: Vec<Tid> = tracees.threads.keys().copied().collect();
                         tids.into_iter().for_each(|tid| tracees.remove_vanished(tid));

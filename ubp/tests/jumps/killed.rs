@@ -1,28 +1,33 @@
 //! Killed tracers: the program runs on with the jumps, and the next tracer removes them.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use ubp::{Address, Method, Options, Patch, Pid, Session, Spec};
 
 use super::life::code;
 use crate::common::*;
-use crate::{by_ptrace, jump};
+use crate::{by_ptrace, end_of, jump};
 
 /// The process that [`tracer`] is to attach to.
 const TARGET: &str = "UBP_TEST_JUMPS_TARGET";
 const FUNCTIONS: [&str; 2] = ["work", "leaf"];
 
-/// A tracer for the other tests, in its own process: sets jumps, and reports that.
+/// A tracer for the other tests, in its own process.
 #[test]
 fn tracer() {
+    trace_by_jumps(&FUNCTIONS);
+}
+
+/// Sets jumps at functions of the process that the environment names, and reports that.
+fn trace_by_jumps(functions: &[&str]) {
     let Some(pid) = std::env::var_os(TARGET) else { return };
     let pid = Pid(pid.to_str().unwrap().parse().unwrap());
     let mut options = Options::default();
     (options.signals, options.threads) = (false, false);
     let mut session = Session::with_options(options).unwrap();
     session.attach(pid).unwrap();
-    let entries = FUNCTIONS.map(|name| jump(symbol(&session, pid, name)));
+    let entries: Vec<Spec> = functions.iter().map(|name| jump(symbol(&session, pid, name))).collect();
     for answer in session.insert(pid, &entries).unwrap() {
         assert_eq!(session.breakpoint(pid, answer.unwrap()).unwrap().method(), Method::Jumped);
     }
@@ -34,9 +39,10 @@ fn tracer() {
     }
 }
 
-fn traced(pid: Pid) -> Child {
+/// Starts one of the tracers, and waits until its jumps are there.
+fn traced(tracer: &str, pid: Pid) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "killed::tracer", "--nocapture"]).env(TARGET, pid.0.to_string());
+    command.args(["--exact", tracer, "--nocapture"]).env(TARGET, pid.0.to_string());
     let mut tracer = command.stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(tracer.stdout.as_mut().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line == "jumps"), "the tracer failed");
@@ -51,10 +57,10 @@ fn kill(mut tracer: Child) {
 #[test]
 fn a_program_runs_on_with_its_jumps_until_the_next_tracer_removes_them() {
     let program = build("killed", &[]);
-    let (mut child, mut out) = start(&program, &[]);
+    let (child, mut out) = start(&program, &[]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
-    kill(traced(pid));
+    kill(traced("killed::tracer", pid));
     assert!(code(&program, pid, &FUNCTIONS).values().all(|(there, own)| there[0] == 0xe9 && there != own));
     let mut session = by_ptrace();
     session.attach(pid).unwrap();
@@ -70,49 +76,22 @@ fn a_program_runs_on_with_its_jumps_until_the_next_tracer_removes_them() {
     }
     session.detach(pid).unwrap();
     assert!(code(&program, pid, &FUNCTIONS).values().all(|(there, own)| there == own));
-    child.stdin.take().unwrap().write_all(b"x").unwrap();
-    let mut text = String::new();
-    out.read_to_string(&mut text).unwrap();
-    assert_eq!(text, "wrong 0 traps 0\n");
-    assert!(child.wait().unwrap().success());
+    assert_eq!(end_of(child, out), "wrong 0 traps 0\n");
 }
 
 /// Branches into the bytes that jumps cover are answered by the handler in the program.
 #[test]
 fn without_its_tracer_a_program_may_branch_into_jumps() {
     let program = build("x86/covered", &[]);
-    let (mut child, mut out) = start(&program, &["3", "0", "waits"]);
+    let (child, mut out) = start(&program, &["3", "0", "waits"]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "killed::tracer_of_covered", "--nocapture"]).env(TARGET, pid.0.to_string());
-    let mut tracer = command.stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(tracer.stdout.as_mut().unwrap()).lines();
-    assert!(lines.map_while(Result::ok).any(|line| line == "jumps"), "the tracer failed");
-    kill(tracer);
-    child.stdin.take().unwrap().write_all(b"x").unwrap();
-    let mut text = String::new();
-    out.read_to_string(&mut text).unwrap();
-    let status = child.wait().unwrap();
-    assert!(status.success(), "{status}: {text}");
-    assert_eq!(text.as_bytes(), undisturbed(&program, &["3", "0"]).stdout);
+    kill(traced("killed::tracer_of_covered", pid));
+    assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["3", "0"]).stdout);
 }
 
+/// A tracer for the test above, in its own process.
 #[test]
 fn tracer_of_covered() {
-    let Some(pid) = std::env::var_os(TARGET) else { return };
-    let pid = Pid(pid.to_str().unwrap().parse().unwrap());
-    let mut session = by_ptrace();
-    session.attach(pid).unwrap();
-    let functions = ["ones", "twos", "threes", "fours", "skip"];
-    let entries = functions.map(|name| jump(symbol(&session, pid, name)));
-    for answer in session.insert(pid, &entries).unwrap() {
-        assert_eq!(session.breakpoint(pid, answer.unwrap()).unwrap().method(), Method::Jumped);
-    }
-    println!("\njumps");
-    while let Some(event) = session.wait().unwrap() {
-        if event.is_held() {
-            session.resume(event.tid).unwrap();
-        }
-    }
+    trace_by_jumps(&["ones", "twos", "threes", "fours", "skip"]);
 }

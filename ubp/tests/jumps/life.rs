@@ -1,14 +1,13 @@
 //! Jumps through the life of processes: forks, programs that are executed, libraries that go, detaching.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ubp::{Address, BreakpointId, EventKind, Method, NoJump, Patch, Pid, Session, Spec};
 
 use crate::common::*;
-use crate::{by_ptrace, jump};
+use crate::{by_ptrace, end_of, jump};
 
 #[test]
 fn processes_that_a_program_makes_are_counted_as_by_traps() {
@@ -62,7 +61,7 @@ fn where_children_are_not_followed_there_are_no_jumps() {
 #[test]
 fn threads_run_while_jumps_come_and_go() {
     let program = build("killed", &[]);
-    let (mut child, mut out) = start(&program, &[]);
+    let (child, mut out) = start(&program, &[]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
     let mut session = by_ptrace();
@@ -85,11 +84,7 @@ fn threads_run_while_jumps_come_and_go() {
         session.remove(pid, &ids).unwrap();
     }
     session.detach(pid).unwrap();
-    child.stdin.take().unwrap().write_all(b"x").unwrap();
-    let mut text = String::new();
-    out.read_to_string(&mut text).unwrap();
-    assert_eq!(text, "wrong 0 traps 0\n");
-    assert!(child.wait().unwrap().success());
+    assert_eq!(end_of(child, out), "wrong 0 traps 0\n");
 }
 
 /// The code of functions as memory has it, and as the file does.
@@ -113,7 +108,7 @@ pub(crate) fn code(program: &Path, pid: Pid, functions: &[&str]) -> BTreeMap<Str
 #[test]
 fn a_detach_leaves_the_bytes_of_the_file_and_no_mapping() {
     let program = build("killed", &[]);
-    let (mut child, mut out) = start(&program, &[]);
+    let (child, mut out) = start(&program, &[]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
     let before = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap().lines().count();
@@ -140,11 +135,7 @@ fn a_detach_leaves_the_bytes_of_the_file_and_no_mapping() {
     assert!(code(&program, pid, &["work", "leaf"]).values().all(|(there, own)| there == own));
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     assert_eq!(maps.lines().count(), before, "{maps}");
-    child.stdin.take().unwrap().write_all(b"x").unwrap();
-    let mut text = String::new();
-    out.read_to_string(&mut text).unwrap();
-    assert_eq!(text, "wrong 0 traps 0\n");
-    assert!(child.wait().unwrap().success());
+    assert_eq!(end_of(child, out), "wrong 0 traps 0\n");
 }
 
 #[test]

@@ -9,6 +9,9 @@ mod killed;
 mod life;
 mod signals;
 
+use std::io::{BufReader, Read, Write};
+use std::process::{Child, ChildStdout};
+
 use ubp::{Address, Patch, Session, Spec};
 
 /// A breakpoint that counts by a jump.
@@ -21,4 +24,14 @@ fn by_ptrace() -> Session {
     let mut options = ubp::Options::default();
     options.signals = false;
     Session::with_options(options).unwrap()
+}
+
+/// Lets a program end that waits for a byte, and returns what it writes.
+fn end_of(mut child: Child, mut out: BufReader<ChildStdout>) -> String {
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    let mut text = String::new();
+    out.read_to_string(&mut text).unwrap();
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{status}: {text}");
+    text
 }

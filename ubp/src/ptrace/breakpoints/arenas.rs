@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use super::super::arch;
-use super::super::remote::{map_storage_at, unmap};
+use super::super::remote::{map_storage_at, unmap_by_any};
 use super::super::reports::Reports;
 use super::super::space::mirror::Mirror;
 use super::super::space::{mapping_at, room};
 use super::super::status;
-use super::super::sys::is_gone;
 use super::super::tracees::Tracees;
 use crate::core::{Arena, Layout};
 use crate::process::read_maps;
@@ -112,15 +111,7 @@ pub(in crate::ptrace) fn unmap_arenas(tracees: &mut Tracees, reports: &mut Repor
     let threads = tracees.stopped_threads(tracees.debuggee(pid)?.space);
     // The first arena holds the gate, so it goes last.
     for (start, end) in arenas.into_iter().rev() {
-        for &tid in &threads {
-            match unmap(tracees, reports, tid, (start, end - start)) {
-                Err(error) if is_gone(&error) => continue,
-                // The arena stays mapped, and nothing leads there.
-                Err(Error::Confined(_)) => continue,
-                Err(error) => return Err(error),
-                Ok(()) => break,
-            }
-        }
+        unmap_by_any(tracees, reports, &threads, (start, end - start))?;
     }
     Ok(())
 }

@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use super::super::arch::PAGE;
 use super::super::jumps::{Mirror, Store, displacements};
-use super::super::remote::{map_counters_at, map_storage_at, unmap};
+use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any};
 use super::super::reports::Reports;
 use super::super::space::{mapping_at, room};
 use super::super::status;
-use super::super::sys::is_gone;
 use super::super::tracees::{SpaceId, Tracees};
 use super::arenas::map_arena;
 use crate::process::read_maps;
@@ -186,15 +185,7 @@ pub(in crate::ptrace) fn unmap_jumps(tracees: &mut Tracees, reports: &mut Report
     let mappings: Vec<(u64, u64)> = tracees.space_of(pid)?.jumps.mappings().collect();
     let threads = tracees.stopped_threads(tracees.debuggee(pid)?.space);
     for (start, end) in mappings {
-        for &tid in &threads {
-            match unmap(tracees, reports, tid, (start, end - start)) {
-                Err(error) if is_gone(&error) => continue,
-                // It stays mapped, and nothing leads there.
-                Err(Error::Confined(_)) => continue,
-                Err(error) => return Err(error),
-                Ok(()) => break,
-            }
-        }
+        unmap_by_any(tracees, reports, &threads, (start, end - start))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! A program that handles or ignores `SIGTRAP` keeps its action, and has no such handler.
 
 use super::super::arch;
-use super::super::remote::{Remote, map_storage_at, syscall_by, unmap};
+use super::super::remote::{Remote, map_storage_at, syscall_by, unmap_by_any};
 use super::super::reports::Reports;
 use super::super::space::page::{DATA, DEFAULT, SIZE};
 use super::super::space::{Space, mapping_at, room};
@@ -187,14 +187,8 @@ pub(in crate::ptrace) fn is_handler_running(tracees: &Tracees, space: SpaceId) -
 /// Unmaps the page when nothing leads to it any more.
 pub(in crate::ptrace) fn unmap_page(tracees: &mut Tracees, reports: &mut Reports, space: SpaceId) -> Result<()> {
     let Some(page) = tracees.spaces.get_mut(&space).and_then(|space| space.trap_handler.take()) else { return Ok(()) };
-    for tid in tracees.stopped_threads(space) {
-        match unmap(tracees, reports, tid, (page, SIZE.next_multiple_of(arch::PAGE))) {
-            Err(error) if is_gone(&error) => continue,
-            Err(Error::Confined(_)) => continue,
-            other => return other,
-        }
-    }
-    Ok(())
+    let threads = tracees.stopped_threads(space);
+    unmap_by_any(tracees, reports, &threads, (page, SIZE.next_multiple_of(arch::PAGE)))
 }
 
 /// The action for `SIGTRAP` that a new process has from its maker.

@@ -39,7 +39,7 @@ pub(super) fn take_over(tracees: &mut Tracees, pid: Pid) -> Result<Vec<SlotId>> 
     Ok(of_jumps)
 }
 
-/// Reads an arena that another tracer made, and returns its entries of jumps. What is no arena, or one of another version, stays where it is.
+/// Reads an arena that another tracer made, and returns its entries of jumps. A mapping that is no arena of this version stays mapped.
 fn take_over_arena(space: &mut Space, mapping: &Mapping) -> Vec<SlotId> {
     let (base, length) = (mapping.start.0, mapping.end.0 - mapping.start.0);
     let layout = space.memory.read_array(base).and_then(|header| Layout::of_header(&header));

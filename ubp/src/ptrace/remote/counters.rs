@@ -6,11 +6,9 @@ use super::super::arch;
 use super::super::reports::Reports;
 use super::super::tracees::Tracees;
 use super::Remote;
+use super::mapping::NO_REPLACE;
 use crate::descriptors::open_by_reserve;
 use crate::{Result, Tid};
-
-/// `MAP_FIXED_NOREPLACE` (asm-generic/mman-common.h).
-const NO_REPLACE: u64 = 0x10_0000;
 
 /// Maps a new file of zeroes at `start` by a stopped thread, and returns it. `name` is the address of an empty string in the debuggee. `replaces`:
 /// another mapping lies there already. `None`: that was not possible.

@@ -2,12 +2,13 @@
 
 use super::super::arch;
 use super::super::reports::Reports;
+use super::super::sys::is_gone;
 use super::super::tracees::Tracees;
 use super::Remote;
-use crate::{Arch, Result, Tid};
+use crate::{Arch, Error, Result, Tid};
 
 /// `MAP_FIXED_NOREPLACE` (asm-generic/mman-common.h); kernels before 4.17 take the address as a hint.
-const NO_REPLACE: u64 = 0x10_0000;
+pub(super) const NO_REPLACE: u64 = 0x10_0000;
 
 /// Maps memory for storage at `start` by a stopped thread; `guarded` asks for guarded pages. Returns whether that was possible.
 pub(in crate::ptrace) fn map_storage_at(
@@ -31,6 +32,23 @@ pub(in crate::ptrace) fn map_storage_at(
     }
     remote.finish()?;
     Ok(is_mapped)
+}
+
+/// Unmaps memory by one of these stopped threads. Where each has ended, or seccomp(2) forbids it, the memory stays mapped, and nothing leads there.
+pub(in crate::ptrace) fn unmap_by_any(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    threads: &[Tid],
+    range: (u64, u64),
+) -> Result<()> {
+    for &tid in threads {
+        match unmap(tracees, reports, tid, range) {
+            Err(error) if is_gone(&error) => continue,
+            Err(Error::Confined(_)) => continue,
+            other => return other,
+        }
+    }
+    Ok(())
 }
 
 /// Unmaps memory by a stopped thread.

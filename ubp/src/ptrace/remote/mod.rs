@@ -10,7 +10,7 @@ use libc::user_regs_struct;
 
 pub(super) use self::counters::map_counters_at;
 use self::gate::find_gate;
-pub(super) use self::mapping::{map_storage_at, unmap};
+pub(super) use self::mapping::{map_storage_at, unmap, unmap_by_any};
 use self::way_back::WayBack;
 use super::arch;
 use super::reports::Reports;
