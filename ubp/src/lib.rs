@@ -138,6 +138,8 @@ mod breakpoint;
 #[cfg(feature = "std")]
 mod builder;
 #[cfg(feature = "std")]
+mod clock;
+#[cfg(feature = "std")]
 mod condition;
 #[cfg(feature = "std")]
 mod descriptors;
@@ -167,6 +169,8 @@ mod process;
 mod ptrace;
 #[cfg(feature = "std")]
 mod registers;
+#[cfg(feature = "std")]
+mod returns;
 #[cfg(feature = "std")]
 mod session;
 #[cfg(feature = "std")]
@@ -200,6 +204,7 @@ pub use self::{
     patch::{NoJump, Patch},
     process::{Auxv, Mapping, Process},
     registers::{RegisterSet, Registers, VectorRegisters},
+    returns::{Call, Entered, Returns},
     session::Session,
     signal::Signal,
     signal_info::{Origin, SignalInfo},

@@ -452,6 +452,22 @@ impl Session {
         self.backend.set_vector_registers(tid, registers)
     }
 
+    /// The return address of the function at whose first instruction a held thread with these registers is. `None`: the stack cannot be read.
+    pub fn return_address(&mut self, pid: Pid, registers: &Registers) -> Option<Address> {
+        self.way_back(pid, registers).map(|(address, _)| address)
+    }
+
+    /// As [`Session::return_address`], with the stack pointer after the return.
+    pub(crate) fn way_back(&mut self, pid: Pid, registers: &Registers) -> Option<(Address, Address)> {
+        let width = registers.arch().width();
+        let read = |address| {
+            let mut bytes = [0; 8];
+            let read = self.read_memory(pid, Address(address), &mut bytes[..width]).ok()?;
+            (read == width).then(|| u64::from_le_bytes(bytes))
+        };
+        arch::way_back(&registers.raw, read).map(|(address, sp)| (Address(address), Address(sp)))
+    }
+
     /// Reads memory, with the original bytes in place of breakpoint instructions. Returns the number of bytes read, which is less than
     /// asked for at the end of mapped memory.
     ///

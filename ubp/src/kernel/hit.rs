@@ -8,6 +8,7 @@ use wire::commands::Command;
 use super::site::Goal;
 use super::site::Internal;
 use super::{Debuggee, Held, Kernel, failed};
+use crate::clock::monotonic;
 use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Tid};
 
 impl Kernel {
@@ -131,7 +132,7 @@ impl Kernel {
         let pid = self.pid_of_held(tid)?;
         let next = self.held.get_mut(&tid).and_then(|held| held.pending.pop_front());
         if let Some(kind) = next {
-            self.emit(pid, tid, kind, now());
+            self.emit(pid, tid, kind, monotonic());
             return Ok(());
         }
         let held = self.held.get_mut(&tid);
@@ -139,7 +140,7 @@ impl Kernel {
         let site = self.held.get(&tid).and_then(|held| held.site.filter(|_| held.came_back));
         let is_at = |site: &u64| self.registers(tid).is_ok_and(|registers| registers.pc() == Address(*site));
         if let Some(site) = uncounted.filter(is_at) {
-            return self.arrive(pid, tid, site, None, now());
+            return self.arrive(pid, tid, site, None, monotonic());
         }
         let steps = matches!(self.goals.get(&tid), Some(Goal::Step(_)));
         let site = site.filter(is_at);
@@ -187,12 +188,4 @@ impl Kernel {
             other => other,
         }
     }
-}
-
-/// The present time of `CLOCK_MONOTONIC`.
-fn now() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is live.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

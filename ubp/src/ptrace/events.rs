@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::sys;
 use super::thread::Hold;
 use super::tracees::Tracees;
+use crate::clock::monotonic;
 use crate::{Breakpoint, Event, EventKind, Pid, Result, Tid};
 
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn emit(&mut self, pid: Pid, tid: Tid, kind: EventKind) {
-        self.queue.push_back(Event { pid, tid, time: sys::monotonic(), kind });
+        self.queue.push_back(Event { pid, tid, time: monotonic(), kind });
     }
 
     /// Reports an event of a stopped thread, which then waits for the user.

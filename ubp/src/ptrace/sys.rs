@@ -248,10 +248,3 @@ pub(super) fn write_as_thread(tid: Tid, address: u64, bytes: &[u8]) -> usize {
     let count = unsafe { libc::process_vm_writev(tid.0, &local, 1, &remote, 1, 0) };
     usize::try_from(count).unwrap_or(0)
 }
-
-pub(super) fn monotonic() -> std::time::Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a live structure; CLOCK_MONOTONIC always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    std::time::Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}

@@ -34,6 +34,11 @@ pub(crate) fn sp(raw: &user_regs_struct) -> u64 {
     raw.sp
 }
 
+/// Where the function returns at whose first instruction the thread is: the address, and the stack pointer then.
+pub(crate) fn way_back(raw: &user_regs_struct, _: impl FnOnce(u64) -> Option<u64>) -> Option<(u64, u64)> {
+    Some((raw.regs[30], raw.sp))
+}
+
 /// The architecture that the thread executes.
 pub(crate) fn arch(_: &user_regs_struct) -> Arch {
     Arch::Arm64

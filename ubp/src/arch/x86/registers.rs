@@ -33,6 +33,12 @@ pub(crate) fn sp(raw: &user_regs_struct) -> u64 {
     raw.rsp
 }
 
+/// Where the function returns at whose first instruction the thread is: the address, and the stack pointer then. `read` reads a word of
+/// the program's width.
+pub(crate) fn way_back(raw: &user_regs_struct, read: impl FnOnce(u64) -> Option<u64>) -> Option<(u64, u64)> {
+    Some((read(raw.rsp)?, raw.rsp.wrapping_add(arch(raw).width() as u64)))
+}
+
 /// The architecture that the thread executes, by its code segment.
 pub(crate) fn arch(raw: &user_regs_struct) -> Arch {
     if raw.cs == USER32_CS { Arch::I386 } else { Arch::X86_64 }
