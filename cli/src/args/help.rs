@@ -37,6 +37,14 @@ pub(super) const COUNT_USAGE: &str = "\
 ntrace count [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
        ntrace count [-b LOCATION]... [OPTIONS] -p PID";
 
+pub(super) const LATENCY_USAGE: &str = "\
+ntrace latency -b LOCATION... [--to LOCATION]... [OPTIONS] -- PROG [ARG]...
+       ntrace latency -b LOCATION... [--to LOCATION]... [OPTIONS] -p PID";
+
+pub(super) const CALLS_USAGE: &str = "\
+ntrace calls -b LOCATION... [OPTIONS] -- PROG [ARG]...
+       ntrace calls -b LOCATION... [OPTIONS] -p PID";
+
 pub(super) const LIST_USAGE: &str = "\
 ntrace list LOCATION... -f FILE...
        ntrace list LOCATION... -p PID";
@@ -76,6 +84,43 @@ pub(super) fn count() -> String {
          JSON: one object. Keys: total, counts (hits, location, names, module, symbol, offset, address, file, line), refused \
          (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
          hits are listed too; those of --every-instruction only with --all.\n\n{STATUS}"
+    )
+}
+
+/// How calls are timed.
+const TIMES: &str = "\
+Times: a call lasts from the function's first instruction to the instruction after the call. The time for which ntrace holds the \
+thread is left out. What is left of ntrace's own work is that the thread stops and goes on, some microseconds for each hit: times \
+below that mean little. A call that longjmp or an exception leaves has no time.";
+
+pub(super) fn latency() -> String {
+    format!(
+        "{LOCATIONS}\n\n\
+         Examples:\n  \
+           ntrace latency -b 'libc!malloc' -b 'libc!free' -- ls -l /usr/lib\n  \
+           ntrace latency -b handle_request --by caller --histogram -p 1234        (Ctrl-C prints the table)\n  \
+           ntrace latency -b 'libc!read' --to 'libc!write' -- ./prog\n\n\
+         The columns: how often, the sum of the times, the sum without the time in other functions of the table, the mean, the \
+         times below which a half, 90 % and 99 % of all times are, and the longest time.\n\n\
+         {TIMES}\n\n\
+         JSON: one object. Keys: latencies (location, module, symbol, offset, address, file, line, by, count, total, own, mean, \
+         minimum, p50, p90, p99, maximum in nanoseconds, histogram (from, to, count)), open (calls that had not returned), unseen \
+         (calls whose return cannot be seen).\n\n{STATUS}"
+    )
+}
+
+pub(super) fn calls() -> String {
+    format!(
+        "{LOCATIONS}\n\n\
+         Examples:\n  \
+           ntrace calls -b 'prog!*' -- ./prog\n  \
+           ntrace calls -b 'prog!*' --depth 2 -o calls.txt -p 1234\n  \
+           ntrace calls -b 'prog!*' --folded -o stacks.txt -- ./prog && flamegraph.pl stacks.txt >prog.svg\n\n\
+         A call has one line if it makes no other traced call. Otherwise it has a line that ends with {{ when it makes the first, and a \
+         line that begins with }} and has the time when it returns.\n\n\
+         {TIMES}\n\n\
+         JSON: one object a line when a call returns. Keys: event (\"call\"), pid, tid, depth (1: no traced function made the call), \
+         duration, own (nanoseconds), location, module, symbol, offset, address, file, line.\n\n{STATUS}"
     )
 }
 

@@ -6,6 +6,7 @@ mod explaining;
 mod help;
 mod listing;
 mod recording;
+mod timing;
 mod tracing;
 
 use clap::{Parser, Subcommand};
@@ -14,6 +15,7 @@ pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
 pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
+pub(crate) use self::timing::{By, CallsArgs, LatencyArgs};
 pub(crate) use self::tracing::{CountArgs, Format, Target, TimeStyle, TraceArgs};
 
 /// The whole command line.
@@ -34,6 +36,12 @@ pub(crate) enum Command {
     /// Count how often threads reach locations
     #[command(override_usage = help::COUNT_USAGE, after_help = help::count())]
     Count(CountArgs),
+    /// Measure how long functions take, or how long threads take from one location to another
+    #[command(override_usage = help::LATENCY_USAGE, after_help = help::latency())]
+    Latency(LatencyArgs),
+    /// Print the calls of functions as an indented tree, each with its time
+    #[command(override_usage = help::CALLS_USAGE, after_help = help::calls())]
+    Calls(CallsArgs),
     /// List what locations mean in a file or a process: addresses, names, lines, and how a breakpoint there is passed
     #[command(override_usage = help::LIST_USAGE, after_help = help::list())]
     List(ListArgs),

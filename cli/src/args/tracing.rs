@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// The locations and the program. `trace` and `count` share these arguments.
-#[derive(Debug, Args)]
+/// The locations and the program, for all commands that trace.
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Target {
     /// A location: symbol, pattern, module!symbol, address, file:line, symbol+offset. May be repeated
     #[arg(short = 'b', long = "break", value_name = "LOCATION", num_args = 1..)]

@@ -179,7 +179,7 @@ fn merge(mut rows: Vec<(Description, u64)>) -> Vec<(Description, u64)> {
 
 impl Sink for Count {
     /// Hits are only counted. The breakpoints that hold a thread are those that ntrace set for itself, and the follower handles them.
-    fn hit(&mut self, _: &mut Session, _: &mut Space, _: &Event, _: u64) -> Result<()> {
+    fn hit(&mut self, _: &mut Session, _: &mut Space, _: &Event, _: u64, _: BreakpointId) -> Result<()> {
         Ok(())
     }
 
@@ -215,8 +215,8 @@ impl Sink for Count {
         }
     }
 
-    fn forked(&mut self, parent: Pid, child: Pid) {
-        let done = self.done.get(&parent).cloned().unwrap_or_default();
+    fn forked(&mut self, event: &Event, child: Pid) {
+        let done = self.done.get(&event.pid).cloned().unwrap_or_default();
         self.done.insert(child, done);
     }
 

@@ -1,13 +1,16 @@
 //! The subcommands.
 
+mod calls;
 mod completions;
 mod count;
 mod explain;
+mod latency;
 mod list;
 mod man;
 mod record;
 mod slot;
 mod survey;
+mod timing;
 mod trace;
 
 use std::process::ExitCode;
@@ -26,6 +29,8 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::List(args) => list::run(args),
         Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),
         Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
+        Command::Latency(args) => worker::run(|control, heritage| latency::run(args, control, heritage)),
+        Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man => man::run(),
     }

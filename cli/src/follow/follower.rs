@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use nix::sys::wait::waitpid;
-use ubp::{Event, EventKind, Pid, Session};
+use ubp::{BreakpointId, Event, EventKind, Pid, Session};
 
 use super::inserter::{Inserter, Refused};
 use crate::failure::{Failure, Result};
@@ -17,14 +17,23 @@ const BATCH: usize = 256;
 
 /// What a command does with the events of the program.
 pub(crate) trait Sink {
-    /// A thread is held at a location.
-    fn hit(&mut self, session: &mut Session, space: &mut Space, event: &Event, address: u64) -> Result<()>;
+    /// A thread is held at a breakpoint that is none of ntrace's own.
+    fn hit(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        event: &Event,
+        address: u64,
+        id: BreakpointId,
+    ) -> Result<()>;
     /// No event is pending.
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
     /// Modules were unmapped or replaced ([`Modules::gone`](ubp_symbols::Modules::gone)).
     fn unloaded(&mut self, session: &Session, space: &Space);
-    /// A process forked. The child has copies of its breakpoints.
-    fn forked(&mut self, parent: Pid, child: Pid);
+    /// The thread of an event forked a process, which has copies of the breakpoints.
+    fn forked(&mut self, event: &Event, child: Pid);
+    /// An event was handled, and its thread goes on if it is held.
+    fn resuming(&mut self, _: &Event) {}
     /// A process is about to lose its breakpoints: it ended, it executed another program, or ntrace detaches.
     fn ended(&mut self, session: &Session, space: &mut Space);
     /// The longest time between two calls of [`Sink::idle`]. `None` is no limit.
@@ -134,7 +143,7 @@ impl Follower {
                     match space.roles.get(&id).cloned() {
                         Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
                         None if session.breakpoint(event.pid, id).is_some() => {
-                            sink.hit(session, space, event, hit.address().0)?;
+                            sink.hit(session, space, event, hit.address().0, id)?;
                         }
                         None => {}
                     }
@@ -155,7 +164,7 @@ impl Follower {
                 inserter.insert_in_modules(session, space, &new, None)?;
             }
             EventKind::Forked { child } => {
-                sink.forked(event.pid, child);
+                sink.forked(event, child);
                 let copy = space.fork(child);
                 spaces.insert(child, copy);
                 session.resume(child.leader())?;
@@ -173,6 +182,7 @@ impl Follower {
             }
             _ => {}
         }
+        sink.resuming(event);
         if event.is_held() {
             self.session.resume(event.tid)?;
         }

@@ -291,8 +291,8 @@ impl Inserter {
             Role::Resolver { names } => {
                 // At the resolver's return address, its result is in a register.
                 let registers = session.registers(tid)?;
-                match native::return_address(session, space.pid, &registers) {
-                    Some(address) => insert_internal(session, space, address, Role::Resolved { names, tid }),
+                match session.return_address(space.pid, &registers) {
+                    Some(address) => insert_internal(session, space, address.0, Role::Resolved { names, tid }),
                     None => Ok(()),
                 }
             }

@@ -4,12 +4,14 @@
 //! obeys. No other module has a writer to a terminal: callers hand over text line by line ([`Output::line`], [`tell`]), and this module
 //! escapes each line.
 
+mod duration;
 mod escape;
 mod live;
 mod message;
 mod streams;
 mod writer;
 
+pub(crate) use self::duration::duration;
 pub(crate) use self::live::{Live, TICK};
 pub(crate) use self::message::{shown, tell};
 pub(crate) use self::writer::Output;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-use ubp::{Event, Patch, Pid, Report, Session};
+use ubp::{BreakpointId, Event, Patch, Pid, Report, Session};
 
 use self::hit::{Argument, Frame, Hit};
 use crate::args::{Format, TimeStyle, TraceArgs};
@@ -80,7 +80,14 @@ impl Trace<'_> {
 }
 
 impl Sink for Trace<'_> {
-    fn hit(&mut self, session: &mut Session, space: &mut Space, event: &Event, address: u64) -> Result<()> {
+    fn hit(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        event: &Event,
+        address: u64,
+        _: BreakpointId,
+    ) -> Result<()> {
         let hit = match self.describe(session, space, event, address) {
             Ok(hit) => hit,
             // A signal killed the thread at the site, so its registers and memory cannot be read.
@@ -98,7 +105,7 @@ impl Sink for Trace<'_> {
 
     fn unloaded(&mut self, _: &Session, _: &Space) {}
 
-    fn forked(&mut self, _: Pid, _: Pid) {}
+    fn forked(&mut self, _: &Event, _: Pid) {}
 
     fn ended(&mut self, _: &Session, _: &mut Space) {}
 

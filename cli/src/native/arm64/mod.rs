@@ -16,11 +16,6 @@ pub(crate) fn arguments(_: &mut Session, _: Pid, registers: &Registers) -> Vec<u
     (0..COUNT).filter_map(|number| registers.get(Reg::general(number))).collect()
 }
 
-/// The return address of a function that is at its first instruction.
-pub(crate) fn return_address(_: &mut Session, _: Pid, registers: &Registers) -> Option<u64> {
-    registers.get(Reg::X30)
-}
-
 /// The return value of a function that has just returned.
 pub(crate) fn return_value(registers: &Registers) -> u64 {
     registers.get(Reg::general(0)).unwrap_or(0)

@@ -24,14 +24,6 @@ pub(crate) fn arguments(session: &mut Session, pid: Pid, registers: &Registers) 
     order.into_iter().filter_map(|register| registers.get(register)).collect()
 }
 
-/// The return address of a function that is at its first instruction.
-pub(crate) fn return_address(session: &mut Session, pid: Pid, registers: &Registers) -> Option<u64> {
-    let size = if registers.arch() == ubp::Arch::I386 { 4 } else { 8 };
-    let mut bytes = [0; 8];
-    let read = session.read_memory(pid, registers.sp(), &mut bytes[..size]);
-    read.is_ok_and(|read| read == size).then(|| u64::from_le_bytes(bytes))
-}
-
 /// The return value of a function that has just returned.
 pub(crate) fn return_value(registers: &Registers) -> u64 {
     let value = registers.get(Reg::RAX).unwrap_or(0);

@@ -1,0 +1,54 @@
+//! The arguments of `ntrace latency` and `ntrace calls`.
+
+use clap::{Args, ValueEnum};
+
+use super::tracing::Target;
+
+/// The arguments of `ntrace latency`.
+#[derive(Debug, Args)]
+#[command(mut_arg("every_instruction", |argument| argument.hide(true)))]
+pub(crate) struct LatencyArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// Measure until the same thread reaches LOCATION, instead of until the function returns. May be repeated
+    #[arg(long, value_name = "LOCATION")]
+    pub(crate) to: Vec<String>,
+
+    /// What has a row of its own, in addition to each location
+    #[arg(long, value_enum, default_value_t = By::Location)]
+    pub(crate) by: By,
+
+    /// Print a histogram for each row: the number of times from each power of two of nanoseconds to the next
+    #[arg(long)]
+    pub(crate) histogram: bool,
+}
+
+/// What has a row of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// Each location
+    Location,
+    /// Each thread
+    Thread,
+    /// Each process
+    Process,
+    /// Each place from which a function is called
+    Caller,
+}
+
+/// The arguments of `ntrace calls`.
+#[derive(Debug, Args)]
+#[command(mut_arg("every_instruction", |argument| argument.hide(true)))]
+pub(crate) struct CallsArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// Print calls up to this depth; 1 is a call that no traced function made
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) depth: Option<u32>,
+
+    /// Print one line for each stack of functions, with the nanoseconds spent in the last of them, for tools that draw flame graphs
+    #[arg(long)]
+    pub(crate) folded: bool,
+}

@@ -1,0 +1,193 @@
+//! `ntrace latency`.
+
+mod row;
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::Serialize;
+use ubp::{Address, BreakpointId, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
+
+use self::row::{Row, Times, write_text};
+use crate::args::{By, Format, LatencyArgs};
+use crate::commands::timing;
+use crate::failure::Result;
+use crate::follow::{self, Kind, Sink};
+use crate::heritage::Heritage;
+use crate::output::Output;
+use crate::process::{Description, Space, source};
+use crate::worker::{Control, End};
+
+/// A row's image, address in its file, and what else it is for.
+type Key = (Option<u64>, u64, String);
+
+/// The times so far.
+struct Latency<'a> {
+    args: &'a LatencyArgs,
+    rows: BTreeMap<Key, Times>,
+    /// The open calls, each with its function.
+    returns: Returns<Rc<Description>>,
+    /// The threads on their way to a location of `--to`, where they come from, and since when.
+    on_way: HashMap<(Pid, Tid), (Rc<Description>, Duration)>,
+    /// The calls whose return cannot be seen.
+    unseen: u64,
+    /// The calls that had not returned, and the ways that had not ended, when the process ended.
+    open: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Table {
+    latencies: Vec<Row>,
+    /// The calls that had not returned when their process ended, executed another program, or was detached.
+    open: u64,
+    /// The calls whose return cannot be seen.
+    unseen: u64,
+}
+
+/// Runs the command in the worker process.
+pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> Result<End> {
+    let mut target = args.target.clone();
+    timing::check(&target)?;
+    target.locations.extend(args.to.iter().cloned());
+    let mut output = Output::open(target.output.as_deref())?;
+    let (rows, returns, on_way) = (BTreeMap::new(), Returns::new(), HashMap::new());
+    let mut latency = Latency { args, rows, returns, on_way, unseen: 0, open: 0 };
+    let mut follower = follow::start(&target, Kind { report: Report::Event, patch: Patch::Trap }, control, heritage)?;
+    let end = follower.run(&mut latency);
+    let written = latency.table().write(args, &mut output);
+    let end = written.and_then(|()| output.flush()).and(end);
+    follower.finish(end)
+}
+
+impl Latency<'_> {
+    fn add(&mut self, description: &Rc<Description>, by: String, time: Duration, inner: Duration) -> Result<()> {
+        let key = (description.image, description.in_file, by.clone());
+        if !self.rows.contains_key(&key) {
+            self.rows.insert(key.clone(), Times::new(Rc::clone(description), by)?);
+        }
+        self.rows.entry(key).and_modify(|times| times.add(time, inner));
+        Ok(())
+    }
+
+    /// Adds a call that returned.
+    fn returned(&mut self, space: &Space, event: &Event, call: &Call<Rc<Description>>) -> Result<()> {
+        let by = match self.args.by {
+            By::Caller => {
+                let caller = space.describe_caller(call.caller.0);
+                format!("from {}{}", caller.location, source(&caller))
+            }
+            _ => self.by(event),
+        };
+        self.add(&call.tag, by, call.duration, call.inner)
+    }
+
+    fn by(&self, event: &Event) -> String {
+        match self.args.by {
+            By::Thread => format!("thread {}", event.tid),
+            By::Process => format!("process {}", event.pid),
+            By::Location | By::Caller => String::new(),
+        }
+    }
+
+    /// Ends the way that the thread is on, and begins the next.
+    fn pass(&mut self, space: &mut Space, event: &Event, address: u64) -> Result<()> {
+        let names = space.labels.get(&address).cloned().unwrap_or_default();
+        let is_of = |wanted: &[String]| names.iter().any(|name| wanted.contains(name));
+        let here = (event.pid, event.tid);
+        if is_of(&self.args.to) {
+            if let Some((from, since)) = self.on_way.remove(&here) {
+                let by = format!("to {} {}", space.description(address).location, self.by(event));
+                self.add(&from, by.trim_end().into(), event.time.saturating_sub(since), Duration::ZERO)?;
+            }
+        }
+        if is_of(&self.args.target.locations) {
+            self.on_way.insert(here, (space.description(address), event.time));
+        }
+        Ok(())
+    }
+
+    fn table(self) -> Table {
+        let mut latencies: Vec<Row> = self.rows.into_values().map(Times::row).collect();
+        latencies.sort_by(|a, b| a.order().cmp(&b.order()));
+        Table { latencies, open: self.open + self.on_way.len() as u64, unseen: self.unseen }
+    }
+}
+
+impl Table {
+    fn write(&self, args: &LatencyArgs, out: &mut Output<'_>) -> Result<()> {
+        if args.target.format == Format::Json {
+            return out.json(self);
+        }
+        // A row that names another place beside the function does not show the function's line.
+        let sources = args.by != By::Caller && args.to.is_empty();
+        write_text(&self.latencies, sources, args.histogram, out)?;
+        match (self.open, args.to.is_empty()) {
+            (0, _) => {}
+            (1, true) => out.line("1 call had not returned")?,
+            (count, true) => out.line(format_args!("{count} calls had not returned"))?,
+            (count, false) => out.line(format_args!("{count} on the way to a location of --to"))?,
+        }
+        match self.unseen {
+            0 => Ok(()),
+            1 => out.line("1 call whose return cannot be seen: no breakpoint is possible there"),
+            count => {
+                out.line(format_args!("{count} calls whose return cannot be seen: no breakpoint is possible there"))
+            }
+        }
+    }
+}
+
+impl Sink for Latency<'_> {
+    fn hit(
+        &mut self,
+        session: &mut Session,
+        space: &mut Space,
+        event: &Event,
+        address: u64,
+        id: BreakpointId,
+    ) -> Result<()> {
+        if !self.args.to.is_empty() {
+            return self.pass(space, event, address);
+        }
+        if self.returns.is_return(event.pid, Address(address), id) {
+            // A signal may have killed the thread here.
+            let calls = self.returns.leave(session, event).unwrap_or_default();
+            return calls.iter().try_for_each(|call| self.returned(space, event, call));
+        }
+        let function = timing::function(space, address)?;
+        if let Ok(None) = self.returns.enter(session, event, |_| function) {
+            self.unseen += 1;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {
+        Ok(())
+    }
+
+    fn unloaded(&mut self, _: &Session, _: &Space) {}
+
+    fn forked(&mut self, event: &Event, child: Pid) {
+        self.returns.forked(event, child);
+    }
+
+    fn ended(&mut self, _: &Session, space: &mut Space) {
+        self.open += self.returns.forget(space.pid).len() as u64;
+        let before = self.on_way.len();
+        self.on_way.retain(|(pid, _), _| *pid != space.pid);
+        self.open += (before - self.on_way.len()) as u64;
+    }
+
+    fn resuming(&mut self, event: &Event) {
+        self.open += self.returns.resuming(event).len() as u64;
+        if let Some((_, since)) = self.on_way.get_mut(&(event.pid, event.tid)).filter(|(_, since)| *since == event.time)
+        {
+            *since = timing::now().unwrap_or(*since);
+        }
+    }
+
+    fn tick(&self) -> Option<Duration> {
+        None
+    }
+}

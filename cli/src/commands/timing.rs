@@ -1,0 +1,36 @@
+//! What `ntrace latency` and `ntrace calls` share.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::args::Target;
+use crate::failure::{Failure, Result};
+use crate::process::{Description, Space};
+
+/// Refuses arguments that make no sense for calls.
+pub(super) fn check(target: &Target) -> Result<()> {
+    match target.every_instruction {
+        true => Err(Failure::usage("--every-instruction: only functions are called; use -b LOCATION")),
+        false => Ok(()),
+    }
+}
+
+/// The function whose first instruction is at an address.
+pub(super) fn function(space: &mut Space, address: u64) -> Result<Rc<Description>> {
+    let description = space.description(address);
+    if description.symbol.is_some() && description.offset != 0 {
+        return Err(Failure::own(format!(
+            "{} is not the first instruction of a function, so that nothing returns from it; give the function's name",
+            description.location
+        )));
+    }
+    Ok(description)
+}
+
+/// The present time of the clock of events.
+pub(super) fn now() -> Result<Duration> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from);
+    now.map_err(|error| Failure::own(format!("clock_gettime: {error}")))
+}

@@ -1,0 +1,115 @@
+//! `ntrace calls`.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{build, build_narrow, build_with, ntrace, run, scratch, stderr, stdout};
+use serde_json::Value;
+
+/// Traces calls, and returns the lines and the program's output.
+fn calls(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> (Vec<String>, Output) {
+    let file = scratch("calls");
+    let mut command = ntrace();
+    command.arg("calls").args(flags).arg("-o").arg(&file);
+    for location in locations {
+        command.args(["-b", location]);
+    }
+    let output = command.arg("--").arg(program).args(args).output().unwrap();
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    (text.lines().map(str::to_string).collect(), output)
+}
+
+/// The calls as a tree, without times, threads, modules and source lines.
+fn tree(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> Vec<String> {
+    let (lines, output) = calls(locations, flags, program, args);
+    let module = format!("{}!", program.file_name().unwrap().to_str().unwrap());
+    let call = |line: &String| {
+        // The columns of time and thread are as wide as in "  12.3 µs  123456  ".
+        let (_, call) = line.split_at_checked(line.char_indices().nth(20).map_or(0, |(at, _)| at)).unwrap();
+        let call = call.replace(&module, "");
+        call.split_once(" at ").map_or(call.clone(), |(call, _)| call.to_string())
+    };
+    assert!(!lines.is_empty(), "{}", stderr(&output));
+    lines.iter().map(call).collect()
+}
+
+fn json(locations: &[&str], program: &Path, args: &[&str]) -> (Vec<Value>, Output) {
+    let (lines, output) = calls(locations, &["--format", "json"], program, args);
+    (lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect(), output)
+}
+
+#[test]
+fn calls_are_indented_below_the_call_that_made_them() {
+    let program = build("calls.c", &[]);
+    let expected = ["main {", "  middle {", "    work", "  } middle", "  middle {", "    work", "  } middle", "} main"];
+    assert_eq!(tree(&["main", "middle", "work"], &[], &program, &["2"]), expected);
+    assert_eq!(
+        tree(&["main", "middle", "work"], &["--depth", "2"], &program, &["2"]),
+        ["main {", "  middle", "  middle", "} main"]
+    );
+    assert_eq!(tree(&["work", "main"], &[], &program, &["1"]), ["main {", "  work", "} main"]);
+}
+
+#[test]
+fn calls_of_a_32_bit_program_are_paired_too() {
+    let Some(program) = build_narrow("calls.c", &["-O1"]) else { return };
+    assert_eq!(tree(&["middle", "work"], &[], &program, &["1"]), ["middle {", "  work", "} middle"]);
+}
+
+#[test]
+fn a_call_that_an_exception_leaves_does_not_hide_the_next() {
+    let Some(program) = build_with("g++", "thrown.cpp", &["-O1", "-g"]) else { return };
+    let round = ["catcher {", "  between {", "    thrower", "  } between", "} catcher", "last"];
+    let thrown = ["catcher {", "  between {", "    thrower {", "} catcher", "last"];
+    let expected: Vec<&str> = [&round[..], &thrown, &round, &thrown].concat();
+    assert_eq!(tree(&["catcher", "between", "thrower", "last"], &[], &program, &[]), expected);
+}
+
+#[test]
+fn each_call_has_its_time_and_the_part_of_it_that_is_its_own() {
+    let program = build("calls.c", &[]);
+    let (calls, output) = json(&["main", "middle", "work"], &program, &["3"]);
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(stdout(&output), stdout(&Command::new(&program).arg("3").output().unwrap()));
+    let of = |name: &str| calls.iter().filter(|call| call["symbol"] == name).collect::<Vec<_>>();
+    assert_eq!((of("work").len(), of("middle").len(), of("main").len()), (3, 3, 1));
+    let sum = |calls: &[&Value], key: &str| calls.iter().map(|call| call[key].as_u64().unwrap()).sum::<u64>();
+    for (caller, called, depth) in [("main", "middle", 1), ("middle", "work", 2)] {
+        let inner = sum(&of(caller), "duration") - sum(&of(caller), "own");
+        assert_eq!(inner, sum(&of(called), "duration"), "{calls:?}");
+        assert!(of(caller).iter().all(|call| call["depth"] == depth), "{calls:?}");
+    }
+}
+
+#[test]
+fn folded_stacks_name_each_function_on_the_way() {
+    let program = build("calls.c", &[]);
+    let (lines, _) = calls(&["main", "middle", "work"], &["--folded"], &program, &["4"]);
+    let name = program.file_name().unwrap().to_str().unwrap();
+    let stack = |functions: &[&str]| functions.iter().map(|f| format!("{name}!{f}")).collect::<Vec<_>>().join(";");
+    let seen: Vec<&str> = lines.iter().map(|line| line.rsplit_once(' ').unwrap().0).collect();
+    assert_eq!(seen, [stack(&["main"]), stack(&["main", "middle"]), stack(&["main", "middle", "work"])]);
+    assert!(lines.iter().all(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap() > 0), "{lines:?}");
+}
+
+#[test]
+fn threads_signals_and_forks_disturb_neither_the_pairs_nor_the_program() {
+    let program = build("threads.c", &["-pthread"]);
+    let (calls, output) = json(&["step", "run"], &program, &[]);
+    assert_eq!(stdout(&output), stdout(&Command::new(&program).output().unwrap()));
+    let of = |name: &str, depth: u64| calls.iter().filter(|c| c["symbol"] == name && c["depth"] == depth).count();
+    assert_eq!((of("step", 2), of("step", 1), of("run", 1), calls.len()), (8 * 50, 3, 8, 8 * 50 + 3 + 8));
+}
+
+#[test]
+fn what_is_no_function_is_refused() {
+    let program = build("calls.c", &[]);
+    let program = program.to_str().unwrap();
+    let output = run(&["calls", "-b", "calls.c:27", "--", program]);
+    assert_eq!(output.status.code(), Some(125), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is not the first instruction of a function"), "{}", stderr(&output));
+    let output = run(&["calls", "-b", "main", "--every-instruction", "--", program]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
