@@ -97,8 +97,8 @@ fn an_interrupt_while_a_process_is_read_leaves_it_as_it_was() {
         }
         if !ended {
             kill(Pid::from_raw(ntrace.id() as i32), Signal::SIGINT).unwrap();
-            ntrace.wait().unwrap();
         }
+        ntrace.wait().unwrap();
         is_traced() || of_process("maps") != before
     });
     child.kill().unwrap();
