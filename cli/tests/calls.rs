@@ -84,6 +84,20 @@ fn each_call_has_its_time_and_the_part_of_it_that_is_its_own() {
 }
 
 #[test]
+fn arguments_and_returned_values_stand_with_the_call() {
+    let program = build("calls.c", &[]);
+    let lines = tree(&["middle", "work"], &["--args", "--return"], &program, &["1"]);
+    assert!(lines[0].starts_with("middle(0x0, ") && lines[0].ends_with(") {"), "{lines:?}");
+    assert!(lines[1].starts_with("  work(0x0, \"hello\", 0x123456789, "), "{lines:?}");
+    // 'h' and the lower half of the third argument.
+    assert!(lines[1].ends_with(") = 0x234567f1"), "{lines:?}");
+    assert_eq!(lines[2], "} middle = 0x234567f2");
+    let (calls, _) = calls(&["work"], &["--args", "--return", "--format", "json"], &program, &["1"]);
+    let call: Value = serde_json::from_str(&calls[0]).unwrap();
+    assert_eq!((&call["args"][1]["string"], &call["return"]["value"]), (&"hello".into(), &"0x234567f1".into()));
+}
+
+#[test]
 fn folded_stacks_name_each_function_on_the_way() {
     let program = build("calls.c", &[]);
     let (lines, _) = calls(&["main", "middle", "work"], &["--folded"], &program, &["4"]);

@@ -114,13 +114,15 @@ pub(super) fn calls() -> String {
         "{LOCATIONS}\n\n\
          Examples:\n  \
            ntrace calls -b 'prog!*' -- ./prog\n  \
+           ntrace calls -b 'libc!open*' --args --return -- ls -l\n  \
            ntrace calls -b 'prog!*' --depth 2 -o calls.txt -p 1234\n  \
            ntrace calls -b 'prog!*' --folded -o stacks.txt -- ./prog && flamegraph.pl stacks.txt >prog.svg\n\n\
          A call has one line if it makes no other traced call. Otherwise it has a line that ends with {{ when it makes the first, and a \
          line that begins with }} and has the time when it returns.\n\n\
          {TIMES}\n\n\
          JSON: one object a line when a call returns. Keys: event (\"call\"), pid, tid, depth (1: no traced function made the call), \
-         duration, own (nanoseconds), location, module, symbol, offset, address, file, line.\n\n{STATUS}"
+         duration, own (nanoseconds), location, module, symbol, offset, address, file, line, and args and return (value, string) if asked \
+         for.\n\n{STATUS}"
     )
 }
 

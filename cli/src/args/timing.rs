@@ -48,6 +48,18 @@ pub(crate) struct CallsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) depth: Option<u32>,
 
+    /// Print the first six integer arguments of each function. A pointer to printable text is printed as the text, up to 64 bytes
+    #[arg(long)]
+    pub(crate) args: bool,
+
+    /// Print the integer that each function returns, or the text that it points to
+    #[arg(long = "return")]
+    pub(crate) returned: bool,
+
+    /// Stop after N returns; a program that ntrace started runs on without breakpoints
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+
     /// Print one line for each stack of functions, with the nanoseconds spent in the last of them, for tools that draw flame graphs
     #[arg(long)]
     pub(crate) folded: bool,

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -32,12 +33,20 @@ pub(crate) struct Target {
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub(crate) backend: Backend,
 
-    /// Attach to the running process PID
-    #[arg(short, long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(i32).range(1..))]
-    pub(crate) pid: Option<i32>,
+    /// Stop after a time, such as 500ms, 10s or 2min; a program that ntrace started runs on without breakpoints
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Attach to the running process PID. May be repeated
+    #[arg(short, long = "pid", value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(i32).range(1..))]
+    pub(crate) pids: Vec<i32>,
+
+    /// Attach to all running processes whose program is called NAME. May be repeated
+    #[arg(long = "name", value_name = "NAME", conflicts_with = "program")]
+    pub(crate) names: Vec<String>,
 
     /// The program to run, with its arguments
-    #[arg(last = true, value_name = "PROG", required_unless_present = "pid", value_hint = clap::ValueHint::CommandWithArguments)]
+    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["pids", "names"], value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) program: Vec<OsString>,
 }
 
@@ -54,6 +63,10 @@ pub(crate) struct TraceArgs {
     /// Print the callers of the function, at most 128
     #[arg(long)]
     pub(crate) stack: bool,
+
+    /// Stop after N hits; a program that ntrace started runs on without breakpoints
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
 
     /// The time to print with each hit
     #[arg(long, value_enum, default_value_t = TimeStyle::Relative)]

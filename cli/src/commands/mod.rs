@@ -12,6 +12,7 @@ mod slot;
 mod survey;
 mod timing;
 mod trace;
+mod values;
 
 use std::process::ExitCode;
 

@@ -1,9 +1,9 @@
 //! Handles the events of a program and its children until they end or ntrace is asked to stop.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use nix::sys::wait::waitpid;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use ubp::{BreakpointId, Event, EventKind, Pid, Session};
 
 use super::inserter::{Inserter, Refused};
@@ -14,6 +14,9 @@ use crate::worker::{self, Control, End, Notice, Woken};
 
 /// The number of events that are handled before the follower looks for notices of the front.
 const BATCH: usize = 256;
+
+/// The time between two looks whether a program without breakpoints has ended.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What a command does with the events of the program.
 pub(crate) trait Sink {
@@ -38,6 +41,10 @@ pub(crate) trait Sink {
     fn ended(&mut self, session: &Session, space: &mut Space);
     /// The longest time between two calls of [`Sink::idle`]. `None` is no limit.
     fn tick(&self) -> Option<Duration>;
+    /// Whether the command has all that it wants.
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// A program that ntrace follows, with its children.
@@ -50,6 +57,10 @@ pub(crate) struct Follower {
     pub(super) first: Pid,
     /// Whether ntrace was asked to stop before the program continued.
     pub(super) cancelled: bool,
+    /// When to stop.
+    pub(super) deadline: Option<Instant>,
+    /// Whether the command has all that it wants, or its time is over.
+    is_over: bool,
     /// How the program ended.
     end: Option<End>,
     /// Whether ntrace started the program.
@@ -61,8 +72,19 @@ pub(crate) struct Follower {
 impl Follower {
     /// Returns a follower of a program that is not running yet.
     pub(super) fn new(session: Session, inserter: Inserter, control: Control, spawned: bool) -> Follower {
-        let (spaces, first) = (HashMap::new(), Pid(0));
-        Follower { session, inserter, spaces, control, first, cancelled: false, end: None, spawned, interrupted: false }
+        Follower {
+            session,
+            inserter,
+            spaces: HashMap::new(),
+            control,
+            first: Pid(0),
+            cancelled: false,
+            deadline: None,
+            is_over: false,
+            end: None,
+            spawned,
+            interrupted: false,
+        }
     }
 
     /// Follows the program and its children until they end or ntrace is asked to stop.
@@ -96,12 +118,21 @@ impl Follower {
             for _ in 0..BATCH {
                 let Some(event) = self.session.poll().map_err(Failure::trace)? else { break };
                 self.handle(&event, sink)?;
+                if sink.is_done() {
+                    self.is_over = true;
+                    return Ok(());
+                }
             }
             if self.session.processes().next().is_none() {
                 return Ok(());
             }
             sink.idle(&self.session, &self.spaces)?;
-            match self.control.wait(&mut self.session, sink.tick())? {
+            let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            self.is_over = sink.is_done() || left.is_some_and(|left| left.is_zero());
+            if self.is_over {
+                return Ok(());
+            }
+            match self.control.wait(&mut self.session, sink.tick().into_iter().chain(left).min())? {
                 Woken::Event(event) => self.handle(&event, sink)?,
                 Woken::Notice(notice) if self.must_stop(notice) => return Ok(()),
                 Woken::Notice(_) | Woken::Nothing => {}
@@ -203,16 +234,39 @@ impl Follower {
         }
     }
 
-    /// Ends the session. After a failure, waits for the program that ntrace started and detached from, as a shell would.
+    /// Ends the session. Where ntrace detached from the program that it started, without being asked to, waits for the program, as a shell
+    /// would.
     pub(crate) fn finish(self, end: Result<End>) -> Result<End> {
-        let child = (self.spawned && self.end.is_none()).then_some(self.first);
-        self.session.leave();
-        if let (Err(failure), Some(pid)) = (&end, child) {
-            tell(format_args!("{failure}; the program continues without breakpoints"));
-            let _ = waitpid(nix::unistd::Pid::from_raw(pid.0), None);
-            return Ok(End::Exited(i32::from(failure.status)));
+        let Follower { session, mut control, first, is_over, .. } = self;
+        let child = (self.spawned && self.end.is_none()).then_some(first);
+        session.leave();
+        match (&end, child) {
+            (Err(failure), Some(pid)) => {
+                tell(format_args!("{failure}; the program continues without breakpoints"));
+                await_program(pid, &mut control);
+                Ok(End::Exited(i32::from(failure.status)))
+            }
+            (Ok(_), Some(pid)) if is_over => Ok(await_program(pid, &mut control)),
+            _ => end,
         }
-        end
+    }
+}
+
+/// Waits for the end of a program that ntrace started and detached from, and passes signals to it. Ends when the front has ended.
+fn await_program(pid: Pid, control: &mut Control) -> End {
+    loop {
+        match waitpid(nix::unistd::Pid::from_raw(pid.0), Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(_, status)) => return End::Exited(status),
+            Ok(WaitStatus::Signaled(_, signal, _)) => return End::Killed(signal as i32),
+            Ok(_) => {}
+            Err(_) => return End::Detached,
+        }
+        match control.next_within(LOOK) {
+            Some(Notice::Gone) => return End::Detached,
+            // The terminal sent the signal to the program too.
+            Some(Notice::Signal { number, from_terminal: false }) => worker::send(pid, number),
+            Some(Notice::Signal { .. }) | None => {}
+        }
     }
 }
 

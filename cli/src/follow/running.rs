@@ -1,6 +1,6 @@
 //! A process that ntrace attaches to, before its breakpoints are set.
 
-use ubp::{Error, Event, EventKind, Pid, Session, Tid};
+use ubp::{Error, EventKind, Pid, Session, Tid};
 
 use crate::output::TICK;
 use crate::worker::{Control, Woken};
@@ -15,8 +15,9 @@ pub(super) struct Running<'a> {
 }
 
 impl Running<'_> {
-    pub(super) fn new(pid: Pid, control: &mut Control) -> Running<'_> {
-        Running { pid, held: None, control, cancelled: false }
+    /// `held`: the thread of the process that is held already.
+    pub(super) fn new(pid: Pid, held: Option<Tid>, control: &mut Control) -> Running<'_> {
+        Running { pid, held, control, cancelled: false }
     }
 
     /// Returns a held thread. The first call interrupts the process; the stops of its other threads follow as events.
@@ -41,8 +42,8 @@ impl Running<'_> {
                     }
                 },
             };
-            if let Some(tid) = interrupted(&event) {
-                self.held = Some(tid);
+            if event.pid == self.pid && matches!(event.kind, EventKind::Interrupted) {
+                self.held = Some(event.tid);
                 return Ok(self.held);
             }
             if event.is_held() {
@@ -60,9 +61,4 @@ impl Running<'_> {
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancelled
     }
-}
-
-/// Returns the thread that an [`EventKind::Interrupted`] names.
-fn interrupted(event: &Event) -> Option<Tid> {
-    matches!(event.kind, EventKind::Interrupted).then_some(event.tid)
 }

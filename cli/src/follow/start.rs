@@ -1,10 +1,12 @@
 //! Starts a program, or attaches to a process, and sets its first breakpoints.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
+use std::time::Instant;
 
 use nix::libc;
-use ubp::{Error, Mechanism, Options, Pid, Session};
+use ubp::{Error, Mechanism, Options, Pid, Session, Tid};
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
@@ -13,9 +15,9 @@ use super::inserter::{Inserter, Kind};
 use super::plan::Wanted;
 use super::running::Running;
 use crate::args::Target;
-use crate::failure::{Failure, Result};
+use crate::failure::{CANNOT_RUN, Failure, Result};
 use crate::heritage::Heritage;
-use crate::launch::{attach_failure, check_process, command, spawn_failure};
+use crate::launch::{attach_failure, check_process, command, processes_named, spawn_failure};
 use crate::location::Location;
 use crate::output::{shown, tell};
 use crate::process::Space;
@@ -37,15 +39,25 @@ pub(crate) fn start(target: &Target, kind: Kind, control: Control, heritage: Her
     options.threads = false;
     let session = Session::open(target.backend.into(), options).map_err(open_failure)?;
     let inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind);
-    let mut follower = Follower::new(session, inserter, control, target.pid.is_none());
-    match target.pid {
-        Some(pid) => {
-            attach(&mut follower, Pid(pid))?;
-            follower.inserter.tell_waiting();
-        }
-        None => spawn(&mut follower, &target.program, heritage)?,
+    let pids = processes(target)?;
+    let mut follower = Follower::new(session, inserter, control, pids.is_empty());
+    if pids.is_empty() {
+        spawn(&mut follower, &target.program, heritage)?;
+    } else {
+        attach(&mut follower, &pids, !target.names.is_empty())?;
+        follower.inserter.tell_waiting();
     }
+    follower.deadline = target.duration.and_then(|time| Instant::now().checked_add(time));
     Ok(follower)
+}
+
+/// The processes to attach to, each once.
+fn processes(target: &Target) -> Result<Vec<Pid>> {
+    let mut pids: BTreeSet<i32> = target.pids.iter().copied().collect();
+    for name in &target.names {
+        pids.extend(processes_named(name)?);
+    }
+    Ok(pids.into_iter().map(Pid).collect())
 }
 
 fn mode_of(image: &Image) -> Mode {
@@ -89,26 +101,69 @@ fn refuse_hopeless(follower: &Follower, space: &Space) -> Result<()> {
     Ok(())
 }
 
-fn attach(follower: &mut Follower, pid: Pid) -> Result<()> {
-    check_process(pid.0)?;
-    let Follower { session, inserter, control, .. } = follower;
-    session.attach(pid).map_err(attach_failure)?;
-    follower.first = pid;
-    let mut running = Running::new(pid, control);
-    if session.mechanism() == Mechanism::Ptrace {
-        // ptrace stops threads to insert breakpoints anyway.
-        running.hold(session).map_err(attach_failure)?;
+/// Attaches to processes, and sets the breakpoints when all of them are attached: no hit comes before ntrace can handle it.
+///
+/// `by_name`: of several processes, one that cannot be traced is left out.
+fn attach(follower: &mut Follower, pids: &[Pid], by_name: bool) -> Result<()> {
+    let mut attached = Vec::new();
+    for &pid in pids {
+        // Processes that share memory are attached together.
+        if follower.session.process(pid).is_some() {
+            continue;
+        }
+        match attach_to(follower, pid, pids.len() > 1) {
+            Ok(held) => attached.push((pid, held)),
+            Err(failure) if by_name && pids.len() > 1 => tell(failure),
+            Err(failure) => return Err(failure),
+        }
     }
+    // The exit status is that of the only process.
+    if let [(pid, _)] = attached[..] {
+        follower.first = pid;
+    }
+    if attached.is_empty() {
+        return Err(Failure::new(CANNOT_RUN, "none of the processes can be traced"));
+    }
+    let mut held = Vec::new();
+    for (pid, tid) in attached {
+        held.extend(insert(follower, pid, tid)?);
+    }
+    held.into_iter().try_for_each(|tid| match follower.session.resume(tid) {
+        // The process ended meanwhile.
+        Err(Error::NoSuchThread(_) | Error::NotHeld(_)) => Ok(()),
+        other => other.map_err(Failure::trace),
+    })
+}
+
+/// Attaches to a process. Returns the thread that is held, if one is: over ptrace, which stops threads to insert breakpoints anyway, and
+/// where there are `several` processes.
+fn attach_to(follower: &mut Follower, pid: Pid, several: bool) -> Result<Option<Tid>> {
+    check_process(pid.0)?;
+    let Follower { session, control, cancelled, .. } = follower;
+    session.attach(pid).map_err(attach_failure)?;
+    if !several && session.mechanism() != Mechanism::Ptrace {
+        return Ok(None);
+    }
+    let mut running = Running::new(pid, None, control);
+    running.hold(session).map_err(attach_failure)?;
+    *cancelled |= running.is_cancelled();
+    Ok(running.held())
+}
+
+/// Sets the breakpoints of a process. Returns the thread that is held, if one is.
+fn insert(follower: &mut Follower, pid: Pid, held: Option<Tid>) -> Result<Option<Tid>> {
+    let Follower { session, inserter, control, cancelled, .. } = follower;
+    let mut running = Running::new(pid, held, control);
     let mut space = Space::new(pid);
-    let updated = match running.is_cancelled() {
+    let updated = match *cancelled {
         false => inserter.update(session, &mut space, Some(&mut running)),
         true => Ok(()),
     };
-    let (held, cancelled) = (running.held(), running.is_cancelled());
-    follower.cancelled = cancelled;
+    let held = running.held();
+    *cancelled |= running.is_cancelled();
     follower.spaces.insert(pid, space);
     updated.map_err(attach_failure)?;
-    held.map_or(Ok(()), |tid| follower.session.resume(tid)).map_err(Failure::trace)
+    Ok(held)
 }
 
 /// Explains why no session could be opened.

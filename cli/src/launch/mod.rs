@@ -2,9 +2,11 @@
 //! explains why not.
 
 mod attach;
+mod by_name;
 mod program;
 mod status;
 
 pub(crate) use self::attach::{attach_failure, check_process, record_failure};
+pub(crate) use self::by_name::processes_named;
 pub(crate) use self::program::{command, not_permitted_to_trace, spawn_failure, start_failure};
 pub(crate) use self::status::named;

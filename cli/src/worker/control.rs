@@ -85,8 +85,13 @@ impl Control {
 
     /// Returns the next notice, if there is one. Does not wait.
     pub(crate) fn take(&mut self) -> Option<Notice> {
+        self.next_within(Duration::ZERO)
+    }
+
+    /// Waits for the next notice, and for no event.
+    pub(crate) fn next_within(&mut self, limit: Duration) -> Option<Notice> {
         let mut fds = [PollFd::new(self.pipe.as_fd(), PollFlags::POLLIN)];
-        let found = poll(&mut fds, PollTimeout::ZERO);
+        let found = poll(&mut fds, PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX));
         found.is_ok_and(|found| found > 0).then(|| self.read())
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use crate::commands::values::{List, Value};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::process::{Description, source};
@@ -21,17 +22,9 @@ pub(super) struct Hit {
     #[serde(flatten, serialize_with = "shared")]
     pub(super) description: Rc<Description>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) args: Option<Vec<Argument>>,
+    pub(super) args: Option<Vec<Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stack: Option<Vec<Frame>>,
-}
-
-/// One argument.
-#[derive(Debug, Serialize)]
-pub(super) struct Argument {
-    #[serde(serialize_with = "hex")]
-    pub(super) value: u64,
-    pub(super) string: Option<String>,
 }
 
 /// One caller.
@@ -58,15 +51,7 @@ impl Hit {
         }
         write!(f, "{:>7}  {}", self.tid, self.description.location)?;
         if let Some(args) = &self.args {
-            write!(f, "(")?;
-            for (number, argument) in args.iter().enumerate() {
-                let comma = if number == 0 { "" } else { ", " };
-                match &argument.string {
-                    Some(text) => write!(f, "{comma}{text:?}")?,
-                    None => write!(f, "{comma}{:#x}", argument.value)?,
-                }
-            }
-            write!(f, ")")?;
+            write!(f, "{}", List(args))?;
         }
         write!(f, "{}", source(&self.description))
     }
@@ -77,10 +62,6 @@ fn seconds<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::O
     let time = time.unwrap_or_default();
     // A double holds every number of microseconds below 2^53 exactly.
     serializer.serialize_f64(time.as_micros() as f64 / 1e6)
-}
-
-fn hex<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{value:#x}"))
 }
 
 fn shared<S: Serializer>(description: &Rc<Description>, serializer: S) -> Result<S::Ok, S::Error> {

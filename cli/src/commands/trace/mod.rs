@@ -1,6 +1,5 @@
 //! `ntrace trace`.
 
-mod arguments;
 mod hit;
 
 use std::collections::HashMap;
@@ -9,12 +8,12 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use ubp::{BreakpointId, Event, Patch, Pid, Report, Session};
 
-use self::hit::{Argument, Frame, Hit};
+use self::hit::{Frame, Hit};
 use crate::args::{Format, TimeStyle, TraceArgs};
+use crate::commands::values::Value;
 use crate::failure::{Failure, Result};
 use crate::follow::{self, Kind, Sink};
 use crate::heritage::Heritage;
-use crate::native;
 use crate::output::Output;
 use crate::process::Space;
 use crate::worker::{Control, End};
@@ -27,6 +26,8 @@ struct Trace<'a> {
     origin: Duration,
     /// The time that is added to the time of events.
     ahead: Duration,
+    /// The number of hits that were written.
+    written: u64,
 }
 
 /// Runs the command in the worker process.
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         TimeStyle::Monotonic | TimeStyle::None => (Duration::ZERO, Duration::ZERO),
         TimeStyle::Epoch => (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?),
     };
-    let mut trace = Trace { args, output, origin, ahead };
+    let mut trace = Trace { args, output, origin, ahead, written: 0 };
     let mut follower =
         follow::start(&args.target, Kind { report: Report::Event, patch: Patch::Trap }, control, heritage)?;
     let end = follower.run(&mut trace).and_then(|end| trace.output.flush().map(|()| end));
@@ -65,9 +66,7 @@ impl Trace<'_> {
         if self.args.args || self.args.stack {
             let registers = session.registers(event.tid)?;
             if self.args.args {
-                let values = native::arguments(session, event.pid, &registers);
-                let argument = |value| Argument { value, string: arguments::string(session, event.pid, value) };
-                hit.args = Some(values.into_iter().map(argument).collect());
+                hit.args = Some(Value::arguments(session, event.pid, &registers));
             }
             if self.args.stack {
                 let at_start = hit.description.symbol.is_some() && hit.description.offset == 0;
@@ -88,11 +87,15 @@ impl Sink for Trace<'_> {
         address: u64,
         _: BreakpointId,
     ) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
         let hit = match self.describe(session, space, event, address) {
             Ok(hit) => hit,
             // A signal killed the thread at the site, so its registers and memory cannot be read.
             Err(_) => return Ok(()),
         };
+        self.written += 1;
         match self.args.target.format {
             Format::Text => hit.write_text(&mut self.output),
             Format::Json => self.output.json(&hit),
@@ -111,5 +114,9 @@ impl Sink for Trace<'_> {
 
     fn tick(&self) -> Option<Duration> {
         None
+    }
+
+    fn is_done(&self) -> bool {
+        self.args.limit.is_some_and(|limit| self.written >= limit)
     }
 }
