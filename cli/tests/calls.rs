@@ -100,12 +100,47 @@ fn arguments_and_returned_values_stand_with_the_call() {
 #[test]
 fn folded_stacks_name_each_function_on_the_way() {
     let program = build("calls.c", &[]);
-    let (lines, _) = calls(&["main", "middle", "work"], &["--folded"], &program, &["4"]);
+    let (lines, _) = calls(&["main", "middle", "work"], &["--format", "folded"], &program, &["4"]);
     let name = program.file_name().unwrap().to_str().unwrap();
     let stack = |functions: &[&str]| functions.iter().map(|f| format!("{name}!{f}")).collect::<Vec<_>>().join(";");
     let seen: Vec<&str> = lines.iter().map(|line| line.rsplit_once(' ').unwrap().0).collect();
     assert_eq!(seen, [stack(&["main"]), stack(&["main", "middle"]), stack(&["main", "middle", "work"])]);
     assert!(lines.iter().all(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap() > 0), "{lines:?}");
+}
+
+#[test]
+fn a_flame_graph_has_a_frame_for_each_stack() {
+    let program = build("calls.c", &[]);
+    let (lines, output) = calls(&["main", "middle", "work"], &["--format", "flamegraph"], &program, &["4"]);
+    assert_eq!(output.status.code(), Some(7));
+    let picture = lines.join("\n");
+    assert!(picture.trim_start().starts_with("<?xml") && picture.trim_end().ends_with("</svg>"), "{picture}");
+    for function in ["main", "middle", "work"] {
+        assert!(picture.contains(&format!("!{function} (")), "{function} is missing in {picture}");
+    }
+}
+
+#[test]
+fn slices_of_a_perfetto_trace_lie_within_that_of_their_caller() {
+    let program = build("threads.c", &["-pthread"]);
+    let (lines, output) = calls(&["run", "step"], &["--format", "perfetto"], &program, &[]);
+    assert_eq!(output.status.code(), Some(42));
+    let trace: Vec<Value> = serde_json::from_str(&lines.join("\n")).unwrap();
+    let slices: Vec<&Value> = trace.iter().filter(|entry| entry["ph"] == "X").collect();
+    let of = |name: &str| slices.iter().filter(|slice| slice["name"] == name).collect::<Vec<_>>();
+    assert_eq!((of("run").len(), of("step").len()), (8, 8 * 50 + 3));
+    let span = |slice: &Value| {
+        let [start, length] = ["ts", "dur"].map(|key| slice[key].as_f64().unwrap());
+        (start, start + length)
+    };
+    for run in of("run") {
+        let inner: Vec<_> = of("step").into_iter().filter(|step| step["tid"] == run["tid"]).collect();
+        assert_eq!(inner.len(), 50);
+        let (start, end) = span(run);
+        assert!(inner.iter().all(|step| start <= span(step).0 && span(step).1 <= end), "{run}");
+    }
+    let name = |slice: &&Value| trace.iter().any(|e| e["name"] == "process_name" && e["pid"] == slice["pid"]);
+    assert!(slices.iter().all(name));
 }
 
 #[test]

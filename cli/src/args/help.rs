@@ -116,7 +116,8 @@ pub(super) fn calls() -> String {
            ntrace calls -b 'prog!*' -- ./prog\n  \
            ntrace calls -b 'libc!open*' --args --return -- ls -l\n  \
            ntrace calls -b 'prog!*' --depth 2 -o calls.txt -p 1234\n  \
-           ntrace calls -b 'prog!*' --folded -o stacks.txt -- ./prog && flamegraph.pl stacks.txt >prog.svg\n\n\
+           ntrace calls -b 'prog!*' --format flamegraph -o prog.svg -- ./prog\n  \
+           ntrace calls -b 'prog!*' --format perfetto -o prog.json -- ./prog        (open it in ui.perfetto.dev)\n\n\
          A call has one line if it makes no other traced call. Otherwise it has a line that ends with {{ when it makes the first, and a \
          line that begins with }} and has the time when it returns.\n\n\
          {TIMES}\n\n\

@@ -15,7 +15,7 @@ pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
 pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
-pub(crate) use self::timing::{By, CallsArgs, LatencyArgs};
+pub(crate) use self::timing::{By, CallsArgs, CallsFormat, LatencyArgs};
 pub(crate) use self::tracing::{CountArgs, Format, Target, TimeStyle, TraceArgs};
 
 /// The whole command line.

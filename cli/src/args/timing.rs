@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::tracing::Target;
+use super::tracing::{Format, Target};
 
 /// The arguments of `ntrace latency`.
 #[derive(Debug, Args)]
@@ -10,6 +10,10 @@ use super::tracing::Target;
 pub(crate) struct LatencyArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+
+    /// The format of the results
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 
     /// Measure until the same thread reaches LOCATION, instead of until the function returns. May be repeated
     #[arg(long, value_name = "LOCATION")]
@@ -44,6 +48,10 @@ pub(crate) struct CallsArgs {
     #[command(flatten)]
     pub(crate) target: Target,
 
+    /// The format of the results
+    #[arg(long, value_enum, default_value_t = CallsFormat::Text)]
+    pub(crate) format: CallsFormat,
+
     /// Print calls up to this depth; 1 is a call that no traced function made
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) depth: Option<u32>,
@@ -59,8 +67,19 @@ pub(crate) struct CallsArgs {
     /// Stop after N returns; a program that ntrace started runs on without breakpoints
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
+}
 
-    /// Print one line for each stack of functions, with the nanoseconds spent in the last of them, for tools that draw flame graphs
-    #[arg(long)]
-    pub(crate) folded: bool,
+/// The format of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CallsFormat {
+    /// Indented text for people
+    Text,
+    /// JSON, one object a line when a call returns
+    Json,
+    /// Each stack of functions with the nanoseconds that the last of them took, one line a stack
+    Folded,
+    /// A flame graph of these stacks, as SVG
+    Flamegraph,
+    /// A trace for ui.perfetto.dev: each call as a slice of its thread
+    Perfetto,
 }

@@ -25,10 +25,6 @@ pub(crate) struct Target {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// The format of the results
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-
     /// The mechanism for breakpoints
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub(crate) backend: Backend,
@@ -56,6 +52,10 @@ pub(crate) struct TraceArgs {
     #[command(flatten)]
     pub(crate) target: Target,
 
+    /// The format of the results
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+
     /// Print the first six integer arguments of the function. A pointer to printable text is printed as the text, up to 64 bytes
     #[arg(long)]
     pub(crate) args: bool,
@@ -78,6 +78,10 @@ pub(crate) struct TraceArgs {
 pub(crate) struct CountArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+
+    /// The format of the results
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 
     /// List each location without hits, instead of their number in one line
     #[arg(long)]

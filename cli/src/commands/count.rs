@@ -76,14 +76,14 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let mut output = Output::open(args.target.output.as_deref())?;
     let live = if args.quiet { None } else { Live::new(heritage.group()) };
     // JSON lists every location that the user named.
-    let all = args.all || (args.target.format == Format::Json && !args.target.every_instruction);
+    let all = args.all || (args.format == Format::Json && !args.target.every_instruction);
     let mut count = Count { all, live, ..Count::default() };
     let mut follower =
         follow::start(&args.target, Kind { report: Report::Count, patch: args.method.into() }, control, heritage)?;
     let end = follower.run(&mut count);
     count.live = None;
     let table = count.table(follower.refused());
-    let written = match args.target.format {
+    let written = match args.format {
         Format::Text => write_text(&table, &mut output),
         Format::Json => output.json(&table),
     };

@@ -22,6 +22,13 @@ pub(super) fn push_text(line: &mut String, value: impl Display) -> fmt::Result {
     write!(Escaper { out: line, form: Form::Text }, "{value}")
 }
 
+/// The text of `value` as one line, for a format that [`super::Output`] does not know.
+pub(crate) fn escaped(value: impl Display) -> String {
+    let mut line = String::new();
+    let _ = push_text(&mut line, value);
+    line
+}
+
 /// Appends a JSON text with the same value in which every special character is escaped.
 pub(super) fn push_json(out: &mut String, json: &str) -> fmt::Result {
     Escaper { out, form: Form::Json }.write_str(json)

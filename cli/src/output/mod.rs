@@ -12,6 +12,7 @@ mod streams;
 mod writer;
 
 pub(crate) use self::duration::duration;
+pub(crate) use self::escape::escaped;
 pub(crate) use self::live::{Live, TICK};
 pub(crate) use self::message::{shown, tell};
 pub(crate) use self::writer::Output;

@@ -90,6 +90,8 @@ pub struct Call<T> {
     pub tag: T,
     /// As [`Entered::depth`].
     pub depth: usize,
+    /// The time of the event by which the call was entered.
+    pub entered: Duration,
     /// The time from the entry to the return, without the time for which events held the thread.
     pub duration: Duration,
     /// The part of `duration` in other calls of functions that are looked at.
@@ -156,8 +158,15 @@ impl<T> Returns<T> {
             let open = left.remove(0);
             let duration = event.time.saturating_sub(open.entered).saturating_sub(held.saturating_sub(open.held));
             process.frames.add_to_parent(&open, duration, &mut left);
-            let (function, depth, inner) = (Address(open.function), open.depth, open.inner);
-            calls.push(Call { function, caller, tag: open.tag, depth, duration, inner });
+            calls.push(Call {
+                function: Address(open.function),
+                caller,
+                tag: open.tag,
+                depth: open.depth,
+                entered: open.entered,
+                duration,
+                inner: open.inner,
+            });
         }
         Ok(calls)
     }

@@ -1,27 +1,29 @@
 //! `ntrace calls`.
 
+mod flame;
+mod json;
+mod perfetto;
+mod text;
 mod tree;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde::Serialize;
-use ubp::{Address, BreakpointId, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
+use ubp::{Address, BreakpointId, Call, Event, Patch, Pid, Report, Returns, Session};
 
+use self::perfetto::Perfetto;
+use self::text::Text;
 use self::tree::{Stack, Tree};
-use crate::args::{CallsArgs, Format};
+use crate::args::{CallsArgs, CallsFormat};
 use crate::commands::timing;
 use crate::commands::values::{List, Value};
 use crate::failure::Result;
 use crate::follow::{self, Kind, Sink};
 use crate::heritage::Heritage;
-use crate::output::{Output, duration};
-use crate::process::{Description, Space, source};
+use crate::output::Output;
+use crate::process::{Description, Space};
 use crate::worker::{Control, End};
-
-/// The number of spaces by which an inner call is indented.
-const INDENT: usize = 2;
 
 /// Writes calls as they return.
 struct Calls<'a> {
@@ -29,10 +31,18 @@ struct Calls<'a> {
     output: Output<'static>,
     tree: Tree,
     returns: Returns<Open>,
-    /// The last call of each thread and its depth, if it has no line yet: one that makes no other call has one line.
-    last: HashMap<Tid, (usize, Open)>,
+    form: Form,
     /// The number of returns that were written.
     written: u64,
+}
+
+/// How calls are written, with what that has to remember.
+enum Form {
+    Text(Text),
+    Json,
+    Perfetto(Perfetto),
+    /// The tree has the times, which are written at the end.
+    Tree,
 }
 
 /// A call that has not returned.
@@ -48,31 +58,32 @@ impl Open {
     }
 }
 
-/// One call that returned. The field names are the keys of the JSON form; times are nanoseconds.
-#[derive(Debug, Serialize)]
-struct Line<'a> {
-    event: &'static str,
-    pid: i32,
-    tid: i32,
-    /// 1: no traced function made the call.
-    depth: usize,
-    duration: u64,
-    /// `duration` without the time in other traced functions.
-    own: u64,
-    #[serde(flatten)]
-    function: &'a Description,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    args: Option<&'a [Value]>,
-    #[serde(rename = "return", skip_serializing_if = "Option::is_none")]
-    returned: Option<&'a Value>,
+/// A call that returned.
+struct Returned<'a> {
+    event: &'a Event,
+    call: &'a Call<Open>,
+    /// The returned value, if it is wanted.
+    value: Option<&'a Value>,
+}
+
+impl Returned<'_> {
+    /// The time of the call without the time in other traced functions.
+    fn own(&self) -> Duration {
+        self.call.duration.saturating_sub(self.call.inner)
+    }
 }
 
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Result<End> {
     timing::check(&args.target)?;
     let output = Output::open(args.target.output.as_deref())?;
-    let (tree, returns, last) = (Tree::default(), Returns::new(), HashMap::new());
-    let mut calls = Calls { args, output, tree, returns, last, written: 0 };
+    let form = match args.format {
+        CallsFormat::Text => Form::Text(Text::default()),
+        CallsFormat::Json => Form::Json,
+        CallsFormat::Perfetto => Form::Perfetto(Perfetto::default()),
+        CallsFormat::Folded | CallsFormat::Flamegraph => Form::Tree,
+    };
+    let mut calls = Calls { args, output, tree: Tree::default(), returns: Returns::new(), form, written: 0 };
     let mut follower =
         follow::start(&args.target, Kind { report: Report::Event, patch: Patch::Trap }, control, heritage)?;
     let end = follower.run(&mut calls);
@@ -81,12 +92,6 @@ pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Res
 }
 
 impl Calls<'_> {
-    /// Whether calls of a depth have lines as text.
-    fn has_lines(&self, depth: usize) -> bool {
-        let is_text = self.args.target.format == Format::Text && !self.args.folded;
-        is_text && self.is_wanted(depth)
-    }
-
     fn is_wanted(&self, depth: usize) -> bool {
         self.args.depth.is_none_or(|most| depth < most as usize)
     }
@@ -94,11 +99,11 @@ impl Calls<'_> {
     fn enter(&mut self, session: &mut Session, event: &Event, function: Rc<Description>) -> Result<()> {
         // After an error: a signal killed the thread here.
         let Ok(Some((depth, open))) = self.note_call(session, event, function) else { return Ok(()) };
-        if self.has_lines(depth) {
-            self.open_last(event.tid)?;
-            self.last.insert(event.tid, (depth, open));
+        let is_wanted = self.is_wanted(depth);
+        match &mut self.form {
+            Form::Text(text) if is_wanted => text.entered(event.tid, depth, open, &self.tree, &mut self.output),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn note_call(
@@ -120,65 +125,40 @@ impl Calls<'_> {
         Ok(entered.map(|entered| entered.depth).zip(open))
     }
 
-    /// Writes the line of the call that the thread is in, which makes another call or never returns.
-    fn open_last(&mut self, tid: Tid) -> Result<()> {
-        let Some((depth, open)) = self.last.remove(&tid) else { return Ok(()) };
-        let Description { location, .. } = &**self.tree.function(open.stack);
-        let (tid, indent, args) = (tid.0, depth * INDENT, open.args());
-        self.output.line(format_args!("{:>10} {tid:>7}  {:indent$}{location}{args} {{", "", ""))
-    }
-
-    /// Writes the call that returned, with the returned value if that is wanted.
-    fn returned(&mut self, event: &Event, call: &Call<Open>, value: Option<&Value>) -> Result<()> {
-        let own = call.duration.saturating_sub(call.inner);
-        if self.args.folded {
-            self.written += 1;
-            self.tree.add(call.tag.stack, own);
-            return Ok(());
-        }
-        if !self.is_wanted(call.depth) || self.is_done() {
+    fn returned(&mut self, returned: &Returned<'_>) -> Result<()> {
+        if !self.is_wanted(returned.call.depth) || self.is_done() {
             return Ok(());
         }
         self.written += 1;
-        let function = self.tree.function(call.tag.stack);
-        if self.args.target.format == Format::Json {
-            let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-            return self.output.json(&Line {
-                event: "call",
-                pid: event.pid.0,
-                tid: event.tid.0,
-                depth: call.depth + 1,
-                duration: nanoseconds(call.duration),
-                own: nanoseconds(own),
-                function,
-                args: call.tag.args.as_deref(),
-                returned: value,
-            });
+        match &mut self.form {
+            Form::Text(text) => text.returned(returned, &self.tree, &mut self.output),
+            Form::Json => json::write(returned, &self.tree, &mut self.output),
+            Form::Perfetto(perfetto) => perfetto.returned(returned, &self.tree, &mut self.output),
+            Form::Tree => {
+                // Calls beyond the depth have no place of their own in the picture.
+                let is_last = !self.is_wanted(returned.call.depth + 1);
+                let time = if is_last { returned.call.duration } else { returned.own() };
+                self.tree.add(returned.call.tag.stack, time);
+                Ok(())
+            }
         }
-        let (time, tid, indent) = (duration(call.duration), event.tid.0, call.depth * INDENT);
-        let value = value.map(|value| format!(" = {value}")).unwrap_or_default();
-        if self.last.get(&event.tid).is_some_and(|(depth, open)| (*depth, open) == (call.depth, &call.tag)) {
-            self.last.remove(&event.tid);
-            let (location, args, source) = (&function.location, call.tag.args(), source(function));
-            return self
-                .output
-                .line(format_args!("{time:>10} {tid:>7}  {:indent$}{location}{args}{value}{source}", ""));
-        }
-        // A call that the thread left by a jump.
-        self.open_last(event.tid)?;
-        let Description { location, .. } = &**self.tree.function(call.tag.stack);
-        self.output.line(format_args!("{time:>10} {tid:>7}  {:indent$}}} {location}{value}", ""))
     }
 
     /// Writes what is left at the end.
-    fn finish(mut self) -> Result<()> {
-        let mut tids: Vec<Tid> = self.last.keys().copied().collect();
-        tids.sort_unstable();
-        tids.into_iter().try_for_each(|tid| self.open_last(tid))?;
-        for (stack, own) in self.tree.folded() {
-            self.output.line(format_args!("{stack} {own}"))?;
+    fn finish(self) -> Result<()> {
+        let Calls { args, tree, mut output, form, .. } = self;
+        match (form, args.format) {
+            (Form::Text(mut text), _) => text.finish(&tree, &mut output)?,
+            (Form::Json, _) => {}
+            (Form::Perfetto(perfetto), _) => perfetto.finish(&mut output)?,
+            (Form::Tree, CallsFormat::Flamegraph) => flame::write(&tree, &mut output)?,
+            (Form::Tree, _) => {
+                for (stack, own) in tree.folded() {
+                    output.line(format_args!("{stack} {own}"))?;
+                }
+            }
         }
-        self.output.flush()
+        output.flush()
     }
 }
 
@@ -196,7 +176,7 @@ impl Sink for Calls<'_> {
             let calls = self.returns.leave(session, event).unwrap_or_default();
             let registers = self.args.returned.then(|| session.registers(event.tid).ok()).flatten();
             let value = registers.map(|registers| Value::returned(session, event.pid, &registers));
-            return calls.iter().try_for_each(|call| self.returned(event, call, value.as_ref()));
+            return calls.iter().try_for_each(|call| self.returned(&Returned { event, call, value: value.as_ref() }));
         }
         let function = timing::function(space, address)?;
         self.enter(session, event, function)

@@ -116,7 +116,7 @@ impl Latency<'_> {
 
 impl Table {
     fn write(&self, args: &LatencyArgs, out: &mut Output<'_>) -> Result<()> {
-        if args.target.format == Format::Json {
+        if args.format == Format::Json {
             return out.json(self);
         }
         // A row that names another place beside the function does not show the function's line.

@@ -96,7 +96,7 @@ impl Sink for Trace<'_> {
             Err(_) => return Ok(()),
         };
         self.written += 1;
-        match self.args.target.format {
+        match self.args.format {
             Format::Text => hit.write_text(&mut self.output),
             Format::Json => self.output.json(&hit),
         }
