@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::Returned;
+use super::call::Returned;
 use super::tree::Tree;
 use crate::commands::values::Value;
 use crate::failure::Result;

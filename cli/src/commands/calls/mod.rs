@@ -1,5 +1,6 @@
 //! `ntrace calls`.
 
+mod call;
 mod flame;
 mod json;
 mod perfetto;
@@ -10,14 +11,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ubp::{Address, BreakpointId, Call, Event, Patch, Pid, Report, Returns, Session};
+use ubp::{Address, BreakpointId, Event, Patch, Pid, Report, Returns, Session};
 
+use self::call::{Open, Returned};
 use self::perfetto::Perfetto;
 use self::text::Text;
-use self::tree::{Stack, Tree};
+use self::tree::Tree;
 use crate::args::{CallsArgs, CallsFormat};
 use crate::commands::timing;
-use crate::commands::values::{List, Value};
+use crate::commands::values::Value;
 use crate::failure::Result;
 use crate::follow::{self, Kind, Sink};
 use crate::heritage::Heritage;
@@ -43,34 +45,6 @@ enum Form {
     Perfetto(Perfetto),
     /// The tree has the times, which are written at the end.
     Tree,
-}
-
-/// A call that has not returned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Open {
-    stack: Stack,
-    args: Option<Rc<[Value]>>,
-}
-
-impl Open {
-    fn args(&self) -> String {
-        self.args.as_deref().map(|args| List(args).to_string()).unwrap_or_default()
-    }
-}
-
-/// A call that returned.
-struct Returned<'a> {
-    event: &'a Event,
-    call: &'a Call<Open>,
-    /// The returned value, if it is wanted.
-    value: Option<&'a Value>,
-}
-
-impl Returned<'_> {
-    /// The time of the call without the time in other traced functions.
-    fn own(&self) -> Duration {
-        self.call.duration.saturating_sub(self.call.inner)
-    }
 }
 
 /// Runs the command in the worker process.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use ubp::{Event, Pid, Tid};
 
-use super::Returned;
+use super::call::Returned;
 use super::tree::Tree;
 use crate::commands::values::Value;
 use crate::failure::Result;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use ubp::Tid;
 
+use super::call::{Open, Returned};
 use super::tree::Tree;
-use super::{Open, Returned};
 use crate::failure::Result;
 use crate::output::{Output, duration};
 use crate::process::{Description, source};
