@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::process::Output;
 
-use common::{build, ntrace, run, scratch, stderr};
+use common::{build, build_go, ntrace, run, scratch, stderr, stdout};
 use serde_json::Value;
 
 /// Measures, and returns the table and the program's output.
@@ -86,6 +86,14 @@ fn a_call_that_never_returns_is_told() {
     assert_eq!((counts(&table), &table["open"]), (vec![3], &1.into()));
     let output = run(&["latency", "-b", "libc!exit", "--", program.to_str().unwrap()]);
     assert!(stderr(&output).ends_with("1 call had not returned\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn calls_of_goroutines_return_although_their_stacks_move() {
+    let Some(program) = build_go("grows.go", &[]) else { return };
+    let (table, output) = latency(&["-b", "main.leaf", "main.deep"], &program, &[]);
+    assert_eq!(stdout(&output), "sum 620\n");
+    assert_eq!((counts(&table), &table["open"]), (vec![20 * 31, 20 * 31], &0.into()), "{table}");
 }
 
 #[test]

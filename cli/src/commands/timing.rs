@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
+use ubp::Returns;
+
 use crate::args::Target;
 use crate::failure::{Failure, Result};
 use crate::process::{Description, Space};
@@ -17,8 +19,11 @@ pub(super) fn check(target: &Target) -> Result<()> {
     }
 }
 
-/// The function whose first instruction is at an address.
-pub(super) fn function(space: &mut Space, address: u64) -> Result<Rc<Description>> {
+/// The function whose first instruction is at an address. Tells `returns` of goroutines.
+pub(super) fn function<T>(space: &mut Space, address: u64, returns: &mut Returns<T>) -> Result<Rc<Description>> {
+    if space.module(address).is_some_and(|module| module.image.is_go()) {
+        returns.set_goroutines(space.pid);
+    }
     let description = space.description(address);
     if description.symbol.is_some() && description.offset != 0 {
         return Err(Failure::own(format!(

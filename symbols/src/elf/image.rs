@@ -24,6 +24,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub struct Image {
     number: u64,
     elf: Elf,
+    is_go: OnceCell<bool>,
     symbols: OnceCell<SymbolTable>,
     debug: OnceCell<Option<Source>>,
     lines: OnceCell<Option<Lines>>,
@@ -69,6 +70,7 @@ impl Image {
         Image {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             elf,
+            is_go: OnceCell::new(),
             symbols: OnceCell::new(),
             debug: OnceCell::new(),
             lines: OnceCell::new(),
@@ -95,6 +97,13 @@ impl Image {
     /// Functions by name and address.
     pub fn symbols(&self) -> &SymbolTable {
         self.symbols.get_or_init(|| SymbolTable::load(&self.elf, self.debug_file()))
+    }
+
+    /// Whether the file has the runtime of Go.
+    pub fn is_go(&self) -> bool {
+        // Every goroutine returns to this function.
+        let is_runtime = |name: &str| matches!(name, "runtime.goexit" | "runtime.goexit.abi0");
+        *self.is_go.get_or_init(|| self.symbols().iter().any(|symbol| is_runtime(&symbol.name)))
     }
 
     /// The separate debug file, if one is found.

@@ -1,7 +1,8 @@
-//! The open calls of one process, by the stack pointer that each will return with.
+//! The open calls of one process, by the stack and the stack pointer that each will return with.
 //!
 //! A thread number does not identify a stack: coroutines have stacks of their own and may move to another thread. The stack pointer after the
-//! return does: no two open calls of a process have the same one, except a call and its tail calls.
+//! return does: no two open calls of a process have the same one, except a call and its tail calls. Where a runtime moves stacks, as Go's
+//! does, a stack has a number of its own, and stack pointers are distances from its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,8 +26,8 @@ pub(super) struct Open<T> {
     pub(super) held: Duration,
     /// The time in calls that this one made.
     pub(super) inner: Duration,
-    /// The stack pointer of the calling call, and its place among the tail calls there.
-    parent: Option<(u64, usize)>,
+    /// Where the calling call returns to, and its place among the tail calls there.
+    parent: Option<(Frame, usize)>,
 }
 
 /// A call with its tail calls, which all return at once.
@@ -42,7 +43,16 @@ struct Chain<T> {
 /// The open calls of one process.
 #[derive(Clone, Debug)]
 pub(super) struct Frames<T> {
-    chains: BTreeMap<u64, Chain<T>>,
+    chains: BTreeMap<Frame, Chain<T>>,
+}
+
+/// The frame of a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Frame {
+    /// The number of a stack that may move; 0: the stack pointer tells.
+    pub(super) stack: u64,
+    /// The stack pointer after the return.
+    pub(super) sp: u64,
 }
 
 /// Where a call will return.
@@ -50,8 +60,7 @@ pub(super) struct Frames<T> {
 pub(super) struct Way {
     /// The return address.
     pub(super) caller: u64,
-    /// The stack pointer after the return.
-    pub(super) sp: u64,
+    pub(super) frame: Frame,
 }
 
 impl<T> Frames<T> {
@@ -69,16 +78,16 @@ impl<T> Frames<T> {
         tag: impl FnOnce(Option<&T>) -> T,
     ) -> usize {
         self.forget_abandoned(function, way);
-        let parent = self.parent(tid, way.sp);
+        let parent = self.parent(tid, way.frame);
         let calling = parent.and_then(|parent| self.call(parent));
         let depth = calling.map_or(0, |call| call.depth + 1);
         let tag = tag(calling.map(|call| &call.tag));
         let (entered, held) = times;
         let open = Open { function, tag, depth, entered, held, inner: Duration::ZERO, parent };
-        if self.chains.len() >= MOST && !self.chains.contains_key(&way.sp) {
+        if self.chains.len() >= MOST && !self.chains.contains_key(&way.frame) {
             self.chains.pop_first();
         }
-        let chain = self.chains.entry(way.sp).or_insert(Chain { caller: way.caller, tid, calls: Vec::new() });
+        let chain = self.chains.entry(way.frame).or_insert(Chain { caller: way.caller, tid, calls: Vec::new() });
         chain.tid = tid;
         chain.calls.push(open);
         depth
@@ -87,40 +96,41 @@ impl<T> Frames<T> {
     /// Forgets the calls that this one proves to be gone (longjmp, an exception): those with its stack pointer, except where it is a tail
     /// call. A function that is already open there is not taken for a tail call of itself.
     fn forget_abandoned(&mut self, function: u64, way: Way) {
-        let Some(chain) = self.chains.get_mut(&way.sp) else { return };
+        let Some(chain) = self.chains.get_mut(&way.frame) else { return };
         let open = chain.calls.iter().position(|call| call.function == function);
         let left = if chain.caller == way.caller { open.unwrap_or(chain.calls.len()) } else { 0 };
         chain.calls.truncate(left);
         if left == 0 {
-            self.chains.remove(&way.sp);
+            self.chains.remove(&way.frame);
         }
     }
 
-    /// The innermost open call of a thread that is not inner to `sp`.
-    fn parent(&self, tid: Tid, sp: u64) -> Option<(u64, usize)> {
-        let (sp, chain) = self.chains.range(sp..).find(|(_, chain)| chain.tid == tid)?;
-        Some((*sp, chain.calls.len().checked_sub(1)?))
+    /// The innermost open call of a stack that is not inner to a frame. A stack without a number is that of its thread.
+    fn parent(&self, tid: Tid, frame: Frame) -> Option<(Frame, usize)> {
+        let last = Frame { sp: u64::MAX, ..frame };
+        let mut outer = self.chains.range(frame..=last);
+        let (frame, chain) = outer.find(|(_, chain)| frame.stack != 0 || chain.tid == tid)?;
+        Some((*frame, chain.calls.len().checked_sub(1)?))
     }
 
-    fn call(&self, (sp, number): (u64, usize)) -> Option<&Open<T>> {
-        self.chains.get(&sp)?.calls.get(number)
+    fn call(&self, (frame, number): (Frame, usize)) -> Option<&Open<T>> {
+        self.chains.get(&frame)?.calls.get(number)
     }
 
-    /// Removes the calls that have just returned with a stack pointer to an address, the innermost first. A function of i386 may pop its
-    /// arguments.
+    /// Removes the calls that have just returned, the innermost first. A function of i386 may pop its arguments.
     pub(super) fn leave(&mut self, way: Way, pops: bool) -> Vec<Open<T>> {
-        let lowest = if pops { way.sp.saturating_sub(MOST_POPPED) } else { way.sp };
-        let mut near = self.chains.range(lowest..=way.sp).rev();
-        let found = near.find(|(_, chain)| chain.caller == way.caller).map(|(sp, _)| *sp);
-        let chain = found.and_then(|sp| self.chains.remove(&sp));
+        let lowest = if pops { way.frame.sp.saturating_sub(MOST_POPPED) } else { way.frame.sp };
+        let mut near = self.chains.range(Frame { sp: lowest, ..way.frame }..=way.frame).rev();
+        let found = near.find(|(_, chain)| chain.caller == way.caller).map(|(frame, _)| *frame);
+        let chain = found.and_then(|frame| self.chains.remove(&frame));
         chain.map(|chain| chain.calls.into_iter().rev().collect()).unwrap_or_default()
     }
 
     /// Adds to the inner time of the call that made this one. A tail call's caller has returned with it.
     pub(super) fn add_to_parent(&mut self, call: &Open<T>, inner: Duration, returned: &mut [Open<T>]) {
-        let Some((sp, number)) = call.parent else { return };
+        let Some((frame, number)) = call.parent else { return };
         // `returned` has the rest of the same calls, the innermost first.
-        let chain = self.chains.get_mut(&sp).and_then(|chain| chain.calls.get_mut(number));
+        let chain = self.chains.get_mut(&frame).and_then(|chain| chain.calls.get_mut(number));
         let parent = if returned.is_empty() { chain } else { returned.first_mut() };
         if let Some(parent) = parent {
             parent.inner += inner;
@@ -129,7 +139,7 @@ impl<T> Frames<T> {
 
     /// Forgets the calls of a thread that ended, and returns their tags.
     pub(super) fn end(&mut self, tid: Tid) -> Vec<T> {
-        let ended: Vec<u64> = self.chains.iter().filter(|(_, chain)| chain.tid == tid).map(|(sp, _)| *sp).collect();
+        let ended: Vec<Frame> = self.chains.iter().filter(|(_, chain)| chain.tid == tid).map(|(sp, _)| *sp).collect();
         let chains = ended.into_iter().filter_map(|sp| self.chains.remove(&sp));
         chains.flat_map(|chain| chain.calls.into_iter().map(|call| call.tag)).collect()
     }
@@ -156,12 +166,16 @@ mod tests {
     const A: Tid = Tid(1);
     const B: Tid = Tid(2);
 
+    fn at(caller: u64, sp: u64) -> Way {
+        Way { caller, frame: Frame { stack: 0, sp } }
+    }
+
     fn enter(frames: &mut Frames<u64>, tid: Tid, function: u64, caller: u64, sp: u64) -> usize {
-        frames.enter(tid, function, Way { caller, sp }, (Duration::ZERO, Duration::ZERO), |_| function)
+        frames.enter(tid, function, at(caller, sp), (Duration::ZERO, Duration::ZERO), |_| function)
     }
 
     fn leave(frames: &mut Frames<u64>, caller: u64, sp: u64) -> Vec<u64> {
-        frames.leave(Way { caller, sp }, false).into_iter().map(|call| call.function).collect()
+        frames.leave(at(caller, sp), false).into_iter().map(|call| call.function).collect()
     }
 
     #[test]
@@ -209,11 +223,24 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_a_stack_with_a_number_may_change_their_thread() {
+        let mut frames = Frames::new();
+        let way = |stack, sp| Way { caller: 70, frame: Frame { stack, sp } };
+        let times = (Duration::ZERO, Duration::ZERO);
+        assert_eq!(frames.enter(A, 1, way(9, 100), times, |_| 1), 0);
+        assert_eq!(frames.enter(A, 1, way(8, 90), times, |_| 1), 0);
+        assert_eq!(frames.enter(B, 2, way(9, 90), times, |_| 2), 1);
+        assert_eq!(frames.leave(way(9, 90), false).len(), 1);
+        assert_eq!(frames.leave(way(9, 100), false).len(), 1);
+        assert_eq!(frames.leave(way(8, 100), false).len(), 0);
+    }
+
+    #[test]
     fn a_function_that_pops_its_arguments_returns() {
         let mut frames = Frames::new();
         enter(&mut frames, A, 1, 70, 100);
         assert_eq!(leave(&mut frames, 70, 108), []);
-        let left = frames.leave(Way { caller: 70, sp: 108 }, true);
+        let left = frames.leave(at(70, 108), true);
         assert_eq!(left.len(), 1);
     }
 
@@ -222,10 +249,10 @@ mod tests {
         let mut frames = Frames::new();
         enter(&mut frames, A, 1, 70, 100);
         enter(&mut frames, A, 2, 71, 90);
-        let mut left = frames.leave(Way { caller: 71, sp: 90 }, false);
+        let mut left = frames.leave(at(71, 90), false);
         let call = left.remove(0);
         frames.add_to_parent(&call, Duration::from_secs(3), &mut left);
-        let left = frames.leave(Way { caller: 70, sp: 100 }, false);
+        let left = frames.leave(at(70, 100), false);
         assert_eq!(left[0].inner, Duration::from_secs(3));
     }
 

@@ -5,9 +5,10 @@ mod frames;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use self::frames::{Frames, Way};
+use self::frames::{Frame, Frames, Way};
+use crate::arch;
 use crate::clock::monotonic;
-use crate::{Address, Arch, BreakpointId, Event, EventKind, Pid, Result, Session, Spec, Tid};
+use crate::{Address, Arch, BreakpointId, Event, EventKind, Pid, Registers, Result, Session, Spec, Tid};
 
 /// The open calls of functions, and breakpoints at the addresses to which they return.
 ///
@@ -67,6 +68,32 @@ struct OfProcess<T> {
     frames: Frames<T>,
     /// The breakpoints at return addresses.
     sites: BTreeMap<u64, BreakpointId>,
+    /// Whether the process runs goroutines, whose stacks move.
+    goroutines: bool,
+}
+
+impl<T> OfProcess<T> {
+    /// The frame of a thread with this stack pointer.
+    fn frame(&self, session: &mut Session, pid: Pid, registers: &Registers, sp: u64) -> Frame {
+        let moving = if self.goroutines { goroutine(session, pid, registers) } else { None };
+        match moving {
+            Some((stack, end)) => Frame { stack, sp: sp.wrapping_sub(end) },
+            None => Frame { stack: 0, sp },
+        }
+    }
+}
+
+/// The goroutine that a thread runs, and the end of its stack: Go's ABI keeps the address of the goroutine in a register, and the structure
+/// begins with the first address of its stack and the end (`type g`, Go's src/runtime/runtime2.go). `None`: the thread is not on the stack of
+/// a goroutine.
+fn goroutine(session: &mut Session, pid: Pid, registers: &Registers) -> Option<(u64, u64)> {
+    let address = registers.get(arch::GOROUTINE)?;
+    let mut bytes = [0; 16];
+    let read = session.read_memory(pid, Address(address), &mut bytes).ok()?;
+    let (first, end) = bytes.split_first_chunk::<8>()?;
+    let (first, end) = (u64::from_le_bytes(*first), u64::from_le_bytes(end.try_into().ok()?));
+    let sp = registers.sp().0;
+    (read == 16 && first <= sp && sp <= end && address != 0).then_some((address, end))
 }
 
 /// A call that was entered.
@@ -110,6 +137,11 @@ impl<T> Returns<T> {
         Returns { processes: BTreeMap::new(), held: BTreeMap::new() }
     }
 
+    /// Tells that a process runs a program of Go, whose runtime moves the stacks of goroutines while calls are open.
+    pub fn set_goroutines(&mut self, pid: Pid) {
+        self.processes.entry(pid).or_insert_with(OfProcess::new).goroutines = true;
+    }
+
     /// Notes the call of the function at whose first instruction the thread of an event is held. `tag` makes the call's tag from that of the
     /// calling call. `None`: the return cannot be seen, because there is no return address or no breakpoint is possible there.
     ///
@@ -133,7 +165,7 @@ impl<T> Returns<T> {
             process.sites.insert(caller.0, id);
         }
         let held = self.held.get(&tid).copied().unwrap_or_default();
-        let way = Way { caller: caller.0, sp: sp.0 };
+        let way = Way { caller: caller.0, frame: process.frame(session, pid, &registers, sp.0) };
         let depth = process.frames.enter(tid, registers.pc().0, way, (event.time, held), tag);
         Ok(Some(Entered { depth, caller }))
     }
@@ -150,7 +182,8 @@ impl<T> Returns<T> {
             return Ok(Vec::new());
         }
         let registers = session.registers(event.tid)?;
-        let way = Way { caller: caller.0, sp: registers.sp().0 };
+        let frame = process.frame(session, event.pid, &registers, registers.sp().0);
+        let way = Way { caller: caller.0, frame };
         let mut left = process.frames.leave(way, registers.arch() == Arch::I386);
         let held = self.held.get(&event.tid).copied().unwrap_or_default();
         let mut calls = Vec::with_capacity(left.len());
@@ -203,8 +236,9 @@ impl<T> Returns<T> {
     where
         T: Clone,
     {
-        if let Some(OfProcess { frames, sites }) = self.processes.get(&event.pid) {
-            let copy = OfProcess { frames: frames.fork(event.tid, child.leader()), sites: sites.clone() };
+        if let Some(OfProcess { frames, sites, goroutines }) = self.processes.get(&event.pid) {
+            let frames = frames.fork(event.tid, child.leader());
+            let copy = OfProcess { frames, sites: sites.clone(), goroutines: *goroutines };
             self.processes.insert(child, copy);
             let held = self.held.get(&event.tid).copied().unwrap_or_default();
             self.held.insert(child.leader(), held);
@@ -214,6 +248,6 @@ impl<T> Returns<T> {
 
 impl<T> OfProcess<T> {
     fn new() -> OfProcess<T> {
-        OfProcess { frames: Frames::new(), sites: BTreeMap::new() }
+        OfProcess { frames: Frames::new(), sites: BTreeMap::new(), goroutines: false }
     }
 }

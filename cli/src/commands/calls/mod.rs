@@ -152,7 +152,7 @@ impl Sink for Calls<'_> {
             let value = registers.map(|registers| Value::returned(session, event.pid, &registers));
             return calls.iter().try_for_each(|call| self.returned(&Returned { event, call, value: value.as_ref() }));
         }
-        let function = timing::function(space, address)?;
+        let function = timing::function(space, address, &mut self.returns)?;
         self.enter(session, event, function)
     }
 

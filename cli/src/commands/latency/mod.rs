@@ -155,7 +155,7 @@ impl Sink for Latency<'_> {
             let calls = self.returns.leave(session, event).unwrap_or_default();
             return calls.iter().try_for_each(|call| self.returned(space, event, call));
         }
-        let function = timing::function(space, address)?;
+        let function = timing::function(space, address, &mut self.returns)?;
         if let Ok(None) = self.returns.enter(session, event, |_| function) {
             self.unseen += 1;
         }

@@ -22,6 +22,9 @@ pub(crate) const SHOWN: [Reg; 34] = {
 /// The condition flags in PSTATE, at the positions of the register NZCV (Arm ARM, C5.2.10).
 const NZCV: u64 = 0xf << 28;
 
+/// The register that holds the goroutine of a thread (Go's src/cmd/compile/abi-internal.md).
+pub(crate) const GOROUTINE: Reg = Reg::general(28);
+
 pub(crate) fn pc(raw: &user_regs_struct) -> u64 {
     raw.pc
 }

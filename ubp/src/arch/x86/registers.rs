@@ -21,6 +21,9 @@ pub(crate) const SHOWN: [Reg; 18] = {
     shown
 };
 
+/// The register that holds the goroutine of a thread (Go's src/cmd/compile/abi-internal.md).
+pub(crate) const GOROUTINE: Reg = Reg::gpr(14);
+
 pub(crate) fn pc(raw: &user_regs_struct) -> u64 {
     raw.rip
 }
