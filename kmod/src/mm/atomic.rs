@@ -2,6 +2,7 @@
 
 //! Sections that do not sleep, and the page faults that they leave for later.
 
+use kernel::bindings;
 use kernel::ffi::c_void;
 
 use crate::ffi;
@@ -41,4 +42,10 @@ pub(crate) fn bring_in(address: u64, write: bool) -> bool {
             ffi::fault_in_readable(address as *const c_void, 1) == 0
         }
     }
+}
+
+/// Waits until every hit that began before the call has returned to user mode or sleeps for a page.
+pub(crate) fn wait_for_hits() {
+    // SAFETY: all callers are allowed to sleep, and none is in a read-side section.
+    unsafe { bindings::synchronize_rcu() };
 }

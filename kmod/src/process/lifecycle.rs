@@ -57,6 +57,7 @@ unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int
     attachment.end();
     let status = Some(status as u32);
     attachment.channel().note(Note { time: time(), debuggee: attachment.debuggee, thread: 0, status });
+    attachment.at_end.queue();
 }
 
 /// A thread with this memory was made. Returns whether it must be notified before it runs.
@@ -122,7 +123,9 @@ fn forked(copy: TracedRef, registers: &mut Registers) {
     let mut children = KVec::new();
     // Without memory for the list, no session traces the child.
     let is_room = children.reserve(heirs.len(), GFP_KERNEL_ACCOUNT).is_ok();
-    for heir in heirs.iter().filter(|heir| is_room && heir.options & option::CHILDREN != 0) {
+    // The end of a debuggee is told even if the channel is full. Where nobody reads, there are no more debuggees to end.
+    let follows = |heir: &Attachment| heir.options & option::CHILDREN != 0 && !heir.channel().is_full();
+    for heir in heirs.iter().filter(|heir| is_room && follows(heir)) {
         let child = adopt(heir, true);
         let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
     }
@@ -176,6 +179,10 @@ fn executed(registers: &mut Registers) {
         if is_guest {
             tell_forked(&before, debuggee);
         }
+        if !is_guest && before.options & option::KEEP != 0 {
+            before.end();
+            before.at_end.queue();
+        }
         match now {
             Some((now, before)) => {
                 let _ = now.channel().tell(&Event::Executed { time: time(), debuggee, before });
@@ -222,6 +229,7 @@ unsafe extern "C" fn adopt_here(adoption: *mut c_void) {
     // SAFETY: the caller vouches for the pointer.
     let adoption = unsafe { &mut *adoption.cast::<Adoption<'_>>() };
     let heir = adoption.heir;
+    let _paying = heir.channel().opener.pay();
     let number = if adoption.is_new { None } else { Some(heir.debuggee) };
     if let Ok(debuggee) = Debuggee::new(number, &heir.registry, adoption.process, heir.options) {
         if teardown::inherit(&debuggee.breakpoints(), heir.id).is_ok() {

@@ -8,8 +8,10 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use kernel::prelude::*;
 
 use crate::ffi::{self, Mm};
-use crate::mm::space::{wait_for_hits, Space};
+use crate::mm::atomic::wait_for_hits;
+use crate::mm::space::Space;
 use crate::process::traced::Traced;
+use crate::vec;
 
 /// Chains by a hash of the address of `struct mm_struct`.
 static CHAINS: [AtomicPtr<Traced>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
@@ -119,6 +121,12 @@ impl TracedRef {
     }
 }
 
+impl AsRef<Space> for TracedRef {
+    fn as_ref(&self) -> &Space {
+        self.space()
+    }
+}
+
 impl Drop for TracedRef {
     fn drop(&mut self) {
         let locked = Locked::new();
@@ -172,7 +180,7 @@ fn copy(parent: &Traced, child: &Mm) -> Result<bool> {
     if heirs.is_empty() && storages.iter().next().is_none() {
         return Ok(false);
     }
-    let copy = Traced::new(child, true, GFP_ATOMIC)?;
+    let copy = Traced::new(child, true, vec::unsleeping())?;
     copy.set_heirs(heirs);
     for storage in storages.iter() {
         copy.space.storages.add(&storage).map_err(|_| ENOSPC)?;
