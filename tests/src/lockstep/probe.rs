@@ -88,7 +88,9 @@ impl Probe {
         let Some(code_of_slot) = self.code else { return Ok(Going::Stopped(stop)) };
         let offset = at_int3.wrapping_sub(self.at);
         if code == SI_KERNEL && offset < 32 && code_of_slot.bytes[offset as usize] == 0xcc {
-            let place = code_of_slot.original(offset as u8).expect("an int3 where no thread can be");
+            let Some(place) = code_of_slot.original(offset as u8) else {
+                panic!("an int3 where no thread can be, at {offset} of {:02x?}", code_of_slot.bytes)
+            };
             self.way = Some(Way::Trapped);
             regs.rip = place.pc;
             if let Some((register, value)) = place.register {
