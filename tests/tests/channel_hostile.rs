@@ -24,7 +24,7 @@ fn site() -> u64 {
 }
 
 // Code that nobody executes: a breakpoint for each session.
-std::arch::global_asm!(".balign 64", "idle:", ".rept 256", "nop", ".endr");
+std::arch::global_asm!(".globl idle", ".hidden idle", ".balign 64", "idle:", ".rept 256", "nop", ".endr");
 
 unsafe extern "C" {
     fn idle();
