@@ -9,6 +9,13 @@ use crossing::channel::{ask, attach, open};
 use crossing::line::Line;
 use crossing::sites::{counts, insert};
 use crossing::victim::Victim;
+#[cfg(target_arch = "x86_64")]
+use crossing::{debuggee::this_program, skip, uprobe::uprobe};
+#[cfg(target_arch = "x86_64")]
+use nix::{
+    sys::{ptrace, wait::waitpid},
+    unistd::Pid,
+};
 use wire::commands::{Command, Reply, option};
 use wire::events::Event;
 use wire::site::{Memory, Site, action};
@@ -152,6 +159,17 @@ fn limits(_: u64) -> u64 {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     // SAFETY: as above.
     unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) as u64 }
+}
+
+/// Becomes a user who may lock no more memory, and all of whose mappings to come are locked.
+fn locks(_: u64) -> u64 {
+    let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the calls take numbers, and a structure that is there.
+    unsafe {
+        assert_eq!(libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit), 0);
+        assert_eq!(libc::mlockall(libc::MCL_FUTURE), 0);
+        libc::setuid(65534) as u64
+    }
 }
 
 /// Calls `leaf` until no channel has room for more events, and makes children that end at once.
@@ -328,11 +346,46 @@ crossing::channel_tests! {
     }
 
     a_session_maps_nothing_beyond_the_limits_of_the_process {
-        let mut victim = Victim::start(limits);
-        assert_eq!(victim.ask(0), 0);
+        for limits in [limits, locks] {
+            let mut victim = Victim::start(limits);
+            assert_eq!(victim.ask(0), 0);
+            let mut file = open();
+            let debuggee = attach(&mut file, victim.id()).unwrap();
+            let (inserted, failures) = insert(&mut file, debuggee, &[site()]).unwrap();
+            assert_eq!((inserted, failures.len()), (0, 1), "{failures:?}");
+        }
+    }
+
+    // The upper half of this register of a trap keeps what is pending for the thread's return to user mode.
+    #[cfg(target_arch = "x86_64")]
+    a_thread_with_a_forged_mark_keeps_nobody_who_adds_or_removes_a_uprobe {
+        let victim = Victim::start(calls);
         let mut file = open();
         let debuggee = attach(&mut file, victim.id()).unwrap();
-        let (inserted, failures) = insert(&mut file, debuggee, &[site()]).unwrap();
-        assert_eq!((inserted, failures.len()), (0, 1), "{failures:?}");
+        assert_eq!(insert(&mut file, debuggee, &[site()]), Ok((1, vec![])));
+        let process = Pid::from_raw(victim.id() as i32);
+        ptrace::seize(process, ptrace::Options::empty()).unwrap();
+        ptrace::interrupt(process).unwrap();
+        waitpid(process, None).unwrap();
+        let before = ptrace::getregs(process).unwrap();
+        let program = std::env::current_exe().expect("procfs");
+        let offset = site() - this_program().base();
+        // The numbers of shim.h with turns 0 to 3, as this version of the module keeps them and as another one did.
+        for pending in (0..4).flat_map(|turn| [3, 4, 999, 1000].map(|kind| kind + 1024 * turn)) {
+            for mark in [!(pending << 32), !pending] {
+                let mut forged = before;
+                (forged.rip, forged.orig_rax) = (site() + 1, mark);
+                ptrace::setregs(process, forged).unwrap();
+                // It comes, and goes.
+                match uprobe(victim.id(), &program, offset) {
+                    Ok(event) => drop(event),
+                    Err(error) => return skip("a_thread_with_a_forged_mark", error),
+                }
+            }
+        }
+        ptrace::setregs(process, before).unwrap();
+        ptrace::detach(process, None).unwrap();
+        drop(file);
+        assert_eq!(victim.end(), 0);
     }
 }
