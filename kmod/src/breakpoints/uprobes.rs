@@ -19,9 +19,8 @@ use crate::process::traced_table::{self, TracedRef};
 #[no_mangle]
 unsafe extern "C" fn ntrace_is_traced(mm: *const Mm) -> bool {
     // SAFETY: nothing sleeps until the end of the function.
-    let _atomic = unsafe { Atomic::new() };
-    // SAFETY: `_atomic` is a read-side section of RCU.
-    unsafe { traced_table::find(mm) }.is_some()
+    let atomic = unsafe { Atomic::new() };
+    traced_table::find(mm, atomic.section()).is_some()
 }
 
 /// Whether a site has a breakpoint and no uprobe.
@@ -60,9 +59,8 @@ unsafe extern "C" fn ntrace_uprobe_changed(mm: *const Mm, at: c_ulong, bytes: *c
 #[no_mangle]
 unsafe extern "C" fn ntrace_handed(mm: *const Mm) -> c_int {
     // SAFETY: nothing sleeps until the end of the function.
-    let _atomic = unsafe { Atomic::new() };
-    // SAFETY: `_atomic` is a read-side section of RCU.
-    unsafe { traced_table::find(mm) }.map_or(0, |traced| traced.space.handed.begin())
+    let atomic = unsafe { Atomic::new() };
+    traced_table::find(mm, atomic.section()).map_or(0, |traced| traced.space.handed.begin())
 }
 
 /// The current thread's trap of that turn has been handled.
@@ -72,9 +70,8 @@ unsafe extern "C" fn ntrace_handed(mm: *const Mm) -> c_int {
 #[no_mangle]
 unsafe extern "C" fn ntrace_handed_back(mm: *const Mm, turn: c_int) {
     // SAFETY: nothing sleeps until the end of the function.
-    let _atomic = unsafe { Atomic::new() };
-    // SAFETY: `_atomic` is a read-side section of RCU.
-    if let Some(traced) = unsafe { traced_table::find(mm) } {
+    let atomic = unsafe { Atomic::new() };
+    if let Some(traced) = traced_table::find(mm, atomic.section()) {
         traced.space.handed.end(turn);
     }
 }

@@ -14,7 +14,7 @@ use ubp::core::Error as TableError;
 use crate::breakpoints::slot::{here, is_step, leave, leave_all, original};
 use crate::ffi::{self, Mm};
 use crate::hit::actions;
-use crate::mm::atomic::{bring_in, Atomic, MOST_FAULTS};
+use crate::mm::atomic::{bring_in, Atomic, Section, MOST_FAULTS};
 use crate::mm::interrupted_hits::Known;
 use crate::mm::space::Space;
 use crate::process::attachment::Cause;
@@ -78,7 +78,8 @@ fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, may_w
 #[no_mangle]
 unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_int {
     // SAFETY: the caller's read-side section lasts until this function returns.
-    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return FOREIGN };
+    let section = unsafe { Section::of_caller() };
+    let Some(traced) = traced_table::find(mm, &section) else { return FOREIGN };
     let space = &traced.space;
     // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
@@ -242,7 +243,8 @@ unsafe extern "C" fn ntrace_registers_seen(
     why: c_int,
 ) -> *mut c_void {
     // SAFETY: the caller's read-side section lasts until this function returns.
-    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return address };
+    let section = unsafe { Section::of_caller() };
+    let Some(traced) = traced_table::find(mm, &section) else { return address };
     let space = &traced.space;
     // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };

@@ -10,8 +10,22 @@ use crate::ffi;
 /// How often a hit brings pages in before the processor raises the fault itself.
 pub(crate) const MOST_FAULTS: u32 = 16;
 
+/// While the value lives, no address space that is in the table of traced ones is freed: the thread is in a read-side section of RCU, or
+/// holds the table's lock.
+pub(crate) struct Section(());
+
+impl Section {
+    /// The section that the caller has begun.
+    ///
+    /// # Safety
+    /// The thread is in a read-side section of RCU, or holds the lock, until the value is dropped.
+    pub(crate) unsafe fn of_caller() -> Section {
+        Section(())
+    }
+}
+
 /// A read-side section of RCU with page faults disabled. It lasts while the value lives.
-pub(crate) struct Atomic;
+pub(crate) struct Atomic(Section);
 
 impl Atomic {
     /// Begins a section.
@@ -21,7 +35,12 @@ impl Atomic {
     pub(crate) unsafe fn new() -> Atomic {
         // SAFETY: `drop` ends the section, and the caller does not sleep before.
         unsafe { ffi::ntrace_atomic_begin() };
-        Atomic
+        Atomic(Section(()))
+    }
+
+    /// The section of RCU.
+    pub(crate) fn section(&self) -> &Section {
+        &self.0
     }
 }
 

@@ -17,7 +17,7 @@ use crate::breakpoints::table::Breakpoints;
 use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::{time, Note};
 use crate::ffi::{self, Mm, Task};
-use crate::mm::atomic::Atomic;
+use crate::mm::atomic::{Atomic, Section};
 use crate::mm::remote::Remote;
 use crate::process::attachment::{Attachment, Cause};
 use crate::process::debuggee::Debuggee;
@@ -66,8 +66,9 @@ unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int
 /// Called in a read-side section of RCU, before the thread runs.
 #[no_mangle]
 unsafe extern "C" fn ntrace_thread_created(mm: *const Mm, thread: *mut Task) -> c_int {
-    // SAFETY: the caller's read-side section lasts as long as the address space is used.
-    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return 0 };
+    // SAFETY: the caller's read-side section lasts until this function returns.
+    let section = unsafe { Section::of_caller() };
+    let Some(traced) = traced_table::find(mm, &section) else { return 0 };
     let mut requested = 0;
     for attachment in traced.attachments().iter() {
         // SAFETY: the thread has not run, so it has not ended.
@@ -102,8 +103,7 @@ unsafe extern "C" fn ntrace_forked(parent: *const Mm, child: &Mm) -> c_int {
 unsafe extern "C" fn ntrace_first_return(registers: *mut Registers, mm: *const Mm) {
     // SAFETY: nothing sleeps until `atomic` is dropped.
     let atomic = unsafe { Atomic::new() };
-    // SAFETY: `atomic` is a read-side section of RCU.
-    let traced = unsafe { traced_table::find(mm) }.filter(|traced| traced.take_forked());
+    let traced = traced_table::find(mm, atomic.section()).filter(|traced| traced.take_forked());
     // SAFETY: `take_forked` has returned true.
     let traced = traced.map(|traced| unsafe { TracedRef::of_forked(traced) });
     drop(atomic);
