@@ -48,7 +48,9 @@ pub(super) fn effects(words: &[u32]) -> Tally {
     sweep(words, |insn| {
         let effects = insn.effects();
         let registers = effects.reads.bits() ^ effects.writes.bits().rotate_left(1);
-        flow_and_target(insn) ^ registers as u64 ^ (registers >> 64) as u64
+        let [memory, _] = effects.memories;
+        let address = memory.map_or(0, |memory| memory.displacement as u64 ^ u64::from(memory.size));
+        flow_and_target(insn) ^ registers as u64 ^ (registers >> 64) as u64 ^ address
     })
 }
 

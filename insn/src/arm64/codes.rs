@@ -131,6 +131,39 @@ pub(crate) mod memory {
     pub(crate) const NONE: u32 = u32::MAX;
 }
 
+/// A record of what a word reads and writes: three words, the last of which is the code of its memory operand ([`memory`]).
+pub(crate) mod record {
+    /// Where the fields begin whose registers the slots tell. A slot has four bits from the lowest on: one of [`super::access`], then one of
+    /// [`super::registers`].
+    pub(crate) const SLOTS: [u32; 4] = [0, 5, 10, 16];
+    /// Eight bits: the number of the registers that no field names.
+    pub(crate) const SET: u32 = 16;
+    /// Four bits: of NZCV.
+    pub(crate) const FLAGS_READ: u32 = 24;
+    /// Four bits: of NZCV.
+    pub(crate) const FLAGS_WRITTEN: u32 = 28;
+    /// In the second word, which begins with the number of the first operand that no slot tells: four bits, the number of these.
+    pub(crate) const COUNT: u32 = 16;
+    /// Two bits: where a condition is, [`LOW`] or [`HIGH`] or 0.
+    pub(crate) const CONDITION: u32 = 20;
+    /// Whether the code of a second memory operand follows these operands.
+    pub(crate) const TWO_MEMORIES: u32 = 22;
+    /// A condition in bits 3 to 0.
+    pub(crate) const LOW: u32 = 1;
+    /// A condition in bits 15 to 12.
+    pub(crate) const HIGH: u32 = 2;
+}
+
+/// A node of the tree that leads to a record. It begins with the number of its first item.
+pub(crate) mod tree {
+    /// Position of the position of its field.
+    pub(crate) const POSITION: u32 = 16;
+    /// Position of the mask of its field.
+    pub(crate) const MASK: u32 = 24;
+    /// In an item: the rest is the number of a node, not of a record.
+    pub(crate) const NODE: u16 = 0x8000;
+}
+
 /// Address modes.
 pub(crate) mod mode {
     codes! { u32:

@@ -1,5 +1,6 @@
 //! All that an instruction reads and writes, at once.
 
+use super::operands::Used;
 use super::{Insn, Memory, Nzcv, RegSet};
 
 /// What an instruction reads and writes: the answers of the accessors of the same names.
@@ -21,23 +22,22 @@ pub struct Effects {
 }
 
 impl Insn {
-    /// All effects with one look into the cold tables.
+    /// All effects with one look into the tables.
+    #[inline(always)]
     pub fn effects(&self) -> Effects {
-        let meaning = self.meaning();
-        let memories = self.memories_by(meaning);
-        let (flags_read, flags_written) = self.flags_by(meaning);
-        let (reads, writes) = self.registers_by(meaning, &memories);
-        let overwrites = self.overwritten_by(meaning, writes);
-        Effects { reads, writes, overwrites, flags_read, flags_written, memories }
+        let record = self.record();
+        let (flags_read, flags_written) = self.flags_by(record);
+        let Used { reads, writes, overwrites } = self.registers_by(record);
+        Effects { reads, writes, overwrites, flags_read, flags_written, memories: self.memories_by(record) }
     }
     /// The registers that the instruction reads, including implicit ones; with [`Reg::NZCV`](super::Reg::NZCV) if it reads a flag, and
     /// [`Reg::PC`](super::Reg::PC) if its address matters.
     pub fn reads(&self) -> RegSet {
-        self.effects().reads
+        self.registers_by(self.record()).reads
     }
     /// Registers written, implicit ones included. `PC` is among them where control may go elsewhere.
     pub fn writes(&self) -> RegSet {
-        self.effects().writes
+        self.registers_by(self.record()).writes
     }
     /// The registers that the instruction overwrites in whole: after it, all their bits depend only on memory and on what the instruction
     /// reads ([`Insn::reads`]). Unless the instruction also reads such a register, its old value is dead.
@@ -45,15 +45,15 @@ impl Insn {
     /// The set is a subset of [`Insn::writes`]. `FPSR` and `ZA` are not in it, because an instruction keeps some of their bits. `NZCV` is never
     /// a member: the instruction sets each flag of [`Insn::flags_written`] in all cases.
     pub fn overwrites(&self) -> RegSet {
-        self.effects().overwrites
+        self.registers_by(self.record()).overwrites
     }
     /// The condition flags that the instruction reads.
     pub fn flags_read(&self) -> Nzcv {
-        self.flags_by(self.meaning()).0
+        self.flags_by(self.record()).0
     }
     /// Condition flags written.
     pub fn flags_written(&self) -> Nzcv {
-        self.flags_by(self.meaning()).1
+        self.flags_by(self.record()).1
     }
     /// The memory operand; of a memory copy, its destination.
     pub fn memory(&self) -> Option<Memory> {
@@ -65,6 +65,6 @@ impl Insn {
     /// Instructions of the guarded control stack tell their access to it. Calls and returns do not: they push and pop an entry only where
     /// the process has switched that stack on (Arm ARM D11.2, `GCSPR_EL0` is neither read nor written elsewhere).
     pub fn memories(&self) -> [Option<Memory>; 2] {
-        self.memories_by(self.meaning())
+        self.memories_by(self.record())
     }
 }

@@ -21,6 +21,7 @@ mod operand_list;
 mod operand_value;
 mod operands;
 mod pc_relative;
+mod record;
 mod regs;
 mod special;
 mod tables;

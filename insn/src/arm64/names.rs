@@ -2,7 +2,6 @@
 
 use super::Insn;
 use super::choice::CHOICE;
-use super::generated::forms::{FORMS, LISTS, STARTS as FORM_STARTS};
 use super::generated::names::{CHOICES, ITEMS, STARTS, TEXT};
 
 impl Insn {
@@ -27,12 +26,8 @@ impl Insn {
     }
     /// The number of the name.
     fn name(&self) -> Option<u16> {
-        let start = *FORM_STARTS.get((self.word >> 21) as usize)?;
-        let fits = |number: &&u16| {
-            FORMS.get(usize::from(**number)).is_some_and(|form| (self.word ^ form.value) & form.mask == 0)
-        };
-        let number = LISTS.get(usize::from(start)..)?.iter().find(fits)?;
-        let item = *ITEMS.get(usize::from(*number))?;
+        let (number, _) = self.form()?;
+        let item = *ITEMS.get(usize::from(number))?;
         if item & CHOICE == 0 {
             return Some(item);
         }

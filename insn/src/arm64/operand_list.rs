@@ -2,12 +2,11 @@
 
 use super::codes::access::{READ, WRITE};
 use super::codes::operand;
-use super::generated::forms::SETS;
 use super::generated::operand_list::{BITS, CHOICES, CODES, ITEMS, LINES, LISTS, NUMBERS, STARTS, VALUES};
 use super::operand_codes::{BYTES, FLOATS, kind, view};
 use super::operand_value::{float, function, gather};
-use super::operands::registers;
-use super::tables::Meaning;
+use super::operands::{Used, registers};
+use super::record::Record;
 use super::{
     Address, Array, Condition, Direction, Insn, Memory, Operand, OperandKind, Predication, Reg, RegSet, Register,
     Shift, Slices, SystemRegister, View,
@@ -72,16 +71,16 @@ impl Insn {
     /// ```
     pub fn operands(&self) -> impl Iterator<Item = Operand> + use<> {
         let insn = *self;
-        let meaning = insn.meaning();
-        let memories = insn.memories_by(meaning);
-        let (reads, writes) = insn.registers_by(meaning, &memories);
+        let record = insn.record();
+        let memories = insn.memories_by(record);
+        let Used { reads, writes, .. } = insn.registers_by(record);
         let codes = insn.listed();
         let told = move |index: usize| codes.get(..index).unwrap_or(&[]).iter().filter(is_memory).count();
         let memory = move |index: usize| memories.get(told(index)).copied().flatten();
         let explicit = codes.iter().enumerate().filter_map(move |(index, number)| {
             let code = CODES.get(usize::from(*number))?;
             let kind = insn.kind_of(code, memory(index))?;
-            Some(Operand { kind, access: insn.access_of(meaning, code, kind, reads, writes), implicit: false })
+            Some(Operand { kind, access: insn.access_of(record, code, kind, reads, writes), implicit: false })
         });
         let named = explicit.clone().fold(RegSet::EMPTY, |set, operand| set.union(operand.kind.named()));
         // Memory tells the registers of its address, and that one is written back; not that `cpyp` and its like change theirs.
@@ -183,7 +182,7 @@ impl Insn {
     /// How an operand is used: as the form's operand in the same bits is, or else as any of its registers is.
     fn access_of(
         &self,
-        meaning: &Meaning,
+        record: Record,
         code: &[u8; BYTES],
         kind: OperandKind,
         reads: RegSet,
@@ -192,7 +191,7 @@ impl Insn {
         let set = match kind {
             OperandKind::Memory(memory) => return memory.access,
             OperandKind::Array(_) => RegSet::EMPTY.with(Reg::ZA),
-            OperandKind::System(_) => return self.access_of_system(meaning),
+            OperandKind::System(_) => return self.access_of_system(record),
             OperandKind::PstateField(_) => return Access::Write,
             OperandKind::Element { register, .. } => RegSet::EMPTY.with(register.reg),
             _ => kind.named(),
@@ -202,10 +201,10 @@ impl Insn {
         }
         let [_, _, _, _, first, ..] = *code;
         let place = VALUES.get(usize::from(first)).and_then(|value| bits(value.bits).last().copied());
-        let same = meaning.operands().iter().filter(|code| {
-            let (low, width) = (**code >> operand::POSITION & 31, **code >> operand::WIDTH & 7);
+        let same = record.operands().filter(|code| {
+            let (low, width) = (*code >> operand::POSITION & 31, *code >> operand::WIDTH & 7);
             let is_there = place.is_some_and(|place| u32::from(place).wrapping_sub(low) < width);
-            is_there && registers(self.word, **code).union(set) == registers(self.word, **code)
+            is_there && registers(self.word, *code).union(set) == registers(self.word, *code)
         });
         let (found, used) = same.fold((false, 0), |(_, used), code| (true, used | code & (READ | WRITE)));
         if found {
@@ -216,9 +215,9 @@ impl Insn {
         if is_of(writes) { used_as(is_of(reads), true) } else { Access::Read }
     }
     /// `mrs` reads a system register, `msr` writes one.
-    fn access_of_system(&self, meaning: &Meaning) -> Access {
-        let (read, written) = SETS.get(usize::from(meaning.set)).copied().unwrap_or((0, 0));
-        if read != 0 || written == 0 && self.word >> 21 & 1 == 1 { Access::Read } else { Access::Write }
+    fn access_of_system(&self, record: Record) -> Access {
+        let (read, written) = record.implied();
+        if !read.is_empty() || written.is_empty() && self.word >> 21 & 1 == 1 { Access::Read } else { Access::Write }
     }
 }
 

@@ -1,13 +1,10 @@
 //! Registers and flags that an instruction reads and writes.
 
 use super::codes::access::{READ, WRITE};
-use super::codes::{operand, registers as kind};
-use super::generated::forms::SETS;
+use super::codes::{bank, operand, record, registers as kind};
 use super::insn::field;
-use super::memory::Address;
-use super::tables::Meaning;
-use super::{Insn, Memory, Nzcv, Reg, RegSet};
-use crate::{Flow, Target};
+use super::record::Record;
+use super::{Condition, Insn, Nzcv, Reg, RegSet};
 
 /// The registers that an operand with this code names in a word.
 pub(super) fn registers(word: u32, code: u32) -> RegSet {
@@ -38,20 +35,59 @@ const KEPT: RegSet = RegSet::EMPTY
     .with(Reg::NZCV);
 const VECTORS: RegSet = RegSet::from_bits(0xffff_ffff << 32 | 0xffff << 64);
 
-impl Insn {
-    /// The registers that the instruction overwrites in whole.
-    pub(super) fn overwritten_by(&self, meaning: &Meaning, writes: RegSet) -> RegSet {
-        let (_, implicit) = SETS.get(usize::from(meaning.set)).copied().unwrap_or((0, 0));
-        let implicit = RegSet::from_bits(implicit);
-        // Vectors keep their values if the processor is already in that mode.
-        let switched = if implicit.contains(Reg::SVCR) { implicit.union(VECTORS) } else { RegSet::EMPTY };
-        writes.difference(KEPT).difference(switched)
+/// The flags that each condition reads.
+const CONDITIONS: [Nzcv; 16] = {
+    let mut flags = [Nzcv::EMPTY; 16];
+    let mut code = 0;
+    while code < 16 {
+        flags[code as usize] = Condition::new(code).flags();
+        code += 1;
     }
-    pub(super) fn registers_by(&self, meaning: &Meaning, memories: &[Option<Memory>; 2]) -> (RegSet, RegSet) {
-        let (read, written) = SETS.get(usize::from(meaning.set)).copied().unwrap_or((0, 0));
-        let (mut reads, mut writes) = (RegSet::from_bits(read), RegSet::from_bits(written));
-        for code in meaning.operands() {
-            let set = registers(self.word, *code);
+    flags
+};
+
+/// Registers read and written.
+pub(super) struct Used {
+    pub(super) reads: RegSet,
+    pub(super) writes: RegSet,
+    pub(super) overwrites: RegSet,
+}
+
+/// All bits if the bit is set.
+#[inline(always)]
+fn all_if(bit: u32) -> u64 {
+    u64::from(bit & 1).wrapping_neg()
+}
+
+impl Insn {
+    /// Registers read and written.
+    #[inline(always)]
+    pub(super) fn registers_by(&self, record: Record) -> Used {
+        let (implied_reads, implied_writes) = record.implied();
+        // Slots are masked, not branched, since no processor predicts how the next word uses them.
+        let (mut read, mut written) = (0, 0);
+        let (mut stack_read, mut stack_written) = (0, 0);
+        for (slot, position) in (0..).zip(record::SLOTS) {
+            let (access, bank) = record.slot(slot);
+            const { assert!(kind::VECTOR == 2 && kind::GENERAL_OR_SP == 1 && bank::VECTOR == 32) };
+            let bit = 1u64.wrapping_shl(self.field(position, 5) | (bank & kind::VECTOR) << 4);
+            let (is_read, is_written) = (bit & all_if(access), bit & all_if(access >> 1));
+            (read, written) = (read | is_read, written | is_written);
+            // Only the first two fields name the stack pointer.
+            if slot < 2 {
+                let is_stack = all_if(bank);
+                (stack_read, stack_written) = (stack_read | is_read & is_stack, stack_written | is_written & is_stack);
+            }
+        }
+        // Where register 31 is the stack pointer.
+        let set = |low: u64, stack: u64| {
+            let stack = (stack >> 31 & 1) << (Reg::SP.number() - 64);
+            RegSet::from_bits(u128::from(low & !(1 << 31)) | u128::from(stack) << 64)
+        };
+        let mut reads = implied_reads.union(set(read, stack_read));
+        let mut writes = implied_writes.union(set(written, stack_written));
+        for code in record.others() {
+            let set = registers(self.word, *code).without(Reg::XZR);
             if code & READ != 0 {
                 reads = reads.union(set);
             }
@@ -59,38 +95,23 @@ impl Insn {
                 writes = writes.union(set);
             }
         }
-        for memory in memories.iter().flatten() {
-            reads = reads.union(memory.registers());
-            if let (true, Address::Register(base)) = (memory.writeback.is_some(), memory.base) {
-                writes = writes.with(base);
-            }
-        }
-        let (flags_read, flags_written) = self.flags_by(meaning);
-        if !flags_read.is_empty() {
-            reads = reads.with(Reg::NZCV);
-        }
-        if !flags_written.is_empty() {
-            writes = writes.with(Reg::NZCV);
-        }
-        match (self.flow(), self.target()) {
-            (_, Target::Relative(_)) => (reads, writes) = (reads.with(Reg::PC), writes.with(Reg::PC)),
-            (flow, Target::Register(register)) => {
-                reads = reads.with(register);
-                writes = writes.with(Reg::PC);
-                if flow == Flow::Call {
-                    reads = reads.with(Reg::PC);
-                }
-            }
-            _ => {}
-        }
-        if self.flow() == Flow::Call {
-            writes = writes.with(Reg::X30);
-        }
-        (reads.without(Reg::XZR), writes.without(Reg::XZR))
+        let (flags_read, flags_written) = self.flags_by(record);
+        let flags = |flags: Nzcv| {
+            RegSet::from_bits(u128::from(u64::from(!flags.is_empty()) << (Reg::NZCV.number() - 64)) << 64)
+        };
+        (reads, writes) = (reads.union(flags(flags_read)), writes.union(flags(flags_written)));
+        // What changes with the mode keeps its value if the processor is already in that mode.
+        let switched = implied_writes.contains(Reg::SVCR);
+        let kept = if switched { KEPT.union(VECTORS).union(implied_writes) } else { KEPT };
+        Used { reads, writes, overwrites: writes.difference(kept) }
     }
-    pub(super) fn flags_by(&self, meaning: &Meaning) -> (Nzcv, Nzcv) {
-        let (read, written) = meaning.flags;
-        let read = Nzcv::from_bits(read);
-        (self.condition().map_or(read, |condition| read.union(condition.flags())), Nzcv::from_bits(written))
+    /// Flags read and written.
+    #[inline(always)]
+    pub(super) fn flags_by(&self, record: Record) -> (Nzcv, Nzcv) {
+        let read = Nzcv::from_bits((record.uses >> record::FLAGS_READ) as u8);
+        let written = Nzcv::from_bits((record.uses >> record::FLAGS_WRITTEN) as u8);
+        let (low, mask) = record.condition();
+        let of_condition = Nzcv::from_bits(CONDITIONS[self.field(low, 4) as usize & 15].bits() & mask);
+        (read.union(of_condition), written)
     }
 }

@@ -45,22 +45,8 @@ impl Known {
 pub(super) struct Form {
     pub(super) mask: u32,
     pub(super) value: u32,
-    /// Number of the meaning.
-    pub(super) meaning: u16,
-}
-
-/// The meaning of a form.
-pub(super) struct Meaning {
-    /// Number of the first operand, and number of operands.
-    pub(super) operands: (u16, u16),
-    /// Codes of memory operands ([`super::codes::memory`]).
-    pub(super) memory: [u32; 2],
-    /// NZCV read and written.
-    pub(super) flags: (u8, u8),
-    /// Number of the sets of implicit registers.
-    pub(super) set: u8,
     /// Bits of [`super::codes::when`].
-    pub(super) unpredictable: u16,
+    pub(super) unless: u16,
 }
 
 /// A form in the table of special properties: words with `value` under `mask` that fit no earlier form.

@@ -21,7 +21,7 @@ impl Insn {
             (when::SET, d == s || s == n || d == n || d == 31 || n == 31),
             (when::ALWAYS, true),
         ];
-        let checks = self.meaning().unpredictable;
+        let checks = self.form().map_or(0, |(_, form)| form.unless);
         unpredictable.iter().any(|(bit, holds)| checks & bit != 0 && *holds)
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::classes::Class;
 use super::diagram::Cube;
+use super::effects::Effects;
 use super::forms::Cold;
 use super::hot::{FAULTING, Hot, WAYS, flow_name};
 use super::special::{KINDS, Specials};
@@ -89,7 +90,7 @@ fn known(class: &Class) -> (String, String) {
 
 pub(crate) fn forms(cold: &Cold) -> String {
     let mut out = head("encodings.txt");
-    out.push_str("use crate::arm64::tables::{Form, Meaning};\n\n");
+    out.push_str("use crate::arm64::tables::Form;\n\n");
     array(
         &mut out,
         "Where the forms of words begin, by bits 31 to 21.",
@@ -108,17 +109,25 @@ pub(crate) fn forms(cold: &Cold) -> String {
         16,
         u16::to_string,
     );
-    array(&mut out, "Forms.", "FORMS", "Form", &cold.forms, 1, |(mask, value, meaning)| {
-        format!("Form {{ mask: {mask:#x}, value: {value:#x}, meaning: {meaning} }}")
+    array(&mut out, "Forms.", "FORMS", "Form", &cold.forms, 1, |(mask, value, unless)| {
+        format!("Form {{ mask: {mask:#x}, value: {value:#x}, unless: {unless:#x} }}")
     });
-    array(&mut out, "What forms mean.", "MEANINGS", "Meaning", &cold.meanings, 1, |m| {
-        format!(
-            "Meaning {{ operands: {:?}, memory: {:?}, flags: {:?}, set: {}, unpredictable: {:#x} }}",
-            m.operands, m.memory, m.flags, m.set, m.unpredictable
-        )
+    out
+}
+
+pub(crate) fn effects(effects: &Effects) -> String {
+    let mut out = head("encodings.txt");
+    let Effects { tree, records, operands, sets } = effects;
+    array(&mut out, "The first node, by bits 31 to 21.", "STARTS", "u16", &tree.starts, 16, u16::to_string);
+    array(&mut out, "Nodes: fields that choose, and starts of items.", "NODES", "u32", &tree.nodes, 12, |n| {
+        format!("{n:#x}")
     });
-    array(&mut out, "Operands (see `form`).", "OPERANDS", "u32", &cold.operands, 8, |o| format!("{o:#x}"));
-    array(&mut out, "Implicit registers read and written.", "SETS", "(u128, u128)", &cold.sets, 1, |(r, w)| {
+    array(&mut out, "Items: numbers of records and nodes.", "ITEMS", "u16", &tree.lists, 16, |n| format!("{n:#x}"));
+    array(&mut out, "What words read and write.", "RECORDS", "[u32; 3]", records, 4, |[uses, rest, memory]| {
+        format!("[{uses:#x}, {rest:#x}, {memory:#x}]")
+    });
+    array(&mut out, "Operands that records do not tell.", "OPERANDS", "u32", operands, 8, |o| format!("{o:#x}"));
+    array(&mut out, "Registers read and written that no field names.", "SETS", "(u128, u128)", sets, 1, |(r, w)| {
         format!("({r:#x}, {w:#x})")
     });
     out
