@@ -18,13 +18,17 @@ use crate::tally::Tally;
 type Sweep = fn(&[u32]) -> Tally;
 
 const YAXPEAX: &str = "yaxpeax-arm";
+const REGISTERS: &str = "ntrace, + registers, flags";
+/// How many times faster than yaxpeax-arm, which decodes operands, we aim to be with registers and flags.
+const AIM: f64 = 1.5;
 const SWEEPS: &[(&str, Sweep)] = &[
     ("ntrace, flow of allocated words", ours::flow_of_allocated),
     ("ntrace, the same, unrolled four times", ours::flow_of_four),
     ("ntrace, flow, target of allocated words", ours::target_of_allocated),
     ("ntrace, validity, flow", ours::validity),
     ("ntrace, validity, flow, target", ours::target),
-    ("ntrace, + registers, memory", ours::effects),
+    (REGISTERS, ours::registers),
+    ("ntrace, + registers, flags, memory", ours::effects),
     (YAXPEAX, yaxpeax::decode),
     ("disarm64", disarm64::decode),
     #[cfg(feature = "bad64")]
@@ -61,5 +65,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .collect();
     let measured = rounds::measure(&mut subjects, options.rounds);
     rounds::print("sweep, per word", YAXPEAX, &measured);
+    rounds::print_aim(REGISTERS, YAXPEAX, AIM, &measured);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! This project's decoder.
 
 use insn::Target;
-use insn::arm64::{Insn, decode, decode_allocated, flow_of_allocated as flow};
+use insn::arm64::{Effects, Insn, decode, decode_allocated, flow_of_allocated as flow};
 
 use crate::tally::Tally;
 
@@ -44,14 +44,23 @@ pub(super) fn target(words: &[u32]) -> Tally {
     sweep(words, flow_and_target)
 }
 
+pub(super) fn registers(words: &[u32]) -> Tally {
+    sweep(words, |insn| flow_and_target(insn) ^ registers_of(&insn.effects()))
+}
+
 pub(super) fn effects(words: &[u32]) -> Tally {
     sweep(words, |insn| {
         let effects = insn.effects();
-        let registers = effects.reads.bits() ^ effects.writes.bits().rotate_left(1);
         let [memory, _] = effects.memories;
         let address = memory.map_or(0, |memory| memory.displacement as u64 ^ u64::from(memory.size));
-        flow_and_target(insn) ^ registers as u64 ^ (registers >> 64) as u64 ^ address
+        flow_and_target(insn) ^ registers_of(&effects) ^ address
     })
+}
+
+fn registers_of(effects: &Effects) -> u64 {
+    let registers = effects.reads.bits() ^ effects.writes.bits().rotate_left(1);
+    let flags = effects.flags_read.bits() ^ effects.flags_written.bits().rotate_left(4);
+    registers as u64 ^ (registers >> 64) as u64 ^ u64::from(flags)
 }
 
 #[inline(always)]

@@ -136,22 +136,17 @@ pub(crate) mod record {
     /// Where the fields begin whose registers the slots tell. A slot has four bits from the lowest on: one of [`super::access`], then one of
     /// [`super::registers`].
     pub(crate) const SLOTS: [u32; 4] = [0, 5, 10, 16];
-    /// Eight bits: the number of the registers that no field names.
+    /// Six bits: the number of the registers that no field names, one of [`SETS`].
     pub(crate) const SET: u32 = 16;
+    pub(crate) const SETS: usize = 64;
     /// Four bits: of NZCV.
     pub(crate) const FLAGS_READ: u32 = 24;
     /// Four bits: of NZCV.
     pub(crate) const FLAGS_WRITTEN: u32 = 28;
     /// In the second word, which begins with the number of the first operand that no slot tells: four bits, the number of these.
     pub(crate) const COUNT: u32 = 16;
-    /// Two bits: where a condition is, [`LOW`] or [`HIGH`] or 0.
-    pub(crate) const CONDITION: u32 = 20;
     /// Whether the code of a second memory operand follows these operands.
-    pub(crate) const TWO_MEMORIES: u32 = 22;
-    /// A condition in bits 3 to 0.
-    pub(crate) const LOW: u32 = 1;
-    /// A condition in bits 15 to 12.
-    pub(crate) const HIGH: u32 = 2;
+    pub(crate) const TWO_MEMORIES: u32 = 20;
 }
 
 /// A node of the tree that leads to a record. It begins with the number of its first item.
@@ -164,7 +159,7 @@ pub(crate) mod tree {
     pub(crate) const NODE: u16 = 0x8000;
 }
 
-/// Address modes.
+/// Address modes. Those from [`mode::LITERAL`] on are rare, or need more than a row of a table.
 pub(crate) mod mode {
     codes! { u32:
         BASE = 0, "b";
@@ -176,28 +171,28 @@ pub(crate) mod mode {
         PRE7 = 6, "pre7";
         POST7 = 7, "post7";
         INDEX = 8, "x";
-        LITERAL = 9, "l19";
-        SIGNED10 = 10, "s10";
-        PRE10 = 11, "pre10";
-        POST_INDEX = 12, "postm";
-        POST_SIZE = 13, "up";
-        PRE_SIZE = 14, "down";
-        AT_D = 15, "d";
-        AT_M = 16, "m";
-        GCS_PUSH = 17, "gcspush";
-        GCS = 18, "gcs";
-        VECTORS4 = 19, "v4";
-        VECTORS6 = 20, "v6";
-        VECTORS9 = 21, "v9";
-        ARRAY4 = 22, "za4";
-        REPLICATED4 = 23, "r4";
-        UNSIGNED6 = 24, "u6";
-        SCALAR_INDEX = 25, "sx";
-        VECTOR_INDEX = 26, "zx";
-        VECTOR_UXTW = 27, "zu";
-        VECTOR_SXTW = 28, "zs";
-        VECTOR_BASE_INDEX = 29, "zr";
-        VECTOR_BASE5 = 30, "z5";
+        VECTORS4 = 9, "v4";
+        VECTORS6 = 10, "v6";
+        ARRAY4 = 11, "za4";
+        REPLICATED4 = 12, "r4";
+        UNSIGNED6 = 13, "u6";
+        SCALAR_INDEX = 14, "sx";
+        VECTOR_INDEX = 15, "zx";
+        VECTOR_UXTW = 16, "zu";
+        VECTOR_SXTW = 17, "zs";
+        LITERAL = 18, "l19";
+        AT_D = 19, "d";
+        AT_M = 20, "m";
+        GCS = 21, "gcs";
+        GCS_PUSH = 22, "gcspush";
+        VECTOR_BASE_INDEX = 23, "zr";
+        VECTOR_BASE5 = 24, "z5";
+        SIGNED10 = 25, "s10";
+        PRE10 = 26, "pre10";
+        POST_INDEX = 27, "postm";
+        VECTORS9 = 28, "v9";
+        POST_SIZE = 29, "up";
+        PRE_SIZE = 30, "down";
     }
 }
 

@@ -26,7 +26,7 @@ impl Insn {
     #[inline(always)]
     pub fn effects(&self) -> Effects {
         let record = self.record();
-        let (flags_read, flags_written) = self.flags_by(record);
+        let (flags_read, flags_written) = record.flags();
         let Used { reads, writes, overwrites } = self.registers_by(record);
         Effects { reads, writes, overwrites, flags_read, flags_written, memories: self.memories_by(record) }
     }
@@ -49,11 +49,11 @@ impl Insn {
     }
     /// The condition flags that the instruction reads.
     pub fn flags_read(&self) -> Nzcv {
-        self.flags_by(self.record()).0
+        self.record().flags().0
     }
     /// Condition flags written.
     pub fn flags_written(&self) -> Nzcv {
-        self.flags_by(self.record()).1
+        self.record().flags().1
     }
     /// The memory operand; of a memory copy, its destination.
     pub fn memory(&self) -> Option<Memory> {

@@ -29,9 +29,7 @@ impl Insn {
     /// The field of `width` bits from bit `low` on, sign-extended.
     #[inline(always)]
     pub(super) fn signed_field(&self, low: u32, width: u32) -> i64 {
-        let unused = 32u32.wrapping_sub(width);
-        let top = self.word.wrapping_shl(unused.wrapping_sub(low)) as i32;
-        i64::from(top.wrapping_shr(unused))
+        signed_field(self.word, low, width)
     }
 }
 
@@ -39,4 +37,12 @@ impl Insn {
 #[inline(always)]
 pub(super) fn field(word: u32, low: u32, width: u32) -> u32 {
     word.wrapping_shr(low) & 1u32.wrapping_shl(width).wrapping_sub(1)
+}
+
+/// The same, sign-extended.
+#[inline(always)]
+pub(super) fn signed_field(word: u32, low: u32, width: u32) -> i64 {
+    let unused = 32u32.wrapping_sub(width);
+    let top = word.wrapping_shl(unused.wrapping_sub(low)) as i32;
+    i64::from(top.wrapping_shr(unused))
 }

@@ -1,7 +1,8 @@
 //! Memory operands.
 
 use super::codes::{access, bank, memory, mode};
-use super::record::Record;
+use super::insn::{field, signed_field};
+use super::record::{Record, Rest};
 use super::{Insn, Reg, RegSet};
 use crate::Access;
 
@@ -83,66 +84,48 @@ impl Memory {
     }
 }
 
-/// The base of an address mode.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Base {
-    /// The general register in bits 9 to 5, where 31 is sp.
-    N,
-    /// The general register in bits 4 to 0.
-    D,
-    /// The general register in bits 20 to 16.
-    M,
-    /// The elements of the vector register in bits 9 to 5.
-    Elements,
-    Pc,
-    Gcs,
-}
-
-/// How an address mode makes an address.
+/// How a common address mode makes an address, whose base is in bits 9 to 5.
 #[derive(Clone, Copy)]
 struct Mode {
-    base: Base,
     /// The bits of the displacement.
     mask: u32,
-    /// Shifts, to the left and back with the sign, that leave the displacement.
-    left: u8,
-    right: u8,
+    /// A factor that moves its sign to the highest of 64 bits.
+    scale: u64,
+    /// The number of bits by which it is then shifted to the right.
+    below: u8,
     /// Whether the displacement counts units: a mask for their logarithm.
     scaled: u8,
-    /// The number of sizes that are added to the displacement.
-    sizes: i8,
     by_vector_length: bool,
     writeback: Option<Writeback>,
     /// The first number of the bank of the index, which bits 20 to 16 name.
     index: Option<u8>,
-    /// The code of an extension that the mode has always; [`Mode::OPTION`] if bits 15 to 13 have it.
+    /// The code of an extension that the mode has always.
     extend: u8,
-    /// Whether the index is shifted by the unit's logarithm.
-    shifted: bool,
+    /// Whether bits 15 to 13 have the code of an extension, and bit 12 says whether the index is shifted: a mask.
+    option: u8,
+    /// Whether the index is always shifted by the unit's logarithm: a mask.
+    shifted: u8,
 }
 
 impl Mode {
-    const OPTION: u8 = 0xff;
-
     const BASE: Mode = Mode {
-        base: Base::N,
         mask: 0,
-        left: 0,
-        right: 0,
+        scale: 1,
+        below: 0,
         scaled: 0,
-        sizes: 0,
         by_vector_length: false,
         writeback: None,
         index: None,
         extend: extend::NONE,
-        shifted: false,
+        option: 0,
+        shifted: 0,
     };
     const fn unsigned(low: u8, width: u8) -> Mode {
-        Mode { mask: ((1 << width) - 1) << low, right: low, ..Mode::BASE }
+        Mode { mask: ((1 << width) - 1) << low, below: low, ..Mode::BASE }
     }
     const fn signed(low: u8, width: u8) -> Mode {
-        let left = 64 - low - width;
-        Mode { left, right: low + left, ..Mode::unsigned(low, width) }
+        let above = 64 - low - width;
+        Mode { scale: 1 << above, below: low + above, ..Mode::unsigned(low, width) }
     }
     /// With a displacement in units.
     const fn scaled(self) -> Mode {
@@ -155,7 +138,7 @@ impl Mode {
         Mode { writeback: Some(Writeback::Post), ..self }
     }
     const fn of(code: u32) -> Mode {
-        let vector = Mode { index: Some(bank::VECTOR), shifted: true, ..Mode::BASE };
+        let vector = Mode { index: Some(bank::VECTOR), shifted: 15, ..Mode::BASE };
         match code {
             mode::UNSIGNED12 => Mode::unsigned(10, 12).scaled(),
             mode::SIGNED9 => Mode::signed(12, 9).scaled(),
@@ -164,31 +147,16 @@ impl Mode {
             mode::SIGNED7 => Mode::signed(15, 7).scaled(),
             mode::PRE7 => Mode::signed(15, 7).scaled().pre(),
             mode::POST7 => Mode::signed(15, 7).scaled().post(),
-            mode::PRE10 => Mode::BASE.pre(),
-            mode::POST_SIZE => Mode { sizes: 1, ..Mode::BASE.post() },
-            mode::PRE_SIZE => Mode { sizes: -1, ..Mode::BASE.pre() },
             mode::VECTORS4 => Mode { by_vector_length: true, ..Mode::signed(16, 4).scaled() },
             mode::VECTORS6 => Mode { by_vector_length: true, ..Mode::signed(16, 6).scaled() },
-            mode::VECTORS9 => Mode { by_vector_length: true, ..Mode::BASE },
             mode::ARRAY4 => Mode { by_vector_length: true, ..Mode::unsigned(0, 4) },
             mode::REPLICATED4 => Mode::signed(16, 4).scaled(),
             mode::UNSIGNED6 => Mode::unsigned(16, 6).scaled(),
-            mode::INDEX => Mode { index: Some(0), extend: Mode::OPTION, ..Mode::BASE },
-            mode::LITERAL => {
-                let words = Mode::signed(5, 19);
-                Mode { base: Base::Pc, right: words.right - 2, ..words }
-            }
-            mode::POST_INDEX => Mode { index: Some(0), ..Mode::BASE.post() },
-            mode::AT_D => Mode { base: Base::D, ..Mode::BASE },
-            mode::AT_M => Mode { base: Base::M, ..Mode::BASE },
-            mode::GCS_PUSH => Mode { base: Base::Gcs, sizes: -1, ..Mode::BASE },
-            mode::GCS => Mode { base: Base::Gcs, ..Mode::BASE },
-            mode::SCALAR_INDEX => Mode { index: Some(0), shifted: true, ..Mode::BASE },
+            mode::INDEX => Mode { index: Some(0), extend: 0, option: 15, ..Mode::BASE },
+            mode::SCALAR_INDEX => Mode { index: Some(0), shifted: 15, ..Mode::BASE },
             mode::VECTOR_INDEX => vector,
             mode::VECTOR_UXTW => Mode { extend: extend::UXTW, ..vector },
             mode::VECTOR_SXTW => Mode { extend: extend::SXTW, ..vector },
-            mode::VECTOR_BASE_INDEX => Mode { base: Base::Elements, index: Some(0), ..Mode::BASE },
-            mode::VECTOR_BASE5 => Mode { base: Base::Elements, ..Mode::unsigned(16, 5).scaled() },
             _ => Mode::BASE,
         }
     }
@@ -206,8 +174,8 @@ const MODES: [Mode; 32] = {
 
 /// Codes of extensions, as bits 15 to 13 have them.
 mod extend {
+    pub(super) const NONE: u8 = 0;
     pub(super) const UXTW: u8 = 2;
-    pub(super) const NONE: u8 = 3;
     pub(super) const SXTW: u8 = 6;
 }
 
@@ -221,63 +189,81 @@ const EXTENDS: [Extend; 8] = {
 impl Insn {
     #[inline(always)]
     pub(super) fn memories_by(&self, record: Record) -> [Option<Memory>; 2] {
-        let first = (record.memory != memory::NONE).then(|| self.memory_of(record.memory));
-        let second = record.second_memory();
-        [first, if second == memory::NONE { None } else { Some(self.memory_of(second)) }]
+        let Record { memory: code, rest, .. } = record;
+        let first = if code == memory::NONE { None } else { Some(memory_of(self.word, code)) };
+        [first, if rest.has_second_memory() { second_memory(self.word, rest) } else { None }]
     }
-    #[inline(always)]
-    fn memory_of(&self, code: u32) -> Memory {
-        let mode = &MODES[(code & 31) as usize];
-        let size = (code >> memory::SIZE & 0x3ff) as u16;
-        let unit = (code >> memory::UNIT & 15) as u8;
-        let displacement =
-            i64::from(self.word & mode.mask).wrapping_shl(mode.left.into()).wrapping_shr(mode.right.into());
-        let n = self.field(5, 5);
-        let base = match mode.base {
-            Base::N => Address::Register(Reg::general_or_sp(n)),
-            Base::D => Address::Register(Reg::general(self.field(0, 5))),
-            Base::M => Address::Register(Reg::general(self.field(16, 5))),
-            Base::Elements => Address::Elements(Reg::vector(n)),
-            Base::Pc => Address::Pc,
-            Base::Gcs => Address::Register(Reg::GCSPR),
-        };
-        let (extend, shifted) = match mode.extend {
-            Mode::OPTION => (self.field(13, 3) as u8, self.field(12, 1) == 1),
-            always => (always, mode.shifted),
-        };
-        let mut memory = Memory {
-            base,
-            index: mode.index.map(|bank| Reg::from_number(bank + self.field(16, 5) as u8)),
-            extend: EXTENDS[usize::from(extend & 7)],
-            shift: if shifted { unit } else { 0 },
-            displacement: displacement.wrapping_shl((unit & mode.scaled).into())
-                + i64::from(mode.sizes) * i64::from(size),
-            by_vector_length: mode.by_vector_length,
-            writeback: mode.writeback,
-            size,
-            access: ACCESSES[(code >> memory::ACCESS & 3) as usize],
-        };
-        self.complete(code & 0xff, &mut memory);
-        memory
+}
+
+#[inline(always)]
+fn second_memory(word: u32, rest: Rest) -> Option<Memory> {
+    rest.second_memory().map(|code| memory_of(word, code))
+}
+#[inline(always)]
+fn memory_of(word: u32, code: u32) -> Memory {
+    if code & 31 < mode::LITERAL { common_memory(word, code) } else { rare_memory(word, code) }
+}
+#[inline(always)]
+fn common_memory(word: u32, code: u32) -> Memory {
+    let mode = &MODES[(code & 31) as usize];
+    let size = (code >> memory::SIZE & 0x3ff) as u16;
+    let unit = (code >> memory::UNIT & 15) as u8;
+    let below = mode.below.wrapping_sub(unit & mode.scaled);
+    let displacement = (u64::from(word & mode.mask).wrapping_mul(mode.scale) as i64).wrapping_shr(below.into());
+    let (option, is_shifted) = (field(word, 13, 3) as u8, (field(word, 12, 1) as u8).wrapping_neg());
+    Memory {
+        base: Address::Register(Reg::general_or_sp(field(word, 5, 5))),
+        index: mode.index.map(|bank| Reg::from_number(bank.wrapping_add(field(word, 16, 5) as u8))),
+        extend: EXTENDS[usize::from((mode.extend | option & mode.option) & 7)],
+        shift: unit & (mode.shifted | is_shifted & mode.option),
+        displacement,
+        by_vector_length: mode.by_vector_length,
+        writeback: mode.writeback,
+        size,
+        access: ACCESSES[(code >> memory::ACCESS & 3) as usize],
     }
-    /// What the table does not tell of some modes.
-    #[inline(always)]
-    fn complete(&self, mode: u32, memory: &mut Memory) {
-        match mode {
-            mode::SIGNED10 | mode::PRE10 => memory.displacement = self.signed_10(),
-            mode::VECTORS9 => {
-                let high = self.signed_field(16, 6).wrapping_shl(3);
-                memory.displacement = high | i64::from(self.field(10, 3));
+}
+// Inlined, so that nothing of it is left where nobody asks for memory.
+#[inline(always)]
+fn rare_memory(word: u32, code: u32) -> Memory {
+    let mode = code & 31;
+    let base = match mode {
+        mode::LITERAL => Address::Pc,
+        mode::AT_D => Address::Register(Reg::general(field(word, 0, 5))),
+        mode::AT_M => Address::Register(Reg::general(field(word, 16, 5))),
+        mode::GCS | mode::GCS_PUSH => Address::Register(Reg::GCSPR),
+        mode::VECTOR_BASE_INDEX | mode::VECTOR_BASE5 => Address::Elements(Reg::vector(field(word, 5, 5))),
+        _ => Address::Register(Reg::general_or_sp(field(word, 5, 5))),
+    };
+    let mut memory = Memory { base, ..common_memory(word, code) };
+    let size = i64::from(memory.size);
+    let index = field(word, 16, 5);
+    match mode {
+        mode::LITERAL => memory.displacement = signed_field(word, 5, 19).wrapping_shl(2),
+        mode::GCS_PUSH => memory.displacement = -size,
+        mode::VECTOR_BASE_INDEX => memory.index = Some(Reg::general(index)),
+        mode::VECTOR_BASE5 => memory.displacement = i64::from(index).wrapping_shl(code >> memory::UNIT & 15),
+        mode::SIGNED10 => memory.displacement = signed_10(word),
+        mode::PRE10 => (memory.displacement, memory.writeback) = (signed_10(word), Some(Writeback::Pre)),
+        mode::POST_SIZE => (memory.displacement, memory.writeback) = (size, Some(Writeback::Post)),
+        mode::PRE_SIZE => (memory.displacement, memory.writeback) = (-size, Some(Writeback::Pre)),
+        mode::POST_INDEX => {
+            memory.writeback = Some(Writeback::Post);
+            match index {
+                31 => memory.displacement = size,
+                index => memory.index = Some(Reg::general(index)),
             }
-            mode::POST_INDEX if self.field(16, 5) == 31 => {
-                (memory.index, memory.displacement) = (None, memory.size.into())
-            }
-            _ => {}
         }
+        mode::VECTORS9 => {
+            memory.by_vector_length = true;
+            memory.displacement = signed_field(word, 16, 6).wrapping_shl(3) | i64::from(field(word, 10, 3));
+        }
+        _ => {}
     }
-    /// The displacement of `ldraa` and `ldrab`: bit 22, then bits 20 to 12, in units of 8 bytes.
-    fn signed_10(&self) -> i64 {
-        let high = self.signed_field(22, 1).wrapping_shl(9);
-        (high | i64::from(self.field(12, 9))).wrapping_shl(3)
-    }
+    memory
+}
+/// The displacement of `ldraa` and `ldrab`: bit 22, then bits 20 to 12, in units of 8 bytes.
+fn signed_10(word: u32) -> i64 {
+    let high = signed_field(word, 22, 1).wrapping_shl(9);
+    (high | i64::from(field(word, 12, 9))).wrapping_shl(3)
 }

@@ -216,8 +216,12 @@ impl Insn {
     }
     /// `mrs` reads a system register, `msr` writes one.
     fn access_of_system(&self, record: Record) -> Access {
-        let (read, written) = record.implied();
-        if !read.is_empty() || written.is_empty() && self.word >> 21 & 1 == 1 { Access::Read } else { Access::Write }
+        let [read, read_high, written, written_high] = *record.implied();
+        if read | read_high != 0 || written | written_high == 0 && self.word >> 21 & 1 == 1 {
+            Access::Read
+        } else {
+            Access::Write
+        }
     }
 }
 

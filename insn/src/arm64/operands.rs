@@ -1,10 +1,10 @@
-//! Registers and flags that an instruction reads and writes.
+//! Registers that an instruction reads and writes.
 
 use super::codes::access::{READ, WRITE};
-use super::codes::{bank, operand, record, registers as kind};
+use super::codes::{operand, record, registers as kind};
 use super::insn::field;
-use super::record::Record;
-use super::{Condition, Insn, Nzcv, Reg, RegSet};
+use super::record::{Record, Rest};
+use super::{Insn, Reg, RegSet};
 
 /// The registers that an operand with this code names in a word.
 pub(super) fn registers(word: u32, code: u32) -> RegSet {
@@ -33,17 +33,34 @@ const KEPT: RegSet = RegSet::EMPTY
     .with(Reg::SYSTEM)
     .with(Reg::PC)
     .with(Reg::NZCV);
-const VECTORS: RegSet = RegSet::from_bits(0xffff_ffff << 32 | 0xffff << 64);
 
-/// The flags that each condition reads.
-const CONDITIONS: [Nzcv; 16] = {
-    let mut flags = [Nzcv::EMPTY; 16];
-    let mut code = 0;
-    while code < 16 {
-        flags[code as usize] = Condition::new(code).flags();
-        code += 1;
+/// The bit of general register 31, which stands for sp until all registers are gathered.
+const STACK: u64 = 1 << 31;
+
+/// The registers that a slot reads and writes, by the slot and the number in its field. Neither depends on a branch, since no processor
+/// predicts how the next word uses its fields.
+struct Slots {
+    read: [u64; 16 << 5],
+    written: [u64; 16 << 5],
+}
+
+static SLOTS: Slots = {
+    let mut slots = Slots { read: [0; 16 << 5], written: [0; 16 << 5] };
+    let mut at = 0;
+    while at < 16 << 5 {
+        let (access, bank, number) = (at as u32 >> 5 & 3, at as u32 >> 7, at as u32 & 31);
+        let bit = match bank {
+            kind::GENERAL if number == 31 => 0,
+            kind::GENERAL | kind::GENERAL_OR_SP => 1 << number,
+            kind::VECTOR => 1 << (Reg::vector(number).number()),
+            // No slot has predicates.
+            _ => 0,
+        };
+        slots.read[at] = if access & READ != 0 { bit } else { 0 };
+        slots.written[at] = if access & WRITE != 0 { bit } else { 0 };
+        at += 1;
     }
-    flags
+    slots
 };
 
 /// Registers read and written.
@@ -53,65 +70,43 @@ pub(super) struct Used {
     pub(super) overwrites: RegSet,
 }
 
-/// All bits if the bit is set.
-#[inline(always)]
-fn all_if(bit: u32) -> u64 {
-    u64::from(bit & 1).wrapping_neg()
+/// With the registers of operands that no slot tells.
+#[cold]
+#[inline(never)]
+fn with_others(word: u32, rest: Rest, mut reads: RegSet, mut writes: RegSet) -> (RegSet, RegSet) {
+    for code in rest.others() {
+        let set = registers(word, *code).without(Reg::XZR);
+        if code & READ != 0 {
+            reads = reads.union(set);
+        }
+        if code & WRITE != 0 {
+            writes = writes.union(set);
+        }
+    }
+    (reads, writes)
 }
 
 impl Insn {
     /// Registers read and written.
     #[inline(always)]
     pub(super) fn registers_by(&self, record: Record) -> Used {
-        let (implied_reads, implied_writes) = record.implied();
-        // Slots are masked, not branched, since no processor predicts how the next word uses them.
+        let [implied_read, implied_read_high, implied_written, implied_written_high] = *record.implied();
         let (mut read, mut written) = (0, 0);
-        let (mut stack_read, mut stack_written) = (0, 0);
         for (slot, position) in (0..).zip(record::SLOTS) {
-            let (access, bank) = record.slot(slot);
-            const { assert!(kind::VECTOR == 2 && kind::GENERAL_OR_SP == 1 && bank::VECTOR == 32) };
-            let bit = 1u64.wrapping_shl(self.field(position, 5) | (bank & kind::VECTOR) << 4);
-            let (is_read, is_written) = (bit & all_if(access), bit & all_if(access >> 1));
-            (read, written) = (read | is_read, written | is_written);
-            // Only the first two fields name the stack pointer.
-            if slot < 2 {
-                let is_stack = all_if(bank);
-                (stack_read, stack_written) = (stack_read | is_read & is_stack, stack_written | is_written & is_stack);
-            }
+            let at = (record.slot(slot) << 5 | self.field(position, 5)) as usize;
+            (read, written) = (read | SLOTS.read[at], written | SLOTS.written[at]);
         }
-        // Where register 31 is the stack pointer.
-        let set = |low: u64, stack: u64| {
-            let stack = (stack >> 31 & 1) << (Reg::SP.number() - 64);
-            RegSet::from_bits(u128::from(low & !(1 << 31)) | u128::from(stack) << 64)
+        let set = |slots: u64, [low, high]: [u64; 2]| {
+            let stack = (slots & STACK) >> 31 << (Reg::SP.number() - 64);
+            RegSet::from_bits(u128::from(slots & !STACK | low) | u128::from(stack | high) << 64)
         };
-        let mut reads = implied_reads.union(set(read, stack_read));
-        let mut writes = implied_writes.union(set(written, stack_written));
-        for code in record.others() {
-            let set = registers(self.word, *code).without(Reg::XZR);
-            if code & READ != 0 {
-                reads = reads.union(set);
-            }
-            if code & WRITE != 0 {
-                writes = writes.union(set);
-            }
+        let mut reads = set(read, [implied_read, implied_read_high]);
+        let mut writes = set(written, [implied_written, implied_written_high]);
+        if record.rest.has_others() {
+            (reads, writes) = with_others(self.word, record.rest, reads, writes);
         }
-        let (flags_read, flags_written) = self.flags_by(record);
-        let flags = |flags: Nzcv| {
-            RegSet::from_bits(u128::from(u64::from(!flags.is_empty()) << (Reg::NZCV.number() - 64)) << 64)
-        };
-        (reads, writes) = (reads.union(flags(flags_read)), writes.union(flags(flags_written)));
         // What changes with the mode keeps its value if the processor is already in that mode.
-        let switched = implied_writes.contains(Reg::SVCR);
-        let kept = if switched { KEPT.union(VECTORS).union(implied_writes) } else { KEPT };
-        Used { reads, writes, overwrites: writes.difference(kept) }
-    }
-    /// Flags read and written.
-    #[inline(always)]
-    pub(super) fn flags_by(&self, record: Record) -> (Nzcv, Nzcv) {
-        let read = Nzcv::from_bits((record.uses >> record::FLAGS_READ) as u8);
-        let written = Nzcv::from_bits((record.uses >> record::FLAGS_WRITTEN) as u8);
-        let (low, mask) = record.condition();
-        let of_condition = Nzcv::from_bits(CONDITIONS[self.field(low, 4) as usize & 15].bits() & mask);
-        (read.union(of_condition), written)
+        let overwrites = if writes.contains(Reg::SVCR) { RegSet::EMPTY } else { writes.difference(KEPT) };
+        Used { reads, writes, overwrites }
     }
 }

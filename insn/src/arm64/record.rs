@@ -1,19 +1,23 @@
 //! The record of a word, which tells what it reads and writes: look-ups in the tables of effects (`generated/effects.rs`).
 
 use super::codes::memory::NONE;
-use super::codes::{operand, record, tree};
+use super::codes::{access, operand, record, tree};
 use super::generated::effects::{ITEMS, NODES, OPERANDS, RECORDS, SETS, STARTS};
-use super::{Insn, RegSet};
+use super::{Insn, Nzcv};
 
 /// A record, of which [`record`] describes the first two words.
 #[derive(Clone, Copy)]
 pub(super) struct Record {
     /// How the registers in the usual fields are used, registers that no field names, flags.
     pub(super) uses: u32,
-    rest: u32,
+    pub(super) rest: Rest,
     /// The code of the memory operand, or [`NONE`].
     pub(super) memory: u32,
 }
+
+/// The second word of a record.
+#[derive(Clone, Copy)]
+pub(super) struct Rest(u32);
 
 impl Insn {
     /// The record of the word.
@@ -30,57 +34,58 @@ impl Insn {
             }
         };
         let [uses, rest, memory] = found.copied().unwrap_or([0, 0, NONE]);
-        Record { uses, rest, memory }
+        Record { uses, rest: Rest(rest), memory }
     }
 }
 
 impl Record {
-    /// How a slot's registers are used: access and bank.
+    /// How a slot's registers are used: four bits.
     #[inline(always)]
-    pub(super) fn slot(self, number: u32) -> (u32, u32) {
-        let slot = self.uses >> (4 * number);
-        (slot & 3, slot >> 2 & 3)
+    pub(super) fn slot(self, number: u32) -> u32 {
+        self.uses >> (4 * number) & 15
     }
-    /// The registers read and written that no field names.
+    /// The registers read and written that no field names: two words each.
     #[inline(always)]
-    pub(super) fn implied(self) -> (RegSet, RegSet) {
-        let (read, written) = SETS.get((self.uses >> record::SET & 0xff) as usize).copied().unwrap_or((0, 0));
-        (RegSet::from_bits(read), RegSet::from_bits(written))
+    pub(super) fn implied(self) -> &'static [u64; 4] {
+        &SETS[(self.uses >> record::SET & 63) as usize]
     }
-    /// The lowest bit of a condition, and a mask for the flags that it reads: 0 if there is no condition.
+    /// Flags read and written.
     #[inline(always)]
-    pub(super) fn condition(self) -> (u32, u8) {
-        let place = self.rest >> record::CONDITION & 3;
-        ((place >> 1) * 12, if place != 0 { 15 } else { 0 })
-    }
-    /// Codes of operands that no slot tells.
-    #[inline(always)]
-    pub(super) fn others(self) -> &'static [u32] {
-        let count = (self.rest >> record::COUNT & 15) as usize;
-        if count == 0 {
-            return &[];
-        }
-        OPERANDS.get(self.first()..).and_then(|rest| rest.get(..count)).unwrap_or(&[])
-    }
-    /// The code of a second memory operand, or [`NONE`].
-    #[inline(always)]
-    pub(super) fn second_memory(self) -> u32 {
-        if self.rest >> record::TWO_MEMORIES & 1 == 0 {
-            return NONE;
-        }
-        let place = self.first() + (self.rest >> record::COUNT & 15) as usize;
-        OPERANDS.get(place).copied().unwrap_or(NONE)
+    pub(super) fn flags(self) -> (Nzcv, Nzcv) {
+        let flags = |place: u32| Nzcv::from_bits((self.uses >> place) as u8);
+        (flags(record::FLAGS_READ), flags(record::FLAGS_WRITTEN))
     }
     /// Codes of all operands that fields name, the registers of addresses included.
     pub(super) fn operands(self) -> impl Iterator<Item = u32> {
         let slots = (0..).zip(record::SLOTS).filter_map(move |(number, position)| {
-            let (access, bank) = self.slot(number);
-            let code = access | bank << operand::BANK | position << operand::POSITION;
-            (access != 0).then_some(code | 5 << operand::WIDTH | 1 << operand::COUNT)
+            let slot = self.slot(number);
+            let code = slot | position << operand::POSITION;
+            (slot & access::READ_WRITE != 0).then_some(code | 5 << operand::WIDTH | 1 << operand::COUNT)
         });
-        slots.chain(self.others().iter().copied())
+        slots.chain(self.rest.others().iter().copied())
+    }
+}
+
+impl Rest {
+    /// Whether there are operands that no slot tells.
+    #[inline(always)]
+    pub(super) fn has_others(self) -> bool {
+        self.0 >> record::COUNT & 15 != 0
+    }
+    /// Codes of operands that no slot tells.
+    pub(super) fn others(self) -> &'static [u32] {
+        let count = (self.0 >> record::COUNT & 15) as usize;
+        OPERANDS.get(self.first()..).and_then(|rest| rest.get(..count)).unwrap_or(&[])
+    }
+    #[inline(always)]
+    pub(super) fn has_second_memory(self) -> bool {
+        self.0 >> record::TWO_MEMORIES & 1 != 0
+    }
+    /// The code of a second memory operand.
+    pub(super) fn second_memory(self) -> Option<u32> {
+        OPERANDS.get(self.first() + (self.0 >> record::COUNT & 15) as usize).copied()
     }
     fn first(self) -> usize {
-        (self.rest & 0xffff) as usize
+        (self.0 & 0xffff) as usize
     }
 }

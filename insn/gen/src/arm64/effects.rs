@@ -41,14 +41,20 @@ pub(crate) fn build(forms: &[Form]) -> Result<Effects, String> {
         if form.attrs.iter().any(|attr| attr == "undef") {
             continue;
         }
-        let found = out.record(form).map_err(|error| format!("line {}: {error}", form.line))?;
-        let number = *numbers.entry(found).or_insert_with(|| {
-            out.records.push(found);
-            out.records.len() - 1
-        });
-        cubes.push((form.mask, form.value, number as u16));
+        for (mask, value, flags) in conditions(form) {
+            let found = out.record(form, flags).map_err(|error| format!("line {}: {error}", form.line))?;
+            let number = *numbers.entry(found).or_insert_with(|| {
+                out.records.push(found);
+                out.records.len() - 1
+            });
+            cubes.push((mask, value, number as u16));
+        }
     }
     out.tree = tree::build(&cubes)?;
+    if out.sets.len() > record::SETS {
+        return Err("more sets of registers than a record can name".into());
+    }
+    out.sets.resize(record::SETS, (0, 0));
     Ok(out)
 }
 
@@ -69,6 +75,19 @@ fn flags(text: &str) -> Result<u32, String> {
     text.chars().try_fold(0, |bits, c| Ok(bits | 8 >> "nzcv".find(c).ok_or_else(|| format!("no such flag: {c}"))?))
 }
 
+/// The form's words by their condition: mask, value, and the flags that the condition reads.
+fn conditions(form: &Form) -> Vec<(u32, u32, u32)> {
+    /// The flags of conditions 0 and 1, 2 and 3, and so on (ConditionHolds, Arm ARM J1).
+    const FLAGS: [&str; 8] = ["z", "c", "n", "v", "cz", "nv", "nzv", ""];
+    let Some(low) = form.attrs.iter().find_map(|attr| condition(attr)) else {
+        return vec![(form.mask, form.value, 0)];
+    };
+    let pairs = (0..).zip(FLAGS).filter(|(pair, _)| (form.value ^ pair << (low + 1)) & form.mask & 14 << low == 0);
+    pairs
+        .map(|(pair, names)| (form.mask | 14 << low, form.value | pair << (low + 1), flags(names).unwrap_or(0)))
+        .collect()
+}
+
 /// What a form uses, as far as it is gathered.
 #[derive(Default)]
 struct Used {
@@ -76,7 +95,6 @@ struct Used {
     read: u128,
     written: u128,
     flags: [u32; 2],
-    condition: u32,
     slots: u32,
     /// Codes of operands that fit no slot.
     others: Vec<u32>,
@@ -117,8 +135,6 @@ impl Used {
                 self.add(general(access::READ, 5));
             }
             "leave" | "leavefor" => (self.read, self.written) = (self.read | x30, self.written | pc),
-            "cc0" => self.condition = record::LOW,
-            "cc12" => self.condition = record::HIGH,
             attr if attr == OFTEN || way(attr).is_some() || condition(attr).is_some() || kind(attr).is_some() => {}
             attr => {
                 if let Some((key, value)) = attr.split_once('=').filter(|(key, _)| key.starts_with('+')) {
@@ -186,12 +202,15 @@ fn general(access: u32, position: u32) -> u32 {
 }
 
 impl Effects {
-    /// The record of a form.
-    fn record(&mut self, form: &Form) -> Result<Record, String> {
-        let mut used = Used::default();
+    /// The record of a form whose condition reads `flags`.
+    fn record(&mut self, form: &Form, flags: u32) -> Result<Record, String> {
+        let mut used = Used { flags: [flags, 0], ..Used::default() };
         form.operands.iter().for_each(|operand| used.add(operand.code));
         form.attrs.iter().try_for_each(|attr| used.attribute(attr))?;
         form.memory.iter().try_for_each(|memory| used.address(memory.code))?;
+        for (flags, set) in used.flags.into_iter().zip([&mut used.read, &mut used.written]) {
+            *set |= if flags != 0 { named("nzcv")? } else { 0 };
+        }
         let (first, second) = match form.memory[..] {
             [] => (memory::NONE, None),
             [first] => (first.code, None),
@@ -202,7 +221,6 @@ impl Effects {
             self.sets.push((used.read, used.written));
             self.sets.len() - 1
         });
-        let set = u8::try_from(set).map_err(|_| "too many sets")?;
         let count = used.others.len() as u32;
         let others: Vec<u32> = used.others.into_iter().chain(second).collect();
         let found = self.operands.windows(others.len().max(1)).position(|window| window == others);
@@ -217,11 +235,8 @@ impl Effects {
         let start = u16::try_from(start).map_err(|_| "too many operands")?;
         let [read, written] = used.flags;
         let uses =
-            used.slots | u32::from(set) << record::SET | read << record::FLAGS_READ | written << record::FLAGS_WRITTEN;
-        let rest = u32::from(start)
-            | count << record::COUNT
-            | used.condition << record::CONDITION
-            | u32::from(second.is_some()) << record::TWO_MEMORIES;
+            used.slots | (set as u32) << record::SET | read << record::FLAGS_READ | written << record::FLAGS_WRITTEN;
+        let rest = u32::from(start) | count << record::COUNT | u32::from(second.is_some()) << record::TWO_MEMORIES;
         Ok([uses, rest, first])
     }
 }

@@ -127,9 +127,19 @@ pub(crate) fn effects(effects: &Effects) -> String {
         format!("[{uses:#x}, {rest:#x}, {memory:#x}]")
     });
     array(&mut out, "Operands that records do not tell.", "OPERANDS", "u32", operands, 8, |o| format!("{o:#x}"));
-    array(&mut out, "Registers read and written that no field names.", "SETS", "(u128, u128)", sets, 1, |(r, w)| {
-        format!("({r:#x}, {w:#x})")
-    });
+    array(
+        &mut out,
+        "Registers read and written that no field names.",
+        "SETS",
+        "[u64; 4]",
+        sets,
+        1,
+        |(read, written)| {
+            let [read_high, written_high] = [read, written].map(|set| set >> 64);
+            let [read, written] = [read, written].map(|set| *set as u64);
+            format!("[{read:#x}, {read_high:#x}, {written:#x}, {written_high:#x}]")
+        },
+    );
     out
 }
 
