@@ -16,20 +16,25 @@ use crate::Access;
 /// Vector registers in the low word of a set.
 const VECTORS: u64 = 0xffff_ffff << bank::VECTOR;
 
-/// By the bits of [`usage`]: masks of a register that is read, written, overwritten.
-const USES: [[u64; 4]; 8] = {
-    let mut uses = [[0; 4]; 8];
-    let mut bits = 0;
-    while bits < 8 {
-        uses[bits] = [
-            if bits & usage::READ as usize != 0 { u64::MAX } else { 0 },
-            if bits & usage::WRITTEN as usize != 0 { u64::MAX } else { 0 },
-            if bits & usage::WHOLE as usize != 0 { u64::MAX } else { 0 },
-            0,
-        ];
-        bits += 1;
+/// The registers that a field reads, writes and overwrites, by its code of [`usage`] and the number in it.
+struct Fields {
+    read: [u64; 16 << 4],
+    written: [u64; 16 << 4],
+    whole: [u64; 16 << 4],
+}
+
+static FIELDS: Fields = {
+    let mut fields = Fields { read: [0; 16 << 4], written: [0; 16 << 4], whole: [0; 16 << 4] };
+    let mut at = 0;
+    while at < 16 << 4 {
+        let (usage, number) = (at as u64 >> 4, at as u32 & 15);
+        let bit = 1 << if usage & usage::VECTOR != 0 { bank::VECTOR as u32 + number } else { number };
+        fields.read[at] = if usage & usage::READ != 0 { bit } else { 0 };
+        fields.written[at] = if usage & usage::WRITTEN != 0 { bit } else { 0 };
+        fields.whole[at] = if usage & usage::WHOLE != 0 { bit } else { 0 };
+        at += 1;
     }
-    uses
+    fields
 };
 
 const ACCESSES: [Access; 4] = {
@@ -55,7 +60,7 @@ impl Insn {
     /// The fields that modrm has. Where there is no modrm, the opcode's low bits name a register.
     #[inline(always)]
     fn modrm_or_opcode(&self) -> u8 {
-        let after_opcode = self.bytes[usize::from(self.opcode_at + 1) & 15];
+        let after_opcode = self.behind as u8;
         // Masked, not branched: the highest bit of the shape is that of modrm.
         const { assert!(shape::MODRM == 0x80) };
         let mask = (self.shape as i8 >> 7) as u8;
@@ -113,51 +118,42 @@ impl Insn {
     /// The effects that a record tells.
     #[inline(always)]
     pub(super) fn common_effects(&self, [first, second]: [u64; 2]) -> Effects {
-        let fields = self.modrm_or_opcode();
+        let fields = u32::from(self.modrm_or_opcode());
+        let sib = u32::from(self.behind >> 8);
+        let ext = u32::from(self.ext);
         let has_sib = fields & 7 == 4;
         let is_memory = (self.shape & (shape::MODRM | shape::ANY_MOD) == shape::MODRM) & (fields < 0xc0);
-        let is_word = self.prefixes & Prefixes::OPERAND_SIZE as u8 & !self.ext & ext::W;
+        let is_word = u32::from(self.prefixes & Prefixes::OPERAND_SIZE as u8 & !self.ext & ext::W);
 
-        let variant = u32::from(is_memory) * usage::BITS + u32::from(is_word) / 8 * 2 * usage::BITS;
-        let uses = first.wrapping_shr(variant);
-        let after = self.opcode_at.wrapping_add(2);
-        let sib = self.bytes[usize::from(after & 15)];
-        let rm_field = if has_sib & is_memory { sib & 7 } else { fields & 7 };
-        let mut reg_number = u32::from(fields >> 3 & 7 | (self.ext & ext::R) << 1);
-        let mut rm_number = u32::from(rm_field | (self.ext & ext::B) << 3);
-        // REX shifts the bits out, because a test for it would be mispredicted.
-        const { assert!(ext::REX == 0x80 && record::BYTE_REG >= 1 << 32 && record::BYTE_RM >= 1 << 32) };
-        let bytes = (first & (record::BYTE_REG | record::BYTE_RM)).wrapping_shl(u32::from(self.ext & ext::REX) >> 2);
-        if bytes != 0 {
-            // ah to bh are parts of rax to rbx, where no prefix makes them spl to dil.
-            let without_high = |is_high: bool, number| if is_high { number & 3 } else { number };
-            reg_number = without_high(bytes & record::BYTE_REG != 0, reg_number);
-            rm_number = without_high(bytes & record::BYTE_RM != 0 && !is_memory, rm_number);
-        }
+        const { assert!(Prefixes::OPERAND_SIZE as u8 == ext::W && ext::W == 8 && usage::BITS == 4) };
+        let uses = first.wrapping_shr(u32::from(is_memory) << 2 | is_word);
+        let rm_field = if has_sib & is_memory { sib } else { fields } & 7;
+        // ah to bh are parts of rax to rbx, where no REX makes them spl to dil. REX shifts the bits out: a test for it would be mispredicted.
+        const { assert!(ext::REX == 0x80 && record::BYTE_REG == 1 << 58 && record::BYTE_RM == 1 << 59) };
+        let bytes = (first >> 56).wrapping_shl((ext & u32::from(ext::REX)) >> 2) as u32;
+        let reg_number = (fields >> 3 & 7 | (ext & u32::from(ext::R)) << 1) & !(bytes & 4);
+        let in_rm = if is_memory { 0 } else { bytes >> 1 & 4 };
+        let rm_number = (rm_field | (ext & u32::from(ext::B)) << 3) & !in_rm;
         let no_base = is_memory & (fields < 0x40) & (rm_field == 5);
-        let bit_of = |at: u32, number: u32, exists: bool| {
-            let bank = (uses >> at) as u32 & usage::VECTOR as u32;
-            u64::from(exists).wrapping_shl(number + bank * (32 / usage::VECTOR as u32))
-        };
-        let masks = |at: u32| USES[(uses >> at & 7) as usize];
-        let (reg, rm) = (bit_of(record::REG, reg_number, true), bit_of(record::RM, rm_number, !no_base));
-        let ([reg_read, reg_written, reg_whole, _], [rm_read, rm_written, rm_whole, _]) =
-            (masks(record::REG), masks(record::RM));
 
         // The memory operand of modrm. Most of it is masked, not branched.
-        let index_number = sib >> 3 & 7 | (self.ext & ext::X) << 2;
+        let code = |at: u32| (uses >> at) as u32 & 15;
+        let rm_read = u64::from(code(record::RM) & usage::READ as u32);
+        let reg = (code(record::REG) << 4 | reg_number) as usize & 0xff;
+        let rm = (if no_base { 0 } else { code(record::RM) << 4 } | rm_number) as usize & 0xff;
+        let index_number = (sib >> 3 & 7 | (ext & u32::from(ext::X)) << 2) as u8;
         let has_index = has_sib & (index_number != 4);
         let is_relative = no_base & !has_sib;
-        let index = u64::from(has_index & is_memory).wrapping_shl(index_number.into()) & rm_read;
-        let mut high: u64 = (rm_read as u32 & u32::from(is_relative) << (Reg::RIP.number() - 64)).into();
+        let index = (rm_read & u64::from(has_index & is_memory)).wrapping_shl(index_number.into());
+        let mut high = (rm_read & u64::from(is_relative)) << (Reg::RIP.number() - 64);
         let on_stack = !no_base & (rm_number & !1 == 4);
         let mut segment = if on_stack { Reg::SS } else { Reg::DS };
         if self.segment != NO_SEGMENT {
             segment = Reg::segment(self.segment);
             let base = if segment == Reg::FS { Reg::FS_BASE } else { Reg::GS_BASE };
-            high |= rm_read & all_if(is_memory & (first & record::NO_SEGMENT == 0)) & 1 << (base.number() & 63);
+            high |= (rm_read & u64::from(is_memory & (first & record::NO_SEGMENT == 0))) << (base.number() & 63);
         }
-        let at = u32::from(after.wrapping_add(u8::from(has_sib)) & 15);
+        let at = u32::from(self.opcode_at.wrapping_add(2).wrapping_add(u8::from(has_sib)) & 15);
         let word = u128::from_le_bytes(self.bytes).wrapping_shr(8 * at) as i32;
         let unused = if fields & 0xc0 == 0x40 { 24 } else { 0 };
         let displacement = i64::from(word.wrapping_shl(unused).wrapping_shr(unused));
@@ -195,10 +191,10 @@ impl Insn {
         let flags = self.common_flags([first, second]);
         let implied: &[u64; 8] = &IMPLIED[(first >> record::IMPLIED & 127) as usize];
         let by_size = if is_word != 0 { [implied[6], implied[7]] } else { [implied[4], implied[5]] };
-        let whole = by_size[0] | reg & reg_whole | rm & rm_whole;
+        let whole = by_size[0] | FIELDS.whole[reg] | FIELDS.whole[rm];
         Effects {
-            reads: set([implied[0] | reg & reg_read | rm & rm_read | index, implied[1] | high]),
-            writes: set([implied[2] | reg & reg_written | rm & rm_written, implied[3]]),
+            reads: set([implied[0] | FIELDS.read[reg] | FIELDS.read[rm] | index, implied[1] | high]),
+            writes: set([implied[2] | FIELDS.written[reg] | FIELDS.written[rm], implied[3]]),
             overwrites: set([whole & !VECTORS, by_size[1]]),
             overwrites_low: set([whole & VECTORS, 0]),
             flags_read: flags.read,

@@ -1,6 +1,7 @@
 //! All that an instruction reads and writes, at once.
 
-use super::{Flags, Insn, Memory, Reg, RegSet};
+use super::insn::Packed;
+use super::{Flags, Insn, Memory, Mode, Reg, RegSet};
 
 /// What an instruction reads and writes: the answers of the accessors of the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,13 +31,42 @@ pub struct Effects {
     pub operand_size: u8,
 }
 
+/// The effects of an instruction, from plain words: if the caller kept all fields in memory, every instruction would pay for it.
+#[inline(never)]
+fn general(bytes: u128, words: (u64, u64), mode: Mode) -> Effects {
+    let bytes = bytes.to_le_bytes();
+    match Packed::of_words(words, bytes) {
+        Ok(packed) => packed.unpack(bytes, mode).general_effects(),
+        Err(_) => Effects::NONE,
+    }
+}
+
+impl Effects {
+    const NONE: Effects = Effects {
+        reads: RegSet::EMPTY,
+        writes: RegSet::EMPTY,
+        overwrites: RegSet::EMPTY,
+        overwrites_low: RegSet::EMPTY,
+        flags_read: Flags::EMPTY,
+        flags_written: Flags::EMPTY,
+        flags_overwritten: Flags::EMPTY,
+        flags_undefined: Flags::EMPTY,
+        memory: None,
+        implicit_memory: [None; 2],
+        operand_size: 0,
+    };
+}
+
 impl Insn {
     /// All effects with one look into the cold tables; cheaper than two of the accessors.
     #[inline(always)]
     pub fn effects(&self) -> Effects {
         match self.record() {
             Some(record) => self.common_effects(record),
-            None => self.general_effects(),
+            None => {
+                let packed = Packed::of_insn(self);
+                general(u128::from_le_bytes(self.bytes), packed.to_words(), self.mode)
+            }
         }
     }
     /// The effects of any instruction.

@@ -42,6 +42,7 @@ fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, E
         vvvv: 0,
         p2: 0,
         pp: 0,
+        behind: 0,
     };
     let mut decoder = Decoder { chunk, available, insn };
     decoder.prefixes()?;

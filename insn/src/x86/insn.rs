@@ -34,6 +34,8 @@ pub struct Insn {
     pub(super) p2: u8,
     /// Mandatory prefix: 0 none, 1 66, 2 F3, 3 F2.
     pub(super) pp: u8,
+    /// The two bytes behind the opcode: modrm and SIB byte, if there are such.
+    pub(super) behind: u16,
 }
 
 /// No segment override counts.
@@ -105,6 +107,8 @@ pub(super) struct Packed {
     pub(super) place: u32,
     /// Segment, ext, vvvv, p2, pp, length and flow, from the lowest byte on.
     pub(super) more: u64,
+    /// The two bytes behind the opcode.
+    pub(super) behind: u16,
 }
 
 impl Packed {
@@ -116,19 +120,28 @@ impl Packed {
         };
         Packed::of_insn(insn).to_words()
     }
+    /// The entry and place, then the rest.
     #[inline(always)]
     pub(super) fn to_words(&self) -> (u64, u64) {
         (u64::from(self.entry) | u64::from(self.place) << 32, self.more)
     }
-    fn of_insn(insn: &Insn) -> Packed {
+    #[inline(always)]
+    pub(super) fn of_insn(insn: &Insn) -> Packed {
         let entry = u32::from(insn.shape) << entry::SHAPE | u32::from(insn.tail) << entry::IMMEDIATE;
         let place = u32::from_le_bytes([insn.space, insn.opcode_at, insn.opcode, insn.prefixes]);
         let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, insn.flow, 0];
-        Packed { len: insn.len.into(), flow: insn.flow, entry, place, more: u64::from_le_bytes(more) }
+        Packed {
+            len: insn.len.into(),
+            flow: insn.flow,
+            entry,
+            place,
+            more: u64::from_le_bytes(more),
+            behind: insn.behind,
+        }
     }
-    /// The result that [`Packed::words`] made into words.
+    /// The result that [`Packed::words`] made of an instruction with these bytes.
     #[inline(always)]
-    pub(super) fn of_words(words: (u64, u64)) -> Result<Packed, Error> {
+    pub(super) fn of_words(words: (u64, u64), bytes: [u8; 16]) -> Result<Packed, Error> {
         let (first, more) = words;
         let [_, _, _, _, _, len, flow, _] = more.to_le_bytes();
         if len == 0 {
@@ -136,7 +149,9 @@ impl Packed {
             let kind = KINDS.get(usize::from(kind)).copied().unwrap_or(ErrorKind::Opcode);
             return Err(Error { kind, offset, byte });
         }
-        Ok(Packed { len: len.into(), flow, entry: first as u32, place: (first >> 32) as u32, more })
+        let [.., opcode_at, _, _] = first.to_le_bytes();
+        let behind = u128::from_le_bytes(bytes).wrapping_shr(8 * u32::from(opcode_at) + 8) as u16;
+        Ok(Packed { len: len.into(), flow, entry: first as u32, place: (first >> 32) as u32, more, behind })
     }
     /// The instruction.
     #[inline(always)]
@@ -159,6 +174,7 @@ impl Packed {
             vvvv,
             p2,
             pp,
+            behind: self.behind,
         }
     }
 }
