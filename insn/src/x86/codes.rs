@@ -431,11 +431,10 @@ pub(crate) mod common {
     pub(crate) const NODE: u16 = 0x8000;
     /// Position of the code of modrm.reg as a register.
     pub(crate) const REG: u32 = 0;
-    /// Position of the code of modrm.rm, or of the opcode's low bits, as a register.
+    /// Position of the code of modrm.rm, or of the opcode's low bits, as a register; in records of memory forms as the base of an address.
     pub(crate) const RM: u32 = 16;
-    /// The bits of such a code: four times those of [`usage`], for registers and for memory in modrm, then for both behind a prefix 66
-    /// without REX.W.
-    pub(crate) const FIELD: u64 = 0xffff;
+    /// The bits of such a code: twice those of [`usage`], the second behind a prefix 66 without REX.W.
+    pub(crate) const FIELD: u64 = 0xff;
     /// Eight bits: the number of the sets of registers that no field names.
     pub(crate) const IMPLIED: u32 = 32;
     /// The number of such sets, with room to spare.
@@ -448,6 +447,8 @@ pub(crate) mod common {
     pub(crate) const STACK: u32 = 50;
     /// The record tells all effects.
     pub(crate) const SIMPLE: u64 = 1 << 52;
+    /// The form has a memory operand in modrm.
+    pub(crate) const IN_MEMORY: u64 = 1 << 53;
     /// The form keeps the flags if its count is 0.
     pub(crate) const COUNT: u64 = 1 << 54;
     /// Vendors differ if there is a prefix 66. The record is Intel's.
@@ -456,7 +457,7 @@ pub(crate) mod common {
     pub(crate) const NO_SEGMENT: u64 = 1 << 56;
     /// The register of modrm.reg is a byte register.
     pub(crate) const BYTE_REG: u64 = 1 << 58;
-    /// That of modrm.rm, or of the opcode's low bits, is one.
+    /// That of modrm.rm, or of the opcode's low bits, is one; never in memory forms.
     pub(crate) const BYTE_RM: u64 = 1 << 59;
     /// In the second word, whose low bytes are the operand sizes for 2, 4 and 8 by prefixes: the position of the sizes of memory.
     pub(crate) const MEMORY_SIZES: u32 = 32;
@@ -489,10 +490,11 @@ pub(crate) mod common {
         pub(crate) const MASK: u32 = 16;
         /// Position of the field's position in an entry.
         pub(crate) const POSITION: u32 = 24;
-        /// Positions of fields in the word that they make: after modrm REX.B, the mandatory prefix and REX.W.
+        /// Positions of fields in the word that they make: after modrm's rm and reg, whether modrm names a register.
+        pub(crate) const IS_REGISTER: u32 = 6;
+        /// `Insn::ext`, which begins with REX.B.
         pub(crate) const EXT: u32 = 8;
-        pub(crate) const PP: u32 = 9;
-        /// Whether modrm names a register.
-        pub(crate) const IS_REGISTER: u32 = 12;
+        /// The mandatory prefix.
+        pub(crate) const PP: u32 = 16;
     }
 }

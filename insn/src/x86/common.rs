@@ -4,13 +4,13 @@
 //! what kind of instruction it is, because no processor predicts that.
 
 use super::codes::common::{self as record, implicit, select, usage};
-use super::codes::{access, bank, space};
+use super::codes::{access, bank};
 use super::effects::Effects;
 use super::flags::{Flagged, has_count};
 use super::generated::common::{IMPLIED, LISTS, NODES, OPCODES, RECORDS};
 use super::generated::semantics::FLAGS;
 use super::insn::{NO_SEGMENT, ext, shape};
-use super::{Bits, Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
+use super::{Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
 use crate::Access;
 
 /// Vector registers in the low word of a set.
@@ -69,20 +69,16 @@ impl Insn {
     /// The record of the instruction.
     #[inline(always)]
     pub(super) fn record(&self) -> Option<[u64; 2]> {
-        let other = self.shape & (shape::MOFFS | shape::REX2)
-            | self.prefixes & Prefixes::ADDRESS_SIZE as u8
-            | self.space & !space::M0F3A
-            | self.mode.bits as u8 ^ Bits::B64 as u8;
-        if other != 0 {
+        if self.unusual != 0 {
             return None;
         }
-        let modrm = self.modrm_or_opcode();
-        let choosing = u32::from(modrm)
-            | u32::from(self.ext & (ext::B | ext::W)) << select::EXT
-            | u32::from(self.pp) << select::PP
-            | u32::from(modrm >= 0xc0) << select::IS_REGISTER;
+        let modrm = u32::from(self.modrm_or_opcode());
+        let choosing = modrm & 0x3f
+            | u32::from(modrm >= 0xc0) << select::IS_REGISTER
+            | u32::from(self.ext) << select::EXT
+            | u32::from(self.pp) << select::PP;
         let choose = |entry: u32| {
-            let place = choosing.wrapping_shr(entry >> select::POSITION) & entry >> select::MASK & 7;
+            let place = choosing.wrapping_shr(entry >> select::POSITION) & entry >> select::MASK & 15;
             LISTS.get(((entry & 0xffff) + place) as usize).copied()
         };
         let at = usize::from(self.space & 3) << 8 | usize::from(self.opcode);
@@ -122,22 +118,18 @@ impl Insn {
         let sib = u32::from(self.behind >> 8);
         let ext = u32::from(self.ext);
         let has_sib = fields & 7 == 4;
-        let is_memory = (self.shape & (shape::MODRM | shape::ANY_MOD) == shape::MODRM) & (fields < 0xc0);
+        let is_memory = first & record::IN_MEMORY != 0;
         let is_word = u32::from(self.prefixes & Prefixes::OPERAND_SIZE as u8 & !self.ext & ext::W);
-
-        const { assert!(Prefixes::OPERAND_SIZE as u8 == ext::W && ext::W == 8 && usage::BITS == 4) };
-        let uses = first.wrapping_shr(u32::from(is_memory) << 2 | is_word);
         let rm_field = if has_sib & is_memory { sib } else { fields } & 7;
         // ah to bh are parts of rax to rbx, where no REX makes them spl to dil. REX shifts the bits out: a test for it would be mispredicted.
         const { assert!(ext::REX == 0x80 && record::BYTE_REG == 1 << 58 && record::BYTE_RM == 1 << 59) };
         let bytes = (first >> 56).wrapping_shl((ext & u32::from(ext::REX)) >> 2) as u32;
         let reg_number = (fields >> 3 & 7 | (ext & u32::from(ext::R)) << 1) & !(bytes & 4);
-        let in_rm = if is_memory { 0 } else { bytes >> 1 & 4 };
-        let rm_number = (rm_field | (ext & u32::from(ext::B)) << 3) & !in_rm;
+        let rm_number = (rm_field | (ext & u32::from(ext::B)) << 3) & !(bytes >> 1 & 4);
         let no_base = is_memory & (fields < 0x40) & (rm_field == 5);
 
         // The memory operand of modrm. Most of it is masked, not branched.
-        let code = |at: u32| (uses >> at) as u32 & 15;
+        let code = |at: u32| (first >> at) as u32 & 15;
         let rm_read = u64::from(code(record::RM) & usage::READ as u32);
         let reg = (code(record::REG) << 4 | reg_number) as usize & 0xff;
         let rm = (if no_base { 0 } else { code(record::RM) << 4 } | rm_number) as usize & 0xff;
@@ -191,7 +183,12 @@ impl Insn {
         let flags = self.common_flags([first, second]);
         let implied: &[u64; 8] = &IMPLIED[(first >> record::IMPLIED & 127) as usize];
         let by_size = if is_word != 0 { [implied[6], implied[7]] } else { [implied[4], implied[5]] };
-        let whole = by_size[0] | FIELDS.whole[reg] | FIELDS.whole[rm];
+        // A word keeps the rest of a general register.
+        const { assert!(Prefixes::OPERAND_SIZE as u8 == ext::W && ext::W == 8 && usage::BITS == 4) };
+        let code_of_size = |at: u32| (first.wrapping_shr(at + is_word / 2)) as u32 & 15;
+        let whole_reg = (code_of_size(record::REG) << 4 | reg_number) as usize & 0xff;
+        let whole_rm = (if no_base { 0 } else { code_of_size(record::RM) << 4 } | rm_number) as usize & 0xff;
+        let whole = by_size[0] | FIELDS.whole[whole_reg] | FIELDS.whole[whole_rm];
         Effects {
             reads: set([implied[0] | FIELDS.read[reg] | FIELDS.read[rm] | index, implied[1] | high]),
             writes: set([implied[2] | FIELDS.written[reg] | FIELDS.written[rm], implied[3]]),

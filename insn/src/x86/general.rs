@@ -43,6 +43,7 @@ fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, E
         p2: 0,
         pp: 0,
         behind: 0,
+        unusual: 0,
     };
     let mut decoder = Decoder { chunk, available, insn };
     decoder.prefixes()?;

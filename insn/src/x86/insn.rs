@@ -2,9 +2,9 @@
 
 use core::ops::RangeInclusive;
 
-use super::codes::{entry, flow};
+use super::codes::{entry, flow, space};
 use super::entry::immediate;
-use super::{Error, ErrorKind, Mode};
+use super::{Bits, Error, ErrorKind, Mode, Prefixes};
 
 /// A decoded instruction. It is cheap to copy. Everything but length, flow and validity is computed on request.
 #[derive(Clone, Copy)]
@@ -36,6 +36,8 @@ pub struct Insn {
     pub(super) pp: u8,
     /// The two bytes behind the opcode: modrm and SIB byte, if there are such.
     pub(super) behind: u16,
+    /// Not 0 if no record tells the effects ([`super::common`]).
+    pub(super) unusual: u8,
 }
 
 /// No segment override counts.
@@ -109,6 +111,8 @@ pub(super) struct Packed {
     pub(super) more: u64,
     /// The two bytes behind the opcode.
     pub(super) behind: u16,
+    /// [`Insn::unusual`].
+    pub(super) unusual: u8,
 }
 
 impl Packed {
@@ -137,11 +141,12 @@ impl Packed {
             place,
             more: u64::from_le_bytes(more),
             behind: insn.behind,
+            unusual: insn.unusual,
         }
     }
     /// The result that [`Packed::words`] made of an instruction with these bytes.
     #[inline(always)]
-    pub(super) fn of_words(words: (u64, u64), bytes: [u8; 16]) -> Result<Packed, Error> {
+    pub(super) fn of_words(words: (u64, u64), bytes: [u8; 16], mode: Mode) -> Result<Packed, Error> {
         let (first, more) = words;
         let [_, _, _, _, _, len, flow, _] = more.to_le_bytes();
         if len == 0 {
@@ -151,7 +156,13 @@ impl Packed {
         }
         let [.., opcode_at, _, _] = first.to_le_bytes();
         let behind = u128::from_le_bytes(bytes).wrapping_shr(8 * u32::from(opcode_at) + 8) as u16;
-        Ok(Packed { len: len.into(), flow, entry: first as u32, place: (first >> 32) as u32, more, behind })
+        let (entry, place) = (first as u32, (first >> 32) as u32);
+        let [space, _, _, prefixes] = place.to_le_bytes();
+        let unusual = shape_of(entry) & (shape::MOFFS | shape::REX2)
+            | prefixes & Prefixes::ADDRESS_SIZE as u8
+            | space & !space::M0F3A
+            | mode.bits as u8 ^ Bits::B64 as u8;
+        Ok(Packed { len: len.into(), flow, entry, place, more, behind, unusual })
     }
     /// The instruction.
     #[inline(always)]
@@ -175,6 +186,7 @@ impl Packed {
             p2,
             pp,
             behind: self.behind,
+            unusual: self.unusual,
         }
     }
 }

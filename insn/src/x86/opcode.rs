@@ -3,7 +3,7 @@
 use super::codes::entry::{ALIKE, GROUP3, IMM64, IMMEDIATE};
 use super::entry;
 use super::fields::Prefixes;
-use super::insn::{Packed, ext};
+use super::insn::{Packed, ext, shape, shape_of};
 
 /// The word after a REX prefix, if there is one, and `Insn::ext` of the prefix.
 #[inline(always)]
@@ -69,6 +69,7 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
         place: u32::from_le_bytes([space, at as u8, word as u8, prefixes]),
         more: u64::from_le_bytes([segment, rex, 0, 0, pp, len as u8, flow, 0]),
         behind: (word >> 8) as u16,
+        unusual: shape_of(entry) & (shape::MOFFS | shape::REX2),
     })
 }
 

@@ -45,10 +45,21 @@ pub(crate) fn build(
         for opcode in 0..=255 {
             let slot = (usize::from(space), opcode);
             let mut ruled = Vec::new();
-            for i in slots.get(&slot).map_or(&[][..], Vec::as_slice) {
-                let record = if slot == (0, 0xc8) { [0; 2] } else { record(&forms[*i], semantics, &mut out.implied)? };
-                let record = intern(&mut out.records, record);
-                ruled.extend(rules::rules(&forms[*i]).into_iter().map(|rule| (rule, record)));
+            let numbers = slots.get(&slot).map_or(&[][..], Vec::as_slice);
+            let any = |holds: fn(&Form) -> bool| numbers.iter().any(|i| holds(&forms[*i]));
+            let has_memory = any(Form::has_modrm) && !any(|form| form.has("anymod"));
+            for (i, in_memory) in numbers.iter().flat_map(|i| [(*i, false), (*i, true)]) {
+                let other = match (has_memory, in_memory) {
+                    (false, false) => 0,
+                    (false, true) => continue,
+                    (true, false) => MEM,
+                    (true, true) => REG,
+                };
+                let words =
+                    if slot == (0, 0xc8) { [0; 2] } else { record(&forms[i], in_memory, semantics, &mut out.implied)? };
+                let number = intern(&mut out.records, words);
+                let rules = rules::rules(&forms[i]).into_iter().map(|rule| (rule & !other, number));
+                ruled.extend(rules.filter(|(rule, _)| rule & (MEM | REG) != 0));
             }
             ruled.retain(|(rule, _)| rule & rule::REFUSED == 0 && rule >> BITS & 1 != 0);
             let choice = choose(&ruled, &mut out, 0)?;
@@ -85,12 +96,14 @@ struct Field {
 
 impl Field {
     /// The fields, the cheapest first.
-    fn all() -> [Field; 6] {
+    fn all() -> [Field; 7] {
+        let both = [MEM, REG].into_iter().flat_map(|form| (EXT..EXT + 8).map(move |bit| form | 1 << bit)).collect();
         let field =
             |position, at: u32, count: u32| Field { position, values: (at..at + count).map(|bit| 1 << bit).collect() };
         [
             Field { position: select::IS_REGISTER, values: vec![MEM, REG] },
             field(3, EXT, 8),
+            Field { position: 3, values: both },
             field(select::PP, PP, 4),
             field(select::EXT + 3, W, 2),
             field(select::EXT, V, 2),
@@ -105,7 +118,7 @@ impl Field {
 /// The rules that allow a value of a field, with that value alone. A rule that an earlier one covers never fits.
 fn narrowed(ruled: &[(u64, u16)], value: u64, all: u64) -> Vec<(u64, u16)> {
     let mut kept: Vec<(u64, u16)> = Vec::new();
-    for &(rule, record) in ruled.iter().filter(|(rule, _)| rule & value != 0) {
+    for &(rule, record) in ruled.iter().filter(|(rule, _)| rule & value == value) {
         let rule = rule & !all | value;
         if kept.iter().all(|(earlier, _)| rule & !earlier & ALL != 0) {
             kept.push((rule, record));
@@ -139,7 +152,12 @@ fn choose(ruled: &[(u64, u16)], out: &mut Common, depth: u32) -> Result<u16, Str
 }
 
 /// The words of a form; 0 if they cannot tell it.
-fn record(form: &Form, semantics: &mut Semantics, implied: &mut Vec<[u64; 8]>) -> Result<[u64; 2], String> {
+fn record(
+    form: &Form,
+    in_memory: bool,
+    semantics: &mut Semantics,
+    implied: &mut Vec<[u64; 8]>,
+) -> Result<[u64; 2], String> {
     let stored = encode(form, semantics)?;
     let numbers = stored[part::NUMBERS];
     let attributes = (stored[part::MEMORY] >> part::ATTRIBUTES) as u32;
@@ -158,7 +176,7 @@ fn record(form: &Form, semantics: &mut Semantics, implied: &mut Vec<[u64; 8]>) -
     let code = stored[part::MEMORY] as u16;
     let is_near = ["jump", "jcc", "call", "ret"].iter().any(|flow| form.has(flow));
     let sizes = [2, 4, 8].map(|plain| operand_size(plain, is_near, &has));
-    let Some(fields) = operands(stored[part::OPERANDS], sizes[0] == 2, &has) else { return Ok([0; 2]) };
+    let Some(fields) = operands(stored[part::OPERANDS], in_memory, sizes[0] == 2, &has) else { return Ok([0; 2]) };
     let mut memory_sizes = [0; 3];
     for (to, (plain, size)) in memory_sizes.iter_mut().zip([2, 4, 8].into_iter().zip(sizes)) {
         let Some(size) = memory_size(code as u8, size, plain == 8) else { return Ok([0; 2]) };
@@ -174,13 +192,14 @@ fn record(form: &Form, semantics: &mut Semantics, implied: &mut Vec<[u64; 8]>) -
         (common::COUNT, has(attr::COUNT)),
         (common::VENDOR, is_near || code as u8 == size::M),
         (common::NO_SEGMENT, is_lea),
+        (common::IN_MEMORY, in_memory),
     ];
     let bits = bits.into_iter().filter(|(_, holds)| *holds).fold(0, |word, (bit, _)| word | bit);
     let first = fields
         | u64::from(number(implied, sets)?) << common::IMPLIED
         | u64::from(number(&mut semantics.flags, flags)?) << common::FLAGS
         | byte(&[source::REG], common::BYTE_REG)
-        | byte(&[source::RM], common::BYTE_RM)
+        | if in_memory { 0 } else { byte(&[source::RM], common::BYTE_RM) }
         | u64::from(code >> memory::ACCESS & 3) << common::ACCESS
         | u64::from(kind) << common::STACK
         | bits;
@@ -189,7 +208,7 @@ fn record(form: &Form, semantics: &mut Semantics, implied: &mut Vec<[u64; 8]>) -
 }
 
 /// The codes of the two fields that name registers; `has_words` says that a prefix 66 makes operands of two bytes. `None` if others do, or in other banks.
-fn operands(mut codes: u64, has_words: bool, has: &impl Fn(u32) -> bool) -> Option<u64> {
+fn operands(mut codes: u64, is_memory: bool, has_words: bool, has: &impl Fn(u32) -> bool) -> Option<u64> {
     let mut word = 0;
     while codes != 0 {
         let code = codes as u16;
@@ -209,9 +228,7 @@ fn operands(mut codes: u64, has_words: bool, has: &impl Fn(u32) -> bool) -> Opti
             _ => return None,
         };
         let mut field = 0;
-        for (variant, (is_word, is_memory)) in
-            [(false, false), (false, true), (true, false), (true, true)].into_iter().enumerate()
-        {
+        for (variant, is_word) in [false, true].into_iter().enumerate() {
             if code & operand::REGISTER_FORM != 0 && is_memory {
                 continue;
             }
@@ -234,9 +251,8 @@ fn operands(mut codes: u64, has_words: bool, has: &impl Fn(u32) -> bool) -> Opti
         word |= field << place;
     }
     // In place of a register modrm.rm may name the base of an address.
-    for is_memory in [1, 3] {
-        let field = common::RM + is_memory * usage::BITS;
-        if word >> field & 15 == 0 && !has(attr::NOTHING) {
+    for field in [common::RM, common::RM + usage::BITS] {
+        if is_memory && word >> field & 15 == 0 && !has(attr::NOTHING) {
             word |= usage::READ << field;
         }
     }
