@@ -37,6 +37,17 @@ static FIELDS: Fields = {
     fields
 };
 
+/// The bit of each index register; number 4 is none.
+static INDEXES: [u64; 16] = {
+    let mut bits = [0; 16];
+    let mut number = 0;
+    while number < 16 {
+        bits[number] = if number == 4 { 0 } else { 1 << number };
+        number += 1;
+    }
+    bits
+};
+
 const ACCESSES: [Access; 4] = {
     let mut accesses = [Access::None; 4];
     accesses[access::READ as usize] = Access::Read;
@@ -136,7 +147,8 @@ impl Insn {
         let index_number = (sib >> 3 & 7 | (ext & u32::from(ext::X)) << 2) as u8;
         let has_index = has_sib & (index_number != 4);
         let is_relative = no_base & !has_sib;
-        let index = (rm_read & u64::from(has_index & is_memory)).wrapping_shl(index_number.into());
+        let is_indexed = has_sib & is_memory & (rm_read != 0);
+        let index = INDEXES[usize::from(index_number & 15)] & all_if(is_indexed);
         let mut high = (rm_read & u64::from(is_relative)) << (Reg::RIP.number() - 64);
         let on_stack = !no_base & (rm_number & !1 == 4);
         let mut segment = if on_stack { Reg::SS } else { Reg::DS };

@@ -106,9 +106,9 @@ pub(super) struct Packed {
     /// Tail and shape, in the form of an entry of the hot tables.
     pub(super) entry: u32,
     /// Space, offset of the opcode, opcode, prefixes.
-    pub(super) place: u32,
+    pub(super) place: [u8; 4],
     /// Segment, ext, vvvv, p2, pp, length and flow, from the lowest byte on.
-    pub(super) more: u64,
+    pub(super) more: [u8; 8],
     /// The two bytes behind the opcode.
     pub(super) behind: u16,
     /// [`Insn::unusual`].
@@ -127,28 +127,22 @@ impl Packed {
     /// The entry and place, then the rest.
     #[inline(always)]
     pub(super) fn to_words(&self) -> (u64, u64) {
-        (u64::from(self.entry) | u64::from(self.place) << 32, self.more)
+        let place = u32::from_le_bytes(self.place);
+        (u64::from(self.entry) | u64::from(place) << 32, u64::from_le_bytes(self.more))
     }
     #[inline(always)]
     pub(super) fn of_insn(insn: &Insn) -> Packed {
         let entry = u32::from(insn.shape) << entry::SHAPE | u32::from(insn.tail) << entry::IMMEDIATE;
-        let place = u32::from_le_bytes([insn.space, insn.opcode_at, insn.opcode, insn.prefixes]);
+        let place = [insn.space, insn.opcode_at, insn.opcode, insn.prefixes];
         let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, insn.flow, 0];
-        Packed {
-            len: insn.len.into(),
-            flow: insn.flow,
-            entry,
-            place,
-            more: u64::from_le_bytes(more),
-            behind: insn.behind,
-            unusual: insn.unusual,
-        }
+        Packed { len: insn.len.into(), flow: insn.flow, entry, place, more, behind: insn.behind, unusual: insn.unusual }
     }
     /// The result that [`Packed::words`] made of an instruction with these bytes.
     #[inline(always)]
     pub(super) fn of_words(words: (u64, u64), bytes: [u8; 16], mode: Mode) -> Result<Packed, Error> {
         let (first, more) = words;
-        let [_, _, _, _, _, len, flow, _] = more.to_le_bytes();
+        let more = more.to_le_bytes();
+        let [_, _, _, _, _, len, flow, _] = more;
         if len == 0 {
             let [kind, offset, byte, ..] = first.to_le_bytes();
             let kind = KINDS.get(usize::from(kind)).copied().unwrap_or(ErrorKind::Opcode);
@@ -156,8 +150,8 @@ impl Packed {
         }
         let [.., opcode_at, _, _] = first.to_le_bytes();
         let behind = u128::from_le_bytes(bytes).wrapping_shr(8 * u32::from(opcode_at) + 8) as u16;
-        let (entry, place) = (first as u32, (first >> 32) as u32);
-        let [space, _, _, prefixes] = place.to_le_bytes();
+        let (entry, place) = (first as u32, ((first >> 32) as u32).to_le_bytes());
+        let [space, _, _, prefixes] = place;
         let unusual = shape_of(entry) & (shape::MOFFS | shape::REX2)
             | prefixes & Prefixes::ADDRESS_SIZE as u8
             | space & !space::M0F3A
@@ -167,8 +161,8 @@ impl Packed {
     /// The instruction.
     #[inline(always)]
     pub(super) fn unpack(self, bytes: [u8; 16], mode: Mode) -> Insn {
-        let [space, opcode_at, opcode, prefixes] = self.place.to_le_bytes();
-        let [segment, ext, vvvv, p2, pp, ..] = self.more.to_le_bytes();
+        let [space, opcode_at, opcode, prefixes] = self.place;
+        let [segment, ext, vvvv, p2, pp, ..] = self.more;
         Insn {
             bytes,
             len: self.len as u8,

@@ -66,8 +66,8 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
         len,
         flow,
         entry,
-        place: u32::from_le_bytes([space, at as u8, word as u8, prefixes]),
-        more: u64::from_le_bytes([segment, rex, 0, 0, pp, len as u8, flow, 0]),
+        place: [space, at as u8, word as u8, prefixes],
+        more: [segment, rex, 0, 0, pp, len as u8, flow, 0],
         behind: (word >> 8) as u16,
         unusual: shape_of(entry) & (shape::MOFFS | shape::REX2),
     })
