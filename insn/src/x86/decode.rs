@@ -11,12 +11,12 @@ use super::{Bits, Error, Insn, Mode};
 pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
     let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else {
         let padded = bytes_of(&padded(bytes));
-        return Ok(Packed::of_words(short(bytes, mode), padded, mode)?.unpack(padded, mode));
+        return Ok(Packed::of_words(short(bytes, mode))?.completed(padded, mode).unpack(padded, mode));
     };
     // Both paths return plain words, so that the caller keeps few values in registers.
     let packed = match hot(chunk, mode) {
         Some(packed) => packed,
-        None => Packed::of_words(decode_packed(bytes, mode), bytes_of(chunk), mode)?,
+        None => Packed::of_words(decode_packed(bytes, mode))?.completed(bytes_of(chunk), mode),
     };
     Ok(packed.unpack(bytes_of(chunk), mode))
 }

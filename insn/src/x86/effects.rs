@@ -35,7 +35,7 @@ pub struct Effects {
 #[inline(never)]
 fn general(bytes: u128, words: (u64, u64), mode: Mode) -> Effects {
     let bytes = bytes.to_le_bytes();
-    match Packed::of_words(words, bytes, mode) {
+    match Packed::of_words(words) {
         Ok(packed) => packed.unpack(bytes, mode).general_effects(),
         Err(_) => Effects::NONE,
     }

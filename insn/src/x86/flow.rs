@@ -39,7 +39,7 @@ fn other_target(bytes: u128, mode: Mode) -> Target<Reg> {
     }
     let bytes = bytes.to_le_bytes();
     let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else { return Target::None };
-    let Ok(packed) = Packed::of_words(decode_packed(chunk, mode), bytes, mode) else { return Target::None };
+    let Ok(packed) = Packed::of_words(decode_packed(chunk, mode)) else { return Target::None };
     let insn = packed.unpack(bytes, mode);
     match insn.flow() {
         Flow::Jump | Flow::ConditionalJump | Flow::Call => insn.near_target(),

@@ -8,23 +8,11 @@ use super::{Bits, Error, ErrorKind, Mode, Prefixes};
 
 /// A decoded instruction. It is cheap to copy. Everything but length, flow and validity is computed on request.
 #[derive(Clone, Copy)]
+// In the order of a packed instruction, so that a few loads and stores convert one into the other.
+#[repr(C)]
 pub struct Insn {
     /// The instruction and the bytes after it; the last byte is 0.
     pub(super) bytes: [u8; 16],
-    pub(super) len: u8,
-    pub(super) mode: Mode,
-    /// One of [`space`](super::codes::space).
-    pub(super) space: u8,
-    /// Offset of the opcode byte; for 3DNow! of the second 0F.
-    pub(super) opcode_at: u8,
-    pub(super) opcode: u8,
-    /// One of [`flow`]; with [`LONG`] of a relative branch whose distance lies beyond the first word.
-    pub(super) flow: u8,
-    /// Size of all immediates in bytes, including the opcode suffix of 3DNow!.
-    pub(super) tail: u8,
-    /// Bits of [`shape`].
-    pub(super) shape: u8,
-    pub(super) prefixes: u8,
     /// Number of the segment register of an override that counts, or [`NO_SEGMENT`].
     pub(super) segment: u8,
     /// Extension bits, see [`ext`].
@@ -34,10 +22,24 @@ pub struct Insn {
     pub(super) p2: u8,
     /// Mandatory prefix: 0 none, 1 66, 2 F3, 3 F2.
     pub(super) pp: u8,
-    /// The two bytes behind the opcode: modrm and SIB byte, if there are such.
-    pub(super) behind: u16,
+    pub(super) len: u8,
+    /// One of [`flow`]; with [`LONG`] of a relative branch whose distance lies beyond the first word.
+    pub(super) flow: u8,
     /// Not 0 if no record tells the effects ([`super::common`]).
     pub(super) unusual: u8,
+    /// One of [`space`](super::codes::space).
+    pub(super) space: u8,
+    /// Offset of the opcode byte; for 3DNow! of the second 0F.
+    pub(super) opcode_at: u8,
+    pub(super) opcode: u8,
+    pub(super) prefixes: u8,
+    /// Size of all immediates in bytes, including the opcode suffix of 3DNow!.
+    pub(super) tail: u8,
+    /// Bits of [`shape`].
+    pub(super) shape: u8,
+    /// The two bytes behind the opcode: modrm and SIB byte, if there are such.
+    pub(super) behind: u16,
+    pub(super) mode: Mode,
 }
 
 /// No segment override counts.
@@ -137,9 +139,9 @@ impl Packed {
         let more = [insn.segment, insn.ext, insn.vvvv, insn.p2, insn.pp, insn.len, insn.flow, 0];
         Packed { len: insn.len.into(), flow: insn.flow, entry, place, more, behind: insn.behind, unusual: insn.unusual }
     }
-    /// The result that [`Packed::words`] made of an instruction with these bytes.
+    /// The result that [`Packed::words`] made, without what [`Packed::completed`] adds.
     #[inline(always)]
-    pub(super) fn of_words(words: (u64, u64), bytes: [u8; 16], mode: Mode) -> Result<Packed, Error> {
+    pub(super) fn of_words(words: (u64, u64)) -> Result<Packed, Error> {
         let (first, more) = words;
         let more = more.to_le_bytes();
         let [_, _, _, _, _, len, flow, _] = more;
@@ -148,15 +150,19 @@ impl Packed {
             let kind = KINDS.get(usize::from(kind)).copied().unwrap_or(ErrorKind::Opcode);
             return Err(Error { kind, offset, byte });
         }
-        let [.., opcode_at, _, _] = first.to_le_bytes();
-        let behind = u128::from_le_bytes(bytes).wrapping_shr(8 * u32::from(opcode_at) + 8) as u16;
         let (entry, place) = (first as u32, ((first >> 32) as u32).to_le_bytes());
-        let [space, _, _, prefixes] = place;
-        let unusual = shape_of(entry) & (shape::MOFFS | shape::REX2)
+        Ok(Packed { len: len.into(), flow, entry, place, more, behind: 0, unusual: 0 })
+    }
+    /// With what effects need of the instruction's bytes and mode.
+    #[inline(always)]
+    pub(super) fn completed(self, bytes: [u8; 16], mode: Mode) -> Packed {
+        let [space, opcode_at, _, prefixes] = self.place;
+        let behind = u128::from_le_bytes(bytes).wrapping_shr(8 * u32::from(opcode_at) + 8) as u16;
+        let unusual = shape_of(self.entry) & (shape::MOFFS | shape::REX2)
             | prefixes & Prefixes::ADDRESS_SIZE as u8
             | space & !space::M0F3A
             | mode.bits as u8 ^ Bits::B64 as u8;
-        Ok(Packed { len: len.into(), flow, entry, place, more, behind, unusual })
+        Packed { behind, unusual, ..self }
     }
     /// The instruction.
     #[inline(always)]
