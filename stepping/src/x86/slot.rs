@@ -1,6 +1,6 @@
 use insn::x86::Insn;
 
-use super::{Code, Refusal, assemble};
+use super::{Code, Exit, Refusal, assemble};
 
 /// An instruction that runs as a copy, with its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,17 @@ impl Slot {
     /// [`Refusal::NoScratchRegister`], only if the slot is out of reach.
     pub fn assemble(&self, at: u64) -> Result<Code, Refusal> {
         assemble::assemble(&self.insn, self.pc, at, Some(assemble::spare))
+    }
+
+    /// How a thread leaves the slot that [`Slot::assemble`] makes: the same answer, which for most instructions needs no code to be written.
+    ///
+    /// # Errors
+    /// Those of [`Slot::assemble`].
+    pub fn exit(&self, at: u64) -> Result<Exit, Refusal> {
+        if assemble::is_plain(&self.insn, self.pc, at) {
+            return Ok(Exit::Jump);
+        }
+        self.assemble(at).map(|code| code.exit)
     }
 
     /// The code for a slot at the address `at` without scratch registers. It links less code, because a scratch register needs the sets of

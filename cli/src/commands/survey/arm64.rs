@@ -61,7 +61,7 @@ pub(super) fn way_at<'a>(pc: u64, bytes_at: impl Fn(u64) -> Option<&'a [u8]>) ->
 fn way(insn: &Insn, pc: u64, code: &[u32], index: usize) -> Way {
     match plan_in(insn, pc, code, index) {
         Plan::Emulate(_) => Way::Emulated,
-        Plan::Slot(slot) => Way::of_slot(slot.assemble(slot_address(pc))),
+        Plan::Slot(slot) => Way::of_slot(slot.assemble(slot_address(pc)).map(|code| code.exit)),
         Plan::Refuse(reason) => Way::Refused(reason.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use serde::Serialize;
-use stepping::{Code, Exit};
+use stepping::Exit;
 
 use crate::failure::Result;
 use crate::hex;
@@ -69,9 +69,9 @@ impl Way {
         }
     }
 
-    /// Returns the way of an instruction that runs as a copy, by the assembled copy.
-    pub(super) fn of_slot<R>(assembled: std::result::Result<Code<R>, impl Display>) -> Way {
-        match assembled.map(|code| code.exit) {
+    /// Returns the way of an instruction that runs as a copy, by how a thread leaves the copy.
+    pub(super) fn of_slot(exit: std::result::Result<Exit, impl Display>) -> Way {
+        match exit {
             Ok(Exit::Jump) => Way::Boosted,
             Ok(Exit::Trap(_)) => Way::Trapped,
             Ok(_) => Way::Stepped,

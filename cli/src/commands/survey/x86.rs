@@ -33,7 +33,7 @@ pub(super) fn way_at(bytes: &[u8], pc: u64, mode: Mode) -> Option<Way> {
 fn way(insn: &Insn, pc: u64) -> Way {
     match plan(insn, pc) {
         Plan::Emulate(_) => Way::Emulated,
-        Plan::Slot(slot) => Way::of_slot(slot.assemble(slot_address(pc))),
+        Plan::Slot(slot) => Way::of_slot(slot.exit(slot_address(pc))),
         Plan::Refuse(reason) => Way::Refused(reason.to_string()),
     }
 }

@@ -11,7 +11,7 @@ use insn::x86::{Bits, Insn, Vendor};
 
 use super::Refusal;
 use super::class::{Class, Destination, branch_size, class, next};
-use super::{Code, Exit, Progress, Scratch};
+use super::{Code, Exit, Progress, SLOT_SIZE, Scratch};
 use draft::{Draft, NOP, Spare};
 use restart::restart;
 
@@ -60,6 +60,18 @@ pub(super) fn assemble(insn: &Insn, pc: u64, at: u64, spare: Option<Spare>) -> R
         }
         Class::Nop | Class::Breakpoint | Class::PushFlags | Class::Copy => boost(draft, insn, pc),
     }
+}
+
+/// Whether the code for a slot at `at` is a copy and a near jump, because everything that the instruction names is within reach.
+#[inline]
+pub(super) fn is_plain(insn: &Insn, pc: u64, at: u64) -> bool {
+    /// Distances count from somewhere within the slot.
+    const REACH: u64 = i32::MAX as u64 - SLOT_SIZE as u64;
+    let reaches = |to: u64| (to.wrapping_sub(at) as i64).unsigned_abs() < REACH;
+    insn.mode().bits == Bits::B64
+        && class(insn) == Class::Copy
+        && reaches(next(insn, pc))
+        && insn.rip_relative_address(pc).is_none_or(reaches)
 }
 
 /// A copy; control does not return to the slot.

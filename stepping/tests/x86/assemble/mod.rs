@@ -1,5 +1,6 @@
 mod boosted;
 mod branch;
+mod exit;
 mod independent;
 mod rip_relative;
 mod syscall;
