@@ -12,6 +12,8 @@ const MOST_FOR_CLASSIFYING: u64 = 24 << 10;
 const MOST_FOR_CLASSIFYING_A64: u64 = 16 << 10;
 /// Code and tables for trampolines of x86, with all that decodes, in bytes.
 const MOST_FOR_TRAMPOLINES: u64 = 128 << 10;
+/// What effects add to length and class, of x86 and of A64 each, in bytes.
+const MOST_FOR_EFFECTS: u64 = 64 << 10;
 /// The tables of common effects, in bytes.
 const MOST_COMMON: u64 = 32 << 10;
 /// The tables that common code touches, in bytes.
@@ -228,15 +230,17 @@ fn class_target_and_validity_of_a64_fit_in_16_kib() {
     println!("class, target and validity of A64: {bytes} bytes");
     assert!(bytes > 1024, "hardly anything was linked: {bytes} bytes");
     assert!(bytes <= MOST_FOR_CLASSIFYING_A64, "{bytes} bytes");
-    assert_eq!(table_bytes(&linked, "forms"), 0, "tables of registers and memory came along");
-    assert!(table_bytes(&without_panic("arm64_everything"), "forms") > 0, "the cold tables have another name");
+    for table in ["forms", "effects"] {
+        assert_eq!(table_bytes(&linked, table), 0, "tables of {table} came along");
+        assert!(table_bytes(&without_panic("arm64_everything"), table) > 0, "the cold tables have another name");
+    }
 }
 
 #[test]
 fn stepping_of_a64_needs_no_tables_of_registers_and_memory() {
     let linked = without_panic("stepping_arm64_everything");
     println!("stepping of A64: {} bytes", section_bytes(&linked, &[".text", ".rodata", ".data"]));
-    assert_eq!(table_bytes(&linked, "forms"), 0, "tables of registers and memory came along");
+    assert_eq!(table_bytes(&linked, "effects"), 0, "tables of registers and memory came along");
     assert!(table_bytes(&linked, "special") > 0, "the table of kinds has another name");
 }
 
@@ -253,6 +257,16 @@ fn tables_of_common_effects_fit_in_32_kib() {
     let (all, common) = (section_bytes(&linked, &[".text", ".rodata", ".data"]), table_bytes(&linked, "common"));
     println!("everything of x86: {all} bytes, {common} of them tables of common effects");
     assert!((1024..=MOST_COMMON).contains(&common), "{common} bytes");
+}
+
+#[test]
+fn effects_add_at_most_64_kib_to_length_and_class() {
+    for (effects, class) in [("insn_effects", "insn_classify"), ("arm64_effects", "arm64_classify")] {
+        let [all, class] =
+            [effects, class].map(|entry| section_bytes(&without_panic(entry), &[".text", ".rodata", ".data"]));
+        println!("{effects}: {} bytes more", all - class);
+        assert!((1024..=MOST_FOR_EFFECTS).contains(&(all - class)), "{effects}: {} bytes more", all - class);
+    }
 }
 
 #[test]

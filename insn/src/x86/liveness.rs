@@ -106,12 +106,15 @@ impl Scan {
             self.left -= 1;
             self.pass(&insn, &mut path);
             let end = path.offset + insn.len();
+            if insn.flow() == Flow::Next {
+                path.offset = end;
+                continue;
+            }
             let target = match insn.target() {
                 Target::Relative(distance) if !is_short(&insn) => end.checked_add_signed(distance as isize),
                 _ => None,
             };
             match (insn.flow(), target) {
-                (Flow::Next, _) => path.offset = end,
                 (Flow::Jump | Flow::Call, Some(target)) => path.offset = target,
                 (Flow::ConditionalJump, Some(target)) => {
                     match self.waiting.get_mut(self.paths) {

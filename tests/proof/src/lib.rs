@@ -84,6 +84,20 @@ pub unsafe extern "C" fn insn_everything(bytes: *const u8, length: usize, number
     black_box((insn.effects(), insn.prefix_len()));
 }
 
+/// What an instruction reads and writes.
+///
+/// # Safety
+/// `bytes` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn insn_effects(bytes: *const u8, length: usize, number: u8, pc: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    if let Some(insn) = unsafe { decoded(bytes, length, number) } {
+        black_box(insn.effects());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { insn_classify(bytes, length, number, pc) }
+}
+
 /// Every question about many instructions. The answers go to arrays of `room` elements.
 ///
 /// # Safety
@@ -148,6 +162,15 @@ pub extern "C" fn arm64_classify(word: u32, pc: u64) -> u64 {
         _ => 0,
     };
     1 << 8 | (insn.flow() as u64) << 9 | target << 16
+}
+
+/// What an A64 word reads and writes.
+#[unsafe(no_mangle)]
+pub extern "C" fn arm64_effects(word: u32, pc: u64) -> u64 {
+    if let Ok(insn) = insn::arm64::decode(word) {
+        black_box(insn.effects());
+    }
+    arm64_classify(word, pc)
 }
 
 /// Every question that an A64 instruction answers.
