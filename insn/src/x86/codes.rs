@@ -425,12 +425,15 @@ pub(crate) mod attr {
     pub(crate) const PART_OF_REGISTER: u32 = 0x8_0000;
 }
 
-/// The layout of a record of common effects, two words. The comments of the first word's parts give a number of bits.
+/// The layout of a record of common effects, one word. The comments of its parts give a number of bits.
 pub(crate) mod common {
     /// In a list: the rest is the number of a node, not of a record.
     pub(crate) const NODE: u16 = 0x8000;
     /// Position of the code of modrm.reg as a register.
     pub(crate) const REG: u32 = 0;
+    /// Eight bits: the number of the sizes, which are the operand sizes for 2, 4 and 8 by prefixes, a byte each, and from [`MEMORY_SIZES`] on
+    /// those of memory.
+    pub(crate) const SIZES: u32 = 8;
     /// Position of the code of modrm.rm, or of the opcode's low bits, as a register; in records of memory forms as the base of an address.
     pub(crate) const RM: u32 = 16;
     /// The bits of such a code: twice those of [`usage`], the second behind a prefix 66 without REX.W.
@@ -459,7 +462,7 @@ pub(crate) mod common {
     pub(crate) const BYTE_REG: u64 = 1 << 58;
     /// That of modrm.rm, or of the opcode's low bits, is one; never in memory forms.
     pub(crate) const BYTE_RM: u64 = 1 << 59;
-    /// In the second word, whose low bytes are the operand sizes for 2, 4 and 8 by prefixes: the position of the sizes of memory.
+    /// The position of the sizes of memory.
     pub(crate) const MEMORY_SIZES: u32 = 32;
     /// The number of `Reg::FLAGS`.
     pub(crate) const FLAGS_REGISTER: u32 = 95;
@@ -476,10 +479,10 @@ pub(crate) mod common {
     pub(crate) mod usage {
         pub(crate) const READ: u64 = 1;
         pub(crate) const WRITTEN: u64 = 2;
-        /// Overwritten in whole.
-        pub(crate) const WHOLE: u64 = 4;
         /// A vector register, not a general one.
-        pub(crate) const VECTOR: u64 = 8;
+        pub(crate) const VECTOR: u64 = 4;
+        /// Overwritten in whole.
+        pub(crate) const WHOLE: u64 = 8;
         /// Number of bits.
         pub(crate) const BITS: u32 = 4;
     }

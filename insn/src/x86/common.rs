@@ -7,7 +7,7 @@ use super::codes::common::{self as record, implicit, select, usage};
 use super::codes::{access, bank};
 use super::effects::Effects;
 use super::flags::{Flagged, has_count};
-use super::generated::common::{IMPLIED, LISTS, NODES, OPCODES, RECORDS};
+use super::generated::common::{IMPLIED, LISTS, NODES, OPCODES, RECORDS, SIZES};
 use super::generated::semantics::FLAGS;
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
@@ -16,22 +16,20 @@ use crate::Access;
 /// Vector registers in the low word of a set.
 const VECTORS: u64 = 0xffff_ffff << bank::VECTOR;
 
-/// The registers that a field reads, writes and overwrites, by its code of [`usage`] and the number in it.
+/// The registers that a field reads and writes, by its code of [`usage`] and the number in it.
 struct Fields {
-    read: [u64; 16 << 4],
-    written: [u64; 16 << 4],
-    whole: [u64; 16 << 4],
+    read: [u64; 8 << 4],
+    written: [u64; 8 << 4],
 }
 
 static FIELDS: Fields = {
-    let mut fields = Fields { read: [0; 16 << 4], written: [0; 16 << 4], whole: [0; 16 << 4] };
+    let mut fields = Fields { read: [0; 8 << 4], written: [0; 8 << 4] };
     let mut at = 0;
-    while at < 16 << 4 {
+    while at < 8 << 4 {
         let (usage, number) = (at as u64 >> 4, at as u32 & 15);
         let bit = 1 << if usage & usage::VECTOR != 0 { bank::VECTOR as u32 + number } else { number };
         fields.read[at] = if usage & usage::READ != 0 { bit } else { 0 };
         fields.written[at] = if usage & usage::WRITTEN != 0 { bit } else { 0 };
-        fields.whole[at] = if usage & usage::WHOLE != 0 { bit } else { 0 };
         at += 1;
     }
     fields
@@ -79,7 +77,7 @@ impl Insn {
     }
     /// The record of the instruction.
     #[inline(always)]
-    pub(super) fn record(&self) -> Option<[u64; 2]> {
+    pub(super) fn record(&self) -> Option<u64> {
         if self.unusual != 0 {
             return None;
         }
@@ -99,20 +97,21 @@ impl Insn {
         }
         let found = *RECORDS.get(usize::from(number))?;
         let is_amd_word = self.mode.vendor == Vendor::Amd && u16::from(self.prefixes) & Prefixes::OPERAND_SIZE != 0;
-        let usable = found[0] & record::SIMPLE != 0 && !(is_amd_word && found[0] & record::VENDOR != 0);
+        let usable = found & record::SIMPLE != 0 && !(is_amd_word && found & record::VENDOR != 0);
         usable.then_some(found)
     }
-    /// From the second word of a record: the operand size in the lowest byte, and the size of memory.
+    /// By the record: the operand size in the lowest byte, and the size of memory.
     #[inline(always)]
-    fn sizes(&self, second: u64) -> u64 {
+    fn sizes(&self, first: u64) -> u64 {
+        let second = SIZES.get((first >> record::SIZES & 0xff) as usize).copied().unwrap_or(0);
         let small = u32::from(self.prefixes) & Prefixes::OPERAND_SIZE as u32;
         second.wrapping_shr(if self.ext & ext::W != 0 { 16 } else { 8 - small })
     }
     /// The flags that a record tells.
     #[inline(always)]
-    pub(super) fn common_flags(&self, [first, second]: [u64; 2]) -> Flagged {
+    pub(super) fn common_flags(&self, first: u64) -> Flagged {
         let [read, written, mut overwritten, undefined] = FLAGS[(first >> record::FLAGS & 63) as usize];
-        if first & record::COUNT != 0 && !has_count(self, self.sizes(second) as u8) {
+        if first & record::COUNT != 0 && !has_count(self, self.sizes(first) as u8) {
             overwritten = 0;
         }
         Flagged {
@@ -124,7 +123,7 @@ impl Insn {
     }
     /// The effects that a record tells.
     #[inline(always)]
-    pub(super) fn common_effects(&self, [first, second]: [u64; 2]) -> Effects {
+    pub(super) fn common_effects(&self, first: u64) -> Effects {
         let fields = u32::from(self.modrm_or_opcode());
         let sib = u32::from(self.behind >> 8);
         let ext = u32::from(self.ext);
@@ -140,10 +139,10 @@ impl Insn {
         let no_base = is_memory & (fields < 0x40) & (rm_field == 5);
 
         // The memory operand of modrm. Most of it is masked, not branched.
-        let code = |at: u32| (first >> at) as u32 & 15;
+        let code = |at: u32| (first >> at) as u32 & 7;
         let rm_read = u64::from(code(record::RM) & usage::READ as u32);
-        let reg = (code(record::REG) << 4 | reg_number) as usize & 0xff;
-        let rm = (if no_base { 0 } else { code(record::RM) << 4 } | rm_number) as usize & 0xff;
+        let reg = (code(record::REG) << 4 | reg_number) as usize & 0x7f;
+        let rm = (if no_base { 0 } else { code(record::RM) << 4 } | rm_number) as usize & 0x7f;
         let index_number = (sib >> 3 & 7 | (ext & u32::from(ext::X)) << 2) as u8;
         let has_index = has_sib & (index_number != 4);
         let is_relative = no_base & !has_sib;
@@ -166,7 +165,7 @@ impl Insn {
         let index_reg = has_index.then_some(Reg::gpr(index_number));
         let scale = if has_sib { 1 << (sib >> 6) } else { 1 };
         let displacement = if (fields >= 0x40) | no_base { displacement } else { 0 };
-        let sizes = self.sizes(second);
+        let sizes = self.sizes(first);
         let operand_size = sizes as u8;
         let memory = Memory {
             segment,
@@ -192,15 +191,15 @@ impl Insn {
             access: ACCESSES[if stack == implicit::PUSH { access::WRITE } else { access::READ } as usize],
         };
 
-        let flags = self.common_flags([first, second]);
-        let implied: &[u64; 8] = &IMPLIED[(first >> record::IMPLIED & 127) as usize];
+        let flags = self.common_flags(first);
+        let implied = IMPLIED.get((first >> record::IMPLIED & 127) as usize).unwrap_or(&[0; 8]);
         let by_size = if is_word != 0 { [implied[6], implied[7]] } else { [implied[4], implied[5]] };
         // A word keeps the rest of a general register.
         const { assert!(Prefixes::OPERAND_SIZE as u8 == ext::W && ext::W == 8 && usage::BITS == 4) };
-        let code_of_size = |at: u32| (first.wrapping_shr(at + is_word / 2)) as u32 & 15;
-        let whole_reg = (code_of_size(record::REG) << 4 | reg_number) as usize & 0xff;
-        let whole_rm = (if no_base { 0 } else { code_of_size(record::RM) << 4 } | rm_number) as usize & 0xff;
-        let whole = by_size[0] | FIELDS.whole[whole_reg] | FIELDS.whole[whole_rm];
+        let whole_of = |at: u32, field: usize| {
+            FIELDS.written[field] & all_if(first.wrapping_shr(at + is_word / 2) & usage::WHOLE != 0)
+        };
+        let whole = by_size[0] | whole_of(record::REG, reg) | whole_of(record::RM, rm);
         Effects {
             reads: set([implied[0] | FIELDS.read[reg] | FIELDS.read[rm] | index, implied[1] | high]),
             writes: set([implied[2] | FIELDS.written[reg] | FIELDS.written[rm], implied[3]]),

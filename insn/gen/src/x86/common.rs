@@ -1,6 +1,6 @@
 //! The tables of common effects: what a form reads and writes, in 64-bit mode and the legacy maps, without a choice by rules.
 //!
-//! A form becomes two words ([`super::codes::common`]). A form that these words cannot tell gets the words 0, and the general tables serve.
+//! A form becomes a word ([`super::codes::common`]), which has the number of its sizes. A form that the word cannot tell gets the word 0, and the general tables serve.
 
 use super::codes::common::{self, implicit as stack, select, usage};
 use super::codes::key::{ALL, BITS, EXT, MEM, PP, REG, RM, V, W};
@@ -29,7 +29,9 @@ pub(crate) struct Common {
     pub(crate) lists: Vec<u16>,
     /// Fields and starts of further choices.
     pub(crate) nodes: Vec<u32>,
-    pub(crate) records: Vec<[u64; 2]>,
+    pub(crate) records: Vec<u64>,
+    /// Sizes of operands and of memory.
+    pub(crate) sizes: Vec<u64>,
     /// Sets of registers read, written, overwritten, and overwritten if the operand size is 2: the low and the high word of each.
     pub(crate) implied: Vec<[u64; 8]>,
 }
@@ -40,7 +42,8 @@ pub(crate) fn build(
     slots: &BTreeMap<(usize, u8), Vec<usize>>,
     semantics: &mut Semantics,
 ) -> Result<Common, String> {
-    let mut out = Common { records: vec![[0; 2]], implied: vec![[0; 8]], lists: vec![0], ..Default::default() };
+    let mut out =
+        Common { records: vec![0], sizes: vec![0], implied: vec![[0; 8]], lists: vec![0], ..Default::default() };
     for space in SPACES {
         for opcode in 0..=255 {
             let slot = (usize::from(space), opcode);
@@ -57,7 +60,9 @@ pub(crate) fn build(
                 };
                 let words =
                     if slot == (0, 0xc8) { [0; 2] } else { record(&forms[i], in_memory, semantics, &mut out.implied)? };
-                let number = intern(&mut out.records, words);
+                let [first, sizes] = words;
+                let sizes = u64::from(number(&mut out.sizes, sizes)?) << common::SIZES;
+                let number = intern(&mut out.records, if first == 0 { 0 } else { first | sizes });
                 let rules = rules::rules(&forms[i]).into_iter().map(|rule| (rule & !other, number));
                 ruled.extend(rules.filter(|(rule, _)| rule & (MEM | REG) != 0));
             }
@@ -72,7 +77,6 @@ pub(crate) fn build(
     if out.implied.len() > common::SETS {
         return Err("more sets of registers than a record can name".to_owned());
     }
-    out.implied.resize(common::SETS, [0; 8]);
     Ok(out)
 }
 
@@ -151,7 +155,7 @@ fn choose(ruled: &[(u64, u16)], out: &mut Common, depth: u32) -> Result<u16, Str
     Ok(node | common::NODE)
 }
 
-/// The words of a form; 0 if they cannot tell it.
+/// The word of a form, without the number of its sizes, and these; 0 if they cannot tell it.
 fn record(
     form: &Form,
     in_memory: bool,
