@@ -76,7 +76,7 @@ impl Tree {
         let mut best: Option<(usize, u32, u32, Vec<Vec<Cube>>)> = None;
         for width in 1..=WIDTH {
             for low in (0..=32 - TOP - width).filter(|low| told >> low & 1 == 1 && told >> (low + width - 1) & 1 == 1) {
-                let mask = (1 << width) - 1 << low;
+                let mask = ((1 << width) - 1) << low;
                 let parts: Vec<_> = (0..1 << width).map(|value| restrict(cubes, mask, value << low)).collect();
                 let cost = cost(&parts);
                 if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
