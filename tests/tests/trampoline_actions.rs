@@ -64,14 +64,25 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
+/// The lowest `size` bytes of a number, as a signed one.
+fn signed(left: u64, size: u8) -> i64 {
+    let unused = 64 - 8 * u32::from(size);
+    (left << unused) as i64 >> unused
+}
+
+fn low(left: u64, size: u8) -> u64 {
+    left & u64::MAX >> (64 - 8 * u32::from(size))
+}
+
 fn holds(state: &State, clause: &Clause, arrivals: u64) -> bool {
-    let left = match clause.subject {
-        Subject::Register(of) => register(state, of),
+    let (left, size) = match clause.subject {
+        Subject::Register(of) => (register(state, of), 8),
+        Subject::Part { register: of, size } => (low(register(state, of), size), size),
         Subject::Memory(memory) => match read(state, &memory) {
-            Some(bytes) => number(&bytes),
+            Some(bytes) => (number(&bytes), memory.size),
             None => return false,
         },
-        _ => arrivals,
+        _ => (arrivals, 8),
     };
     match clause.relation {
         Relation::Equal => left == clause.value,
@@ -80,6 +91,10 @@ fn holds(state: &State, clause: &Clause, arrivals: u64) -> bool {
         Relation::BelowOrEqual => left <= clause.value,
         Relation::Above => left > clause.value,
         Relation::AboveOrEqual => left >= clause.value,
+        Relation::Less => signed(left, size) < clause.value as i64,
+        Relation::LessOrEqual => signed(left, size) <= clause.value as i64,
+        Relation::Greater => signed(left, size) > clause.value as i64,
+        Relation::GreaterOrEqual => signed(left, size) >= clause.value as i64,
         Relation::AllOf => left & clause.value == clause.value,
         _ => left & clause.value != 0,
     }
@@ -106,14 +121,25 @@ impl Maker<'_> {
 
     fn clause(&mut self) -> Clause {
         let subject = match self.random.below(8) {
-            0..=3 => Subject::Register(Reg::gpr(self.random.one_of(&REGISTERS))),
+            0 | 1 => Subject::Part {
+                register: Reg::gpr(self.random.one_of(&REGISTERS)),
+                size: self.random.one_of(&[1, 2, 4, 8]),
+            },
+            2 | 3 => Subject::Register(Reg::gpr(self.random.one_of(&REGISTERS))),
             4 => Subject::Register(Reg::RIP),
             5 => Subject::Arrivals,
             _ => Subject::Memory(self.memory(&[1, 2, 4, 8])),
         };
         let left = match subject {
             Subject::Register(of) => register(self.state, of),
-            Subject::Memory(memory) => read(self.state, &memory).map_or(0, |bytes| number(&bytes)),
+            Subject::Part { register: of, size } => {
+                let left = low(register(self.state, of), size);
+                if self.random.one_in(2) { left } else { signed(left, size) as u64 }
+            }
+            Subject::Memory(memory) => {
+                let left = read(self.state, &memory).map_or(0, |bytes| number(&bytes));
+                if self.random.one_in(2) { left } else { signed(left, memory.size) as u64 }
+            }
             _ => self.arrivals,
         };
         let value = match self.random.below(6) {
@@ -129,6 +155,10 @@ impl Maker<'_> {
             Relation::BelowOrEqual,
             Relation::Above,
             Relation::AboveOrEqual,
+            Relation::Less,
+            Relation::LessOrEqual,
+            Relation::Greater,
+            Relation::GreaterOrEqual,
             Relation::AllOf,
             Relation::AnyOf,
         ];

@@ -27,7 +27,7 @@ pub enum Method {
     Trapped,
     /// A copy is single-stepped.
     Stepped,
-    /// A jump at the site leads to code that counts and runs a copy, without a trap.
+    /// A jump at the site leads to code that counts and runs a copy, without a trap unless a condition holds.
     Jumped,
 }
 
@@ -65,9 +65,17 @@ pub struct Breakpoint {
 impl Breakpoint {
     /// The breakpoint with its share of the site's counter.
     pub(crate) fn with_counter(&self, counter: u64) -> Breakpoint {
-        let more = counter.wrapping_sub(self.since);
-        let (hits, arrivals) = (self.hits.wrapping_add(more), self.arrivals.wrapping_add(more));
-        Breakpoint { hits, arrivals, since: counter, ..self.clone() }
+        let mut breakpoint = Breakpoint { since: counter, ..self.clone() };
+        breakpoint.count(counter.wrapping_sub(self.since));
+        breakpoint
+    }
+
+    /// Counts arrivals that no tracer saw, or takes some back. Whether one is a hit by a condition the tracer alone decides.
+    pub(crate) fn count(&mut self, arrivals: u64) {
+        self.arrivals = self.arrivals.wrapping_add(arrivals);
+        if self.spec.condition.is_none() {
+            self.hits = self.hits.wrapping_add(arrivals);
+        }
     }
 
     /// The breakpoint's id.

@@ -226,6 +226,14 @@ impl Condition {
         }
     }
 
+    /// Whether a part of the condition asks for the number of arrivals.
+    pub(crate) fn counts_arrivals(&self) -> bool {
+        match self {
+            Condition::Compare { left, .. } => *left == Operand::Arrivals,
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(Condition::counts_arrivals),
+        }
+    }
+
     /// Refuses a condition that cannot be evaluated, and one with a comparison whose result never changes.
     pub(crate) fn check(&self, arch: Arch) -> Result<(), ConditionProblem> {
         self.check_within(arch, DEEPEST)

@@ -11,7 +11,8 @@ pub enum Patch {
     /// A jump where one is right and fast, otherwise a breakpoint instruction. [`Breakpoint::no_jump`](crate::Breakpoint::no_jump) tells why it
     /// is not a jump.
     Auto,
-    /// A jump to code that counts the hit, in some nanoseconds. The breakpoint is refused where there can be none.
+    /// A jump to code that counts the arrival, and tests the condition, in some nanoseconds. A thread traps only if the condition holds, or reads
+    /// inaccessible memory; the tracer then tests it once more. The breakpoint is refused where there can be none.
     Jump,
     /// A breakpoint instruction: each hit enters the kernel, and the tracer handles it.
     #[default]
@@ -28,11 +29,16 @@ pub enum NoJump {
     Mechanism,
     /// The program is not one of 64-bit x86.
     Architecture,
-    /// The breakpoint, or another one at its site, reports hits by events.
+    /// The breakpoint, or another one at its site, reports every hit by an event.
     Event,
-    /// The breakpoint, or another one at its site, has a condition.
+    /// The conditions of the breakpoints at the site have too many comparisons.
     Condition,
-    /// The breakpoint, or another one at its site, removes itself at a hit.
+    /// The condition of the breakpoint, or of another one at its site, asks for the number of arrivals.
+    Arrivals,
+    /// The condition of the breakpoint, or of another one at its site, reads memory, which may be inaccessible. The process outlives the tracer,
+    /// if that is killed.
+    Memory,
+    /// The breakpoint, or another one at its site, removes itself at its first hit, and has no condition.
     Once,
     /// The breakpoint, or another one at its site, is one of a single thread.
     OneThread,
@@ -73,8 +79,10 @@ impl fmt::Display for NoJump {
             NoJump::Asked => f.write_str("a breakpoint instruction was asked for"),
             NoJump::Mechanism => f.write_str("the back end has no jumps"),
             NoJump::Architecture => f.write_str("only programs of 64-bit x86 can have jumps"),
-            NoJump::Event => f.write_str("a hit is an event"),
-            NoJump::Condition => f.write_str("a hit has a condition"),
+            NoJump::Event => f.write_str("every hit is an event"),
+            NoJump::Condition => f.write_str("the condition has too many comparisons"),
+            NoJump::Arrivals => f.write_str("the condition asks for the number of arrivals"),
+            NoJump::Memory => f.write_str("the condition reads memory, and the process outlives the tracer"),
             NoJump::Once => f.write_str("the breakpoint removes itself"),
             NoJump::OneThread => f.write_str("the breakpoint is one of a single thread"),
             NoJump::Tracer => f.write_str("the tracer itself needs a trap there"),

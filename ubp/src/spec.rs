@@ -36,7 +36,7 @@ pub struct Spec {
     pub once: bool,
     /// The only thread whose arrivals count. In a forked child the breakpoint has no thread and is never hit.
     pub thread: Option<Tid>,
-    /// The instruction that stands at the address. Only a breakpoint that counts, without condition, thread and [`Spec::once`], can have a jump.
+    /// The instruction that stands at the address. Only a breakpoint that counts or has a condition, without a thread, can have a jump.
     pub patch: Patch,
 }
 
@@ -85,10 +85,10 @@ impl Spec {
     pub(crate) fn no_jump(&self) -> Option<NoJump> {
         match self {
             Spec { patch: Patch::Trap, .. } => Some(NoJump::Asked),
-            Spec { report: Report::Event, .. } => Some(NoJump::Event),
-            Spec { condition: Some(_), .. } => Some(NoJump::Condition),
-            Spec { once: true, .. } => Some(NoJump::Once),
+            Spec { report: Report::Event, condition: None, .. } => Some(NoJump::Event),
+            Spec { once: true, condition: None, .. } => Some(NoJump::Once),
             Spec { thread: Some(_), .. } => Some(NoJump::OneThread),
+            Spec { condition: Some(condition), .. } if condition.counts_arrivals() => Some(NoJump::Arrivals),
             _ => None,
         }
     }

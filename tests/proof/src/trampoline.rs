@@ -39,9 +39,10 @@ pub unsafe extern "C" fn trampoline_everything(
     let subject = match a & 0x30 {
         0 => Subject::Register(Reg::from_number(f as u8)),
         0x10 => Subject::Memory(memory),
+        0x20 => Subject::Part { register: Reg::from_number(f as u8), size: d as u8 },
         _ => Subject::Arrivals,
     };
-    const RELATIONS: [Relation; 8] = [
+    const RELATIONS: [Relation; 16] = [
         Relation::Equal,
         Relation::NotEqual,
         Relation::Below,
@@ -50,8 +51,16 @@ pub unsafe extern "C" fn trampoline_everything(
         Relation::AboveOrEqual,
         Relation::AllOf,
         Relation::AnyOf,
+        Relation::Less,
+        Relation::LessOrEqual,
+        Relation::Greater,
+        Relation::GreaterOrEqual,
+        Relation::Less,
+        Relation::LessOrEqual,
+        Relation::Greater,
+        Relation::GreaterOrEqual,
     ];
-    let relation = RELATIONS[(a >> 8 & 7) as usize];
+    let relation = RELATIONS[(a >> 8 & 15) as usize];
     let clause = [Clause { subject, relation, value: b }];
     let key = if a & 4 != 0 { ThreadKey::Rdfsbase } else { ThreadKey::Word };
     let threads = Threads { at: c, pairs: d as u8 };
@@ -66,7 +75,7 @@ pub unsafe extern "C" fn trampoline_everything(
     let record = Record { ring, id: b as u32, key, rdtscp: a & 0x40 != 0, fields: &fields };
     let cpu = if a & 0x80 != 0 { CpuSource::Rdpid } else { CpuSource::Rseq(f as i32) };
     let actions = [
-        Action::Count { counter: b, atomic: a & 0x800 != 0 },
+        Action::Count { counter: b, atomic: a & 0x8000 != 0 },
         Action::CountPerCpu { counters: c, words: d as u8, stride: e as u8, source: cpu },
         Action::Record(record),
         Action::Log2 { buckets: b, source },

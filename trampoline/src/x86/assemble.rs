@@ -96,9 +96,14 @@ impl Trampoline {
     /// The offset from the site of the instruction at which a thread stopped: one whose pc is this, and which trapped as after `int3`.
     /// `None` if no [`Action::Stop`] stopped the thread.
     pub fn stopped(&self, pc: u64) -> Option<u8> {
-        let distance = pc.wrapping_sub(self.at);
-        let at = |entry: &&Entry| entry.stop.is_some_and(|stop| u64::from(stop) == distance);
-        self.entries.iter().flatten().find(at).map(|entry| entry.offset)
+        self.stops().find(|(_, stop)| *stop == pc).map(|(offset, _)| offset)
+    }
+
+    /// The instructions at which [`Action::Stop`] stops threads: the offset from the site, and the pc of a thread behind `int3`. A thread whose
+    /// stop nobody takes goes on there.
+    pub fn stops(&self) -> impl Iterator<Item = (u8, u64)> {
+        let stop = |entry: Entry| Some((entry.offset, self.at.wrapping_add(entry.stop?.into())));
+        self.entries.into_iter().flatten().filter_map(stop)
     }
 
     fn find(&self, offset: u8) -> Option<&Entry> {
@@ -261,6 +266,7 @@ fn names(probe: &Probe<'_>) -> Option<RegSet> {
     for clause in probe.condition.iter().copied().flatten() {
         known &= match clause.subject {
             Subject::Register(register) => add(Some(register), true),
+            Subject::Part { register, .. } => add(Some(register), false),
             Subject::Memory(memory) => add(memory.base, false),
             Subject::Arrivals => true,
         };

@@ -19,6 +19,7 @@ pub(super) fn used(probe: &Probe<'_>, others: RegSet) -> RegSet {
     let with = |used: RegSet, clause: &Clause| match clause.subject {
         Subject::Memory(_) => used.with(Reg::RAX).with(Reg::RCX),
         Subject::Arrivals => used.with(ARRIVALS),
+        Subject::Part { .. } => used.with(Reg::RAX),
         Subject::Register(_) => used,
     };
     let used = clauses().fold(others, with);
@@ -73,6 +74,14 @@ fn test_clause(writer: &mut Writer<'_>, frame: &Frame, clause: &Clause, pc: u64,
             }
             memory::address(writer, frame, &operand, fail);
             memory::load(writer, 0, operand.size, fail);
+            if clause.relation.is_signed() {
+                extend(writer, operand.size, true);
+            }
+            Reg::RAX
+        }
+        Subject::Part { register, size } => {
+            frame.load(writer, Reg::RAX, register);
+            extend(writer, size, clause.relation.is_signed());
             Reg::RAX
         }
         Subject::Arrivals if clause.relation == Relation::AllOf => {
@@ -83,6 +92,22 @@ fn test_clause(writer: &mut Writer<'_>, frame: &Frame, clause: &Clause, pc: u64,
         Subject::Arrivals => ARRIVALS,
     };
     compare(writer, left, clause, fail);
+}
+
+/// Extends the lowest `size` bytes of rax, by their sign or by zeroes.
+fn extend(writer: &mut Writer<'_>, size: u8, signed: bool) {
+    match (size, signed) {
+        // movzbl %al, %eax; movzwl %ax, %eax; mov %eax, %eax
+        (1, false) => writer.emit(&[0x0f, 0xb6, 0xc0]),
+        (2, false) => writer.emit(&[0x0f, 0xb7, 0xc0]),
+        (4, false) => writer.emit(&[0x89, 0xc0]),
+        // movsbq %al, %rax; movswq %ax, %rax; movslq %eax, %rax
+        (1, true) => writer.emit(&[0x48, 0x0f, 0xbe, 0xc0]),
+        (2, true) => writer.emit(&[0x48, 0x0f, 0xbf, 0xc0]),
+        (4, true) => writer.emit(&[0x48, 0x63, 0xc0]),
+        (8, _) => {}
+        _ => writer.refuse(Refusal::NoSuchSize),
+    }
 }
 
 /// Compares a register with the clause's constant. For [`Relation::AllOf`] the register is rax, which changes.
@@ -113,6 +138,10 @@ fn compare(writer: &mut Writer<'_>, left: Reg, clause: &Clause, fail: &mut Label
         Relation::BelowOrEqual => 7,
         Relation::Above => 6,
         Relation::AboveOrEqual => 2,
+        Relation::Less => 0xd,
+        Relation::LessOrEqual => 0xf,
+        Relation::Greater => 0xe,
+        Relation::GreaterOrEqual => 0xc,
     };
     writer.jump(&[0x0f, 0x80 | condition], fail);
 }
@@ -125,6 +154,10 @@ fn holds(relation: Relation, left: u64, right: u64) -> bool {
         Relation::BelowOrEqual => left <= right,
         Relation::Above => left > right,
         Relation::AboveOrEqual => left >= right,
+        Relation::Less => (left as i64) < right as i64,
+        Relation::LessOrEqual => left as i64 <= right as i64,
+        Relation::Greater => left as i64 > right as i64,
+        Relation::GreaterOrEqual => left as i64 >= right as i64,
         Relation::AllOf => left & right == right,
         Relation::AnyOf => left & right != 0,
     }

@@ -17,7 +17,7 @@ pub struct Probe<'a> {
     pub actions: &'a [Action<'a>],
 }
 
-/// A comparison of a number with a constant. Numbers are unsigned.
+/// A comparison of a number with a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clause {
     /// The left side.
@@ -28,19 +28,34 @@ pub struct Clause {
     pub value: u64,
 }
 
+impl Relation {
+    /// Whether the relation is one of signed numbers.
+    pub(super) fn is_signed(self) -> bool {
+        matches!(self, Relation::Less | Relation::LessOrEqual | Relation::Greater | Relation::GreaterOrEqual)
+    }
+}
+
 /// The left side of a [`Clause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
     /// One of the first sixteen general registers, or rip.
     Register(Reg),
-    /// Memory of 1, 2, 4 or 8 bytes, zero-extended. The clause does not hold if the memory lies outside of its window.
+    /// The lowest 1, 2, 4 or 8 bytes of one of the first sixteen general registers.
+    Part {
+        /// The register.
+        register: Reg,
+        /// Number of bytes.
+        size: u8,
+    },
+    /// Memory of 1, 2, 4 or 8 bytes. The clause does not hold if the memory lies outside of its window.
     Memory(Memory),
     /// The number of arrivals, including this one. It needs [`Probe::arrivals`].
     Arrivals,
 }
 
-/// The comparison of a [`Clause`].
+/// The comparison of a [`Clause`], in the terms of the SDM: *below* and *above* compare unsigned numbers, to which the left side is
+/// zero-extended; *less* and *greater* compare signed ones, to which it is sign-extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Relation {
@@ -56,6 +71,14 @@ pub enum Relation {
     Above,
     /// Left is above or equal to right.
     AboveOrEqual,
+    /// Left is less than right.
+    Less,
+    /// Left is less than or equal to right.
+    LessOrEqual,
+    /// Left is greater than right.
+    Greater,
+    /// Left is greater than or equal to right.
+    GreaterOrEqual,
     /// Left has all bits of right.
     AllOf,
     /// Left has at least one bit of right.
@@ -132,7 +155,8 @@ pub enum Action<'a> {
         key: ThreadKey,
     },
     /// Stops the thread by `int3`, after all other actions. [`Trampoline::stopped`](super::Trampoline::stopped) tells it from the program's own,
-    /// and the [`Place`](super::Place) of the thread's pc gives the state at the instruction. The thread goes on from that pc.
+    /// and the [`Place`](super::Place) of the `int3` gives the state at the instruction. A thread that goes on from its pc executes the
+    /// instruction.
     Stop,
 }
 

@@ -17,7 +17,11 @@ pub(super) fn settle(tracees: &mut Tracees, tid: Tid, signal: i32) -> Result<boo
     if is_trap_first(tracees, tid)? {
         return Ok(false);
     }
-    leave_jump(tracees, tid)?;
+    // In a group-stop the trap of a trampoline may be due. It comes when the job continues.
+    let is_stopping = tracees.space_at(tid)?.jumps.stopped(arch::pc(tid)?).is_some() && Status::read(tid)?.trap_due();
+    if !is_stopping {
+        leave_jump(tracees, tid)?;
+    }
     restart_interrupted_call(tracees, tid)?;
     tracees.note_seen(tid)?;
     Ok(true)

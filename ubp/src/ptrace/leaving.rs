@@ -22,8 +22,24 @@ pub(super) struct Left {
 /// Moves a stopped thread out of a mirror or a trampoline, to where it is in the program. An arrival that was counted there, of an instruction
 /// that the thread has not executed, is taken back: the thread arrives once more.
 pub(super) fn leave_jump(tracees: &mut Tracees, tid: Tid) -> Result<Option<Left>> {
+    let left = leave_counted(tracees, tid)?;
+    left.iter().try_for_each(|left| uncount_left(tracees, tid, left))?;
+    Ok(left)
+}
+
+/// Takes back an arrival of a thread that arrives once more.
+pub(super) fn uncount_left(tracees: &mut Tracees, tid: Tid, left: &Left) -> Result<()> {
+    if left.place.is_some_and(|place| place.progress != Progress::Before) {
+        let pid = tracees.thread(tid)?.pid;
+        tracees.space_of_mut(pid)?.uncount(left.pc);
+    }
+    Ok(())
+}
+
+/// [`leave_jump`] without a change of counts.
+pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Left>> {
     let pid = tracees.thread(tid)?.pid;
-    let space = tracees.space_of_mut(pid)?;
+    let space = tracees.space_of(pid)?;
     if space.jumps.is_empty() {
         return Ok(None);
     }
@@ -37,9 +53,6 @@ pub(super) fn leave_jump(tracees: &mut Tracees, tid: Tid) -> Result<Option<Left>
             let Some(place) = space.jumps.get(site).and_then(|jump| jump.place(offset)) else { return Ok(None) };
             if !arch::restore_at(tid, &space.memory, &place)? {
                 return Ok(None);
-            }
-            if place.progress != Progress::Before {
-                space.uncount(place.pc);
             }
             Ok(Some(Left { site, pc: place.pc, place: Some(place) }))
         }

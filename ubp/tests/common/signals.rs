@@ -1,16 +1,16 @@
 //! Cases of signals.c.
 
-use ubp::{Address, EventKind, Options, Patch, Session, Spec};
+use ubp::{Address, EventKind, Options, Session, Spec};
 
 use super::*;
 
 /// Runs one case of signals.c undisturbed and with sites, with and without signal events; all must agree.
 pub fn case(name: &str, functions: &[&str]) {
-    case_by(Patch::Trap, name, functions);
+    case_by(Spec::count, name, functions);
 }
 
-/// [`case`] with jumps, or without.
-pub fn case_by(patch: Patch, name: &str, functions: &[&str]) {
+/// [`case`] with other breakpoints, which report no hit.
+pub fn case_by(spec: impl Fn(Address) -> Spec, name: &str, functions: &[&str]) {
     let program = build("signals", &[]);
     let plain = undisturbed(&program, &[name]);
     for events in [false, true] {
@@ -20,7 +20,7 @@ pub fn case_by(patch: Patch, name: &str, functions: &[&str]) {
         let pid = session.spawn(piped(&program, &[name])).unwrap();
         let base = load_address(&session, pid);
         let sites = functions.iter().chain(machine::HANDLERS).flat_map(|function| instructions(&program, function));
-        let specs: Vec<Spec> = sites.map(|at| Spec::count(Address(base + at)).patch(patch)).collect();
+        let specs: Vec<Spec> = sites.map(|at| spec(Address(base + at))).collect();
         for answer in session.insert(pid, &specs).unwrap() {
             answer.unwrap();
         }

@@ -7,11 +7,13 @@ use ubp::{Address, Method, Options, Patch, Pid, Session, Spec};
 
 use super::life::code;
 use crate::common::*;
-use crate::{by_ptrace, end_of, jump};
+use crate::{KINDS, by_ptrace, end_of};
 
 /// The process that [`tracer`] is to attach to.
 const TARGET: &str = "UBP_TEST_JUMPS_TARGET";
 const FUNCTIONS: [&str; 2] = ["work", "leaf"];
+/// The number of the kind of breakpoints that it is to set.
+const KIND: &str = "UBP_TEST_JUMPS_KIND";
 
 /// A tracer for the other tests, in its own process.
 #[test]
@@ -27,7 +29,9 @@ fn trace_by_jumps(functions: &[&str]) {
     (options.signals, options.threads) = (false, false);
     let mut session = Session::with_options(options).unwrap();
     session.attach(pid).unwrap();
-    let entries: Vec<Spec> = functions.iter().map(|name| jump(symbol(&session, pid, name))).collect();
+    let kind = KINDS[std::env::var(KIND).unwrap().parse::<usize>().unwrap()];
+    let entry = |name: &&str| kind(symbol(&session, pid, name)).patch(Patch::Jump);
+    let entries: Vec<Spec> = functions.iter().map(entry).collect();
     for answer in session.insert(pid, &entries).unwrap() {
         assert_eq!(session.breakpoint(pid, answer.unwrap()).unwrap().method(), Method::Jumped);
     }
@@ -40,9 +44,10 @@ fn trace_by_jumps(functions: &[&str]) {
 }
 
 /// Starts one of the tracers, and waits until its jumps are there.
-fn traced(tracer: &str, pid: Pid) -> Child {
+fn traced(tracer: &str, pid: Pid, kind: usize) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", tracer, "--nocapture"]).env(TARGET, pid.0.to_string());
+    command.env(KIND, kind.to_string());
     let mut tracer = command.stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(tracer.stdout.as_mut().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line == "jumps"), "the tracer failed");
@@ -56,11 +61,15 @@ fn kill(mut tracer: Child) {
 
 #[test]
 fn a_program_runs_on_with_its_jumps_until_the_next_tracer_removes_them() {
+    (0..KINDS.len()).for_each(run_on);
+}
+
+fn run_on(kind: usize) {
     let program = build("killed", &[]);
     let (child, mut out) = start(&program, &[]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
-    kill(traced("killed::tracer", pid));
+    kill(traced("killed::tracer", pid, kind));
     assert!(code(&program, pid, &FUNCTIONS).values().all(|(there, own)| there[0] == 0xe9 && there != own));
     let mut session = by_ptrace();
     session.attach(pid).unwrap();
@@ -82,11 +91,15 @@ fn a_program_runs_on_with_its_jumps_until_the_next_tracer_removes_them() {
 /// Branches into the bytes that jumps cover are answered by the handler in the program.
 #[test]
 fn without_its_tracer_a_program_may_branch_into_jumps() {
+    (0..KINDS.len()).for_each(branch);
+}
+
+fn branch(kind: usize) {
     let program = build("x86/covered", &[]);
     let (child, mut out) = start(&program, &["3", "0", "waits"]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
-    kill(traced("killed::tracer_of_covered", pid));
+    kill(traced("killed::tracer_of_covered", pid, kind));
     assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["3", "0"]).stdout);
 }
 

@@ -7,33 +7,35 @@ use std::path::Path;
 use ubp::{Address, BreakpointId, EventKind, Method, NoJump, Patch, Pid, Session, Spec};
 
 use crate::common::*;
-use crate::{by_ptrace, end_of, jump};
+use crate::{KINDS, auto, by_ptrace, end_of, jump};
 
 #[test]
 fn processes_that_a_program_makes_are_counted_as_by_traps() {
     for case in ["fork", "vfork", "spawn", "clone", "threads"] {
         let program = build("forks", &[]);
-        let count = |patch| {
-            let mut session = by_ptrace();
-            let pid = session.spawn(piped(&program, &[case])).unwrap();
-            let site = symbol(&session, pid, "work");
-            let id = session.insert(pid, &[Spec::count(site).patch(patch)]).unwrap()[0].unwrap();
-            let jumped = session.breakpoint(pid, id).unwrap().method() == Method::Jumped;
-            assert_eq!(jumped, patch == Patch::Jump);
-            session.resume(pid.leader()).unwrap();
-            let mut hits = Vec::new();
-            let outcome = run(&mut session, pid, |session, event| match event.kind {
-                EventKind::Exited(_) | EventKind::Exec => {
-                    hits.push(session.breakpoint(event.pid, id).map_or(0, |breakpoint| breakpoint.hits()));
-                }
-                _ => {}
-            });
-            hits.sort_unstable();
-            (hits, outcome.text().to_string())
-        };
-        let (by_traps, by_jumps) = (count(Patch::Trap), count(Patch::Jump));
-        assert!(by_traps.0.iter().sum::<u64>() > 0, "{case}");
-        assert_eq!(by_traps, by_jumps, "{case}");
+        for kind in KINDS {
+            let count = |patch| {
+                let mut session = by_ptrace();
+                let pid = session.spawn(piped(&program, &[case])).unwrap();
+                let site = symbol(&session, pid, "work");
+                let id = session.insert(pid, &[kind(site).patch(patch)]).unwrap()[0].unwrap();
+                let jumped = session.breakpoint(pid, id).unwrap().method() == Method::Jumped;
+                assert_eq!(jumped, patch == Patch::Jump);
+                session.resume(pid.leader()).unwrap();
+                let mut counts = Vec::new();
+                let outcome = run(&mut session, pid, |session, event| match event.kind {
+                    EventKind::Exited(_) | EventKind::Exec => {
+                        counts.push(session.breakpoint(event.pid, id).map_or((0, 0), |b| (b.hits(), b.arrivals())));
+                    }
+                    _ => {}
+                });
+                counts.sort_unstable();
+                (counts, outcome.text().to_string())
+            };
+            let (by_traps, by_jumps) = (count(Patch::Trap), count(Patch::Jump));
+            assert!(by_traps.0.iter().any(|(_, arrivals)| *arrivals > 0), "{case}");
+            assert_eq!(by_traps, by_jumps, "{case}");
+        }
     }
 }
 
@@ -68,7 +70,8 @@ fn threads_run_while_jumps_come_and_go() {
     session.attach(pid).unwrap();
     let base = load_address(&session, pid);
     let sites = ["work", "leaf"].iter().flat_map(|name| instructions(&program, name));
-    let specs: Vec<Spec> = sites.map(|at| jump(Address(base + at))).collect();
+    let specs: Vec<Spec> =
+        sites.zip(KINDS.iter().cycle()).map(|(at, kind)| kind(Address(base + at)).patch(Patch::Jump)).collect();
     let leaf = jump(symbol(&session, pid, "leaf"));
     let lasting = session.insert(pid, &[leaf]).unwrap()[0].unwrap();
     let mut hits = 0;
@@ -116,7 +119,7 @@ fn a_detach_leaves_the_bytes_of_the_file_and_no_mapping() {
     session.attach(pid).unwrap();
     let base = load_address(&session, pid);
     let sites = ["work", "leaf"].iter().flat_map(|name| instructions(&program, name));
-    let specs: Vec<Spec> = sites.map(|at| Spec::count(Address(base + at)).patch(Patch::Auto)).collect();
+    let specs: Vec<Spec> = sites.zip(KINDS.iter().cycle()).map(|(at, kind)| auto(kind(Address(base + at)))).collect();
     session.insert(pid, &specs).unwrap();
     let jumps: Vec<BreakpointId> =
         session.breakpoints(pid).filter(|b| b.method() == Method::Jumped).map(|b| b.id()).collect();
@@ -126,7 +129,7 @@ fn a_detach_leaves_the_bytes_of_the_file_and_no_mapping() {
     session.read_memory(pid, session.breakpoint(pid, jumps[0]).unwrap().address(), &mut read).unwrap();
     assert_ne!(read[1..], [0xcc; 4]);
     assert!(session.process(pid).unwrap().maps().unwrap().len() <= before);
-    while jumps.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).min().unwrap() < 100 {
+    while jumps.iter().map(|id| session.breakpoint(pid, *id).unwrap().arrivals()).min().unwrap() < 100 {
         if let Some(event) = session.poll().unwrap() {
             session.resume(event.tid).unwrap();
         }
@@ -147,10 +150,9 @@ fn what_is_no_mere_count_has_no_jump_and_says_why() {
         (session, pid, work)
     };
     let first = ubp::Operand::Arrivals.is(ubp::Comparison::Equal, 1);
-    let auto = |spec: Spec| spec.patch(Patch::Auto);
     let cases = [
         (auto(Spec::event(work)), NoJump::Event),
-        (auto(Spec::count(work)).when(first), NoJump::Condition),
+        (auto(Spec::count(work)).when(first), NoJump::Arrivals),
         (auto(Spec::count(work)).once(), NoJump::Once),
         (auto(Spec::count(work)).thread(pid.leader()), NoJump::OneThread),
         (Spec::count(work), NoJump::Asked),

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod conditions;
 mod counts;
 mod covered;
 mod killed;
@@ -12,7 +13,21 @@ mod signals;
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdout};
 
-use ubp::{Address, Patch, Session, Spec};
+use insn::x86::Reg;
+use ubp::Comparison::{Equal, NotEqual};
+use ubp::{Address, Operand, Patch, Session, Spec};
+
+/// The kinds of breakpoints that jumps can be: a mere count, a condition that never holds, and one that always does.
+const KINDS: [fn(Address) -> Spec; 3] = [
+    Spec::count,
+    |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(Equal, 1)),
+    |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(NotEqual, 1)),
+];
+
+/// The breakpoint by a jump where there can be one.
+fn auto(spec: Spec) -> Spec {
+    spec.patch(Patch::Auto)
+}
 
 /// A breakpoint that counts by a jump.
 fn jump(address: Address) -> Spec {

@@ -1,8 +1,7 @@
-//! Signal handlers at single instructions, where jumps count these.
-
-use ubp::Patch;
+//! Signal handlers at single instructions, where jumps count these, or test conditions.
 
 use crate::common::signals::case_by;
+use crate::{KINDS, auto};
 
 /// The cases of signals.c, and the functions whose instructions are counted.
 const CASES: [(&str, &[&str]); 15] = [
@@ -26,6 +25,8 @@ const CASES: [(&str, &[&str]); 15] = [
 #[test]
 fn handlers_see_what_they_see_without_jumps() {
     for (name, functions) in CASES {
-        case_by(Patch::Auto, name, functions);
+        for kind in KINDS {
+            case_by(|at| auto(kind(at)), name, functions);
+        }
     }
 }

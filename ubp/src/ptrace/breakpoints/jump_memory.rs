@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::arch::PAGE;
-use super::super::jumps::{Mirror, Store, displacements};
+use super::super::jumps::{LENGTH, Mirror, Need, Store, displacements};
 use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any};
 use super::super::reports::Reports;
 use super::super::space::{mapping_at, room};
@@ -17,8 +17,8 @@ use crate::{Error, Mapping, NoJump, Pid, Result, Tid};
 const PLACES: usize = 24;
 /// Offset of eight bytes of zero in an arena, which are reserved (core/mod.rs).
 const ZEROES: u64 = 48;
-/// Sites, of which an address is the first byte.
-const COVERED: Range<u64> = 1..super::super::jumps::LENGTH;
+/// The entries for a jump: the bytes that it covers, and one more for the instruction of its trampoline that stops threads.
+const ENTRIES: Range<u64> = 1..LENGTH + 1;
 
 /// Whether a process of an address space outlives the tracer, if that is killed.
 pub(in crate::ptrace) fn outlives(tracees: &Tracees, space: SpaceId) -> bool {
@@ -47,7 +47,8 @@ pub(in crate::ptrace) fn provide(
         if mapping.inode == 0 || !mapping.execute {
             continue;
         }
-        let provided = provide_for(tracees, reports, tid, pid, mapping, group.len(), outlives);
+        let need = tracees.space_of(pid)?.need_for(group.iter().copied());
+        let provided = provide_for(tracees, reports, tid, pid, mapping, need, outlives);
         let provided =
             if outlives { provided.and_then(|()| add_answers(tracees, reports, tid, pid, group)) } else { provided };
         match provided {
@@ -61,7 +62,7 @@ pub(in crate::ptrace) fn provide(
 
 /// Maps arenas for the entries of covered bytes.
 fn add_answers(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid, sites: &[u64]) -> Result<()> {
-    let mut covered: Vec<u64> = sites.iter().flat_map(|site| COVERED.map(move |offset| site + offset)).collect();
+    let mut covered: Vec<u64> = sites.iter().flat_map(|site| ENTRIES.map(move |offset| site + offset)).collect();
     covered.sort_unstable();
     covered.dedup();
     for group in tracees.space_of(pid)?.missing(&covered) {
@@ -70,14 +71,14 @@ fn add_answers(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid,
     Ok(())
 }
 
-/// Maps what `count` jumps in a mapping need.
+/// Maps what jumps in a mapping need.
 fn provide_for(
     tracees: &mut Tracees,
     reports: &mut Reports,
     tid: Tid,
     pid: Pid,
     mapping: &Mapping,
-    count: usize,
+    need: Need,
     outlives: bool,
 ) -> Result<()> {
     let code = mapping.start.0..mapping.end.0;
@@ -88,10 +89,10 @@ fn provide_for(
     };
     let space = tracees.space_of_mut(pid)?;
     space.jumps.stores.iter_mut().for_each(|store| store.reuse());
-    if space.jumps.stores.iter().any(|store| store.serves(&code, &mirror.range, count)) {
+    if space.jumps.stores.iter().any(|store| store.serves(&code, &mirror.range, need)) {
         return Ok(());
     }
-    map_store(tracees, reports, tid, pid, mapping, &mirror, count)
+    map_store(tracees, reports, tid, pid, mapping, &mirror, need)
 }
 
 fn map_mirror(
@@ -124,7 +125,7 @@ fn map_store(
     pid: Pid,
     mapping: &Mapping,
     mirror: &Mirror,
-    count: usize,
+    need: Need,
 ) -> Result<()> {
     let (maps, heap) = (read_maps(pid)?, status::heap_start(pid)?);
     let space = tracees.space_of(pid)?;
@@ -133,7 +134,7 @@ fn map_store(
     let of_module = maps.iter().filter(|map| map.inode == mapping.inode && map.device == mapping.device);
     let low = of_module.clone().map(|map| map.start.0).min().unwrap_or(mapping.start.0).min(mirror.range.start);
     let high = of_module.map(|map| map.end.0).max().unwrap_or(mapping.end.0).max(mirror.range.end);
-    let sizes = Store::sizes_for(count, PAGE);
+    let sizes = Store::sizes_for(need, PAGE);
     let size = sizes.0 + sizes.1;
     let no_room = Error::NoRoom { pid, near: mapping.start };
     let Some(name) = name else { return Err(no_room) };
@@ -145,7 +146,12 @@ fn map_store(
         match map_counters_at(tracees, reports, tid, counters, name, false)? {
             Some(file) => {
                 let store = Store::new(start, sizes, file, low..high);
-                tracees.space_of_mut(pid)?.jumps.stores.push(store);
+                let space = tracees.space_of_mut(pid)?;
+                let head = Store::head();
+                if space.memory.write(start, &head) != head.len() {
+                    return Err(no_room);
+                }
+                space.jumps.stores.push(store);
                 return tracees.hide_storage(pid);
             }
             None => unmap(tracees, reports, tid, (start, sizes.0))?,

@@ -1,19 +1,23 @@
 //! One jump, and its trampoline.
 
 use insn::x86::Mode;
-use trampoline::x86::{Displacement, JUMP_LEN, Place, Probe, Refusal, Site, Trampoline, jump, place};
+use trampoline::x86::{Action, Clause, Displacement, JUMP_LEN, Place, Probe, Refusal, Site, Trampoline, jump, place};
+
+use super::Test;
 
 /// Room for a trampoline, and for the meanings of its addresses.
-const CODE: usize = 1024;
-const PLACES: usize = 256;
+const CODE: usize = 2048;
+const PLACES: usize = 512;
 
 /// A site whose arrivals a trampoline counts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::ptrace) struct Member {
     /// Offset from the site of the jump.
     pub(in crate::ptrace) offset: u8,
     /// Address of the counter.
     pub(in crate::ptrace) counter: u64,
+    /// What stops threads.
+    pub(in crate::ptrace) test: Option<Test>,
 }
 
 /// A jump at a site.
@@ -60,12 +64,18 @@ impl Workbench {
         at: u64,
     ) -> Result<Trampoline, Refusal> {
         let Draft { site: pc, ref code, mode, shadow_stack } = *draft;
-        let site = Site { pc, code, mode, shadow_stack, keep_dead: false };
-        let probe = |member: &Member| {
-            let Member { offset, counter } = *member;
-            Probe { offset, arrivals: Some(counter), ..Probe::default() }
-        };
-        let probes: Vec<Probe<'_>> = members.iter().map(probe).collect();
+        // Whoever takes a stop reads all registers.
+        let keep_dead = members.iter().any(|member| member.test.is_some());
+        let site = Site { pc, code, mode, shadow_stack, keep_dead };
+        let lists: Vec<Vec<&[Clause]>> =
+            members.iter().map(|member| member.test.iter().flat_map(Test::lists).collect()).collect();
+        let probes = members.iter().zip(&lists).map(|(member, lists)| Probe {
+            offset: member.offset,
+            arrivals: Some(member.counter),
+            condition: lists,
+            actions: if member.test.is_some() { &[Action::Stop] } else { &[] },
+        });
+        let probes: Vec<Probe<'_>> = probes.collect();
         site.assemble(&probes, at, &mut self.code, &mut self.places)
     }
 
@@ -114,6 +124,11 @@ impl Jump {
     /// The member at an address.
     pub(in crate::ptrace) fn member(&self, address: u64) -> Option<&Member> {
         self.members.iter().find(|member| self.site + u64::from(member.offset) == address)
+    }
+
+    /// The instructions of the trampoline that stop threads.
+    pub(in crate::ptrace) fn stops(&self) -> impl Iterator<Item = u64> {
+        self.trampoline.stops().map(|(_, behind)| behind.wrapping_sub(1))
     }
 
     /// The sites whose arrivals the trampoline counts.

@@ -8,6 +8,7 @@ mod jump;
 mod mirror;
 mod scan;
 mod store;
+mod test;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +20,8 @@ pub(super) use self::displacement::displacements;
 pub(super) use self::jump::{Draft, Jump, Member, Workbench};
 pub(super) use self::mirror::Mirror;
 pub(super) use self::scan::{KEPT, LOOK, Window, scan};
-pub(super) use self::store::Store;
+pub(super) use self::store::{Need, Store};
+pub(super) use self::test::Test;
 
 /// Bytes of a jump.
 pub(super) const LENGTH: u64 = JUMP_LEN as u64;
@@ -122,6 +124,13 @@ impl Jumps {
         let mirror = self.mirrors.iter().find(|mirror| mirror.range.contains(&pc))?;
         let site = mirror.site(pc);
         self.heads.contains_key(&site).then_some(Inside::Mirror(site))
+    }
+
+    /// The jump whose trampoline stopped a thread with this pc, and the site at which it did.
+    pub(super) fn stopped(&self, pc: u64) -> Option<(&Jump, u64)> {
+        let Inside::Trampoline(site, _) = self.inside(pc.wrapping_sub(1))? else { return None };
+        let jump = self.heads.get(&site)?;
+        Some((jump, site + u64::from(jump.trampoline.stopped(pc)?)))
     }
 
     /// The pc in the program of a thread in a mirror or a trampoline, and whether the thread has come there by an instruction that is none of the

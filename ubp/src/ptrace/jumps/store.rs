@@ -5,12 +5,35 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use super::Test;
+
 /// Bytes of a counter.
 const COUNTER: u64 = 8;
 /// The alignment of trampolines in bytes.
 const ALIGNMENT: u64 = 16;
 /// Bytes that a trampoline with one counter takes, at most on average.
 const EACH: u64 = 128;
+/// Bytes that a test takes without its comparisons, and that one of them takes, at most.
+const TEST: u64 = 128;
+const COMPARISON: u64 = 96;
+/// The first bytes are the window of [`trampoline::x86::Memory`]: all memory that a program can have.
+const WINDOW: [u64; 2] = [0, 1 << 47];
+const HEAD: u64 = 16;
+
+/// The room that jumps need.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::ptrace) struct Need {
+    code: u64,
+    counters: u64,
+}
+
+impl Need {
+    /// Adds the room for one site.
+    pub(in crate::ptrace) fn add(&mut self, test: Option<&Test>) {
+        self.code += EACH + test.map_or(0, |test| TEST + COMPARISON * test.len() as u64);
+        self.counters += COUNTER;
+    }
+}
 
 /// Two mappings in the debuggee: trampolines, and behind them their counters, which the tracer and the processes of the memory share as a file.
 #[derive(Clone, Debug)]
@@ -29,21 +52,34 @@ pub(in crate::ptrace) struct Store {
 }
 
 impl Store {
-    /// The sizes of a store for `count` jumps.
-    pub(in crate::ptrace) fn sizes_for(count: usize, page: u64) -> (u64, u64) {
-        let count = (count as u64).max(64);
-        ((count * EACH).next_multiple_of(page), (count * COUNTER).next_multiple_of(page))
+    /// The sizes of a store.
+    pub(in crate::ptrace) fn sizes_for(need: Need, page: u64) -> (u64, u64) {
+        let size = |bytes: u64, each| bytes.max(64 * each).next_multiple_of(page);
+        (size(need.code + HEAD, EACH), size(need.counters, COUNTER))
+    }
+
+    /// The first bytes of the mapping of trampolines.
+    pub(in crate::ptrace) fn head() -> [u8; HEAD as usize] {
+        let mut head = [0; HEAD as usize];
+        for (to, from) in head.iter_mut().zip(WINDOW.into_iter().flat_map(u64::to_le_bytes)) {
+            *to = from;
+        }
+        head
+    }
+
+    /// Address of the window of memory that a test may read.
+    pub(in crate::ptrace) fn window(&self) -> u64 {
+        self.base
     }
 
     pub(in crate::ptrace) fn new(base: u64, sizes: (u64, u64), counters: File, reach: Range<u64>) -> Store {
-        Store { base, sizes, counters: Arc::new(counters), reach, jumps: 0, used: 0, counted: 0 }
+        Store { base, sizes, counters: Arc::new(counters), reach, jumps: 0, used: HEAD, counted: 0 }
     }
 
-    /// Whether there is room for `count` jumps at sites in `code`, with this mirror.
-    pub(in crate::ptrace) fn serves(&self, code: &Range<u64>, mirror: &Range<u64>, count: usize) -> bool {
+    /// Whether there is room for jumps at sites in `code`, with this mirror.
+    pub(in crate::ptrace) fn serves(&self, code: &Range<u64>, mirror: &Range<u64>, need: Need) -> bool {
         let reaches = |range: &Range<u64>| self.reach.start <= range.start && range.end <= self.reach.end;
-        let count = count as u64;
-        let room = self.used + count * EACH <= self.sizes.0 && self.counted + count * COUNTER <= self.sizes.1;
+        let room = self.used + need.code <= self.sizes.0 && self.counted + need.counters <= self.sizes.1;
         reaches(code) && reaches(mirror) && room
     }
 
@@ -52,7 +88,7 @@ impl Store {
         if self.jumps == 0 && self.counted > 0 {
             let zeroes = vec![0; self.counted as usize];
             if self.counters.write_all_at(&zeroes, 0).is_ok() {
-                (self.used, self.counted) = (0, 0);
+                (self.used, self.counted) = (HEAD, 0);
             }
         }
     }

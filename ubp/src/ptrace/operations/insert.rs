@@ -1,5 +1,7 @@
 //! Breakpoints, inserted and removed by threads that are stopped for that where it is necessary.
 
+use std::collections::BTreeSet;
+
 use super::super::Tracer;
 use super::super::breakpoints::arenas::map_arena;
 use super::super::breakpoints::sites::{Insertion, prepare_insertion};
@@ -22,16 +24,17 @@ impl Tracer {
         sites.dedup();
         // A trampoline that counts the arrivals at a site serves one more breakpoint that counts them.
         let space = self.tracees.space_of(pid)?;
-        let stays = |spec: &&Spec| spec.no_jump().is_none() && space.is_jumped(spec.address.0);
+        let changes = |spec: &&Spec| spec.no_jump().is_some() || spec.condition.is_some();
+        let stays = |spec: &&Spec| !changes(spec) && space.is_jumped(spec.address.0);
         let mut staying: Vec<u64> = specs.iter().filter(stays).map(|spec| spec.address.0).collect();
-        let traps = specs.iter().filter(|spec| spec.no_jump().is_some()).map(|spec| spec.address.0);
+        let changed: BTreeSet<u64> = specs.iter().filter(changes).map(|spec| spec.address.0).collect();
         staying.sort_unstable();
-        let traps: Vec<u64> = traps.collect();
-        staying.retain(|site| !traps.contains(site));
+        staying.retain(|site| !changed.contains(site));
         let new: Vec<u64> = sites.iter().copied().filter(|site| staying.binary_search(site).is_err()).collect();
+        let shared = space.others_in_jumps(&new);
         let refused = self.insert_all(pid, &new)?;
         let mut answers = self.tracees.space_of_mut(pid)?.add_breakpoints(specs, &refused);
-        self.jump_where_asked(pid, specs, &mut answers)?;
+        self.jump_where_asked(pid, specs, &shared, &mut answers)?;
         Ok(answers)
     }
 
@@ -90,10 +93,17 @@ impl Tracer {
 
     pub(in crate::ptrace) fn remove_breakpoints(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
         self.tracees.shown_process(pid)?;
-        let unused = self.tracees.space_of_mut(pid)?.remove_breakpoints(ids);
+        let space = self.tracees.space_of_mut(pid)?;
+        let mut changed = space.tested_at(ids);
+        let unused = space.remove_breakpoints(ids);
+        changed.extend(&unused);
+        changed.sort_unstable();
+        changed.dedup();
         // A site whose jump cannot be removed stays, and counts for nobody.
-        let shared = self.tracees.space_of(pid)?.others_in_jumps(&unused);
-        self.clear_jumps(pid, &unused, NoJump::Asked)?;
+        let mut shared = space.others_in_jumps(&changed);
+        shared.extend(changed.iter().filter(|site| unused.binary_search(site).is_err()));
+        shared.sort_unstable();
+        self.clear_jumps(pid, &changed, NoJump::Asked)?;
         if !unused.is_empty() {
             let maps = read_maps(pid)?;
             self.tracees.space_of_mut(pid)?.disarm(&maps, &unused);

@@ -2,6 +2,7 @@
 
 use super::super::Tracer;
 use super::super::breakpoints::jump_memory::{outlives, provide};
+use super::super::jumps::LENGTH;
 use super::super::stopping::Pinned;
 use super::super::sys::is_gone;
 use super::super::tracees::SpaceId;
@@ -87,8 +88,18 @@ impl Tracer {
         while let Some((id, site)) = self.tracees.unwanted_jumps.pop() {
             let Some(&pid) = self.tracees.processes_in(id).first() else { continue };
             match self.clear_heads(pid, &[site], NoJump::Entered) {
-                Err(error) if is_gone(&error) => {}
+                Err(error) if is_gone(&error) => continue,
                 other => drop(other?),
+            }
+            // Breakpoints may have removed themselves.
+            if let Some(space) = self.tracees.spaces.get_mut(&id) {
+                let unused: Vec<u64> = space
+                    .sites
+                    .range(site..site + LENGTH)
+                    .map(|(site, _)| *site)
+                    .filter(|site| space.is_unused(*site))
+                    .collect();
+                unused.into_iter().for_each(|site| space.disarm_one(site));
             }
         }
         Ok(())
@@ -133,16 +144,17 @@ impl Tracer {
         Ok(())
     }
 
-    /// Puts jumps at the sites of breakpoints that were inserted. Those that ask for a jump and have none are removed and refused.
+    /// Puts jumps at the sites of breakpoints that were inserted, and at sites that have lost theirs for that. Those that ask for a jump and have none are removed and refused.
     pub(in crate::ptrace) fn jump_where_asked(
         &mut self,
         pid: Pid,
         specs: &[Spec],
+        lost: &[u64],
         answers: &mut [Result<BreakpointId, InsertError>],
     ) -> Result<()> {
         let inserted = specs.iter().zip(answers.iter()).filter(|(_, answer)| answer.is_ok());
         let may = inserted.filter(|(spec, _)| spec.no_jump().is_none());
-        let mut sites: Vec<u64> = may.map(|(spec, _)| spec.address.0).collect();
+        let mut sites: Vec<u64> = may.map(|(spec, _)| spec.address.0).chain(lost.iter().copied()).collect();
         sites.sort_unstable();
         sites.dedup();
         let space = self.tracees.space_of(pid)?;

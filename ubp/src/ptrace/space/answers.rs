@@ -15,6 +15,8 @@ const STAYS: u8 = 1;
 /// `int3`, and the opcode of `jmp rel32`.
 const TRAP: u8 = 0xcc;
 const JUMP_OPCODE: u8 = 0xe9;
+/// What stands in the place of an `int3` of a trampoline when nobody is to stop there any more.
+const NOP: u8 = 0x90;
 /// `jmp *0(%rip)`; the target follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 
@@ -31,8 +33,14 @@ impl Space {
                 (address, entry, jump.code().get(offset as usize..).unwrap_or_default().to_vec())
             })
             .collect();
+        let stops: Vec<u64> = jump.stops().collect();
         for member in sites {
             self.mark_site(member, STAYS);
+        }
+        for at in stops {
+            if self.add_answer(at, Some(at + 1), &[NOP]).is_none() {
+                return false;
+            }
         }
         for (address, entry, code) in entries {
             let slot = self.add_answer(address, entry, &code);
@@ -114,10 +122,10 @@ impl Space {
     }
 
     /// Takes the entries for a jump out of use.
-    pub(super) fn remove_answers(&mut self, site: u64) {
-        for offset in 0..LENGTH {
-            self.mark_site(site + offset, 0);
-            if let Some(slot) = self.answers.remove(&(site + offset)) {
+    pub(super) fn remove_answers(&mut self, site: u64, stops: &[u64]) {
+        for address in (site..site + LENGTH).chain(stops.iter().copied()) {
+            self.mark_site(address, 0);
+            if let Some(slot) = self.answers.remove(&address) {
                 self.retire(slot);
             }
         }

@@ -46,10 +46,7 @@ impl Space {
 
     /// Takes back an arrival that a trampoline has counted, at the site of a thread that arrives there once more.
     pub(in crate::ptrace) fn uncount(&mut self, site: u64) {
-        self.change_breakpoints_at(site, |breakpoint| {
-            breakpoint.hits = breakpoint.hits.wrapping_sub(1);
-            breakpoint.arrivals = breakpoint.arrivals.wrapping_sub(1);
-        });
+        self.change_breakpoints_at(site, |breakpoint| breakpoint.count(1_u64.wrapping_neg()));
     }
 
     /// Lets all breakpoints begin at zero.
@@ -61,10 +58,7 @@ impl Space {
 
     /// Counts an arrival in the place of a trampoline.
     pub(in crate::ptrace) fn count_once(&mut self, site: u64) {
-        self.change_breakpoints_at(site, |breakpoint| {
-            breakpoint.hits = breakpoint.hits.wrapping_add(1);
-            breakpoint.arrivals = breakpoint.arrivals.wrapping_add(1);
-        });
+        self.change_breakpoints_at(site, |breakpoint| breakpoint.count(1));
     }
 
     /// A breakpoint with its present counts.

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::super::arch::{jump_mode, may_have_shadow_stacks};
-use super::super::jumps::{Draft, Jump, KEPT, LENGTH, LOOK, Member, Window, Workbench, scan};
+use super::super::jumps::{Draft, Jump, KEPT, LENGTH, LOOK, Member, Need, Test, Window, Workbench, scan};
 use super::edits::write_edits;
 use super::{SlotId, Space, mapping_at};
 use crate::arch::BREAKPOINT;
-use crate::{Address, Mapping, NoJump};
+use crate::{Address, Breakpoint, BreakpointId, Mapping, NoJump};
 
 /// Bytes of code that are read at once.
 const PIECE: u64 = 64 << 10;
@@ -110,18 +110,22 @@ impl Space {
         let offsets = self.offsets_of_members(site, &starts, outlives)?;
         let code = mapping.start.0..mapping.end.0;
         let mirror = self.jumps.mirrors.iter().find(|mirror| mirror.serves(&code)).ok_or(NoJump::NoRoom)?.clone();
-        let serves = self.jumps.stores.iter().position(|store| store.serves(&code, &mirror.range, offsets.len()));
+        let need = self.need_for(offsets.iter().map(|offset| site + u64::from(*offset)));
+        let serves = self.jumps.stores.iter().position(|store| store.serves(&code, &mirror.range, need));
         let number = serves.ok_or(NoJump::NoRoom)?;
-        let store = self.jumps.stores.get_mut(number).ok_or(NoJump::NoRoom)?;
+        let store = self.jumps.stores.get(number).ok_or(NoJump::NoRoom)?;
         let counters = store.next_counters(offsets.len()).ok_or(NoJump::NoRoom)?;
-        let members: Vec<Member> =
-            offsets.iter().zip(counters).map(|(&offset, counter)| Member { offset, counter }).collect();
+        let member = |(&offset, counter): (&u8, u64)| {
+            Ok(Member { offset, counter, test: self.test_at(site + u64::from(offset), store.window())? })
+        };
+        let members = offsets.iter().zip(counters).map(member).collect::<Result<Vec<Member>, NoJump>>()?;
         let trampoline = bench.make(&draft, &members, store.next()).map_err(NoJump::Trampoline)?;
         let behind = site + starts.last().map_or(0, |last| u64::from(*last)) + 1;
         if let Some((&other, _)) = self.sites.range(behind..site + trampoline.run_len() as u64).next() {
             return Err(NoJump::TooClose(Address(other)));
         }
         let (at, mirrored) = mirror.jump(site, trampoline.at()).ok_or(NoJump::NoRoom)?;
+        let store = self.jumps.stores.get_mut(number).ok_or(NoJump::NoRoom)?;
         if !store.take(trampoline.len(), members.len()) {
             return Err(NoJump::NoRoom);
         }
@@ -147,14 +151,42 @@ impl Space {
         if outlives && !info.boosted {
             return Err(NoJump::NeedsTracer(Address(site)));
         }
-        let mut next = info.first;
-        while let Some(breakpoint) = next.and_then(|id| self.breakpoints.get(id.0 as usize)?.as_ref()) {
-            if let Some(reason) = breakpoint.spec.no_jump() {
-                return Err(reason);
-            }
-            next = breakpoint.next;
+        if let Some(reason) = self.breakpoints_at(site).find_map(|breakpoint| breakpoint.spec.no_jump()) {
+            return Err(reason);
         }
-        if info.first.is_none() { Err(NoJump::Asked) } else { Ok(()) }
+        let reads_memory = self.test_at(site, 0)?.is_some_and(|test| test.reads_memory());
+        match info.first {
+            None => Err(NoJump::Asked),
+            // Where memory cannot be read the tracer decides.
+            Some(_) if outlives && reads_memory => Err(NoJump::Memory),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The test by which a trampoline stops threads at a site.
+    fn test_at(&self, site: u64, window: u64) -> Result<Option<Test>, NoJump> {
+        Test::new(self.breakpoints_at(site).filter_map(|breakpoint| breakpoint.spec.condition.as_ref()), window)
+    }
+
+    /// The sites with a jump whose test depends on one of these breakpoints.
+    pub(in crate::ptrace) fn tested_at(&self, ids: &[BreakpointId]) -> Vec<u64> {
+        let breakpoints = ids.iter().filter_map(|id| self.breakpoints.get(id.0 as usize)?.as_ref());
+        let tested = breakpoints.filter(|breakpoint| breakpoint.active && breakpoint.spec.condition.is_some());
+        tested.map(|breakpoint| breakpoint.spec.address.0).filter(|site| self.is_jumped(*site)).collect()
+    }
+
+    /// The room that jumps at sites need.
+    pub(in crate::ptrace) fn need_for(&self, sites: impl Iterator<Item = u64>) -> Need {
+        let mut need = Need::default();
+        sites.for_each(|site| need.add(self.test_at(site, 0).ok().flatten().as_ref()));
+        need
+    }
+
+    /// The breakpoints at a site.
+    fn breakpoints_at(&self, site: u64) -> impl Iterator<Item = &Breakpoint> {
+        let first = self.slot_of(site).and_then(|slot| self.info(slot)).and_then(|info| info.first);
+        let get = |id: BreakpointId| self.breakpoints.get(id.0 as usize)?.as_ref();
+        std::iter::successors(first.and_then(get), move |breakpoint| breakpoint.next.and_then(get))
     }
 
     /// The offsets of the sites whose arrivals the trampoline of a jump at `site` counts. `starts` are those of its instructions.
@@ -202,12 +234,12 @@ impl Space {
     /// Forgets a jump whose bytes are gone. Its breakpoints have their counts.
     pub(super) fn forget_jump(&mut self, site: u64, reason: NoJump) {
         let Some(jump) = self.jumps.get(site) else { return };
-        let sites: Vec<u64> = jump.sites().collect();
+        let (sites, stops): (Vec<u64>, Vec<u64>) = (jump.sites().collect(), jump.stops().collect());
         for &member in &sites {
             self.settle_counts_at(member);
         }
         self.jumps.remove(site);
-        self.remove_answers(site);
+        self.remove_answers(site, &stops);
         for member in sites {
             self.note_no_jump(member, reason);
         }

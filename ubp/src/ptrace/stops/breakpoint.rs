@@ -32,8 +32,26 @@ pub(in crate::ptrace) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, si
     }
     let goal = tracees.thread(tid)?.goal;
     let is_reached = matches!(goal, Goal::Site { .. }) && goal.is_reached(site, sp_of(&arch::read(tid)?));
-    let mut hit = count_arrival(tracees, tid, site)?.map(EventKind::Hit);
-    hit = hit.or(is_reached.then_some(EventKind::Stepped));
+    let hit = count_arrival(tracees, tid, site)?.map(EventKind::Hit);
+    tell_or_pass(tracees, tid, site, hit.or(is_reached.then_some(EventKind::Stepped)))
+}
+
+/// A trampoline stopped a thread whose arrival it has counted, because a condition may hold. The thread is at the site.
+pub(super) fn on_counted(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
+    let sp = sp_of(&arch::read(tid)?);
+    tracees.thread_mut(tid)?.handlers.forget(Interrupted { site, sp });
+    let hit = if tracees.is_silent(tid) { None } else { note_arrival(tracees, tid, site, 0)? };
+    tell_or_pass(tracees, tid, site, hit.map(EventKind::Hit))
+}
+
+/// A thread arrives at a site, at which it is, and no trampoline has counted that.
+pub(super) fn on_uncounted(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
+    let hit = count_arrival(tracees, tid, site)?;
+    tell_or_pass(tracees, tid, site, hit.map(EventKind::Hit))
+}
+
+/// How a thread at a site goes on, if the user is to see `hit`.
+fn tell_or_pass(tracees: &mut Tracees, tid: Tid, site: u64, hit: Option<EventKind>) -> Result<Next> {
     let slot = tracees.space_at(tid)?.sites.get(&site).copied();
     match (hit, slot) {
         (None, Some(slot)) => Ok(Next::Pass(slot)),
@@ -53,6 +71,11 @@ pub(in crate::ptrace) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, si
 /// Counts an arrival for each breakpoint at a site. Returns the hit of those that report it. The thread's pc is at the site, or behind the
 /// breakpoint instruction there. One-shot breakpoints remove themselves.
 pub(super) fn count_arrival(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Option<Hit>> {
+    note_arrival(tracees, tid, site, 1)
+}
+
+/// [`count_arrival`]; an arrival of 0 is one that a trampoline has counted.
+fn note_arrival(tracees: &mut Tracees, tid: Tid, site: u64, arrival: u64) -> Result<Option<Hit>> {
     let pid = tracees.thread(tid)?.pid;
     let space = tracees.space_of(pid)?;
     let mut next = space.sites.get(&site).and_then(|&slot| space.info(slot)).and_then(|info| info.first);
@@ -63,13 +86,16 @@ pub(super) fn count_arrival(tracees: &mut Tracees, tid: Tid, site: u64) -> Resul
         if breakpoint.spec.thread.is_some_and(|thread| thread != tid) {
             continue;
         }
-        breakpoint.arrivals += 1;
+        if arrival == 0 && breakpoint.spec.condition.is_none() {
+            continue;
+        }
+        breakpoint.arrivals = breakpoint.arrivals.wrapping_add(arrival);
         let (condition, arrivals) = (breakpoint.spec.condition.clone(), breakpoint.arrivals);
         if condition.is_some_and(|condition| !is_met(tracees, tid, site, &condition, arrivals)) {
             continue;
         }
         let Some(breakpoint) = tracees.space_of_mut(pid)?.breakpoint_mut(id) else { break };
-        breakpoint.hits += 1;
+        breakpoint.hits = breakpoint.hits.wrapping_add(1);
         let (spec, hits) = (&breakpoint.spec, breakpoint.hits);
         if spec.is_told(hits) {
             told.extend((spec.report == Report::Event).then_some((id, hits)));
@@ -79,6 +105,10 @@ pub(super) fn count_arrival(tracees: &mut Tracees, tid: Tid, site: u64) -> Resul
     if !spent.is_empty() {
         let space = tracees.space_of_mut(pid)?;
         space.finish_breakpoints(&spent).into_iter().for_each(|site| space.disarm_one(site));
+        if let Some(head) = space.jumps.of_member(site).map(|jump| jump.site) {
+            let id = tracees.debuggee(pid)?.space;
+            tracees.unwanted_jumps.push((id, head));
+        }
     }
     // A chain begins with the newest breakpoint.
     Ok(Hit::new(site, told.into_iter().rev()))
@@ -91,9 +121,7 @@ pub(in crate::ptrace) fn step_past_jump(tracees: &mut Tracees, tid: Tid) -> Resu
     if space.jumps.get(at).is_none() {
         return Ok(Next::Run(0));
     }
-    let slot = space.sites.get(&at).copied();
-    count_arrival(tracees, tid, at)?;
-    Ok(slot.map_or(Next::Run(0), Next::Pass))
+    on_uncounted(tracees, tid, at)
 }
 
 fn is_met(tracees: &Tracees, tid: Tid, site: u64, condition: &Condition, arrivals: u64) -> bool {

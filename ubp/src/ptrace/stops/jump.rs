@@ -1,16 +1,17 @@
 //! Signals for threads at a jump: in the bytes that it covers, in the mirror, or in the trampoline.
 
+use trampoline::Progress;
 use trampoline::x86::Trap;
 
 use super::super::arch;
 use super::super::breakpoints::arenas::map_arena;
-use super::super::leaving::{Left, leave_jump};
+use super::super::leaving::{Left, leave_counted, leave_jump, uncount_left};
 use super::super::reports::Reports;
 use super::super::sys::{self, SigInfo, TRAP_TRACE};
 use super::super::thread::Stop;
 use super::super::tracees::Tracees;
 use super::Next;
-use super::breakpoint::count_arrival;
+use super::breakpoint::{on_counted, on_uncounted};
 use super::mask::restore_mask;
 use crate::arch::BEHIND;
 use crate::{Result, Tid};
@@ -32,6 +33,11 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
         (libc::SIGSEGV, SI_KERNEL) => Some((Trap::Protection, pc)),
         _ => None,
     };
+    if let Some((Trap::Breakpoint, behind)) = trap {
+        if let Some((_, site)) = tracees.space_at(tid)?.jumps.stopped(behind) {
+            return on_test(tracees, tid, behind, site);
+        }
+    }
     if let Some((kind, pc)) = trap {
         let space = tracees.space_at(tid)?;
         let entered = space.jumps.entered(kind, pc).map(|(jump, offset)| (jump.site, offset));
@@ -53,12 +59,26 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
         }
         return Ok(Some(Next::Run(0)));
     }
-    let Some(left) = leave_jump(tracees, tid)? else { return Ok(None) };
     tracees.thread_mut(tid)?.traced_at = None;
     if !info.is_synchronous() {
+        leave_jump(tracees, tid)?;
         return Ok(None);
     }
+    let Some(left) = leave_counted(tracees, tid)? else { return Ok(None) };
     on_fault(tracees, tid, info, pc, &left)
+}
+
+/// A trampoline stopped a thread behind its `int3`, because a condition may hold.
+fn on_test(tracees: &mut Tracees, tid: Tid, behind: u64, site: u64) -> Result<Option<Next>> {
+    restore_mask(tracees, tid)?;
+    tracees.set_stop(tid, Stop::Trap)?;
+    arch::set_pc(tid, behind.wrapping_sub(1))?;
+    if leave_counted(tracees, tid)?.is_none() {
+        // The stack is gone, and the thread meets that by itself.
+        arch::set_pc(tid, behind)?;
+        return Ok(Some(Next::Run(0)));
+    }
+    on_counted(tracees, tid, site).map(Some)
 }
 
 /// A thread entered the bytes that a jump covers. It goes on with the instruction that begins there.
@@ -91,9 +111,7 @@ fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64,
     // The instruction begins in the midst of another one, or the user steps.
     arch::set_pc(tid, at)?;
     if is_member {
-        count_arrival(tracees, tid, at)?;
-        let slot = tracees.space_at(tid)?.sites.get(&at).copied();
-        return Ok(slot.map_or(Next::GoOn, Next::Pass));
+        return on_uncounted(tracees, tid, at);
     }
     let space = tracees.space_of_mut(pid)?;
     let code = space.jumps.get(site).map(|jump| jump.code().get(usize::from(offset)..).unwrap_or_default().to_vec());
@@ -130,13 +148,22 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
     let is_fault = matches!(info.signal(), libc::SIGSEGV | libc::SIGBUS);
     if is_fault && left.place.is_some_and(|place| place.own) {
         if tracees.thread(tid)?.pins > 0 {
+            uncount_left(tracees, tid, left)?;
             restore_mask(tracees, tid)?;
             tracees.set_stop(tid, Stop::Trap)?;
             return Ok(Some(Next::Stay));
         }
-        // There is no stack below the red zone: the tracer counts.
+        // There is no stack below the red zone, or no memory that a test reads: the tracer acts.
         let space = tracees.space_of_mut(pid)?;
-        space.count_once(left.pc);
+        if left.place.is_some_and(|place| place.progress == Progress::Before) {
+            space.count_once(left.pc);
+        }
+        let member = space.jumps.get(left.site).and_then(|jump| jump.member(left.pc));
+        if member.is_some_and(|member| member.test.is_some()) {
+            restore_mask(tracees, tid)?;
+            tracees.set_stop(tid, Stop::Trap)?;
+            return on_counted(tracees, tid, left.pc).map(Some);
+        }
         let copy = space.jumps.get(left.site).and_then(|jump| jump.trampoline.copy((left.pc - left.site) as u8));
         if let Some(copy) = copy {
             arch::set_pc(tid, copy)?;
@@ -145,6 +172,7 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
             return Ok(Some(Next::Run(0)));
         }
     }
+    uncount_left(tracees, tid, left)?;
     if info.address() == pc {
         info.set_address(left.pc);
         sys::set_siginfo(tid, &info)?;
