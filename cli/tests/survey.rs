@@ -28,6 +28,22 @@ fn every_instruction_is_in_exactly_one_class() {
 }
 
 #[test]
+fn every_instruction_can_have_a_jump_or_has_a_reason() {
+    let survey = survey(&c_library());
+    let of = |key: &str| survey[key].as_u64().unwrap();
+    let reasons = survey["no_jumps"].as_object().unwrap();
+    let without: u64 = reasons.values().map(|count| count.as_u64().unwrap()).sum();
+    if cfg!(target_arch = "aarch64") {
+        assert_eq!((of("jumps"), without), (0, 0));
+        return;
+    }
+    assert_eq!(of("jumps") + without, of("instructions"));
+    assert!(of("jumps") * 10 > of("instructions") * 8, "{survey}");
+    assert!(of("jumps_at_starts") * 100 > of("starts") * 95);
+    assert!(reasons.contains_key("a branch leads into the jump"));
+}
+
+#[test]
 fn refusals_are_listed_each_with_address_and_reason() {
     let survey = survey(&c_library());
     let listed = survey["refusals"].as_array().unwrap();

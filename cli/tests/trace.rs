@@ -5,6 +5,8 @@ mod common;
 use std::fs;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use common::{build, build_narrow, machine, ntrace, run, scratch, stderr, stdout, trace};
 
 #[test]
@@ -46,6 +48,40 @@ fn arguments_and_callers_of_32_bit_code_come_from_its_stack() {
     assert_eq!(hits[1]["args"][1]["string"], "hello");
     let stack: Vec<&str> = hits[1]["stack"].as_array().unwrap().iter().filter_map(|f| f["symbol"].as_str()).collect();
     assert_eq!(stack[..2], ["middle", "main"], "{stack:?}");
+}
+
+#[test]
+fn a_trace_by_jumps_is_one_by_traps() {
+    let input = scratch("numbers");
+    let numbers: String = (0..3000_u64).map(|number| format!("{}\n", number * 2_654_435_761 % 10_007)).collect();
+    fs::write(&input, numbers).unwrap();
+    let input = input.to_str().unwrap();
+    for program in [&["sort", "-n", input][..], &["gzip", "-c", input], &["awk", "{ s += $1 } END { print s }", input]]
+    {
+        let by = |method| {
+            // Without a random layout pointers are the same in each run.
+            let mut command = Command::new("setarch");
+            command.arg("-R").arg(ntrace().get_program());
+            command.args(["trace", "-b", "libc!str*", "-b", "libc!mem*", "--args", "--format", "json"]);
+            let output =
+                command.args(["--backend", "ptrace", "--method", method, "--"]).args(program).output().unwrap();
+            let hits: Vec<Value> = stderr(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let shown = |hit: &Value| {
+                let first = &hit["args"][0];
+                let is_string = hit["symbol"].as_str().is_some_and(|symbol| symbol.contains("strl"));
+                format!(
+                    "{} {} {}",
+                    hit["symbol"],
+                    first["value"],
+                    if is_string { &first["string"] } else { &Value::Null }
+                )
+            };
+            (hits.iter().map(shown).collect::<Vec<_>>(), output.stdout)
+        };
+        let (by_jumps, by_traps) = (by("auto"), by("trap"));
+        assert!(by_jumps.0.len() > 50, "{program:?}");
+        assert_eq!(by_jumps, by_traps, "{program:?}");
+    }
 }
 
 #[test]

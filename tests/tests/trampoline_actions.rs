@@ -7,6 +7,7 @@ use crossing::semantics::state_for;
 use insn::x86::{Flags, Reg, decode};
 use trampoline::x86::{
     Action, Clause, CpuSource, Field, Memory, Probe, Record, Relation, Ring, Source, Subject, ThreadKey, Threads,
+    WhenFull,
 };
 
 /// Code with flags and registers dead and alive at its start, with jumps inside, a call, and reads of the red zone.
@@ -242,7 +243,7 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let at = |offset| layout.notes + offset;
     let key = maker.random.one_of(&[ThreadKey::Rdfsbase, ThreadKey::Word]);
     let record = Record {
-        ring: Ring { control: at(RING), slots: at(SLOTS), count: 3, size: 9 },
+        ring: Ring { control: at(RING), slots: at(SLOTS), count: 3, size: 9, full: WhenFull::Lose },
         id: maker.random.next() as u32,
         key,
         rdtscp: maker.random.one_in(2),

@@ -7,6 +7,8 @@ pub enum Progress {
     /// The action has begun. A thread that continues at the program's pc leaves it incomplete (an incomplete record) or repeats it. A caller
     /// lets the thread go on to the next place with another progress: there are few instructions to it, and no loop waits for another thread.
     During,
+    /// As [`Progress::During`] if the thread's zero flag is set, and else as [`Progress::Before`]: the thread has tried to take a slot of a ring.
+    DuringIfZero,
     /// The action is done or its condition did not hold, and the instruction is not done. A thread that continues at the program's pc tests
     /// the condition and acts once more.
     Done,

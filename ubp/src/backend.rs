@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, Mechanism, Pid, Process, RegisterSet,
+    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, Mechanism, Pid, Process, Record, RegisterSet,
     Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
@@ -84,6 +84,11 @@ pub(crate) trait Backend: fmt::Debug {
     /// The breakpoint with its present counts.
     fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint>;
     fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_>;
+
+    /// Takes the recorded hits.
+    fn take_records(&mut self) -> Vec<Record> {
+        Vec::new()
+    }
 
     /// The registers of a held thread, with slot addresses translated to original ones.
     fn registers(&mut self, tid: Tid) -> Result<Registers>;

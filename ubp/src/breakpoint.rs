@@ -65,9 +65,15 @@ pub struct Breakpoint {
 impl Breakpoint {
     /// The breakpoint with its share of the site's counter.
     pub(crate) fn with_counter(&self, counter: u64) -> Breakpoint {
-        let mut breakpoint = Breakpoint { since: counter, ..self.clone() };
-        breakpoint.count(counter.wrapping_sub(self.since));
+        let mut breakpoint = self.clone();
+        breakpoint.add_counter(counter);
         breakpoint
+    }
+
+    /// Adds the breakpoint's share of the site's counter.
+    pub(crate) fn add_counter(&mut self, counter: u64) {
+        self.count(counter.wrapping_sub(self.since));
+        self.since = counter;
     }
 
     /// Counts arrivals that no tracer saw, or takes some back. Whether one is a hit by a condition the tracer alone decides.

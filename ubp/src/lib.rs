@@ -64,7 +64,10 @@
 //!   counts for nobody.
 //! - A breakpoint at the site of a jump, or within its bytes, that needs a trap makes the jump a breakpoint instruction. Its counts go on.
 //! - A signal handler sees the program's own pc. It may see other values in registers and flags that the code overwrites before it reads them.
-//! - A forked child has counters of its own, which begin at zero.
+//! - A forked child has counters and a ring of its own, which begin at zero.
+//! - A record names its thread by the base of fs, which the tracer looks at when it sees the thread stop. Records of a thread that changes the base by
+//!   itself are told of the process's first thread, and so are those of processes that share memory and base, other than by vfork(2).
+//! - Hits that code has recorded count when they are taken ([`Session::take_records`]), and at the end of the process.
 //! - If the tracer is killed, the program runs on and the jumps count on. A later session that attaches removes them; the memory that they led to
 //!   stays mapped.
 //!
@@ -168,6 +171,8 @@ mod process;
 #[cfg(feature = "std")]
 mod ptrace;
 #[cfg(feature = "std")]
+mod record;
+#[cfg(feature = "std")]
 mod registers;
 #[cfg(feature = "std")]
 mod returns;
@@ -203,6 +208,8 @@ pub use self::{
     options::{Mechanism, Options},
     patch::{NoJump, Patch},
     process::{Auxv, Mapping, Process},
+    ptrace::JumpSurvey,
+    record::Record,
     registers::{RegisterSet, Registers, VectorRegisters},
     returns::{Call, Entered, Returns},
     session::Session,

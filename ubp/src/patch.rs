@@ -35,9 +35,13 @@ pub enum NoJump {
     Condition,
     /// The condition of the breakpoint, or of another one at its site, asks for the number of arrivals.
     Arrivals,
-    /// The condition of the breakpoint, or of another one at its site, reads memory, which may be inaccessible. The process outlives the tracer,
-    /// if that is killed.
+    /// The condition or the record of the breakpoint, or of another one at its site, has memory, which may be inaccessible. The process outlives the
+    /// tracer, if that is killed.
     Memory,
+    /// The breakpoint, or another one at its site, records hits, and another one does not.
+    Records,
+    /// The processor or the kernel lacks what records need: `rdtscp`, a time stamp counter that never stops, or `rdfsbase` for programs.
+    Processor,
     /// The breakpoint, or another one at its site, removes itself at its first hit, and has no condition.
     Once,
     /// The breakpoint, or another one at its site, is one of a single thread.
@@ -82,7 +86,9 @@ impl fmt::Display for NoJump {
             NoJump::Event => f.write_str("every hit is an event"),
             NoJump::Condition => f.write_str("the condition has too many comparisons"),
             NoJump::Arrivals => f.write_str("the condition asks for the number of arrivals"),
-            NoJump::Memory => f.write_str("the condition reads memory, and the process outlives the tracer"),
+            NoJump::Memory => f.write_str("memory would be read, and the process outlives the tracer"),
+            NoJump::Records => f.write_str("one breakpoint at the site records, another one does not"),
+            NoJump::Processor => f.write_str("the processor or the kernel lacks what records need"),
             NoJump::Once => f.write_str("the breakpoint removes itself"),
             NoJump::OneThread => f.write_str("the breakpoint is one of a single thread"),
             NoJump::Tracer => f.write_str("the tracer itself needs a trap there"),

@@ -12,8 +12,8 @@ use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
     Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, NoJump,
-    Options, Patch, Pid, Process, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls,
-    ThreadInfo, Tid, VectorRegisters, WatchId,
+    Options, Patch, Pid, Process, Record, RegisterSet, Registers, Report, Result, Signal, SignalInfo, Spec, Stdio,
+    Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 /// A tracer and its debuggees.
@@ -356,11 +356,15 @@ impl Session {
     /// [`InsertReason::NotMapped`].
     ///
     /// # Errors
-    /// The process is gone. [`Error::Uninterruptible`] if a jump is in the way and a thread cannot be stopped within a second. The failure of one
+    /// The process is gone; [`Error::Unsupported`] for [`Report::Record`] over the kernel module.
+    /// [`Error::Uninterruptible`] if a jump is in the way and a thread cannot be stopped within a second. The failure of one
     /// breakpoint is in its entry.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         let process = self.backend.process(pid).ok_or(Error::NoSuchProcess(pid))?;
         let has_jumps = self.backend.mechanism() == Mechanism::Ptrace;
+        if !has_jumps && specs.iter().any(|spec| spec.report == Report::Record) {
+            return Err(self.backend.unsupported("record hits"));
+        }
         let check = |spec: &Spec| {
             spec.check(process.arch, |tid| process.threads.contains(&tid))?;
             let lacks = spec.patch == Patch::Jump && !has_jumps;
@@ -381,6 +385,17 @@ impl Session {
             }
         });
         Ok(answers.collect())
+    }
+
+    /// Takes the records of hits ([`Report::Record`]) of all processes since the last call, in the order of their times. A later
+    /// call may return earlier records of other threads. All hits of a thread that were recorded before an event of its own are there when that
+    /// event is returned.
+    ///
+    /// Nothing wakes a session when there are records: call this after events, and from time to time. A record waits in memory that the tracer
+    /// shares with the debuggee, where there is room for 16,384; a thread that finds none stops until the tracer has made room, so that no
+    /// record is lost.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        self.backend.take_records()
     }
 
     /// Removes breakpoints, while the process may run, or has ended without a report yet. Unknown ids are ignored.

@@ -9,6 +9,8 @@ pub enum Report {
     Event,
     /// Count the hit; the thread continues at once.
     Count,
+    /// Record the hit for [`Session::take_records`](crate::Session::take_records); the thread continues at once. Over ptrace.
+    Record,
 }
 
 /// A breakpoint to insert.
@@ -36,7 +38,9 @@ pub struct Spec {
     pub once: bool,
     /// The only thread whose arrivals count. In a forked child the breakpoint has no thread and is never hit.
     pub thread: Option<Tid>,
-    /// The instruction that stands at the address. Only a breakpoint that counts or has a condition, without a thread, can have a jump.
+    /// Whether a record has the memory at each argument, up to 64 bytes.
+    pub text: bool,
+    /// The instruction that stands at the address. Only a breakpoint that counts, records or has a condition, without a thread, can have a jump.
     pub patch: Patch,
 }
 
@@ -49,6 +53,16 @@ impl Spec {
     /// A breakpoint that counts arrivals at `address`.
     pub fn count(address: Address) -> Spec {
         Spec { address, report: Report::Count, ..Spec::default() }
+    }
+
+    /// A breakpoint that records arrivals at `address`.
+    pub fn record(address: Address) -> Spec {
+        Spec { address, report: Report::Record, ..Spec::default() }
+    }
+
+    /// The breakpoint whose records have the memory at each argument.
+    pub fn with_text(self) -> Spec {
+        Spec { text: true, ..self }
     }
 
     /// The breakpoint with `report` at a hit.
@@ -91,6 +105,11 @@ impl Spec {
             Spec { condition: Some(condition), .. } if condition.counts_arrivals() => Some(NoJump::Arrivals),
             _ => None,
         }
+    }
+
+    /// Whether the code of a jump records every arrival.
+    pub(crate) fn records_all(&self) -> bool {
+        self.report == Report::Record && self.condition.is_none()
     }
 
     /// Whether the number `hits` of a hit is one that is not ignored.

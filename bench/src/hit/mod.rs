@@ -4,7 +4,9 @@ mod ground;
 
 use anyhow::Result;
 use insn::x86::{Mode, Reg};
-use trampoline::x86::{Action, Clause, CpuSource, Field, Probe, Record, Relation, Ring, Source, Subject, ThreadKey};
+use trampoline::x86::{
+    Action, Clause, CpuSource, Field, Probe, Record, Relation, Ring, Source, Subject, ThreadKey, WhenFull,
+};
 
 use crate::options::Options;
 use crate::rounds::{self, Measured, Subject as Measurement};
@@ -41,7 +43,7 @@ fn table(title: &str, code: &[u8], options: &Options) -> Result<()> {
         [Action::CountPerCpu { counters: data + 0x1000, words: 3, stride: 6, source: CpuSource::SegmentLimit }];
     let histogram = [Action::Log2 { buckets: data + 0x2000, source: Source::Register(Reg::RDI) }];
     let fields = [Field::Argument(0), Field::Argument(1), Field::Argument(2)];
-    let ring = Ring { control: data + 0x4000, slots: data + 0x5000, count: 6, size: 7 };
+    let ring = Ring { control: data + 0x4000, slots: data + 0x5000, count: 6, size: 7, full: WhenFull::Lose };
     let records = [Action::Record(Record { ring, id: 1, key: ThreadKey::Word, rdtscp: true, fields: &fields })];
     let never = [Clause { subject: Subject::Register(Reg::RDI), relation: Relation::Equal, value: 12345 }];
     let never: [&[Clause]; 1] = [&never];

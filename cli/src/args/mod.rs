@@ -16,7 +16,7 @@ pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
 pub(crate) use self::timing::{By, CallsArgs, CallsFormat, LatencyArgs};
-pub(crate) use self::tracing::{CountArgs, Format, Target, TimeStyle, TraceArgs};
+pub(crate) use self::tracing::{CountArgs, Format, Method, Target, TimeStyle, TraceArgs};
 
 /// The whole command line.
 #[derive(Debug, Parser)]

@@ -68,6 +68,10 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
 
+    /// What stands at each location. With --stack it is always a trap
+    #[arg(long, value_enum, default_value_t = Method::Auto)]
+    pub(crate) method: Method,
+
     /// The time to print with each hit
     #[arg(long, value_enum, default_value_t = TimeStyle::Relative)]
     pub(crate) time: TimeStyle,
@@ -96,12 +100,12 @@ pub(crate) struct CountArgs {
     pub(crate) method: Method,
 }
 
-/// The instruction at a location whose hits are counted.
+/// The instruction at a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
     /// A jump over ptrace where one is right and fast, else a trap
     Auto,
-    /// A jump to code that counts, in nanoseconds; locations that can have none are refused
+    /// A jump to code that counts or records, in nanoseconds; locations that can have none are refused
     Jump,
     /// A breakpoint instruction
     Trap,

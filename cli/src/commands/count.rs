@@ -78,8 +78,12 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     // JSON lists every location that the user named.
     let all = args.all || (args.format == Format::Json && !args.target.every_instruction);
     let mut count = Count { all, live, ..Count::default() };
-    let mut follower =
-        follow::start(&args.target, Kind { report: Report::Count, patch: args.method.into() }, control, heritage)?;
+    let mut follower = follow::start(
+        &args.target,
+        Kind { report: Report::Count, text: false, patch: args.method.into() },
+        control,
+        heritage,
+    )?;
     let end = follower.run(&mut count);
     count.live = None;
     let table = count.table(follower.refused());

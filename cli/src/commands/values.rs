@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use ubp::{Address, Pid, Registers, Session};
+use ubp::{Address, Pid, Record, Registers, Session};
 
 use crate::native;
 
@@ -29,6 +29,12 @@ impl Value {
     pub(super) fn arguments(session: &mut Session, pid: Pid, registers: &Registers) -> Vec<Value> {
         let values = native::arguments(session, pid, registers);
         values.into_iter().map(|value| Value::new(session, pid, value)).collect()
+    }
+
+    /// The arguments that a record has.
+    pub(super) fn recorded(record: &Record) -> Vec<Value> {
+        let value = |(number, value)| Value { value, string: printable(record.text(number)) };
+        record.arguments.into_iter().enumerate().map(value).collect()
     }
 
     /// The value that a function has just returned.

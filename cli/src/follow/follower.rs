@@ -29,6 +29,10 @@ pub(crate) trait Sink {
         address: u64,
         id: BreakpointId,
     ) -> Result<()>;
+    /// A hit was recorded; the thread runs on. Only commands whose breakpoints record have such hits.
+    fn recorded(&mut self, _: &mut Space, _: &ubp::Record) -> Result<()> {
+        Ok(())
+    }
     /// No event is pending.
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
     /// Modules were unmapped or replaced ([`Modules::gone`](ubp_symbols::Modules::gone)).
@@ -126,6 +130,7 @@ impl Follower {
             if self.session.processes().next().is_none() {
                 return Ok(());
             }
+            self.take_records(sink)?;
             sink.idle(&self.session, &self.spaces)?;
             let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             self.is_over = sink.is_done() || left.is_some_and(|left| left.is_zero());
@@ -156,7 +161,20 @@ impl Follower {
         }
     }
 
+    /// Passes the hits that were recorded so far to the command.
+    fn take_records(&mut self, sink: &mut impl Sink) -> Result<()> {
+        if self.inserter.records() {
+            for record in self.session.take_records() {
+                let space = self.spaces.entry(record.pid).or_insert_with(|| Space::new(record.pid));
+                sink.recorded(space, &record)?;
+            }
+        }
+        Ok(())
+    }
+
     fn handle(&mut self, event: &Event, sink: &mut impl Sink) -> Result<()> {
+        // The hits before the event, while it is known what their addresses mean.
+        self.take_records(sink)?;
         match self.react(event, sink) {
             Err(Trouble::Trace(error)) if is_end(&error) => Ok(()),
             Err(Trouble::Trace(error)) => Err(Failure::trace(error)),
@@ -230,6 +248,9 @@ impl Follower {
             match self.session.detach(pid) {
                 Err(error) if !is_end(&error) => tell(format_args!("detaching from process {pid}: {error}")),
                 _ => {}
+            }
+            if let Err(failure) = self.take_records(sink) {
+                tell(failure);
             }
         }
     }

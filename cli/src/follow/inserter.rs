@@ -35,6 +35,8 @@ pub(crate) struct Refused {
 pub(crate) struct Kind {
     /// What happens at a hit.
     pub(crate) report: Report,
+    /// Whether records have the text at arguments.
+    pub(crate) text: bool,
     /// The instruction at a site.
     pub(crate) patch: Patch,
 }
@@ -54,6 +56,11 @@ impl Inserter {
     pub(super) fn new(wanted: Wanted, kind: Kind) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
         Inserter { wanted, images, kind, refused, told }
+    }
+
+    /// Whether hits are recorded.
+    pub(super) fn records(&self) -> bool {
+        self.kind.report == Report::Record
     }
 
     /// Reads the memory map and inserts breakpoints in new modules. `running`: see [`Inserter::insert_in_modules`].
@@ -217,8 +224,11 @@ impl Inserter {
         if new.is_empty() {
             return Ok(());
         }
-        let Kind { report, patch } = self.kind;
-        let spec = |&(address, _): &(u64, _)| Spec::event(Address(address)).report(report).patch(patch);
+        let Kind { report, text, patch } = self.kind;
+        let spec = |&(address, _): &(u64, _)| {
+            let spec = Spec::event(Address(address)).report(report).patch(patch);
+            if text { spec.with_text() } else { spec }
+        };
         let specs: Vec<Spec> = new.iter().map(spec).collect();
         let answers = session.insert(space.pid, &specs)?;
         for ((address, name), answer) in new.into_iter().zip(answers) {

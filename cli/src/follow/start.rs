@@ -6,7 +6,7 @@ use std::io;
 use std::time::Instant;
 
 use nix::libc;
-use ubp::{Error, Mechanism, Options, Pid, Session, Tid};
+use ubp::{Error, Mechanism, Options, Pid, Report, Session, Tid};
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
@@ -38,6 +38,11 @@ pub(crate) fn start(target: &Target, kind: Kind, control: Control, heritage: Her
     options.signals = false;
     options.threads = false;
     let session = Session::open(target.backend.into(), options).map_err(open_failure)?;
+    let kind = match kind.report {
+        // The module has events alone.
+        Report::Record if session.mechanism() != Mechanism::Ptrace => Kind { report: Report::Event, ..kind },
+        _ => kind,
+    };
     let inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind);
     let pids = processes(target)?;
     let mut follower = Follower::new(session, inserter, control, pids.is_empty());

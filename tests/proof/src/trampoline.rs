@@ -5,7 +5,7 @@ use core::hint::black_box;
 use insn::x86::{Mode, Reg};
 use trampoline::x86::{
     Action, Clause, CpuSource, Displacement, Field, Memory, Place, Probe, Record, Relation, Ring, Site, Source,
-    Subject, ThreadKey, Threads, Trap, covered, jump, mirror_jump, place,
+    Subject, ThreadKey, Threads, Trap, WhenFull, covered, jump, mirror_jump, place,
 };
 
 use crate::Thread;
@@ -71,7 +71,8 @@ pub unsafe extern "C" fn trampoline_everything(
         Field::Return { window: c },
         Field::Memory(memory),
     ];
-    let ring = Ring { control: c, slots: d, count: e as u8, size: f as u8 };
+    let full = if a & 0x2000 != 0 { WhenFull::Stop } else { WhenFull::Lose };
+    let ring = Ring { control: c, slots: d, count: e as u8, size: f as u8, full };
     let record = Record { ring, id: b as u32, key, rdtscp: a & 0x40 != 0, fields: &fields };
     let cpu = if a & 0x80 != 0 { CpuSource::Rdpid } else { CpuSource::Rseq(f as i32) };
     let actions = [

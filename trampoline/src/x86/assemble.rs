@@ -200,13 +200,15 @@ impl Site<'_> {
             None if condition::counts(probe) => writer.refuse(Refusal::NoSuchSize),
             None => {}
         }
-        let mut end = Label::NEW;
+        let (mut end, mut stop) = (Label::NEW, None);
         condition::test(writer, &frame, probe, pc, &mut end);
         for action in probe.actions.iter().filter(|action| !matches!(action, Action::Stop)) {
-            act(writer, &frame, action, pc);
+            stop = stop.or(act(writer, &frame, action, pc));
             writer.state.progress = Progress::During;
         }
-        let mut stop = None;
+        if stop.is_some() && probe.actions.contains(&Action::Stop) {
+            writer.refuse(Refusal::TooMuch);
+        }
         if probe.actions.contains(&Action::Stop) {
             // int3
             writer.emit(&[0xcc]);
@@ -220,13 +222,14 @@ impl Site<'_> {
     }
 }
 
-fn act(writer: &mut Writer<'_>, frame: &Frame, action: &Action<'_>, pc: u64) {
+/// Appends an action. Returns the offset behind an `int3` that stops threads.
+fn act(writer: &mut Writer<'_>, frame: &Frame, action: &Action<'_>, pc: u64) -> Option<u16> {
     match *action {
         Action::Count { counter, atomic } => count::count(writer, counter, atomic),
         Action::CountPerCpu { counters, words, stride, source } => {
             count::per_cpu(writer, counters, words, stride, source);
         }
-        Action::Record(record) => record::record(writer, frame, &record, pc),
+        Action::Record(record) => return record::record(writer, frame, &record, pc),
         Action::Log2 { buckets, source } => histogram::log2(writer, frame, buckets, source),
         Action::Linear { buckets, low, width, count, source } => {
             histogram::linear(writer, frame, &Linear { buckets, low, width, count }, source);
@@ -234,6 +237,7 @@ fn act(writer: &mut Writer<'_>, frame: &Frame, action: &Action<'_>, pc: u64) {
         Action::Stamp { threads, key } => thread::stamp(writer, threads, key),
         Action::Stop => {}
     }
+    None
 }
 
 /// The registers that a probe overwrites.

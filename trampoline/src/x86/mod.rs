@@ -66,5 +66,6 @@ pub use patch::{covered, jump, mirror_jump};
 pub use place::{Place, place};
 pub use probe::{
     Action, Clause, CpuSource, Field, Memory, Probe, Record, Relation, Ring, Source, Subject, ThreadKey, Threads,
+    WhenFull,
 };
 pub use refuse::Refusal;

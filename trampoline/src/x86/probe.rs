@@ -251,11 +251,24 @@ pub enum Field {
     Memory(Memory),
 }
 
+/// What happens to a record for which a ring has no slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// It is lost, and counted.
+    Lose,
+    /// The thread stops as by [`Action::Stop`], before the record has begun. If nobody takes the stop, the record is lost, uncounted.
+    Stop,
+}
+
 /// A ring of equal slots. Many threads write records, and one reader takes them.
 ///
 /// Three aligned words of eight bytes steer it: at `control` the number of slots that were taken so far, at `control` + 64 the number of slots
 /// that the reader has done with, at `control` + 128 the number of records that found no slot. The reader waits for word 0 of a slot to be
 /// the number of the record, one more than that of the slot. A slot whose thread ended before that is the reader's to skip.
+///
+/// From [`Progress::During`](crate::Progress::During) on, rsi of the thread is the address of its slot. A caller that makes such a thread begin
+/// once more gives that slot up: it writes a complete record there that the reader ignores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// Address of the control words, a multiple of 64.
@@ -266,4 +279,6 @@ pub struct Ring {
     pub count: u8,
     /// Size of a slot in bytes as a power of two, 6 to 12.
     pub size: u8,
+    /// What happens to a record for which there is no slot. A probe with [`WhenFull::Stop`] has no other action that stops.
+    pub full: WhenFull,
 }

@@ -3,7 +3,7 @@
 use insn::x86::Reg;
 
 use super::frame::Frame;
-use super::probe::{Field, Memory, Record};
+use super::probe::{Field, Memory, Record, WhenFull};
 use super::writer::{Label, Writer};
 use super::{Refusal, memory, thread};
 use crate::Progress;
@@ -41,17 +41,20 @@ fn memory_of(field: &Field) -> Option<Memory> {
     }
 }
 
-/// Puts a record into its ring. Overwrites rax, rcx, rdx and rsi.
-pub(super) fn record(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>, pc: u64) {
+/// Puts a record into its ring. Overwrites rax, rcx, rdx and rsi. Returns the offset behind the `int3` of a full ring.
+pub(super) fn record(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>, pc: u64) -> Option<u16> {
     let ring = record.ring;
     let words = |field: &Field| memory_of(field).map_or(1, |memory| u32::from(memory.size).div_ceil(8));
     let need = record.fields.iter().map(words).fold(HEAD, u32::saturating_add);
     if !(6..=12).contains(&ring.size) || ring.count > 30 || need > 1_u32.wrapping_shl(ring.size.into()) / 8 {
-        return writer.refuse(Refusal::NoSuchSize);
+        writer.refuse(Refusal::NoSuchSize);
+        return None;
     }
     if record.fields.len() > FIELDS {
-        return writer.refuse(Refusal::TooMuch);
+        writer.refuse(Refusal::TooMuch);
+        return None;
     }
+    let (before, mut stop) = (writer.state.progress, None);
     let (mut again, mut taken, mut end) = (Label::NEW, Label::NEW, Label::NEW);
     // mov control, %rax
     writer.emit_at(&[0x48, 0x8b], 0, ring.control, &[]);
@@ -62,23 +65,35 @@ pub(super) fn record(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>
     let [a, b, c, d] = 1_u32.wrapping_shl(ring.count.into()).to_le_bytes();
     writer.emit(&[0x48, 0x81, 0xfa, a, b, c, d]);
     writer.jump(&[0x0f, 0x82], &mut taken);
-    // lock incq lost; jmp end
-    writer.emit_at(&[0xf0, 0x48, 0xff], 0, ring.control.wrapping_add(2 * CONTROL), &[]);
-    writer.state.progress = Progress::During;
+    match ring.full {
+        WhenFull::Lose => {
+            // lock incq lost
+            writer.emit_at(&[0xf0, 0x48, 0xff], 0, ring.control.wrapping_add(2 * CONTROL), &[]);
+        }
+        WhenFull::Stop => {
+            // int3
+            writer.emit(&[0xcc]);
+            stop = Some(writer.len());
+        }
+    }
+    // jmp end
+    writer.state.progress = Progress::Done;
     writer.jump(&[0xe9], &mut end);
-    writer.state.progress = Progress::Before;
-    // free: lea 1(%rax), %rdx; lock cmpxchg %rdx, control; jne again
+    writer.state.progress = before;
+    // free: mov %eax, %esi; and $mask, %esi; shl $size, %rsi; lea slots, %rdx; add %rdx, %rsi
     writer.bind(&mut taken);
+    writer.emit(&[0x89, 0xc6]);
+    let [a, b, c, d] = 1_u32.wrapping_shl(ring.count.into()).wrapping_sub(1).to_le_bytes();
+    writer.emit(&[0x81, 0xe6, a, b, c, d]);
+    writer.emit(&[0x48, 0xc1, 0xe6, ring.size]);
+    writer.emit_at(&[0x48, 0x8d], 2, ring.slots, &[]);
+    writer.emit(&[0x48, 0x01, 0xd6]);
+    // lea 1(%rax), %rdx; lock cmpxchg %rdx, control; jne again; not %rdx; mov %rdx, (%rsi)
     writer.emit(&[0x48, 0x8d, 0x50, 1]);
     writer.emit_at(&[0xf0, 0x48, 0x0f, 0xb1], 2, ring.control, &[]);
-    writer.state.progress = Progress::During;
+    writer.state.progress = if before == Progress::Before { Progress::DuringIfZero } else { Progress::During };
     writer.jump(&[0x0f, 0x85], &mut again);
-    // and $mask, %eax; shl $size, %rax; lea slots, %rsi; add %rax, %rsi; not %rdx; mov %rdx, (%rsi)
-    let [a, b, c, d] = 1_u32.wrapping_shl(ring.count.into()).wrapping_sub(1).to_le_bytes();
-    writer.emit(&[0x25, a, b, c, d]);
-    writer.emit(&[0x48, 0xc1, 0xe0, ring.size]);
-    writer.emit_at(&[0x48, 0x8d], 6, ring.slots, &[]);
-    writer.emit(&[0x48, 0x01, 0xc6]);
+    writer.state.progress = Progress::During;
     writer.emit(&[0x48, 0xf7, 0xd2]);
     writer.emit(&[0x48, 0x89, 0x16]);
     head(writer, record);
@@ -86,6 +101,7 @@ pub(super) fn record(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>
     // notq (%rsi), which completes the record
     writer.emit(&[0x48, 0xf7, 0x16]);
     writer.bind(&mut end);
+    stop
 }
 
 /// Words 1 to 4.

@@ -1,6 +1,6 @@
 use insn::x86::{Mode, Reg};
 use trampoline::x86::{
-    Action, Clause, Memory, Place, Probe, Record, Refusal, Relation, Ring, Site, Source, Subject, ThreadKey,
+    Action, Clause, Memory, Place, Probe, Record, Refusal, Relation, Ring, Site, Source, Subject, ThreadKey, WhenFull,
 };
 
 use crate::{AT, COUNTER, assemble, count, hex, site};
@@ -99,7 +99,7 @@ fn sizes_that_there_are_not_are_refused() {
     let condition: [&[Clause]; 1] = [&clause];
     refused("9090909090", &[Probe { condition: &condition, ..count() }], Refusal::NoSuchSize);
     let source = Source::Register(Reg::RDI);
-    let ring = Ring { control: COUNTER, slots: COUNTER, count: 3, size: 5 };
+    let ring = Ring { control: COUNTER, slots: COUNTER, count: 3, size: 5, full: WhenFull::Lose };
     let record = Record { ring, id: 0, key: ThreadKey::Word, rdtscp: false, fields: &[] };
     for action in [
         Action::Linear { buckets: COUNTER, low: 0, width: 0, count: 1, source },

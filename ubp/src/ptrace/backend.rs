@@ -8,8 +8,8 @@ use super::{HAS_SESSION, Tracer};
 use crate::backend::{Backend, Blocking};
 use crate::descriptors::drop_reserve;
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, RegisterSet, Registers,
-    Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
+    Access, Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Record, RegisterSet,
+    Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 impl Backend for Tracer {
@@ -98,6 +98,9 @@ impl Backend for Tracer {
     }
     fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
         self.breakpoints_of(pid)
+    }
+    fn take_records(&mut self) -> Vec<Record> {
+        self.take_all_records()
     }
     fn registers(&mut self, tid: Tid) -> Result<Registers> {
         self.registers_of(tid)

@@ -23,8 +23,19 @@ pub(super) fn settle(tracees: &mut Tracees, tid: Tid, signal: i32) -> Result<boo
         leave_jump(tracees, tid)?;
     }
     restart_interrupted_call(tracees, tid)?;
+    note_key(tracees, tid)?;
     tracees.note_seen(tid)?;
     Ok(true)
+}
+
+/// Notes by which key records name a stopped thread.
+pub(super) fn note_key(tracees: &mut Tracees, tid: Tid) -> Result<()> {
+    let pid = tracees.thread(tid)?.pid;
+    if tracees.space_of(pid)?.has_rings() {
+        let key = arch::thread_key(&arch::read(tid)?);
+        tracees.space_of_mut(pid)?.note_key(key, pid, tid);
+    }
+    Ok(())
 }
 
 /// The kernel reports an interruption before a signal that the thread's last instruction raised. Returns whether such a signal

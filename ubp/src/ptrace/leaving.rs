@@ -17,21 +17,44 @@ pub(super) struct Left {
     pub(super) pc: u64,
     /// The place in the trampoline; `None` in the mirror.
     pub(super) place: Option<Place>,
+    /// What the trampoline has done for the instruction there.
+    done: Done,
+}
+
+/// What a trampoline has done for an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Done {
+    Nothing,
+    /// It has counted the arrival.
+    Counted,
+    /// It has recorded the arrival.
+    Recorded,
+}
+
+impl Left {
+    /// Whether the tracer has to act for the trampoline.
+    pub(super) fn is_undone(&self) -> bool {
+        self.done == Done::Nothing
+    }
 }
 
 /// Moves a stopped thread out of a mirror or a trampoline, to where it is in the program. An arrival that was counted there, of an instruction
-/// that the thread has not executed, is taken back: the thread arrives once more.
+/// that the thread has not executed, is taken back: the thread arrives once more. One that was recorded stays: the thread passes the site.
 pub(super) fn leave_jump(tracees: &mut Tracees, tid: Tid) -> Result<Option<Left>> {
     let left = leave_counted(tracees, tid)?;
     left.iter().try_for_each(|left| uncount_left(tracees, tid, left))?;
     Ok(left)
 }
 
-/// Takes back an arrival of a thread that arrives once more.
+/// Takes back an arrival of a thread that arrives once more, or notes that the thread passes the site without.
 pub(super) fn uncount_left(tracees: &mut Tracees, tid: Tid, left: &Left) -> Result<()> {
-    if left.place.is_some_and(|place| place.progress != Progress::Before) {
-        let pid = tracees.thread(tid)?.pid;
-        tracees.space_of_mut(pid)?.uncount(left.pc);
+    match left.done {
+        Done::Nothing => {}
+        Done::Counted => {
+            let pid = tracees.thread(tid)?.pid;
+            tracees.space_of_mut(pid)?.uncount(left.pc);
+        }
+        Done::Recorded => tracees.thread_mut(tid)?.reported_at = Some(left.pc),
     }
     Ok(())
 }
@@ -47,14 +70,31 @@ pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Le
         None => Ok(None),
         Some(Inside::Mirror(site)) => {
             arch::set_pc(tid, site)?;
-            Ok(Some(Left { site, pc: site, place: None }))
+            Ok(Some(Left { site, pc: site, place: None, done: Done::Nothing }))
         }
         Some(Inside::Trampoline(site, offset)) => {
-            let Some(place) = space.jumps.get(site).and_then(|jump| jump.place(offset)) else { return Ok(None) };
+            let Some(jump) = space.jumps.get(site) else { return Ok(None) };
+            let Some(place) = jump.place(offset) else { return Ok(None) };
+            let records = jump.member(place.pc).is_some_and(|member| member.recording.is_some());
+            let before = arch::read(tid)?;
             if !arch::restore_at(tid, &space.memory, &place)? {
                 return Ok(None);
             }
-            Ok(Some(Left { site, pc: place.pc, place: Some(place) }))
+            let is_begun = match place.progress {
+                Progress::Before => false,
+                Progress::DuringIfZero => arch::is_zero(&before),
+                _ => true,
+            };
+            let done = match (records, is_begun) {
+                (_, false) => Done::Nothing,
+                (false, true) => Done::Counted,
+                (true, true) if place.progress == Progress::Done => Done::Recorded,
+                (true, true) => {
+                    space.give_up_record(arch::record_slot(&before));
+                    Done::Nothing
+                }
+            };
+            Ok(Some(Left { site, pc: place.pc, place: Some(place), done }))
         }
     }
 }

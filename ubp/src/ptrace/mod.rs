@@ -3,7 +3,7 @@
 //! Each room calls only those above it:
 //!
 //! - `sys`, `wait`, `status`, `blocked`, `pause`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
-//! - `calls`, `jumps`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
+//! - `calls`, `jumps`, `record_clock`, `recorder`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
 //! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `leaving`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
@@ -38,6 +38,8 @@ mod lifecycle;
 mod notify;
 mod operations;
 mod pause;
+mod record_clock;
+mod recorder;
 mod remote;
 mod reports;
 mod resend;
@@ -61,7 +63,9 @@ use std::cell::Cell;
 pub(crate) use self::arch::landing_pads;
 pub(crate) use self::borrowed::Borrowed;
 use self::events::Events;
+pub use self::jumps::JumpSurvey;
 pub(crate) use self::lifecycle::{end, release, start};
+use self::record_clock::Clock;
 use self::reports::Reports;
 use self::tracees::{SpaceId, Tracees};
 use crate::descriptors::keep_reserve;
@@ -79,6 +83,8 @@ pub(crate) struct Tracer {
     tracees: Tracees,
     reports: Reports,
     events: Events,
+    /// The clock of records.
+    clock: Clock,
     /// Address spaces in which a process has ended or executed another program: the user may know no process there any more.
     orphaned: Vec<SpaceId>,
 }
@@ -91,6 +97,6 @@ impl Tracer {
         }
         keep_reserve();
         let (tid, tracees) = (sys::own_tid(), Tracees::new(options));
-        Ok(Tracer { tid, tracees, reports, events: Events::default(), orphaned: Vec::new() })
+        Ok(Tracer { tid, tracees, reports, events: Events::default(), clock: Clock::new(), orphaned: Vec::new() })
     }
 }

@@ -7,6 +7,7 @@ mod edits;
 mod jumping;
 pub(super) mod mirror;
 pub(super) mod page;
+mod recording;
 pub(super) mod room;
 mod storage;
 mod text;
@@ -17,7 +18,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use self::mirror::Mirror;
-use super::jumps::Jumps;
+use super::jumps::{Jumps, Ring};
+use super::recorder::Recorder;
 use super::watch::Watches;
 use crate::arch::{Mode, Place, mode};
 use crate::core::{Arena, Entry, Number, Passing, State, passing};
@@ -92,6 +94,8 @@ pub(super) struct Space {
     retired: HashMap<SlotId, u64>,
     /// The sites with jumps.
     pub(super) jumps: Jumps,
+    /// The hits that were recorded.
+    pub(super) recorded: Recorder,
     /// The entries for addresses in bytes that jumps cover.
     answers: HashMap<u64, SlotId>,
     /// The mappings of guarded pages, by address.
@@ -117,6 +121,7 @@ impl Space {
             epoch: 1,
             retired: HashMap::new(),
             jumps: Jumps::default(),
+            recorded: Recorder::default(),
             answers: HashMap::new(),
             guarded: Vec::new(),
             trap_handler: None,
@@ -143,11 +148,15 @@ impl Space {
             epoch: self.epoch,
             retired: self.retired.clone(),
             jumps: self.jumps.clone(),
+            recorded: self.recorded.fork(child),
             answers: self.answers.clone(),
             guarded: self.guarded.clone(),
             trap_handler,
             users: 1,
         };
+        for store in &mut space.jumps.stores {
+            store.ring = store.ring.take().map(|_| Ring::of_maker());
+        }
         space.clear_counts();
         Ok(space)
     }

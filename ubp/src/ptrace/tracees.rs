@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use libc::c_int;
 
+use super::recorder::Recorded;
 use super::space::Space;
 use super::status::Status;
 use super::sys;
@@ -64,13 +65,24 @@ pub(super) struct Tracees {
     pub(super) watching: bool,
     /// Jumps into which threads branch too often: the tracer makes them breakpoint instructions when it can stop all threads.
     pub(super) unwanted_jumps: Vec<(SpaceId, u64)>,
+    /// Recorded hits of address spaces that are gone, or about to go.
+    pub(super) recorded: Vec<Recorded>,
     last_space: u64,
 }
 
 impl Tracees {
     pub(super) fn new(options: Options) -> Tracees {
         let (debuggees, threads, spaces) = (BTreeMap::new(), HashMap::new(), HashMap::new());
-        Tracees { options, debuggees, threads, spaces, watching: false, unwanted_jumps: Vec::new(), last_space: 0 }
+        Tracees {
+            options,
+            debuggees,
+            threads,
+            spaces,
+            watching: false,
+            unwanted_jumps: Vec::new(),
+            recorded: Vec::new(),
+            last_space: 0,
+        }
     }
 
     pub(super) fn debuggee(&self, pid: Pid) -> Result<&Debuggee> {
@@ -194,9 +206,20 @@ impl Tracees {
         }
     }
 
+    /// Takes the recorded hits of all address spaces.
+    pub(super) fn take_recorded(&mut self) -> Vec<Recorded> {
+        for space in self.spaces.values_mut() {
+            space.read_rings();
+            self.recorded.append(&mut space.recorded.hits);
+        }
+        std::mem::take(&mut self.recorded)
+    }
+
     /// Counts one user of an address space less; the last one takes it along.
     pub(super) fn drop_space(&mut self, id: SpaceId) {
         if let Some(space) = self.spaces.get_mut(&id) {
+            space.read_rings();
+            self.recorded.append(&mut space.recorded.hits);
             space.users = space.users.saturating_sub(1);
             if space.users == 0 {
                 self.spaces.remove(&id);

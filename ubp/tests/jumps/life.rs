@@ -130,6 +130,7 @@ fn a_detach_leaves_the_bytes_of_the_file_and_no_mapping() {
     assert_ne!(read[1..], [0xcc; 4]);
     assert!(session.process(pid).unwrap().maps().unwrap().len() <= before);
     while jumps.iter().map(|id| session.breakpoint(pid, *id).unwrap().arrivals()).min().unwrap() < 100 {
+        session.take_records();
         if let Some(event) = session.poll().unwrap() {
             session.resume(event.tid).unwrap();
         }

@@ -8,6 +8,7 @@ mod counts;
 mod covered;
 mod killed;
 mod life;
+mod records;
 mod signals;
 
 use std::io::{BufReader, Read, Write};
@@ -17,8 +18,9 @@ use insn::x86::Reg;
 use ubp::Comparison::{Equal, NotEqual};
 use ubp::{Address, Operand, Patch, Session, Spec};
 
-/// The kinds of breakpoints that jumps can be: a mere count, a condition that never holds, and one that always does.
-const KINDS: [fn(Address) -> Spec; 3] = [
+/// The kinds of breakpoints that jumps can be: a mere count, a condition that never holds, one that always does, and records.
+const KINDS: [fn(Address) -> Spec; 4] = [
+    Spec::record,
     Spec::count,
     |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(Equal, 1)),
     |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(NotEqual, 1)),

@@ -58,8 +58,12 @@ pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Res
         CallsFormat::Folded | CallsFormat::Flamegraph => Form::Tree,
     };
     let mut calls = Calls { args, output, tree: Tree::default(), returns: Returns::new(), form, written: 0 };
-    let mut follower =
-        follow::start(&args.target, Kind { report: Report::Event, patch: Patch::Trap }, control, heritage)?;
+    let mut follower = follow::start(
+        &args.target,
+        Kind { report: Report::Event, text: false, patch: Patch::Trap },
+        control,
+        heritage,
+    )?;
     let end = follower.run(&mut calls);
     let end = calls.finish().and(end);
     follower.finish(end)

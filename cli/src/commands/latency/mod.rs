@@ -53,7 +53,8 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
     let mut output = Output::open(target.output.as_deref())?;
     let (rows, returns, on_way) = (BTreeMap::new(), Returns::new(), HashMap::new());
     let mut latency = Latency { args, rows, returns, on_way, unseen: 0, open: 0 };
-    let mut follower = follow::start(&target, Kind { report: Report::Event, patch: Patch::Trap }, control, heritage)?;
+    let mut follower =
+        follow::start(&target, Kind { report: Report::Event, text: false, patch: Patch::Trap }, control, heritage)?;
     let end = follower.run(&mut latency);
     let written = latency.table().write(args, &mut output);
     let end = written.and_then(|()| output.flush()).and(end);

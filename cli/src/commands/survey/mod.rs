@@ -69,8 +69,13 @@ fn survey(image: &Image, mode: Mode, mut progress: impl FnMut(u64, u64)) -> Surv
     let code: Vec<(u64, &[u8])> = ranges.iter().filter_map(|range| Some((range.start, bytes(image, range)?))).collect();
     let code_bytes = code.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     let progress = |done| progress(done, code_bytes);
+    let mut rests: Vec<(u64, &[u8])> =
+        code.iter().map(|(start, bytes)| (*start, image.bytes_at(*start).unwrap_or(bytes))).collect();
+    rests.sort_unstable_by_key(|(start, _)| *start);
     let found = match mode {
-        Mode::X86(mode) => parts::survey(&code, |_, _| true, |part, survey| x86::look(part, mode, survey), progress),
+        Mode::X86(mode) => {
+            parts::survey(&code, |_, _| true, |part, survey| x86::look(part, &rests, mode, survey), progress)
+        }
         Mode::Arm64 => parts::survey(&code, arm64::is_apart, arm64::look, progress),
     };
     Survey {

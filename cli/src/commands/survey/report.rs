@@ -1,5 +1,6 @@
 //! The result of a survey.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use serde::Serialize;
@@ -23,6 +24,13 @@ pub(super) struct Survey {
     pub(super) trapped: u64,
     pub(super) stepped: u64,
     pub(super) refused: u64,
+    /// The instructions at which a jump can be set, over ptrace in 64-bit x86 programs, and how many begin a range.
+    pub(super) jumps: u64,
+    pub(super) jumps_at_starts: u64,
+    /// The ranges of code.
+    pub(super) starts: u64,
+    /// The instructions without a jump, by reason.
+    pub(super) no_jumps: BTreeMap<String, u64>,
     pub(super) undecodable_bytes: u64,
     pub(super) refusals: Vec<Refused>,
     pub(super) undecodable: Vec<Undecodable>,
@@ -102,6 +110,18 @@ impl Survey {
         }
     }
 
+    /// Counts whether an instruction can have a jump, or why not. `starts`: it begins a range.
+    pub(super) fn add_jump(&mut self, starts: bool, no_jump: Option<String>) {
+        self.starts += u64::from(starts);
+        match no_jump {
+            None => {
+                self.jumps += 1;
+                self.jumps_at_starts += u64::from(starts);
+            }
+            Some(reason) => *self.no_jumps.entry(reason).or_default() += 1,
+        }
+    }
+
     /// This survey and one of the code behind it.
     pub(super) fn followed_by(mut self, next: Survey) -> Survey {
         self.instructions += next.instructions;
@@ -110,6 +130,12 @@ impl Survey {
         self.trapped += next.trapped;
         self.stepped += next.stepped;
         self.refused += next.refused;
+        self.jumps += next.jumps;
+        self.jumps_at_starts += next.jumps_at_starts;
+        self.starts += next.starts;
+        for (reason, count) in next.no_jumps {
+            *self.no_jumps.entry(reason).or_default() += count;
+        }
         self.undecodable_bytes += next.undecodable_bytes;
         self.refusals.extend(next.refusals);
         for run in next.undecodable {
@@ -139,6 +165,21 @@ impl Survey {
     }
 }
 
+/// Writes where jumps can be set, and why not elsewhere.
+fn write_jumps(survey: &Survey, out: &mut Output<'_>) -> Result<()> {
+    let percent = |count: u64, of: u64| 100.0 * count as f64 / of.max(1) as f64;
+    out.line("")?;
+    let mut row = |name: &str, count: u64, of: u64, what: &str| {
+        out.line(format_args!("  {name:<12} {count:>10}  {:>7.3} %  {what}", percent(count, of)))
+    };
+    row("jump", survey.jumps, survey.instructions, "a jump can be set, so that a hit needs no trap (over ptrace)")?;
+    let at_starts = format!("of {} {}, at whose first instruction one can be set", survey.starts, survey.ranges);
+    row("", survey.jumps_at_starts, survey.starts, &at_starts)?;
+    let mut reasons: Vec<(&String, &u64)> = survey.no_jumps.iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    reasons.into_iter().try_for_each(|(reason, count)| row("no jump", *count, survey.instructions, reason))
+}
+
 /// Writes the survey as text.
 pub(super) fn write_text(survey: &Survey, out: &mut Output<'_>) -> Result<()> {
     let from = match survey.ranges {
@@ -160,6 +201,9 @@ pub(super) fn write_text(survey: &Survey, out: &mut Output<'_>) -> Result<()> {
     for refused in &survey.refusals {
         let text = refused.text.as_deref().unwrap_or_default();
         out.line(format_args!("    {:>12}  {:<30} {text}: {}", refused.address, refused.hex, refused.reason))?;
+    }
+    if survey.starts > 0 {
+        write_jumps(survey, out)?;
     }
     out.line("")?;
     out.line(format_args!("  {} bytes are no instructions", survey.undecodable_bytes))?;

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-use ubp::{BreakpointId, Event, Patch, Pid, Report, Session};
+use ubp::{BreakpointId, Event, Patch, Pid, Record, Report, Session};
 
 use self::hit::{Frame, Hit};
-use crate::args::{Format, TimeStyle, TraceArgs};
+use crate::args::{Format, Method, TimeStyle, TraceArgs};
 use crate::commands::values::Value;
 use crate::failure::{Failure, Result};
 use crate::follow::{self, Kind, Sink};
@@ -17,6 +17,9 @@ use crate::heritage::Heritage;
 use crate::output::Output;
 use crate::process::Space;
 use crate::worker::{Control, End};
+
+/// The time between two looks at what was recorded.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Writes a line for each hit, and a line for each caller.
 struct Trace<'a> {
@@ -39,8 +42,13 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         TimeStyle::Epoch => (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?),
     };
     let mut trace = Trace { args, output, origin, ahead, written: 0 };
-    let mut follower =
-        follow::start(&args.target, Kind { report: Report::Event, patch: Patch::Trap }, control, heritage)?;
+    // Callers are found while the thread is held.
+    let kind = if args.stack || args.method == Method::Trap {
+        Kind { report: Report::Event, text: false, patch: Patch::Trap }
+    } else {
+        Kind { report: Report::Record, text: args.args, patch: args.method.into() }
+    };
+    let mut follower = follow::start(&args.target, kind, control, heritage)?;
     let end = follower.run(&mut trace).and_then(|end| trace.output.flush().map(|()| end));
     follower.finish(end)
 }
@@ -50,19 +58,29 @@ fn now(clock: ClockId) -> Result<Duration> {
 }
 
 impl Trace<'_> {
+    /// The time to print of an event at `time`.
+    fn time(&self, time: Duration) -> Option<Duration> {
+        (self.args.time != TimeStyle::None).then(|| time.saturating_sub(self.origin) + self.ahead)
+    }
+
+    fn write(&mut self, hit: &Hit) -> Result<()> {
+        self.written += 1;
+        match self.args.format {
+            Format::Text => hit.write_text(&mut self.output),
+            Format::Json => self.output.json(hit),
+        }
+    }
+
     fn describe(&self, session: &mut Session, space: &mut Space, event: &Event, address: u64) -> ubp::Result<Hit> {
         let mut hit = Hit {
             event: "hit",
-            time: None,
+            time: self.time(event.time),
             pid: event.pid.0,
             tid: event.tid.0,
             description: space.description(address),
             args: None,
             stack: None,
         };
-        if self.args.time != TimeStyle::None {
-            hit.time = Some(event.time.saturating_sub(self.origin) + self.ahead);
-        }
         if self.args.args || self.args.stack {
             let registers = session.registers(event.tid)?;
             if self.args.args {
@@ -95,11 +113,23 @@ impl Sink for Trace<'_> {
             // A signal killed the thread at the site, so its registers and memory cannot be read.
             Err(_) => return Ok(()),
         };
-        self.written += 1;
-        match self.args.format {
-            Format::Text => hit.write_text(&mut self.output),
-            Format::Json => self.output.json(&hit),
+        self.write(&hit)
+    }
+
+    fn recorded(&mut self, space: &mut Space, record: &Record) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
         }
+        let hit = Hit {
+            event: "hit",
+            time: self.time(record.time),
+            pid: record.pid.0,
+            tid: record.tid.0,
+            description: space.description(record.address.0),
+            args: self.args.args.then(|| Value::recorded(record)),
+            stack: None,
+        };
+        self.write(&hit)
     }
 
     fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {
@@ -113,7 +143,8 @@ impl Sink for Trace<'_> {
     fn ended(&mut self, _: &Session, _: &mut Space) {}
 
     fn tick(&self) -> Option<Duration> {
-        None
+        // Records wake nobody.
+        (!self.args.stack && self.args.method != Method::Trap).then_some(TICK)
     }
 
     fn is_done(&self) -> bool {

@@ -1,13 +1,18 @@
 //! Jumps at sites: there are none.
 
 use insn::x86::Mode;
-use trampoline::x86::Place;
+use trampoline::x86::{Place, Subject};
 
 use crate::memory::ProcessMemory;
-use crate::{Arch, Result, Tid};
+use crate::{Arch, Operand, Result, Tid};
 
-/// How the processor reads the code of programs that can have jumps: no program can.
-pub(in crate::ptrace) fn jump_mode(_: Arch) -> Option<Mode> {
+/// How the processor reads code behind jumps: no program can have any.
+pub(in crate::ptrace) fn jump_mode(_: Arch, _: crate::arch::Mode) -> Option<Mode> {
+    None
+}
+
+/// The left side of a comparison in a trampoline: there are none.
+pub(in crate::ptrace) fn test_subject(_: Operand, _: u64) -> Option<Subject> {
     None
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::arch::PAGE;
-use super::super::jumps::{LENGTH, Mirror, Need, Store, displacements};
+use super::super::jumps::{LENGTH, Mirror, Need, RING, Ring, Shared, Store, displacements};
 use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any};
 use super::super::reports::Reports;
 use super::super::space::{mapping_at, room};
@@ -47,7 +47,7 @@ pub(in crate::ptrace) fn provide(
         if mapping.inode == 0 || !mapping.execute {
             continue;
         }
-        let need = tracees.space_of(pid)?.need_for(group.iter().copied());
+        let need = tracees.space_of(pid)?.need_for(group.iter().copied(), outlives);
         let provided = provide_for(tracees, reports, tid, pid, mapping, need, outlives);
         let provided =
             if outlives { provided.and_then(|()| add_answers(tracees, reports, tid, pid, group)) } else { provided };
@@ -135,7 +135,7 @@ fn map_store(
     let low = of_module.clone().map(|map| map.start.0).min().unwrap_or(mapping.start.0).min(mirror.range.start);
     let high = of_module.map(|map| map.end.0).max().unwrap_or(mapping.end.0).max(mirror.range.end);
     let sizes = Store::sizes_for(need, PAGE);
-    let size = sizes.0 + sizes.1;
+    let size = sizes.0 + sizes.1 + if need.records { RING } else { 0 };
     let no_room = Error::NoRoom { pid, near: mapping.start };
     let Some(name) = name else { return Err(no_room) };
     for start in room::candidates(&maps, heap, kind, size, low, high).into_iter().take(PLACES) {
@@ -143,21 +143,40 @@ fn map_store(
             continue;
         }
         let counters = (start + sizes.0, sizes.1);
-        match map_counters_at(tracees, reports, tid, counters, name, false)? {
-            Some(file) => {
-                let store = Store::new(start, sizes, file, low..high);
-                let space = tracees.space_of_mut(pid)?;
-                let head = Store::head();
-                if space.memory.write(start, &head) != head.len() {
-                    return Err(no_room);
-                }
-                space.jumps.stores.push(store);
-                return tracees.hide_storage(pid);
+        let Some(file) = map_counters_at(tracees, reports, tid, counters, name, false)? else {
+            unmap(tracees, reports, tid, (start, sizes.0))?;
+            continue;
+        };
+        let mut ring = None;
+        if need.records {
+            ring = map_ring(tracees, reports, tid, counters.0 + counters.1, name, false)?;
+            if ring.is_none() {
+                unmap(tracees, reports, tid, (start, sizes.0 + sizes.1))?;
+                continue;
             }
-            None => unmap(tracees, reports, tid, (start, sizes.0))?,
         }
+        let space = tracees.space_of_mut(pid)?;
+        let head = Store::head();
+        if space.memory.write(start, &head) != head.len() {
+            return Err(no_room);
+        }
+        space.jumps.stores.push(Store::new(start, sizes, file, ring, low..high));
+        return tracees.hide_storage(pid);
     }
     Err(no_room)
+}
+
+/// Maps a new ring at an address, or in the place of another.
+fn map_ring(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    at: u64,
+    name: u64,
+    replaces: bool,
+) -> Result<Option<Ring>> {
+    let file = map_counters_at(tracees, reports, tid, (at, RING), name, replaces)?;
+    Ok(file.and_then(|file| Shared::new(&file, RING as usize).ok()).map(Ring::new))
 }
 
 /// Gives a forked child, which is stopped and has not run yet, counters of its own. Where that is not possible its jumps become breakpoint
@@ -165,16 +184,21 @@ fn map_store(
 pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut Reports, child: Pid) -> Result<()> {
     let space = tracees.space_of(child)?;
     let name = space.storages.first().map_or(0, |storage| storage.arena.base() + ZEROES);
-    let mappings: Vec<(u64, u64)> =
-        space.jumps.stores.iter().map(|store| (store.base + store.sizes.0, store.sizes.1)).collect();
-    for (number, mapping) in mappings.into_iter().enumerate() {
-        let mapped = match map_counters_at(tracees, reports, child.leader(), mapping, name, true) {
+    let ring = |store: &Store| store.ring.as_ref().map(|_| store.ring_at());
+    let mappings = space.jumps.stores.iter().map(|store| ((store.base + store.sizes.0, store.sizes.1), ring(store)));
+    let mappings: Vec<((u64, u64), Option<u64>)> = mappings.collect();
+    for (number, (counters, ring)) in mappings.into_iter().enumerate() {
+        let tid = child.leader();
+        let mut mapped = match map_counters_at(tracees, reports, tid, counters, name, true) {
             Err(Error::Confined(_)) => None,
-            other => other?,
+            other => other?.map(|file| (file, None)),
         };
+        if let (Some(at), Some((file, _))) = (ring, mapped.take_if(|_| ring.is_some())) {
+            mapped = map_ring(tracees, reports, tid, at, name, true)?.map(|ring| (file, Some(ring)));
+        }
         let space = tracees.space_of_mut(child)?;
         match (mapped, space.jumps.stores.get_mut(number)) {
-            (Some(file), Some(store)) => store.counters = file.into(),
+            (Some((file, ring)), Some(store)) => (store.counters, store.ring) = (file.into(), ring),
             _ => {
                 let heads: Vec<u64> = space.jumps.sites().collect();
                 space.remove_jumps(&heads, NoJump::NoRoom);

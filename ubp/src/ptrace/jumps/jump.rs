@@ -1,13 +1,16 @@
 //! One jump, and its trampoline.
 
 use insn::x86::Mode;
-use trampoline::x86::{Action, Clause, Displacement, JUMP_LEN, Place, Probe, Refusal, Site, Trampoline, jump, place};
+use trampoline::x86::{
+    Action, Clause, Displacement, Field, JUMP_LEN, Place, Probe, Refusal, Site, Trampoline, jump, place,
+};
 
 use super::Test;
+use super::ring::{Detail, fields, record};
 
 /// Room for a trampoline, and for the meanings of its addresses.
-const CODE: usize = 2048;
-const PLACES: usize = 512;
+const CODE: usize = 8192;
+const PLACES: usize = 2048;
 
 /// A site whose arrivals a trampoline counts.
 #[derive(Clone, Debug)]
@@ -18,6 +21,20 @@ pub(in crate::ptrace) struct Member {
     pub(in crate::ptrace) counter: u64,
     /// What stops threads.
     pub(in crate::ptrace) test: Option<Test>,
+    /// What records arrivals, in the place of the counter.
+    pub(in crate::ptrace) recording: Option<Recording>,
+}
+
+/// How a trampoline records arrivals.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ptrace) struct Recording {
+    /// The number of the site.
+    pub(in crate::ptrace) id: u32,
+    pub(in crate::ptrace) detail: Detail,
+    /// Address of the ring.
+    pub(in crate::ptrace) ring: u64,
+    /// Addresses of the windows of memory for the return address, and for text.
+    pub(in crate::ptrace) windows: [u64; 2],
 }
 
 /// A jump at a site.
@@ -30,8 +47,6 @@ pub(in crate::ptrace) struct Jump {
     pub(in crate::ptrace) store: usize,
     /// The first one is that of the site itself.
     pub(in crate::ptrace) members: Vec<Member>,
-    /// How many threads have entered the covered bytes.
-    pub(in crate::ptrace) entered: u32,
     draft: Draft,
 }
 
@@ -46,6 +61,7 @@ pub(in crate::ptrace) struct Draft {
 }
 
 /// Room to make trampolines in.
+#[derive(Debug)]
 pub(in crate::ptrace) struct Workbench {
     code: Vec<u8>,
     places: Vec<Place>,
@@ -65,15 +81,28 @@ impl Workbench {
     ) -> Result<Trampoline, Refusal> {
         let Draft { site: pc, ref code, mode, shadow_stack } = *draft;
         // Whoever takes a stop reads all registers.
-        let keep_dead = members.iter().any(|member| member.test.is_some());
+        let keep_dead = members.iter().any(|member| member.test.is_some() || member.recording.is_some());
         let site = Site { pc, code, mode, shadow_stack, keep_dead };
         let lists: Vec<Vec<&[Clause]>> =
             members.iter().map(|member| member.test.iter().flat_map(Test::lists).collect()).collect();
-        let probes = members.iter().zip(&lists).map(|(member, lists)| Probe {
+        let recorded = |recording: &Recording| {
+            let [window, text_window] = recording.windows;
+            fields(recording.detail, window, text_window)
+        };
+        let recorded: Vec<Vec<Field>> =
+            members.iter().map(|member| member.recording.as_ref().map(recorded).unwrap_or_default()).collect();
+        let mut actions: Vec<Option<Action<'_>>> = Vec::new();
+        for (member, fields) in members.iter().zip(&recorded) {
+            actions.push(match member.recording {
+                Some(Recording { id, detail, ring, .. }) => Some(Action::Record(record(id, detail, ring, fields))),
+                None => member.test.is_some().then_some(Action::Stop),
+            });
+        }
+        let probes = members.iter().zip(&lists).zip(&actions).map(|((member, lists), action)| Probe {
             offset: member.offset,
-            arrivals: Some(member.counter),
+            arrivals: member.recording.is_none().then_some(member.counter),
             condition: lists,
-            actions: if member.test.is_some() { &[Action::Stop] } else { &[] },
+            actions: action.as_slice(),
         });
         let probes: Vec<Probe<'_>> = probes.collect();
         site.assemble(&probes, at, &mut self.code, &mut self.places)
@@ -93,7 +122,7 @@ impl Jump {
         store: usize,
         members: Vec<Member>,
     ) -> Jump {
-        Jump { site: draft.site, displacement, trampoline, store, members, entered: 0, draft }
+        Jump { site: draft.site, displacement, trampoline, store, members, draft }
     }
 
     /// Bytes of the instructions that the trampoline runs.

@@ -6,21 +6,28 @@
 mod displacement;
 mod jump;
 mod mirror;
+mod ring;
 mod scan;
+mod shared;
 mod store;
+mod survey;
 mod test;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use trampoline::Progress;
 use trampoline::x86::{JUMP_LEN, Trap, covered};
 
 pub(super) use self::displacement::displacements;
-pub(super) use self::jump::{Draft, Jump, Member, Workbench};
+pub(super) use self::jump::{Draft, Jump, Member, Recording, Workbench};
 pub(super) use self::mirror::Mirror;
+pub(super) use self::ring::{Detail, RING, Ring};
 pub(super) use self::scan::{KEPT, LOOK, Window, scan};
+pub(super) use self::shared::Shared;
 pub(super) use self::store::{Need, Store};
+pub use self::survey::JumpSurvey;
 pub(super) use self::test::Test;
 
 /// Bytes of a jump.
@@ -40,8 +47,10 @@ pub(super) enum Inside {
 /// The jumps of one address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jumps {
-    /// By site.
-    heads: BTreeMap<u64, Jump>,
+    /// By site. Forked children share them.
+    heads: BTreeMap<u64, Arc<Jump>>,
+    /// How many threads have entered the covered bytes, by site.
+    entries: HashMap<u64, u32>,
     /// The sites, by the addresses of their trampolines.
     trampolines: BTreeMap<u64, u64>,
     pub(super) mirrors: Vec<Mirror>,
@@ -60,21 +69,30 @@ impl Jumps {
 
     /// The jump at a site.
     pub(super) fn get(&self, site: u64) -> Option<&Jump> {
-        self.heads.get(&site)
+        self.heads.get(&site).map(Arc::as_ref)
+    }
+
+    /// All jumps.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Jump> {
+        self.heads.values().map(Arc::as_ref)
     }
 
     /// The jump whose trampoline runs the instruction at an address.
     pub(super) fn over(&self, address: u64) -> Option<&Jump> {
         // No other jump begins in the instructions of one.
         let (_, jump) = self.heads.range(..=address).next_back()?;
-        (address < jump.end()).then_some(jump)
+        (address < jump.end()).then_some(jump.as_ref())
     }
 
     /// The sites of the jumps that lie in `range`, or whose bytes or further code, up to `reach` bytes, do.
     pub(super) fn touching(&self, range: Range<u64>, reach: u64) -> impl Iterator<Item = &Jump> {
         let from = range.start.saturating_sub(reach.max(64));
         let touches = move |jump: &&Jump| jump.site < range.end && jump.site + reach.max(jump.len()) > range.start;
-        self.heads.range(from..).take_while(move |(site, _)| **site < range.end).map(|(_, jump)| jump).filter(touches)
+        self.heads
+            .range(from..)
+            .take_while(move |(site, _)| **site < range.end)
+            .map(|(_, jump)| jump.as_ref())
+            .filter(touches)
     }
 
     /// The jump that counts arrivals at a site: that of the site itself, or one before it.
@@ -87,17 +105,17 @@ impl Jumps {
         if let Some(store) = self.stores.get_mut(jump.store) {
             store.jumps += 1;
         }
-        self.heads.insert(jump.site, jump);
+        self.heads.insert(jump.site, jump.into());
     }
 
     /// Forgets a jump. No thread may be in its trampoline.
-    pub(super) fn remove(&mut self, site: u64) -> Option<Jump> {
-        let jump = self.heads.remove(&site)?;
+    pub(super) fn remove(&mut self, site: u64) {
+        let Some(jump) = self.heads.remove(&site) else { return };
+        self.entries.remove(&site);
         self.trampolines.remove(&jump.trampoline.at());
         if let Some(store) = self.stores.get_mut(jump.store) {
             store.jumps = store.jumps.saturating_sub(1);
         }
-        Some(jump)
     }
 
     /// The jump of which a thread that trapped at `pc`, by a trap of this kind, entered covered bytes, and the offset of the byte.
@@ -108,9 +126,9 @@ impl Jumps {
 
     /// Notes that a thread entered the covered bytes of a jump. Returns whether that happened too often.
     pub(super) fn note_entered(&mut self, site: u64) -> bool {
-        let Some(jump) = self.heads.get_mut(&site) else { return false };
-        jump.entered = jump.entered.saturating_add(1);
-        jump.entered % ENTRIES == 0
+        let entered = self.entries.entry(site).or_default();
+        *entered = entered.saturating_add(1);
+        *entered % ENTRIES == 0
     }
 
     /// Where in a mirror or a trampoline a thread is.

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::Test;
+use super::ring::{Detail, RING, Ring};
 
 /// Bytes of a counter.
 const COUNTER: u64 = 8;
@@ -16,26 +17,34 @@ const EACH: u64 = 128;
 /// Bytes that a test takes without its comparisons, and that one of them takes, at most.
 const TEST: u64 = 128;
 const COMPARISON: u64 = 96;
-/// The first bytes are the window of [`trampoline::x86::Memory`]: all memory that a program can have.
-const WINDOW: [u64; 2] = [0, 1 << 47];
-const HEAD: u64 = 16;
+/// Bytes that a record takes, and that the text in it takes, at most.
+const RECORD: u64 = 512;
+const TEXTS: u64 = 1536;
+/// The first bytes are two windows of [`trampoline::x86::Memory`]: all memory that a program can have, and what is likely to be text.
+const WINDOWS: [u64; 4] = [0, 1 << 47, LOWEST, (1 << 47) - LOWEST];
+const LOWEST: u64 = 0x1_0000;
+const HEAD: u64 = 32;
 
 /// The room that jumps need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::ptrace) struct Need {
     code: u64,
     counters: u64,
+    pub(in crate::ptrace) records: bool,
 }
 
 impl Need {
     /// Adds the room for one site.
-    pub(in crate::ptrace) fn add(&mut self, test: Option<&Test>) {
-        self.code += EACH + test.map_or(0, |test| TEST + COMPARISON * test.len() as u64);
+    pub(in crate::ptrace) fn add(&mut self, test: Option<&Test>, record: Option<Detail>) {
+        let of_record = record.map_or(0, |detail| RECORD + if detail.text { TEXTS } else { 0 });
+        self.code += EACH + of_record + test.map_or(0, |test| TEST + COMPARISON * test.len() as u64);
         self.counters += COUNTER;
+        self.records |= record.is_some();
     }
 }
 
-/// Two mappings in the debuggee: trampolines, and behind them their counters, which the tracer and the processes of the memory share as a file.
+/// Two or three mappings in the debuggee: trampolines, and behind them their counters and a ring, which the tracer and the processes of the
+/// memory share as files.
 #[derive(Clone, Debug)]
 pub(in crate::ptrace) struct Store {
     /// Address of the trampolines.
@@ -43,6 +52,8 @@ pub(in crate::ptrace) struct Store {
     /// Bytes for trampolines, and for counters.
     pub(in crate::ptrace) sizes: (u64, u64),
     pub(in crate::ptrace) counters: Arc<File>,
+    /// Where trampolines record arrivals.
+    pub(in crate::ptrace) ring: Option<Ring>,
     /// The code and the mirrors that all trampolines of the store reach.
     pub(in crate::ptrace) reach: Range<u64>,
     /// Number of jumps whose trampolines lie here.
@@ -61,26 +72,32 @@ impl Store {
     /// The first bytes of the mapping of trampolines.
     pub(in crate::ptrace) fn head() -> [u8; HEAD as usize] {
         let mut head = [0; HEAD as usize];
-        for (to, from) in head.iter_mut().zip(WINDOW.into_iter().flat_map(u64::to_le_bytes)) {
+        for (to, from) in head.iter_mut().zip(WINDOWS.into_iter().flat_map(u64::to_le_bytes)) {
             *to = from;
         }
         head
     }
 
-    /// Address of the window of memory that a test may read.
-    pub(in crate::ptrace) fn window(&self) -> u64 {
-        self.base
+    /// Addresses of the windows of memory that a test may read, and that may be text.
+    pub(in crate::ptrace) fn windows(&self) -> [u64; 2] {
+        [self.base, self.base + 16]
     }
 
-    pub(in crate::ptrace) fn new(base: u64, sizes: (u64, u64), counters: File, reach: Range<u64>) -> Store {
-        Store { base, sizes, counters: Arc::new(counters), reach, jumps: 0, used: HEAD, counted: 0 }
+    pub(in crate::ptrace) fn new(
+        base: u64,
+        sizes: (u64, u64),
+        counters: File,
+        ring: Option<Ring>,
+        reach: Range<u64>,
+    ) -> Store {
+        Store { base, sizes, counters: Arc::new(counters), ring, reach, jumps: 0, used: HEAD, counted: 0 }
     }
 
     /// Whether there is room for jumps at sites in `code`, with this mirror.
     pub(in crate::ptrace) fn serves(&self, code: &Range<u64>, mirror: &Range<u64>, need: Need) -> bool {
         let reaches = |range: &Range<u64>| self.reach.start <= range.start && range.end <= self.reach.end;
         let room = self.used + need.code <= self.sizes.0 && self.counted + need.counters <= self.sizes.1;
-        reaches(code) && reaches(mirror) && room
+        reaches(code) && reaches(mirror) && room && (self.ring.as_ref().is_some_and(Ring::is_own) || !need.records)
     }
 
     /// Makes all room free again where no jump is left. No thread may be in the store.
@@ -141,9 +158,15 @@ impl Store {
         raw.map_or(0, |raw| u64::from_le_bytes(*raw))
     }
 
+    /// Address of the ring, if there is one.
+    pub(in crate::ptrace) fn ring_at(&self) -> u64 {
+        self.base + self.sizes.0 + self.sizes.1
+    }
+
     /// The mappings.
-    pub(in crate::ptrace) fn mappings(&self) -> [(u64, u64); 2] {
-        let counters = self.base + self.sizes.0;
-        [(self.base, counters), (counters, counters + self.sizes.1)]
+    pub(in crate::ptrace) fn mappings(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let (counters, ring) = (self.base + self.sizes.0, self.ring_at());
+        let of_ring = self.ring.as_ref().map(|_| (ring, ring + RING));
+        [(self.base, counters), (counters, ring)].into_iter().chain(of_ring)
     }
 }

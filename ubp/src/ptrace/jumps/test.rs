@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use trampoline::x86::{Clause, Memory, Relation, Subject};
+use trampoline::x86::{Clause, Relation, Subject};
 
+use crate::ptrace::arch::test_subject;
 use crate::{Comparison, Condition, NoJump, Operand};
 
 /// The most comparisons of a test.
@@ -77,13 +78,7 @@ fn alternatives(condition: &Condition, window: u64) -> Option<Vec<Vec<Clause>>> 
 }
 
 fn clause(left: Operand, comparison: Comparison, right: u64, window: u64) -> Option<Clause> {
-    let subject = match left {
-        Operand::Register(register) | Operand::Part { register, size: 8 } => Subject::Register(register),
-        Operand::Part { register, size } => Subject::Part { register, size },
-        Operand::Memory { base, offset, size } => Subject::Memory(Memory { base, offset, size, window }),
-        Operand::Arrivals => return None,
-    };
-    Some(Clause { subject, relation: relation(comparison), value: right })
+    Some(Clause { subject: test_subject(left, window)?, relation: relation(comparison), value: right })
 }
 
 fn relation(comparison: Comparison) -> Relation {

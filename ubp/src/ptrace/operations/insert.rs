@@ -9,7 +9,7 @@ use super::super::breakpoints::trap_handler::{can_install, processes_without_han
 use super::super::space::Internal;
 use super::super::stopping::Pinned;
 use crate::process::read_maps;
-use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, NoJump, Pid, Result, Spec, Tid};
+use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, NoJump, Pid, Report, Result, Spec, Tid};
 
 impl Tracer {
     pub(in crate::ptrace) fn insert_breakpoints(
@@ -24,7 +24,8 @@ impl Tracer {
         sites.dedup();
         // A trampoline that counts the arrivals at a site serves one more breakpoint that counts them.
         let space = self.tracees.space_of(pid)?;
-        let changes = |spec: &&Spec| spec.no_jump().is_some() || spec.condition.is_some();
+        let changes =
+            |spec: &&Spec| spec.no_jump().is_some() || spec.condition.is_some() || spec.report == Report::Record;
         let stays = |spec: &&Spec| !changes(spec) && space.is_jumped(spec.address.0);
         let mut staying: Vec<u64> = specs.iter().filter(stays).map(|spec| spec.address.0).collect();
         let changed: BTreeSet<u64> = specs.iter().filter(changes).map(|spec| spec.address.0).collect();

@@ -2,6 +2,7 @@
 
 use super::super::Tracer;
 use super::super::breakpoints::jump_memory::{outlives, provide};
+use super::super::event_stop::note_key;
 use super::super::jumps::LENGTH;
 use super::super::stopping::Pinned;
 use super::super::sys::is_gone;
@@ -134,6 +135,9 @@ impl Tracer {
             return Ok(());
         }
         let reason = provide(&mut self.tracees, &mut self.reports, worker, pid, sites)?;
+        for tid in self.tracees.stopped_threads(before) {
+            note_key(&mut self.tracees, tid)?;
+        }
         let outlives = outlives(&self.tracees, before);
         let maps = read_maps(pid)?;
         let space = self.tracees.space_of_mut(pid)?;

@@ -5,6 +5,7 @@ mod call;
 mod insert;
 mod inspect;
 mod jumps;
+mod records;
 mod registers;
 mod resume;
 mod step;

@@ -22,7 +22,8 @@ pub(in crate::ptrace) fn map_counters_at(
 ) -> Result<Option<File>> {
     let calls = arch::calls(tracees.space_at(tid)?.arch);
     let mut remote = Remote::borrow_thread(tracees, reports, tid)?;
-    let number = remote.make_syscall(calls.memfd_create, [name, u64::from(libc::MFD_CLOEXEC), 0, 0, 0, 0])?;
+    let number = remote
+        .make_syscall(calls.memfd_create, [name, u64::from(libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING), 0, 0, 0, 0])?;
     if number < 0 {
         remote.finish()?;
         return Ok(None);

@@ -1,6 +1,7 @@
 //! The counts of breakpoints that trampolines count.
 
 use super::Space;
+use crate::ptrace::jumps::{Jump, Member};
 use crate::{Breakpoint, BreakpointId};
 
 impl Space {
@@ -22,14 +23,21 @@ impl Space {
     /// Adds what a trampoline has counted to the breakpoints of a site. The trampoline counts no more, and its counter is not used again.
     pub(super) fn settle_counts_at(&mut self, site: u64) {
         let Some(counter) = self.counter_at(site) else { return };
-        self.change_breakpoints_at(site, |breakpoint| *breakpoint = breakpoint.with_counter(counter));
+        self.change_breakpoints_at(site, |breakpoint| breakpoint.add_counter(counter));
     }
 
     /// Adds what trampolines have counted to all breakpoints: the memory is about to go.
     pub(in crate::ptrace) fn settle_counts(&mut self) {
-        let sites: Vec<u64> =
-            self.jumps.sites().flat_map(|site| self.jumps.get(site)).flat_map(|jump| jump.sites()).collect();
-        sites.into_iter().for_each(|site| self.settle_counts_at(site));
+        let counts: Vec<Vec<u8>> = self.jumps.stores.iter().map(|store| store.all_counts()).collect();
+        let of = |jump: &Jump, member: &Member| {
+            let counter = self.jumps.stores.get(jump.store)?.count_in(counts.get(jump.store)?, member.counter);
+            Some((jump.site + u64::from(member.offset), counter))
+        };
+        let all = self.jumps.iter().flat_map(|jump| jump.members.iter().filter_map(move |member| of(jump, member)));
+        let all: Vec<(u64, u64)> = all.collect();
+        for (site, counter) in all {
+            self.change_breakpoints_at(site, |breakpoint| breakpoint.add_counter(counter));
+        }
     }
 
     /// Adds what a trampoline has counted to one breakpoint, which is about to go.
@@ -40,7 +48,7 @@ impl Space {
         };
         let counter = self.counter_at(site);
         if let (Some(counter), Some(breakpoint)) = (counter, self.breakpoint_mut(id)) {
-            *breakpoint = breakpoint.with_counter(counter);
+            breakpoint.add_counter(counter);
         }
     }
 

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use super::super::arch::{jump_mode, may_have_shadow_stacks};
-use super::super::jumps::{Draft, Jump, KEPT, LENGTH, LOOK, Member, Need, Test, Window, Workbench, scan};
+use super::super::arch::{can_record, jump_mode, may_have_shadow_stacks};
+use super::super::jumps::{
+    Detail, Draft, Jump, KEPT, LENGTH, LOOK, Member, Need, Recording, Test, Window, Workbench, scan,
+};
 use super::edits::write_edits;
 use super::{SlotId, Space, mapping_at};
 use crate::arch::BREAKPOINT;
@@ -96,7 +98,7 @@ impl Space {
         edits: &mut Edits,
     ) -> Result<(), NoJump> {
         self.can_count(site, outlives)?;
-        let mode = jump_mode(self.arch).ok_or(NoJump::Architecture)?;
+        let mode = jump_mode(self.arch, self.mode).ok_or(NoJump::Architecture)?;
         let mapping = mapping_at(maps, site).ok_or(NoJump::NotOfFile)?;
         if !mapping.execute || mapping.write || mapping.shared || mapping.inode == 0 {
             return Err(NoJump::NotOfFile);
@@ -110,13 +112,19 @@ impl Space {
         let offsets = self.offsets_of_members(site, &starts, outlives)?;
         let code = mapping.start.0..mapping.end.0;
         let mirror = self.jumps.mirrors.iter().find(|mirror| mirror.serves(&code)).ok_or(NoJump::NoRoom)?.clone();
-        let need = self.need_for(offsets.iter().map(|offset| site + u64::from(*offset)));
+        let member_sites = || offsets.iter().map(|offset| site + u64::from(*offset));
+        member_sites().for_each(|site| self.recorded.add_site(site));
+        let need = self.need_for(member_sites(), outlives);
         let serves = self.jumps.stores.iter().position(|store| store.serves(&code, &mirror.range, need));
         let number = serves.ok_or(NoJump::NoRoom)?;
         let store = self.jumps.stores.get(number).ok_or(NoJump::NoRoom)?;
         let counters = store.next_counters(offsets.len()).ok_or(NoJump::NoRoom)?;
         let member = |(&offset, counter): (&u8, u64)| {
-            Ok(Member { offset, counter, test: self.test_at(site + u64::from(offset), store.window())? })
+            let at = site + u64::from(offset);
+            let (windows, ring) = (store.windows(), store.ring_at());
+            let of_detail = |detail| Recording { id: self.recorded.number(at), detail, ring, windows };
+            let recording = self.record_at(at, outlives).map(of_detail);
+            Ok(Member { offset, counter, test: self.test_at(at, store.base)?, recording })
         };
         let members = offsets.iter().zip(counters).map(member).collect::<Result<Vec<Member>, NoJump>>()?;
         let trampoline = bench.make(&draft, &members, store.next()).map_err(NoJump::Trampoline)?;
@@ -158,9 +166,32 @@ impl Space {
         match info.first {
             None => Err(NoJump::Asked),
             // Where memory cannot be read the tracer decides.
-            Some(_) if outlives && reads_memory => Err(NoJump::Memory),
-            Some(_) => Ok(()),
+            Some(_) if outlives && (reads_memory || self.breakpoints_at(site).any(|b| b.spec.text)) => {
+                Err(NoJump::Memory)
+            }
+            Some(_) => self.can_record_at(site),
         }
+    }
+
+    /// Whether a trampoline can record the arrivals at a site, if that is wanted.
+    fn can_record_at(&self, site: u64) -> Result<(), NoJump> {
+        let records = || self.breakpoints_at(site).map(|breakpoint| breakpoint.spec.records_all());
+        if !records().any(|records| records) {
+            Ok(())
+        } else if !records().all(|records| records) {
+            Err(NoJump::Records)
+        } else if !can_record() {
+            Err(NoJump::Processor)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What a trampoline records of the arrivals at a site.
+    fn record_at(&self, site: u64, outlives: bool) -> Option<Detail> {
+        let mut specs = self.breakpoints_at(site).map(|breakpoint| &breakpoint.spec).filter(|spec| spec.records_all());
+        let text = specs.next()?.text || specs.any(|spec| spec.text);
+        Some(Detail { text, caller: !outlives })
     }
 
     /// The test by which a trampoline stops threads at a site.
@@ -176,9 +207,11 @@ impl Space {
     }
 
     /// The room that jumps at sites need.
-    pub(in crate::ptrace) fn need_for(&self, sites: impl Iterator<Item = u64>) -> Need {
+    pub(in crate::ptrace) fn need_for(&self, sites: impl Iterator<Item = u64>, outlives: bool) -> Need {
         let mut need = Need::default();
-        sites.for_each(|site| need.add(self.test_at(site, 0).ok().flatten().as_ref()));
+        sites.for_each(|site| {
+            need.add(self.test_at(site, 0).ok().flatten().as_ref(), self.record_at(site, outlives));
+        });
         need
     }
 
@@ -206,6 +239,7 @@ impl Space {
 
     /// Makes breakpoint instructions of the jumps at `heads`, which are sorted. No thread of the memory runs.
     pub(in crate::ptrace) fn remove_jumps(&mut self, heads: &[u64], reason: NoJump) {
+        self.read_rings();
         let (mut traps, mut tails, mut members) = (Vec::new(), Vec::new(), Vec::new());
         for &site in heads {
             let Some(jump) = self.jumps.get(site) else { continue };

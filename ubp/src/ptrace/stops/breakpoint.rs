@@ -7,6 +7,7 @@ use super::super::space::SlotId;
 use super::super::thread::{Goal, Interrupted, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
+use super::record::record_hit;
 use crate::arch::{get, set_pc, sp as sp_of};
 use crate::{Condition, EventKind, Hit, Operand, Report, Result, Tid};
 
@@ -80,6 +81,8 @@ fn note_arrival(tracees: &mut Tracees, tid: Tid, site: u64, arrival: u64) -> Res
     let space = tracees.space_of(pid)?;
     let mut next = space.sites.get(&site).and_then(|&slot| space.info(slot)).and_then(|info| info.first);
     let (mut told, mut spent) = (Vec::new(), Vec::new());
+    // Whether the hit is recorded, and whether with text.
+    let (mut records, mut text) = (false, false);
     while let Some(id) = next {
         let Some(breakpoint) = tracees.space_of_mut(pid)?.breakpoint_mut(id) else { break };
         next = breakpoint.next;
@@ -99,8 +102,13 @@ fn note_arrival(tracees: &mut Tracees, tid: Tid, site: u64, arrival: u64) -> Res
         let (spec, hits) = (&breakpoint.spec, breakpoint.hits);
         if spec.is_told(hits) {
             told.extend((spec.report == Report::Event).then_some((id, hits)));
+            records |= spec.report == Report::Record;
+            text |= spec.text;
             spent.extend(spec.once.then_some(id));
         }
+    }
+    if records {
+        record_hit(tracees, tid, site, text)?;
     }
     if !spent.is_empty() {
         let space = tracees.space_of_mut(pid)?;

@@ -16,6 +16,7 @@ pub(super) fn on_end(tracer: &mut Tracer, tid: Tid, kind: EventKind) -> Result<(
         if !silent {
             // In a memory where the user knows other processes the breakpoints are not this process' alone.
             let last = if tracees.owners(space) == 1 {
+                tracees.space_of_mut(pid)?.read_rings();
                 tracees.space_of_mut(pid)?.settle_counts();
                 std::mem::take(&mut tracees.space_of_mut(pid)?.breakpoints)
             } else {

@@ -65,6 +65,7 @@ fn breakpoints_of_old_program(tracees: &mut Tracees, pid: Pid) -> Result<Vec<Opt
     if is_shared {
         return Ok(vec![None; old.breakpoints.len()]);
     }
+    old.read_rings();
     old.settle_counts();
     let mut breakpoints = std::mem::take(&mut old.breakpoints);
     for breakpoint in breakpoints.iter_mut().flatten() {

@@ -1,6 +1,5 @@
 //! Signals for threads at a jump: in the bytes that it covers, in the mirror, or in the trampoline.
 
-use trampoline::Progress;
 use trampoline::x86::Trap;
 
 use super::super::arch;
@@ -13,6 +12,7 @@ use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::{on_counted, on_uncounted};
 use super::mask::restore_mask;
+use super::pass::pass;
 use crate::arch::BEHIND;
 use crate::{Result, Tid};
 
@@ -62,6 +62,7 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
     tracees.thread_mut(tid)?.traced_at = None;
     if !info.is_synchronous() {
         leave_jump(tracees, tid)?;
+        pass_recorded(tracees, tid)?;
         return Ok(None);
     }
     let Some(left) = leave_counted(tracees, tid)? else { return Ok(None) };
@@ -78,7 +79,16 @@ fn on_test(tracees: &mut Tracees, tid: Tid, behind: u64, site: u64) -> Result<Op
         arch::set_pc(tid, behind)?;
         return Ok(Some(Next::Run(0)));
     }
-    on_counted(tracees, tid, site).map(Some)
+    act(tracees, tid, site).map(Some)
+}
+
+/// Does for a thread at a site what the trampoline has not done.
+fn act(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
+    let member = tracees.space_at(tid)?.jumps.of_member(site).and_then(|jump| jump.member(site));
+    if member.is_some_and(|member| member.recording.is_some()) {
+        return on_uncounted(tracees, tid, site);
+    }
+    on_counted(tracees, tid, site)
 }
 
 /// A thread entered the bytes that a jump covers. It goes on with the instruction that begins there.
@@ -142,6 +152,20 @@ fn is_between(tracees: &mut Tracees, tid: Tid, pc: u64) -> Result<bool> {
     }
 }
 
+/// Sends a thread whose arrival was recorded into the slot of its site, where signals find it.
+fn pass_recorded(tracees: &mut Tracees, tid: Tid) -> Result<()> {
+    let at = arch::pc(tid)?;
+    let thread = tracees.thread_mut(tid)?;
+    if thread.reported_at != Some(at) || thread.pins > 0 {
+        return Ok(());
+    }
+    thread.reported_at = None;
+    match tracees.space_at(tid)?.sites.get(&at).copied() {
+        Some(slot) => pass(tracees, tid, slot).map(drop),
+        None => Ok(()),
+    }
+}
+
 /// An instruction in a trampoline, or in the mirror, raised a signal. For the program its own instruction did, unless that of a probe did.
 fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &Left) -> Result<Option<Next>> {
     let pid = tracees.thread(tid)?.pid;
@@ -155,14 +179,16 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
         }
         // There is no stack below the red zone, or no memory that a test reads: the tracer acts.
         let space = tracees.space_of_mut(pid)?;
-        if left.place.is_some_and(|place| place.progress == Progress::Before) {
+        let member = space.jumps.get(left.site).and_then(|jump| jump.member(left.pc));
+        let (tests, records) =
+            member.map_or((false, false), |member| (member.test.is_some(), member.recording.is_some()));
+        if left.is_undone() && !records {
             space.count_once(left.pc);
         }
-        let member = space.jumps.get(left.site).and_then(|jump| jump.member(left.pc));
-        if member.is_some_and(|member| member.test.is_some()) {
+        if tests || records {
             restore_mask(tracees, tid)?;
             tracees.set_stop(tid, Stop::Trap)?;
-            return on_counted(tracees, tid, left.pc).map(Some);
+            return act(tracees, tid, left.pc).map(Some);
         }
         let copy = space.jumps.get(left.site).and_then(|jump| jump.trampoline.copy((left.pc - left.site) as u8));
         if let Some(copy) = copy {
@@ -172,7 +198,10 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
             return Ok(Some(Next::Run(0)));
         }
     }
-    uncount_left(tracees, tid, left)?;
+    // An instruction that faults counts as executed; the thread arrives once more behind its handler, as at a breakpoint instruction.
+    if info.signal() == libc::SIGTRAP {
+        uncount_left(tracees, tid, left)?;
+    }
     if info.address() == pc {
         info.set_address(left.pc);
         sys::set_siginfo(tid, &info)?;

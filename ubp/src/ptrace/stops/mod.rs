@@ -10,6 +10,7 @@ mod interruption;
 mod jump;
 mod mask;
 pub(super) mod pass;
+mod record;
 pub(super) mod report;
 pub(super) mod signal;
 mod single_step;

@@ -1,6 +1,7 @@
 //! The meaning of a report.
 
 use super::super::Tracer;
+use super::super::event_stop::note_key;
 use super::super::sys::{self, PTRACE_EVENT_STOP, Report, SYSCALL_STOP, is_gone};
 use super::super::thread::Stop;
 use super::Next;
@@ -31,6 +32,7 @@ pub(in crate::ptrace) fn on_report(tracer: &mut Tracer, tid: Tid, report: Report
         libc::PTRACE_EVENT_VFORK_DONE => {
             tracer.tracees.set_stop(tid, Stop::InSyscall)?;
             tracer.tracees.thread_mut(tid)?.vforking = false;
+            note_key(&mut tracer.tracees, tid)?;
             Ok(Next::GoOn)
         }
         0 if signal == SYSCALL_STOP => {

@@ -14,7 +14,7 @@ pub(super) fn shadow_stacks() -> bool {
     *HAVE.get_or_init(|| has_flag("user_shstk"))
 }
 
-fn has_flag(flag: &str) -> bool {
+pub(super) fn has_flag(flag: &str) -> bool {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("flags"));
     line.is_some_and(|line| line.split_whitespace().any(|word| word == flag))

@@ -1,17 +1,17 @@
 //! Jumps at sites.
 
 use insn::x86::Mode;
-use stepping::{Fault, Memory};
-use trampoline::x86::Place;
+use stepping::Fault;
+use trampoline::x86::{Memory, Place, Subject};
 
 use super::{Emulated, cpu};
 use crate::memory::ProcessMemory;
-use crate::{Arch, Result, Tid};
+use crate::{Arch, Operand, Result, Tid};
 
 /// Memory of a debuggee for what a trampoline has pushed.
 struct Stack<'a>(&'a ProcessMemory);
 
-impl Memory for Stack<'_> {
+impl stepping::Memory for Stack<'_> {
     fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), Fault> {
         let count = self.0.read(address, buffer);
         if count == buffer.len() { Ok(()) } else { Err(Fault::Page(address.wrapping_add(count as u64))) }
@@ -21,9 +21,19 @@ impl Memory for Stack<'_> {
     }
 }
 
-/// How the processor reads the code of programs that can have jumps; `None` if those of the architecture cannot.
-pub(in crate::ptrace) fn jump_mode(arch: Arch) -> Option<Mode> {
-    (arch == Arch::X86_64).then(|| crate::arch::mode(arch))
+/// How the processor reads code of `mode` behind jumps; `None` if programs of the architecture can have none.
+pub(in crate::ptrace) fn jump_mode(arch: Arch, mode: Mode) -> Option<Mode> {
+    (arch == Arch::X86_64).then_some(mode)
+}
+
+/// The left side of a comparison in a trampoline. Memory has to lie in the window at `window`. `None`: no trampoline knows that.
+pub(in crate::ptrace) fn test_subject(left: Operand, window: u64) -> Option<Subject> {
+    Some(match left {
+        Operand::Register(register) | Operand::Part { register, size: 8 } => Subject::Register(register),
+        Operand::Part { register, size } => Subject::Part { register, size },
+        Operand::Memory { base, offset, size } => Subject::Memory(Memory { base, offset, size, window }),
+        Operand::Arrivals => return None,
+    })
 }
 
 /// Whether threads can have shadow stacks, which no code but a call's writes.

@@ -1,0 +1,41 @@
+//! What a record of a hit has.
+
+use libc::user_regs_struct;
+
+use crate::clock::monotonic;
+use crate::record::ARGUMENTS;
+
+/// Whether trampolines can record hits: there are none.
+pub(in crate::ptrace) fn can_record() -> bool {
+    false
+}
+
+/// The clock of records, in nanoseconds.
+pub(in crate::ptrace) fn ticks() -> u64 {
+    monotonic().as_nanos() as u64
+}
+
+/// The key of a thread in records of trampolines: there are none.
+pub(in crate::ptrace) fn thread_key(_: &user_regs_struct) -> u64 {
+    0
+}
+
+/// The address of the slot for which a thread in a trampoline makes a record.
+pub(in crate::ptrace) fn record_slot(_: &user_regs_struct) -> u64 {
+    0
+}
+
+/// Whether the zero flag is set.
+pub(in crate::ptrace) fn is_zero(_: &user_regs_struct) -> bool {
+    false
+}
+
+/// The first integer arguments and the return address of a function at its first instruction (AAPCS64).
+pub(in crate::ptrace) fn arguments(
+    registers: &user_regs_struct,
+    _: impl Fn(u64, &mut [u8]) -> usize,
+) -> ([u64; ARGUMENTS], Option<u64>) {
+    let [a, b, c, d, e, f, ..] = registers.regs;
+    let caller = registers.regs.get(30).copied();
+    ([a, b, c, d, e, f], caller)
+}

@@ -1,0 +1,62 @@
+//! The reading of what trampolines have recorded.
+
+use super::Space;
+use crate::ptrace::recorder::Recorded;
+use crate::{Pid, Tid};
+
+impl Space {
+    /// Whether trampolines may record hits.
+    pub(in crate::ptrace) fn has_rings(&self) -> bool {
+        self.jumps.stores.iter().any(|store| store.ring.is_some())
+    }
+
+    /// Notes that a thread has this base of fs. Records with it are those of another thread up to this moment.
+    pub(in crate::ptrace) fn note_key(&mut self, key: u64, pid: Pid, tid: Tid) {
+        self.recorded.main.get_or_insert((pid, pid.leader()));
+        if self.recorded.keys.get(&key) != Some(&(pid, tid)) {
+            self.read_rings();
+            self.recorded.keys.insert(key, (pid, tid));
+        }
+    }
+
+    /// Reads what trampolines have recorded.
+    pub(in crate::ptrace) fn read_rings(&mut self) {
+        let rings = self.jumps.stores.iter_mut().filter_map(|store| store.ring.as_mut());
+        let entries: Vec<_> = rings.flat_map(|ring| ring.read()).collect();
+        for entry in entries {
+            let Some(&site) = self.recorded.sites.get(entry.id as usize) else { continue };
+            let thread = self.recorded.keys.get(&entry.key).copied().or(self.recorded.main);
+            let Some((pid, tid)) = thread else { continue };
+            let mut text = entry.text;
+            let texts = text.iter_mut().flat_map(|texts| texts.iter_mut()).zip(entry.arguments);
+            for (text, address) in texts.filter(|(text, _)| text.length > 0) {
+                self.clean(address, &mut text.bytes);
+            }
+            if self.count_recorded(site) {
+                let (ticks, arguments, caller) = (entry.ticks, entry.arguments, entry.caller);
+                self.recorded.hits.push(Recorded { pid, tid, site, ticks, arguments, caller, text });
+            }
+        }
+    }
+
+    /// Counts a recorded arrival. Returns whether a breakpoint reports it.
+    fn count_recorded(&mut self, site: u64) -> bool {
+        let mut is_told = false;
+        let mut next = self.slot_of(site).and_then(|slot| self.info(slot)).and_then(|info| info.first);
+        while let Some(breakpoint) = next.and_then(|id| self.breakpoint_mut(id)) {
+            breakpoint.count(1);
+            is_told |= breakpoint.spec.is_told(breakpoint.hits);
+            next = breakpoint.next;
+        }
+        is_told
+    }
+
+    /// Makes a record of a ring one that nobody reads, because its thread begins once more; `slot` is the address of its slot.
+    pub(in crate::ptrace) fn give_up_record(&self, slot: u64) {
+        for store in &self.jumps.stores {
+            if let (Some(ring), Some(offset)) = (&store.ring, slot.checked_sub(store.ring_at())) {
+                ring.give_up(offset);
+            }
+        }
+    }
+}

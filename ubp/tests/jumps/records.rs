@@ -1,0 +1,176 @@
+//! Records of hits: those that jumps make are those that traps make, and none is lost.
+
+use std::collections::BTreeMap;
+
+use insn::x86::Reg;
+use ubp::{Comparison, Event, EventKind, Method, NoJump, Operand, Patch, Record, Report, Session, Spec, Tid};
+
+use crate::by_ptrace;
+use crate::common::*;
+
+/// Runs a program with breakpoints at a function, and returns their records and counts, and the output.
+fn recorded(
+    program: &str,
+    args: &[&str],
+    function: &str,
+    patch: Patch,
+    spec: impl Fn(ubp::Address) -> Vec<Spec>,
+    mut look: impl FnMut(&mut Session, &Event, &mut Vec<Record>),
+) -> (Vec<Record>, Vec<(u64, u64)>, String) {
+    let program = build(program, &["-pthread"]);
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&program, args)).unwrap();
+    let site = symbol(&session, pid, function);
+    let specs: Vec<Spec> = spec(site).into_iter().map(|spec| spec.patch(patch)).collect();
+    let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+    let is_jump = session.breakpoint(pid, ids[0]).unwrap().method() == Method::Jumped;
+    assert_eq!(is_jump, patch == Patch::Jump);
+    session.resume(pid.leader()).unwrap();
+    let (mut records, mut counts) = (Vec::new(), Vec::new());
+    let outcome = run(&mut session, pid, |session, event| {
+        look(session, event, &mut records);
+        if let EventKind::Exited(_) = event.kind {
+            counts =
+                ids.iter().map(|id| session.breakpoint(pid, *id).unwrap()).map(|b| (b.hits(), b.arrivals())).collect();
+        }
+    });
+    records.extend(session.take_records());
+    (records, counts, outcome.text().to_string())
+}
+
+fn nothing(_: &mut Session, _: &Event, _: &mut Vec<Record>) {}
+
+/// What is the same in each run of tested.c: pointers differ.
+fn shown(record: &Record) -> String {
+    let [first, _, third, ..] = record.arguments;
+    format!("{first:x} {third:x} {:?} {:?}", record.text(1), record.return_address.is_some())
+}
+
+#[test]
+fn a_record_by_a_jump_is_one_by_a_trap_wherever_the_arguments_point() {
+    let by = |patch, text: bool| {
+        let spec = |at| vec![if text { Spec::record(at).with_text() } else { Spec::record(at) }];
+        let (records, counts, output) = recorded("x86/tested", &["350"], "probe", patch, spec, nothing);
+        assert!(records.is_sorted_by_key(|record| record.time));
+        (records.iter().map(shown).collect::<Vec<_>>(), counts, output)
+    };
+    for text in [false, true] {
+        let by_jumps = by(Patch::Jump, text);
+        assert_eq!(by_jumps.1, [(350, 350)]);
+        assert_eq!(by(Patch::Trap, text), by_jumps);
+        let lengths = by_jumps.0.iter().filter(|shown| shown.contains("[0, 0, 0, 0]")).count();
+        assert_eq!(lengths, if text { 50 } else { 0 }, "the memory ends four bytes behind one of seven pointers");
+    }
+}
+
+#[test]
+fn no_record_is_lost_where_nobody_takes_any() {
+    let calls = 50_000;
+    let args = [calls.to_string()];
+    let (records, counts, output) =
+        recorded("loop", &[&args[0]], "work", Patch::Jump, |at| vec![Spec::record(at)], nothing);
+    assert_eq!(counts, [(calls, calls)]);
+    let numbers: Vec<u64> = records.iter().map(|record| record.arguments[0]).collect();
+    assert!(numbers.iter().copied().eq(0..calls));
+    assert_eq!(output.as_bytes(), undisturbed(&build("loop", &["-pthread"]), &[&args[0]]).stdout);
+}
+
+#[test]
+fn the_records_of_each_thread_are_in_its_order() {
+    let spec = |at| vec![Spec::record(at).with_text()];
+    let (records, counts, _) = recorded("x86/tested", &["6000", "3"], "probe", Patch::Jump, spec, nothing);
+    assert_eq!(counts, [(24_000, 24_000)]);
+    let mut threads = BTreeMap::<Tid, Vec<u64>>::new();
+    for record in &records {
+        threads.entry(record.tid).or_default().push(0_u64.wrapping_sub(record.arguments[2]));
+    }
+    assert_eq!(threads.len(), 4);
+    assert!(threads.values().all(|numbers| numbers.iter().copied().eq(0..6000)));
+}
+
+#[test]
+fn records_are_taken_while_the_program_runs_and_before_an_event_of_the_thread() {
+    let spec = |at| {
+        let fifth = Operand::Register(Reg::RDI).is(Comparison::Equal, 500);
+        vec![Spec::record(at), Spec::event(at).when(fifth)]
+    };
+    for patch in [Patch::Trap, Patch::Auto] {
+        let mut before = None;
+        let (records, counts, _) = recorded("loop", &["1000"], "work", patch, spec, |session, event, records| {
+            if let EventKind::Hit(_) = event.kind {
+                records.extend(session.take_records());
+                before = Some(records.len());
+            }
+        });
+        assert_eq!(before, Some(501), "{patch:?}");
+        assert_eq!(records.len(), 1000);
+        assert_eq!(counts, [(1000, 1000), (1, 1000)]);
+    }
+}
+
+#[test]
+fn records_and_counts_at_one_site_are_made_by_traps() {
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&build("loop", &[]), &["20"])).unwrap();
+    let work = symbol(&session, pid, "work");
+    let specs = [Spec::count(work), Spec::record(work)].map(|spec| spec.patch(Patch::Auto));
+    for id in session.insert(pid, &specs).unwrap() {
+        assert_eq!(session.breakpoint(pid, id.unwrap()).unwrap().no_jump(), Some(NoJump::Records));
+    }
+    session.resume(pid.leader()).unwrap();
+    run(&mut session, pid, |_, _| {});
+    assert_eq!(session.take_records().len(), 20);
+}
+
+#[test]
+fn the_first_hits_are_ignored_and_a_condition_chooses() {
+    let third = Operand::Part { register: Reg::RDI, size: 1 }.is(Comparison::HasBits, 3);
+    for spec in [Spec::count, Spec::event] {
+        let by = |patch| {
+            let specs = |at| vec![spec(at).report(Report::Record).when(third.clone()).ignore(5)];
+            let (records, counts, _) = recorded("loop", &["100"], "work", patch, specs, nothing);
+            (records.iter().map(|record| record.arguments[0]).collect::<Vec<_>>(), counts)
+        };
+        let by_jumps = by(Patch::Jump);
+        assert_eq!(by_jumps.0[..2], [23, 27]);
+        assert_eq!(by_jumps.1, [(25, 100)]);
+        assert_eq!(by(Patch::Trap), by_jumps);
+    }
+    let ignoring = |at| vec![Spec::record(at).ignore(90)];
+    let (records, counts, _) = recorded("loop", &["100"], "work", Patch::Jump, ignoring, nothing);
+    assert_eq!((records.len(), records[0].arguments[0]), (10, 90));
+    assert_eq!(counts, [(100, 100)]);
+}
+
+#[test]
+fn interruptions_and_signals_neither_lose_nor_repeat_a_record() {
+    let calls = 200_000;
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&build("loop", &[]), &[&calls.to_string()])).unwrap();
+    let work = symbol(&session, pid, "work");
+    let spec = Spec::record(work).patch(Patch::Jump);
+    session.insert(pid, &[spec]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    let (mut records, mut stops, mut seen) = (Vec::new(), 0, 0);
+    session.interrupt(pid).unwrap();
+    while session.process(pid).is_some() {
+        records.extend(session.take_records());
+        let Some(event) = session.poll().unwrap() else {
+            // The thread has recorded something since the last interruption.
+            if records.len() > seen {
+                seen = records.len();
+                // SAFETY: kill takes numbers.
+                unsafe { libc::kill(pid.0, libc::SIGURG) };
+                let _ = session.interrupt(pid);
+            }
+            continue;
+        };
+        stops += u64::from(event.kind == EventKind::Interrupted);
+        if event.is_held() {
+            session.resume(event.tid).unwrap();
+        }
+    }
+    records.extend(session.take_records());
+    assert!(stops > 1, "one is asked for before the program runs");
+    assert!(records.iter().map(|record| record.arguments[0]).eq(0..calls), "{} of {calls}", records.len());
+}
