@@ -27,7 +27,7 @@ pub struct Insn {
     pub(super) flow: u8,
     /// Not 0 if no record tells the effects ([`super::common`]).
     pub(super) unusual: u8,
-    /// One of [`space`](super::codes::space).
+    /// One of the constants of [`super::codes::space`].
     pub(super) space: u8,
     /// Offset of the opcode byte; for 3DNow! of the second 0F.
     pub(super) opcode_at: u8,

@@ -29,6 +29,7 @@ mod opcode;
 mod operand_codes;
 mod operand_list;
 mod operands;
+mod parts;
 mod prefixed;
 mod regs;
 mod rex;
@@ -40,12 +41,12 @@ pub use batch::{Branch, Swept, branches, starts};
 pub use chunk::MAX_LEN;
 pub use effects::Effects;
 pub use error::{Error, ErrorKind};
-pub use fields::{Encoding, Field, Map, Prefixes};
 pub use insn::Insn;
 pub use liveness::{Dead, dead, dead_among};
 pub use memory::Memory;
 pub use mode::{Bits, Mode, Vendor};
 pub use operand_list::{Operand, OperandKind};
+pub use parts::{Encoding, Field, Map, Prefixes};
 pub use regs::{Flags, Reg, RegSet};
 
 /// Decodes the instruction at the start of `bytes`.

@@ -2,8 +2,8 @@
 
 use super::codes::entry::{ALIKE, GROUP3, IMM64, IMMEDIATE};
 use super::entry;
-use super::fields::Prefixes;
 use super::insn::{Packed, ext, shape, shape_of};
+use super::parts::Prefixes;
 
 /// The word after a REX prefix, if there is one, and `Insn::ext` of the prefix.
 #[inline(always)]

@@ -52,7 +52,7 @@ impl JumpSurvey {
             return Some(reason);
         }
         let at = site + DISTANCE;
-        let member = Member { offset: 0, counter: at + COUNTERS & !7, test: None, recording: None };
+        let member = Member { offset: 0, counter: (at + COUNTERS) & !7, test: None, recording: None };
         let kept = code.get(..KEPT).unwrap_or(code);
         let draft = Draft { site, code: kept.into(), mode, shadow_stack: false };
         self.bench.make(&draft, &[member], at).err().map(NoJump::Trampoline)
