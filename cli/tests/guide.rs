@@ -10,7 +10,7 @@
 //! - in a block after the line `<!-- addresses vary -->`, a hexadecimal number with 0x, a number with a fraction, and a number of three or
 //!   more digits stand for any number. Spaces stand for any number of spaces. ` at FILE:LINE` at the end of a line may be missing, since a
 //!   machine may lack debug files;
-//! - in a block after the line `<!-- numbers vary -->`, all other numbers stand for any number too.
+//! - in a block after the line `<!-- numbers vary -->`, all other numbers stand for any number too, and the unit of a time for any unit.
 
 mod common;
 
@@ -164,6 +164,13 @@ impl Shown {
             let replaced = [line, at].map(|part| {
                 let part =
                     Regex::new(varying).unwrap().replace_all(part, r"(0x[0-9a-f]+|[0-9]+(\.[0-9]+)?)").into_owned();
+                // A time may have another unit.
+                let part = match self.vary {
+                    Vary::Numbers => {
+                        Regex::new(" (ns|µs|ms) ").unwrap().replace_all(&part, " (ns|µs|ms|s) ").into_owned()
+                    }
+                    _ => part,
+                };
                 Regex::new(" +").unwrap().replace_all(&part, " +").into_owned()
             });
             let [line, at] = replaced;
