@@ -13,7 +13,6 @@ use stepping::SLOT_SIZE;
 
 use crate::channel::channel::Channel;
 use crate::ffi::{self, Life};
-use crate::process::job::AtEnd;
 use crate::process::registry::Registry;
 use crate::vec;
 
@@ -34,8 +33,6 @@ pub(crate) struct Attachment {
     life: AtomicPtr<Life>,
     /// Whether the process has ended or may no longer be traced.
     over: AtomicBool,
-    /// The work that a job in the background does when the process ends or executes another program.
-    pub(crate) at_end: AtEnd,
     #[pin]
     requests: SpinLock<KVec<Request>>,
 }
@@ -71,7 +68,6 @@ impl Attachment {
                 registry,
                 life: AtomicPtr::new(ptr::null_mut()),
                 over: AtomicBool::new(false),
-                at_end: AtEnd::NOTHING,
                 requests <- new_spinlock!(KVec::new(), "ntrace requests"),
             }),
             GFP_KERNEL_ACCOUNT,
@@ -106,7 +102,7 @@ impl Attachment {
     fn add(&self, new: Request) -> Result {
         let mut requests = self.requests.lock();
         if !requests.iter().any(|request| request.thread == new.thread && request.cause == new.cause) {
-            requests.push(new, vec::unsleeping())?;
+            requests.push(new, GFP_ATOMIC)?;
         }
         Ok(())
     }

@@ -4,8 +4,6 @@
 
 pub(crate) mod attachment;
 pub(crate) mod debuggee;
-pub(crate) mod job;
-pub(crate) mod kept;
 pub(crate) mod lifecycle;
 pub(crate) mod registry;
 pub(crate) mod traced;

@@ -17,25 +17,20 @@
 #include "trap.h"
 
 /*
- * syscallno is -1 in the frame of every exception. Some numbers that are none of a system call keep what is pending for the return to user
- * mode, in their lower half. A program can forge them, and misleads its own thread alone.
+ * syscallno is -1 in the frame of every exception, and a number that is not negative in that of a system call. Smaller numbers are free:
+ * they keep what is pending for the return to user mode.
  */
-enum { PENDING = 0xb29c0000 };
-
-static bool is_pending(const struct pt_regs *registers)
-{
-	return (registers->syscallno & 0xffff0000) == PENDING;
-}
+enum { NONE = -1 };
 
 int ntrace_trap_pending(const struct pt_regs *registers)
 {
-	return is_pending(registers) ? (u16)registers->syscallno : 0;
+	return max(NONE - registers->syscallno, 0);
 }
 
 void ntrace_trap_set_pending(struct pt_regs *registers, int pending)
 {
-	if (registers->syscallno == NO_SYSCALL || is_pending(registers))
-		registers->syscallno = pending ? PENDING | pending : NO_SYSCALL;
+	if (registers->syscallno < 0)
+		registers->syscallno = NONE - pending;
 }
 
 bool ntrace_trap_is_clone(const struct pt_regs *registers)
@@ -54,7 +49,6 @@ static bool is_gone(const struct pt_regs *registers)
 
 static void trapped(unsigned long esr, struct pt_regs *registers)
 {
-	unsigned long changes;
 	int hit;
 
 	ntrace_atomic_begin();
@@ -66,7 +60,7 @@ static void trapped(unsigned long esr, struct pt_regs *registers)
 		 * which all processors would write to one counter.
 		 */
 		__module_get(THIS_MODULE);
-		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER, &changes);
+		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER);
 		module_put(THIS_MODULE);
 	}
 	if (hit == NTRACE_UPROBE && !ntrace_hand_to_uprobes(registers))
@@ -83,7 +77,7 @@ static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace
 	if (esr_brk_comment(esr) == NTRACE_BREAKPOINT_IMMEDIATE)
 		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)trapped);
 	else if (esr_brk_comment(esr) == UPROBES_BRK_IMM)
-		ntrace_trap_hand(registers);
+		ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 }
 
 static struct ftrace_ops diverted = {
