@@ -197,3 +197,13 @@ fn a_command_line_without_a_location_is_a_usage_error() {
     let output = run(&["count", "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn an_instruction_that_faults_counts_by_a_jump_as_by_a_trap() {
+    let program = build("faults.c", &[]);
+    for method in ["jump", "trap"] {
+        let counts = count(&["load"], &["--backend", "ptrace", "--method", method], &program, &[]);
+        assert_eq!((counts.at("!load"), stdout(&counts.output)), (10, "5\n".to_string()), "{method}");
+    }
+}

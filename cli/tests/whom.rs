@@ -17,6 +17,13 @@ struct Working {
     out: BufReader<std::process::ChildStdout>,
 }
 
+impl Drop for Working {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Working {
     fn start(program: &std::path::Path) -> Working {
         let mut child = Command::new(program).stdout(Stdio::piped()).spawn().unwrap();
@@ -47,8 +54,9 @@ fn trace_all(flags: &[String], processes: &[Working]) {
     let all: BTreeSet<String> = processes.iter().map(Working::pid).collect();
     let file = scratch("hits");
     let mut tracer = ntrace();
-    let mut tracer =
-        tracer.args(["trace", "-b", "beat", "--format", "json", "-o"]).arg(&file).args(flags).spawn().unwrap();
+    // ntrace ends by itself if a process is missing.
+    tracer.args(["trace", "-b", "beat", "--duration", "60s"]);
+    let mut tracer = tracer.args(["--format", "json", "-o"]).arg(&file).args(flags).spawn().unwrap();
     let seen = || {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         // The last line may not be complete yet.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use crossing::channel::DEVICE;
 use crossing::debuggee::{Program, build_go};
@@ -151,7 +151,7 @@ fn is_wanted(name: &str, length: Length) -> bool {
 /// no breakpoint, as they would go round for ever, and the rest of what goes round once more where an interrupt comes between.
 fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool) {
     let (program, arguments) = words.split_first().expect("a program");
-    let (mut recorded, (mut hits, exclusive)) = std::thread::scope(|scope| {
+    let (mut recorded, (mut hits, exclusive, status)) = std::thread::scope(|scope| {
         let hits = scope.spawn(|| hits(words));
         (record(program, arguments), hits.join().expect("the counts"))
     });
@@ -172,7 +172,8 @@ fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool)
             format!("{file}+{address:#x}: {} executions, {} hits", of(&recorded, place), of(&hits, place))
         })
         .collect();
-    assert!(differences.is_empty(), "{words:?}: {} places differ:\n{}", differences.len(), differences.join("\n"));
+    let (count, all) = (differences.len(), differences.join("\n"));
+    assert!(differences.is_empty(), "{words:?}: {count} places differ, and ntrace ended with {status}:\n{all}");
     figure(noted.0, noted.1, format_args!("hits={total} recorded={total}"));
 }
 
@@ -181,8 +182,8 @@ fn path(program: &Program) -> &str {
 }
 
 /// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them; and the places of exclusive
-/// sequences: those that it tells to have no breakpoint for their sake, and what is retried with them.
-fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
+/// sequences: those that it tells to have no breakpoint for their sake, and what is retried with them; and how `ntrace` ended.
+fn hits(words: &[&str]) -> (Counts, HashSet<Place>, ExitStatus) {
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
     let mut command = Command::new("setarch");
     command.args([std::env::consts::ARCH, "-R"]).arg(ntrace()).args([
@@ -197,7 +198,7 @@ fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
     if Path::new(DEVICE).exists() {
         command.args(["--backend", "kernel"]);
     }
-    run_silently(command.arg("--").args(words));
+    let status = run_silently(command.arg("--").args(words));
     let text = std::fs::read_to_string(counts.path()).expect("the counts");
     let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let at = |row: &Value| {
@@ -222,7 +223,7 @@ fn hits(words: &[&str]) -> (Counts, HashSet<Place>) {
         (module, address - base)
     };
     let hits = rows("counts").iter().map(|row| (place(at(row)), row["hits"].as_u64().expect("hits"))).collect();
-    (hits, exclusive.map(place).collect())
+    (hits, exclusive.map(place).collect(), status)
 }
 
 /// The words of a file's code by their addresses; none of what is no file, the kernel's vdso.

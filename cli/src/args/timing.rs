@@ -19,7 +19,7 @@ pub(crate) struct LatencyArgs {
     #[arg(long, value_name = "LOCATION")]
     pub(crate) to: Vec<String>,
 
-    /// What has a row of its own, in addition to each location
+    /// Print a row for each location, or for each location and thread, process or caller
     #[arg(long, value_enum, default_value_t = By::Location)]
     pub(crate) by: By,
 
@@ -28,16 +28,16 @@ pub(crate) struct LatencyArgs {
     pub(crate) histogram: bool,
 }
 
-/// What has a row of its own.
+/// How the times of one location are divided into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// Each location
+    /// One row for a location
     Location,
-    /// Each thread
+    /// A row for each thread
     Thread,
-    /// Each process
+    /// A row for each process
     Process,
-    /// Each place from which a function is called
+    /// A row for each place from which the function is called
     Caller,
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
 
-    /// What stands at each location. With --stack it is always a trap
+    /// The instruction that ntrace writes at each location. With --stack it is always a trap
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
 

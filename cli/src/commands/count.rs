@@ -9,7 +9,7 @@ use ubp_symbols::Module;
 
 use crate::args::{CountArgs, Format};
 use crate::failure::Result;
-use crate::follow::{self, Kind, Refused, Sink};
+use crate::follow::{self, Arrival, Kind, Refused, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Live, Output, TICK};
 use crate::process::{Description, Space};
@@ -183,7 +183,7 @@ fn merge(mut rows: Vec<(Description, u64)>) -> Vec<(Description, u64)> {
 
 impl Sink for Count {
     /// Hits are only counted. The breakpoints that hold a thread are those that ntrace set for itself, and the follower handles them.
-    fn hit(&mut self, _: &mut Session, _: &mut Space, _: &Event, _: u64, _: BreakpointId) -> Result<()> {
+    fn hit(&mut self, _: &mut Session, _: &mut Space, _: &Arrival<'_>) -> Result<()> {
         Ok(())
     }
 

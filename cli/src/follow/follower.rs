@@ -18,17 +18,18 @@ const BATCH: usize = 256;
 /// The time between two looks whether a program without breakpoints has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// A thread that is held at a breakpoint.
+pub(crate) struct Arrival<'a> {
+    pub(crate) event: &'a Event,
+    pub(crate) address: u64,
+    /// The breakpoint. An event may have several.
+    pub(crate) id: BreakpointId,
+}
+
 /// What a command does with the events of the program.
 pub(crate) trait Sink {
     /// A thread is held at a breakpoint that is none of ntrace's own.
-    fn hit(
-        &mut self,
-        session: &mut Session,
-        space: &mut Space,
-        event: &Event,
-        address: u64,
-        id: BreakpointId,
-    ) -> Result<()>;
+    fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()>;
     /// A hit was recorded; the thread runs on. Only commands whose breakpoints record have such hits.
     fn recorded(&mut self, _: &mut Space, _: &ubp::Record) -> Result<()> {
         Ok(())
@@ -192,7 +193,7 @@ impl Follower {
                     match space.roles.get(&id).cloned() {
                         Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
                         None if session.breakpoint(event.pid, id).is_some() => {
-                            sink.hit(session, space, event, hit.address().0, id)?;
+                            sink.hit(session, space, &Arrival { event, address: hit.address().0, id })?;
                         }
                         None => {}
                     }

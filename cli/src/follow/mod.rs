@@ -9,6 +9,6 @@ mod start;
 mod told;
 mod tracers;
 
-pub(crate) use self::follower::Sink;
+pub(crate) use self::follower::{Arrival, Sink};
 pub(crate) use self::inserter::{Kind, Refused};
 pub(crate) use self::start::start;

@@ -62,13 +62,13 @@ pub fn without_exclusives(stderr: &str) -> String {
     stderr.split_inclusive('\n').filter(is_other).collect()
 }
 
-/// Runs `command` like [`run`], with `/dev/null` as its output too.
+/// Runs `command` like [`run`], with `/dev/null` as its output too. Returns how it ended.
 ///
 /// # Panics
 /// Where it cannot be started.
-pub fn run_silently(command: &mut Command) {
+pub fn run_silently(command: &mut Command) -> ExitStatus {
     let status = prepare(command).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    status.unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"))
 }
 
 /// The descriptor that every process of a run has open: higher than any that a program looks at.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ubp::{Address, BreakpointId, Event, Patch, Pid, Report, Returns, Session};
+use ubp::{Address, Event, Patch, Pid, Report, Returns, Session};
 
 use self::call::{Open, Returned};
 use self::perfetto::Perfetto;
@@ -21,7 +21,7 @@ use crate::args::{CallsArgs, CallsFormat};
 use crate::commands::timing;
 use crate::commands::values::Value;
 use crate::failure::Result;
-use crate::follow::{self, Kind, Sink};
+use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::Output;
 use crate::process::{Description, Space};
@@ -95,9 +95,11 @@ impl Calls<'_> {
             let registers = session.registers(event.tid)?;
             args = Some(Value::arguments(session, event.pid, &registers).into());
         }
+        // Other forms need the function alone.
+        let is_tree = matches!(self.form, Form::Tree);
         let (tree, mut open) = (&mut self.tree, None);
         let entered = self.returns.enter(session, event, |caller| {
-            let stack = tree.stack(caller.map(|caller| caller.stack), function);
+            let stack = tree.stack(caller.filter(|_| is_tree).map(|caller| caller.stack), function);
             open.insert(Open { stack, args }).clone()
         })?;
         Ok(entered.map(|entered| entered.depth).zip(open))
@@ -122,7 +124,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Writes what is left at the end.
+    /// Writes the calls that are still open, and the forms that are written as a whole.
     fn finish(self) -> Result<()> {
         let Calls { args, tree, mut output, form, .. } = self;
         match (form, args.format) {
@@ -141,14 +143,8 @@ impl Calls<'_> {
 }
 
 impl Sink for Calls<'_> {
-    fn hit(
-        &mut self,
-        session: &mut Session,
-        space: &mut Space,
-        event: &Event,
-        address: u64,
-        id: BreakpointId,
-    ) -> Result<()> {
+    fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()> {
+        let Arrival { event, address, id } = *arrival;
         if self.returns.is_return(event.pid, Address(address), id) {
             // After an error: a signal killed the thread here.
             let calls = self.returns.leave(session, event).unwrap_or_default();

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use crate::process::Description;
 
+/// The largest number of stacks that are told apart, so that a program cannot fill ntrace's memory.
+const MOST: usize = 1 << 20;
+
 /// A stack: the place of its last function in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Stack(usize);
@@ -25,9 +28,13 @@ struct Node {
 }
 
 impl Tree {
-    /// The stack of a function that `caller` called.
+    /// The stack of a function that `caller` called. When there are [`MOST`] stacks, a new one is taken for its caller's.
     pub(super) fn stack(&mut self, caller: Option<Stack>, function: Rc<Description>) -> Stack {
         let next = Stack(self.nodes.len());
+        if let (true, Some(caller)) = (self.nodes.len() >= MOST, caller) {
+            let known = self.known.get(&(Some(caller), function.image, function.in_file));
+            return known.copied().unwrap_or(caller);
+        }
         let stack = *self.known.entry((caller, function.image, function.in_file)).or_insert(next);
         if stack == next {
             self.nodes.push(Node { function, caller, own: Duration::ZERO });

@@ -7,13 +7,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Serialize;
-use ubp::{Address, BreakpointId, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
+use ubp::{Address, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
 
 use self::row::{Row, Times, write_text};
 use crate::args::{By, Format, LatencyArgs};
 use crate::commands::timing;
 use crate::failure::Result;
-use crate::follow::{self, Kind, Sink};
+use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::Output;
 use crate::process::{Description, Space, source};
@@ -140,14 +140,8 @@ impl Table {
 }
 
 impl Sink for Latency<'_> {
-    fn hit(
-        &mut self,
-        session: &mut Session,
-        space: &mut Space,
-        event: &Event,
-        address: u64,
-        id: BreakpointId,
-    ) -> Result<()> {
+    fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()> {
+        let Arrival { event, address, id } = *arrival;
         if !self.args.to.is_empty() {
             return self.pass(space, event, address);
         }

@@ -6,19 +6,19 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-use ubp::{BreakpointId, Event, Patch, Pid, Record, Report, Session};
+use ubp::{Event, Patch, Pid, Record, Report, Session};
 
 use self::hit::{Frame, Hit};
 use crate::args::{Format, Method, TimeStyle, TraceArgs};
 use crate::commands::values::Value;
 use crate::failure::{Failure, Result};
-use crate::follow::{self, Kind, Sink};
+use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::Output;
 use crate::process::Space;
 use crate::worker::{Control, End};
 
-/// The time between two looks at what was recorded.
+/// The interval at which ntrace reads the recorded hits.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Writes a line for each hit, and a line for each caller.
@@ -97,14 +97,8 @@ impl Trace<'_> {
 }
 
 impl Sink for Trace<'_> {
-    fn hit(
-        &mut self,
-        session: &mut Session,
-        space: &mut Space,
-        event: &Event,
-        address: u64,
-        _: BreakpointId,
-    ) -> Result<()> {
+    fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()> {
+        let Arrival { event, address, .. } = *arrival;
         if self.is_done() {
             return Ok(());
         }

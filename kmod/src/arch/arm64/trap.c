@@ -17,8 +17,8 @@
 #include "trap.h"
 
 /*
- * syscallno is -1 in the frame of every exception, and a number that is not negative in that of a system call. Smaller numbers are free:
- * they keep what is pending for the return to user mode.
+ * syscallno is -1 in the frame of every exception, and a number that is not negative in that of a system call. No system call has a
+ * smaller number: such a number tells which work the thread has to do on its return to user mode.
  */
 enum { NONE = -1 };
 

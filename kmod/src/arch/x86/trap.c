@@ -14,8 +14,8 @@
 #include "../../shim.h"
 
 /*
- * orig_ax is -1 in the frame of every trap, and a number that is not negative in that of a system call. Smaller numbers are free: they keep
- * what is pending for the return to user mode.
+ * orig_ax is -1 in the frame of every trap, and a number that is not negative in that of a system call. No system call has a smaller number:
+ * such a number tells which work the thread has to do on its return to user mode.
  */
 enum { NONE = -1 };
 

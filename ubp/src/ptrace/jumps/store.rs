@@ -20,7 +20,8 @@ const COMPARISON: u64 = 96;
 /// Bytes that a record takes, and that the text in it takes, at most.
 const RECORD: u64 = 512;
 const TEXTS: u64 = 1536;
-/// The first bytes are two windows of [`trampoline::x86::Memory`]: all memory that a program can have, and what is likely to be text.
+/// The words at the start of a store: two windows ([`trampoline::x86::Memory`]), each a first address and a length. The first window is all
+/// user memory, the second is user memory from 64 KiB on, where text can lie.
 const WINDOWS: [u64; 4] = [0, 1 << 47, LOWEST, (1 << 47) - LOWEST];
 const LOWEST: u64 = 0x1_0000;
 const HEAD: u64 = 32;

@@ -33,6 +33,8 @@ static void *loop(void *argument) {
     long sum = 0;
     for (long i = 0; i < rounds; i++) {
         if (!argument) word = i * 0x0101;
+        // Registers that no argument of probe is in are no pointers.
+        __asm__ volatile("xor %%ecx, %%ecx\n xor %%r8d, %%r8d\n xor %%r9d, %%r9d" : : : "rcx", "r8", "r9");
         sum += probe(i * 0x1000000000000007 + (i & 0xff) - 128, pointers[i % POINTERS], -i);
     }
     return (void *)sum;
