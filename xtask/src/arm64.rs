@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::suite::{Setting, Suite};
 use crate::vm::{self, Arch, Batch, Boot, Kind};
-use crate::{cross, lanes};
+use crate::{cross, lanes, module, targets};
 
 /// Tests that need no debuggee: qemu-user runs them.
 const PURE: &[&str] = &["insn/*", "stepping/*", "trampoline/*", "tests/tests/lockstep_arm64/main.rs"];
@@ -52,11 +52,19 @@ const IN_TURN: Boot = Boot { in_turn: true, counted: false };
 /// Tests that compare files of the checkout, which the host's lane has done.
 const OF_THE_CHECKOUT: &str = "tables_are_in_sync";
 
-/// Every test program of the checkout, built for arm64: one build serves all lanes.
+/// The test programs that a lane of arm64 runs, built for it: one build serves all lanes. A long run builds every program of the checkout.
 pub(crate) fn suite() -> Result<Suite> {
-    let arguments =
-        ["test", "--workspace", "--exclude", "bench", "--exclude", "claims", "--exclude", "xtask", "--all-targets"];
-    Suite::build(&mut cross::cargo(&arguments)?)
+    if is_all() {
+        let rooms = ["test", "--workspace", "--exclude", "bench", "--exclude", "claims", "--exclude", "xtask"];
+        return Suite::build(cross::cargo(&rooms)?.arg("--all-targets"));
+    }
+    let patterns = [PURE, SYSTEM, &module::patterns(Arch::Arm64)].concat();
+    Suite::build(cross::cargo(&["test"])?.args(targets::arguments(&patterns)?))
+}
+
+/// Whether this run includes [`LONG`].
+fn is_all() -> bool {
+    std::env::var_os(ALL).is_some_and(|value| value == "all")
 }
 
 /// The tests of [`PURE`], by qemu-user.
@@ -77,7 +85,7 @@ pub(crate) fn system(ledger: &Path) -> Result<()> {
         Batch::of(Arch::Arm64.machine(Kind::Debian), suite()?.select(patterns)?).boot_as(IN_TURN).run(Some(ledger))
     };
     run(SYSTEM)?;
-    if std::env::var_os(ALL).is_some_and(|value| value == "all") {
+    if is_all() {
         return run(LONG);
     }
     for test in LONG {

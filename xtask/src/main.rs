@@ -26,6 +26,7 @@ mod run;
 mod setup;
 mod stamp;
 mod suite;
+mod targets;
 mod test;
 mod truth;
 mod vm;

@@ -67,12 +67,22 @@ pub(crate) fn on_debug(ledger: &Path) -> Result<()> {
 }
 
 fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
-    let (suite, of_arch) = match machine.arch {
-        Arch::X86_64 => (host::suite()?, OF_X86),
-        Arch::Arm64 => (arm64::suite()?, OF_ARM64),
+    let suite = match machine.arch {
+        Arch::X86_64 => host::suite()?,
+        Arch::Arm64 => arm64::suite()?,
     };
-    let whole = if machine.kernel == Kind::Debug { &[][..] } else { WHOLE };
-    Batch::of(machine, suite.select(&[BOTH, whole, of_arch].concat())?).with_module()?.run(Some(ledger))
+    let mut patterns = patterns(machine.arch);
+    patterns.retain(|pattern| machine.kernel != Kind::Debug || !WHOLE.contains(pattern));
+    Batch::of(machine, suite.select(&patterns)?).with_module()?.run(Some(ledger))
+}
+
+/// The test programs that run with the module on an architecture.
+pub(crate) fn patterns(arch: Arch) -> Vec<&'static str> {
+    let of_arch = match arch {
+        Arch::X86_64 => OF_X86,
+        Arch::Arm64 => OF_ARM64,
+    };
+    [BOTH, WHOLE, of_arch].concat()
 }
 
 fn built_obstacle(kernel: Kind) -> Option<String> {
