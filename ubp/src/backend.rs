@@ -52,6 +52,9 @@ pub(crate) trait Backend: fmt::Debug {
     fn interrupt(&mut self, pid: Pid) -> Result<()>;
     /// Lets a held thread execute one instruction.
     fn step(&mut self, tid: Tid) -> Result<()>;
+    fn step_with(&mut self, _: Tid, _: Option<Signal>) -> Result<()> {
+        Err(self.unsupported("step with another signal"))
+    }
     /// Lets a held thread run to `address`, to where its stack pointer is at most 64 KiB above `frame`, if that is given.
     fn run_to(&mut self, tid: Tid, address: Address, frame: Option<u64>) -> Result<()>;
     fn interrupt_thread(&mut self, tid: Tid) -> Result<()>;
@@ -74,6 +77,10 @@ pub(crate) trait Backend: fmt::Debug {
         Err(self.unsupported("watch memory"))
     }
 
+    /// Whether two processes run in the same memory.
+    fn shares_memory(&self, _: Pid, _: Pid) -> bool {
+        false
+    }
     fn process(&self, pid: Pid) -> Option<&Process>;
     fn processes(&self) -> Box<dyn Iterator<Item = &Process> + '_>;
 

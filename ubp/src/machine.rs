@@ -12,7 +12,7 @@ pub enum Arch {
 
 impl Arch {
     /// Bytes of a word.
-    pub(crate) fn width(self) -> usize {
+    pub fn width(self) -> usize {
         match self {
             Arch::X86_64 | Arch::Arm64 => 8,
             Arch::I386 => 4,

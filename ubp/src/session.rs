@@ -199,6 +199,14 @@ impl Session {
         self.backend.step(tid)
     }
 
+    /// [`Session::step`], with `signal` in place of the reported one; `None` drops it.
+    ///
+    /// # Errors
+    /// The errors of [`Session::resume_with`].
+    pub fn step_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        self.backend.step_with(tid, signal)
+    }
+
     /// [`Session::step`], which passes a call with everything that is called, and a repeated string instruction with all repetitions. The
     /// thread runs to the next instruction, to the same frame: it is not held there in a deeper call of the same function. All
     /// breakpoints on the way are hit. A call that does not return is not ended by [`EventKind::Stepped`](crate::EventKind::Stepped).
@@ -319,6 +327,12 @@ impl Session {
     /// A process of this session.
     pub fn process(&self, pid: Pid) -> Option<&Process> {
         self.backend.process(pid)
+    }
+
+    /// Whether two processes of this session run in the same memory, as a child of vfork(2) does until it executes a program, and so share
+    /// their breakpoints. Over the kernel module always `false`.
+    pub fn shares_memory(&self, pid: Pid, other: Pid) -> bool {
+        self.backend.shares_memory(pid, other)
     }
 
     /// The processes of this session.

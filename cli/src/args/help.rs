@@ -55,6 +55,26 @@ ntrace record -o FILE [OPTIONS] -- PROG [ARG]...
        ntrace record --check FILE
        ntrace record --print FILE [--format FORMAT]";
 
+pub(super) const GDBSERVER_USAGE: &str = "\
+ntrace gdbserver [HOST]:PORT|PATH|- -- PROG [ARG]...
+       ntrace gdbserver [HOST]:PORT|PATH|- -p PID
+       ntrace gdbserver --multi [HOST]:PORT|PATH|-";
+
+pub(super) const GDBSERVER: &str = "\
+Examples:
+  ntrace gdbserver :2345 -- ./prog      in gdb: target remote :2345
+  ntrace gdbserver --multi :2345        in gdb: target extended-remote :2345
+  gdb -ex 'target remote | ntrace gdbserver - -- ./prog' ./prog
+  ntrace gdbserver /run/user/1000/debug -p 1234
+
+Whoever can connect can do what you can: start programs, read and write files. Without HOST, ntrace listens on the loopback interface alone. A socket
+at PATH can be connected to by you alone.
+
+When gdb leaves, programs run on without breakpoints, except those that gdb kills.
+
+Exit status: 0. 125: the connection or the tracing failed. 126 and 127: the program cannot be started, the process cannot be traced, or there is none. \
+2: the command line is wrong.";
+
 pub(super) const EXPLAIN_USAGE: &str = "\
 ntrace explain [OPTIONS] HEX...
        ntrace explain [OPTIONS] -";

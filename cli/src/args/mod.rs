@@ -6,6 +6,7 @@ mod explaining;
 mod help;
 mod listing;
 mod recording;
+mod serving;
 mod timing;
 mod tracing;
 
@@ -15,6 +16,7 @@ pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
 pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
+pub(crate) use self::serving::GdbserverArgs;
 pub(crate) use self::timing::{By, CallsArgs, CallsFormat, LatencyArgs};
 pub(crate) use self::tracing::{CountArgs, Format, Method, Target, TimeStyle, TraceArgs};
 
@@ -48,6 +50,9 @@ pub(crate) enum Command {
     /// Record every instruction that a program executes, check such a recording, or print it
     #[command(override_usage = help::RECORD_USAGE, after_help = help::record())]
     Record(RecordArgs),
+    /// Serve gdb or lldb, which debug a program through ntrace
+    #[command(override_usage = help::GDBSERVER_USAGE, after_help = help::GDBSERVER)]
+    Gdbserver(GdbserverArgs),
     /// Explain an instruction: fields, registers, flow, and how a thread passes a breakpoint on it
     #[command(override_usage = help::EXPLAIN_USAGE, after_help = help::EXPLAIN)]
     Explain(ExplainArgs),

@@ -4,6 +4,7 @@ mod calls;
 mod completions;
 mod count;
 mod explain;
+mod gdbserver;
 mod latency;
 mod list;
 mod man;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
         Command::Latency(args) => worker::run(|control, heritage| latency::run(args, control, heritage)),
         Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),
+        Command::Gdbserver(args) => worker::run(|control, heritage| gdbserver::run(args, &control, heritage)),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man => man::run(),
     }

@@ -51,6 +51,9 @@ impl Backend for Tracer {
     fn step(&mut self, tid: Tid) -> Result<()> {
         self.step_thread(tid)
     }
+    fn step_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        self.step_thread_with(tid, signal)
+    }
     fn run_to(&mut self, tid: Tid, address: Address, frame: Option<u64>) -> Result<()> {
         self.run_thread_to(tid, address, frame)
     }
@@ -80,6 +83,10 @@ impl Backend for Tracer {
     }
     fn unwatch(&mut self, pid: Pid, id: WatchId) -> Result<()> {
         self.unwatch_memory(pid, id)
+    }
+    fn shares_memory(&self, pid: Pid, other: Pid) -> bool {
+        let space = |pid| self.tracees.debuggee(pid).ok().map(|debuggee| debuggee.space);
+        space(pid).is_some() && space(pid) == space(other)
     }
     fn process(&self, pid: Pid) -> Option<&Process> {
         self.tracees.shown_process(pid).ok()

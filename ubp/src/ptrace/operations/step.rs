@@ -3,12 +3,17 @@
 use super::super::Tracer;
 use super::super::goal::release_goal;
 use super::super::thread::Goal;
-use crate::{Address, Error, InsertError, InsertReason, Result, Tid};
+use crate::{Address, Error, InsertError, InsertReason, Result, Signal, Tid};
 
 impl Tracer {
     /// Lets a held thread execute one instruction; it gets the signal that it is stopped by.
     pub(in crate::ptrace) fn step_thread(&mut self, tid: Tid) -> Result<()> {
-        self.resume_for(tid, Goal::Step(None))
+        self.resume_for(tid, Goal::Step(None), |tracer| tracer.resume_thread(tid))
+    }
+
+    /// Lets a held thread execute one instruction, with `signal` in place of the one that it is stopped by.
+    pub(in crate::ptrace) fn step_thread_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        self.resume_for(tid, Goal::Step(None), |tracer| tracer.resume_thread_with(tid, signal))
     }
 
     /// Lets a held thread run to `address`, in the frame with this stack pointer if there is one.
@@ -29,7 +34,7 @@ impl Tracer {
         }
         space.add_target(site);
         let goal = Goal::Site { site, frame };
-        let resumed = self.resume_for(tid, goal);
+        let resumed = self.resume_for(tid, goal, |tracer| tracer.resume_thread(tid));
         if resumed.is_err() {
             release_goal(&mut self.tracees, pid, goal);
         }
@@ -37,13 +42,13 @@ impl Tracer {
     }
 
     /// Resumes a held thread with another goal.
-    fn resume_for(&mut self, tid: Tid, goal: Goal) -> Result<()> {
+    fn resume_for(&mut self, tid: Tid, goal: Goal, resume: impl FnOnce(&mut Tracer) -> Result<()>) -> Result<()> {
         let thread = self.tracees.thread_mut(tid)?;
         if !thread.is_held() {
             return Err(Error::NotHeld(tid));
         }
         let (pid, last) = (thread.pid, std::mem::replace(&mut thread.goal, goal));
-        let resumed = self.resume_thread(tid);
+        let resumed = resume(self);
         match self.tracees.threads.get_mut(&tid) {
             Some(thread) if resumed.is_err() => thread.goal = last,
             _ => release_goal(&mut self.tracees, pid, last),
