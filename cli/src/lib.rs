@@ -18,6 +18,7 @@ mod native;
 mod native;
 mod output;
 mod process;
+mod syscalls;
 mod worker;
 
 use std::process::ExitCode;

@@ -177,6 +177,8 @@ mod registers;
 #[cfg(feature = "std")]
 mod returns;
 #[cfg(feature = "std")]
+pub mod rules;
+#[cfg(feature = "std")]
 mod session;
 #[cfg(feature = "std")]
 mod signal;

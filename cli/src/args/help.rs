@@ -30,8 +30,8 @@ Exit status: the program's own; if a signal killed the program, ntrace dies by t
 the program cannot be run or traced. 127: there is no such program or process. 2: the command line is wrong.";
 
 pub(super) const TRACE_USAGE: &str = "\
-ntrace trace [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
-       ntrace trace [-b LOCATION]... [OPTIONS] -p PID";
+ntrace trace [-b LOCATION]... [--events EVENT,...] [--watch WHAT]... [OPTIONS] -- PROG [ARG]...
+       ntrace trace [-b LOCATION]... [--events EVENT,...] [--watch WHAT]... [OPTIONS] -p PID";
 
 pub(super) const COUNT_USAGE: &str = "\
 ntrace count [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
@@ -85,14 +85,27 @@ pub(super) fn trace() -> String {
          Examples:\n  \
            ntrace trace -b malloc --args -- ls -l\n  \
            ntrace trace -b 'libc!open*' --stack -o opens.txt -p 1234\n  \
-           ntrace trace -b main --every-instruction --format json -o all.json -- ./prog\n\n\
+           ntrace trace -b main --every-instruction --format json -o all.json -- ./prog\n  \
+           ntrace trace --events syscalls=openat,read,signals,lives -- ls -l\n  \
+           ntrace trace --watch counter:rw --watch 'prog!table+8:4' -- ./prog\n\n\
+         {EVENTS}\n\n\
          JSON: one object a line. Keys: event (\"hit\"), time (seconds), pid, tid, location, module, symbol, offset, address, file \
-         and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line).\n\n\
+         and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line). Other events have event, \
+         time, pid, tid, and by their kind: \"syscall\" name, number, arguments, result, error, interrupted, duration (nanoseconds); \
+         \"signal\" signal, code, origin, sender, address; \"loaded\" and \"unloaded\" module, start, end, build_id; \"forked\" child; \
+         \"exec\" program; \"exited\" status; \"killed\" signal; \"thread_started\", \"thread_exited\"; \"watched\" watch, watched, value, and \
+         the instruction as for a hit.\n\n\
          Signals: ntrace passes signals that it receives to the program. The terminal sends its signals to the program itself; a \
          second Ctrl-C makes ntrace detach from the program. With -p, Ctrl-C or SIGTERM ends the trace, and the process \
          continues.\n\n{STATUS}"
     )
 }
+
+/// What lines of events mean.
+const EVENTS: &str = "\
+Events: a system call has one line when it returns, with the time of its entry, all six argument registers, and the result or the error's \
+name. Signals are told before they are delivered. A line of watched memory has the value after the access and the instruction that made it; \
+accesses that the kernel makes for a system call are not seen.";
 
 pub(super) fn count() -> String {
     format!(
@@ -100,10 +113,14 @@ pub(super) fn count() -> String {
          Examples:\n  \
            ntrace count -b 'libc!malloc' -- ls -l /usr/lib\n  \
            ntrace count -b 'pthread_*' -p 1234        (Ctrl-C prints the counts)\n  \
-           ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n\n\
+           ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n  \
+           ntrace count -b 'libc!malloc' --by caller --top 10 -- ls -l\n  \
+           ntrace count -b 'libc!malloc' --hist arg0 -- ls -l\n\n\
          JSON: one object. Keys: total, counts (hits, location, names, module, symbol, offset, address, file, line), refused \
          (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
-         hits are listed too; those of --every-instruction only with --all.\n\n{STATUS}"
+         hits are listed too; those of --every-instruction only with --all. With --by, --hist or --top: total, counts (hits, error: how much \
+         too large hits may be, by, values (sum, mean, minimum, maximum, histogram (from, to, count)), and the location as above), other \
+         (hits without a row).\n\n{STATUS}"
     )
 }
 

@@ -2,7 +2,9 @@
 //!
 //! `ntrace --help`, the manual page ntrace(1) and the shell completions come from these declarations.
 
+mod events;
 mod explaining;
+mod grouping;
 mod help;
 mod listing;
 mod recording;
@@ -12,7 +14,9 @@ mod tracing;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use self::events::{EventArgs, Events};
 pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
+pub(crate) use self::grouping::{Key, Source};
 pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;

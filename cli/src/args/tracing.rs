@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::events::EventArgs;
+use super::grouping::GroupArgs;
+
 /// The locations and the program, for all commands that trace.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Target {
@@ -52,6 +55,9 @@ pub(crate) struct TraceArgs {
     #[command(flatten)]
     pub(crate) target: Target,
 
+    #[command(flatten)]
+    pub(crate) observed: EventArgs,
+
     /// The format of the results
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -64,7 +70,7 @@ pub(crate) struct TraceArgs {
     #[arg(long)]
     pub(crate) stack: bool,
 
-    /// Stop after N hits; a program that ntrace started runs on without breakpoints
+    /// Stop after N hits and other events; a program that ntrace started runs on without breakpoints
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
 
@@ -86,6 +92,9 @@ pub(crate) struct CountArgs {
     /// The format of the results
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) grouping: GroupArgs,
 
     /// List each location without hits, instead of their number in one line
     #[arg(long)]

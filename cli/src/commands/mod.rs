@@ -5,6 +5,7 @@ mod completions;
 mod count;
 mod explain;
 mod gdbserver;
+mod grouped;
 mod latency;
 mod list;
 mod man;
@@ -30,6 +31,9 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Survey(args) => survey::run(args),
         Command::List(args) => list::run(args),
         Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),
+        Command::Count(args) if args.grouping.is_used() => {
+            worker::run(|control, heritage| grouped::run(args, control, heritage))
+        }
         Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
         Command::Latency(args) => worker::run(|control, heritage| latency::run(args, control, heritage)),
         Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),

@@ -34,6 +34,10 @@ pub(crate) trait Sink {
     fn recorded(&mut self, _: &mut Space, _: &ubp::Record) -> Result<()> {
         Ok(())
     }
+    /// An event is about to be handled that is no hit.
+    fn event(&mut self, _: &mut Session, _: &mut Space, _: &Event) -> Result<()> {
+        Ok(())
+    }
     /// No event is pending.
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
     /// Modules were unmapped or replaced ([`Modules::gone`](ubp_symbols::Modules::gone)).
@@ -102,8 +106,10 @@ impl Follower {
         self.inserter.tell_refused();
         done?;
         let mut missing = self.inserter.missing();
+        missing.extend(self.inserter.watches.missing());
         // A run in which no location was found has failed.
-        let last = if missing.len() == self.inserter.wanted.locations.len() { missing.pop() } else { None };
+        let wanted = self.inserter.wanted.locations.len() + self.inserter.watches.len();
+        let last = if missing.len() == wanted { missing.pop() } else { None };
         for what in &missing {
             tell(what);
         }
@@ -187,6 +193,9 @@ impl Follower {
     fn react(&mut self, event: &Event, sink: &mut impl Sink) -> std::result::Result<(), Trouble> {
         let Follower { session, inserter, spaces, .. } = self;
         let space = spaces.entry(event.pid).or_insert_with(|| Space::new(event.pid));
+        if !matches!(event.kind, EventKind::Hit(_)) {
+            sink.event(session, space, event)?;
+        }
         match event.kind {
             EventKind::Hit(ref hit) => {
                 for (id, _) in hit.breakpoints() {

@@ -11,6 +11,7 @@ use ubp_symbols::{Images, Module};
 use super::plan::{Planned, Wanted, function_parts};
 use super::running::Running;
 use super::told::Told;
+use super::watches::Watches;
 use super::{confirm, tracers};
 use crate::location::{self, Location};
 use crate::native;
@@ -50,12 +51,13 @@ pub(crate) struct Inserter {
     /// The instructions that `--every-instruction` asked for and that have no breakpoint, by module and address in its file.
     refused: BTreeMap<(Option<String>, u64), Refused>,
     told: Told,
+    pub(super) watches: Watches,
 }
 
 impl Inserter {
     pub(super) fn new(wanted: Wanted, kind: Kind) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
-        Inserter { wanted, images, kind, refused, told }
+        Inserter { wanted, images, kind, refused, told, watches: Watches::default() }
     }
 
     /// Whether hits are recorded.
@@ -124,7 +126,8 @@ impl Inserter {
             }
         }
         let absolute = self.absolute_sites(session, space);
-        self.insert_planned(session, space, absolute)
+        self.insert_planned(session, space, absolute)?;
+        self.watches.insert(session, space, modules, &mut self.told)
     }
 
     /// Returns the sites of the locations that are addresses in memory.

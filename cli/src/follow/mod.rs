@@ -3,12 +3,15 @@
 mod confirm;
 mod follower;
 mod inserter;
+mod observed;
 mod plan;
 mod running;
 mod start;
 mod told;
 mod tracers;
+mod watches;
 
 pub(crate) use self::follower::{Arrival, Sink};
 pub(crate) use self::inserter::{Kind, Refused};
-pub(crate) use self::start::start;
+pub(crate) use self::observed::Observed;
+pub(crate) use self::start::{start, start_observed};

@@ -6,14 +6,16 @@ use std::io;
 use std::time::Instant;
 
 use nix::libc;
-use ubp::{Error, Mechanism, Options, Pid, Report, Session, Tid};
+use ubp::{Error, Mechanism, Pid, Report, Session, Tid};
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
 use super::follower::Follower;
 use super::inserter::{Inserter, Kind};
+use super::observed::Observed;
 use super::plan::Wanted;
 use super::running::Running;
+use super::watches::Watches;
 use crate::args::Target;
 use crate::failure::{CANNOT_RUN, Failure, Result};
 use crate::heritage::Heritage;
@@ -28,22 +30,35 @@ use crate::worker::{self, Control};
 /// # Errors
 /// The failure has the exit status that states the reason.
 pub(crate) fn start(target: &Target, kind: Kind, control: Control, heritage: Heritage) -> Result<Follower> {
+    start_observed(target, kind, &Observed::NONE, control, heritage)
+}
+
+/// As [`start`], with events beside hits.
+///
+/// # Errors
+/// As [`start`].
+pub(crate) fn start_observed(
+    target: &Target,
+    kind: Kind,
+    observed: &Observed,
+    control: Control,
+    heritage: Heritage,
+) -> Result<Follower> {
     let locations = target.locations.iter().map(|text| Location::parse(text)).collect::<Result<Vec<_>, _>>();
     let locations = locations.map_err(Failure::usage)?;
-    if locations.is_empty() && !target.every_instruction {
+    if locations.is_empty() && !target.every_instruction && !observed.alone {
         return Err(Failure::usage("no location is given: use -b LOCATION or --every-instruction"));
     }
-    let mut options = Options::default();
-    options.follow_forks = !target.no_follow;
-    options.signals = false;
-    options.threads = false;
-    let session = Session::open(target.backend.into(), options).map_err(open_failure)?;
+    let mechanism = observed.mechanism(target.backend.into())?;
+    let options = observed.options(!target.no_follow);
+    let session = Session::open(mechanism, options).map_err(open_failure)?;
     let kind = match kind.report {
         // The module has events alone.
         Report::Record if session.mechanism() != Mechanism::Ptrace => Kind { report: Report::Event, ..kind },
         _ => kind,
     };
-    let inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind);
+    let mut inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind);
+    inserter.watches = Watches::new(observed.watches.clone());
     let pids = processes(target)?;
     let mut follower = Follower::new(session, inserter, control, pids.is_empty());
     if pids.is_empty() {

@@ -4,6 +4,8 @@ mod grammar;
 mod missing;
 mod near;
 mod resolve;
+mod watch;
 
 pub(crate) use grammar::Location;
 pub(crate) use missing::explain;
+pub(crate) use watch::{Datum, Watch};

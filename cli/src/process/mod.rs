@@ -4,4 +4,4 @@ mod description;
 mod space;
 
 pub(crate) use description::{Description, describe, source};
-pub(crate) use space::{Role, Space};
+pub(crate) use space::{Role, Space, Watched};

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use ubp::{BreakpointId, Pid, Registers, Session, Tid};
+use ubp::{Access, BreakpointId, Pid, Registers, Session, Tid, WatchId};
 use ubp_symbols::{Images, Module, Modules};
 
 use super::description::{Description, describe};
@@ -29,6 +29,16 @@ pub(crate) enum Role {
     Ptrace,
 }
 
+/// Memory that the user asked to watch.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    /// The user's text.
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) length: u64,
+    pub(crate) access: Access,
+}
+
 /// The address space of one process.
 #[derive(Debug, Clone)]
 pub(crate) struct Space {
@@ -40,6 +50,8 @@ pub(crate) struct Space {
     pub(crate) inserted: HashSet<u64>,
     /// The breakpoints that ntrace set for itself.
     pub(crate) roles: HashMap<BreakpointId, Role>,
+    /// The watchpoints.
+    pub(crate) watches: HashMap<WatchId, Rc<Watched>>,
     /// The descriptions of addresses that were hit.
     pub(crate) descriptions: HashMap<u64, Rc<Description>>,
 }
@@ -53,6 +65,7 @@ impl Space {
             labels: HashMap::new(),
             inserted: HashSet::new(),
             roles: HashMap::new(),
+            watches: HashMap::new(),
             descriptions: HashMap::new(),
         }
     }

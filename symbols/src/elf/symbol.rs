@@ -14,6 +14,8 @@ pub enum Kind {
     Label,
     /// Data, which has no code.
     Data,
+    /// Data of each thread; the symbol's address is an offset in the thread's storage (`STT_TLS`).
+    ThreadLocal,
 }
 
 /// One symbol.
@@ -37,7 +39,7 @@ pub struct Symbol {
 impl Symbol {
     /// Whether a breakpoint can be set at the symbol.
     pub fn has_code(&self) -> bool {
-        self.kind != Kind::Data
+        !matches!(self.kind, Kind::Data | Kind::ThreadLocal)
     }
 
     /// The name with the version: `memcpy@GLIBC_2.2.5`, for the default version also with `@@`.

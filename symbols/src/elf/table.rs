@@ -39,7 +39,7 @@ impl SymbolTable {
         symbols.extend(go::functions(elf, |address| named.contains(&address)));
         for symbol in &mut symbols {
             // A symbol outside of the code is no function, whatever its type is.
-            if symbol.kind != Kind::Data && !elf.is_code(symbol.address) {
+            if symbol.has_code() && !elf.is_code(symbol.address) {
                 symbol.kind = Kind::Data;
             }
         }
@@ -134,7 +134,8 @@ fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, boo
         elf::STT_FUNC => Kind::Function,
         elf::STT_GNU_IFUNC => Kind::Indirect,
         elf::STT_NOTYPE if in_section => Kind::Label,
-        elf::STT_OBJECT | elf::STT_TLS | elf::STT_COMMON => Kind::Data,
+        elf::STT_OBJECT | elf::STT_COMMON => Kind::Data,
+        elf::STT_TLS => Kind::ThreadLocal,
         _ => return None,
     };
     let name = symbol.name_bytes().ok().filter(|name| !name.is_empty()).map(utf8)?;

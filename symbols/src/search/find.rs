@@ -101,7 +101,7 @@ fn likeness(symbol: &Symbol, names: &Names, name: &Pattern) -> Option<Likeness> 
     // A glob matches functions; it matches stubs only if it contains an @.
     let is_wanted = match symbol.kind {
         Kind::Plt => name.text().contains('@'),
-        Kind::Label | Kind::Data => false,
+        Kind::Label | Kind::Data | Kind::ThreadLocal => false,
         Kind::Function | Kind::Indirect => true,
     };
     let mut forms = names.readable.iter().chain(&names.shared);

@@ -46,9 +46,7 @@ impl Hit {
     }
 
     fn write_hit(&self, f: &mut impl fmt::Write) -> fmt::Result {
-        if let Some(time) = self.time {
-            write!(f, "{:>5}.{:06} ", time.as_secs(), time.subsec_micros())?;
-        }
+        write_time(f, self.time)?;
         write!(f, "{:>7}  {}", self.tid, self.description.location)?;
         if let Some(args) = &self.args {
             write!(f, "{}", List(args))?;
@@ -57,8 +55,16 @@ impl Hit {
     }
 }
 
+/// Writes the column of the time, if there is one.
+pub(super) fn write_time(f: &mut impl fmt::Write, time: Option<Duration>) -> fmt::Result {
+    match time {
+        Some(time) => write!(f, "{:>5}.{:06} ", time.as_secs(), time.subsec_micros()),
+        None => Ok(()),
+    }
+}
+
 /// Serializes a time as seconds with six decimal places.
-fn seconds<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn seconds<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     let time = time.unwrap_or_default();
     // A double holds every number of microseconds below 2^53 exactly.
     serializer.serialize_f64(time.as_micros() as f64 / 1e6)

@@ -1,5 +1,6 @@
 //! `ntrace trace`.
 
+mod events;
 mod hit;
 
 use std::collections::HashMap;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use ubp::{Event, Patch, Pid, Record, Report, Session};
 
+use self::events::Recorder;
 use self::hit::{Frame, Hit};
 use crate::args::{Format, Method, TimeStyle, TraceArgs};
 use crate::commands::values::Value;
@@ -29,8 +31,9 @@ struct Trace<'a> {
     origin: Duration,
     /// The time that is added to the time of events.
     ahead: Duration,
-    /// The number of hits that were written.
+    /// The number of hits and events that were written.
     written: u64,
+    events: Recorder,
 }
 
 /// Runs the command in the worker process.
@@ -41,14 +44,16 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         TimeStyle::Monotonic | TimeStyle::None => (Duration::ZERO, Duration::ZERO),
         TimeStyle::Epoch => (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?),
     };
-    let mut trace = Trace { args, output, origin, ahead, written: 0 };
+    let events = Recorder::new(&args.observed);
+    let observed = events.observed();
+    let mut trace = Trace { args, output, origin, ahead, written: 0, events };
     // Callers are found while the thread is held.
     let kind = if args.stack || args.method == Method::Trap {
         Kind { report: Report::Event, text: false, patch: Patch::Trap }
     } else {
         Kind { report: Report::Record, text: args.args, patch: args.method.into() }
     };
-    let mut follower = follow::start(&args.target, kind, control, heritage)?;
+    let mut follower = follow::start_observed(&args.target, kind, &observed, control, heritage)?;
     let end = follower.run(&mut trace).and_then(|end| trace.output.flush().map(|()| end));
     follower.finish(end)
 }
@@ -124,6 +129,23 @@ impl Sink for Trace<'_> {
             stack: None,
         };
         self.write(&hit)
+    }
+
+    fn event(&mut self, session: &mut Session, space: &mut Space, event: &Event) -> Result<()> {
+        let (origin, ahead) = (self.origin, self.ahead);
+        let is_shown = self.args.time != TimeStyle::None;
+        let time = |time: Duration| is_shown.then(|| time.saturating_sub(origin) + ahead);
+        for line in self.events.lines(session, space, event, time) {
+            if self.is_done() {
+                break;
+            }
+            self.written += 1;
+            match self.args.format {
+                Format::Text => line.write_text(&mut self.output)?,
+                Format::Json => self.output.json(&line)?,
+            }
+        }
+        Ok(())
     }
 
     fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {

@@ -1,14 +1,36 @@
 //! Calls and stacks on AArch64.
 
-use insn::arm64::Reg;
+pub(crate) use insn::arm64::Reg;
 use ubp::{Pid, Registers, Session};
 
 /// The number of arguments that are shown.
 const COUNT: u32 = 6;
 
+/// The number of bytes that a watchpoint of executed instructions has: those of an instruction.
+pub(crate) const EXECUTE_LENGTH: u64 = 4;
+
+/// Whether a thread that accessed watched memory is behind the instruction (`ubp::EventKind::Watched`).
+pub(crate) const IS_BEHIND_ACCESS: bool = false;
+
 /// Whether this machine runs programs for an architecture.
 pub(crate) fn runs(arch: ubp_symbols::Arch) -> bool {
     arch == ubp_symbols::Arch::Arm64
+}
+
+/// The registers that have names on the command line.
+pub(crate) const REGISTERS: [Reg; 31] = {
+    let mut registers = [Reg::general(0); 31];
+    let mut number = 0;
+    while number < 31 {
+        registers[number as usize] = Reg::general(number);
+        number += 1;
+    }
+    registers
+};
+
+/// The register of a name.
+pub(crate) fn register(name: &str) -> Option<Reg> {
+    REGISTERS.into_iter().find(|register| register.to_string() == name)
 }
 
 /// The integer arguments of a function that is at its first instruction, in the registers of AAPCS64.

@@ -1,14 +1,37 @@
 //! Calls and stacks on x86-64 and i386.
 
-use insn::x86::Reg;
+pub(crate) use insn::x86::Reg;
 use ubp::{Pid, Registers, Session};
 
 /// The number of arguments that are shown.
 const COUNT: usize = 6;
 
+/// The number of bytes that a watchpoint of executed instructions has (SDM vol. 3B 18.2.4).
+pub(crate) const EXECUTE_LENGTH: u64 = 1;
+
+/// Whether a thread that accessed watched memory is behind the instruction (`ubp::EventKind::Watched`).
+pub(crate) const IS_BEHIND_ACCESS: bool = true;
+
 /// Whether this machine runs programs for an architecture.
 pub(crate) fn runs(arch: ubp_symbols::Arch) -> bool {
     matches!(arch, ubp_symbols::Arch::X86_64 | ubp_symbols::Arch::I386)
+}
+
+/// The registers that have names on the command line.
+pub(crate) const REGISTERS: [Reg; 18] = {
+    let mut registers = [Reg::RIP; 18];
+    let mut number = 0;
+    while number < 16 {
+        registers[number as usize] = Reg::gpr(number);
+        number += 1;
+    }
+    registers[17] = Reg::FLAGS;
+    registers
+};
+
+/// The register of a name.
+pub(crate) fn register(name: &str) -> Option<Reg> {
+    REGISTERS.into_iter().find(|register| register.to_string() == name)
 }
 
 /// The integer arguments of a function that is at its first instruction: in registers by the System V ABI for x86-64, on the stack by the

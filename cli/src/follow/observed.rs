@@ -1,0 +1,59 @@
+//! What a command wants to see of a program beside hits.
+
+use ubp::{Mechanism, Options, Syscalls};
+
+use crate::failure::{Failure, Result};
+use crate::location::Watch;
+
+/// The events that a command wants beside hits.
+#[derive(Clone, Debug)]
+pub(crate) struct Observed {
+    /// System calls.
+    pub(crate) syscalls: Syscalls,
+    /// Signals.
+    pub(crate) signals: bool,
+    /// Begin and end of threads.
+    pub(crate) threads: bool,
+    /// Memory to watch.
+    pub(crate) watches: Vec<Watch>,
+    /// Whether the command makes sense without a location.
+    pub(crate) alone: bool,
+}
+
+impl Observed {
+    /// No events beside hits.
+    pub(crate) const NONE: Observed =
+        Observed { syscalls: Syscalls::NONE, signals: false, threads: false, watches: Vec::new(), alone: false };
+
+    /// The options of the session that follows a program.
+    pub(super) fn options(&self, follow_forks: bool) -> Options {
+        let mut options = Options::default();
+        options.follow_forks = follow_forks;
+        options.syscalls = self.syscalls;
+        options.signals = self.signals;
+        options.threads = self.threads;
+        options
+    }
+
+    /// The mechanism that reports the events, if the user asks for `asked`.
+    ///
+    /// # Errors
+    /// The user asks for a mechanism that does not report them; the message says what it lacks.
+    pub(super) fn mechanism(&self, asked: Mechanism) -> Result<Mechanism> {
+        let lacking = if !self.syscalls.is_empty() {
+            "system calls"
+        } else if self.signals {
+            "signals"
+        } else if !self.watches.is_empty() {
+            "accesses of memory"
+        } else {
+            return Ok(asked);
+        };
+        match asked {
+            Mechanism::Kernel => Err(Failure::usage(format!(
+                "--backend kernel: the module does not report {lacking}; --backend ptrace does"
+            ))),
+            _ => Ok(Mechanism::Ptrace),
+        }
+    }
+}

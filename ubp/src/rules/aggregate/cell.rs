@@ -1,0 +1,70 @@
+//! What an aggregate keeps for one key.
+
+use super::histogram::{Bucket, Buckets};
+
+/// The values of one key: their number, sum, least and largest, and the histogram if the aggregate has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values {
+    count: u64,
+    sum: u128,
+    least: u64,
+    largest: u64,
+    histogram: Option<(Buckets, Box<[u64]>)>,
+}
+
+impl Values {
+    pub(super) fn new(buckets: Option<Buckets>) -> Values {
+        let histogram = buckets.map(|buckets| (buckets, vec![0; buckets.len()].into_boxed_slice()));
+        Values { count: 0, sum: 0, least: u64::MAX, largest: 0, histogram }
+    }
+
+    pub(super) fn add(&mut self, value: u64) {
+        self.count = self.count.saturating_add(1);
+        self.sum = self.sum.saturating_add(value.into());
+        self.least = self.least.min(value);
+        self.largest = self.largest.max(value);
+        if let Some((buckets, counts)) = &mut self.histogram {
+            if let Some(count) = counts.get_mut(buckets.of(value)) {
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
+    /// The number of values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of all values.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The least value; `None` without a value.
+    pub fn least(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.least)
+    }
+
+    /// The largest value; `None` without a value.
+    pub fn largest(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.largest)
+    }
+
+    /// The mean of all values, rounded down; `None` without a value.
+    pub fn mean(&self) -> Option<u64> {
+        let mean = self.sum.checked_div(self.count.into())?;
+        u64::try_from(mean).ok()
+    }
+
+    /// The buckets from the first to the last with a value. It is empty without a histogram.
+    pub fn histogram(&self) -> Vec<Bucket> {
+        let Some((buckets, counts)) = &self.histogram else { return Vec::new() };
+        let used = |count: &u64| *count > 0;
+        let (first, last) = (counts.iter().position(used), counts.iter().rposition(used));
+        let (Some(first), Some(last)) = (first, last) else { return Vec::new() };
+        let bucket = |number| {
+            Some(Bucket { values: buckets.values(number)?, count: counts.get(number).copied().unwrap_or_default() })
+        };
+        (first..=last).filter_map(bucket).collect()
+    }
+}
