@@ -14,7 +14,7 @@ use crossing::skip;
 /// What gdb says to commands. In them `SERVER` is the pipe to ntrace up to its arguments, `PROGRAM` the program.
 fn gdb(program: &Path, commands: &str) -> String {
     let script = scratch("gdb.script");
-    let server = format!("target remote | {} gdbserver -", ntrace().get_program().display());
+    let server = format!("target remote | {} gdbserver -", env!("CARGO_BIN_EXE_ntrace"));
     let commands = commands.replace("SERVER", &server).replace("PROGRAM", &program.display().to_string());
     let settings = "set pagination off\nset confirm off\nset width 0\nset sysroot /\nset debuginfod enabled off\n";
     fs::write(&script, format!("{settings}file {}\n{commands}", program.display())).unwrap();
@@ -167,7 +167,7 @@ fn programs_are_started_again_attached_to_and_left_alone() {
         gdb(&program, &rest)
     };
     let commands = "set remote exec-file PROGRAM\nset args calls\nbreak work if i == 3\nrun\nrun\ndelete\ncontinue\nset args threads\nrun\n";
-    let server = format!("target extended-remote | {} gdbserver --multi -\n", ntrace().get_program().display());
+    let server = format!("target extended-remote | {} gdbserver --multi -\n", env!("CARGO_BIN_EXE_ntrace"));
     let said = extended(&format!("{server}{commands}"));
     assert_eq!(said.matches("work (i=3, who=").count(), 2, "{said}");
     expect(&said, &["exited with code 05", "exited with code 06"]);

@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Print a line each time a thread reaches a location
     #[command(override_usage = help::TRACE_USAGE, after_help = help::trace())]
-    Trace(TraceArgs),
+    Trace(Box<TraceArgs>),
     /// Count how often threads reach locations
     #[command(override_usage = help::COUNT_USAGE, after_help = help::count())]
     Count(CountArgs),

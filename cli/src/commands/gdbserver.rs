@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use gdbserver::{Error, Server};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &GdbserverArgs, control: &Control, heritage: Heritage) -
         let Some((input, output)) = door.wait(control.as_fd())? else { return Ok(End::Detached) };
         match server.serve_unless(input, output, control.as_fd()) {
             Ok(()) => {}
-            Err(error) if args.multi => tell(&failure(error)),
+            Err(error) if args.multi => tell(failure(error)),
             Err(error) => return Err(failure(error)),
         }
         if !args.multi || matches!(door, Door::Standard) || is_ready(control.as_fd()) {
@@ -64,12 +63,7 @@ fn server(args: &GdbserverArgs, heritage: Option<Heritage>, door: &Door) -> Resu
             other => failure(other),
         })?;
     } else if let (Some(heritage), Some(name)) = (heritage, args.program.first()) {
-        let mut command = command(&args.program, heritage)?;
-        if matches!(door, Door::Standard) {
-            // These are the connection.
-            command.stdin(Stdio::null()).stdout(io::stderr());
-        }
-        server.spawn(command).map_err(|error| match error {
+        server.spawn(command(&args.program, heritage)?).map_err(|error| match error {
             Error::Session(error) => spawn_failure(name, error),
             other => failure(other),
         })?;
@@ -115,14 +109,15 @@ impl Door {
             Door::Standard => {}
             Door::Tcp(listener) => {
                 if let Ok(address) = listener.local_addr() {
-                    tell(&format_args!("waiting for gdb at {address}"));
+                    tell(format_args!("waiting for gdb at {address}"));
                 }
             }
-            Door::Socket(_, path) => tell(&format_args!("waiting for gdb at {}", shown(path))),
+            Door::Socket(_, path) => tell(format_args!("waiting for gdb at {}", shown(path))),
         }
     }
 
     /// Waits for a connection; `None`: `stop` is ready.
+    #[expect(clippy::disallowed_methods, reason = "the standard output is the connection, and shows no text")]
     fn wait(&self, stop: BorrowedFd<'_>) -> Result<Option<(OwnedFd, OwnedFd)>> {
         let fail = |error: io::Error| Failure::own(format!("cannot accept a connection: {error}"));
         let descriptor = match self {

@@ -52,11 +52,13 @@ impl Contents {
             }
             Place::Float(offset) => {
                 let end = offset + value.len();
-                self.set_float(session, |bytes| Some(bytes.get_mut(offset..end)?.copy_from_slice(value)))
+                self.set_float(session, |bytes| bytes.get_mut(offset..end).map(|place| place.copy_from_slice(value)))
             }
             Place::Half(offset) => {
                 let low = value.get(..2)?;
-                self.set_float(session, |bytes| Some(bytes.get_mut(offset..offset + 2)?.copy_from_slice(low)))
+                self.set_float(session, |bytes| {
+                    bytes.get_mut(offset..offset + 2).map(|place| place.copy_from_slice(low))
+                })
             }
             Place::X87Tags => self.set_float(session, |bytes| {
                 *bytes.get_mut(4)? = abridged(value);

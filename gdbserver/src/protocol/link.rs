@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn packets_interrupts_and_noise_are_told_apart() {
-        let (mut link, _) = link(b"+$g#67\x03noise$m}\x03#ed$unfinished");
+        let (mut link, _answers) = link(b"+$g#67\x03noise$m}\x03#ed$unfinished");
         assert_eq!(link.next().unwrap(), Some(Input::Packet(b"g".into())));
         assert_eq!(link.next().unwrap(), Some(Input::Interrupt));
         assert_eq!(link.next().unwrap(), Some(Input::Packet(b"m#".into())));

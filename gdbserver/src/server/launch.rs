@@ -34,6 +34,13 @@ impl Launch {
         self.program = std::iter::once(command.get_program().to_owned()).chain(arguments).collect();
     }
 
+    /// Keeps the connection from a program.
+    pub(super) fn silence(&self, command: &mut Command) {
+        if self.is_silent {
+            command.stdin(Stdio::null()).stdout(std::io::stderr());
+        }
+    }
+
     fn command(&self) -> Option<Command> {
         let (program, arguments) = self.program.split_first()?;
         let mut command = Command::new(program);
@@ -47,9 +54,7 @@ impl Launch {
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
-        if self.is_silent {
-            command.stdin(Stdio::null()).stdout(std::io::stderr());
-        }
+        self.silence(&mut command);
         Some(command)
     }
 }

@@ -94,8 +94,8 @@ impl Server {
         Server { is_extended: true, ..self }
     }
 
-    /// The server whose connection is the standard input and output of its process: programs that the client starts get an empty standard
-    /// input, and write to the standard error.
+    /// The server whose connection is the standard input and output of its process: programs get an empty standard input, and write to the
+    /// standard error.
     pub fn on_standard_streams(mut self) -> Server {
         self.launch.is_silent = true;
         self
@@ -105,8 +105,9 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Session`] if the program cannot be executed.
-    pub fn spawn(&mut self, command: Command) -> Result<Pid, Error> {
+    pub fn spawn(&mut self, mut command: Command) -> Result<Pid, Error> {
         self.launch.remember(&command);
+        self.launch.silence(&mut command);
         let pid = self.session.spawn(command)?;
         self.add(pid, false);
         Ok(pid)
