@@ -13,7 +13,7 @@ use crate::channel::queue::Queue;
 use crate::channel::ring::Ring;
 use crate::channel::wait_count::WaitCount;
 use crate::ffi::{self, Vma};
-use crate::vec::Keep;
+use crate::vec::{unsleeping, Keep};
 
 /// Unread bytes that make a session stop carrying out commands. A reply may be longer.
 pub(crate) const FULL: usize = 1 << 20;
@@ -148,10 +148,15 @@ impl Channel {
     pub(crate) fn note(&self, note: Note) {
         let mut notes = self.notes.lock();
         let is_room = note.status.is_some() || notes.all.len() < MOST_NOTES;
-        if !is_room || notes.all.push(note, GFP_ATOMIC).is_err() {
+        if !is_room || notes.all.push(note, unsleeping()).is_err() {
             notes.missed += 1;
         }
         self.unread.set(self.unread.get() + 1);
+    }
+
+    /// Whether events are lost, because too much is unread.
+    pub(crate) fn is_full(&self) -> bool {
+        self.messages.lock().queue.rest().len() >= MOST_EVENTS
     }
 
     /// Counts an event as lost. Does not sleep.
