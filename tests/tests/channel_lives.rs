@@ -288,6 +288,21 @@ crossing::channel_tests! {
         }
     }
 
+    a_child_is_traced_where_a_long_reply_is_not_read {
+        let (mut victim, mut line, debuggee) = start(forks, option::CHILDREN);
+        insert(&mut line, debuggee, site(), 0, None);
+        let addresses = vec![0; 1 << 20];
+        line.write(Command::Counts { debuggee, addresses: &addresses });
+        victim.ask(1);
+        line.reply(|told| match told {
+            Ok(Reply::Counts { counts }) => assert_eq!(counts.len(), addresses.len()),
+            other => panic!("{other:?}"),
+        });
+        // The event of another child would tell of lost ones.
+        victim.ask(1);
+        assert!(matches!(next(&mut line), Told::Forked { child, .. } if child == debuggee + 1));
+    }
+
     a_program_that_is_executed_is_held_before_its_first_instruction {
         let mut shell = Shell::start("cat", 0);
         let mut line = Line::open();
