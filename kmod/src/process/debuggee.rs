@@ -57,11 +57,12 @@ impl Debuggee {
         let opener = &registry.channel.opener;
         match from_err_ptr(opener.open_memory(process)) {
             Ok(memory) => {
-                // SAFETY: the file is open. Its private data is the process' `struct mm_struct`, to which the file has a reference.
-                let traced = TracedRef::of(unsafe { &*ffi::ntrace_file_private(memory).cast::<Mm>() });
+                // SAFETY: the file is open. Its private data is the process' `struct mm_struct`, to which the file has a reference. Some kernels
+                // open the memory of a process that has none, and keep a null pointer.
+                let traced = unsafe { ffi::ntrace_file_private(memory).cast::<Mm>().as_ref() }.map(TracedRef::of);
                 // SAFETY: `open_memory` opened the file, and nothing uses it any more.
                 unsafe { ffi::fput(memory) };
-                let traced = traced.map_err(|_| Status::NoMemory)?;
+                let traced = traced.ok_or(gone)?.map_err(|_| Status::NoMemory)?;
                 let number = number.unwrap_or_else(|| registry.next_number());
                 let attachment = Attachment::new(number, options, registry.clone()).map_err(|_| Status::NoMemory)?;
                 let job = ManuallyDrop::new(Job::new()?);
