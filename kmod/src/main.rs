@@ -11,13 +11,15 @@
 //! 3. `Registry::adopted`, `Registry::held`, `Held::registers`, `Channel::messages`
 //! 4. `mmap_lock` of a debuggee
 //! 5. The table of traced address spaces (`ntrace_table_lock`), the list of lifecycle.c, `Traced::attachments`, `Traced::heirs`
-//! 6. `Attachment::requests`, `Channel::notes`, the queues of uprobes.c, the visits of threads.c, and under these `task_lock`
-//! 7. The wait queue of a `WaitCount`
+//! 6. `Attachment::requests`, `Channel::notes`, the queues of uprobes.c, the visits of threads.c
+//! 7. `task_lock`, and under it the lock of the process' signals
+//! 8. The wait queue of a `WaitCount`
 //!
-//! The locks of 1 to 4 sleep, those of 5 to 7 spin. uprobes take `mmap_lock` before they call uprobes.c. `ntrace_hit` takes none of these
+//! The locks of 1 to 4 sleep, those of 5 to 8 spin. uprobes take `mmap_lock` before they call uprobes.c. `ntrace_hit` takes none of these
 //! locks, and neither does `ntrace_registers_seen`, which runs under the lock of the process' signals. The workers of uprobes.c and the jobs
-//! that remove breakpoints take `Space::changes`, so no thread waits for them while it holds another lock of this list than those of line 1. While a thread waits for a user to read, write
-//! or resume, it holds none of them; only while a page of the user's own buffer is brought in, it holds its lock of line 1.
+//! that remove breakpoints take `Space::changes`, so no thread waits for them while it holds another lock of this list than those of line 1.
+//! While a thread waits for a user to read, write or resume, it holds none of them; only while a page of the user's own buffer is brought in,
+//! it holds its lock of line 1.
 
 mod breakpoints;
 mod channel;

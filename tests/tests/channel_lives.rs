@@ -39,6 +39,20 @@ fn exits(number: u64) -> u64 {
     unsafe { libc::_exit(number as i32) }
 }
 
+/// Ends this thread. Another one goes on, until a signal ends the process in a minute.
+fn leaves(_: u64) -> u64 {
+    std::thread::spawn(|| {
+        loop {
+            std::thread::park();
+        }
+    });
+    // SAFETY: the thread has nothing that anybody waits for.
+    unsafe {
+        libc::alarm(60);
+        libc::syscall(libc::SYS_exit, 0) as u64
+    }
+}
+
 /// Does the work, and then has a child do it, of which the status is given.
 fn forks(number: u64) -> u64 {
     calls(number);
@@ -413,6 +427,14 @@ crossing::channel_tests! {
         assert_eq!(line.done(Command::Detach { debuggee }), Ok(()));
         drop(line);
         assert_eq!(victim.end(), 0);
+
+        // Its first thread may have ended before.
+        let (mut victim, mut line, debuggee) = start(leaves, option::KILL);
+        victim.order(1);
+        let thread = victim.id().into();
+        while next(&mut line) != (Told::ThreadEnded { debuggee, thread }) {}
+        drop(line);
+        assert_eq!(victim.end(), libc::SIGKILL);
 
         // A child that is held when the session ends is killed, too.
         let (mut victim, mut line, _) = start(forks, option::KILL | option::CHILDREN | option::HOLD_NEW);
