@@ -43,6 +43,11 @@ pub enum Hit {
         /// The number of breakpoints that have counted the hit.
         counted: usize,
     },
+    /// The search for the breakpoint takes longer than a thread may have interrupts disabled.
+    Long {
+        /// The number of breakpoints that have counted the hit.
+        counted: usize,
+    },
     /// A breakpoint has actions, for which the thread has to sleep. The hit goes on afterwards.
     Acts {
         /// The actions.
@@ -62,18 +67,23 @@ pub enum Hit {
 /// The number for a hit that all breakpoints of a site have counted.
 pub const ALL: usize = crate::storage::MOST;
 
+/// Words of indexes that a hit follows at most with interrupts disabled, over all storages. The average is below 2 for each storage.
+const ATOMIC_BUDGET: u32 = 128;
+/// Words of indexes that a hit follows at most. A hit that needs more finds nothing: the program has written to the tables.
+pub const BUDGET: u32 = 4096;
+
 /// The active entry of a site in a storage, and the number of its slot.
 #[inline(never)]
-pub fn find(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Number, Stored)>, Hit> {
-    find_here(storage, site, counted)
+pub fn find(storage: &Storage, site: u64, counted: usize, budget: &mut u32) -> Result<Option<(Number, Stored)>, Hit> {
+    find_here(storage, site, counted, budget)
 }
 
 #[inline(always)]
-fn find_here(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Number, Stored)>, Hit> {
+fn find_here(storage: &Storage, site: u64, counted: usize, budget: &mut u32) -> Result<Option<(Number, Stored)>, Hit> {
     if !storage.serves(site) {
         return Ok(None);
     }
-    match storage.arena(Part(storage.base)).find_stored(site) {
+    match storage.arena(Part(storage.base)).find_stored(site, budget) {
         Ok(Some((number, stored))) if stored.state() == State::Active => Ok(Some((number, stored))),
         Err(TableError::Inaccessible(at)) => {
             Err(Hit::Absent { address: storage.base.wrapping_add(at.offset), write: false, counted })
@@ -86,12 +96,16 @@ fn find_here(storage: &Storage, site: u64, counted: usize) -> Result<Option<(Num
 pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_wait: bool) -> Hit {
     let site = registers.pc().wrapping_sub(BEHIND);
     let mut rest = storages.at_once();
+    let mut budget = if may_wait { BUDGET } else { ATOMIC_BUDGET };
     let (storage, number, entry) = loop {
-        let Some(storage) = rest.next() else { return gone(registers, site) };
+        let Some(storage) = rest.next() else {
+            // The search goes on where the thread may sleep.
+            return if budget == 0 && !may_wait { Hit::Long { counted } } else { gone(registers, site) };
+        };
         if storage.contains(site) {
             return Hit::InSlot(storage);
         }
-        match find_here(&storage, site, 0) {
+        match find_here(&storage, site, 0, &mut budget) {
             Ok(Some((number, entry))) => break (storage, number, entry),
             Ok(None) => {}
             Err(absent) => return absent,
@@ -104,7 +118,7 @@ pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_w
     }
     let mut index = 1;
     if rest.size_hint().1 != Some(0) {
-        match others(rest, site, counted, may_wait) {
+        match others(rest, site, counted, may_wait, &mut budget) {
             Ok(more) => index += more,
             Err(hit) => return hit,
         }
@@ -120,10 +134,20 @@ pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_w
 
 /// Counts the hit for the breakpoints of other storages at the same site. Returns how many there are.
 #[inline(never)]
-fn others(storages: impl Iterator<Item = Storage>, site: u64, counted: usize, may_wait: bool) -> Result<usize, Hit> {
+fn others(
+    storages: impl Iterator<Item = Storage>,
+    site: u64,
+    counted: usize,
+    may_wait: bool,
+    budget: &mut u32,
+) -> Result<usize, Hit> {
     let mut index = 1;
     for storage in storages {
-        let Some((number, entry)) = find(&storage, site, index)? else { continue };
+        let found = find(&storage, site, index, budget)?;
+        if *budget == 0 && !may_wait {
+            return Err(Hit::Long { counted: index });
+        }
+        let Some((number, entry)) = found else { continue };
         if index >= counted {
             if let Some(hit) = count(&storage, number, &entry, index, may_wait) {
                 return Err(hit);

@@ -11,7 +11,7 @@ mod storage;
 mod user;
 
 pub use arch::{Modes, Registers};
-pub use hit::{find, gone, hit, run, Act, Hit, ALL};
+pub use hit::{find, gone, hit, run, Act, Hit, ALL, BUDGET};
 pub use storage::{mark, Full, Storage, Storages};
 pub use user::{read, Part};
 

@@ -199,6 +199,16 @@ impl Storages {
         Ok(())
     }
 
+    /// Has the storages of an attachment serve no site. Hits that have begun may still use them, and threads in their slots find them. The
+    /// caller excludes other changes.
+    pub fn close(&self, owner: u64) {
+        for note in self.notes.iter().filter(|note| note.owner.load(Ordering::Relaxed) == owner) {
+            // The last address is no site.
+            note.first.store(u64::MAX, Ordering::Relaxed);
+            note.span.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Removes the storages of an attachment. Hits that have begun may still use them. The caller excludes other changes.
     pub fn forget(&self, owner: u64) {
         for note in self.notes.iter().filter(|note| note.owner.load(Ordering::Relaxed) == owner) {

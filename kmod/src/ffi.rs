@@ -2,7 +2,7 @@
 
 //! What Rust calls in C and the kernel's bindings lack: the module's own functions (shim.h) and functions that the kernel exports.
 
-use kernel::bindings::wait_queue_head;
+use kernel::bindings::{mutex, wait_queue_head};
 use kernel::error::from_err_ptr;
 use kernel::ffi::{c_int, c_long, c_ulong, c_void};
 use kernel::prelude::*;
@@ -20,14 +20,16 @@ macro_rules! opaque {
 }
 
 opaque! {
+    /// `struct mem_cgroup`: who pays for memory.
+    Account
     /// `struct cred`.
     Cred
-    /// `struct miscdevice`.
-    Device
     /// `struct file`.
     File
     /// `struct inode`.
     Inode
+    /// `struct ntrace_job` (remote.c): a job in the background.
+    Job
     /// `struct ntrace_life` (lifecycle.c): a process that a session traces.
     Life
     /// `struct pid_namespace`.
@@ -50,7 +52,8 @@ pub(crate) fn result(value: c_int) -> Result {
 
 // device/device.c
 extern "C" {
-    pub(crate) static mut ntrace_device: Device;
+    pub(crate) fn ntrace_device_add() -> c_int;
+    pub(crate) fn ntrace_device_remove();
     pub(crate) fn ntrace_file_private(file: *const File) -> *mut c_void;
     pub(crate) fn ntrace_file_cred(file: *const File) -> *const Cred;
     pub(crate) fn ntrace_cred_put(cred: *const Cred);
@@ -65,6 +68,7 @@ extern "C" {
         most: c_ulong,
     ) -> c_int;
     pub(crate) fn ntrace_wait_killable(queue: *mut wait_queue_head, count: *const c_ulong, least: c_ulong);
+    pub(crate) fn ntrace_wait_none(queue: *mut wait_queue_head, count: *const c_ulong, seconds: c_int);
     pub(crate) fn ntrace_is_killed() -> bool;
     pub(crate) fn ntrace_ring_size(vma: *const Vma) -> c_ulong;
     pub(crate) fn ntrace_ring_alloc(size: c_ulong) -> *mut c_void;
@@ -84,6 +88,7 @@ extern "C" {
         size: c_ulong,
         locked: bool,
     ) -> c_long;
+    pub(crate) fn ntrace_memory_read_kept(mm: *const Mm, at: c_ulong, bytes: *mut c_void, size: c_ulong) -> c_long;
     pub(crate) fn ntrace_memory_write(mm: *const Mm, at: c_ulong, bytes: *const c_void, size: c_ulong) -> c_long;
     pub(crate) fn ntrace_memory_patch(mm: *const Mm, patches: *mut c_void, count: c_ulong, size: c_ulong) -> c_long;
     pub(crate) fn ntrace_memory_mappings(mm: *const Mm, words: *mut u64, most: c_ulong) -> c_long;
@@ -95,6 +100,27 @@ extern "C" {
     pub(crate) fn ntrace_mm_get(mm: *const Mm) -> bool;
     pub(crate) fn ntrace_mm_put(mm: *const Mm);
     pub(crate) fn ntrace_work_run(function: unsafe extern "C" fn(*mut c_void), data: *mut c_void);
+    pub(crate) fn ntrace_job_new() -> *mut Job;
+    pub(crate) fn ntrace_job_queue(job: *mut Job, function: unsafe extern "C" fn(*mut c_void), data: *mut c_void);
+    pub(crate) fn ntrace_job_free(job: *mut Job);
+    pub(crate) fn ntrace_sort_pairs(pairs: *mut u64, count: c_ulong);
+    pub(crate) fn ntrace_jobs_init() -> c_int;
+    pub(crate) fn ntrace_jobs_exit();
+}
+
+// mm/lock.c
+extern "C" {
+    pub(crate) fn ntrace_lock_init(lock: *mut mutex);
+    pub(crate) fn ntrace_lock(lock: *mut mutex) -> bool;
+    pub(crate) fn ntrace_try_lock(lock: *mut mutex) -> bool;
+    pub(crate) fn ntrace_unlock(lock: *mut mutex);
+}
+
+// mm/account.c
+extern "C" {
+    pub(crate) fn ntrace_account_get() -> *mut Account;
+    pub(crate) fn ntrace_account_put(account: *mut Account);
+    pub(crate) fn ntrace_account_use(account: *mut Account) -> *mut Account;
 }
 
 // mm/current.c
@@ -120,9 +146,9 @@ extern "C" {
     ) -> c_ulong;
     pub(crate) fn ntrace_threads_visit(
         mm: *const Mm,
-        look: unsafe extern "C" fn(*mut Registers, *mut c_void),
+        look: unsafe extern "C" fn(*mut Registers, *mut c_void, bool),
         data: *mut c_void,
-    );
+    ) -> bool;
     pub(crate) fn ntrace_registers_get(registers: *mut c_void, size: usize) -> usize;
 }
 
@@ -147,7 +173,6 @@ extern "C" {
 extern "C" {
     #[cfg(uprobes_call)]
     pub(crate) fn ntrace_uprobes_is_call(mm: *const Mm, instruction: *const u8, length: usize) -> bool;
-    pub(crate) fn ntrace_uprobes_drain(mm: *const Mm, at: c_ulong);
 }
 
 // hit/hooks.c
@@ -169,9 +194,6 @@ extern "C" {
     pub(crate) fn vfree(memory: *const c_void);
     // fs/file_table.c
     pub(crate) fn fput(file: *mut File);
-    // drivers/char/misc.c
-    pub(crate) fn misc_register(device: *mut Device) -> c_int;
-    pub(crate) fn misc_deregister(device: *mut Device);
     // fs/seq_file.c
     pub(crate) fn seq_write(out: *mut SeqFile, bytes: *const c_void, length: usize) -> c_int;
 }

@@ -7,17 +7,19 @@
 //! A thread that holds a lock takes only locks that come later in this list. Locks of one line are never held together.
 //!
 //! 1. `Session::commands`, `Session::piece`
-//! 2. `Space::changes`
+//! 2. `Kept::lock`, and under it `Space::changes`. A thread waits for both until it is killed
 //! 3. `Registry::adopted`, `Registry::held`, `Held::registers`, `Channel::messages`
 //! 4. `mmap_lock` of a debuggee
 //! 5. The table of traced address spaces (`ntrace_table_lock`), the list of lifecycle.c, `Traced::attachments`, `Traced::heirs`
-//! 6. `Attachment::requests`, `Channel::notes`, the list of uprobes.c
-//! 7. The wait queue of a `WaitCount`
+//! 6. `Attachment::requests`, `Channel::notes`, the queues of uprobes.c, the visits of threads.c
+//! 7. `task_lock`, and under it the lock of the process' signals
+//! 8. The wait queue of a `WaitCount`
 //!
-//! The locks of 1 to 4 sleep, those of 5 to 7 spin. uprobes take `mmap_lock` before they call uprobes.c. `ntrace_hit` takes none of these
-//! locks, and neither does `ntrace_registers_seen`, which runs under the lock of the process' signals. The worker of uprobes.c takes
-//! `Space::changes`, so no thread waits for the worker while it holds a lock of this list. While a thread waits for a user to read, write
-//! or resume, it holds none of them; only while a page of the user's own buffer is brought in, it holds its lock of line 1.
+//! The locks of 1 to 4 sleep, those of 5 to 8 spin. uprobes take `mmap_lock` before they call uprobes.c. `ntrace_hit` takes none of these
+//! locks, and neither does `ntrace_registers_seen`, which runs under the lock of the process' signals. The workers of uprobes.c and the jobs
+//! that remove breakpoints take `Space::changes`, so no thread waits for them while it holds another lock of this list than those of line 1.
+//! While a thread waits for a user to read, write or resume, it holds none of them; only while a page of the user's own buffer is brought in,
+//! it holds its lock of line 1.
 
 mod breakpoints;
 mod channel;
@@ -44,16 +46,25 @@ impl kernel::Module for Ntrace {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         // SAFETY: called once when the module is loaded, before there is a device.
         ffi::result(unsafe { ffi::ntrace_proc_mount() })?;
-        // SAFETY: called once when the module is loaded, after the mount that openers need.
-        ffi::result(unsafe { ffi::ntrace_hooks_init() }).inspect_err(|_| {
+        // SAFETY: called once when the module is loaded.
+        ffi::result(unsafe { ffi::ntrace_jobs_init() }).inspect_err(|_| {
             // SAFETY: the mount succeeded, and without a device nobody uses it.
             unsafe { ffi::ntrace_proc_unmount() };
         })?;
+        // SAFETY: called once when the module is loaded, after the mount and the queue that sessions need.
+        ffi::result(unsafe { ffi::ntrace_hooks_init() }).inspect_err(|_| {
+            // SAFETY: both were set up above, and without a device nobody uses them.
+            unsafe {
+                ffi::ntrace_jobs_exit();
+                ffi::ntrace_proc_unmount();
+            }
+        })?;
         // SAFETY: the device is static and registered once.
-        ffi::result(unsafe { ffi::misc_register(&raw mut ffi::ntrace_device) }).inspect_err(|_| {
-            // SAFETY: both were set up above. Without a device no session has used them.
+        ffi::result(unsafe { ffi::ntrace_device_add() }).inspect_err(|_| {
+            // SAFETY: all were set up above. Without a device no session has used them.
             unsafe {
                 ffi::ntrace_hooks_exit();
+                ffi::ntrace_jobs_exit();
                 ffi::ntrace_proc_unmount();
             }
         })?;
@@ -63,9 +74,11 @@ impl kernel::Module for Ntrace {
 
 impl Drop for Ntrace {
     fn drop(&mut self) {
-        // SAFETY: `init` set all three up. Each open file holds the module, so there is no session.
+        // SAFETY: `init` set all of them up. Each open file holds the module, so there is no session. What sessions have left to do in the
+        // background needs the hooks.
         unsafe {
-            ffi::misc_deregister(&raw mut ffi::ntrace_device);
+            ffi::ntrace_device_remove();
+            ffi::ntrace_jobs_exit();
             ffi::ntrace_hooks_exit();
             ffi::ntrace_proc_unmount();
         }

@@ -13,8 +13,9 @@ struct file;
 struct ftrace_ops;
 struct inode;
 struct linux_binprm;
-struct miscdevice;
+struct mem_cgroup;
 struct mm_struct;
+struct mutex;
 struct page;
 struct pid_namespace;
 struct poll_table_struct;
@@ -34,7 +35,8 @@ int ntrace_mmap(struct file *file, struct vm_area_struct *vma);
 void ntrace_show_fdinfo(struct seq_file *out, struct file *file);
 
 /* device/device.c */
-extern struct miscdevice ntrace_device;
+int ntrace_device_add(void);
+void ntrace_device_remove(void);
 void *ntrace_file_private(const struct file *file);
 const struct cred *ntrace_file_cred(const struct file *file);
 void ntrace_cred_put(const struct cred *cred);
@@ -44,12 +46,15 @@ void ntrace_poll_wait(struct file *file, struct wait_queue_head *queue, struct p
 void ntrace_wait_init(struct wait_queue_head *queue);
 int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsigned long least, unsigned long most);
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least);
+void ntrace_wait_none(struct wait_queue_head *queue, const unsigned long *count, int seconds);
 bool ntrace_is_killed(void);
 unsigned long ntrace_ring_size(const struct vm_area_struct *vma);
 void *ntrace_ring_alloc(unsigned long size);
 int ntrace_ring_map(struct vm_area_struct *vma, void *ring);
 
 /* mm/remote.c */
+struct ntrace_job;
+
 struct ntrace_patch {
 	u64 address;
 	u8 old[4];
@@ -63,6 +68,7 @@ void ntrace_proc_unmount(void);
 struct pid_namespace *ntrace_namespace_get(void);
 struct file *ntrace_memory_open(const struct cred *cred, struct pid_namespace *namespace, int process);
 long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size, bool locked);
+long ntrace_memory_read_kept(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size);
 long ntrace_memory_write(struct mm_struct *mm, unsigned long at, const void *bytes, unsigned long size);
 long ntrace_memory_patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size);
 long ntrace_memory_mappings(struct mm_struct *mm, u64 *words, unsigned long most);
@@ -74,6 +80,12 @@ void ntrace_mm_drop(struct mm_struct *mm);
 bool ntrace_mm_get(struct mm_struct *mm);
 void ntrace_mm_put(struct mm_struct *mm);
 void ntrace_work_run(void (*function)(void *data), void *data);
+struct ntrace_job *ntrace_job_new(void);
+void ntrace_job_queue(struct ntrace_job *job, void (*function)(void *data), void *data);
+void ntrace_job_free(struct ntrace_job *job);
+void ntrace_sort_pairs(u64 *pairs, unsigned long count);
+int ntrace_jobs_init(void);
+void ntrace_jobs_exit(void);
 
 /* mm/current.c */
 int ntrace_user_count(unsigned long at, u64 *value);
@@ -83,14 +95,36 @@ unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size)
 void ntrace_atomic_begin(void);
 void ntrace_atomic_end(void);
 
+/* mm/lock.c */
+void ntrace_lock_init(struct mutex *lock);
+bool ntrace_lock(struct mutex *lock);
+bool ntrace_try_lock(struct mutex *lock);
+void ntrace_unlock(struct mutex *lock);
+
+/* mm/account.c */
+struct mem_cgroup *ntrace_account_get(void);
+void ntrace_account_put(struct mem_cgroup *account);
+struct mem_cgroup *ntrace_account_use(struct mem_cgroup *account);
+
 /* thread/threads.c */
+struct ntrace_limits {
+	/* The credentials of a thread, with a reference. */
+	const struct cred *cred;
+	/* Pages, by RLIMIT_AS, RLIMIT_DATA and RLIMIT_MEMLOCK. */
+	unsigned long all, data, locked;
+};
+
+bool ntrace_limits_of(struct mm_struct *mm, struct ntrace_limits *limits);
 int ntrace_thread_number(struct task_struct *thread, struct pid_namespace *namespace);
 bool ntrace_thread_is_leader(void);
 bool ntrace_thread_is_signalled(void);
 bool ntrace_thread_notify(struct mm_struct *mm, struct pid_namespace *namespace, int number);
 void ntrace_thread_notify_this(void);
 unsigned long ntrace_threads_list(struct mm_struct *mm, struct pid_namespace *namespace, u64 *numbers, unsigned long most);
-void ntrace_threads_visit(struct mm_struct *mm, void (*look)(struct pt_regs *registers, void *data), void *data);
+bool ntrace_threads_visit(struct mm_struct *mm, void (*look)(struct pt_regs *registers, void *data, bool done), void *data);
+void ntrace_threads_synchronize(struct mm_struct *mm);
+void ntrace_thread_returns(void);
+void ntrace_thread_made(struct task_struct *thread);
 void ntrace_threads_clear(void);
 size_t ntrace_registers_get(void *registers, size_t size);
 
@@ -121,19 +155,23 @@ int ntrace_uprobes_init(void);
 void ntrace_uprobes_exit(void);
 bool ntrace_uprobes_used(struct mm_struct *mm);
 bool ntrace_uprobes_is_call(struct mm_struct *mm, const u8 *instruction, size_t length);
-bool ntrace_uprobes_pending(void);
+bool ntrace_uprobes_pending(struct mm_struct *mm);
 void ntrace_uprobes_flush(void);
 void ntrace_uprobes_original(struct mm_struct *mm, unsigned long at, u8 *bytes);
-void ntrace_uprobes_drain(struct mm_struct *mm, unsigned long at);
 
 /* breakpoints/uprobes.rs */
 bool ntrace_is_traced(struct mm_struct *mm);
 bool ntrace_has_only_breakpoint(struct mm_struct *mm, unsigned long at);
 void ntrace_uprobe_changed(struct mm_struct *mm, unsigned long at, const u8 *bytes);
+int ntrace_handed(struct mm_struct *mm);
+void ntrace_handed_back(struct mm_struct *mm, int turn);
 
 /* hit/hooks.c */
 int ntrace_hooks_init(void);
 void ntrace_hooks_exit(void);
+int ntrace_trap_kind(const struct pt_regs *registers);
+void ntrace_trap_hand(struct pt_regs *registers);
+int ntrace_trap_finish(struct pt_regs *registers);
 void ntrace_raise_sigtrap(const struct pt_regs *registers, int code);
 bool ntrace_hand_to_uprobes(struct pt_regs *registers);
 
@@ -146,17 +184,21 @@ void ntrace_ftrace_remove(struct ftrace_ops *ops);
  *
  * From NTRACE_LATER on, the hit has to wait until the thread may sleep; the number of breakpoints that have counted the hit is added.
  * NTRACE_AGAIN stands for a hit that all breakpoints have counted. NTRACE_OTHERS marks a trap of somebody else, whose handler needs the
- * same return to user mode. On x86, NTRACE_UPROBE replaces that mark while uprobes handle the trap.
+ * same return to user mode. On x86, NTRACE_UPROBE replaces that mark while uprobes handle the trap. To both, NTRACE_TURN times the answer of
+ * ntrace_handed is added.
  */
-enum { NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_AGAIN = 999, NTRACE_OTHERS };
+enum {
+	NTRACE_FOREIGN, NTRACE_PASSED, NTRACE_SINGLE_STEP, NTRACE_UPROBE, NTRACE_LATER, NTRACE_AGAIN = 999, NTRACE_OTHERS,
+	NTRACE_TURN = 1024
+};
 
 /* Why the registers are about to be seen: a stop without a signal, a signal, or a signal of a fault. */
 enum { NTRACE_STOP, NTRACE_SIGNAL, NTRACE_FAULT };
 
 /* hit/hit.rs */
 int ntrace_hit(struct pt_regs *registers, struct mm_struct *mm);
-int ntrace_hit_sleeping(struct pt_regs *registers, struct mm_struct *mm, int counted);
-void ntrace_hit_again(struct pt_regs *registers, struct mm_struct *mm);
+int ntrace_hit_sleeping(struct pt_regs *registers, struct mm_struct *mm, int counted, unsigned long *changes);
+void ntrace_hit_again(struct pt_regs *registers, struct mm_struct *mm, int answer, unsigned long changes);
 void __user *ntrace_registers_seen(struct pt_regs *registers, struct mm_struct *mm, void __user *address, int why);
 void ntrace_take_requests(struct pt_regs *registers, struct mm_struct *mm);
 

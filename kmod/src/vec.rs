@@ -4,7 +4,7 @@
 
 use core::ptr;
 
-use kernel::alloc::{Allocator, KVec, Vec};
+use kernel::alloc::{Allocator, Flags, KVec, Vec};
 use kernel::prelude::*;
 use wire::{Failure, Status};
 
@@ -35,6 +35,11 @@ pub(crate) unsafe fn set_length<T, A: Allocator>(vec: &mut Vec<T, A>, length: us
         let (start, _, capacity) = ptr::read(vec).into_raw_parts();
         ptr::write(vec, Vec::from_raw_parts(start, length, capacity));
     }
+}
+
+/// Memory that the current process' control group pays for, without a sleep. A group that is at its limit gets it too.
+pub(crate) fn unsleeping() -> Flags {
+    GFP_ATOMIC | GFP_KERNEL_ACCOUNT & !GFP_KERNEL
 }
 
 /// Removes the first element that fits; the last element takes its index.

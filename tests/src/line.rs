@@ -60,7 +60,23 @@ impl Line {
     /// # Panics
     /// Where the channel does not work.
     pub fn ask<R>(&mut self, command: Command<'_>, look: impl FnOnce(Result<Reply<'_>, Failure>) -> R) -> R {
+        self.write(command);
+        self.reply(look)
+    }
+
+    /// Writes a command, and leaves its reply unread.
+    ///
+    /// # Panics
+    /// Where the channel does not work.
+    pub fn write(&mut self, command: Command<'_>) {
         self.file.write_all(&stream(&[(command, 0)])).expect("the file can be written");
+    }
+
+    /// Hands the next reply to `look`.
+    ///
+    /// # Panics
+    /// Where the channel does not work.
+    pub fn reply<R>(&mut self, look: impl FnOnce(Result<Reply<'_>, Failure>) -> R) -> R {
         loop {
             let bytes = self.next();
             let message = whole(&bytes);

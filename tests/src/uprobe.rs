@@ -6,6 +6,7 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The head of `struct perf_event_attr` (include/uapi/linux/perf_event.h), its first published size.
 #[repr(C)]
@@ -37,8 +38,19 @@ pub fn uprobe(process: u32, file: &Path, offset: u64) -> Result<OwnedFd> {
     let path = CString::new(file.as_os_str().as_bytes())?;
     let size = size_of::<Attributes>() as u32;
     let attributes = Attributes { kind, size, config1: path.as_ptr() as u64, config2: offset, ..Default::default() };
-    // SAFETY: the attributes are as long as they say, and the path outlives the call; the kernel only reads them.
-    let event = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, process, -1, -1, 0) };
+    static FIRST: OnceLock<Option<OwnedFd>> = OnceLock::new();
+    FIRST.get_or_init(|| open(&Attributes { kind: SOFTWARE, size, config: DUMMY, ..Default::default() }, 0).ok());
+    open(&attributes, process)
+}
+
+/// An event of no kind. The kernel changes code of its scheduler at the first event of a thread and at the last one. QEMU before 8.1 may
+/// go on with the old code then, and the kernel in it ends at a breakpoint instruction of its own. So one event stays open.
+const SOFTWARE: u32 = 1;
+const DUMMY: u64 = 9;
+
+fn open(attributes: &Attributes, process: u32) -> Result<OwnedFd> {
+    // SAFETY: the attributes are as long as they say, and what they point to outlives the call; the kernel only reads it.
+    let event = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, process, -1, -1, 0) };
     if event < 0 {
         return Err(Error::last_os_error());
     }

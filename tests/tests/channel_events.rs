@@ -351,6 +351,25 @@ crossing::channel_tests! {
         assert!(lost > 0);
         assert_eq!(count(&mut line), Ok(CALLS + 1));
     }
+
+    events_behind_a_reply_that_is_not_read_are_not_lost {
+        let (mut victim, mut line, debuggee) = start(calls);
+        insert(&mut line, debuggee, site(action::RECORD, None));
+        // The reply alone is longer than the room for events.
+        let addresses = vec![0; 1 << 20];
+        line.write(Command::Counts { debuggee, addresses: &addresses });
+        const CALLS: u64 = 100;
+        assert_eq!(victim.ask(CALLS), calls(CALLS));
+        line.reply(|told| match told {
+            Ok(Reply::Counts { counts }) => assert_eq!(counts.len(), addresses.len()),
+            other => panic!("{other:?}"),
+        });
+        // The event of one more hit would tell of lost ones.
+        assert_eq!(victim.ask(1), calls(1));
+        for number in 1..=CALLS + 1 {
+            line.event(|event| assert!(matches!(event, Event::Hit { count, .. } if count == number), "{event:?}"));
+        }
+    }
 }
 
 #[inline(never)]

@@ -39,6 +39,20 @@ fn exits(number: u64) -> u64 {
     unsafe { libc::_exit(number as i32) }
 }
 
+/// Ends this thread. Another one goes on, until a signal ends the process in a minute.
+fn leaves(_: u64) -> u64 {
+    std::thread::spawn(|| {
+        loop {
+            std::thread::park();
+        }
+    });
+    // SAFETY: the thread has nothing that anybody waits for.
+    unsafe {
+        libc::alarm(60);
+        libc::syscall(libc::SYS_exit, 0) as u64
+    }
+}
+
 /// Does the work, and then has a child do it, of which the status is given.
 fn forks(number: u64) -> u64 {
     calls(number);
@@ -288,6 +302,21 @@ crossing::channel_tests! {
         }
     }
 
+    a_child_is_traced_where_a_long_reply_is_not_read {
+        let (mut victim, mut line, debuggee) = start(forks, option::CHILDREN);
+        insert(&mut line, debuggee, site(), 0, None);
+        let addresses = vec![0; 1 << 20];
+        line.write(Command::Counts { debuggee, addresses: &addresses });
+        victim.ask(1);
+        line.reply(|told| match told {
+            Ok(Reply::Counts { counts }) => assert_eq!(counts.len(), addresses.len()),
+            other => panic!("{other:?}"),
+        });
+        // The event of another child would tell of lost ones.
+        victim.ask(1);
+        assert!(matches!(next(&mut line), Told::Forked { child, .. } if child == debuggee + 1));
+    }
+
     a_program_that_is_executed_is_held_before_its_first_instruction {
         let mut shell = Shell::start("cat", 0);
         let mut line = Line::open();
@@ -398,6 +427,14 @@ crossing::channel_tests! {
         assert_eq!(line.done(Command::Detach { debuggee }), Ok(()));
         drop(line);
         assert_eq!(victim.end(), 0);
+
+        // Its first thread may have ended before.
+        let (mut victim, mut line, debuggee) = start(leaves, option::KILL);
+        victim.order(1);
+        let thread = victim.id().into();
+        while next(&mut line) != (Told::ThreadEnded { debuggee, thread }) {}
+        drop(line);
+        assert_eq!(victim.end(), libc::SIGKILL);
 
         // A child that is held when the session ends is killed, too.
         let (mut victim, mut line, _) = start(forks, option::KILL | option::CHILDREN | option::HOLD_NEW);

@@ -141,7 +141,7 @@ pub mod option {
     pub const HOLD_EXECUTED: u64 = 4;
     /// A new thread is held before its first instruction; with [`CHILDREN`] also the first thread of a child.
     pub const HOLD_NEW: u64 = 8;
-    /// The memory is kept until `detach`, even if the process ends or executes another program, so that counts can be read.
+    /// The counts are kept until `detach`, even if the process ends or executes another program.
     pub const KEEP: u64 = 16;
     /// All defined bits.
     pub const ALL: u64 = CHILDREN | KILL | HOLD_EXECUTED | HOLD_NEW | KEEP;
@@ -228,8 +228,8 @@ commands! {
         process: word,
         /// Bits: 1, children are traced too; 2, the process is killed if the session ends while the process is traced; 4, a thread
         /// that executes another program is held before its first instruction; 8, a new thread is held before its first instruction,
-        /// in children too if they are traced; 16, the memory is kept until `detach`, even if the process ends or executes another
-        /// program, so that `counts` and `read_memory` still work.
+        /// in children too if they are traced; 16, the counts are kept until `detach`, even if the process ends or executes another
+        /// program, so that `counts` still works.
         options: word,
     } -> {
         /// Number that later commands use for the process. The session never reuses it.

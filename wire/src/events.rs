@@ -134,7 +134,7 @@ events! {
         time: word,
         /// Process, by the number that `attach` or an event gave.
         debuggee: word,
-        /// Number that commands use for the memory of the previous program until `detach`; 0 if that memory is not kept.
+        /// Number that `counts` uses for the previous program until `detach`; 0 if its counts are not kept.
         before: word,
     }
 

@@ -91,7 +91,7 @@ impl Breakpoints<'_> {
     /// how many are inserted.
     pub(crate) fn insert(&self, blob: &[u8], failures: &mut KVVec<u64>) -> Result<u64, Failure> {
         let records = wire::site::records(blob).ok_or(Failure::new(Status::Value, 1))?;
-        let _change = self.space.change();
+        let _change = self.space.change()?;
         let mut batch = Batch::new(*self, None)?;
         let mut tell = |index: usize, Failure { status, detail }: Failure| {
             failures
@@ -296,8 +296,10 @@ impl<'a> Batch<'a> {
             if let Some(arena) = self.arenas.get_mut(number) {
                 arena.memory_mut().flush()?;
             }
-            teardown::reclaim(&self.breakpoints, &storage)?;
-            return Ok(number);
+            // Where a thread does not leave a retired slot, another arena is mapped.
+            if teardown::reclaim(&self.breakpoints, &storage).is_ok() {
+                return Ok(number);
+            }
         }
         if !storages.has_room() {
             return far.ok_or(Failure::new(Status::Limit, 0));

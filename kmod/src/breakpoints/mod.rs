@@ -3,6 +3,7 @@
 //! The breakpoints of an address space: insertion, removal, slots, and uprobes at the same addresses.
 
 pub(crate) mod arena_cache;
+pub(crate) mod counts;
 pub(crate) mod failure;
 pub(crate) mod insert;
 pub(crate) mod overwrite;

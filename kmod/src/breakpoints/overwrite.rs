@@ -3,15 +3,13 @@
 //! Writing over code that has breakpoints.
 
 use kernel::prelude::*;
-use ubp::arch::{ALIGNMENT, BEHIND, BREAKPOINT, MAX_LEN};
+use ubp::arch::{ALIGNMENT, BREAKPOINT, MAX_LEN};
 use wire::site::Site;
 use wire::{Failure, Status};
 
 use crate::breakpoints::failure::overlay;
 use crate::breakpoints::insert::Batch;
 use crate::breakpoints::table::{Breakpoints, Entered};
-use crate::ffi;
-use crate::mm::space::wait_for_hits;
 use crate::vec::zeroes;
 
 impl<'a> Breakpoints<'a> {
@@ -21,7 +19,7 @@ impl<'a> Breakpoints<'a> {
     /// `by_uprobes` says that uprobes have written the bytes. They may have written over breakpoint instructions, and where there is
     /// no breakpoint nothing is left to write.
     pub(crate) fn overwrite(&self, address: u64, bytes: &[u8], by_uprobes: bool) -> Result<(), Failure> {
-        let _change = self.space.change();
+        let _change = self.space.change()?;
         let (mut data, mut raw, mut over) = (KVVec::new(), KVVec::new(), KVec::new());
         data.extend_from_slice(bytes, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         if self.space.storages.iter().next().is_some() {
@@ -48,9 +46,8 @@ impl<'a> Breakpoints<'a> {
             if over.is_empty() {
                 return Ok(());
             }
-            wait_for_hits();
-            // SAFETY: the function sleeps. The threads that it waits for need no lock that is held here.
-            unsafe { ffi::ntrace_uprobes_drain(self.memory.mm(), address.wrapping_add(BEHIND) as _) };
+            // The threads that it waits for need no lock that is held here.
+            self.space.handed.drain();
         }
         let mut batches: KVec<Batch<'_>> = KVec::new();
         for entered in &over {

@@ -2,6 +2,7 @@
 
 //! Threads in slots, and the addresses of the program that they stand for.
 
+use fastpath::arch::within;
 use fastpath::{mark, Modes, Part, Registers, Storage};
 use kernel::prelude::*;
 use stepping::Progress;
@@ -11,7 +12,7 @@ use wire::Failure;
 
 use crate::breakpoints::table::Breakpoints;
 use crate::mm::atomic::Atomic;
-use crate::mm::interrupted_hits::InterruptedHits;
+use crate::mm::interrupted_hits::{InterruptedHits, Known};
 use crate::mm::remote::Remote;
 use crate::mm::space::Space;
 use crate::vec::{zeroes, Keep};
@@ -38,7 +39,10 @@ impl Memory for Source<'_> {
             Source::Here(base) => Part(*base).read(offset, buffer),
             Source::Copy(entries) => {
                 let offset = offset.checked_sub(entries.layout.entries()).ok_or(Inaccessible { offset })?;
-                entries.bytes.as_slice().read(offset, buffer)
+                // The offset may be that of a program's pc.
+                let (place, length) = (offset as usize, entries.bytes.len());
+                let place = if place < length { within(place, length) } else { length };
+                entries.bytes.as_slice().read(place as u64, buffer)
             }
             Source::There(memory, base) => match memory.read(base.wrapping_add(offset), buffer) {
                 Ok(count) if count == buffer.len() => Ok(()),
@@ -96,7 +100,7 @@ pub(crate) fn leave(
         registers.set(register, value);
     }
     if let (Some(interrupted), Progress::Before) = (interrupted, place.progress) {
-        interrupted.note(registers);
+        interrupted.note(registers, Known::Counted);
     }
     true
 }

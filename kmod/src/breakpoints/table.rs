@@ -119,7 +119,7 @@ impl<'a> Breakpoints<'a> {
     /// Removes this attachment's breakpoints at `addresses`. Returns how many it had.
     pub(crate) fn remove(&self, addresses: &[u8]) -> Result<u64, Failure> {
         let addresses = words(addresses)?;
-        let _change = self.space.change();
+        let _change = self.space.change()?;
         let mut arenas = self.arenas()?;
         let mut patches = Patches::new(self.memory);
         let mut removed = 0;
@@ -146,7 +146,7 @@ impl<'a> Breakpoints<'a> {
     /// Appends the hits of this attachment's breakpoints at `addresses` to `counts`, with all bits set where there is none.
     pub(crate) fn counts(&self, addresses: &[u8], counts: &mut KVVec<u8>) -> Result<(), Failure> {
         let addresses = words(addresses)?;
-        let _change = self.space.change();
+        let _change = self.space.change()?;
         for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
             let mut count = [0xff; 8];
             if let Some(Entered { storage, number, .. }) = self.own(address) {
@@ -159,7 +159,7 @@ impl<'a> Breakpoints<'a> {
 }
 
 /// The words of a blob, which must be whole.
-fn words(bytes: &[u8]) -> Result<&[[u8; 8]], Failure> {
+pub(crate) fn words(bytes: &[u8]) -> Result<&[[u8; 8]], Failure> {
     if bytes.len() % 8 == 0 {
         Ok(chunks(bytes))
     } else {

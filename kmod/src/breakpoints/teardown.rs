@@ -14,11 +14,11 @@ use crate::breakpoints::patch::Patches;
 use crate::breakpoints::slot::{is_retired, leave, Entries, Source};
 use crate::breakpoints::table::Breakpoints;
 use crate::ffi;
+use crate::mm::atomic::wait_for_hits;
 use crate::mm::interrupted_hits::InterruptedHits;
-use crate::mm::space::wait_for_hits;
 use crate::vec::zeroes;
 
-/// What `look` does with each thread while all processors are stopped.
+/// What `look` does with each thread.
 struct Sweep<'a> {
     interrupted: &'a InterruptedHits,
     storages: &'a [(Storage, Entries)],
@@ -28,35 +28,39 @@ struct Sweep<'a> {
     only_retired: bool,
 }
 
-/// Takes a thread out of its slot.
+/// Takes a thread out of its slot. Unless `done`, the registers are a copy, and nothing else is changed.
 ///
 /// # Safety
-/// `data` points to a `Sweep`, and `registers` are those of a thread that does not run.
-unsafe extern "C" fn look(registers: *mut Registers, data: *mut c_void) {
-    // SAFETY: the caller vouches for both pointers. All processors are stopped, so nobody else uses the registers.
+/// `data` points to a `Sweep`, and nobody else uses `registers`.
+unsafe extern "C" fn look(registers: *mut Registers, data: *mut c_void, done: bool) {
+    // SAFETY: the caller vouches for both pointers.
     let (sweep, registers) = unsafe { (&*data.cast::<Sweep<'_>>(), &mut *registers) };
     for (storage, entries) in sweep.storages {
         if sweep.only_retired && !is_retired(registers.pc(), &entries.arena(storage)) {
             continue;
         }
-        leave(registers, &entries.arena(storage), sweep.modes, Some(sweep.interrupted));
+        leave(registers, &entries.arena(storage), sweep.modes, done.then_some(sweep.interrupted));
     }
 }
 
-/// Takes all threads out of the slots of `storages`, which no hit enters any more. Includes threads that are being created.
-fn sweep(breakpoints: &Breakpoints<'_>, storages: &[(Storage, Entries)], only_retired: bool) {
+/// Takes all threads out of the slots of `storages`, which no hit enters any more. Includes threads that are being created. Returns
+/// whether no thread is left in a slot.
+fn sweep(breakpoints: &Breakpoints<'_>, storages: &[(Storage, Entries)], only_retired: bool) -> bool {
     let interrupted = &breakpoints.space.interrupted;
     let mut sweep = Sweep { interrupted, storages, modes: Modes::of_this_machine(), only_retired };
-    // SAFETY: the function calls `look` with `sweep` for threads that do not run, and keeps neither pointer.
-    unsafe { ffi::ntrace_threads_visit(breakpoints.memory.mm(), look, (&raw mut sweep).cast()) };
+    // SAFETY: the function calls `look` with `sweep` and with registers that nobody else uses meanwhile, and keeps neither pointer.
+    unsafe { ffi::ntrace_threads_visit(breakpoints.memory.mm(), look, (&raw mut sweep).cast()) }
 }
 
-/// Releases the retired entries of a storage. The caller holds a change of the space.
+/// Releases the retired entries of a storage. Fails where a thread does not come back from the kernel. The caller holds a change of the
+/// space.
 #[inline(never)]
 pub(crate) fn reclaim(breakpoints: &Breakpoints<'_>, storage: &Storage) -> Result<(), Failure> {
     let all = [(*storage, Entries::of(breakpoints, storage)?)];
     wait_for_hits();
-    sweep(breakpoints, &all, true);
+    if !sweep(breakpoints, &all, true) {
+        return Err(Status::Limit.into());
+    }
     let mut arena = breakpoints.arena(storage);
     for (_, entries) in &all {
         for number in entries.numbers() {
@@ -85,7 +89,8 @@ pub(crate) fn end(breakpoints: &Breakpoints<'_>, threads: Threads<'_>) {
     if owned().next().is_none() {
         return;
     }
-    let _change = space.change();
+    // A thread that is killed leaves the storages to the end of its memory.
+    let Ok(_change) = space.change() else { return };
     let copies = copies(breakpoints, owned());
     match &copies {
         Ok(all) => all.iter().for_each(|(storage, entries)| restore(breakpoints, &entries.arena(storage))),
@@ -99,18 +104,21 @@ pub(crate) fn end(breakpoints: &Breakpoints<'_>, threads: Threads<'_>) {
         // The visit also waits for children that are being created.
         sweep(breakpoints, &[], false);
     }
-    space.forget(breakpoints.attachment);
-    // Without memory for copies the slots stay mapped, and threads leave them by themselves.
-    if let Ok(all) = copies {
-        match threads {
-            Threads::All => sweep(breakpoints, &all, false),
-            Threads::This(registers) => {
-                let modes = Modes::of_this_machine();
-                for (storage, entries) in &all {
-                    leave(registers, &entries.arena(storage), modes, Some(&space.interrupted));
-                }
+    space.close(breakpoints.attachment);
+    let left = match (&copies, threads) {
+        (Ok(all), Threads::All) => sweep(breakpoints, all, false),
+        (Ok(all), Threads::This(registers)) => {
+            let modes = Modes::of_this_machine();
+            for (storage, entries) in all {
+                leave(registers, &entries.arena(storage), modes, Some(&space.interrupted));
             }
+            true
         }
+        (Err(_), _) => false,
+    };
+    space.forget(breakpoints.attachment);
+    // If a thread may be in a slot, the slots stay mapped, and the thread leaves by itself.
+    if let (Ok(all), true) = (copies, left) {
         for (storage, _) in &all {
             let (base, size) = (storage.base, storage.size());
             // SAFETY: `mappings::map` mapped these addresses, no hit finds the storage, and no thread is in its slots.
@@ -145,7 +153,7 @@ fn restore(breakpoints: &Breakpoints<'_>, arena: &Arena<Source<'_>>) {
 #[inline(never)]
 pub(crate) fn inherit(breakpoints: &Breakpoints<'_>, from: u64) -> Result<(), Failure> {
     let (space, memory) = (breakpoints.space, breakpoints.memory);
-    let _change = space.change();
+    let _change = space.change()?;
     for storage in space.storages.iter().filter(|storage| storage.owner == from) {
         if breakpoints.high_water(&storage).is_err() {
             // The parent mapped the storage after its memory was copied, so the copy lacks it.

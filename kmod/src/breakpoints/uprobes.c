@@ -4,9 +4,9 @@
  * uprobes.
  *
  * A breakpoint's entry has the instruction that memory would hold without it. Uprobes change that instruction in set_swbp and
- * set_orig_insn, which must not wait for the lock of breakpoints. A worker updates the entry later; until then hits wait, and so does the
- * thread that changes the uprobe. When a uprobe of another process is removed, uprobes restore the instruction in every process that ever
- * had it; breakpoint instructions of the module stay.
+ * set_orig_insn, which must not wait for the lock of breakpoints. A worker updates the entry later; until then hits wait, and so does, for a
+ * while, the thread that changes the uprobe. When a uprobe of another process is removed, uprobes restore the instruction in every process
+ * that ever had it; breakpoint instructions of the module stay.
  */
 #include <linux/build_bug.h>
 #include <linux/ftrace.h>
@@ -16,22 +16,33 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uprobes.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "../shim.h"
 
 struct change {
 	struct list_head node;
-	struct mm_struct *mm;
 	unsigned long at;
 	/* The bytes there without breakpoints, after the change. */
 	uprobe_opcode_t bytes;
 };
 
-static LIST_HEAD(changes);
+/* The changes in one memory, which one worker makes in their order. A memory that does not answer holds up no other one's changes. */
+struct queue {
+	struct list_head node;
+	struct mm_struct *mm;
+	struct list_head changes;
+	struct work_struct worker;
+};
+
+/* A memory has a queue as long as it has changes to make. */
+static LIST_HEAD(queues);
+/* Guards the list and the queues in it. */
 static DEFINE_SPINLOCK(lock);
-/* Number of changes that the worker has not done. */
-static atomic_t count;
+static struct workqueue_struct *workers;
+/* Woken when a queue is done. */
+static DECLARE_WAIT_QUEUE_HEAD(done);
 
 /* Whether the process has ever had a uprobe. The flags are a number in Linux 6.12, and a bitmap in a structure in newer kernels. */
 bool ntrace_uprobes_used(struct mm_struct *mm)
@@ -39,69 +50,113 @@ bool ntrace_uprobes_used(struct mm_struct *mm)
 	return test_bit(MMF_HAS_UPROBES, (unsigned long *)&mm->flags);
 }
 
-/* Whether the worker has changes to do. */
-bool ntrace_uprobes_pending(void)
+/* The queue of a memory, if it has one. The caller holds the lock. */
+static struct queue *queue_of(struct mm_struct *mm)
 {
-	return atomic_read(&count);
+	struct queue *queue;
+
+	list_for_each_entry(queue, &queues, node)
+		if (queue->mm == mm)
+			return queue;
+	return NULL;
+}
+
+/* Whether a worker has changes to make in a memory. */
+bool ntrace_uprobes_pending(struct mm_struct *mm)
+{
+	bool pending;
+
+	if (list_empty(&queues))
+		return false;
+	spin_lock(&lock);
+	pending = queue_of(mm);
+	spin_unlock(&lock);
+	return pending;
 }
 
 static void work(struct work_struct *work)
 {
+	struct queue *queue = container_of(work, struct queue, worker);
 	struct change *change;
 
 	for (;;) {
 		spin_lock(&lock);
-		change = list_first_entry_or_null(&changes, struct change, node);
+		change = list_first_entry_or_null(&queue->changes, struct change, node);
+		if (!change)
+			list_del(&queue->node);
 		spin_unlock(&lock);
 		if (!change)
-			return;
-		ntrace_uprobe_changed(change->mm, change->at, (const u8 *)&change->bytes);
+			break;
+		ntrace_uprobe_changed(queue->mm, change->at, (const u8 *)&change->bytes);
 		spin_lock(&lock);
 		list_del(&change->node);
 		spin_unlock(&lock);
-		mmdrop(change->mm);
 		kfree(change);
-		atomic_dec(&count);
 	}
+	wake_up_all(&done);
+	mmdrop(queue->mm);
+	kfree(queue);
 }
 
-static DECLARE_WORK(worker, work);
+/* How long a thread that adds or removes uprobes in other processes waits for their workers at most. */
+enum { PATIENCE = HZ };
 
-/* Waits until the worker has done the present changes. */
+/*
+ * Waits until a worker has made the present changes in the memory of the current thread. A thread that adds or removes uprobes in other
+ * processes waits for the changes there, for a while. SIGKILL ends both.
+ */
 void ntrace_uprobes_flush(void)
 {
-	if (ntrace_uprobes_pending())
-		flush_work(&worker);
+	if (list_empty(&queues))
+		return;
+	if (ntrace_is_traced(current->mm))
+		(void)wait_event_killable(done, !ntrace_uprobes_pending(current->mm));
+	else
+		(void)wait_event_killable_timeout(done, list_empty(&queues), PATIENCE);
 }
 
 /* Sets `bytes` to those at an address without breakpoints, if a change is pending there. The caller holds mmap_lock. */
 void ntrace_uprobes_original(struct mm_struct *mm, unsigned long at, u8 *bytes)
 {
 	struct change *change;
+	struct queue *queue;
 
 	spin_lock(&lock);
-	list_for_each_entry(change, &changes, node)
-		if (change->mm == mm && change->at == at)
-			memcpy(bytes, &change->bytes, sizeof(change->bytes));
+	queue = queue_of(mm);
+	if (queue)
+		list_for_each_entry(change, &queue->changes, node)
+			if (change->at == at)
+				memcpy(bytes, &change->bytes, sizeof(change->bytes));
 	spin_unlock(&lock);
 }
 
-/* Notes a change for the worker. Does not sleep. */
+/* Notes a change for the worker of a memory. Does not sleep. */
 static void note(struct mm_struct *mm, unsigned long at, const void *bytes)
 {
-	struct change *change = kmalloc(sizeof(*change), GFP_ATOMIC);
+	struct queue *new = kmalloc(sizeof(*new), GFP_ATOMIC | __GFP_ACCOUNT), *queue;
+	struct change *change = kmalloc(sizeof(*change), GFP_ATOMIC | __GFP_ACCOUNT);
 
-	if (!change)
+	if (!change || !new) {
+		kfree(change);
+		kfree(new);
 		return;
-	mmgrab(mm);
-	change->mm = mm;
+	}
 	change->at = at;
 	memcpy(&change->bytes, bytes, sizeof(change->bytes));
-	atomic_inc(&count);
 	spin_lock(&lock);
-	list_add_tail(&change->node, &changes);
+	queue = queue_of(mm);
+	if (!queue) {
+		mmgrab(mm);
+		new->mm = mm;
+		INIT_LIST_HEAD(&new->changes);
+		INIT_WORK(&new->worker, work);
+		list_add(&new->node, &queues);
+		queue_work(workers, &new->worker);
+		swap(queue, new);
+	}
+	list_add_tail(&change->node, &queue->changes);
 	spin_unlock(&lock);
-	queue_work(system_unbound_wq, &worker);
+	kfree(new);
 	if (!(current->flags & PF_KTHREAD))
 		set_thread_flag(TIF_UPROBE);
 }
@@ -248,6 +303,9 @@ int ntrace_uprobes_init(void)
 {
 	char set_swbp[] = "set_swbp", set_orig_insn[] = "set_orig_insn", restore[] = "ntrace_restore";
 
+	workers = alloc_workqueue("ntrace_uprobes", WQ_UNBOUND, 0);
+	if (!workers)
+		return -ENOMEM;
 	return ntrace_ftrace_add(&additions, set_swbp) ?: ntrace_ftrace_add(&continuation, restore) ?:
 		ntrace_ftrace_add(&removals, set_orig_insn) ?: calls_init();
 }
@@ -258,34 +316,6 @@ void ntrace_uprobes_exit(void)
 	ntrace_ftrace_remove(&additions);
 	ntrace_ftrace_remove(&removals);
 	ntrace_ftrace_remove(&continuation);
-	flush_work(&worker);
-}
-
-/* A search for threads whose trap at `at` uprobes handle or will handle. */
-struct handed {
-	unsigned long at;
-	bool found;
-};
-
-static void look(struct pt_regs *registers, void *data)
-{
-	struct handed *handed = data;
-	int pending = ntrace_trap_pending(registers);
-
-	if ((pending == NTRACE_OTHERS || pending == NTRACE_UPROBE) && instruction_pointer(registers) == handed->at)
-		handed->found = true;
-}
-
-/*
- * Waits until uprobes have handled all traps of threads whose pc is `at`, behind a breakpoint instruction. Uprobes take a trap for the
- * program's own if they find no uprobe any more.
- */
-void ntrace_uprobes_drain(struct mm_struct *mm, unsigned long at)
-{
-	struct handed handed = { .at = at };
-
-	do {
-		handed.found = false;
-		ntrace_threads_visit(mm, look, &handed);
-	} while (handed.found && !schedule_timeout_uninterruptible(1));
+	if (workers)
+		destroy_workqueue(workers);
 }

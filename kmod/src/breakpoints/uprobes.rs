@@ -3,7 +3,7 @@
 //! Uprobes that are added and removed at breakpoints' addresses, as uprobes.c tells of them.
 
 use fastpath::arch::UPROBE;
-use kernel::ffi::c_ulong;
+use kernel::ffi::{c_int, c_ulong};
 use ubp::arch::BREAKPOINT;
 
 use crate::breakpoints::table::Breakpoints;
@@ -19,9 +19,8 @@ use crate::process::traced_table::{self, TracedRef};
 #[no_mangle]
 unsafe extern "C" fn ntrace_is_traced(mm: *const Mm) -> bool {
     // SAFETY: nothing sleeps until the end of the function.
-    let _atomic = unsafe { Atomic::new() };
-    // SAFETY: `_atomic` is a read-side section of RCU.
-    unsafe { traced_table::find(mm) }.is_some()
+    let atomic = unsafe { Atomic::new() };
+    traced_table::find(mm, atomic.section()).is_some()
 }
 
 /// Whether a site has a breakpoint and no uprobe.
@@ -50,5 +49,29 @@ unsafe extern "C" fn ntrace_uprobe_changed(mm: *const Mm, at: c_ulong, bytes: *c
         // After a failure either the breakpoint or the uprobe goes on without the other.
         // SAFETY: the caller vouches for `bytes`.
         let _ = breakpoints.overwrite(at as u64, unsafe { &*bytes }, true);
+    }
+}
+
+/// Counts a trap of the current thread that is left to uprobes. Returns the number of its turn, or 0 if no session traces the process.
+///
+/// # Safety
+/// `mm` is the memory of the current thread.
+#[no_mangle]
+unsafe extern "C" fn ntrace_handed(mm: *const Mm) -> c_int {
+    // SAFETY: nothing sleeps until the end of the function.
+    let atomic = unsafe { Atomic::new() };
+    traced_table::find(mm, atomic.section()).map_or(0, |traced| traced.space.handed.begin())
+}
+
+/// The current thread's trap of that turn has been handled.
+///
+/// # Safety
+/// `mm` is the memory of the current thread.
+#[no_mangle]
+unsafe extern "C" fn ntrace_handed_back(mm: *const Mm, turn: c_int) {
+    // SAFETY: nothing sleeps until the end of the function.
+    let atomic = unsafe { Atomic::new() };
+    if let Some(traced) = traced_table::find(mm, atomic.section()) {
+        traced.space.handed.end(turn);
     }
 }

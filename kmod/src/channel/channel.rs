@@ -13,11 +13,12 @@ use crate::channel::queue::Queue;
 use crate::channel::ring::Ring;
 use crate::channel::wait_count::WaitCount;
 use crate::ffi::{self, Vma};
-use crate::vec::Keep;
+use crate::vec::{unsleeping, Keep};
 
 /// Unread bytes that make a session stop carrying out commands. A reply may be longer.
 pub(crate) const FULL: usize = 1 << 20;
-/// Unread bytes that make a channel lose events.
+/// Unread bytes of events behind the last reply that make a channel lose events. A reply has the length for which its command asked, so it
+/// takes no room of events; and where events before it have not been read, [`FULL`] bounds them.
 const MOST_EVENTS: usize = FULL / 2;
 /// Notes that make a channel lose those of threads.
 const MOST_NOTES: usize = 1024;
@@ -54,6 +55,8 @@ struct Notes {
 
 struct Messages {
     queue: Queue,
+    /// Unread bytes up to the end of the last reply.
+    replied: usize,
     /// Takes the events once a user has mapped it.
     ring: Option<Ring>,
     /// Number of events so far, lost ones included.
@@ -65,7 +68,7 @@ struct Messages {
 impl Channel {
     /// An empty channel.
     pub(crate) fn new(opener: Opener) -> Result<Arc<Channel>> {
-        let messages = Messages { queue: Queue::new(), ring: None, events: 0, lost: 0 };
+        let messages = Messages { queue: Queue::new(), replied: 0, ring: None, events: 0, lost: 0 };
         Arc::pin_init(
             pin_init!(Channel {
                 opener,
@@ -82,11 +85,12 @@ impl Channel {
         &self.unread
     }
 
-    /// Puts the bytes of a whole message.
+    /// Puts the bytes of a whole reply.
     pub(crate) fn put(&self, bytes: &[u8]) -> Result {
         let mut messages = self.messages.lock();
         self.settle(&mut messages);
         let put = wire::Sink::put(&mut messages.queue, bytes);
+        messages.replied = messages.queue.rest().len();
         self.update(&messages);
         put
     }
@@ -131,6 +135,7 @@ impl Channel {
     pub(crate) fn take(&self, count: usize) {
         let mut messages = self.messages.lock();
         messages.queue.take(count);
+        messages.replied = messages.replied.saturating_sub(count);
         self.update(&messages);
     }
 
@@ -148,10 +153,15 @@ impl Channel {
     pub(crate) fn note(&self, note: Note) {
         let mut notes = self.notes.lock();
         let is_room = note.status.is_some() || notes.all.len() < MOST_NOTES;
-        if !is_room || notes.all.push(note, GFP_ATOMIC).is_err() {
+        if !is_room || notes.all.push(note, unsleeping()).is_err() {
             notes.missed += 1;
         }
         self.unread.set(self.unread.get() + 1);
+    }
+
+    /// Whether events are lost, because too much is unread.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.messages.lock().has_room()
     }
 
     /// Counts an event as lost. Does not sleep.
@@ -184,11 +194,16 @@ impl Channel {
 }
 
 impl Messages {
+    /// Whether the queue takes further events.
+    fn has_room(&self) -> bool {
+        self.queue.rest().len().saturating_sub(self.replied) < MOST_EVENTS
+    }
+
     fn tell(&mut self, event: &Event<'_>) -> Result {
         self.events += 1;
         let is_held = matches!(event, Event::Held { .. });
         let is_due = is_held || matches!(event, Event::Ended { .. });
-        let is_room = is_due || self.ring.is_some() || self.queue.rest().len() < MOST_EVENTS;
+        let is_room = is_due || self.ring.is_some() || self.has_room();
         let told = if is_room { self.write(event, self.events, is_due) } else { Err(ENOSPC) };
         if told.is_err() && !is_held {
             self.lost += 1;

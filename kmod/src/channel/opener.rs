@@ -4,17 +4,18 @@
 
 use core::ptr;
 
-use crate::ffi::{self, Cred, File, Namespace, Task};
+use crate::ffi::{self, Account, Cred, File, Namespace, Task};
 
 /// The opener of a channel. A channel has its opener's permissions, whoever writes commands to it.
 pub(crate) struct Opener {
     cred: *const Cred,
     namespace: *mut Namespace,
+    account: *mut Account,
 }
 
-// SAFETY: both pointers are counted references, and any thread may use them and give them back.
+// SAFETY: the pointers are counted references, and any thread may use them and give them back.
 unsafe impl Send for Opener {}
-// SAFETY: nothing is written through the pointers; the kernel counts references to both structures atomically.
+// SAFETY: nothing is written through the pointers; the kernel counts references to all structures atomically.
 unsafe impl Sync for Opener {}
 
 impl Opener {
@@ -23,8 +24,20 @@ impl Opener {
     /// # Safety
     /// The file is open.
     pub(crate) unsafe fn of(file: *const File) -> Opener {
-        // SAFETY: the caller vouches for the file. Both functions take references, which `drop` gives back.
-        Opener { cred: unsafe { ffi::ntrace_file_cred(file) }, namespace: unsafe { ffi::ntrace_namespace_get() } }
+        // SAFETY: the caller vouches for the file. The functions take references, which `drop` gives back.
+        unsafe {
+            Opener {
+                cred: ffi::ntrace_file_cred(file),
+                namespace: ffi::ntrace_namespace_get(),
+                account: ffi::ntrace_account_get(),
+            }
+        }
+    }
+
+    /// Has the opener's control group pay for the memory that the current thread allocates as long as the value lives.
+    pub(crate) fn pay(&self) -> Paying<'_> {
+        // SAFETY: the opener has a reference to its group, and `Paying` borrows the opener.
+        Paying { before: unsafe { ffi::ntrace_account_use(self.account) }, _opener: self }
     }
 
     /// The PID namespace in which the opener knows processes and threads by number.
@@ -58,10 +71,24 @@ impl Opener {
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        // SAFETY: `of` took both references.
+        // SAFETY: `of` took the references.
         unsafe {
+            ffi::ntrace_account_put(self.account);
             ffi::ntrace_cred_put(self.cred);
             ffi::put_pid_ns(self.namespace);
         }
+    }
+}
+
+/// The opener's control group pays for memory while the value lives.
+pub(crate) struct Paying<'a> {
+    before: *mut Account,
+    _opener: &'a Opener,
+}
+
+impl Drop for Paying<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the group is the one that `pay` replaced.
+        unsafe { ffi::ntrace_account_use(self.before) };
     }
 }

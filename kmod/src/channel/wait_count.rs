@@ -36,6 +36,10 @@ impl WaitCount {
     /// Sets the number and wakes all waiting threads.
     pub(crate) fn set(&self, count: usize) {
         self.count.store(count, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
         // SAFETY: `new` initialised the queue. A null key wakes every kind of waiter.
         unsafe { bindings::__wake_up(self.queue.get(), bindings::TASK_NORMAL, 0, core::ptr::null_mut()) };
     }
@@ -59,6 +63,19 @@ impl WaitCount {
         // SAFETY: the queue and the number belong to `self`, which outlives the call. The number has the size of `unsigned long` and is
         // read at once.
         unsafe { ffi::ntrace_wait_killable(self.queue.get(), self.count.as_ptr().cast(), least as _) };
+    }
+
+    /// Adds to the number, and wakes all waiting threads.
+    pub(crate) fn add(&self, more: isize) {
+        self.count.fetch_add(more as usize, Ordering::AcqRel);
+        self.wake();
+    }
+
+    /// Sleeps until the number is 0, for some seconds at most. SIGKILL interrupts it.
+    pub(crate) fn wait_none(&self, seconds: i32) {
+        // SAFETY: the queue and the number belong to `self`, which outlives the call. The number has the size of `unsigned long` and is
+        // read at once.
+        unsafe { ffi::ntrace_wait_none(self.queue.get(), self.count.as_ptr().cast(), seconds) };
     }
 
     /// Adds the queue to those that wake a poller.

@@ -17,6 +17,11 @@ use crate::vec::{self, zeroes, Keep};
 /// Bytes of a blob in a reply at most: those of a message less all that may come before the blob.
 const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
 
+/// How long a detach, and the end of a session, wait until breakpoints are removed. In a process that does not answer they are removed in
+/// the background.
+const DETACH_SECONDS: i32 = 10;
+const CLOSE_SECONDS: i32 = 5;
+
 /// Carries out the commands of a session.
 pub(crate) struct Server {
     registry: Arc<Registry>,
@@ -65,11 +70,23 @@ impl Drop for Server {
         self.debuggees.iter().for_each(Debuggee::kill);
         // All held threads are resumed before the debuggees are dropped.
         self.registry.release_all();
+        drop(core::mem::take(&mut self.debuggees));
+        self.registry.endings.wait_none(CLOSE_SECONDS);
     }
 }
 
 fn find(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
     debuggees.iter().find(|debuggee| debuggee.number == number).ok_or(Failure::new(Status::NoProcess, number))
+}
+
+/// A debuggee whose process has not ended. Of one that has, only counts can be read.
+fn find_running(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failure> {
+    let found = find(debuggees, number)?;
+    if found.is_over() {
+        Err(Failure::new(Status::NoProcess, number))
+    } else {
+        Ok(found)
+    }
 }
 
 /// The bytes of words.
@@ -113,22 +130,28 @@ impl Serve for Server {
 
     fn detach(&mut self, debuggee: u64) -> Result<(), Failure> {
         let found = vec::take(&mut self.debuggees, |other| other.number == debuggee);
-        found.map(drop).ok_or(Failure::new(Status::NoProcess, debuggee))
+        found.map(drop).ok_or(Failure::new(Status::NoProcess, debuggee))?;
+        self.registry.endings.wait_none(DETACH_SECONDS);
+        Ok(())
     }
 
     fn insert(&mut self, debuggee: u64, sites: &[u8]) -> Result<(u64, &[u8]), Failure> {
         self.words.keep(0);
-        let inserted = find(&self.debuggees, debuggee)?.breakpoints().insert(sites, &mut self.words)?;
+        let inserted = find_running(&self.debuggees, debuggee)?.breakpoints().insert(sites, &mut self.words)?;
         Ok((inserted, bytes(&self.words)))
     }
 
     fn remove(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(u64,), Failure> {
-        Ok((find(&self.debuggees, debuggee)?.breakpoints().remove(addresses)?,))
+        Ok((find_running(&self.debuggees, debuggee)?.breakpoints().remove(addresses)?,))
     }
 
     fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
         self.blob.keep(0);
-        find(&self.debuggees, debuggee)?.breakpoints().counts(addresses, &mut self.blob)?;
+        let found = find(&self.debuggees, debuggee)?;
+        match found.kept() {
+            Some(kept) => kept.counts(addresses, &mut self.blob)?,
+            None => found.breakpoints().counts(addresses, &mut self.blob)?,
+        }
         Ok((&self.blob,))
     }
 
@@ -145,7 +168,7 @@ impl Serve for Server {
     }
 
     fn hold(&mut self, debuggee: u64, thread: u64) -> Result<(), Failure> {
-        find(&self.debuggees, debuggee)?.hold(thread)
+        find_running(&self.debuggees, debuggee)?.hold(thread)
     }
 
     fn registers(&mut self, thread: u64) -> Result<(&[u8],), Failure> {
@@ -160,7 +183,7 @@ impl Serve for Server {
     }
 
     fn read_memory(&mut self, debuggee: u64, address: u64, length: u64) -> Result<(&[u8],), Failure> {
-        let debuggee = find(&self.debuggees, debuggee)?;
+        let debuggee = find_running(&self.debuggees, debuggee)?;
         if length > MOST {
             return Err(Failure::new(Status::Limit, MOST));
         }
@@ -174,11 +197,11 @@ impl Serve for Server {
     }
 
     fn write_memory(&mut self, debuggee: u64, address: u64, bytes: &[u8]) -> Result<(), Failure> {
-        find(&self.debuggees, debuggee)?.breakpoints().overwrite(address, bytes, false)
+        find_running(&self.debuggees, debuggee)?.breakpoints().overwrite(address, bytes, false)
     }
 
     fn mappings(&mut self, debuggee: u64) -> Result<(&[u8],), Failure> {
-        find(&self.debuggees, debuggee)?.memory().mappings(&mut self.words)?;
+        find_running(&self.debuggees, debuggee)?.memory().mappings(&mut self.words)?;
         Ok((bytes(&self.words),))
     }
 }

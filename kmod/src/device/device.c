@@ -26,13 +26,27 @@ static const struct file_operations ntrace_operations = {
 	.show_fdinfo = ntrace_show_fdinfo,
 };
 
-/* Anybody may open the device. Permission to trace a process is checked at the attach command. */
-struct miscdevice ntrace_device = {
+static ushort mode = 0660;
+module_param(mode, ushort, 0444);
+MODULE_PARM_DESC(mode, "permissions of /dev/ntrace (default: 0660)");
+
+/* Permission to trace a process is checked at the attach command, whoever may open the device. */
+static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "ntrace",
-	.mode = 0666,
 	.fops = &ntrace_operations,
 };
+
+int ntrace_device_add(void)
+{
+	device.mode = mode & 0666;
+	return misc_register(&device);
+}
+
+void ntrace_device_remove(void)
+{
+	misc_deregister(&device);
+}
 
 void *ntrace_file_private(const struct file *file)
 {
@@ -84,6 +98,12 @@ int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsig
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least)
 {
 	wait_event_state(*queue, READ_ONCE(*count) >= least, (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
+}
+
+/* Sleeps until the count is 0, for some seconds at most. SIGKILL interrupts it. */
+void ntrace_wait_none(struct wait_queue_head *queue, const unsigned long *count, int seconds)
+{
+	(void)wait_event_killable_timeout(*queue, !READ_ONCE(*count), (long)seconds * HZ);
 }
 
 bool ntrace_is_killed(void)

@@ -15,13 +15,13 @@ use crate::mm::current::Buffer;
 
 type Owned = Pin<KBox<Session>>;
 
-/// The session of a file.
+/// Calls a function with the session of a file.
 ///
 /// # Safety
-/// `ntrace_open` has succeeded for the file, and the result is not used after `ntrace_release`.
-unsafe fn session<'a>(file: *const File) -> Pin<&'a Session> {
+/// `ntrace_open` has succeeded for the file, and `ntrace_release` is not called before this function returns.
+unsafe fn with_session<T>(file: *const File, function: impl FnOnce(Pin<&Session>) -> T) -> T {
     // SAFETY: `ntrace_open` stored a pointer made by `into_foreign`, and `ntrace_release` alone takes it back.
-    unsafe { Owned::borrow(ffi::ntrace_file_private(file)) }
+    function(unsafe { Owned::borrow(ffi::ntrace_file_private(file)) })
 }
 
 #[no_mangle]
@@ -51,8 +51,10 @@ unsafe extern "C" fn ntrace_release(_: *mut Inode, file: *mut File) -> c_int {
 #[no_mangle]
 unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open during the call.
-    let (session, blocks) = unsafe { (session(file), ffi::ntrace_file_blocks(file)) };
-    answer(session.read(Buffer::new(to, size), blocks))
+    unsafe {
+        let blocks = ffi::ntrace_file_blocks(file);
+        answer(with_session(file, |session| session.read(Buffer::new(to, size), blocks)))
+    }
 }
 
 /// # Safety
@@ -60,21 +62,25 @@ unsafe extern "C" fn ntrace_read(file: *mut File, to: *mut c_void, size: usize, 
 #[no_mangle]
 unsafe extern "C" fn ntrace_write(file: *mut File, from: *const c_void, size: usize, _: *mut i64) -> isize {
     // SAFETY: the file is open during the call.
-    let (session, blocks) = unsafe { (session(file), ffi::ntrace_file_blocks(file)) };
-    answer(session.write(Buffer::new(from.cast_mut(), size), blocks))
+    unsafe {
+        let blocks = ffi::ntrace_file_blocks(file);
+        answer(with_session(file, |session| session.write(Buffer::new(from.cast_mut(), size), blocks)))
+    }
 }
 
 /// # Safety
 /// The kernel calls this function with an open file and the table of a poller.
 #[no_mangle]
 unsafe extern "C" fn ntrace_poll(file: *mut File, table: *mut PollTable) -> u32 {
+    let poll = |session: Pin<&Session>| {
+        // SAFETY: the kernel polls the file with this table. The number belongs to the session, which lives as long as the file.
+        unsafe { session.unread().poll(file, table) };
+        let readable = if session.is_readable() { NTRACE_POLL_READABLE } else { 0 };
+        let writable = if session.is_writable() { NTRACE_POLL_WRITABLE } else { 0 };
+        (readable | writable) as u32
+    };
     // SAFETY: the file is open during the call.
-    let session = unsafe { session(file) };
-    // SAFETY: the kernel polls the file with this table. The number belongs to the session, which lives as long as the file.
-    unsafe { session.unread().poll(file, table) };
-    let readable = if session.is_readable() { NTRACE_POLL_READABLE } else { 0 };
-    let writable = if session.is_writable() { NTRACE_POLL_WRITABLE } else { 0 };
-    (readable | writable) as u32
+    unsafe { with_session(file, poll) }
 }
 
 /// # Safety
@@ -82,7 +88,7 @@ unsafe extern "C" fn ntrace_poll(file: *mut File, table: *mut PollTable) -> u32 
 #[no_mangle]
 unsafe extern "C" fn ntrace_mmap(file: *mut File, vma: *mut Vma) -> c_int {
     // SAFETY: the file is open during the call, and nobody else uses the mapping before the call returns.
-    match unsafe { session(file).map(vma) } {
+    match unsafe { with_session(file, |session| session.map(vma)) } {
         Ok(()) => 0,
         Err(error) => error.to_errno(),
     }
@@ -92,10 +98,9 @@ unsafe extern "C" fn ntrace_mmap(file: *mut File, vma: *mut Vma) -> c_int {
 /// The kernel calls this function with an open file, for /proc/PID/fdinfo.
 #[no_mangle]
 unsafe extern "C" fn ntrace_show_fdinfo(out: *mut SeqFile, file: *mut File) {
-    // SAFETY: the file is open during the call.
-    let session = unsafe { session(file) };
     // If the text does not fit, seq_file calls again with more room.
-    let _ = session.describe(&mut Info(out));
+    // SAFETY: the file is open during the call.
+    let _ = unsafe { with_session(file, |session| session.describe(&mut Info(out))) };
 }
 
 struct Info(*mut SeqFile);

@@ -2,6 +2,7 @@
 
 //! The actions of a breakpoint: an event, and holding the thread.
 
+use fastpath::arch::within;
 use fastpath::{chunks, Act, Registers};
 use kernel::prelude::*;
 use wire::events::Event;
@@ -33,6 +34,8 @@ fn word(number: usize) -> Option<u64> {
     let mut general = [0; GENERAL];
     let length = general_registers(&mut general);
     let words = chunks(general.get(..length)?);
+    // The program may have written any number.
+    let number = (number < words.len()).then(|| within(number, words.len()))?;
     words.get(number).map(|word| u64::from_ne_bytes(*word))
 }
 

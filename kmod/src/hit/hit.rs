@@ -2,16 +2,20 @@
 
 //! Entry points of threads that run into a breakpoint, return to user mode or get a signal.
 
+use core::sync::atomic::{fence, Ordering};
+
 use fastpath::layout;
-use fastpath::{find, gone, mark, Hit, Modes, Registers, Storage, ALL};
-use kernel::ffi::{c_int, c_void};
+use fastpath::{find, gone, mark, Hit, Modes, Registers, Storage, ALL, BUDGET};
+use kernel::bindings;
+use kernel::ffi::{c_int, c_ulong, c_void};
 use ubp::arch::BEHIND;
 use ubp::core::Error as TableError;
 
 use crate::breakpoints::slot::{here, is_step, leave, leave_all, original};
 use crate::ffi::{self, Mm};
 use crate::hit::actions;
-use crate::mm::atomic::{bring_in, Atomic, MOST_FAULTS};
+use crate::mm::atomic::{bring_in, Atomic, Section, MOST_FAULTS};
+use crate::mm::interrupted_hits::Known;
 use crate::mm::space::Space;
 use crate::process::attachment::Cause;
 use crate::process::lifecycle;
@@ -74,54 +78,78 @@ fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, may_w
 #[no_mangle]
 unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_int {
     // SAFETY: the caller's read-side section lasts until this function returns.
-    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return FOREIGN };
+    let section = unsafe { Section::of_caller() };
+    let Some(traced) = traced_table::find(mm, &section) else { return FOREIGN };
     let space = &traced.space;
     // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
-    let is_counted = space.interrupted.take(registers, registers.pc().wrapping_sub(BEHIND));
-    let before = if is_counted { ALL } else { 0 };
+    let before = match space.interrupted.take(registers, registers.pc().wrapping_sub(BEHIND), || space.sequence()) {
+        None => 0,
+        Some(Known::Counted) => ALL,
+        Some(Known::Foreign(_)) => return FOREIGN,
+        Some(Known::Uprobe(_)) => return UPROBE,
+    };
     let mut seen = None;
     loop {
         return match hit(space, registers, before, false) {
             Hit::Foreign => match (seen, space.sequence()) {
-                // A change is under way: there may be a breakpoint that was not found.
-                (_, now) if now % 2 != 0 => LATER + before as c_int,
                 (Some(seen), now) if seen == now => FOREIGN,
-                (_, now) => {
+                (None, now) if now % 2 == 0 => {
                     seen = Some(now);
                     continue;
                 }
+                // Breakpoints change: there may be one that was not found.
+                _ => LATER + before as c_int,
             },
             Hit::Breakpoint | Hit::InSlot(_) => FOREIGN,
             Hit::Passed | Hit::Stepped { .. } => PASSED,
             Hit::SingleStep => SINGLE_STEP,
             Hit::Uprobe => UPROBE,
-            Hit::Absent { counted, .. } | Hit::Acts { counted, .. } => LATER + counted.max(before) as c_int,
+            Hit::Absent { counted, .. } | Hit::Acts { counted, .. } | Hit::Long { counted } => {
+                LATER + counted.max(before) as c_int
+            }
         };
     }
 }
 
-/// Handles a hit that had to wait, where the current thread may sleep. Returns what `ntrace_hit` returns.
+/// Handles a hit that had to wait, where the current thread may sleep. Returns what `ntrace_hit` returns, and the number of changes of
+/// breakpoints before that was found.
 ///
 /// # Safety
-/// `registers` are those of the current thread, and `mm` is its memory.
+/// `registers` are those of the current thread, `mm` is its memory, and `changes` can be written.
 #[no_mangle]
-unsafe extern "C" fn ntrace_hit_sleeping(registers: *mut Registers, mm: *const Mm, counted: c_int) -> c_int {
-    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
-    let registers = unsafe { &mut *registers };
+unsafe extern "C" fn ntrace_hit_sleeping(
+    registers: *mut Registers,
+    mm: *const Mm,
+    counted: c_int,
+    changes: *mut c_ulong,
+) -> c_int {
+    // SAFETY: the caller vouches for the registers and for the number, and only the current thread uses them.
+    let (registers, changes) = unsafe { (&mut *registers, &mut *changes) };
     let site = registers.pc().wrapping_sub(BEHIND);
-    let (mut counted, mut tries, mut is_settled) = (counted as usize, 0, false);
+    let (mut counted, mut tries) = (counted as usize, 0);
     while let Some(found) = TracedRef::find(mm) {
-        let change = is_settled.then(|| found.space().change());
+        *changes = found.space().sequence() as c_ulong;
+        fence(Ordering::Acquire);
         // SAFETY: nothing sleeps until `atomic` is dropped.
         let atomic = unsafe { Atomic::new() };
         let hit = hit(found.space(), registers, counted, true);
         drop(atomic);
-        drop(change);
         match hit {
-            // A breakpoint that is not found during a change is looked for again while there is none.
-            Hit::Foreign if !is_settled => is_settled = true,
-            Hit::Foreign | Hit::Breakpoint | Hit::InSlot(_) => return FOREIGN,
+            // Nothing has changed during the search.
+            Hit::Foreign if found.space().sequence() as c_ulong == *changes && *changes % 2 == 0 => return FOREIGN,
+            // A breakpoint that is not found while breakpoints change is looked for again.
+            Hit::Foreign => {
+                if !pause() {
+                    // A signal comes first. The thread runs into the breakpoint instruction again.
+                    registers.set_pc(site);
+                    if counted >= ALL {
+                        found.space().interrupted.note(registers, Known::Counted);
+                    }
+                    return PASSED;
+                }
+            }
+            Hit::Breakpoint | Hit::InSlot(_) | Hit::Long { .. } => return FOREIGN,
             Hit::Passed => return PASSED,
             Hit::SingleStep => return SINGLE_STEP,
             Hit::Uprobe => return UPROBE,
@@ -165,17 +193,28 @@ unsafe extern "C" fn ntrace_hit_sleeping(registers: *mut Registers, mm: *const M
     }
 }
 
-/// Makes the current thread, whose hit had to wait, run into the breakpoint instruction again. That hit is not counted.
+/// Sleeps for a tick of the clock. Returns false if a signal is pending.
+fn pause() -> bool {
+    // SAFETY: the callers may sleep.
+    unsafe { bindings::schedule_timeout_interruptible(1) };
+    // SAFETY: the function looks at the current thread.
+    unsafe { !ffi::ntrace_thread_is_signalled() }
+}
+
+/// Makes the current thread, whose hit had to wait and got this answer, run into the breakpoint instruction again. That trap gets the same
+/// answer at once, unless breakpoints change meanwhile. `changes` is the number that `ntrace_hit_sleeping` gave.
 ///
 /// # Safety
 /// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
-unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm) {
+unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm, answer: c_int, changes: c_ulong) {
     // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };
     registers.set_pc(registers.pc().wrapping_sub(BEHIND));
     if let Some(found) = TracedRef::find(mm) {
-        found.space().interrupted.note(registers);
+        let changes = changes as u32;
+        let known = if answer == UPROBE { Known::Uprobe(changes) } else { Known::Foreign(changes) };
+        found.space().interrupted.note(registers, known);
     }
 }
 
@@ -183,7 +222,8 @@ unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm) 
 fn raise(space: &Space, registers: &mut Registers) -> bool {
     let site = registers.pc().wrapping_sub(BEHIND);
     let near = space.storages.iter().filter(|storage| storage.serves(site));
-    let found = near.filter_map(|storage| Some((storage, find(&storage, site, 0).ok()??.0))).next();
+    let mut budget = BUDGET;
+    let found = near.filter_map(|storage| Some((storage, find(&storage, site, 0, &mut budget).ok()??.0))).next();
     let Some((storage, number)) = found else { return false };
     registers.set_pc(here(&storage).slot(number));
     true
@@ -203,7 +243,8 @@ unsafe extern "C" fn ntrace_registers_seen(
     why: c_int,
 ) -> *mut c_void {
     // SAFETY: the caller's read-side section lasts until this function returns.
-    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return address };
+    let section = unsafe { Section::of_caller() };
+    let Some(traced) = traced_table::find(mm, &section) else { return address };
     let space = &traced.space;
     // SAFETY: the caller vouches for the registers, and only the current thread uses them.
     let registers = unsafe { &mut *registers };

@@ -44,37 +44,59 @@ void ntrace_raise_sigtrap(const struct pt_regs *registers, int code)
  */
 bool ntrace_hand_to_uprobes(struct pt_regs *registers)
 {
-	ntrace_trap_set_pending(registers, NTRACE_OTHERS);
-	/*
-	 * A change of uprobes either sees the mark and waits for this thread (ntrace_uprobes_drain), or began before, and is seen here as
-	 * pending.
-	 */
+	ntrace_trap_hand(registers);
+	/* A change of uprobes either waits for this thread (Handed::drain), or began before, and is seen here as pending. */
 	smp_mb();
-	if (ntrace_uprobes_pending()) {
+	if (ntrace_uprobes_pending(current->mm)) {
+		ntrace_trap_finish(registers);
 		ntrace_trap_set_pending(registers, NTRACE_AGAIN);
 	} else if (!ntrace_uprobes_used(current->mm)) {
-		ntrace_trap_set_pending(registers, 0);
+		ntrace_trap_finish(registers);
 		return false;
 	}
 	set_thread_flag(TIF_UPROBE);
 	return true;
 }
 
-/* Called on the return to user mode in place of uprobe_notify_resume. */
-static void before_user_mode(struct pt_regs *registers)
+int ntrace_trap_kind(const struct pt_regs *registers)
+{
+	return ntrace_trap_pending(registers) % NTRACE_TURN;
+}
+
+/* Leaves the trap of the current thread to others, until ntrace_trap_finish. */
+void ntrace_trap_hand(struct pt_regs *registers)
+{
+	ntrace_trap_set_pending(registers, NTRACE_OTHERS + NTRACE_TURN * ntrace_handed(current->mm));
+}
+
+/* Nothing is pending any more for the return of the current thread to user mode. Returns what was. */
+int ntrace_trap_finish(struct pt_regs *registers)
 {
 	int pending = ntrace_trap_pending(registers);
 
+	if (pending)
+		ntrace_trap_set_pending(registers, 0);
+	if (pending / NTRACE_TURN)
+		ntrace_handed_back(current->mm, pending / NTRACE_TURN);
+	return pending % NTRACE_TURN;
+}
+
+/* Called on the return to user mode in place of uprobe_notify_resume. */
+static void before_user_mode(struct pt_regs *registers)
+{
+	int pending = ntrace_trap_finish(registers);
+	unsigned long changes = 0;
+
 	__module_get(THIS_MODULE);
 	clear_thread_flag(TIF_UPROBE);
-	ntrace_trap_set_pending(registers, 0);
 	ntrace_uprobes_flush();
 	ntrace_first_return(registers, current->mm);
+	ntrace_thread_returns();
 	if (pending >= NTRACE_LATER) {
-		pending = ntrace_hit_sleeping(registers, current->mm, pending - NTRACE_LATER);
+		pending = ntrace_hit_sleeping(registers, current->mm, pending - NTRACE_LATER, &changes);
 		/* Signals are handled before uprobes here, so the thread traps again for whoever the trap belongs to. */
 		if (pending == NTRACE_FOREIGN || pending == NTRACE_UPROBE)
-			ntrace_hit_again(registers, current->mm);
+			ntrace_hit_again(registers, current->mm, pending, changes);
 	}
 	if (pending == NTRACE_SINGLE_STEP)
 		ntrace_raise_sigtrap(registers, TRAP_TRACE);
@@ -90,9 +112,12 @@ static void notrace redirect(unsigned long ip, unsigned long parent, struct ftra
 	const struct uprobe_task *utask = current->utask;
 
 	/* Uprobes need the call after a trap of theirs, once, and at the end of a step, which a call before would end too early. */
-	if (ntrace_trap_pending(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
+	if (ntrace_trap_kind(registers) == NTRACE_OTHERS || (utask && utask->active_uprobe && utask->state != UTASK_SSTEP)) {
 		/* On arm64 a trap that uprobes do not know runs again, and a mark would be taken for a system call. */
-		ntrace_trap_set_pending(registers, IS_ENABLED(CONFIG_X86) ? NTRACE_UPROBE : 0);
+		if (IS_ENABLED(CONFIG_X86))
+			ntrace_trap_set_pending(registers, ntrace_trap_pending(registers) / NTRACE_TURN * NTRACE_TURN + NTRACE_UPROBE);
+		else
+			ntrace_trap_finish(registers);
 		/* Has `seen` set TIF_UPROBE again, for requests that come meanwhile. */
 		if (ntrace_is_traced(current->mm))
 			set_thread_flag(TIF_NOTIFY_SIGNAL);
@@ -114,9 +139,10 @@ static void forked(void *data, struct task_struct *parent, struct task_struct *c
 	if (!parent->mm || !child->mm)
 		return;
 	rcu_read_lock();
-	if (parent->mm == child->mm)
+	if (parent->mm == child->mm) {
+		ntrace_thread_made(child);
 		notify = ntrace_thread_created(child->mm, child);
-	else
+	} else
 		notify = ntrace_forked(parent->mm, child->mm);
 	rcu_read_unlock();
 	if (notify > 0)
@@ -148,8 +174,10 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 
 	if (!current->mm || (current->flags & PF_USER_WORKER))
 		return;
-	if (ntrace_trap_pending(registers) == NTRACE_UPROBE)
-		ntrace_trap_set_pending(registers, 0);
+	if (ntrace_trap_kind(registers) == NTRACE_UPROBE)
+		ntrace_trap_finish(registers);
+	if (!ntrace_is_traced(current->mm))
+		goto notified;
 	spin_lock_irqsave(&current->sighand->siglock, flags);
 	sigorsets(&told, &current->pending.signal, &current->signal->shared_pending.signal);
 	sigandnsets(&told, &told, &current->blocked);
@@ -170,6 +198,7 @@ static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_o
 		ntrace_atomic_end();
 	}
 	spin_unlock_irqrestore(&current->sighand->siglock, flags);
+notified:
 	/* A request may have come while uprobes had the thread, whose flag they clear. */
 	if (current->utask && test_thread_flag(TIF_NOTIFY_SIGNAL))
 		set_thread_flag(TIF_UPROBE);

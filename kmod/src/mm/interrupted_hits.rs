@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hits that were counted but interrupted before their instruction ran: a signal or a request to hold took the thread out of its
-//! slot. The thread will trap at the site again, and that trap is not counted.
+//! Traps of threads that will trap at the same address again, and what is known of them by then.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use fastpath::Registers;
 
-/// Interrupted hits that are remembered per address space, so that the kernel's memory stays bounded. A further one replaces another,
-/// which is then counted twice.
+/// Traps that are remembered per address space, so that the kernel's memory stays bounded. A further one replaces another, which is then
+/// taken for a new one.
 const MOST: usize = 64;
 
-/// The interrupted hits of an address space. A thread is recognised by a hash of its registers, which are unchanged when it traps
+/// What is known of a trap.
+#[derive(Clone, Copy)]
+pub(crate) enum Known {
+    /// The hit was counted, but interrupted before its instruction ran: a signal or a request to hold took the thread out of its slot.
+    Counted,
+    /// The trap is not of a breakpoint, as long as the number of changes of breakpoints is this one.
+    Foreign(u32),
+    /// The trap is of a uprobe, and all breakpoints of the site have counted it, as long as the number of changes is this one.
+    Uprobe(u32),
+}
+
+impl Known {
+    /// A number for the hash.
+    fn salt(self) -> u64 {
+        match self {
+            Known::Counted => 0,
+            Known::Foreign(changes) => u64::from(changes) << 2 | 1,
+            Known::Uprobe(changes) => u64::from(changes) << 2 | 2,
+        }
+    }
+}
+
+/// The interrupted traps of an address space. A thread is recognised by a hash of its registers, which are unchanged when it traps
 /// again. They include the stack pointer: a signal handler that is left by other means than its return does not hide a later hit.
 pub(crate) struct InterruptedHits {
     hashes: [AtomicU64; MOST],
@@ -22,9 +43,9 @@ impl InterruptedHits {
     pub(crate) const NONE: InterruptedHits =
         InterruptedHits { hashes: [const { AtomicU64::new(0) }; MOST], count: AtomicU32::new(0) };
 
-    /// Notes the hit of a thread whose registers show the site again.
-    pub(crate) fn note(&self, registers: &Registers) {
-        let hash = hash(registers, registers.pc());
+    /// Notes the trap of a thread whose registers show the site again.
+    pub(crate) fn note(&self, registers: &Registers, known: Known) {
+        let hash = hash(registers, registers.pc(), known);
         // An older hit of a loop whose registers are the same each time may have left its hash.
         if self.replace(hash, hash) {
             return;
@@ -35,19 +56,22 @@ impl InterruptedHits {
         }
     }
 
-    /// Forgets the interrupted hit at `site` of a thread with these registers. Returns whether there was one.
+    /// Forgets the interrupted trap at `site` of a thread with these registers. Returns what was known of it. `changes` is the number of
+    /// changes of breakpoints.
     #[inline(always)]
-    pub(crate) fn take(&self, registers: &Registers, site: u64) -> bool {
-        self.count.load(Ordering::Acquire) != 0 && self.take_noted(hash(registers, site))
+    pub(crate) fn take(&self, registers: &Registers, site: u64, changes: impl FnOnce() -> u32) -> Option<Known> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.take_noted(registers, site, changes())
     }
 
     #[inline(never)]
-    fn take_noted(&self, hash: u64) -> bool {
-        let taken = self.replace(hash, 0);
-        if taken {
-            self.count.fetch_sub(1, Ordering::AcqRel);
-        }
-        taken
+    fn take_noted(&self, registers: &Registers, site: u64, changes: u32) -> Option<Known> {
+        let all = [Known::Counted, Known::Foreign(changes), Known::Uprobe(changes)];
+        let taken = all.into_iter().find(|known| self.replace(hash(registers, site, *known), 0))?;
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        Some(taken)
     }
 
     /// Replaces one entry that equals `old`. Returns whether there was one.
@@ -60,12 +84,12 @@ impl InterruptedHits {
     }
 }
 
-/// A hash of the registers of a thread at `pc`, never 0.
+/// A hash of the registers of a thread at `pc` and of what is known, never 0.
 #[inline(never)]
-fn hash(registers: &Registers, pc: u64) -> u64 {
+fn hash(registers: &Registers, pc: u64, known: Known) -> u64 {
     // FNV-1a by words. The rotation brings the better upper bits down.
     const PRIME: u64 = 0x100_0000_01b3;
-    let mut hash = registers.sp() ^ pc.rotate_left(32);
+    let mut hash = registers.sp() ^ pc.rotate_left(32) ^ known.salt();
     for word in registers.general() {
         hash = (hash ^ word).wrapping_mul(PRIME).rotate_left(29);
     }

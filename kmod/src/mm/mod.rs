@@ -4,6 +4,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod current;
+pub(crate) mod handed;
 pub(crate) mod interrupted_hits;
 pub(crate) mod mappings;
 pub(crate) mod mm_ref;

@@ -17,7 +17,8 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
+#include <linux/sort.h>
+#include <linux/userfaultfd_k.h>
 #include <linux/workqueue.h>
 
 #include "../shim.h"
@@ -140,6 +141,30 @@ long ntrace_memory_read(struct mm_struct *mm, unsigned long at, void *bytes, uns
 }
 
 /*
+ * Reads memory whose process has ended, by a thread that nothing can kill. The caller is a user of it. Stops at pages of files and of
+ * userfaultfd, because these may wait for somebody's answer.
+ */
+long ntrace_memory_read_kept(struct mm_struct *mm, unsigned long at, void *bytes, unsigned long size)
+{
+	unsigned long done = 0;
+
+	mmap_read_lock(mm);
+	while (done < size) {
+		struct vm_area_struct *vma = vma_lookup(mm, at + done);
+		unsigned long count;
+
+		if (!vma || !vma_is_anonymous(vma) || userfaultfd_armed(vma))
+			break;
+		count = min(size - done, vma->vm_end - at - done);
+		if (read_pages(mm, at + done, bytes + done, count) < count)
+			break;
+		done += count;
+	}
+	mmap_read_unlock(mm);
+	return done;
+}
+
+/*
  * Writes all bytes, or none if one cannot be written. Returns the number of bytes before that one. A thread that is being killed gets no
  * pages.
  */
@@ -212,7 +237,7 @@ static void patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned l
 			set_page_dirty_lock(page);
 		}
 		code = kmap_local_page(page) + offset_in_page(patches->address);
-		if (patches->restores && ntrace_uprobes_pending())
+		if (patches->restores && ntrace_uprobes_pending(mm))
 			ntrace_uprobes_original(mm, patches->address, patches->new);
 		if (!memcmp(code, patches->done ? patches->new : patches->old, size)) {
 			ntrace_page_write(vma, page, patches->address, code, patches->new, size);
@@ -241,16 +266,16 @@ static void patch_all(struct mm_struct *mm, struct ntrace_patch *patches, unsign
 
 /*
  * Makes each patch whose old bytes are in memory, `size` bytes of each. Patches in the order of addresses are the fastest. Afterwards each
- * processor is interrupted, because until then it may execute bytes that it fetched before. The new bytes are written a second time: an
- * emulated processor (QEMU's TCG) may have translated the old bytes while they were replaced, and keeps the translation until it sees
- * another write to the page.
+ * processor that runs a thread of the process is interrupted, because until then it may execute bytes that it fetched before. The new bytes
+ * are written a second time: an emulated processor (QEMU's TCG) may have translated the old bytes while they were replaced, and keeps the
+ * translation until it sees another write to the page.
  */
 long ntrace_memory_patch(struct mm_struct *mm, struct ntrace_patch *patches, unsigned long count, unsigned long size)
 {
 	if (!mmget_not_zero(mm))
 		return -ESRCH;
 	patch_all(mm, patches, count, size);
-	kick_all_cpus_sync();
+	ntrace_threads_synchronize(mm);
 	patch_all(mm, patches, count, size);
 	mmput(mm);
 	return 0;
@@ -342,6 +367,66 @@ void ntrace_work_run(void (*function)(void *data), void *data)
 	destroy_work_on_stack(&job.work);
 }
 
+/* A job that goes on in the background. */
+struct ntrace_job {
+	struct job job;
+};
+
+/* The queue of these jobs. Jobs in other queues do not wait for them, because a hostile process may delay each for some seconds. */
+static struct workqueue_struct *background;
+
+int ntrace_jobs_init(void)
+{
+	background = alloc_workqueue("ntrace", WQ_UNBOUND, 0);
+	return background ? 0 : -ENOMEM;
+}
+
+/* Waits for all jobs. */
+void ntrace_jobs_exit(void)
+{
+	destroy_workqueue(background);
+}
+
+static void do_in_background(struct work_struct *work)
+{
+	struct ntrace_job *job = container_of(work, struct ntrace_job, job.work);
+
+	job->job.function(job->job.data);
+	kfree(job);
+}
+
+/* Makes a job, so that it can be queued later where no memory may be had. Returns NULL if there is none now. */
+struct ntrace_job *ntrace_job_new(void)
+{
+	return kmalloc(sizeof(struct ntrace_job), GFP_KERNEL_ACCOUNT);
+}
+
+void ntrace_job_queue(struct ntrace_job *job, void (*function)(void *data), void *data)
+{
+	job->job.function = function;
+	job->job.data = data;
+	INIT_WORK(&job->job.work, do_in_background);
+	queue_work(background, &job->job.work);
+}
+
+void ntrace_job_free(struct ntrace_job *job)
+{
+	kfree(job);
+}
+
+static int compare(const void *one, const void *other)
+{
+	u64 a = *(const u64 *)one, b = *(const u64 *)other;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Sorts pairs of words by the first. */
+void ntrace_sort_pairs(u64 *pairs, unsigned long count)
+{
+	sort(pairs, count, 2 * sizeof(*pairs), compare, NULL);
+}
+
 /* A change of mappings. A kernel thread makes it, which borrows the memory. */
 struct change {
 	struct mm_struct *mm;
@@ -350,18 +435,43 @@ struct change {
 	long answer;
 };
 
+/* What mmap(2) checks by the limits of the calling process. */
+static bool is_within(const struct change *change, const struct ntrace_limits *limits)
+{
+	unsigned long pages = change->size >> PAGE_SHIFT;
+	const struct mm_struct *mm = change->mm;
+
+	return mm->total_vm + pages <= limits->all &&
+	       (!(change->protection & PROT_WRITE) || mm->data_vm + pages <= limits->data) &&
+	       (!(mm->def_flags & VM_LOCKED) || mm->locked_vm + pages <= limits->locked || capable(CAP_IPC_LOCK));
+}
+
+/* Maps memory as the process itself would: by its limits and its credentials. The current thread has borrowed the memory. */
+static long map(const struct change *change)
+{
+	unsigned long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, at = -ENOMEM;
+	struct ntrace_limits limits;
+	const struct cred *before;
+
+	if (!ntrace_limits_of(change->mm, &limits))
+		return -ESRCH;
+	before = override_creds(limits.cred);
+	if (is_within(change, &limits))
+		at = vm_mmap(NULL, change->at, change->size, change->protection, flags, 0);
+	revert_creds(before);
+	put_cred(limits.cred);
+	return at == change->at ? 0 : IS_ERR_VALUE(at) ? (long)at : -EEXIST;
+}
+
 static void change_memory(void *data)
 {
-	unsigned long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, at;
 	struct change *change = data;
 
 	kthread_use_mm(change->mm);
-	if (change->map) {
-		at = vm_mmap(NULL, change->at, change->size, change->protection, flags, 0);
-		change->answer = at == change->at ? 0 : IS_ERR_VALUE(at) ? (long)at : -EEXIST;
-	} else {
+	if (change->map)
+		change->answer = map(change);
+	else
 		change->answer = vm_munmap(change->at, change->size);
-	}
 	kthread_unuse_mm(change->mm);
 }
 

@@ -17,11 +17,13 @@ pub(crate) struct Remote<'a> {
     number: u64,
     /// The current thread holds the lock of the mappings.
     is_locked: bool,
+    /// The process has ended, and the current thread must not wait for anybody.
+    is_kept: bool,
 }
 
 impl<'a> Remote<'a> {
     pub(crate) fn new(mm: &'a Mm, number: u64) -> Remote<'a> {
-        Remote { mm, number, is_locked: false }
+        Remote { mm, number, is_locked: false, is_kept: false }
     }
 
     /// A memory that is only read, by a thread that holds the lock of its mappings.
@@ -29,7 +31,15 @@ impl<'a> Remote<'a> {
     /// # Safety
     /// The current thread holds `mmap_lock` and is a user of the memory, as long as the value or a copy of it is used.
     pub(crate) unsafe fn locked(mm: &'a Mm) -> Remote<'a> {
-        Remote { mm, number: 0, is_locked: true }
+        Remote { mm, number: 0, is_locked: true, is_kept: false }
+    }
+
+    /// A memory that is only read, whose process has ended. Of it nothing is read for which its reader might have to wait.
+    ///
+    /// # Safety
+    /// The caller is a user of the memory, as long as the value or a copy of it is used.
+    pub(crate) unsafe fn kept(mm: &'a Mm, number: u64) -> Remote<'a> {
+        Remote { mm, number, is_locked: false, is_kept: true }
     }
 
     /// The `struct mm_struct`.
@@ -40,6 +50,10 @@ impl<'a> Remote<'a> {
     /// Fills `bytes` up to the first byte that cannot be read. Returns how many bytes were read.
     pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<usize, Failure> {
         let (to, size) = (bytes.as_mut_ptr().cast(), bytes.len());
+        if self.is_kept {
+            // SAFETY: `bytes` has `size` bytes. `is_kept` is set by `kept` alone, whose caller is a user of the memory.
+            return self.count(unsafe { ffi::ntrace_memory_read_kept(self.mm, address as _, to, size as _) });
+        }
         // SAFETY: `bytes` has `size` bytes. `is_locked` is set by `locked` alone, whose caller holds the lock.
         let read = unsafe { ffi::ntrace_memory_read(self.mm, address as _, to, size as _, self.is_locked) };
         self.count(read)

@@ -6,13 +6,13 @@ use core::sync::atomic::{fence, AtomicU32, Ordering};
 
 use fastpath::Storages;
 use kernel::bindings;
-use kernel::new_mutex;
 use kernel::prelude::*;
-use kernel::sync::lock::mutex::MutexBackend;
-use kernel::sync::lock::Guard;
-use kernel::sync::Mutex;
+use kernel::types::Opaque;
+use wire::{Failure, Status};
 
-use crate::ffi::Mm;
+use crate::ffi::{self, Mm};
+use crate::mm::atomic::wait_for_hits;
+use crate::mm::handed::Handed;
 use crate::mm::interrupted_hits::InterruptedHits;
 use crate::mm::mm_ref::MmRef;
 
@@ -22,9 +22,10 @@ pub(crate) struct Space {
     mm: MmRef,
     pub(crate) storages: Storages,
     pub(crate) interrupted: InterruptedHits,
+    pub(crate) handed: Handed,
     /// Held while breakpoints are inserted or removed.
     #[pin]
-    changes: Mutex<()>,
+    changes: Opaque<bindings::mutex>,
     /// Counts beginnings and ends of changes: odd while `changes` is held.
     sequence: AtomicU32,
 }
@@ -37,17 +38,31 @@ impl Space {
             mm: MmRef::grab(mm),
             storages: Storages::NONE,
             interrupted: InterruptedHits::NONE,
-            changes <- new_mutex!((), "ntrace breakpoints"),
+            handed: Handed::NONE,
+            // SAFETY: `slot` is valid for writes and pinned.
+            changes <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_lock_init(slot) }),
             sequence: AtomicU32::new(0),
         })
     }
 
-    /// Begins a change of breakpoints. It excludes other changes until the value is dropped.
+    /// Begins a change of breakpoints. It excludes other changes until the value is dropped. Fails if the thread is killed while it waits for
+    /// another change, which takes long where the memory does not answer.
     #[inline(never)]
-    pub(crate) fn change(&self) -> Change<'_> {
-        let change = Change { space: self, _locked: self.changes.lock() };
-        change.count();
-        change
+    pub(crate) fn change(&self) -> Result<Change<'_>, Failure> {
+        // SAFETY: `new` initialised the lock. No caller holds it.
+        if unsafe { ffi::ntrace_lock(self.changes.get()) } {
+            self.count();
+            Ok(Change(self))
+        } else {
+            Err(Status::NoProcess.into())
+        }
+    }
+
+    #[inline(never)]
+    fn count(&self) {
+        fence(Ordering::SeqCst);
+        self.sequence.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
     }
 
     /// The number of beginnings and ends of changes: odd during a change. Reads before the call see the breakpoints of that moment
@@ -62,7 +77,14 @@ impl Space {
         &self.mm
     }
 
-    /// Forgets the storages of an attachment, and waits until no hit uses them. The caller holds a [`Change`].
+    /// Closes the storages of an attachment, and waits until no hit uses them. Threads in slots still find them. The caller holds a
+    /// [`Change`].
+    pub(crate) fn close(&self, attachment: u64) {
+        self.storages.close(attachment);
+        wait_for_hits();
+    }
+
+    /// Forgets the storages of an attachment, and waits until nobody uses them. The caller holds a [`Change`].
     pub(crate) fn forget(&self, attachment: u64) {
         self.storages.forget(attachment);
         wait_for_hits();
@@ -70,29 +92,13 @@ impl Space {
 }
 
 /// A change of breakpoints. Until it is dropped, a hit that finds no breakpoint may find one later.
-pub(crate) struct Change<'a> {
-    space: &'a Space,
-    _locked: Guard<'a, (), MutexBackend>,
-}
-
-impl Change<'_> {
-    #[inline(never)]
-    fn count(&self) {
-        fence(Ordering::SeqCst);
-        self.space.sequence.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-    }
-}
+pub(crate) struct Change<'a>(&'a Space);
 
 impl Drop for Change<'_> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.count();
+        self.0.count();
+        // SAFETY: `Space::change` took the lock for this value.
+        unsafe { ffi::ntrace_unlock(self.0.changes.get()) };
     }
-}
-
-/// Waits until every hit that began before the call has returned to user mode or sleeps for a page.
-pub(crate) fn wait_for_hits() {
-    // SAFETY: all callers are allowed to sleep, and none is in a read-side section.
-    unsafe { bindings::synchronize_rcu() };
 }

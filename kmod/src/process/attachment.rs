@@ -13,6 +13,7 @@ use stepping::SLOT_SIZE;
 
 use crate::channel::channel::Channel;
 use crate::ffi::{self, Life};
+use crate::process::job::AtEnd;
 use crate::process::registry::Registry;
 use crate::vec;
 
@@ -33,6 +34,8 @@ pub(crate) struct Attachment {
     life: AtomicPtr<Life>,
     /// Whether the process has ended or may no longer be traced.
     over: AtomicBool,
+    /// The work that a job in the background does when the process ends or executes another program.
+    pub(crate) at_end: AtEnd,
     #[pin]
     requests: SpinLock<KVec<Request>>,
 }
@@ -68,6 +71,7 @@ impl Attachment {
                 registry,
                 life: AtomicPtr::new(ptr::null_mut()),
                 over: AtomicBool::new(false),
+                at_end: AtEnd::NOTHING,
                 requests <- new_spinlock!(KVec::new(), "ntrace requests"),
             }),
             GFP_KERNEL_ACCOUNT,
@@ -102,7 +106,7 @@ impl Attachment {
     fn add(&self, new: Request) -> Result {
         let mut requests = self.requests.lock();
         if !requests.iter().any(|request| request.thread == new.thread && request.cause == new.cause) {
-            requests.push(new, GFP_ATOMIC)?;
+            requests.push(new, vec::unsleeping())?;
         }
         Ok(())
     }

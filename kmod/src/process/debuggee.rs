@@ -2,6 +2,7 @@
 
 //! A process that a session traces, as its commands know it.
 
+use core::mem::ManuallyDrop;
 use core::ptr;
 
 use kernel::error::from_err_ptr;
@@ -14,9 +15,11 @@ use wire::{Failure, Status};
 use crate::breakpoints::table::Breakpoints;
 use crate::breakpoints::teardown::{self, Threads};
 use crate::ffi::{self, Mm};
-use crate::mm::mm_ref::MmUser;
 use crate::mm::remote::Remote;
+use crate::mm::space::Space;
 use crate::process::attachment::{Attachment, Cause};
+use crate::process::job::Job;
+use crate::process::kept::Kept;
 use crate::process::registry::Registry;
 use crate::process::traced_table::TracedRef;
 use crate::thread::step::{Step, Steps};
@@ -26,11 +29,18 @@ use crate::vec::set_length;
 pub(crate) struct Debuggee {
     /// The number that commands name it by.
     pub(crate) number: u64,
+    traces: ManuallyDrop<KBox<Traces>>,
+    /// The job that removes the breakpoints at the end. It is made beforehand, because the end must not fail.
+    job: ManuallyDrop<Job>,
+    /// What is kept of the process after its end, with the option KEEP.
+    kept: Option<Arc<Kept<TracedRef>>>,
+    steps: Steps,
+}
+
+/// What a session has left in a process.
+struct Traces {
     attachment: Arc<Attachment>,
     traced: TracedRef,
-    /// Keeps the memory after the process has ended.
-    kept: Option<MmUser>,
-    steps: Steps,
 }
 
 impl Debuggee {
@@ -47,21 +57,29 @@ impl Debuggee {
         let opener = &registry.channel.opener;
         match from_err_ptr(opener.open_memory(process)) {
             Ok(memory) => {
-                // SAFETY: the file is open. Its private data is the process' `struct mm_struct`, to which the file has a reference.
-                let traced = TracedRef::of(unsafe { &*ffi::ntrace_file_private(memory).cast::<Mm>() });
+                // SAFETY: the file is open. Its private data is the process' `struct mm_struct`, to which the file has a reference. Some kernels
+                // open the memory of a process that has none, and keep a null pointer.
+                let traced = unsafe { ffi::ntrace_file_private(memory).cast::<Mm>().as_ref() }.map(TracedRef::of);
                 // SAFETY: `open_memory` opened the file, and nothing uses it any more.
                 unsafe { ffi::fput(memory) };
-                let traced = traced.map_err(|_| Status::NoMemory)?;
+                let traced = traced.ok_or(gone)?.map_err(|_| Status::NoMemory)?;
                 let number = number.unwrap_or_else(|| registry.next_number());
                 let attachment = Attachment::new(number, options, registry.clone()).map_err(|_| Status::NoMemory)?;
-                traced.traced().attach(&attachment)?;
+                let job = ManuallyDrop::new(Job::new()?);
+                let traces = Traces { attachment: attachment.clone(), traced };
+                let traces = KBox::new(traces, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+                traces.traced.traced().attach(&attachment)?;
                 registry.count();
                 let (known, life) = (ptr::from_ref(&*attachment).cast(), attachment.life());
-                let mut debuggee = Debuggee { number, attachment, traced, kept: None, steps: Steps::NONE };
-                let mm = debuggee.traced.space().mm();
+                let traces = ManuallyDrop::new(traces);
+                let mut debuggee = Debuggee { number, traces, job, kept: None, steps: Steps::NONE };
                 if options & option::KEEP != 0 {
-                    debuggee.kept = MmUser::get(mm);
+                    let traced = TracedRef::of(debuggee.space().mm()).map_err(|_| Status::NoMemory)?;
+                    let owner = debuggee.attachment();
+                    let kept = Kept::of(&registry.channel, owner.id, owner.debuggee, &owner.at_end, traced)?;
+                    debuggee.kept = kept;
                 }
+                let mm = debuggee.space().mm();
                 // SAFETY: the opener has a reference to its namespace. The attachment outlives its entry in lifecycle.c, which
                 // `Debuggee::drop` removes first.
                 match unsafe { ffi::ntrace_life_add(opener.namespace(), process, mm, known, life) } {
@@ -78,12 +96,21 @@ impl Debuggee {
 
     /// The session's attachment.
     pub(crate) fn attachment(&self) -> &Arc<Attachment> {
-        &self.attachment
+        &self.traces.attachment
+    }
+
+    fn space(&self) -> &Space {
+        self.traces.traced.space()
     }
 
     /// Whether the process has ended or may no longer be traced.
     pub(crate) fn is_over(&self) -> bool {
-        self.attachment.is_over()
+        self.attachment().is_over()
+    }
+
+    /// What is kept of a process that has ended.
+    pub(crate) fn kept(&self) -> Option<&Arc<Kept<TracedRef>>> {
+        self.kept.as_ref().filter(|_| self.is_over())
     }
 
     /// Whether commands can do nothing with it any more.
@@ -103,33 +130,34 @@ impl Debuggee {
 
     /// Kills the process if it is attached with that option: its session ends.
     pub(crate) fn kill(&self) {
-        if self.attachment.options & option::KILL != 0 {
+        if self.attachment().options & option::KILL != 0 {
             // SAFETY: lifecycle.c has written to `life` alone, which lives as long as the attachment.
-            unsafe { ffi::ntrace_life_kill(self.attachment.life()) };
+            unsafe { ffi::ntrace_life_kill(self.attachment().life()) };
         }
     }
 
     /// The memory of the process.
     pub(crate) fn memory(&self) -> Remote<'_> {
-        Remote::new(self.traced.space().mm(), self.number)
+        Remote::new(self.space().mm(), self.number)
     }
 
     /// The session's breakpoints in the process.
     #[inline(never)]
     pub(crate) fn breakpoints(&self) -> Breakpoints<'_> {
-        Breakpoints::new(self.traced.space(), self.memory(), self.attachment.id)
+        Breakpoints::new(self.space(), self.memory(), self.attachment().id)
     }
 
     /// Prepares the step of a held thread, which is at `address`.
     pub(crate) fn step(&mut self, thread: u64, address: u64) -> Result<Step, Failure> {
-        let memory = Remote::new(self.traced.space().mm(), self.number);
-        let breakpoints = Breakpoints::new(self.traced.space(), memory, self.attachment.id);
+        let Traces { attachment, traced } = &**self.traces;
+        let memory = Remote::new(traced.space().mm(), self.number);
+        let breakpoints = Breakpoints::new(traced.space(), memory, attachment.id);
         self.steps.prepare(&breakpoints, thread, address)
     }
 
     /// Holds a thread, or all threads for 0, as soon as it is about to run in user mode.
     pub(crate) fn hold(&self, thread: u64) -> Result<(), Failure> {
-        let (mm, namespace) = (self.traced.space().mm(), self.attachment.channel().opener.namespace());
+        let (mm, namespace) = (self.space().mm(), self.attachment().channel().opener.namespace());
         let mut threads = KVVec::new();
         if thread == 0 {
             self.threads(&mut threads)?;
@@ -139,11 +167,11 @@ impl Debuggee {
         let mut found = false;
         // The kernel's numbers have 32 bits.
         for number in threads.iter().filter(|number| i32::try_from(**number).is_ok()) {
-            self.attachment.request(*number, Cause::Hold).map_err(|_| Status::NoMemory)?;
+            self.attachment().request(*number, Cause::Hold).map_err(|_| Status::NoMemory)?;
             // SAFETY: the opener has a reference to its namespace.
             let notified = unsafe { ffi::ntrace_thread_notify(mm, namespace, *number as _) };
             if !notified {
-                self.attachment.withdraw(*number, Cause::Hold);
+                self.attachment().withdraw(*number, Cause::Hold);
             }
             found |= notified;
         }
@@ -156,7 +184,7 @@ impl Debuggee {
 
     /// The numbers of all threads.
     fn threads(&self, numbers: &mut KVVec<u64>) -> Result<(), Failure> {
-        let (mm, namespace) = (self.traced.space().mm(), self.attachment.channel().opener.namespace());
+        let (mm, namespace) = (self.space().mm(), self.attachment().channel().opener.namespace());
         let mut most = 16;
         loop {
             numbers.reserve(most, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
@@ -175,25 +203,40 @@ impl Debuggee {
 
 impl Drop for Debuggee {
     fn drop(&mut self) {
-        let (attachment, registry) = (&self.attachment, &self.attachment.registry);
+        // SAFETY: the fields are not used after this.
+        let (traces, job) = unsafe { (ManuallyDrop::take(&mut self.traces), ManuallyDrop::take(&mut self.job)) };
+        let Traces { attachment, traced } = &*traces;
+        let registry = &attachment.registry;
         // SAFETY: lifecycle.c has written to `life` alone, and the attachment is still referenced.
         unsafe { ffi::ntrace_life_remove(attachment.life()) };
         registry.uncount();
-        self.traced.traced().detach(attachment.id);
+        traced.traced().detach(attachment.id);
         // A thread that is about to be held sees `is_over`; one that is held already is resumed.
         attachment.end();
         registry.release(attachment.id);
         // A kept memory whose process has ended goes here, so that its breakpoints need not be removed.
-        self.kept = None;
-        // SAFETY: the function calls `end` with this debuggee before it returns.
-        unsafe { ffi::ntrace_work_run(end, ptr::from_ref(self).cast_mut().cast()) };
+        if let Some(kept) = self.kept.take() {
+            kept.abandon(&attachment.at_end);
+        }
+        registry.endings.add(1);
+        // SAFETY: `end` takes `traces` over, which any thread may use.
+        unsafe { job.queue(end, KBox::into_raw(traces).cast()) };
     }
 }
 
+/// Removes a session's breakpoints. A process that does not answer holds up nobody but this job.
+///
 /// # Safety
-/// `debuggee` points to a `Debuggee`.
-unsafe extern "C" fn end(debuggee: *mut c_void) {
+/// `traces` was made by `KBox::into_raw` from `Traces`, and nobody else uses it.
+unsafe extern "C" fn end(traces: *mut c_void) {
     // SAFETY: the caller vouches for the pointer.
-    let debuggee = unsafe { &*debuggee.cast::<Debuggee>() };
-    teardown::end(&debuggee.breakpoints(), Threads::All);
+    let traces = unsafe { KBox::from_raw(traces.cast::<Traces>()) };
+    let registry = traces.attachment.registry.clone();
+    let paying = registry.channel.opener.pay();
+    let space = traces.traced.space();
+    let memory = Remote::new(space.mm(), traces.attachment.debuggee);
+    teardown::end(&Breakpoints::new(space, memory, traces.attachment.id), Threads::All);
+    drop(traces);
+    drop(paying);
+    registry.endings.add(-1);
 }

@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uprobes.h>
@@ -145,24 +146,31 @@ void ntrace_life_add_guest(struct ntrace_life **life)
 	spin_unlock(&lock);
 }
 
-/* Kills a debuggee unless it has executed another program. */
+/*
+ * Kills a debuggee unless it has executed another program, which may have another user's rights. A thread whose lock is held keeps its
+ * memory. Until it gives that up, no other thread of the process executes a program, and one that is about to dies before that runs.
+ */
 void ntrace_life_kill(struct ntrace_life **life)
 {
-	struct task_struct *task;
-	struct pid *pid = NULL;
+	struct task_struct *task = NULL, *thread;
+	bool found = false;
 
 	spin_lock(&lock);
 	rcu_read_lock();
-	if (*life) {
+	if (*life)
 		task = pid_task((*life)->process, PIDTYPE_TGID);
-		if (task && (!task->mm || task->mm == (*life)->mm))
-			pid = get_pid((*life)->process);
-	}
+	if (task)
+		for_each_thread(task, thread) {
+			task_lock(thread);
+			found = thread->mm;
+			if (found && thread->mm == (*life)->mm)
+				kill_pid((*life)->process, SIGKILL, 1);
+			task_unlock(thread);
+			if (found)
+				break;
+		}
 	rcu_read_unlock();
 	spin_unlock(&lock);
-	if (pid)
-		kill_pid(pid, SIGKILL, 1);
-	put_pid(pid);
 }
 
 /*

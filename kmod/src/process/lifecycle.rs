@@ -17,7 +17,7 @@ use crate::breakpoints::table::Breakpoints;
 use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::{time, Note};
 use crate::ffi::{self, Mm, Task};
-use crate::mm::atomic::Atomic;
+use crate::mm::atomic::{Atomic, Section};
 use crate::mm::remote::Remote;
 use crate::process::attachment::{Attachment, Cause};
 use crate::process::debuggee::Debuggee;
@@ -57,6 +57,7 @@ unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int
     attachment.end();
     let status = Some(status as u32);
     attachment.channel().note(Note { time: time(), debuggee: attachment.debuggee, thread: 0, status });
+    attachment.at_end.queue();
 }
 
 /// A thread with this memory was made. Returns whether it must be notified before it runs.
@@ -65,8 +66,9 @@ unsafe extern "C" fn ntrace_process_ended(attachment: &Attachment, status: c_int
 /// Called in a read-side section of RCU, before the thread runs.
 #[no_mangle]
 unsafe extern "C" fn ntrace_thread_created(mm: *const Mm, thread: *mut Task) -> c_int {
-    // SAFETY: the caller's read-side section lasts as long as the address space is used.
-    let Some(traced) = (unsafe { traced_table::find(mm) }) else { return 0 };
+    // SAFETY: the caller's read-side section lasts until this function returns.
+    let section = unsafe { Section::of_caller() };
+    let Some(traced) = traced_table::find(mm, &section) else { return 0 };
     let mut requested = 0;
     for attachment in traced.attachments().iter() {
         // SAFETY: the thread has not run, so it has not ended.
@@ -101,8 +103,7 @@ unsafe extern "C" fn ntrace_forked(parent: *const Mm, child: &Mm) -> c_int {
 unsafe extern "C" fn ntrace_first_return(registers: *mut Registers, mm: *const Mm) {
     // SAFETY: nothing sleeps until `atomic` is dropped.
     let atomic = unsafe { Atomic::new() };
-    // SAFETY: `atomic` is a read-side section of RCU.
-    let traced = unsafe { traced_table::find(mm) }.filter(|traced| traced.take_forked());
+    let traced = traced_table::find(mm, atomic.section()).filter(|traced| traced.take_forked());
     // SAFETY: `take_forked` has returned true.
     let traced = traced.map(|traced| unsafe { TracedRef::of_forked(traced) });
     drop(atomic);
@@ -122,7 +123,9 @@ fn forked(copy: TracedRef, registers: &mut Registers) {
     let mut children = KVec::new();
     // Without memory for the list, no session traces the child.
     let is_room = children.reserve(heirs.len(), GFP_KERNEL_ACCOUNT).is_ok();
-    for heir in heirs.iter().filter(|heir| is_room && heir.options & option::CHILDREN != 0) {
+    // The end of a debuggee is told even if the channel is full. Where nobody reads, there are no more debuggees to end.
+    let follows = |heir: &Attachment| heir.options & option::CHILDREN != 0 && !heir.channel().is_full();
+    for heir in heirs.iter().filter(|heir| is_room && follows(heir)) {
         let child = adopt(heir, true);
         let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
     }
@@ -176,6 +179,10 @@ fn executed(registers: &mut Registers) {
         if is_guest {
             tell_forked(&before, debuggee);
         }
+        if !is_guest && before.options & option::KEEP != 0 {
+            before.end();
+            before.at_end.queue();
+        }
         match now {
             Some((now, before)) => {
                 let _ = now.channel().tell(&Event::Executed { time: time(), debuggee, before });
@@ -222,6 +229,7 @@ unsafe extern "C" fn adopt_here(adoption: *mut c_void) {
     // SAFETY: the caller vouches for the pointer.
     let adoption = unsafe { &mut *adoption.cast::<Adoption<'_>>() };
     let heir = adoption.heir;
+    let _paying = heir.channel().opener.pay();
     let number = if adoption.is_new { None } else { Some(heir.debuggee) };
     if let Ok(debuggee) = Debuggee::new(number, &heir.registry, adoption.process, heir.options) {
         if teardown::inherit(&debuggee.breakpoints(), heir.id).is_ok() {

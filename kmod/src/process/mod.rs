@@ -4,6 +4,8 @@
 
 pub(crate) mod attachment;
 pub(crate) mod debuggee;
+pub(crate) mod job;
+pub(crate) mod kept;
 pub(crate) mod lifecycle;
 pub(crate) mod registry;
 pub(crate) mod traced;

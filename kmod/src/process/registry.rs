@@ -11,6 +11,7 @@ use kernel::sync::{Arc, Mutex};
 use wire::{Failure, Status};
 
 use crate::channel::channel::Channel;
+use crate::channel::wait_count::WaitCount;
 use crate::process::debuggee::Debuggee;
 use crate::thread::held::Held;
 use crate::vec;
@@ -30,6 +31,9 @@ pub(crate) struct Registry {
     numbers: AtomicU64,
     /// Number of debuggees.
     debuggees: AtomicUsize,
+    /// Number of debuggees whose breakpoints are being removed.
+    #[pin]
+    pub(crate) endings: WaitCount,
 }
 
 struct HeldThreads {
@@ -64,6 +68,7 @@ impl Registry {
                 adopted <- new_mutex!(Adopted { all: KVec::new(), closed: false }, "ntrace adopted"),
                 numbers: AtomicU64::new(1),
                 debuggees: AtomicUsize::new(0),
+                endings <- WaitCount::new(),
             }),
             GFP_KERNEL_ACCOUNT,
         )

@@ -76,7 +76,7 @@ impl Traced {
         if attachments.len() >= MOST {
             return Err(Failure::new(Status::Limit, MOST as u64));
         }
-        attachments.push(attachment.clone(), GFP_ATOMIC).map_err(|_| Status::NoMemory.into())
+        attachments.push(attachment.clone(), vec::unsleeping()).map_err(|_| Status::NoMemory.into())
     }
 
     /// Removes an attachment.
@@ -104,9 +104,9 @@ impl Traced {
     pub(crate) fn copy_attachments(&self) -> Result<KVec<Arc<Attachment>>> {
         let attachments = self.attachments();
         let mut heirs = KVec::new();
-        heirs.reserve(attachments.len(), GFP_ATOMIC)?;
+        heirs.reserve(attachments.len(), vec::unsleeping())?;
         for attachment in attachments.iter() {
-            heirs.push(attachment.clone(), GFP_ATOMIC)?;
+            heirs.push(attachment.clone(), vec::unsleeping())?;
         }
         Ok(heirs)
     }
@@ -123,7 +123,7 @@ impl Traced {
 
     /// Gives storages that a fork copied to attachment 0 if no attachment here owns them.
     pub(crate) fn disown(&self) {
-        let _change = self.space.change();
+        let Ok(_change) = self.space.change() else { return };
         let storages = &self.space.storages;
         for storage in storages.iter().filter(|storage| self.attachment(storage.owner).is_none()) {
             storages.give(&storage, 0);

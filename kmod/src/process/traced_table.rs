@@ -8,8 +8,10 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use kernel::prelude::*;
 
 use crate::ffi::{self, Mm};
-use crate::mm::space::{wait_for_hits, Space};
+use crate::mm::atomic::{wait_for_hits, Section};
+use crate::mm::space::Space;
 use crate::process::traced::Traced;
+use crate::vec;
 
 /// Chains by a hash of the address of `struct mm_struct`.
 static CHAINS: [AtomicPtr<Traced>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
@@ -22,13 +24,14 @@ fn chain(mm: *const Mm) -> &'static AtomicPtr<Traced> {
 }
 
 /// The lock of the table, held while the value lives.
-struct Locked;
+struct Locked(Section);
 
 impl Locked {
     fn new() -> Locked {
         // SAFETY: no function that holds the lock calls this one.
         unsafe { ffi::ntrace_table_lock() };
-        Locked
+        // SAFETY: the lock is held until the value is dropped.
+        Locked(unsafe { Section::of_caller() })
     }
 }
 
@@ -40,15 +43,11 @@ impl Drop for Locked {
 }
 
 /// The traced address space with this `struct mm_struct`, if it is one.
-///
-/// # Safety
-/// The caller is in a read-side section of RCU or holds the table's lock, and uses the result only there, or while the address space has
-/// a user.
-pub(crate) unsafe fn find<'a>(mm: *const Mm) -> Option<&'a Traced> {
+pub(crate) fn find(mm: *const Mm, _: &Section) -> Option<&Traced> {
     let mut next = chain(mm).load(Ordering::Acquire);
     loop {
         // SAFETY: `TracedRef::drop` frees an address space only after it has left its chain and a grace period has passed, so the
-        // caller's section or lock keeps it.
+        // section keeps it.
         let traced = unsafe { next.as_ref() }?;
         if ptr::eq(traced.space.mm(), mm) {
             return Some(traced);
@@ -78,8 +77,8 @@ impl TracedRef {
     pub(crate) fn of(mm: &Mm) -> Result<TracedRef> {
         let new = Traced::new(mm, false, GFP_KERNEL_ACCOUNT)?;
         let locked = Locked::new();
-        // SAFETY: the lock is held until a user is counted.
-        let found = match unsafe { find(mm) } {
+        // The lock is held until a user is counted.
+        let found = match find(mm, &locked.0) {
             Some(traced) => {
                 traced.users.fetch_add(1, Ordering::Relaxed);
                 ptr::from_ref(traced).cast_mut()
@@ -92,9 +91,9 @@ impl TracedRef {
 
     /// A reference to the traced address space of `mm`, unless it is a fork's copy that has not run.
     pub(crate) fn find(mm: *const Mm) -> Option<TracedRef> {
-        let _locked = Locked::new();
-        // SAFETY: the lock is held until a user is counted.
-        let traced = unsafe { find(mm) }.filter(|traced| !traced.is_forked())?;
+        let locked = Locked::new();
+        // The lock is held until a user is counted.
+        let traced = find(mm, &locked.0).filter(|traced| !traced.is_forked())?;
         traced.users.fetch_add(1, Ordering::Relaxed);
         Some(TracedRef(ptr::from_ref(traced).cast_mut()))
     }
@@ -116,6 +115,12 @@ impl TracedRef {
     /// Its breakpoints.
     pub(crate) fn space(&self) -> &Space {
         &self.traced().space
+    }
+}
+
+impl AsRef<Space> for TracedRef {
+    fn as_ref(&self) -> &Space {
+        self.space()
     }
 }
 
@@ -154,8 +159,9 @@ impl Drop for TracedRef {
 /// # Safety
 /// The caller is in a read-side section of RCU, and the copy has not run.
 pub(crate) unsafe fn fork(parent: *const Mm, child: &Mm) -> Result<bool> {
-    // SAFETY: the caller's read-side section lasts as long as `parent` is used.
-    let Some(parent) = (unsafe { find(parent) }) else { return Ok(false) };
+    // SAFETY: the caller is in a read-side section of RCU until this function returns.
+    let section = unsafe { Section::of_caller() };
+    let Some(parent) = find(parent, &section) else { return Ok(false) };
     copy(parent, child).or_else(|error| {
         parent.attachments().iter().for_each(|attachment| attachment.channel().miss());
         let has_breakpoints = parent.space.storages.iter().next().is_some();
@@ -172,7 +178,7 @@ fn copy(parent: &Traced, child: &Mm) -> Result<bool> {
     if heirs.is_empty() && storages.iter().next().is_none() {
         return Ok(false);
     }
-    let copy = Traced::new(child, true, GFP_ATOMIC)?;
+    let copy = Traced::new(child, true, vec::unsleeping())?;
     copy.set_heirs(heirs);
     for storage in storages.iter() {
         copy.space.storages.add(&storage).map_err(|_| ENOSPC)?;

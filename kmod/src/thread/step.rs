@@ -27,7 +27,7 @@ impl Steps {
         thread: u64,
         address: u64,
     ) -> Result<Step, Failure> {
-        let _change = breakpoints.space.change();
+        let _change = breakpoints.space.change()?;
         // The thread has left the slot of its last step.
         if let Some((_, Step(last))) = vec::take(&mut self.0, |(other, _)| *other == thread) {
             let Entered { storage, number, mut entry } = last;

@@ -13,7 +13,7 @@ fn hash(site: u64, length: u32) -> u32 {
 
 /// The most words of a chain that are followed: several times the longest chain of regularly spaced sites in a half-full index. A
 /// longer chain, which only a hostile program can make, must not occupy a processor.
-const LONGEST: u32 = 1024;
+pub(super) const LONGEST: u32 = 1024;
 
 /// The result of a probe.
 pub(super) enum Probe {
@@ -47,15 +47,16 @@ impl<M: Memory> Arena<M> {
     /// Looks for `site`. The chain ends at an empty word; at least half of an intact index is empty.
     #[inline(never)]
     pub(super) fn probe(&self, site: u64) -> Result<Probe, Error> {
-        self.probe_here(site)
+        self.probe_within(site, &mut LONGEST.min(self.layout.index_length()))
     }
 
-    /// [`Arena::probe`], inlined for the path of a hit.
+    /// [`Arena::probe`], inlined for the path of a hit. Follows at most `budget` words, and takes them off it.
     #[inline(always)]
-    pub(super) fn probe_here(&self, site: u64) -> Result<Probe, Error> {
+    pub(super) fn probe_within(&self, site: u64, budget: &mut u32) -> Result<Probe, Error> {
         let length = self.layout.index_length();
         let mut at = hash(site, length);
-        for _ in 0..length.min(LONGEST) {
+        while *budget > 0 {
+            *budget -= 1;
             match self.word(at)? {
                 None => return Ok(Probe::Empty(at)),
                 Some(number) => {

@@ -20,13 +20,13 @@ impl<M: Memory> Arena<M> {
         }
     }
 
-    /// [`Arena::find`] without decoding, inlined for the path of a hit.
+    /// [`Arena::find`] without decoding, inlined for the path of a hit. Follows at most `budget` words of the index, and takes them off it.
     ///
     /// # Errors
-    /// The errors of [`Arena::find`].
+    /// The errors of [`Arena::find`]. A search that has used up its budget ends as in a corrupt index.
     #[inline(always)]
-    pub fn find_stored(&self, site: u64) -> Result<Option<(Number, Stored)>, Error> {
-        match self.probe_here(site)? {
+    pub fn find_stored(&self, site: u64, budget: &mut u32) -> Result<Option<(Number, Stored)>, Error> {
+        match self.probe_within(site, budget)? {
             Probe::Empty(_) => Ok(None),
             Probe::Found(_, number, stored) => Ok(Some((number, stored))),
         }

@@ -184,7 +184,7 @@ fn shell(machine: Machine) -> Result<()> {
             eprintln!("vm: the prompt comes without the module: {error:#}");
             String::new()
         },
-        |path| format!("insmod {}\n", quote(&path)),
+        |path| format!("insmod {} mode=0666\n", quote(&path)),
     );
     let size = Command::new("stty").arg("size").stdin(Stdio::inherit()).output();
     let size = size.map(|output| String::from_utf8_lossy(&output.stdout).trim().replacen(' ', " cols ", 1));

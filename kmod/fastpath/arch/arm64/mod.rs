@@ -4,6 +4,8 @@
 
 mod registers;
 
+use core::arch::asm;
+
 pub use ubp::arch::{reaches, PAGE, REACH};
 use ubp::arch::{Mode, BREAKPOINT};
 
@@ -41,4 +43,16 @@ pub fn mode(_: &Mm) -> Mode {
 /// (Documentation/arch/arm64/memory.rst).
 pub fn end(_: &Mm) -> u64 {
     1 << 48
+}
+
+/// An index that is less than `size`, also where the processor goes on before it knows that (Spectre 1): then it is 0. As
+/// `array_index_nospec` in C.
+pub fn within(index: usize, size: usize) -> usize {
+    let mask: usize;
+    // SAFETY: the instructions read and write registers and flags alone.
+    unsafe {
+        asm!("cmp {index}, {size}", "sbc {mask}, xzr, xzr", "csdb", index = in(reg) index, size = in(reg) size,
+            mask = lateout(reg) mask, options(pure, nomem, nostack))
+    };
+    index & mask
 }

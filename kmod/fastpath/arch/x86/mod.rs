@@ -4,6 +4,7 @@
 
 mod registers;
 
+use core::arch::asm;
 use core::ffi::c_ulong;
 use ubp::arch::Mode;
 pub use ubp::arch::{reaches, PAGE, REACH};
@@ -67,4 +68,16 @@ pub fn end(mm: &Mm) -> u64 {
     } else {
         0x7fff_ffff_f000
     }
+}
+
+/// An index that is less than `size`, also where the processor goes on before it knows that (Spectre 1): then it is 0. As
+/// `array_index_nospec` in C.
+pub fn within(index: usize, size: usize) -> usize {
+    let mask: usize;
+    // SAFETY: the instructions read and write registers and flags alone.
+    unsafe {
+        asm!("cmp {index}, {size}", "sbb {mask}, {mask}", index = in(reg) index, size = in(reg) size, mask = lateout(reg) mask,
+            options(pure, nomem, nostack))
+    };
+    index & mask
 }

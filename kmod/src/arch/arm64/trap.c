@@ -17,20 +17,25 @@
 #include "trap.h"
 
 /*
- * syscallno is -1 in the frame of every exception, and a number that is not negative in that of a system call. No system call has a
- * smaller number: such a number tells which work the thread has to do on its return to user mode.
+ * syscallno is -1 in the frame of every exception. Some numbers that are none of a system call keep what is pending for the return to user
+ * mode, in their lower half. A program can forge them, and misleads its own thread alone.
  */
-enum { NONE = -1 };
+enum { PENDING = 0xb29c0000 };
+
+static bool is_pending(const struct pt_regs *registers)
+{
+	return (registers->syscallno & 0xffff0000) == PENDING;
+}
 
 int ntrace_trap_pending(const struct pt_regs *registers)
 {
-	return max(NONE - registers->syscallno, 0);
+	return is_pending(registers) ? (u16)registers->syscallno : 0;
 }
 
 void ntrace_trap_set_pending(struct pt_regs *registers, int pending)
 {
-	if (registers->syscallno < 0)
-		registers->syscallno = NONE - pending;
+	if (registers->syscallno == NO_SYSCALL || is_pending(registers))
+		registers->syscallno = pending ? PENDING | pending : NO_SYSCALL;
 }
 
 bool ntrace_trap_is_clone(const struct pt_regs *registers)
@@ -49,6 +54,7 @@ static bool is_gone(const struct pt_regs *registers)
 
 static void trapped(unsigned long esr, struct pt_regs *registers)
 {
+	unsigned long changes;
 	int hit;
 
 	ntrace_atomic_begin();
@@ -60,7 +66,7 @@ static void trapped(unsigned long esr, struct pt_regs *registers)
 		 * which all processors would write to one counter.
 		 */
 		__module_get(THIS_MODULE);
-		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER);
+		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER, &changes);
 		module_put(THIS_MODULE);
 	}
 	if (hit == NTRACE_UPROBE && !ntrace_hand_to_uprobes(registers))
@@ -77,7 +83,7 @@ static void notrace divert(unsigned long ip, unsigned long parent, struct ftrace
 	if (esr_brk_comment(esr) == NTRACE_BREAKPOINT_IMMEDIATE)
 		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)trapped);
 	else if (esr_brk_comment(esr) == UPROBES_BRK_IMM)
-		ntrace_trap_set_pending(registers, NTRACE_OTHERS);
+		ntrace_trap_hand(registers);
 }
 
 static struct ftrace_ops diverted = {

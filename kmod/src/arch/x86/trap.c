@@ -14,20 +14,23 @@
 #include "../../shim.h"
 
 /*
- * orig_ax is -1 in the frame of every trap, and a number that is not negative in that of a system call. No system call has a smaller number:
- * such a number tells which work the thread has to do on its return to user mode.
+ * orig_ax is -1 in the frame of every trap. The kernel takes its lower half for the number of a system call, so that half stays -1. The upper
+ * half keeps what is pending for the return to user mode. A program or its tracer can forge it, and misleads its own thread alone.
  */
-enum { NONE = -1 };
+static bool is_trap(const struct pt_regs *registers)
+{
+	return lower_32_bits(registers->orig_ax) == U32_MAX;
+}
 
 int ntrace_trap_pending(const struct pt_regs *registers)
 {
-	return max(NONE - (long)registers->orig_ax, 0L);
+	return is_trap(registers) ? (u16)~upper_32_bits(registers->orig_ax) : 0;
 }
 
 void ntrace_trap_set_pending(struct pt_regs *registers, int pending)
 {
-	if ((long)registers->orig_ax < 0)
-		registers->orig_ax = NONE - pending;
+	if (is_trap(registers))
+		registers->orig_ax = ~((unsigned long)pending << 32);
 }
 
 bool ntrace_trap_is_clone(const struct pt_regs *registers)
@@ -64,7 +67,7 @@ static int before_uprobes(struct notifier_block *self, unsigned long event, void
 		set_thread_flag(TIF_UPROBE);
 		return NOTIFY_STOP;
 	}
-	ntrace_trap_set_pending(registers, NTRACE_OTHERS);
+	ntrace_trap_hand(registers);
 	return NOTIFY_DONE;
 }
 
@@ -74,8 +77,8 @@ static int after_uprobes(struct notifier_block *self, unsigned long event, void 
 	struct die_args *args = data;
 
 	if (args->regs && user_mode(args->regs) && (event == DIE_INT3 || event == DIE_DEBUG))
-		if (ntrace_trap_pending(args->regs) == NTRACE_OTHERS)
-			ntrace_trap_set_pending(args->regs, 0);
+		if (ntrace_trap_kind(args->regs) == NTRACE_OTHERS)
+			ntrace_trap_finish(args->regs);
 	return NOTIFY_DONE;
 }
 
