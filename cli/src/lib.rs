@@ -18,6 +18,7 @@ mod native;
 mod native;
 mod output;
 mod process;
+mod rules;
 mod syscalls;
 mod worker;
 

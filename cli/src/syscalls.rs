@@ -32,6 +32,11 @@ impl Chosen {
         MACHINES.iter().zip(&self.0).any(|(known, set)| *known == arch && set.contains(number))
     }
 
+    /// The set for 64-bit programs of this machine.
+    pub(crate) fn of_machine(&self) -> (Arch, Syscalls) {
+        (MACHINES[0], self.0[0])
+    }
+
     /// Whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(Syscalls::is_empty)

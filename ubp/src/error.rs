@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::arch::{self, Refusal};
+use crate::rules::RuleError;
 use crate::{Address, ConditionProblem, Mechanism, NoJump, Pid, RegisterSet, Signal, Tid, WatchError};
 
 /// The result of this crate's functions.
@@ -80,6 +81,8 @@ pub enum Error {
     },
     /// A watchpoint was refused.
     Watch(WatchError),
+    /// A set of rules was refused.
+    Rules(RuleError),
     /// The kernel gave the thread's debug registers to somebody else, such as perf(1).
     DebugRegisters(Tid),
     /// The processor or the kernel does not have such a register set, or the thread does not use it.
@@ -160,6 +163,7 @@ impl fmt::Display for Error {
             }
             Error::Call { tid, function } => write!(f, "the call of {function} in thread {tid} did not return"),
             Error::Watch(error) => fmt::Display::fmt(error, f),
+            Error::Rules(error) => fmt::Display::fmt(error, f),
             Error::DebugRegisters(tid) => {
                 write!(f, "another user of the machine has the debug registers of thread {tid}")
             }
@@ -180,6 +184,7 @@ impl std::error::Error for Error {
             Error::SharedMemory { source, .. } => Some(source.as_ref()),
             Error::Insert(error) => Some(error),
             Error::Watch(error) => Some(error),
+            Error::Rules(error) => Some(error),
             _ => None,
         }
     }

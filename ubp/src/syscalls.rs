@@ -31,6 +31,14 @@ impl Syscalls {
         self
     }
 
+    /// The set with all numbers of another one.
+    #[must_use]
+    pub fn or(mut self, other: &Syscalls) -> Syscalls {
+        self.bits.iter_mut().zip(other.bits).for_each(|(word, more)| *word |= more);
+        self.all |= other.all;
+        self
+    }
+
     /// Whether the set contains a number.
     pub fn contains(&self, number: u64) -> bool {
         let word = || self.bits.get(usize::try_from(number / 64).ok()?);
@@ -122,6 +130,8 @@ mod tests {
         assert_eq!(format!("{set:?}"), "{0, 63, 64, 1023}");
         assert!(Syscalls::ALL.contains(u64::MAX) && !Syscalls::ALL.is_empty());
         assert!(Syscalls::NONE.is_empty() && !set.is_empty());
+        let both = set.or(&Syscalls::NONE.with(7));
+        assert!(both.contains(7) && both.contains(64) && !both.contains(8) && set.or(&Syscalls::ALL).contains(8));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use crate::location::Watch;
 use crate::syscalls::{self, Chosen};
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// Which events are printed beside hits.
@@ -16,6 +18,10 @@ pub(crate) struct EventArgs {
     /// variable, else 8) and w (writes), rw (reads and writes) or x (execution). May be repeated. Over ptrace
     #[arg(long = "watch", value_name = "WHAT[:LENGTH][:w|rw|x]", value_parser = Watch::parse)]
     pub(crate) watches: Vec<Watch>,
+
+    /// Carry out the rules of a file (TOML, see docs/rules.md): what they record is printed, and their aggregates at the end. Over ptrace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
 }
 
 /// Kinds of events.

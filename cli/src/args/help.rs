@@ -87,14 +87,15 @@ pub(super) fn trace() -> String {
            ntrace trace -b 'libc!open*' --stack -o opens.txt -p 1234\n  \
            ntrace trace -b main --every-instruction --format json -o all.json -- ./prog\n  \
            ntrace trace --events syscalls=openat,read,signals,lives -- ls -l\n  \
-           ntrace trace --watch counter:rw --watch 'prog!table+8:4' -- ./prog\n\n\
+           ntrace trace --watch counter:rw --watch 'prog!table+8:4' -- ./prog\n  \
+           ntrace trace --rules rules.toml -p 1234        (docs/rules.md describes the file)\n\n\
          {EVENTS}\n\n\
          JSON: one object a line. Keys: event (\"hit\"), time (seconds), pid, tid, location, module, symbol, offset, address, file \
          and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line). Other events have event, \
          time, pid, tid, and by their kind: \"syscall\" name, number, arguments, result, error, interrupted, duration (nanoseconds); \
          \"signal\" signal, code, origin, sender, address; \"loaded\" and \"unloaded\" module, start, end, build_id; \"forked\" child; \
          \"exec\" program; \"exited\" status; \"killed\" signal; \"thread_started\", \"thread_exited\"; \"watched\" watch, watched, value, and \
-         the instruction as for a hit.\n\n\
+         the instruction as for a hit. Events of rules have rule and sequence too, and may have arguments, registers, stack and memory.\n\n\
          Signals: ntrace passes signals that it receives to the program. The terminal sends its signals to the program itself; a \
          second Ctrl-C makes ntrace detach from the program. With -p, Ctrl-C or SIGTERM ends the trace, and the process \
          continues.\n\n{STATUS}"

@@ -63,6 +63,12 @@ pub(crate) enum Command {
     /// Report how a thread would pass a breakpoint on each instruction of an ELF file
     #[command(after_help = help::SURVEY)]
     Survey(SurveyArgs),
+    /// Print the words of rules: events, their numbers, filters and actions
+    Vocabulary {
+        /// The format of the results
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
     /// Print a script that completes the arguments of ntrace in a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions {

@@ -15,6 +15,7 @@ mod survey;
 mod timing;
 mod trace;
 mod values;
+mod vocabulary;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Latency(args) => worker::run(|control, heritage| latency::run(args, control, heritage)),
         Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),
         Command::Gdbserver(args) => worker::run(|control, heritage| gdbserver::run(args, &control, heritage)),
+        Command::Vocabulary { format } => vocabulary::run(*format),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man => man::run(),
     }

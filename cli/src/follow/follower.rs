@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use ubp::rules::{Occurrence, Reaction, Reading, Summary};
 use ubp::{BreakpointId, Event, EventKind, Pid, Session};
 
 use super::inserter::{Inserter, Refused};
+use super::ruling::Ruling;
 use crate::failure::{Failure, Result};
 use crate::output::tell;
 use crate::process::Space;
@@ -38,6 +40,10 @@ pub(crate) trait Sink {
     fn event(&mut self, _: &mut Session, _: &mut Space, _: &Event) -> Result<()> {
         Ok(())
     }
+    /// A rule recorded an event.
+    fn occurred(&mut self, _: &mut Space, _: &Occurrence) -> Result<()> {
+        Ok(())
+    }
     /// No event is pending.
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()>;
     /// Modules were unmapped or replaced ([`Modules::gone`](ubp_symbols::Modules::gone)).
@@ -62,6 +68,8 @@ pub(crate) struct Follower {
     pub(super) inserter: Inserter,
     pub(super) spaces: HashMap<Pid, Space>,
     pub(super) control: Control,
+    /// The rules of a file.
+    pub(super) ruling: Option<Ruling>,
     /// The program itself. Its end determines ntrace's exit status.
     pub(super) first: Pid,
     /// Whether ntrace was asked to stop before the program continued.
@@ -86,6 +94,7 @@ impl Follower {
             inserter,
             spaces: HashMap::new(),
             control,
+            ruling: None,
             first: Pid(0),
             cancelled: false,
             deadline: None,
@@ -107,6 +116,7 @@ impl Follower {
         done?;
         let mut missing = self.inserter.missing();
         missing.extend(self.inserter.watches.missing());
+        self.ruling.iter().flat_map(Ruling::missing).for_each(tell);
         // A run in which no location was found has failed.
         let wanted = self.inserter.wanted.locations.len() + self.inserter.watches.len();
         let last = if missing.len() == wanted { missing.pop() } else { None };
@@ -122,6 +132,11 @@ impl Follower {
     /// The instructions without a breakpoint among those that `--every-instruction` asked for.
     pub(crate) fn refused(&self) -> Vec<Refused> {
         self.inserter.refused().cloned().collect()
+    }
+
+    /// The aggregates of the rules.
+    pub(crate) fn readings(&self) -> Vec<(Summary, Reading)> {
+        self.ruling.as_ref().map_or_else(Vec::new, Ruling::readings)
     }
 
     fn follow(&mut self, sink: &mut impl Sink) -> Result<()> {
@@ -191,14 +206,29 @@ impl Follower {
     }
 
     fn react(&mut self, event: &Event, sink: &mut impl Sink) -> std::result::Result<(), Trouble> {
-        let Follower { session, inserter, spaces, .. } = self;
+        let Follower { session, inserter, spaces, ruling, first, is_over, .. } = self;
         let space = spaces.entry(event.pid).or_insert_with(|| Space::new(event.pid));
+        let owned = ruling.as_ref().map_or_else(Vec::new, |ruling| ruling.owned(event));
+        let reaction = match ruling {
+            Some(ruling) => ruling.react(session, event)?,
+            None => Reaction::default(),
+        };
+        for occurrence in &reaction.occurrences {
+            sink.occurred(space, occurrence)?;
+        }
+        if reaction.detached {
+            sink.ended(session, space);
+            spaces.remove(&event.pid);
+            // A program that ntrace started is waited for.
+            *is_over |= event.pid == *first;
+            return Ok(());
+        }
         if !matches!(event.kind, EventKind::Hit(_)) {
             sink.event(session, space, event)?;
         }
         match event.kind {
             EventKind::Hit(ref hit) => {
-                for (id, _) in hit.breakpoints() {
+                for (id, _) in hit.breakpoints().filter(|(id, _)| !owned.contains(id)) {
                     match space.roles.get(&id).cloned() {
                         Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
                         None if session.breakpoint(event.pid, id).is_some() => {
@@ -213,6 +243,9 @@ impl Follower {
                 *space = Space::new(event.pid);
                 inserter.update(session, space, None)?;
                 inserter.break_at_entry(session, space)?;
+                if let Some(ruling) = ruling {
+                    ruling.find_all(session, space)?;
+                }
             }
             EventKind::Loaded(_) | EventKind::Unloaded(_) => {
                 let new = inserter.read_modules(session, space)?;
@@ -221,6 +254,9 @@ impl Follower {
                     inserter.remove_gone(session, space)?;
                 }
                 inserter.insert_in_modules(session, space, &new, None)?;
+                if let Some(ruling) = ruling {
+                    ruling.find(session, space, &new)?;
+                }
             }
             EventKind::Forked { child } => {
                 sink.forked(event, child);
@@ -242,8 +278,11 @@ impl Follower {
             _ => {}
         }
         sink.resuming(event);
-        if event.is_held() {
+        if event.is_held() && !reaction.hold {
             self.session.resume(event.tid)?;
+        }
+        if reaction.wake {
+            sink.idle(&self.session, &self.spaces)?;
         }
         Ok(())
     }

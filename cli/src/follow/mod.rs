@@ -5,6 +5,7 @@ mod follower;
 mod inserter;
 mod observed;
 mod plan;
+mod ruling;
 mod running;
 mod start;
 mod told;

@@ -4,6 +4,7 @@ use ubp::{Mechanism, Options, Syscalls};
 
 use crate::failure::{Failure, Result};
 use crate::location::Watch;
+use crate::rules::RuleFile;
 
 /// The events that a command wants beside hits.
 #[derive(Clone, Debug)]
@@ -16,14 +17,22 @@ pub(crate) struct Observed {
     pub(crate) threads: bool,
     /// Memory to watch.
     pub(crate) watches: Vec<Watch>,
+    /// The rules of a file.
+    pub(crate) rules: Option<RuleFile>,
     /// Whether the command makes sense without a location.
     pub(crate) alone: bool,
 }
 
 impl Observed {
     /// No events beside hits.
-    pub(crate) const NONE: Observed =
-        Observed { syscalls: Syscalls::NONE, signals: false, threads: false, watches: Vec::new(), alone: false };
+    pub(crate) const NONE: Observed = Observed {
+        syscalls: Syscalls::NONE,
+        signals: false,
+        threads: false,
+        watches: Vec::new(),
+        rules: None,
+        alone: false,
+    };
 
     /// The options of the session that follows a program.
     pub(super) fn options(&self, follow_forks: bool) -> Options {
@@ -32,6 +41,11 @@ impl Observed {
         options.syscalls = self.syscalls;
         options.signals = self.signals;
         options.threads = self.threads;
+        if let Some(file) = &self.rules {
+            let needed = file.set.options(options);
+            options.signals |= needed.signals;
+            options.threads |= needed.threads;
+        }
         options
     }
 
@@ -46,6 +60,8 @@ impl Observed {
             "signals"
         } else if !self.watches.is_empty() {
             "accesses of memory"
+        } else if self.rules.is_some() {
+            "all that rules ask for"
         } else {
             return Ok(asked);
         };

@@ -14,6 +14,7 @@ use super::follower::Follower;
 use super::inserter::{Inserter, Kind};
 use super::observed::Observed;
 use super::plan::Wanted;
+use super::ruling::Ruling;
 use super::running::Running;
 use super::watches::Watches;
 use crate::args::Target;
@@ -59,8 +60,10 @@ pub(crate) fn start_observed(
     };
     let mut inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind);
     inserter.watches = Watches::new(observed.watches.clone());
+    let ruling = observed.rules.clone().map(Ruling::new).transpose()?;
     let pids = processes(target)?;
     let mut follower = Follower::new(session, inserter, control, pids.is_empty());
+    follower.ruling = ruling;
     if pids.is_empty() {
         spawn(&mut follower, &target.program, heritage)?;
     } else {
@@ -93,6 +96,10 @@ fn spawn(follower: &mut Follower, program: &[OsString], heritage: Heritage) -> R
     let session = &mut follower.session;
     let inserted = follower.inserter.update(session, &mut space, None);
     let inserted = inserted.and_then(|()| follower.inserter.break_at_entry(session, &mut space));
+    let inserted = inserted.and_then(|()| match &mut follower.ruling {
+        Some(ruling) => ruling.adopt(session, &space),
+        None => Ok(()),
+    });
     let checked = inserted.map_err(Failure::trace).and_then(|()| refuse_hopeless(follower, &space));
     if let Err(failure) = checked {
         // The program has not run any instruction yet.
@@ -172,13 +179,17 @@ fn attach_to(follower: &mut Follower, pid: Pid, several: bool) -> Result<Option<
 
 /// Sets the breakpoints of a process. Returns the thread that is held, if one is.
 fn insert(follower: &mut Follower, pid: Pid, held: Option<Tid>) -> Result<Option<Tid>> {
-    let Follower { session, inserter, control, cancelled, .. } = follower;
+    let Follower { session, inserter, control, cancelled, ruling, .. } = follower;
     let mut running = Running::new(pid, held, control);
     let mut space = Space::new(pid);
     let updated = match *cancelled {
         false => inserter.update(session, &mut space, Some(&mut running)),
         true => Ok(()),
     };
+    let updated = updated.and_then(|()| match ruling {
+        Some(ruling) if !*cancelled => ruling.adopt(session, &space),
+        _ => Ok(()),
+    });
     let held = running.held();
     *cancelled |= running.is_cancelled();
     follower.spaces.insert(pid, space);

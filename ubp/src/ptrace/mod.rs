@@ -67,6 +67,7 @@ pub use self::jumps::JumpSurvey;
 pub(crate) use self::lifecycle::{end, release, start};
 use self::record_clock::Clock;
 use self::reports::Reports;
+pub(crate) use self::sys::send as send_signal;
 use self::tracees::{SpaceId, Tracees};
 use crate::descriptors::keep_reserve;
 use crate::{Error, Options, Result};

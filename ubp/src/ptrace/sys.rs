@@ -208,7 +208,8 @@ pub(super) enum Report {
     Killed(i32),
 }
 
-pub(super) fn send(pid: i32, tid: Tid, signal: i32) -> Result<()> {
+/// Sends a signal to a thread.
+pub(crate) fn send(pid: i32, tid: Tid, signal: i32) -> Result<()> {
     // SAFETY: tgkill takes numbers.
     let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid.0, signal) };
     if result == -1 { Err(error("tgkill", tid)) } else { Ok(()) }

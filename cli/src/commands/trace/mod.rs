@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
+use ubp::rules::Occurrence;
 use ubp::{Event, Patch, Pid, Record, Report, Session};
 
-use self::events::Recorder;
+use self::events::{Line, Recorder, Totals};
 use self::hit::{Frame, Hit};
 use crate::args::{Format, Method, TimeStyle, TraceArgs};
 use crate::commands::values::Value;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         TimeStyle::Monotonic | TimeStyle::None => (Duration::ZERO, Duration::ZERO),
         TimeStyle::Epoch => (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?),
     };
-    let events = Recorder::new(&args.observed);
+    let events = Recorder::new(&args.observed)?;
     let observed = events.observed();
     let mut trace = Trace { args, output, origin, ahead, written: 0, events };
     // Callers are found while the thread is held.
@@ -54,7 +55,15 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         Kind { report: Report::Record, text: args.args, patch: args.method.into() }
     };
     let mut follower = follow::start_observed(&args.target, kind, &observed, control, heritage)?;
-    let end = follower.run(&mut trace).and_then(|end| trace.output.flush().map(|()| end));
+    let end = follower.run(&mut trace);
+    let written = follower.readings().iter().try_for_each(|(summary, reading)| {
+        let totals = Totals::new(summary, reading);
+        match args.format {
+            Format::Text => totals.write_text(&mut trace.output),
+            Format::Json => trace.output.json(&totals),
+        }
+    });
+    let end = written.and_then(|()| trace.output.flush()).and(end);
     follower.finish(end)
 }
 
@@ -73,6 +82,18 @@ impl Trace<'_> {
         match self.args.format {
             Format::Text => hit.write_text(&mut self.output),
             Format::Json => self.output.json(hit),
+        }
+    }
+
+    /// Writes a line, unless all that were asked for are written.
+    fn write_line(&mut self, line: &Line) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
+        self.written += 1;
+        match self.args.format {
+            Format::Text => line.write_text(&mut self.output),
+            Format::Json => self.output.json(line),
         }
     }
 
@@ -135,17 +156,13 @@ impl Sink for Trace<'_> {
         let (origin, ahead) = (self.origin, self.ahead);
         let is_shown = self.args.time != TimeStyle::None;
         let time = |time: Duration| is_shown.then(|| time.saturating_sub(origin) + ahead);
-        for line in self.events.lines(session, space, event, time) {
-            if self.is_done() {
-                break;
-            }
-            self.written += 1;
-            match self.args.format {
-                Format::Text => line.write_text(&mut self.output)?,
-                Format::Json => self.output.json(&line)?,
-            }
-        }
-        Ok(())
+        let lines = self.events.lines(session, space, event, time);
+        lines.iter().try_for_each(|line| self.write_line(line))
+    }
+
+    fn occurred(&mut self, space: &mut Space, occurrence: &Occurrence) -> Result<()> {
+        let line = Line::occurred(space, occurrence, self.time(occurrence.time));
+        line.iter().try_for_each(|line| self.write_line(line))
     }
 
     fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {

@@ -21,6 +21,8 @@ pub(crate) use self::code::{Insn, enters_kernel, is_passed_whole};
 pub(crate) use self::cpu::mode;
 pub use self::reach::{PAGE, REACH, reaches};
 #[cfg(feature = "std")]
-pub(crate) use self::registers::{GOROUTINE, MACHINES, SHOWN, arch, get, is_comparable, pc, set, set_pc, sp, way_back};
+pub(crate) use self::registers::{
+    ARGUMENTS, GOROUTINE, MACHINES, SHOWN, STACK, arch, get, is_comparable, pc, set, set_pc, sp, way_back,
+};
 #[cfg(feature = "std")]
 pub(crate) use self::vector::{VECTOR_SETS, is_settable, use_component, vector_parts};

@@ -25,6 +25,12 @@ const NZCV: u64 = 0xf << 28;
 /// The register that holds the goroutine of a thread (Go's src/cmd/compile/abi-internal.md).
 pub(crate) const GOROUTINE: Reg = Reg::general(28);
 
+/// The registers of the first integer arguments (AAPCS64).
+pub(crate) const ARGUMENTS: [Reg; 6] =
+    [Reg::general(0), Reg::general(1), Reg::general(2), Reg::general(3), Reg::general(4), Reg::general(5)];
+/// The stack pointer.
+pub(crate) const STACK: Reg = Reg::SP;
+
 pub(crate) fn pc(raw: &user_regs_struct) -> u64 {
     raw.pc
 }

@@ -22,7 +22,7 @@ pub(crate) use self::cpu::mode;
 pub use self::reach::{PAGE, REACH, reaches};
 #[cfg(feature = "std")]
 pub(crate) use self::registers::{
-    GOROUTINE, MACHINES, SHOWN, USER32_CS, arch, get, is_comparable, pc, set, set_pc, sp, way_back,
+    ARGUMENTS, GOROUTINE, MACHINES, SHOWN, STACK, USER32_CS, arch, get, is_comparable, pc, set, set_pc, sp, way_back,
 };
 #[cfg(feature = "std")]
 pub(crate) use self::vector::{VECTOR_SETS, is_settable, use_component, vector_parts};

@@ -24,6 +24,11 @@ pub(crate) const SHOWN: [Reg; 18] = {
 /// The register that holds the goroutine of a thread (Go's src/cmd/compile/abi-internal.md).
 pub(crate) const GOROUTINE: Reg = Reg::gpr(14);
 
+/// The registers of the first integer arguments (System V ABI for x86-64). 32-bit programs have them on the stack.
+pub(crate) const ARGUMENTS: [Reg; 6] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::gpr(8), Reg::gpr(9)];
+/// The stack pointer.
+pub(crate) const STACK: Reg = Reg::gpr(4);
+
 pub(crate) fn pc(raw: &user_regs_struct) -> u64 {
     raw.rip
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 
 use serde::Serialize;
-use ubp::{Event, EventKind, Pid};
+use ubp::{EventKind, Pid};
 
 use crate::output::shown;
 
@@ -29,13 +29,13 @@ pub(super) struct Life {
 }
 
 impl Life {
-    pub(super) fn of(event: &Event) -> Option<Life> {
+    pub(super) fn of(pid: Pid, kind: &EventKind) -> Option<Life> {
         let named = |name| Life { name, ..Life::default() };
-        Some(match event.kind {
+        Some(match *kind {
             EventKind::Forked { child } => Life { child: Some(child.0), ..named("forked") },
             EventKind::ThreadStarted => named("thread_started"),
             EventKind::ThreadExited => named("thread_exited"),
-            EventKind::Exec => Life { program: Some(program(event.pid)), ..named("exec") },
+            EventKind::Exec => Life { program: Some(program(pid)), ..named("exec") },
             EventKind::Exited(status) => Life { status: Some(status), ..named("exited") },
             EventKind::Killed(signal) => Life { signal: Some(signal.to_string()), ..named("killed") },
             _ => return None,

@@ -2,20 +2,25 @@
 
 mod life;
 mod module;
+mod occurred;
 mod signal;
 mod syscall;
+mod totals;
 mod watched;
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
+use ubp::rules::{Kind, Occurrence};
 use ubp::{Event, EventKind, Module, Session};
 
 use self::life::Life;
 use self::module::Mapped;
+use self::occurred::Occurred;
 use self::signal::Delivered;
 use self::syscall::{Call, Calls, Ended};
+pub(super) use self::totals::Totals;
 use self::watched::Accessed;
 use super::hit::{seconds, write_time};
 use crate::args::{EventArgs, Events};
@@ -24,11 +29,13 @@ use crate::follow::Observed;
 use crate::location::Watch;
 use crate::output::Output;
 use crate::process::Space;
+use crate::rules::RuleFile;
 
 /// Makes lines of events.
 pub(super) struct Recorder {
     events: Events,
     watches: Vec<Watch>,
+    rules: Option<RuleFile>,
     calls: Calls,
 }
 
@@ -53,12 +60,25 @@ enum What {
     Mapped(Mapped),
     Life(Life),
     Accessed(Accessed),
+    Occurred(Occurred),
 }
 
 impl Recorder {
-    pub(super) fn new(args: &EventArgs) -> Recorder {
+    /// What the arguments ask for.
+    ///
+    /// # Errors
+    /// The file of rules cannot be read.
+    pub(super) fn new(args: &EventArgs) -> Result<Recorder> {
         let events = args.events.unwrap_or(Events::NONE);
-        Recorder { events, watches: args.watches.clone(), calls: Calls::default() }
+        let rules = args.rules.as_deref().map(RuleFile::read).transpose()?;
+        let asks = |file: &RuleFile| {
+            let calls = [Kind::SyscallEntered, Kind::SyscallReturned];
+            file.set.rules.iter().any(|rule| calls.contains(&rule.on.kind()))
+        };
+        if !events.syscalls.is_empty() && rules.as_ref().is_some_and(asks) {
+            return Err(Failure::usage("--events syscalls and rules about system calls exclude each other"));
+        }
+        Ok(Recorder { events, watches: args.watches.clone(), rules, calls: Calls::default() })
     }
 
     /// What the session has to report.
@@ -67,8 +87,9 @@ impl Recorder {
         // The end of a thread ends its system call.
         let threads = lives || !syscalls.is_empty();
         let watches = self.watches.clone();
-        let alone = !self.events.is_empty() || !watches.is_empty();
-        Observed { syscalls: syscalls.numbers(), signals, threads, watches, alone }
+        let rules = self.rules.clone();
+        let alone = !self.events.is_empty() || !watches.is_empty() || rules.is_some();
+        Observed { syscalls: syscalls.numbers(), signals, threads, watches, rules, alone }
     }
 
     /// The lines of an event. `time` is the time to print of a time of the session's clock.
@@ -104,7 +125,7 @@ impl Recorder {
                 access.into_iter().for_each(|access| push("watched", What::Accessed(access)));
             }
             _ if self.events.lives => {
-                Life::of(event).into_iter().for_each(|life| push(life.name, What::Life(life)));
+                Life::of(event.pid, &event.kind).into_iter().for_each(|life| push(life.name, What::Life(life)));
             }
             _ => {}
         }
@@ -113,6 +134,13 @@ impl Recorder {
 }
 
 impl Line {
+    /// The line of what a rule recorded, at a time to print.
+    pub(super) fn occurred(space: &mut Space, occurrence: &Occurrence, time: Option<Duration>) -> Option<Line> {
+        let event = Kind::of(&occurrence.kind)?.name();
+        let what = What::Occurred(Occurred::new(space, occurrence));
+        Some(Line { event, time, pid: occurrence.pid.0, tid: occurrence.thread.tid.0, what })
+    }
+
     /// Writes a line of text.
     pub(super) fn write_text(&self, out: &mut Output<'_>) -> Result<()> {
         let mut line = String::new();
@@ -129,6 +157,7 @@ impl Line {
             What::Mapped(module) => write!(f, "{} {module}", self.event),
             What::Life(life) => write!(f, "{life}"),
             What::Accessed(access) => write!(f, "{access}"),
+            What::Occurred(occurred) => write!(f, "{occurred}"),
         }
     }
 }

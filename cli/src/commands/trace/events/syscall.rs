@@ -117,7 +117,7 @@ impl Call {
 }
 
 /// The name of an error number (errno(3)).
-fn error_name(number: i32) -> String {
+pub(super) fn error_name(number: i32) -> String {
     match Errno::from_raw(number) {
         Errno::UnknownErrno => format!("error {number}"),
         known => format!("{known:?}"),
