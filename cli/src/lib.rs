@@ -19,6 +19,7 @@ mod native;
 mod output;
 mod process;
 mod syscalls;
+mod values;
 mod worker;
 
 use std::process::ExitCode;
