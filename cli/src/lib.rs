@@ -20,6 +20,7 @@ mod output;
 mod process;
 mod rules;
 mod syscalls;
+mod values;
 mod worker;
 
 use std::process::ExitCode;

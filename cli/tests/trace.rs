@@ -32,9 +32,9 @@ fn arguments_are_those_of_the_call_with_strings_as_text() {
     let (hits, _) = trace(&["-b", "work", "--args"], &program, &["3"]);
     for (number, hit) in hits.iter().enumerate() {
         let args = hit["args"].as_array().unwrap();
-        assert_eq!(args[0]["value"], format!("{number:#x}"));
+        assert_eq!((&args[0]["name"], &args[0]["value"]), (&"n".into(), &number.into()));
         assert_eq!(args[1]["string"], "hello");
-        assert_eq!(args[2]["value"], "0x123456789");
+        assert_eq!(args[2]["value"], 0x1_2345_6789_u64);
     }
 }
 

@@ -61,6 +61,8 @@
 //! | [`SymbolTable`] | symbols by address |
 //! | [`Lines`], [`by_line`] | source lines of an address, addresses of a line |
 //! | [`demangle`], [`Names`] | names of C++ and Rust that people read |
+//! | [`types`], [`Image::function`] | types, functions and parameters from debug information in C, C++, Rust and Go |
+//! | [`values`] | values of these types in the registers and the memory of a thread: arguments, results |
 //! | [`differing`] | compares code in memory with the file, before a breakpoint is set there |
 //! | [`files`] | opens and reads files that nobody trusts |
 //! | [`code`] | instructions of any architecture, with what every architecture can answer |
@@ -88,16 +90,19 @@ pub mod code;
 mod elf;
 pub mod files;
 mod process;
+mod reader;
 mod search;
 mod text;
+pub mod types;
 mod unwind;
+pub mod values;
 
 pub use self::elf::{
     Arch, Elf, ElfError, Image, Kind, LineSearch, Lines, Names, Segment, Symbol, SymbolTable, demangle, short_names,
 };
 pub use self::process::{Frame, Images, Module, Modules, Place, differing};
 pub use self::search::{ModuleName, Pattern, Search, Site, by_address, by_line, by_name};
-pub use self::text::utf8;
+pub use self::text::{printable, utf8};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

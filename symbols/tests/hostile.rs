@@ -16,6 +16,7 @@ fn examine(image: &Image) -> usize {
         answers += Names::of(&symbol.name).shared.len();
         answers += usize::from(image.symbols().holding(symbol.address).is_some());
         answers += usize::from(image.is_described(symbol.address));
+        answers += image.function(symbol.address).ok().flatten().map_or(0, |function| function.parameters.len());
     }
     for &address in image.instructions(|image| image.arch().mode(vendor())) {
         answers += usize::from(image.lines().and_then(|lines| lines.of(address)).is_some());

@@ -56,11 +56,12 @@ pub(crate) struct CallsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) depth: Option<u32>,
 
-    /// Print the first six integer arguments of each function. A pointer to printable text is printed as the text, up to 64 bytes
+    /// Print the arguments of each function: by debug information or by a prototype of the C library, else the first six integers. A pointer
+    /// to printable text is printed as the text, up to 64 bytes
     #[arg(long)]
     pub(crate) args: bool,
 
-    /// Print the integer that each function returns, or the text that it points to
+    /// Print what each function returns: by debug information or by a prototype of the C library, else an integer or the text that it points to
     #[arg(long = "return")]
     pub(crate) returned: bool,
 

@@ -62,7 +62,8 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
-    /// Print the first six integer arguments of the function. A pointer to printable text is printed as the text, up to 64 bytes
+    /// Print the arguments of the function: by debug information or by a prototype of the C library, else the first six integers. A pointer
+    /// to printable text is printed as the text, up to 64 bytes
     #[arg(long)]
     pub(crate) args: bool,
 

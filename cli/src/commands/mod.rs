@@ -14,7 +14,6 @@ mod slot;
 mod survey;
 mod timing;
 mod trace;
-mod values;
 mod vocabulary;
 
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ use crate::location::{self, Location};
 use crate::native;
 use crate::output::{shown, tell};
 use crate::process::{Role, Space};
+use crate::values::needs_trap;
 
 /// The largest number of refused instructions that are listed one by one.
 const LISTED: usize = 8;
@@ -228,9 +229,14 @@ impl Inserter {
             return Ok(());
         }
         let Kind { report, text, patch } = self.kind;
-        let spec = |&(address, _): &(u64, _)| {
-            let spec = Spec::event(Address(address)).report(report).patch(patch);
-            if text { spec.with_text() } else { spec }
+        // Values that a record does not have are read of the held thread.
+        let by_record = |address| !text || patch == Patch::Jump || !needs_trap(space, address);
+        let spec = |&(address, _): &(u64, _)| match report {
+            Report::Record if !by_record(address) => Spec::event(Address(address)).patch(Patch::Trap),
+            _ => {
+                let spec = Spec::event(Address(address)).report(report).patch(patch);
+                if text { spec.with_text() } else { spec }
+            }
         };
         let specs: Vec<Spec> = new.iter().map(spec).collect();
         let answers = session.insert(space.pid, &specs)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::file::Elf;
@@ -16,6 +17,7 @@ use super::table::SymbolTable;
 use super::{debug_files, ranges};
 use crate::code::Mode;
 use crate::files::{Opened, Root, Source};
+use crate::types::{Function, Linkage, TypeError, Types};
 
 /// The number of the next image.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -28,6 +30,7 @@ pub struct Image {
     symbols: OnceCell<SymbolTable>,
     debug: OnceCell<Option<Source>>,
     lines: OnceCell<Option<Lines>>,
+    types: OnceCell<Option<Types>>,
     by_exceptions: OnceCell<Functions>,
     debug_frames: OnceCell<Option<DebugFrames>>,
     code: OnceCell<Vec<Range<u64>>>,
@@ -74,6 +77,7 @@ impl Image {
             symbols: OnceCell::new(),
             debug: OnceCell::new(),
             lines: OnceCell::new(),
+            types: OnceCell::new(),
             by_exceptions: OnceCell::new(),
             debug_frames: OnceCell::new(),
             code: OnceCell::new(),
@@ -114,6 +118,30 @@ impl Image {
     /// Source lines, if there is debug information.
     pub fn lines(&self) -> Option<&Lines> {
         self.lines.get_or_init(|| Lines::load(&self.elf, || self.debug_file())).as_ref()
+    }
+
+    /// Types and functions, if there is debug information.
+    pub fn types(&self) -> Option<&Types> {
+        self.types.get_or_init(|| self.lines()?.dwarf().map(Types::new)).as_ref()
+    }
+
+    /// The function whose first instruction is at an address in the file, if debug information describes it.
+    ///
+    /// # Errors
+    /// The debug information of the function is malformed.
+    pub fn function(&self, address: u64) -> Result<Option<Rc<Function>>, TypeError> {
+        let unit = self.lines().and_then(|lines| lines.unit(address));
+        // gcc marks its copies of functions so: with other parameters, for constant parameters, and parts.
+        let is_copy = |name: &str| [".isra.", ".constprop.", ".part."].iter().any(|mark| name.contains(mark));
+        match (unit, self.types()) {
+            (Some(unit), Some(types)) => {
+                let symbols = self.symbols().at(address);
+                let copy = symbols.iter().any(|symbol| is_copy(&symbol.name));
+                let global = symbols.iter().any(|symbol| symbol.global);
+                types.function(unit, address, Linkage { copy, global })
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The functions that `.eh_frame` describes.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
+use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId, UnitSectionOffset};
 use object::{Object, ObjectSection};
 
 use super::contents::contents;
@@ -15,9 +15,8 @@ use super::go::GoLines;
 use super::headers::{Parsed, parse};
 use super::sources::{LineSearch, ends_with};
 use crate::files::Source;
+use crate::reader::Reader;
 use crate::text::utf8;
-
-type Reader = EndianArcSlice<LittleEndian>;
 
 /// The source lines of one file.
 pub struct Lines(Table);
@@ -54,6 +53,24 @@ impl Lines {
         match &self.0 {
             Table::Dwarf(lines) => lines.of(address),
             Table::Go(lines) => lines.of(address),
+        }
+    }
+
+    /// The debug information, which the table of Go's runtime is not.
+    pub(super) fn dwarf(&self) -> Option<Arc<Dwarf<Reader>>> {
+        match &self.0 {
+            Table::Dwarf(lines) => Some(Arc::clone(&lines.dwarf)),
+            Table::Go(_) => None,
+        }
+    }
+
+    /// The offset in `.debug_info` of the unit that describes the code at an address.
+    pub(super) fn unit(&self, address: u64) -> Option<usize> {
+        let Table::Dwarf(lines) = &self.0 else { return None };
+        let unit = lines.context.find_dwarf_and_unit(address).skip_all_loads()?;
+        match unit.header.offset() {
+            UnitSectionOffset::DebugInfoOffset(offset) => Some(offset.0),
+            UnitSectionOffset::DebugTypesOffset(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ubp::{Call, Event};
 
 use super::tree::Stack;
-use crate::commands::values::{List, Value};
+use crate::values::{List, Value};
 
 /// A call that has not returned.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::call::Returned;
 use super::tree::Tree;
-use crate::commands::values::Value;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::process::Description;
+use crate::values::Value;
 
 /// One call that returned. The field names are the keys of the JSON form; times are nanoseconds.
 #[derive(Debug, Serialize)]

@@ -19,12 +19,12 @@ use self::text::Text;
 use self::tree::Tree;
 use crate::args::{CallsArgs, CallsFormat};
 use crate::commands::timing;
-use crate::commands::values::Value;
 use crate::failure::Result;
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::Output;
 use crate::process::{Description, Space};
+use crate::values::Value;
 use crate::worker::{Control, End};
 
 /// Writes calls as they return.
@@ -74,9 +74,16 @@ impl Calls<'_> {
         self.args.depth.is_none_or(|most| depth < most as usize)
     }
 
-    fn enter(&mut self, session: &mut Session, event: &Event, function: Rc<Description>) -> Result<()> {
+    fn enter(
+        &mut self,
+        session: &mut Session,
+        space: &Space,
+        arrival: &Arrival<'_>,
+        function: Rc<Description>,
+    ) -> Result<()> {
         // After an error: a signal killed the thread here.
-        let Ok(Some((depth, open))) = self.note_call(session, event, function) else { return Ok(()) };
+        let event = arrival.event;
+        let Ok(Some((depth, open))) = self.note_call(session, space, arrival, function) else { return Ok(()) };
         let is_wanted = self.is_wanted(depth);
         match &mut self.form {
             Form::Text(text) if is_wanted => text.entered(event.tid, depth, open, &self.tree, &mut self.output),
@@ -87,13 +94,15 @@ impl Calls<'_> {
     fn note_call(
         &mut self,
         session: &mut Session,
-        event: &Event,
+        space: &Space,
+        arrival: &Arrival<'_>,
         function: Rc<Description>,
     ) -> ubp::Result<Option<(usize, Open)>> {
+        let event = arrival.event;
         let mut args = None;
         if self.args.args {
             let registers = session.registers(event.tid)?;
-            args = Some(Value::arguments(session, event.pid, &registers).into());
+            args = Some(Value::arguments(session, space, event, arrival.address, &registers).into());
         }
         // Other forms need the function alone.
         let is_tree = matches!(self.form, Form::Tree);
@@ -149,11 +158,14 @@ impl Sink for Calls<'_> {
             // After an error: a signal killed the thread here.
             let calls = self.returns.leave(session, event).unwrap_or_default();
             let registers = self.args.returned.then(|| session.registers(event.tid).ok()).flatten();
-            let value = registers.map(|registers| Value::returned(session, event.pid, &registers));
-            return calls.iter().try_for_each(|call| self.returned(&Returned { event, call, value: value.as_ref() }));
+            return calls.iter().try_for_each(|call| {
+                let of = |registers| Value::returned(session, space, event, call.function.0, registers);
+                let value = registers.as_ref().and_then(of);
+                self.returned(&Returned { event, call, value: value.as_ref() })
+            });
         }
         let function = timing::function(space, address, &mut self.returns)?;
-        self.enter(session, event, function)
+        self.enter(session, space, arrival, function)
     }
 
     fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {

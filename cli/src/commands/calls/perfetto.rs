@@ -8,9 +8,9 @@ use ubp::{Event, Pid, Tid};
 
 use super::call::Returned;
 use super::tree::Tree;
-use crate::commands::values::Value;
 use crate::failure::Result;
 use crate::output::{Output, utf8};
+use crate::values::Value;
 
 /// Writes an array of events. A trace that was cut off at any line can be read as well.
 #[derive(Default)]

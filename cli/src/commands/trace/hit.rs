@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use crate::commands::values::{List, Value};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::process::{Description, source};
+use crate::values::{List, Value};
 
 /// One hit. The field names are the keys of the JSON form.
 #[derive(Debug, Serialize)]

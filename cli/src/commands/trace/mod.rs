@@ -13,12 +13,12 @@ use ubp::{Event, Patch, Pid, Record, Report, Session};
 use self::events::{Line, Recorder, Totals};
 use self::hit::{Frame, Hit};
 use crate::args::{Format, Method, TimeStyle, TraceArgs};
-use crate::commands::values::Value;
 use crate::failure::{Failure, Result};
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::Output;
 use crate::process::Space;
+use crate::values::Value;
 use crate::worker::{Control, End};
 
 /// The interval at which ntrace reads the recorded hits.
@@ -110,7 +110,7 @@ impl Trace<'_> {
         if self.args.args || self.args.stack {
             let registers = session.registers(event.tid)?;
             if self.args.args {
-                hit.args = Some(Value::arguments(session, event.pid, &registers));
+                hit.args = Some(Value::arguments(session, space, event, address, &registers));
             }
             if self.args.stack {
                 let at_start = hit.description.symbol.is_some() && hit.description.offset == 0;
@@ -146,7 +146,7 @@ impl Sink for Trace<'_> {
             pid: record.pid.0,
             tid: record.tid.0,
             description: space.description(record.address.0),
-            args: self.args.args.then(|| Value::recorded(record)),
+            args: self.args.args.then(|| Value::recorded(space, record)),
             stack: None,
         };
         self.write(&hit)

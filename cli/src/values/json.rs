@@ -1,0 +1,38 @@
+//! Data as JSON.
+
+use serde_json::{Map, Value, json};
+use ubp_symbols::values::Data;
+
+/// Numbers, truth values and text as JSON has them, addresses as hexadecimal text, structures as objects.
+pub(super) fn of(data: &Data) -> Value {
+    match data {
+        Data::Signed(value) => json!(value),
+        Data::Unsigned(value) => json!(value),
+        Data::Wide(value) => json!(value.to_string()),
+        Data::Single(bits) => number(f32::from_bits(*bits).into()),
+        Data::Double(bits) => number(f64::from_bits(*bits)),
+        Data::Boolean(value) => json!(value),
+        Data::Character(value) => json!(value.to_string()),
+        Data::Name(name) => json!(name),
+        Data::Pointer { address, .. } => json!(format!("{address:#x}")),
+        Data::Text { text, cut } => json!(format!("{text}{}", if *cut { "…" } else { "" })),
+        Data::List { elements, more: 0 } => elements.iter().map(of).collect(),
+        Data::List { elements, more } => {
+            json!({ "elements": elements.iter().map(of).collect::<Value>(), "more": more })
+        }
+        Data::Fields(fields) => {
+            let key = |number: usize, name: &str| if name.is_empty() { number.to_string() } else { name.to_string() };
+            let entry = |(number, (name, value)): (usize, &(String, Data))| (key(number, name), of(value));
+            Value::Object(fields.iter().enumerate().map(entry).collect::<Map<_, _>>())
+        }
+        Data::Variant { name, data } => json!({ "variant": name, "data": of(data) }),
+        Data::Elided => json!({ "unknown": "nested too deeply" }),
+        Data::Unknown(reason) => json!({ "unknown": reason }),
+        _ => Value::Null,
+    }
+}
+
+/// What is no number in JSON (an infinity, or no number at all) is text.
+fn number(value: f64) -> Value {
+    if value.is_finite() { json!(value) } else { json!(value.to_string()) }
+}

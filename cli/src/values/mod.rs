@@ -1,0 +1,8 @@
+//! The values that functions get and return: typed where debug information or a prototype tells the types, else integers and text.
+
+mod json;
+mod prototypes;
+mod thread;
+mod value;
+
+pub(crate) use self::value::{List, Value, needs_trap};

@@ -1,0 +1,184 @@
+//! One value.
+
+use std::fmt;
+use std::rc::Rc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use ubp::{Address, Event, Pid, Record, Registers, Session};
+use ubp_symbols::types::Function;
+use ubp_symbols::values::{self, Argument, Data};
+use ubp_symbols::{Arch, Module, printable};
+
+use super::json;
+use super::prototypes::{self, Prototype};
+use super::thread::{Held, Recorded};
+use crate::native;
+use crate::process::Space;
+
+/// The largest number of bytes of a string that are shown.
+const LONGEST: usize = 64;
+/// The lowest address that a program can map (`vm.mmap_min_addr`).
+const LOWEST: u64 = 0x1_0000;
+
+/// An argument, or a returned value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// A register of which nothing is known, and the text to which it may point.
+    Integer { value: u64, string: Option<String> },
+    /// A value with a type.
+    Typed(Argument),
+}
+
+/// What is known of a function.
+enum Known {
+    Described(Module, Rc<Function>),
+    Prototype(&'static Prototype),
+    Nothing,
+}
+
+/// What is known of the function at an address in memory.
+fn known(space: &Space, address: u64) -> Known {
+    let Some(module) = space.module(address).filter(|module| module.image.arch() != Arch::I386) else {
+        return Known::Nothing;
+    };
+    let in_file = module.in_file(address);
+    // Prototypes know flags and permissions, which are plain numbers to the C library's debug information.
+    let names = space.labels.get(&address).into_iter().flat_map(|names| names.iter());
+    if let Some(prototype) = prototypes::of(&module.image, in_file, names.map(String::as_str)) {
+        return Known::Prototype(prototype);
+    }
+    match module.image.function(in_file) {
+        Ok(Some(function)) => Known::Described(module.clone(), function),
+        // What is malformed says as little as what is missing.
+        Ok(None) | Err(_) => Known::Nothing,
+    }
+}
+
+/// Whether the arguments of the function at an address are more than what a record has.
+pub(crate) fn needs_trap(space: &Space, address: u64) -> bool {
+    match known(space, address) {
+        Known::Described(module, function) => !values::is_recordable(&module, &function),
+        Known::Prototype(_) | Known::Nothing => false,
+    }
+}
+
+fn typed(arguments: Vec<Argument>) -> Vec<Value> {
+    arguments.into_iter().map(Value::Typed).collect()
+}
+
+impl Value {
+    /// The arguments of the function at whose first instruction a thread is.
+    pub(crate) fn arguments(
+        session: &mut Session,
+        space: &Space,
+        event: &Event,
+        address: u64,
+        registers: &Registers,
+    ) -> Vec<Value> {
+        let text = |session: &mut Session, value| (value, string(session, event.pid, value));
+        match known(space, address) {
+            Known::Described(module, function) => {
+                let mut thread = Held::new(session, event, registers);
+                typed(values::arguments(&module, &function, &mut thread))
+            }
+            Known::Prototype(prototype) => {
+                let all = native::arguments(session, event.pid, registers);
+                let all: Vec<_> = all.into_iter().map(|value| text(session, value)).collect();
+                typed(prototype.arguments(&all))
+            }
+            Known::Nothing => {
+                let all = native::arguments(session, event.pid, registers);
+                let integer = |value| Value::Integer { value, string: string(session, event.pid, value) };
+                all.into_iter().map(integer).collect()
+            }
+        }
+    }
+
+    /// The arguments that a record has.
+    pub(crate) fn recorded(space: &Space, record: &Record) -> Vec<Value> {
+        let texts = record.arguments.into_iter().enumerate();
+        let texts = texts.map(|(number, value)| (value, printable(record.text(number))));
+        match known(space, record.address.0) {
+            Known::Described(module, function) => typed(values::arguments(&module, &function, &mut Recorded(record))),
+            Known::Prototype(prototype) => typed(prototype.arguments(&texts.collect::<Vec<_>>())),
+            Known::Nothing => texts.map(|(value, string)| Value::Integer { value, string }).collect(),
+        }
+    }
+
+    /// The value that the function at an address has just returned. `None`: it is known to return nothing.
+    pub(crate) fn returned(
+        session: &mut Session,
+        space: &Space,
+        event: &Event,
+        function: u64,
+        registers: &Registers,
+    ) -> Option<Value> {
+        let value = native::return_value(registers);
+        match known(space, function) {
+            Known::Described(module, function) => {
+                let mut thread = Held::new(session, event, registers);
+                values::results(&module, &function, &mut thread).map(Value::Typed)
+            }
+            Known::Prototype(prototype) => prototype.result(value, string(session, event.pid, value)).map(Value::Typed),
+            Known::Nothing => Some(Value::Integer { value, string: string(session, event.pid, value) }),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Integer { string: Some(text), .. } => write!(f, "{text:?}"),
+            Value::Integer { value, string: None } => write!(f, "{value:#x}"),
+            Value::Typed(Argument { name, data, .. }) if name.is_empty() => write!(f, "{data}"),
+            Value::Typed(Argument { name, data, .. }) => write!(f, "{name}={data}"),
+        }
+    }
+}
+
+/// The JSON form: `name`, `type`, `value`, and `string` for the text to which a pointer leads.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Value::Integer { value, string } => {
+                map.serialize_entry("value", &format!("{value:#x}"))?;
+                map.serialize_entry("string", string)?;
+            }
+            Value::Typed(Argument { name, kind, data, .. }) => {
+                if !name.is_empty() {
+                    map.serialize_entry("name", name)?;
+                }
+                map.serialize_entry("type", kind)?;
+                map.serialize_entry("value", &json::of(data))?;
+                if let Data::Pointer { text: Some(text), .. } = data {
+                    map.serialize_entry("string", text)?;
+                }
+            }
+        }
+        map.end()
+    }
+}
+
+/// Arguments in parentheses.
+pub(crate) struct List<'a>(pub(crate) &'a [Value]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, value) in self.0.iter().enumerate() {
+            write!(f, "{}{value}", if number == 0 { "(" } else { ", " })?;
+        }
+        f.write_str(if self.0.is_empty() { "()" } else { ")" })
+    }
+}
+
+/// Returns the printable text at an address.
+fn string(session: &mut Session, pid: Pid, address: u64) -> Option<String> {
+    if address < LOWEST {
+        return None;
+    }
+    let mut bytes = [0; LONGEST];
+    let read = session.read_memory(pid, Address(address), &mut bytes).ok()?;
+    printable(bytes.get(..read)?)
+}

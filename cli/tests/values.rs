@@ -1,0 +1,113 @@
+//! Arguments and results with their types: ntrace prints what the program itself says of them.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{build_go, build_with, ntrace, scratch, source, stderr, stdout, trace};
+
+/// The calls that ntrace tells, as far as the program itself prints them.
+fn told(program: &Path, locations: &[&str]) -> (Vec<String>, Vec<String>) {
+    let file = scratch("values");
+    let mut command = ntrace();
+    command.args(["calls", "--args", "--return", "-o"]).arg(&file);
+    for location in locations {
+        command.args(["-b", location]);
+    }
+    let output = command.arg("--").arg(program).output().unwrap();
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    let call = |line: &str| {
+        let (_, call) = line.split_once('!').unwrap_or_else(|| panic!("{line}"));
+        let call = call.rsplit_once(" at values.").map_or(call, |(call, _)| call);
+        call.replace("main.", "")
+    };
+    let said = stdout(&output).lines().map(str::to_string).collect();
+    (text.lines().map(call).collect(), said)
+}
+
+/// Removes the types that a demangled name has behind it.
+fn without_types(call: &str) -> String {
+    match call.split_once(")(") {
+        Some((name, rest)) => format!("{}({rest}", name.split('(').next().unwrap()),
+        None => call.to_string(),
+    }
+}
+
+#[test]
+fn arguments_and_results_of_c_are_those_that_the_program_prints() {
+    for flags in
+        [&["-O0", "-g", "-gdwarf-5"][..], &["-O2", "-g", "-gdwarf-5"], &["-O0", "-gdwarf-4"], &["-O2", "-gdwarf-4"]]
+    {
+        let program = build_with("gcc", "values.c", flags).expect("gcc builds the program");
+        let (told, said) = told(&program, &["scalars", "structures", "pointers", "many", "nothing"]);
+        assert_eq!((told.len(), &told), (5, &said), "{flags:?}");
+    }
+}
+
+#[test]
+fn strings_vectors_and_classes_of_cpp_are_those_that_the_program_prints() {
+    for flags in
+        [&["-O0", "-g"][..], &["-O2", "-g"], &["-O0", "-gdwarf-4"], &["-O1", "-g", "-D_GLIBCXX_USE_CXX11_ABI=0"]]
+    {
+        let Some(program) = build_with("g++", "values.cpp", &[&["-std=c++17"], flags].concat()) else { return };
+        let (told, said) = told(&program, &["texts", "containers", "counted"]);
+        let told: Vec<String> = told.iter().map(|call| without_types(call)).collect();
+        assert_eq!((told.len(), told), (3, said), "{flags:?}");
+    }
+}
+
+#[test]
+fn slices_strings_and_enumerations_of_rust_are_those_that_the_program_prints() {
+    let out = scratch("values_rs");
+    let done =
+        Command::new("rustc").args(["--edition", "2024", "-g", "-o"]).arg(&out).arg(source("values.rs")).output();
+    if !done.is_ok_and(|done| done.status.success()) {
+        return crossing::skip("slices_strings_and_enumerations_of_rust", "no rustc, or it cannot build the program");
+    }
+    let (told, said) = told(&out, &["texts", "options", "shapes"]);
+    assert_eq!((told.len(), told), (5, said));
+}
+
+#[test]
+fn strings_and_slices_of_go_in_its_registers_are_those_that_the_program_prints() {
+    for flags in [&["-gcflags=-N -l"][..], &[]] {
+        let Some(program) = build_go("values.go", flags) else { return };
+        let (mut told, said) = told(&program, &["main.work"]);
+        // A function enters its first instruction once more when its stack has grown.
+        told.retain(|call| !call.ends_with('{'));
+        assert_eq!((told.len(), told), (2, said), "{flags:?}");
+    }
+}
+
+#[test]
+fn json_has_names_types_and_values() {
+    let program = build_with("gcc", "values.c", &["-O1", "-g"]).expect("gcc builds the program");
+    for method in ["auto", "trap"] {
+        let (hits, output) = trace(&["-b", "scalars", "-b", "structures", "--args", "--method", method], &program, &[]);
+        assert_eq!(hits.len(), 2, "{}", stderr(&output));
+        let args = &hits[0]["args"];
+        assert_eq!(args[3], serde_json::json!({ "name": "l", "type": "long long int", "value": -4_000_000_000_i64 }));
+        assert_eq!(args[5], serde_json::json!({ "name": "d", "type": "double", "value": 2.25 }));
+        assert_eq!((&args[6]["type"], &args[6]["string"]), (&"const char*".into(), &"txt".into()));
+        let big = &hits[1]["args"][2];
+        assert_eq!(big["value"], serde_json::json!({ "v": [1, -2, 3, 4], "name": "nam" }));
+    }
+}
+
+#[test]
+fn functions_of_the_c_library_have_the_prototypes_of_a_table() {
+    let (hits, output) = trace(
+        &["-b", "libc!open64", "-b", "libc!openat", "-b", "libc!read", "--args"],
+        Path::new("/bin/cat"),
+        &["/etc/hostname"],
+    );
+    let named = |hit: &serde_json::Value, name: &str| {
+        hit["args"].as_array().unwrap().iter().find(|arg| arg["name"] == name).cloned().unwrap_or_default()
+    };
+    let opened = hits.iter().find(|hit| named(hit, "path")["string"] == "/etc/hostname");
+    let opened = opened.unwrap_or_else(|| panic!("{hits:?} {}", stderr(&output)));
+    assert_eq!(named(opened, "flags")["value"], "0x0");
+    let read = hits.iter().find(|hit| hit["symbol"] == "read" && named(hit, "count")["value"] == 131_072);
+    assert!(read.is_some(), "{hits:?}");
+}

@@ -1,0 +1,43 @@
+//! What is kept of the types and functions of one file.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gimli::Dwarf;
+
+use super::function::Function;
+use super::model::{Type, TypeError, TypeId};
+use super::units::Units;
+use crate::reader::Reader;
+
+/// What was found at an address.
+pub(super) type Found = Result<Option<Rc<Function>>, TypeError>;
+
+/// The types and functions of one file.
+pub struct Types {
+    pub(super) units: Units,
+    pub(super) known: RefCell<HashMap<TypeId, Rc<Type>>>,
+    pub(super) functions: RefCell<HashMap<u64, Found>>,
+    /// The functions of each unit by their first address.
+    pub(super) starts: RefCell<HashMap<usize, Rc<HashMap<u64, usize>>>>,
+}
+
+impl fmt::Debug for Types {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Types").finish_non_exhaustive()
+    }
+}
+
+impl Types {
+    pub(crate) fn new(dwarf: Arc<Dwarf<Reader>>) -> Types {
+        Types {
+            units: Units::new(dwarf),
+            known: RefCell::default(),
+            functions: RefCell::default(),
+            starts: RefCell::default(),
+        }
+    }
+}

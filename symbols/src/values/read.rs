@@ -1,0 +1,279 @@
+//! Makes data from the bytes of a value.
+
+use super::data::Data;
+use super::thread::Thread;
+use crate::text::printable;
+use crate::types::{Length, Member, Sequence, Shape, Type, TypeId, Types, Variant};
+
+/// The largest number of bytes of a text.
+const MOST_TEXT: usize = 64;
+/// The largest number of elements that are told.
+const MOST_ELEMENTS: u64 = 8;
+/// The largest number of members that are told.
+const MOST_MEMBERS: usize = 32;
+/// The largest number of bytes that are read of what one value leads to.
+const MOST_BYTES: usize = 16 << 10;
+/// The lowest address that a program can map (`vm.mmap_min_addr`).
+const LOWEST: u64 = 0x1_0000;
+/// The deepest nesting of values in values: structures, elements and targets of references.
+const DEEPEST: u32 = 6;
+
+const UNREADABLE: Data = Data::Unknown("unreadable");
+
+/// Reads values of one module's types.
+pub(super) struct Values<'a, T> {
+    pub(super) types: &'a Types,
+    pub(super) thread: &'a mut T,
+    left: usize,
+}
+
+/// How deep a value lies in others.
+#[derive(Clone, Copy)]
+struct Depth {
+    /// The number of values around it.
+    all: u32,
+    /// The number of structures around it whose members are told.
+    structures: u32,
+}
+
+impl<'a, T: Thread> Values<'a, T> {
+    pub(super) fn new(types: &'a Types, thread: &'a mut T) -> Values<'a, T> {
+        Values { types, thread, left: MOST_BYTES }
+    }
+
+    /// The data of a value of a type with these bytes.
+    pub(super) fn data(&mut self, kind: &Type, bytes: &[u8]) -> Data {
+        self.value(kind, bytes, Depth { all: 0, structures: 0 })
+    }
+
+    /// Memory of a size, if all of it can be read.
+    pub(super) fn memory(&mut self, address: u64, size: u64) -> Option<Vec<u8>> {
+        let size = usize::try_from(size).ok().filter(|size| *size <= self.left)?;
+        let mut bytes = vec![0; size];
+        self.left -= size;
+        (address >= LOWEST && self.thread.read(address, &mut bytes) == size).then_some(bytes)
+    }
+
+    fn value(&mut self, kind: &Type, bytes: &[u8], depth: Depth) -> Data {
+        if depth.all > DEEPEST {
+            return Data::Elided;
+        }
+        match &kind.shape {
+            Shape::Integer { signed } => integer(bytes, *signed),
+            Shape::Character => character(bytes),
+            Shape::Boolean => number(bytes).map_or(UNREADABLE, |value| Data::Boolean(value != 0)),
+            Shape::Float => float(bytes),
+            Shape::Enumeration(names) => enumeration(names, bytes),
+            Shape::Pointer { target, reference } => self.pointer(*target, *reference, bytes, depth),
+            Shape::Array { element, count, .. } => self.array(element, *count, bytes, depth),
+            Shape::Structure(structure) => self.structure(&structure.members, bytes, depth),
+            Shape::Variants { tag, variants } => self.variants(tag.as_ref(), variants, bytes, depth),
+            Shape::Sequence(sequence) => self.sequence(sequence, bytes, depth),
+            Shape::Opaque => Data::Unknown("no type"),
+        }
+    }
+
+    fn pointer(&mut self, target: Option<TypeId>, reference: bool, bytes: &[u8], depth: Depth) -> Data {
+        let Some(address) = number(bytes) else { return UNREADABLE };
+        let kind = target.and_then(|target| self.types.resolve(target).ok());
+        if let Some(kind) = kind.as_ref().filter(|_| reference) {
+            return match self.memory(address, kind.size) {
+                Some(bytes) if kind.size > 0 => self.value(kind, &bytes, Depth { all: depth.all + 1, ..depth }),
+                _ => Data::Pointer { address, text: None },
+            };
+        }
+        let is_text = match &kind {
+            None => target.is_none(),
+            Some(kind) => kind.size == 1 && matches!(kind.shape, Shape::Character | Shape::Integer { .. }),
+        };
+        let text = if is_text { self.text_at(address) } else { None };
+        Data::Pointer { address, text }
+    }
+
+    fn text_at(&mut self, address: u64) -> Option<String> {
+        let mut bytes = [0; MOST_TEXT];
+        if address < LOWEST || self.left < MOST_TEXT {
+            return None;
+        }
+        self.left -= MOST_TEXT;
+        let read = self.thread.read(address, &mut bytes);
+        printable(bytes.get(..read)?)
+    }
+
+    fn array(&mut self, element: &Type, count: u64, bytes: &[u8], depth: Depth) -> Data {
+        let size = usize::try_from(element.size).unwrap_or(0);
+        if size == 0 {
+            return Data::List { elements: Vec::new(), more: count };
+        }
+        if matches!(element.shape, Shape::Character) && size == 1 {
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            return text(bytes.get(..end).unwrap_or_default(), end as u64);
+        }
+        let shown = bytes.chunks_exact(size).take(MOST_ELEMENTS.min(count) as usize);
+        let inner = Depth { all: depth.all + 1, ..depth };
+        let elements: Vec<Data> = shown.map(|bytes| self.value(element, bytes, inner)).collect();
+        let more = count.saturating_sub(elements.len() as u64);
+        Data::List { elements, more }
+    }
+
+    fn structure(&mut self, members: &[Member], bytes: &[u8], depth: Depth) -> Data {
+        if depth.structures > 0 && !members.is_empty() {
+            return Data::Elided;
+        }
+        let inner = Depth { all: depth.all + 1, structures: depth.structures + 1 };
+        let mut fields = Vec::new();
+        for member in members.iter().take(MOST_MEMBERS) {
+            let value = self.member(member, bytes, inner);
+            fields.push((member.name.clone(), value));
+        }
+        Data::Fields(fields)
+    }
+
+    fn member(&mut self, member: &Member, bytes: &[u8], depth: Depth) -> Data {
+        if let Some((first, count)) = member.bits {
+            return bits(member, first, count, bytes);
+        }
+        match part(bytes, member.offset, member.kind.size) {
+            Some(bytes) => self.value(&member.kind, bytes, depth),
+            None => UNREADABLE,
+        }
+    }
+
+    fn variants(&mut self, tag: Option<&Member>, variants: &[Variant], bytes: &[u8], depth: Depth) -> Data {
+        let tag =
+            tag.map(|tag| part(bytes, tag.offset, tag.kind.size).and_then(|bytes| Some((number(bytes)?, bytes.len()))));
+        let chosen = match tag {
+            None => variants.first(),
+            Some(None) => return UNREADABLE,
+            Some(Some((value, size))) => {
+                // A negative value is written with more bytes than the tag has.
+                let mask = u64::MAX >> (64 - 8 * size.clamp(1, 8));
+                let is_it =
+                    |variant: &&Variant| variant.values.iter().flatten().any(|wanted| wanted & mask == value & mask);
+                variants.iter().find(is_it).or_else(|| variants.iter().find(|variant| variant.values.is_none()))
+            }
+        };
+        let Some(Variant { member, .. }) = chosen else { return Data::Unknown("no such variant") };
+        let data = match part(bytes, member.offset, member.kind.size) {
+            // A variant counts as one structure with its enumeration.
+            Some(bytes) => self.value(&member.kind, bytes, Depth { all: depth.all + 1, ..depth }),
+            None => UNREADABLE,
+        };
+        Data::Variant { name: member.name.clone(), data: Box::new(data) }
+    }
+
+    fn sequence(&mut self, sequence: &Sequence, bytes: &[u8], depth: Depth) -> Data {
+        let word = |offset| part(bytes, offset, 8).and_then(number);
+        let Some(start) = word(sequence.start) else { return UNREADABLE };
+        let element = sequence.element.map(|element| self.types.resolve(element));
+        let element = match element {
+            Some(Err(_)) => return Data::Unknown("no type"),
+            Some(Ok(element)) => Some(element),
+            None => None,
+        };
+        let size = element.as_ref().map_or(1, |element| element.size);
+        let count = match sequence.length {
+            Length::At(offset) => word(offset),
+            Length::End(offset) => word(offset).and_then(|end| end.checked_sub(start)?.checked_div(size)),
+            Length::Before(distance) => {
+                let before = self.memory(start.wrapping_sub(distance), 8);
+                before.and_then(|bytes| number(&bytes))
+            }
+        };
+        let Some(count) = count else { return UNREADABLE };
+        let shown = count.min(if element.is_some() { MOST_ELEMENTS } else { MOST_TEXT as u64 });
+        let memory = if shown == 0 { Some(Vec::new()) } else { self.memory(start, shown.saturating_mul(size)) };
+        let Some(memory) = memory else { return UNREADABLE };
+        match element {
+            None => text(&memory, count),
+            Some(element) => match self.array(&element, shown, &memory, depth) {
+                Data::List { elements, .. } => {
+                    let more = count.saturating_sub(elements.len() as u64);
+                    Data::List { elements, more }
+                }
+                other => other,
+            },
+        }
+    }
+}
+
+fn part(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(size).ok()?)?)
+}
+
+/// A number of up to eight bytes.
+fn number(bytes: &[u8]) -> Option<u64> {
+    (1..=8).contains(&bytes.len()).then(|| bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+}
+
+fn extended(value: u64, size: usize) -> i64 {
+    let unused = 64 - 8 * size.clamp(1, 8) as u32;
+    ((value << unused) as i64) >> unused
+}
+
+fn integer(bytes: &[u8], signed: bool) -> Data {
+    match (number(bytes), <[u8; 16]>::try_from(bytes)) {
+        (Some(value), _) if signed => Data::Signed(extended(value, bytes.len())),
+        (Some(value), _) => Data::Unsigned(value),
+        (None, Ok(bytes)) => match i64::try_from(i128::from_le_bytes(bytes)) {
+            Ok(value) if signed => Data::Signed(value),
+            _ => Data::Wide(u128::from_le_bytes(bytes)),
+        },
+        (None, Err(_)) => UNREADABLE,
+    }
+}
+
+fn character(bytes: &[u8]) -> Data {
+    let Some(value) = number(bytes) else { return UNREADABLE };
+    let known = u32::try_from(value).ok().filter(|value| bytes.len() > 1 || *value < 0x80);
+    match known.and_then(char::from_u32) {
+        Some(character) => Data::Character(character),
+        None if bytes.len() == 1 => Data::Signed(extended(value, 1)),
+        None => Data::Unsigned(value),
+    }
+}
+
+fn float(bytes: &[u8]) -> Data {
+    match bytes.len() {
+        4 => number(bytes).map_or(UNREADABLE, |bits| Data::Single(bits as u32)),
+        8 => number(bytes).map_or(UNREADABLE, Data::Double),
+        _ => Data::Unknown("a number of more than 64 bits"),
+    }
+}
+
+fn enumeration(names: &[(i64, String)], bytes: &[u8]) -> Data {
+    let Some(value) = number(bytes) else { return UNREADABLE };
+    let signed = extended(value, bytes.len());
+    let mask = u64::MAX >> (64 - 8 * bytes.len().clamp(1, 8));
+    if let Some((_, name)) = names.iter().find(|(known, _)| *known == signed || *known as u64 & mask == value) {
+        return Data::Name(name.clone());
+    }
+    // Flags: the names of single bits that make up the value.
+    let is_set = |known: i64| (known as u64).is_power_of_two() && known as u64 & value != 0;
+    let set: Vec<&(i64, String)> = names.iter().filter(|(known, _)| is_set(*known)).collect();
+    if value != 0 && set.iter().fold(0, |all, (known, _)| all | *known as u64) == value {
+        let names: Vec<&str> = set.iter().map(|(_, name)| name.as_str()).collect();
+        return Data::Name(names.join(" | "));
+    }
+    Data::Signed(signed)
+}
+
+fn bits(member: &Member, first: u64, count: u64, bytes: &[u8]) -> Data {
+    let first = member.offset.saturating_mul(8).saturating_add(first);
+    let size = (first % 8).saturating_add(count).div_ceil(8);
+    let value = part(bytes, first / 8, size).and_then(number);
+    let (Some(value), 1..=64) = (value, count) else { return UNREADABLE };
+    let value = value >> (first % 8) << (64 - count);
+    match member.kind.shape {
+        Shape::Integer { signed: true } => Data::Signed((value as i64) >> (64 - count)),
+        Shape::Boolean => Data::Boolean(value != 0),
+        _ => Data::Unsigned(value >> (64 - count)),
+    }
+}
+
+/// The text of which `bytes` are the first, up to the largest number that is told.
+fn text(bytes: &[u8], length: u64) -> Data {
+    let shown = bytes.get(..MOST_TEXT).unwrap_or(bytes);
+    Data::Text { text: String::from_utf8_lossy(shown).into_owned(), cut: length > shown.len() as u64 }
+}
