@@ -174,9 +174,9 @@ fn a_watched_variable_tells_each_write_with_its_value_and_place() {
     let program = build("variable.c", &[]);
     let (events, output) = trace(&["--watch", "counter"], &program, &[]);
     let values: Vec<&str> = events.iter().map(|event| event["value"].as_str().unwrap()).collect();
-    assert_eq!(values, ["0x3", "0x6", "0x9", "0xc", "0xf", "0x12"], "{}", stderr(&output));
+    assert_eq!(values, ["0x10001", "0x20002", "0x30003", "0x40004", "0x50005", "0x60006"], "{}", stderr(&output));
     assert!(events.iter().all(|event| event["event"] == "watched" && event["symbol"] == "set"), "{events:?}");
-    assert_eq!(stdout(&output), "writes 6 reads 3 sum 36\n");
+    assert_eq!(stdout(&output), "writes 6 reads 3 sum 786444\n");
 }
 
 #[test]
@@ -200,5 +200,5 @@ fn a_variable_that_no_module_has_and_too_many_bytes_are_told() {
     let output = run(&["trace", "--watch", "counter:64", "--", program.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
     assert!(stderr(&output).contains("it needs 8 debug registers of"), "{}", stderr(&output));
-    assert_eq!(stdout(&output), "writes 6 reads 3 sum 36\n");
+    assert_eq!(stdout(&output), "writes 6 reads 3 sum 786444\n");
 }

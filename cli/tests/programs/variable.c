@@ -15,7 +15,7 @@ __attribute__((noinline)) long get(void) {
 int main(void) {
     long sum = 0;
     for (long value = 1; value <= 6; value++) {
-        set(value * 3);
+        set(value * 0x10001);
         quiet++;
         if (value % 2 == 0)
             sum += get();
