@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::suite::{Setting, Suite};
 use crate::vm::{self, Arch, Batch, Boot, Kind};
-use crate::{cross, lanes, module, targets};
+use crate::{cross, lanes, module_tests, targets};
 
 /// Tests that need no debuggee: qemu-user runs them.
 const PURE: &[&str] = &["insn/*", "stepping/*", "trampoline/*", "tests/tests/lockstep_arm64/main.rs"];
@@ -58,7 +58,7 @@ pub(crate) fn suite() -> Result<Suite> {
         let rooms = ["test", "--workspace", "--exclude", "bench", "--exclude", "claims", "--exclude", "xtask"];
         return Suite::build(cross::cargo(&rooms)?.arg("--all-targets"));
     }
-    let patterns = [PURE, SYSTEM, &module::patterns(Arch::Arm64)].concat();
+    let patterns = [PURE, SYSTEM, &module_tests::patterns(Arch::Arm64)].concat();
     Suite::build(cross::cargo(&["test"])?.args(targets::arguments(&patterns)?))
 }
 

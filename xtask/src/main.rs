@@ -18,6 +18,7 @@ mod ledger;
 mod libfuzzer;
 mod lint;
 mod module;
+mod module_tests;
 mod mutants;
 mod oldest;
 mod packages;

@@ -4,26 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::module_tests::{WHOLE, patterns};
 use crate::vm::{self, Arch, Batch, Kind, Machine};
 use crate::{arm64, host, lanes};
 
-/// Tests that run with the module loaded: its own, and those of the rooms that use it.
-const BOTH: &[&str] = &[
-    "cli/tests/attach.rs",
-    "cli/tests/backends.rs",
-    "cli/tests/count.rs",
-    "tests/tests/channel*",
-    "ubp/tests/batch.rs",
-    "ubp/tests/breakpoints.rs",
-    "ubp/tests/code.rs",
-    "ubp/tests/forks.rs",
-    "ubp/tests/kernel.rs",
-    "ubp/tests/spawn.rs",
-];
-/// Programs with a site on every instruction. On debug kernels they take longer than a test may.
-const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];
-const OF_X86: &[&str] = &["tests/tests/lockstep_*.rs"];
-const OF_ARM64: &[&str] = &["tests/tests/lockstep_arm64/main.rs", "ubp/tests/arm64/*"];
 const ARCHITECTURES: [Arch; 2] = [Arch::X86_64, Arch::Arm64];
 
 /// Why the module cannot be tried on x86-64 here.
@@ -74,15 +58,6 @@ fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
     let mut patterns = patterns(machine.arch);
     patterns.retain(|pattern| machine.kernel != Kind::Debug || !WHOLE.contains(pattern));
     Batch::of(machine, suite.select(&patterns)?).with_module()?.run(Some(ledger))
-}
-
-/// The test programs that run with the module on an architecture.
-pub(crate) fn patterns(arch: Arch) -> Vec<&'static str> {
-    let of_arch = match arch {
-        Arch::X86_64 => OF_X86,
-        Arch::Arm64 => OF_ARM64,
-    };
-    [BOTH, WHOLE, of_arch].concat()
 }
 
 fn built_obstacle(kernel: Kind) -> Option<String> {

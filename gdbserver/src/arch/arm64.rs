@@ -31,7 +31,7 @@ pub(crate) fn description(_arch: Arch, _vector: usize) -> Description {
         (0..32).map(|n| Register::new(format!("v{n}"), 16, "aarch64v", Place::Float(16 * n))).collect();
     float.push(Register::new("fpsr", 4, "int32", Place::Float(512)));
     float.push(Register::new("fpcr", 4, "int32", Place::Float(516)));
-    let thread = vec![Register::new("tpidr", 8, "data_ptr", Place::Vector(Reg::TPIDR_EL0, 0))];
+    let thread = vec![Register::new("tpidr", 8, "data_ptr", Place::Vector(Reg::TPIDR, 0))];
     let feature = |name, types, registers| Feature { name, types, registers };
     let features = vec![
         feature("org.gnu.gdb.aarch64.core", FLAGS, core),

@@ -23,7 +23,7 @@ pub(super) struct Launch {
     environment: BTreeMap<OsString, Option<OsString>>,
     directory: Option<PathBuf>,
     keeps_addresses: bool,
-    /// Whether the standard input and output are the connection, which no program is to have.
+    /// Whether the standard input and output are the connection, which programs do not get.
     pub(super) is_silent: bool,
 }
 

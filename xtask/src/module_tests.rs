@@ -1,0 +1,30 @@
+//! The test programs that run with the kernel module loaded.
+
+use crate::vm::Arch;
+
+/// Tests that run with the module loaded: its own, and those of the rooms that use it.
+const BOTH: &[&str] = &[
+    "cli/tests/attach.rs",
+    "cli/tests/backends.rs",
+    "cli/tests/count.rs",
+    "tests/tests/channel*",
+    "ubp/tests/batch.rs",
+    "ubp/tests/breakpoints.rs",
+    "ubp/tests/code.rs",
+    "ubp/tests/forks.rs",
+    "ubp/tests/kernel.rs",
+    "ubp/tests/spawn.rs",
+];
+/// Programs with a site on every instruction. On debug kernels they take longer than a test may.
+pub(crate) const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];
+const OF_X86: &[&str] = &["tests/tests/lockstep_*.rs"];
+const OF_ARM64: &[&str] = &["tests/tests/lockstep_arm64/main.rs", "ubp/tests/arm64/*"];
+
+/// The test programs that run with the module on an architecture.
+pub(crate) fn patterns(arch: Arch) -> Vec<&'static str> {
+    let of_arch = match arch {
+        Arch::X86_64 => OF_X86,
+        Arch::Arm64 => OF_ARM64,
+    };
+    [BOTH, WHOLE, of_arch].concat()
+}
