@@ -12,8 +12,10 @@ pub(crate) enum Place {
     /// Bytes of [`ubp::RegisterSet::FLOAT`] from this offset.
     Float(usize),
     /// Two bytes of it, extended to four.
+    #[cfg(target_arch = "x86_64")]
     Half(usize),
     /// The tag word of the x87 unit, which `FXSAVE` abridges (SDM vol. 1, 10.5.1.1).
+    #[cfg(target_arch = "x86_64")]
     X87Tags,
     /// Bytes of a register of [`ubp::VectorRegisters`] from this offset.
     Vector(Reg, usize),

@@ -6,6 +6,8 @@ mod contents;
 mod description;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(target_arch = "x86_64")]
+mod x87;
 
 #[cfg(target_arch = "aarch64")]
 pub(crate) use self::arm64::{LLDB_NAME, agent_register, description};

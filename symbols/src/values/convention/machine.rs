@@ -101,7 +101,7 @@ impl Cursor {
         self.general += self.general % 2;
     }
 
-    /// The next place on the stack for so many bytes.
+    /// The next place on the stack, for `size` bytes.
     pub(super) fn stack(&mut self, size: u64, alignment: u64) -> Option<At> {
         let base = self.machine.stack;
         let start = (self.stack - base).checked_next_multiple_of(alignment.max(1))?.checked_add(base)?;
