@@ -1,6 +1,6 @@
 //! `Z` and `z`: breakpoints and watchpoints.
 
-use ubp::{Access, Address, Arch, BreakpointId, Condition, Pid, Spec};
+use ubp::{Access, Address, Arch, BreakpointId, Condition, Patch, Pid, Spec};
 
 use super::Server;
 use super::answer::{Answer, EINVAL};
@@ -81,7 +81,7 @@ impl Server {
         let Some(arch) = self.session.process(pid).map(|process| process.arch()) else { return Answer::Error(EINVAL) };
         let lowered = lowered(&conditions, arch);
         let own = lowered.and_then(|condition| {
-            let spec = Spec::event(Address(address)).when(condition);
+            let spec = Spec::event(Address(address)).when(condition).patch(Patch::Auto);
             self.insert_one(pid, &spec).ok()
         });
         let (id, conditions) = match own {

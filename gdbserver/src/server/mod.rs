@@ -24,7 +24,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Command;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use ubp::{Options, Pid, Session, Tid};
+use ubp::{Pid, Session, Tid};
 
 use self::answer::Answer;
 use self::host_io::HostIo;
@@ -71,10 +71,8 @@ impl Server {
     /// # Errors
     /// [`Error::Session`] if the calling thread has a session already.
     pub fn new() -> Result<Server, Error> {
-        let mut options = Options::default();
-        options.exit_kill = false;
         Ok(Server {
-            session: Session::with_options(options)?,
+            session: Session::new()?,
             inferiors: BTreeMap::new(),
             pending: VecDeque::new(),
             running: HashSet::new(),
