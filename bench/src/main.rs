@@ -5,6 +5,7 @@ mod arm64;
 mod breakpoints;
 mod clock;
 mod decode;
+mod gdb;
 #[cfg(target_arch = "x86_64")]
 mod hit;
 mod machine;
@@ -28,6 +29,7 @@ const BENCHMARKS: &[Benchmark] = &[
     #[cfg(target_arch = "x86_64")]
     ("hit", hit::run),
     ("record", record::run),
+    ("gdb", gdb::run),
 ];
 
 fn main() -> Result<()> {

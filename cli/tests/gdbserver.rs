@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -218,6 +219,7 @@ fn registers_of_32_bit_programs_have_32_bits() {
 struct Client {
     stream: UnixStream,
     server: Child,
+    notices: VecDeque<String>,
 }
 
 impl Client {
@@ -237,7 +239,7 @@ impl Client {
         BufReader::new(server.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
         assert!(line.contains("waiting for gdb"), "{line}");
         let stream = UnixStream::connect(&socket).unwrap();
-        let mut client = Client { stream, server };
+        let mut client = Client { stream, server, notices: VecDeque::new() };
         client.ask("qSupported:multiprocess+;swbreak+");
         assert_eq!(client.ask("QStartNoAckMode"), "OK");
         client
@@ -248,22 +250,41 @@ impl Client {
         write!(self.stream, "${packet}#{sum:02x}").unwrap();
     }
 
-    /// The next packet or notification, without acknowledgements.
-    fn receive(&mut self) -> String {
+    /// The next packet or notification, and whether it is a notification.
+    fn next(&mut self) -> (String, bool) {
         let mut byte = [0];
-        let mut packet = Vec::new();
-        let mut is_inside = false;
+        let (mut text, mut is_notice) = (Vec::new(), None);
         loop {
             self.stream.read_exact(&mut byte).unwrap();
-            match (is_inside, byte[0]) {
-                (true, b'#') => break,
-                (true, other) => packet.push(other),
-                (false, b'$' | b'%') => is_inside = true,
+            match (is_notice, byte[0]) {
+                (Some(_), b'#') => break,
+                (Some(_), other) => text.push(other),
+                (None, b'$') => is_notice = Some(false),
+                (None, b'%') => is_notice = Some(true),
                 _ => {}
             }
         }
         self.stream.read_exact(&mut [0; 2]).unwrap();
-        String::from_utf8(packet).unwrap()
+        (String::from_utf8(text).unwrap(), is_notice.unwrap())
+    }
+
+    /// The next packet. Notifications before it are kept.
+    fn receive(&mut self) -> String {
+        loop {
+            match self.next() {
+                (text, true) => self.notices.push_back(text),
+                (text, false) => return text,
+            }
+        }
+    }
+
+    /// The next notification.
+    fn notice(&mut self) -> String {
+        self.notices.pop_front().unwrap_or_else(|| {
+            let (text, is_notice) = self.next();
+            assert!(is_notice, "{text}");
+            text
+        })
     }
 
     fn ask(&mut self, packet: &str) -> String {
@@ -277,6 +298,38 @@ impl Drop for Client {
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
+}
+
+#[test]
+fn in_non_stop_mode_no_hit_of_a_thousand_breakpoints_by_eight_threads_is_missed() {
+    let program = build("thousand.c", &["-O1", "-no-pie", "-pthread"]);
+    let symbols = stdout(&Command::new("nm").arg(&program).output().unwrap());
+    let sites: Vec<&str> = symbols.lines().filter(|line| line.contains(" f_")).map(|line| &line[..16]).collect();
+    assert_eq!(sites.len(), 1024);
+    let mut client = Client::connect(&["--", program.to_str().unwrap()]);
+    assert_eq!(client.ask("QNonStop:1"), "OK");
+    for site in &sites {
+        assert_eq!(client.ask(&format!("Z0,{site},1")), "OK");
+    }
+    let (mut hits, mut has_ended) = (BTreeMap::<String, u32>::new(), false);
+    assert_eq!(client.ask("vCont;c"), "OK");
+    while !has_ended {
+        let notice = client.notice();
+        let mut stop = notice.strip_prefix("Stop:").unwrap_or_else(|| panic!("no stop: {notice}")).to_owned();
+        let mut threads = Vec::new();
+        while stop != "OK" {
+            has_ended |= stop.starts_with('W');
+            let thread = stop.strip_prefix("T05swbreak:;thread:").and_then(|rest| rest.strip_suffix(';'));
+            threads.extend(thread.map(str::to_owned));
+            stop = client.ask("vStopped");
+        }
+        for thread in threads {
+            *hits.entry(thread.clone()).or_default() += 1;
+            let notice = client.ask(&format!("vCont;c:{thread}"));
+            assert_eq!(notice, "OK");
+        }
+    }
+    assert_eq!(hits.into_values().collect::<Vec<_>>(), [1024; 8]);
 }
 
 #[test]

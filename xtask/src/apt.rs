@@ -24,6 +24,7 @@ pub(crate) const FOR_BENCHMARKS: &[Package] = &[
     CMAKE,
     LIBCLANG,
     Package { name: "gdb", sign: "gdb", why: "a recorder, a peer" },
+    Package { name: "gdbserver", sign: "gdbserver", why: "a peer" },
     Package { name: "valgrind", sign: "valgrind", why: "a recorder, a peer" },
 ];
 /// What builds the peers that are written in C.

@@ -53,7 +53,7 @@ impl Stop {
         matches!(self.kind, StopKind::Exited(_) | StopKind::Killed(_))
     }
 
-    /// The stop reply (GDB manual, "Stop Reply Packets").
+    /// The stop reply (GDB manual, "Stop Reply Packets"). lldb reads some reasons at `reason` alone, which gdb skips.
     pub(crate) fn text(&self) -> String {
         let thread = ThreadId::of(self.pid, self.tid);
         let pid = self.pid.0;
@@ -77,8 +77,8 @@ impl Stop {
                 let child = ThreadId::of(*child, child.leader());
                 format!("{}:{child};", if *is_vfork { "vfork" } else { "fork" })
             }
-            StopKind::VforkDone => "vforkdone:;".to_owned(),
-            StopKind::Exec(path) => format!("exec:{};", hex::encode(path.as_os_str().as_encoded_bytes())),
+            StopKind::VforkDone => "vforkdone:;reason:vforkdone;".to_owned(),
+            StopKind::Exec(path) => format!("exec:{};reason:exec;", hex::encode(path.as_os_str().as_encoded_bytes())),
             StopKind::SyscallEntered(number) => format!("syscall_entry:{number:x};"),
             StopKind::SyscallReturned(number) => format!("syscall_return:{number:x};"),
             StopKind::ThreadStarted => "create:;".to_owned(),
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(text(StopKind::Watch("rwatch", 0x7f)), "T05rwatch:7f;thread:p10.11;");
         assert_eq!(text(StopKind::Signal(Signal(11))), "T0bthread:p10.11;");
         assert_eq!(text(StopKind::Forked { child: Pid(18), is_vfork: true }), "T05vfork:p12.12;thread:p10.11;");
-        assert_eq!(text(StopKind::Exec("/a".into())), "T05exec:2f61;thread:p10.11;");
+        assert_eq!(text(StopKind::Exec("/a".into())), "T05exec:2f61;reason:exec;thread:p10.11;");
         assert_eq!(text(StopKind::Exited(3)), "W03;process:10");
         assert_eq!(text(StopKind::Killed(Signal(9))), "X09;process:10");
         assert_eq!(text(StopKind::ThreadExited), "w00;p10.11");
