@@ -342,7 +342,8 @@ crossing::channel_tests! {
         let folder = std::env::temp_dir().join(format!("ntrace-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let program = folder.join("cat");
-        std::fs::copy("/bin/cat", &program).unwrap();
+        // A process that another test makes meanwhile would have the copy's descriptor, and nobody executes a file that is open for writing.
+        assert!(std::process::Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap().success());
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut shell = Shell::start(program.to_str().unwrap(), NOBODY);
