@@ -61,6 +61,21 @@ fn a_condition_holds_where_the_program_says_so_and_values_are_the_programs() {
 }
 
 #[test]
+fn a_condition_that_is_no_comparison_is_evaluated_by_the_server() {
+    if !has_gdb("a_condition_that_is_no_comparison_is_evaluated_by_the_server") {
+        return;
+    }
+    let program = build("debugged.c", &["-g", "-O0", "-pthread"]);
+    let said = gdb(
+        &program,
+        "SERVER -- PROGRAM calls\nset breakpoint condition-evaluation target\nbreak work if i % 50 == 49 && i > 100\ncontinue\n\
+         continue\ncontinue\n",
+    );
+    assert_eq!(said.matches("hit Breakpoint 1").count() + said.matches("\nBreakpoint 1, work").count(), 2, "{said}");
+    expect(&said, &["work (i=149, who=", "work (i=199, who=", "exited with code 05"]);
+}
+
+#[test]
 fn texts_are_printed_by_the_server_at_each_hit_whose_condition_holds() {
     if !has_gdb("texts_are_printed_by_the_server_at_each_hit_whose_condition_holds") {
         return;

@@ -123,6 +123,27 @@ impl Comparison {
         }
     }
 
+    /// The comparison that holds exactly where this one does not; `None` for [`Comparison::HasBits`].
+    pub fn opposite(self) -> Option<Comparison> {
+        use Comparison::{
+            Above, AboveOrEqual, Below, BelowOrEqual, Equal, Greater, GreaterOrEqual, HasBits, Less, LessOrEqual,
+            NotEqual,
+        };
+        Some(match self {
+            Equal => NotEqual,
+            NotEqual => Equal,
+            Below => AboveOrEqual,
+            AboveOrEqual => Below,
+            Above => BelowOrEqual,
+            BelowOrEqual => Above,
+            Less => GreaterOrEqual,
+            GreaterOrEqual => Less,
+            Greater => LessOrEqual,
+            LessOrEqual => Greater,
+            HasBits => return None,
+        })
+    }
+
     /// Whether the comparison takes both sides for signed numbers.
     pub fn is_signed(self) -> bool {
         use Comparison::{Greater, GreaterOrEqual, Less, LessOrEqual};

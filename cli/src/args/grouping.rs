@@ -23,7 +23,7 @@ pub(crate) struct GroupArgs {
     pub(crate) top: Option<u32>,
 }
 
-/// What has a row of its own.
+/// The property of a hit by which hits are divided into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Thread,

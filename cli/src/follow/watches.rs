@@ -13,7 +13,7 @@ use crate::process::{Space, Watched};
 /// The length of memory whose variable is not known, in bytes.
 const LENGTH: u64 = 8;
 
-/// The memory that the user asked to watch, and what was found of it.
+/// The watchpoints of the command line.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     wanted: Vec<Watch>,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong, and where.
+/// An error in a file of rules, with its place.
 #[derive(Debug)]
 pub(super) struct Wrong {
     /// The bytes of the text.

@@ -32,7 +32,7 @@ pub(super) fn of(data: &Data) -> Value {
     }
 }
 
-/// What is no number in JSON (an infinity, or no number at all) is text.
+/// JSON has no infinity and no NaN: these values become text.
 fn number(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { json!(value.to_string()) }
 }

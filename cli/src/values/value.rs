@@ -30,14 +30,14 @@ pub(crate) enum Value {
     Typed(Argument),
 }
 
-/// What is known of a function.
+/// The source of the names and types of a function's arguments and result.
 enum Known {
     Described(Module, Rc<Function>),
     Prototype(&'static Prototype),
     Nothing,
 }
 
-/// What is known of the function at an address in memory.
+/// Looks for that source, for the function at an address in memory.
 fn known(space: &Space, address: u64) -> Known {
     let Some(module) = space.module(address).filter(|module| module.image.arch() != Arch::I386) else {
         return Known::Nothing;
@@ -50,7 +50,7 @@ fn known(space: &Space, address: u64) -> Known {
     }
     match module.image.function(in_file) {
         Ok(Some(function)) => Known::Described(module.clone(), function),
-        // What is malformed says as little as what is missing.
+        // Malformed debug information counts as none.
         Ok(None) | Err(_) => Known::Nothing,
     }
 }

@@ -32,7 +32,7 @@ enum Value {
 const MOST_WAYS: usize = 16;
 const MOST_STEPS: usize = 2048;
 
-/// What is open while ways are followed.
+/// A path through the expression that is not followed to its end.
 struct Way {
     place: usize,
     stack: Vec<Value>,
@@ -226,26 +226,8 @@ fn truth(value: Value) -> Option<Known> {
 
 /// The condition that holds where this one does not.
 fn opposite(condition: &Condition) -> Option<Condition> {
-    use Comparison::{
-        Above, AboveOrEqual, Below, BelowOrEqual, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual,
-    };
     Some(match condition {
-        Condition::Compare { left, comparison, right } => {
-            let comparison = match comparison {
-                Equal => NotEqual,
-                NotEqual => Equal,
-                Below => AboveOrEqual,
-                AboveOrEqual => Below,
-                Above => BelowOrEqual,
-                BelowOrEqual => Above,
-                Less => GreaterOrEqual,
-                GreaterOrEqual => Less,
-                Greater => LessOrEqual,
-                LessOrEqual => Greater,
-                _ => return None,
-            };
-            left.is(comparison, *right)
-        }
+        Condition::Compare { left, comparison, right } => left.is(comparison.opposite()?, *right),
         Condition::All(parts) => {
             parts.iter().map(opposite).collect::<Option<Vec<_>>>()?.into_iter().reduce(Condition::or)?
         }

@@ -133,7 +133,7 @@ impl Filter {
                 combine(conditions?, Condition::Any)
             }
             (Filter::Compare { left, comparison, right }, _) => {
-                let comparison = if negated { opposite(*comparison)? } else { *comparison };
+                let comparison = if negated { comparison.opposite()? } else { *comparison };
                 Some(left.operand(arch)?.is(comparison, *right))
             }
             _ => None,
@@ -160,26 +160,6 @@ fn join(parts: &[Filter], deciding: bool, mut holds: impl FnMut(&Filter) -> Opti
         }
     }
     answer
-}
-
-/// The comparison that holds where this one does not; `None` if there is none.
-fn opposite(comparison: Comparison) -> Option<Comparison> {
-    use Comparison::{
-        Above, AboveOrEqual, Below, BelowOrEqual, Equal, Greater, GreaterOrEqual, HasBits, Less, LessOrEqual, NotEqual,
-    };
-    Some(match comparison {
-        Equal => NotEqual,
-        NotEqual => Equal,
-        Below => AboveOrEqual,
-        AboveOrEqual => Below,
-        Above => BelowOrEqual,
-        BelowOrEqual => Above,
-        Less => GreaterOrEqual,
-        GreaterOrEqual => Less,
-        Greater => LessOrEqual,
-        LessOrEqual => Greater,
-        HasBits => return None,
-    })
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub enum Place {
 pub struct Summary {
     /// The name, unique in a rule set.
     pub name: String,
-    /// What has a row of its own.
+    /// The property of an occurrence by which the aggregate divides occurrences into rows.
     pub key: Key,
     /// The value that is added; `None`: occurrences are counted.
     pub value: Option<Value>,
@@ -83,7 +83,7 @@ pub struct Summary {
     pub top: bool,
 }
 
-/// What has a row of its own in an aggregate.
+/// A property of an occurrence; an aggregate has a row for each value of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Key {
