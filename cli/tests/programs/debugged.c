@@ -48,7 +48,9 @@ static int children(char *self) {
     }
     wait(&status);
     printf("child %d\n", WEXITSTATUS(status));
-    return system("exit 3") == 3 << 8 ? 8 : 9;
+    status = system("exit 3");
+    work(9, "after");
+    return status == 3 << 8 ? 8 : 9;
 }
 
 static int signals(void) {
