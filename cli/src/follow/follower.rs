@@ -267,13 +267,7 @@ impl Follower {
             EventKind::Exited(_) | EventKind::Killed(_) => {
                 sink.ended(session, space);
                 spaces.remove(&event.pid);
-                if event.pid == self.first {
-                    self.end = Some(match event.kind {
-                        EventKind::Killed(signal) => End::Killed(signal.0),
-                        EventKind::Exited(status) => End::Exited(status),
-                        _ => End::Detached,
-                    });
-                }
+                self.note_end(event);
             }
             _ => {}
         }
@@ -287,10 +281,20 @@ impl Follower {
         Ok(())
     }
 
+    /// Notes how the program ended, if the event is its end.
+    fn note_end(&mut self, event: &Event) {
+        match event.kind {
+            _ if event.pid != self.first => {}
+            EventKind::Killed(signal) => self.end = Some(End::Killed(signal.0)),
+            EventKind::Exited(status) => self.end = Some(End::Exited(status)),
+            _ => {}
+        }
+    }
+
     /// Detaches from all processes.
     fn detach(&mut self, sink: &mut impl Sink) {
         let pids: Vec<Pid> = self.session.processes().map(ubp::Process::pid).collect();
-        for pid in pids {
+        for &pid in &pids {
             if let Some(space) = self.spaces.get_mut(&pid) {
                 sink.ended(&self.session, space);
             }
@@ -301,6 +305,15 @@ impl Follower {
             if let Err(failure) = self.take_records(sink) {
                 tell(failure);
             }
+        }
+        // The session took the exit status of a process from the kernel when it learned of the end, so that the event alone has it.
+        while let Ok(Some(event)) = self.session.poll() {
+            if matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_)) && !pids.contains(&event.pid) {
+                if let Some(space) = self.spaces.get_mut(&event.pid) {
+                    sink.ended(&self.session, space);
+                }
+            }
+            self.note_end(&event);
         }
     }
 
