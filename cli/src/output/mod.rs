@@ -4,6 +4,7 @@
 //! obeys. No other module has a writer to a terminal: callers hand over text line by line ([`Output::line`], [`tell`]), and this module
 //! escapes each line.
 
+mod canvas;
 mod duration;
 mod escape;
 mod live;
