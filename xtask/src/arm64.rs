@@ -71,7 +71,7 @@ fn is_all() -> bool {
 pub(crate) fn user(ledger: &Path) -> Result<()> {
     let runner = cross::runner();
     let setting = Setting { runner: &runner, arguments: &["--skip", OF_THE_CHECKOUT], ..Setting::default() };
-    suite()?.select(PURE)?.run(ledger, &setting)
+    suite()?.select(PURE)?.run("arm64 by qemu-user", ledger, &setting)
 }
 
 /// Why nothing runs in a virtual machine of arm64 here.
@@ -82,7 +82,7 @@ pub(crate) fn system_obstacle() -> Option<String> {
 /// The tests of [`SYSTEM`] in the virtual machine, and those of [`LONG`].
 pub(crate) fn system(ledger: &Path) -> Result<()> {
     let run = |patterns| {
-        Batch::of(Arch::Arm64.machine(Kind::Debian), suite()?.select(patterns)?).boot_as(IN_TURN).run(Some(ledger))
+        Batch::of(Arch::Arm64.machine(Kind::Debian), suite()?.select(patterns)?).boot_as(IN_TURN).run(ledger)
     };
     run(SYSTEM)?;
     if is_all() {

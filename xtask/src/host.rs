@@ -27,13 +27,17 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
         variables.push(("NTRACE_STORM", ROUNDS.into()));
     }
     variables.extend(suite.ntrace.clone().map(|path| (NTRACE, path)));
-    suite.run(ledger, &Setting { variables, ..Setting::default() })
+    suite.run("host", ledger, &Setting { variables, ..Setting::default() })
 }
 
 /// The comparison with the newest assembler: of some encodings, and of all in a long run.
 pub(crate) fn assembler(ledger: &Path) -> Result<()> {
     let setting = Setting { variables: Vec::from_iter(assembler::variable()), ..Setting::default() };
-    suite()?.select(&[assembler::TEST, assembler::NAMES, assembler::OPERANDS])?.run(ledger, &setting)
+    suite()?.select(&[assembler::TEST, assembler::NAMES, assembler::OPERANDS])?.run(
+        "newest assembler",
+        ledger,
+        &setting,
+    )
 }
 
 /// The examples in the documentation.

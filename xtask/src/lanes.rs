@@ -79,8 +79,21 @@ struct Report {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
     Ordinary,
+    /// Includes programs that passed before and have not changed.
+    Again,
     /// Includes what takes hours.
     Long,
+}
+
+/// The variable that is set where programs that passed unchanged run again.
+pub(crate) const AGAIN: &str = "NTRACE_AGAIN";
+
+/// What a lane says of programs that did not run.
+pub(crate) const UNCHANGED: &str = "passed before and have not changed; `cargo xtask test --again` runs them";
+
+/// Whether programs run again that passed before and have not changed.
+pub(crate) fn runs_all() -> bool {
+    is_long() || std::env::var_os(AGAIN).is_some()
 }
 
 /// Whether this lane belongs to a long run.
@@ -210,8 +223,10 @@ fn apart(lane: &Lane, length: Length, log: Option<&Path>) -> Result<Report> {
     let program = std::env::current_exe().context("this program has no path")?;
     let mut command = Command::new(program);
     command.args(["lane", lane.name]).stdin(Stdio::null());
-    if length == Length::Long {
-        command.envs(LONG_FORMS);
+    match length {
+        Length::Ordinary => {}
+        Length::Again => drop(command.env(AGAIN, "1")),
+        Length::Long => drop(command.envs(LONG_FORMS)),
     }
     if let Some(path) = log {
         let log = fs::File::create(path).with_context(|| format!("cannot make {}", path.display()))?;

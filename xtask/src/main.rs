@@ -22,6 +22,7 @@ mod module_tests;
 mod mutants;
 mod oldest;
 mod packages;
+mod program;
 mod programs;
 mod run;
 mod setup;
@@ -30,6 +31,7 @@ mod suite;
 mod targets;
 mod test;
 mod truth;
+mod unchanged;
 mod vm;
 
 use std::process::ExitCode;

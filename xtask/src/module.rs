@@ -57,7 +57,7 @@ fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
     };
     let mut patterns = patterns(machine.arch);
     patterns.retain(|pattern| machine.kernel != Kind::Debug || !WHOLE.contains(pattern));
-    Batch::of(machine, suite.select(&patterns)?).with_module()?.run(Some(ledger))
+    Batch::of(machine, suite.select(&patterns)?).with_module()?.run(ledger)
 }
 
 fn built_obstacle(kernel: Kind) -> Option<String> {

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::lanes::SKIPPED;
+use crate::lanes::{self, SKIPPED};
+use crate::program::{Program, matches};
 use crate::run;
+use crate::unchanged::Passed;
 
 /// Marks, in a test program's documentation, a program that must run alone. The reason follows on the same line.
 const ALONE: &str = "//! Runs alone:";
@@ -30,16 +32,6 @@ pub(crate) struct Suite {
     pub(crate) ntrace: Option<PathBuf>,
 }
 
-/// A test program.
-#[derive(PartialEq, Debug)]
-pub(crate) struct Program {
-    /// Its main source file in the checkout, such as `ubp/tests/attach.rs`.
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-    /// The folder of its package, which is its working directory.
-    pub(crate) package: PathBuf,
-}
-
 /// How to run test programs.
 #[derive(Default)]
 pub(crate) struct Setting<'a> {
@@ -52,10 +44,12 @@ pub(crate) struct Setting<'a> {
 
 /// How a run of a program ended.
 struct End<'a> {
-    name: &'a str,
+    program: &'a Program,
     time: Duration,
     /// Why it counts as failed.
     failure: Option<String>,
+    /// The lines of tests that could not run.
+    skipped: String,
 }
 
 impl Suite {
@@ -78,9 +72,25 @@ impl Suite {
         Ok(Suite { programs: self.programs.into_iter().filter(is_wanted).collect(), ..self })
     }
 
+    /// Takes out the programs that passed before and need not run again, and says so. Returns the suite without them.
+    pub(crate) fn changed(mut self, passed: &Passed, ledger: &Path) -> Result<Suite> {
+        let before = self.programs.len();
+        self.programs.retain(|program| !passed.has(program));
+        let left = before - self.programs.len();
+        if left > 0 {
+            lanes::note(ledger, &format!("{left} test programs of {before} {}", lanes::UNCHANGED))?;
+        }
+        Ok(self)
+    }
+
     /// Runs the programs, as many at once as there are processors, and at the end those that run alone. Fails if a program fails, after
-    /// all of them have run.
-    pub(crate) fn run(&self, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
+    /// all of them have run. Programs that passed before and have not changed do not run.
+    pub(crate) fn run(self, place: &str, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
+        let passed = Passed::in_place(place, &[], self.ntrace.as_deref())?;
+        self.changed(&passed, ledger)?.run_all(&passed, ledger, setting)
+    }
+
+    fn run_all(&self, passed: &Passed, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
         let folder = run::root().join("target/lanes").join(format!("suite.{}", std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let mut seconds = Seconds::read();
@@ -88,19 +98,21 @@ impl Suite {
         programs.sort_by_key(|program| std::cmp::Reverse(seconds.of(&program.name)));
         let (alone, beside): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.runs_alone());
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut ends = run_by(workers, &beside, ledger, setting, &folder);
-        ends.extend(run_by(1, &alone, ledger, setting, &folder));
+        let mut ends = run_by(workers, &beside, setting, &folder);
+        ends.extend(run_by(1, &alone, setting, &folder));
         fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-        for End { name, time, .. } in &ends {
-            seconds.note(name, *time);
+        for End { program, time, failure, skipped } in &ends {
+            seconds.note(&program.name, *time);
+            passed.note(program, failure.is_none() && skipped.is_empty())?;
+            skipped.lines().try_for_each(|line| lanes::note(ledger, line))?;
         }
         seconds.write()?;
         ends.sort_by_key(|end| std::cmp::Reverse(end.time));
-        for End { name, time, .. } in ends.iter().filter(|end| end.time >= LONG) {
-            eprintln!("{:8.1} s  {name}", time.as_secs_f64());
+        for End { program, time, .. } in ends.iter().filter(|end| end.time >= LONG) {
+            eprintln!("{:8.1} s  {}", time.as_secs_f64(), program.name);
         }
         let failed: Vec<String> =
-            ends.iter().filter_map(|end| Some(format!("{}: {}", end.name, end.failure.as_ref()?))).collect();
+            ends.iter().filter_map(|end| Some(format!("{}: {}", end.program.name, end.failure.as_ref()?))).collect();
         if !failed.is_empty() {
             bail!("{} of {} test programs failed: {}", failed.len(), ends.len(), failed.join(", "));
         }
@@ -116,14 +128,16 @@ impl Program {
     }
 
     /// Runs it until it ends or `timeout` kills it, and shows its output.
-    fn run(&self, ledger: &Path, setting: &Setting<'_>, log: &Path) -> End<'_> {
+    fn run(&self, setting: &Setting<'_>, log: &Path) -> End<'_> {
         let start = Instant::now();
-        let failure = match self.outcome(ledger, setting, log) {
+        let ledger = log.with_extension("skipped");
+        let failure = match self.outcome(&ledger, setting, log) {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(format!("{error:#}")),
         };
-        let end = End { name: &self.name, time: start.elapsed(), failure };
+        let skipped = fs::read_to_string(&ledger).unwrap_or_default();
+        let end = End { program: self, time: start.elapsed(), failure, skipped };
         let output = fs::read(log).unwrap_or_default();
         // Written in one piece, because other threads show other programs' output.
         let shown = format!("     Running {}\n{}", self.name, String::from_utf8_lossy(&output));
@@ -132,7 +146,8 @@ impl Program {
     }
 
     fn outcome(&self, ledger: &Path, setting: &Setting<'_>, log: &Path) -> Result<ExitStatus> {
-        let output = File::create(log).with_context(|| format!("cannot make {}", log.display()))?;
+        let make = |path: &Path| File::create(path).with_context(|| format!("cannot make {}", path.display()));
+        let (output, _) = (make(log)?, make(ledger)?);
         let mut command = Command::new("timeout");
         command.args(["--foreground", "--signal", "KILL", &MOST_SECONDS.to_string()]);
         command.args(setting.runner).arg(&self.path).args(setting.arguments);
@@ -144,19 +159,13 @@ impl Program {
 }
 
 /// Runs programs by `workers` threads, each of which takes the next program when it is done with one.
-fn run_by<'a>(
-    workers: usize,
-    programs: &[&'a Program],
-    ledger: &Path,
-    setting: &Setting<'_>,
-    folder: &Path,
-) -> Vec<End<'a>> {
+fn run_by<'a>(workers: usize, programs: &[&'a Program], setting: &Setting<'_>, folder: &Path) -> Vec<End<'a>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut ends = Vec::new();
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let name = program.path.file_name().unwrap_or_default();
-            ends.push(program.run(ledger, setting, &folder.join(name)));
+            ends.push(program.run(setting, &folder.join(name)));
         }
         ends
     };
@@ -207,14 +216,6 @@ fn program(root: &Path, message: &Value) -> Option<Program> {
     Some(Program { name: name.to_str()?.to_owned(), path, package })
 }
 
-/// Whether a name matches a pattern, in which `*` stands for any text.
-pub(crate) fn matches(name: &str, pattern: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().and_then(|part| name.strip_prefix(part));
-    let rest = first.and_then(|rest| parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1)));
-    rest.is_some_and(|rest| rest.is_empty() || pattern.ends_with('*'))
-}
-
 /// The path of the `ntrace` command in a message of cargo.
 fn command_of(message: &Value) -> Option<PathBuf> {
     let is_command = message["target"]["name"] == "ntrace" && message["profile"]["test"] == false;
@@ -251,14 +252,6 @@ mod tests {
         assert_eq!(selected.programs.len(), 3);
         assert_eq!(suite().select(&["*/y.rs"]).unwrap().programs.len(), 1);
         assert!(suite().select(&["a/tests/*", "a/tests/z.rs"]).is_err());
-    }
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        assert!(matches("tests/channel_ring.rs", "tests/channel*"));
-        assert!(matches("tests/channel.rs", "tests/*.rs"));
-        assert!(!matches("tests/channel.rs", "tests/chan"));
-        assert!(!matches("ubp/tests/channel.rs", "tests/*"));
     }
 
     #[test]

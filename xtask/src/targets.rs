@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::program::matches;
 use crate::run;
-use crate::suite::matches;
 
 /// The arguments of `cargo test` that select the programs whose main source file matches one of the patterns, and all examples, which tests
 /// of the examples run. Cargo applies each argument to every selected package, so the unit tests of some more libraries are built.

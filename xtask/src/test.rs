@@ -47,6 +47,9 @@ pub(crate) struct Options {
     /// Everything, for hours: all kernels are built, all programs run, all soak tests take their time
     #[arg(long)]
     long: bool,
+    /// Also the test programs that passed before and have not changed
+    #[arg(long)]
+    again: bool,
 }
 
 /// Installs what is missing and runs the lanes.
@@ -60,7 +63,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         );
     }
     setup::run_for_tests()?;
-    lanes::run_all(&chosen, if options.long { Length::Long } else { Length::Ordinary })
+    let length = match options {
+        Options { long: true, .. } => Length::Long,
+        Options { again: true, .. } => Length::Again,
+        _ => Length::Ordinary,
+    };
+    lanes::run_all(&chosen, length)
 }
 
 /// Runs the lane of that name for another process of this program.

@@ -7,11 +7,14 @@ use anyhow::{Context, Result, anyhow};
 
 use super::build::target_folder;
 use super::job::{HERE, Job};
+use super::kernel::Kernel;
 use super::machine::{Boot, Machine};
 use super::script::{quote, quoted};
 use super::{loaded, module};
-use crate::lanes::SKIPPED;
-use crate::suite::{NTRACE, Program, Suite};
+use crate::lanes::{self, SKIPPED};
+use crate::program::Program;
+use crate::suite::{NTRACE, Suite};
+use crate::unchanged::Passed;
 
 /// The most seconds that one test program may take, in an ordinary run and in one that is long or by hand.
 const MOST_SECONDS: u32 = 1800;
@@ -19,6 +22,10 @@ const MOST_OF_LONG: u32 = 4 * 3600;
 
 /// The variables that ask for long runs, on the host and in the machine.
 const LONG_RUNS: [&str; 2] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK"];
+
+/// The files of a test program in the job's folder, which end with its number: the lines of tests that could not run, and its exit status.
+const SKIPPED_FILE: &str = "skipped";
+const STATUS_FILE: &str = "status";
 
 /// Test programs that cargo has built, and how the machine runs them.
 pub(crate) struct Batch {
@@ -51,8 +58,29 @@ impl Batch {
         Batch { by_hand: true, ..self }
     }
 
-    /// Runs the programs, one after another. Tests that could not run are noted in the ledger.
-    pub(crate) fn run(&self, ledger: Option<&Path>) -> Result<()> {
+    /// Runs the programs of a lane, one after another, without those that passed before and have not changed. Tests that could not run are
+    /// noted in the ledger.
+    pub(crate) fn run(self, ledger: &Path) -> Result<()> {
+        let passed = self.passed()?;
+        let suite = self.suite.changed(&passed, ledger)?;
+        Batch { suite, ..self }.run_all(&passed, Some(ledger))
+    }
+
+    /// Runs the programs, one after another.
+    pub(crate) fn run_by_hand(self) -> Result<()> {
+        let passed = self.passed()?;
+        self.run_all(&passed, None)
+    }
+
+    /// The programs that passed in this machine.
+    fn passed(&self) -> Result<Passed> {
+        let kernel = Kernel::of(self.machine)?;
+        let module = if self.module.is_some() { " with the module" } else { "" };
+        let inputs: Vec<&Path> = self.module.iter().map(PathBuf::as_path).collect();
+        Passed::in_place(&format!("{}{module}", kernel.name()), &inputs, self.suite.ntrace.as_deref())
+    }
+
+    fn run_all(&self, passed: &Passed, ledger: Option<&Path>) -> Result<()> {
         let mut job = Job::new(self.machine)?;
         let temporary = target_folder(self.machine.arch).join("tmp");
         fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
@@ -61,39 +89,34 @@ impl Batch {
         if self.may_be_long() {
             job.extend(MOST_OF_LONG);
         }
-        let skipped = job.folder().join("skipped");
-        fs::write(&skipped, "")?;
         job.run(&self.script())?;
-        if let Some(ledger) = ledger {
-            let both = fs::read_to_string(ledger)? + &fs::read_to_string(&skipped)?;
-            fs::write(ledger, both).with_context(|| format!("cannot write {}", ledger.display()))?;
+        let mut failed = Vec::new();
+        for (number, program) in self.suite.programs.iter().enumerate() {
+            let told = |file: &str| fs::read_to_string(job.folder().join(format!("{file}.{number}")));
+            let skipped = told(SKIPPED_FILE).unwrap_or_default();
+            if let Some(ledger) = ledger {
+                skipped.lines().try_for_each(|line| lanes::note(ledger, line))?;
+            }
+            let status = told(STATUS_FILE).map_or_else(|_| "did not end".to_owned(), |text| text.trim().to_owned());
+            passed.note(program, status == "0" && skipped.is_empty())?;
+            if status != "0" {
+                failed.push(format!("{}: {status}", program.name));
+            }
         }
-        let status = |number: usize| fs::read_to_string(job.folder().join(format!("status.{number}")));
-        let failed: Vec<String> = (0..self.suite.programs.len())
-            .filter_map(|number| match status(number) {
-                Ok(text) if text.trim() == "0" => None,
-                Ok(text) => Some(format!("{}: {}", self.suite.programs[number].name, text.trim())),
-                Err(_) => Some(format!("{}: did not end", self.suite.programs[number].name)),
-            })
-            .collect();
         let verdict = self.module.as_ref().map_or(Ok(()), |_| loaded::verdict(self.machine, job.folder()));
-        if !failed.is_empty() {
-            let failed = format!(
-                "{} of {} test programs failed: {}",
-                failed.len(),
-                self.suite.programs.len(),
-                failed.join(", ")
-            );
-            return match verdict {
-                Ok(()) => Err(anyhow!(failed)),
-                Err(error) => Err(error.context(failed)),
-            };
+        if failed.is_empty() {
+            return verdict;
         }
-        verdict
+        let count = self.suite.programs.len();
+        let failed = format!("{} of {count} test programs failed: {}", failed.len(), failed.join(", "));
+        match verdict {
+            Ok(()) => Err(anyhow!(failed)),
+            Err(error) => Err(error.context(failed)),
+        }
     }
 
     fn script(&self) -> String {
-        let mut script = format!("export {SKIPPED}={HERE}/skipped RUST_BACKTRACE=1\n");
+        let mut script = "export RUST_BACKTRACE=1\n".to_owned();
         for name in LONG_RUNS {
             if let Some(value) = std::env::var_os(name) {
                 script += &format!("export {name}={}\n", quote(Path::new(&value)));
@@ -107,8 +130,9 @@ impl Batch {
         for (number, Program { name, path, package }) in self.suite.programs.iter().enumerate() {
             let (name, path, package) = (quoted(name), quote(path), quote(package));
             script += &format!("echo; echo '     Running '{name}\ncd {package}\n");
+            script += &format!("export {SKIPPED}={HERE}/{SKIPPED_FILE}.{number}; : >${SKIPPED}\n");
             script += &format!("CARGO_MANIFEST_DIR={package} timeout -s KILL {most} {path}\n");
-            script += &format!("echo $? >{HERE}/status.{number}\n");
+            script += &format!("echo $? >{HERE}/{STATUS_FILE}.{number}\n");
         }
         match &self.module {
             Some(module) => loaded::around(self.machine, module, &script),

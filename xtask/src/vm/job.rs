@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
 use super::kernel::Kernel;
 use super::machine::{Boot, Machine, Share};
-use super::root;
+use super::{compile, root};
 use crate::run;
 
 /// The path in the machine of the job's own folder, which host and machine both write.
@@ -114,12 +115,13 @@ impl Job {
             fs::write(self.folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
         }
         let initramfs = self.initramfs(&kernel, &root)?;
+        compile::prepare(&self.folder)?;
         let begun = self.folder.join(BEGUN);
         // A job that runs again has the file of its last run.
         let _ = fs::remove_file(&begun);
         for _ in 0..MOST_BOOTS {
             let qemu = self.machine.qemu(&kernel.image(), &initramfs, &shares, self.boot);
-            let status = prepare(qemu).status().context("cannot start QEMU; `cargo xtask setup` installs it")?;
+            let status = self.serve(prepare(qemu)).context("cannot start QEMU; `cargo xtask setup` installs it")?;
             match status.code() {
                 Some(0) if begun.exists() => return Ok(()),
                 Some(0) => eprintln!("vm: the kernel stopped before its first process began"),
@@ -130,13 +132,25 @@ impl Job {
         bail!("the kernel stopped {MOST_BOOTS} times before its first process began")
     }
 
+    /// Runs QEMU, and compiles what the machine asks for until QEMU ends.
+    fn serve(&self, mut qemu: Command) -> std::io::Result<ExitStatus> {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| compile::serve(&self.folder, self.machine.arch, &is_over));
+            let status = qemu.status();
+            is_over.store(true, Ordering::Relaxed);
+            status
+        })
+    }
+
     /// Packs the first file system by the kernel's own tool.
     fn initramfs(&self, kernel: &Kernel, root: &Path) -> Result<PathBuf> {
         let source = run::root().join("tests/vm");
         let path = |path: PathBuf| path.display().to_string();
         let list = fs::read_to_string(source.join("initramfs"))?
             .replace("@BUSYBOX@", &path(root::busybox(root)))
-            .replace("@INIT@", &path(source.join("init")));
+            .replace("@INIT@", &path(source.join("init")))
+            .replace("@GCC@", &path(source.join("gcc")));
         let modules = kernel.modules().into_iter().enumerate();
         // The first process loads the modules in the order of their names.
         let modules = modules.map(|(number, module)| format!("file /modules/{number}.ko {} 644 0 0\n", path(module)));

@@ -3,6 +3,7 @@
 
 mod batch;
 mod build;
+mod compile;
 mod cost;
 mod fuzz;
 mod job;
@@ -101,7 +102,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
                 suite.ntrace = Some(ntrace(machine.arch)?.join("ntrace"));
             }
             let batch = Batch::of(*machine, suite).boot_as(*boot).by_hand();
-            if *module { batch.with_module()?.run(None) } else { batch.run(None) }
+            if *module { batch.with_module()?.run_by_hand() } else { batch.run_by_hand() }
         }
         Task::Cost(machine) => cost::run(*machine),
         Task::Fuzz { machine, time, seed } => fuzz::run(*machine, *time, *seed),

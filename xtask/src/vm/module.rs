@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use super::kernel::Kernel;
 use super::machine::{Kind, Machine};
 use super::shim;
+use crate::program::matches;
 use crate::run;
-use crate::suite::matches;
 
 /// The most bytes of code and constants.
 const MOST_BYTES: u64 = 256 << 10;
