@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::io::{Error, Result};
 use std::sync::Once;
 
-use insn::Flow;
-use insn::x86::{Bits, Encoding, Insn, Map, Mode, Vendor, decode};
+use insn::x86::{Bits, Encoding, Insn, Map, Mode, Prefixes, Vendor, decode};
+use insn::{Flow, Target};
 use stepping::x86::SLOT_SIZE;
 
 use super::case::{Case, Check, Placement, Via, Way};
@@ -33,6 +33,8 @@ pub struct Lab {
     base: State,
     /// A session with the child, if the module is loaded.
     module: Option<Module>,
+    /// What the module's breakpoint hides: its address, and the program's own code there.
+    hidden: Option<(u64, Vec<u8>)>,
 }
 
 impl Lab {
@@ -54,7 +56,7 @@ impl Lab {
         let child = Child::spawn(bits, layout)?;
         let base = child.save(layout)?;
         let module = attach(&child, layout)?;
-        Ok(Lab { bits, layout, child, base, module })
+        Ok(Lab { bits, layout, child, base, module, hidden: None })
     }
 
     /// Whether QEMU emulates the processor.
@@ -220,7 +222,10 @@ impl Lab {
             return Ok(None);
         }
         self.child.load(state)?;
-        let mut found = self.finish(None, forwarded)?;
+        self.hidden = program.iter().find(|(address, _)| *address == site).cloned();
+        let found = self.finish(None, forwarded);
+        self.hidden = None;
+        let mut found = found?;
         if found.state.is_none() {
             self.renew()?;
         } else {
@@ -318,11 +323,19 @@ impl Lab {
     }
 
     fn is_behind_int1(&self, address: u64) -> bool {
-        self.child.byte(address.wrapping_sub(1)) == Some(INT1)
+        let at = address.wrapping_sub(1);
+        match &self.hidden {
+            Some((hidden, code)) if *hidden == at => code.first() == Some(&INT1),
+            _ => self.child.byte(at) == Some(INT1),
+        }
     }
 
     fn is_at_int1(&self, address: u64) -> bool {
-        decode(&self.child.code(address), self.mode()).is_ok_and(|insn| {
+        let code = match &self.hidden {
+            Some((hidden, code)) if *hidden == address => code.clone(),
+            _ => self.child.code(address),
+        };
+        decode(&code, self.mode()).is_ok_and(|insn| {
             insn.encoding() == Encoding::Legacy && insn.map() == Map::OneByte && insn.opcode() == INT1
         })
     }
@@ -359,9 +372,11 @@ pub(super) fn is_emulated() -> bool {
 
 /// What QEMU before 9.1 does not run as a processor does: what changes the code segment gets at the stack as if the kernel did, in 32 bits,
 /// `int 3` traps at another place, `xbegin` is a `mov`, and what a return frees is taken as signed. QEMU 10 takes REX2 for `aad`, which 64-bit
-/// code does not have.
+/// code does not have, and truncates no target of an indirect branch, as AMD's processors do.
 fn is_misrun(insn: &Insn) -> bool {
+    let truncates = insn.mode().bits == Bits::B64 && insn.prefixes().has(Prefixes::OPERAND_SIZE);
     matches!(insn.flow(), Flow::Far | Flow::Interrupt | Flow::Transaction)
+        || truncates && matches!(insn.target(), Target::Register(_) | Target::Memory)
         || insn.encoding() == Encoding::Rex2
         || insn.flow() == Flow::Return && insn.immediate().is_some_and(|freed| freed.value as u16 >= 0x8000)
 }
