@@ -73,14 +73,20 @@ impl Suite {
     }
 
     /// Takes out the programs that passed before and need not run again, and says so. Returns the suite without them.
-    pub(crate) fn changed(mut self, passed: &Passed, ledger: &Path) -> Result<Suite> {
+    pub(crate) fn changed(self, passed: &Passed, ledger: &Path) -> Result<Suite> {
         let before = self.programs.len();
-        self.programs.retain(|program| !passed.has(program));
-        let left = before - self.programs.len();
+        let mut changed = Vec::new();
+        for program in self.programs {
+            match passed.skipped_by(&program) {
+                Some(skipped) => skipped.lines().try_for_each(|line| lanes::note(ledger, line))?,
+                None => changed.push(program),
+            }
+        }
+        let left = before - changed.len();
         if left > 0 {
             lanes::note(ledger, &format!("{left} test programs of {before} {}", lanes::UNCHANGED))?;
         }
-        Ok(self)
+        Ok(Suite { programs: changed, ntrace: self.ntrace })
     }
 
     /// Runs the programs, as many at once as there are processors, and at the end those that run alone. Fails if a program fails, after
@@ -103,7 +109,7 @@ impl Suite {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         for End { program, time, failure, skipped } in &ends {
             seconds.note(&program.name, *time);
-            passed.note(program, failure.is_none() && skipped.is_empty())?;
+            passed.note(program, failure.is_none(), skipped)?;
             skipped.lines().try_for_each(|line| lanes::note(ledger, line))?;
         }
         seconds.write()?;

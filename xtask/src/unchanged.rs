@@ -25,7 +25,6 @@ const DETERMINISTIC: &[&str] = &[
     "tests/tests/lockstep_*",
     "tests/tests/semantics.rs",
     "tests/tests/trampoline_*",
-    "tests/tests/whole_counts.rs",
     "trampoline/*",
     "wire/*",
 ];
@@ -36,9 +35,13 @@ const BUILDS: &str = "insn/tests/generated.rs";
 /// The folder of the tables, in the checkout. Each place has a table of its own, because lanes run side by side.
 const TABLES: &str = "target/lanes/passed";
 
+/// How programs passed, by their names: a number that stands for all that the answer depended on, and the lines of the tests that could not
+/// run.
+type Table = BTreeMap<String, (u64, String)>;
+
 /// The programs that passed in a lane, with the inputs that they passed with.
 pub(crate) struct Passed {
-    /// The file of the table: for each program a number that stands for all that its answer depended on.
+    /// The file of the table.
     table: PathBuf,
     /// What all programs of the place depend on.
     common: u64,
@@ -53,27 +56,27 @@ impl Passed {
         Ok(Passed { table, common: common(inputs)?, ntrace: ntrace.map(Path::to_owned) })
     }
 
-    /// Whether a program need not run, because it passed with the inputs of now.
-    pub(crate) fn has(&self, program: &Program) -> bool {
-        let key = self.key(program);
-        !lanes::runs_all() && key.is_some() && self.read().get(&program.name).copied() == key
+    /// The lines of the tests that could not run, of a program that need not run because it passed with the inputs of now.
+    pub(crate) fn skipped_by(&self, program: &Program) -> Option<String> {
+        let key = self.key(program).filter(|_| !lanes::runs_all())?;
+        self.read().remove(&program.name).filter(|pass| pass.0 == key).map(|pass| pass.1)
     }
 
-    /// Notes how a program ended; `passed`: it passed, and skipped nothing.
-    pub(crate) fn note(&self, program: &Program, passed: bool) -> Result<()> {
+    /// Notes whether a program passed, and the lines of its tests that could not run.
+    pub(crate) fn note(&self, program: &Program, passed: bool, skipped: &str) -> Result<()> {
         let mut table = self.read();
         match self.key(program).filter(|_| passed) {
-            Some(key) => table.insert(program.name.clone(), key),
+            Some(key) => table.insert(program.name.clone(), (key, skipped.to_owned())),
             None => table.remove(&program.name),
         };
         let folder = self.table.parent().context("the table lies in a folder")?;
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let text = serde_json::to_string_pretty(&table).context("a table of numbers")?;
+        let text = serde_json::to_string_pretty(&table).context("a table of texts")?;
         fs::write(&self.table, text).with_context(|| format!("cannot write {}", self.table.display()))
     }
 
     /// The table; nothing if the file cannot be read.
-    fn read(&self) -> BTreeMap<String, u64> {
+    fn read(&self) -> Table {
         let text = fs::read_to_string(&self.table).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
@@ -135,21 +138,20 @@ mod tests {
         let program = |name: &str| Program { name: name.into(), path: path.clone(), package: PathBuf::new() };
         let (pure, other) = (program("insn/tests/x.rs"), program("ubp/tests/x.rs"));
         for program in [&pure, &other] {
-            assert!(!passed().has(program));
-            passed().note(program, true).unwrap();
+            assert_eq!(passed().skipped_by(program), None);
+            passed().note(program, true, "SKIPPED a: b").unwrap();
         }
-        assert!(passed().has(&pure));
+        assert_eq!(passed().skipped_by(&pure).as_deref(), Some("SKIPPED a: b"));
         // Its answer depends on more than its inputs.
-        assert!(!passed().has(&other));
-        write(&input, "two");
-        assert!(!passed().has(&pure));
-        write(&input, "one");
-        assert!(passed().has(&pure));
-        write(&path, "two");
-        assert!(!passed().has(&pure));
-        write(&path, "one");
-        passed().note(&pure, false).unwrap();
-        assert!(!passed().has(&pure));
+        assert_eq!(passed().skipped_by(&other), None);
+        for file in [&input, &path] {
+            write(file, "two");
+            assert_eq!(passed().skipped_by(&pure), None);
+            write(file, "one");
+            assert!(passed().skipped_by(&pure).is_some());
+        }
+        passed().note(&pure, false, "").unwrap();
+        assert_eq!(passed().skipped_by(&pure), None);
         fs::remove_dir_all(folder).unwrap();
     }
 
