@@ -1,5 +1,5 @@
-//! `cargo xtask gen`: the tables of insn, from its data files, the manual page of the channel, from wire's declarations, and the manual page of
-//! the command, from the declarations of its arguments.
+//! `cargo xtask gen`: the tables of insn, from its data files, the manual page of the channel, from wire's declarations, the manual page of the
+//! command, from the declarations of its arguments, and the header of the library for C, from its crate.
 
 use std::fs;
 
@@ -11,6 +11,9 @@ use crate::run;
 const CHANNEL: &str = "docs/ntrace.4";
 /// The manual page of the command.
 const COMMAND: &str = "docs/ntrace.1";
+/// The library for C, and its header.
+const LIBRARY: &str = "capi";
+const HEADER: &str = "capi/include/ntrace.h";
 
 /// Writes them, or with `check` only compares them.
 pub(crate) fn run(check: bool) -> Result<()> {
@@ -22,11 +25,22 @@ pub(crate) fn run(check: bool) -> Result<()> {
     let mut page = String::new();
     wire::manual::page(&mut page).context("the manual")?;
     write(CHANNEL, &page, check)?;
+    write(HEADER, &header()?, check)?;
     let command = run::cargo(&["run", "--quiet", "--bin", "ntrace", "--", "man"]).output().context("ntrace man")?;
     if !command.status.success() {
         bail!("ntrace man failed: {}", String::from_utf8_lossy(&command.stderr));
     }
     write(COMMAND, &String::from_utf8(command.stdout).context("ntrace man")?, check)
+}
+
+/// The header of the library for C.
+fn header() -> Result<String> {
+    let folder = run::root().join(LIBRARY);
+    let config = cbindgen::Config::from_root_or_default(&folder);
+    let bindings = cbindgen::Builder::new().with_crate(&folder).with_config(config).generate().context("cbindgen")?;
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    Ok(String::from_utf8(text).context("cbindgen")?.replace(" # Safety\n", " The caller vouches for this:\n"))
 }
 
 /// Writes a page, or with `check` only compares it with the file.
