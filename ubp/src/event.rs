@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use crate::{Address, BreakpointId, Module, Pid, Signal, SignalInfo, Syscall, SyscallReturn, Tid, WatchId};
 
-/// An event in a debuggee.
+/// An event in a debuggee. Later versions may have more fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// The process of the event.
     pub pid: Pid,

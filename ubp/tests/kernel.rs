@@ -180,3 +180,71 @@ fn a_thread_that_waits_in_a_system_call_is_held_and_the_call_goes_on_as_if_nothi
     assert_eq!(rest, "finished 12 interrupted 0 unexpected 0\n");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+/// The addresses in a function of loop.c to which the first thread comes by steps, from the first arrival on that is not ignored to the function's
+/// end; the arrivals at each breakpoint, the program's text and its end.
+type Walk = (Vec<u64>, Vec<u64>, String, EventKind);
+
+/// Steps through a function of loop.c, over calls where `over`, with breakpoints that count on every instruction of `work` where `sites`.
+fn walk(mechanism: Mechanism, function: &str, ignored: u64, over: bool, sites: bool) -> Walk {
+    let program = build("loop", &[]);
+    let mut session = Session::open(mechanism, quiet()).unwrap();
+    let pid = session.spawn(piped(&program, &["6"])).unwrap();
+    let tid = pid.leader();
+    let base = load_address(&session, pid);
+    let body = instructions(&program, function);
+    let counted = if sites { instructions(&program, "work") } else { Vec::new() };
+    let mut specs: Vec<Spec> = counted.iter().map(|at| Spec::count(Address(base + at))).collect();
+    specs.push(Spec::event(Address(base + body[0])).ignore(ignored).once());
+    let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+    session.resume(tid).unwrap();
+    let mut out = session.take_stdio(pid).stdout.unwrap();
+    let (mut path, mut hits) = (Vec::new(), Vec::new());
+    let end = loop {
+        let event = session.wait().unwrap().unwrap();
+        match event.kind {
+            EventKind::Exited(_) | EventKind::Killed(_) => {
+                hits.extend(counted.iter().zip(&ids).map(|(_, id)| session.breakpoint(pid, *id).unwrap().hits()));
+                break event.kind;
+            }
+            EventKind::Hit(_) | EventKind::Stepped => {
+                let at = session.registers(tid).unwrap().pc().0.wrapping_sub(base);
+                path.push(at);
+                assert!(path.len() < 1000, "{path:x?}");
+                match (body.contains(&at), over) {
+                    (true, true) => session.step_over(tid).unwrap(),
+                    (true, false) => session.step(tid).unwrap(),
+                    (false, _) => session.resume(tid).unwrap(),
+                }
+            }
+            _ if event.is_held() => session.resume(event.tid).unwrap(),
+            _ => {}
+        }
+    };
+    let mut text = String::new();
+    out.read_to_string(&mut text).unwrap();
+    // The address behind the function is one of another file's, where that is loaded.
+    path.pop();
+    (path, hits, text, end)
+}
+
+#[test]
+fn steps_over_the_module_go_where_those_over_ptrace_go_whatever_breakpoints_there_are() {
+    const NAME: &str = "steps_over_the_module_go_where_those_over_ptrace_go_whatever_breakpoints_there_are";
+    if !is_loaded() {
+        return skip(NAME, "no /dev/ntrace");
+    }
+    let plain = undisturbed(&build("loop", &[]), &["6"]);
+    for (function, ignored, over) in [("work", 4, false), ("main", 0, true)] {
+        let (expected, _, text, end) = walk(Mechanism::Ptrace, function, ignored, over, false);
+        assert!(expected.len() > 10, "{expected:x?}");
+        assert_eq!(text.as_bytes(), plain.stdout);
+        let (_, counts, ..) = walk(Mechanism::Ptrace, function, ignored, over, true);
+        for sites in [false, true] {
+            let (path, hits, told, ended) = walk(Mechanism::Kernel, function, ignored, over, sites);
+            assert_eq!(path, expected, "{function}, sites: {sites}");
+            assert_eq!((told, ended), (text.clone(), end.clone()), "{function}, sites: {sites}");
+            assert_eq!(hits, if sites { counts.clone() } else { Vec::new() }, "{function}, sites: {sites}");
+        }
+    }
+}

@@ -13,9 +13,10 @@ use serde_json::{Map, Value};
 use crate::run;
 
 /// Packages and their libraries.
-const LIBRARIES: [(&str, &str); 5] = [
+const LIBRARIES: [(&str, &str); 6] = [
     ("ntrace-insn", "insn"),
     ("ntrace-stepping", "stepping"),
+    ("ntrace-trampoline", "trampoline"),
     ("ntrace-wire", "wire"),
     ("ntrace-record", "record"),
     ("ntrace-ubp", "ubp"),

@@ -7,4 +7,5 @@ mod kinds;
 mod register_sets;
 mod registers;
 mod signals;
+mod watched;
 mod writes;

@@ -124,8 +124,11 @@ fn note_arrival(tracees: &mut Tracees, tid: Tid, site: u64, arrival: u64) -> Res
 
 /// How a thread executes one instruction that is about to: by the slot of its site, where a jump stands there.
 pub(in crate::ptrace) fn step_past_jump(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
-    let at = arch::pc(tid)?;
     let space = tracees.space_at(tid)?;
+    if space.jumps.is_empty() {
+        return Ok(Next::Run(0));
+    }
+    let at = arch::pc(tid)?;
     if space.jumps.get(at).is_none() {
         return Ok(Next::Run(0));
     }

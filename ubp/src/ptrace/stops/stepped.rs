@@ -1,5 +1,6 @@
 //! A thread that has executed the instruction for which the user let it run.
 
+use libc::user_regs_struct;
 use stepping::Progress;
 
 use super::super::arch;
@@ -27,25 +28,37 @@ pub(super) fn note_stepped(tracees: &mut Tracees, tid: Tid) -> Result<()> {
     Ok(())
 }
 
+/// The registers of a thread behind the instruction of a step, without the trap flag that ptrace set for the step.
+pub(super) fn read_behind_step(tracees: &Tracees, tid: Tid) -> Result<user_regs_struct> {
+    let mut registers = arch::read(tid)?;
+    let thread = tracees.thread(tid)?;
+    if let Goal::Step(Some(before)) = thread.goal {
+        let space = tracees.space_of(thread.pid)?;
+        if arch::hide_step(tid, &before, &mut registers, || space.insn_at(before.pc)) {
+            arch::write(tid, &registers)?;
+        }
+    }
+    Ok(registers)
+}
+
 /// Tells the user of the end of a step. At a site the thread arrives there now: a breakpoint that reports it is told instead.
 pub(in crate::ptrace) fn on_stepped(tracees: &mut Tracees, tid: Tid) -> Result<Next> {
+    let registers = read_behind_step(tracees, tid)?;
+    on_stepped_to(tracees, tid, registers)
+}
+
+/// [`on_stepped`], with the thread's registers.
+pub(super) fn on_stepped_to(tracees: &mut Tracees, tid: Tid, mut registers: user_regs_struct) -> Result<Next> {
     if tracees.is_silent(tid) {
         end_goal(tracees, tid);
         return Ok(Next::GoOn);
     }
-    let mut registers = arch::read(tid)?;
     let thread = tracees.thread(tid)?;
-    let (pid, scratch, goal) = (thread.pid, thread.slot.scratch, thread.goal);
+    let (pid, scratch) = (thread.pid, thread.slot.scratch);
     let space = tracees.space_of(pid)?;
-    let mut is_changed = false;
-    if let Goal::Step(Some(before)) = goal {
-        is_changed = arch::hide_step(tid, &before, &mut registers, || space.insn_at(before.pc));
-    }
     let place = space.place(pc_of(&registers)).map(|(_, place)| place);
     if let Some(place) = &place {
         slot::translate(&mut registers, place, scratch);
-    }
-    if is_changed || place.is_some() {
         arch::write(tid, &registers)?;
     }
     let (at, sp) = (pc_of(&registers), sp_of(&registers));

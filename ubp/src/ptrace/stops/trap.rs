@@ -13,7 +13,7 @@ use super::handler::on_handler_entry;
 use super::mask::restore_mask;
 use super::signal::on_signal;
 use super::single_step::on_single_step;
-use super::stepped::go_on_unless_stepped;
+use super::stepped::{go_on_unless_stepped, on_stepped_to, read_behind_step};
 use super::tell::tell_touched;
 use super::watched::{on_debug_trap, take_hits};
 use crate::arch::BEHIND;
@@ -37,18 +37,22 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
         }
         if info.is_synchronous() && !arch::is_breakpoint(&info) && !arch::is_watch(&info) {
             restore_mask(tracees, tid)?;
+            let registers = read_behind_step(tracees, tid)?;
             let space = tracees.space_of(pid)?;
-            let owns = arch::owns_trap_flag(&before, &arch::read(tid)?, || space.insn_at(before.pc));
-            tracees.thread_mut(tid)?.owns_trap_flag = owns;
-            tracees.thread_mut(tid)?.armed.end_pass();
+            let owns = arch::owns_trap_flag(&before, &registers, || space.insn_at(before.pc));
+            let thread = tracees.thread_mut(tid)?;
+            thread.owns_trap_flag = owns;
+            thread.armed.end_pass();
             let hits = take_hits(tracees, tid, &info)?;
-            let next = if before.traced && info.si_code() == TRAP_TRACE {
-                on_signal(tracees, tid, info)?
-            } else {
-                tracees.set_stop(tid, Stop::Trap)?;
-                Next::Stepped
-            };
-            return tell_touched(tracees, tid, hits, next);
+            if before.traced && info.si_code() == TRAP_TRACE {
+                let next = on_signal(tracees, tid, info)?;
+                return tell_touched(tracees, tid, hits, next);
+            }
+            tracees.set_stop(tid, Stop::Trap)?;
+            if hits.is_empty() {
+                return on_stepped_to(tracees, tid, registers);
+            }
+            return tell_touched(tracees, tid, hits, Next::Stepped);
         }
     }
     if !arch::is_breakpoint(&info) {
