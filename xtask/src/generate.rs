@@ -1,14 +1,16 @@
-//! `cargo xtask gen`: the tables of insn, from its data files, the manual page of the channel, from wire's declarations, and the manual page of
+//! `cargo xtask gen`: the tables of insn, from its data files, the manual page and the header of the channel, from wire's declarations, and the manual page of
 //! the command, from the declarations of its arguments.
 
 use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run;
+use crate::{run, uapi};
 
 /// The manual page of the channel.
 const CHANNEL: &str = "docs/ntrace.4";
+/// The channel's header for C.
+const HEADER: &str = "kmod/uapi/ntrace.h";
 /// The manual page of the command.
 const COMMAND: &str = "docs/ntrace.1";
 
@@ -22,6 +24,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     let mut page = String::new();
     wire::manual::page(&mut page).context("the manual")?;
     write(CHANNEL, &page, check)?;
+    write(HEADER, &uapi::header(), check)?;
     let command = run::cargo(&["run", "--quiet", "--bin", "ntrace", "--", "man"]).output().context("ntrace man")?;
     if !command.status.success() {
         bail!("ntrace man failed: {}", String::from_utf8_lossy(&command.stderr));

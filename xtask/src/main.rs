@@ -32,6 +32,7 @@ mod suite;
 mod targets;
 mod test;
 mod truth;
+mod uapi;
 mod vm;
 
 use std::process::ExitCode;

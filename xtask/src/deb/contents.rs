@@ -22,6 +22,7 @@ const OF_COMMAND: &[&str] = &[
 ];
 /// What the module's package has beside the module's source.
 const OF_MODULE: &[&str] = &[
+    "usr/include/ntrace.h",
     "usr/lib/modules-load.d/ntrace.conf",
     "usr/lib/sysusers.d/ntrace-dkms.conf",
     "usr/lib/udev/rules.d/60-ntrace.rules",
