@@ -1,19 +1,21 @@
-//! `cargo xtask gen`: the tables of insn, from its data files, the manual page of the channel, from wire's declarations, the manual page of the
-//! command, from the declarations of its arguments, and the header of the library for C, from its crate.
+//! `cargo xtask gen`: the tables of insn, from its data files, the manual page and the header of the channel, from wire's declarations, the
+//! manual page of the command, from the declarations of its arguments, and the header of the library for C, from its crate.
 
 use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run;
+use crate::{run, uapi};
 
 /// The manual page of the channel.
 const CHANNEL: &str = "docs/ntrace.4";
+/// The channel's header for C.
+const CHANNEL_HEADER: &str = "kmod/uapi/ntrace.h";
 /// The manual page of the command.
 const COMMAND: &str = "docs/ntrace.1";
 /// The library for C, and its header.
 const LIBRARY: &str = "capi";
-const HEADER: &str = "capi/include/ntrace.h";
+const LIBRARY_HEADER: &str = "capi/include/ntrace.h";
 
 /// Writes them, or with `check` only compares them.
 pub(crate) fn run(check: bool) -> Result<()> {
@@ -25,7 +27,8 @@ pub(crate) fn run(check: bool) -> Result<()> {
     let mut page = String::new();
     wire::manual::page(&mut page).context("the manual")?;
     write(CHANNEL, &page, check)?;
-    write(HEADER, &header()?, check)?;
+    write(CHANNEL_HEADER, &uapi::header(), check)?;
+    write(LIBRARY_HEADER, &library_header()?, check)?;
     let command = run::cargo(&["run", "--quiet", "--bin", "ntrace", "--", "man"]).output().context("ntrace man")?;
     if !command.status.success() {
         bail!("ntrace man failed: {}", String::from_utf8_lossy(&command.stderr));
@@ -34,7 +37,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
 }
 
 /// The header of the library for C.
-fn header() -> Result<String> {
+fn library_header() -> Result<String> {
     let folder = run::root().join(LIBRARY);
     let config = cbindgen::Config::from_root_or_default(&folder);
     let bindings = cbindgen::Builder::new().with_crate(&folder).with_config(config).generate().context("cbindgen")?;

@@ -9,10 +9,12 @@ mod cache;
 mod corpus;
 mod coverage;
 mod cross;
+mod deb;
 mod debian;
 mod fuzz;
 mod generate;
 mod host;
+mod installed;
 mod lanes;
 mod ledger;
 mod libfuzzer;
@@ -31,6 +33,7 @@ mod suite;
 mod targets;
 mod test;
 mod truth;
+mod uapi;
 mod unchanged;
 mod vm;
 
@@ -71,6 +74,10 @@ enum Task {
     Truth(truth::Options),
     /// Fuzz the claims of fuzz/claims (needs a nightly toolchain; installs cargo-fuzz); without TARGET all of them
     Fuzz(fuzz::Options),
+    /// Make Debian's packages of the command and of the module's source (installs debhelper and lintian)
+    Package(deb::Options),
+    /// Build ntrace.ko for a kernel of Debian's, out of packages alone
+    Module(installed::Options),
     /// A virtual machine with a kernel of this checkout's configuration
     #[command(subcommand)]
     Vm(vm::Task),
@@ -91,6 +98,8 @@ fn main() -> ExitCode {
         Task::Mutants(options) => mutants::run(&options),
         Task::Truth(options) => truth::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Package(options) => deb::run(&options),
+        Task::Module(options) => installed::build(&options),
         Task::Vm(task) => vm::run(&task),
         Task::Lane { name } => test::run_for_parent(&name),
     };

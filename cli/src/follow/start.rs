@@ -203,6 +203,11 @@ fn open_failure(error: Error) -> Failure {
         Error::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
             Failure::own(format!("{}: the kernel module is not loaded; --backend ptrace needs none", shown(path)))
         }
+        Error::File { path, source } if source.kind() == io::ErrorKind::PermissionDenied => Failure::own(format!(
+            "{}: only root and the device's group may open it: have root run `adduser USER ntrace`, and log in again; --backend ptrace needs no \
+             group",
+            shown(path)
+        )),
         error => Failure::trace(error),
     }
 }

@@ -14,6 +14,7 @@
 
 /* The key of module! for it differs between kernels. */
 MODULE_AUTHOR("The ntrace authors");
+MODULE_VERSION(NTRACE_VERSION);
 
 static const struct file_operations ntrace_operations = {
 	.owner = THIS_MODULE,

@@ -202,6 +202,16 @@ pub(crate) fn has_kernel(machine: Machine) -> bool {
     Kernel::of(machine).is_ok_and(|kernel| kernel.is_built())
 }
 
+/// The release of Debian's kernel for an architecture, which [`bring`] has unpacked.
+pub(crate) fn release(arch: Arch) -> Result<String> {
+    Ok(source::Distributed::of(arch)?.release)
+}
+
+/// Builds the module for a machine's kernel; returns its path.
+pub(crate) fn build_module(machine: Machine) -> Result<PathBuf> {
+    module::build(machine)
+}
+
 /// Builds the command for the machine; returns the folder where it lies.
 fn ntrace(arch: Arch) -> Result<PathBuf> {
     run::run(&mut cargo(arch, &["build", "--package", "ntrace-cli"])?)?;

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 OR MIT */
+/*
+ * Messages of /dev/ntrace, see ntrace(4). Written by `cargo xtask gen` from the declarations of the crate ntrace-wire.
+ *
+ * A structure has the words of a message. A field with the suffix _bytes is the length of a blob; the contents of blobs follow the last
+ * word in the order of their lengths, without gaps, then zeroes up to a whole word.
+ */
+#ifndef _UAPI_NTRACE_H
+#define _UAPI_NTRACE_H
+
+#include <linux/types.h>
+
+/* The first two words of each message. Both architectures of ntrace are little-endian. */
+struct ntrace_header {
+	__u32 words;	/* of the message, including these two */
+	__u16 code;
+	__u16 flags;
+	__u64 tag;
+};
+
+#define NTRACE_VERSION 3
+
+/* Flags of a command. */
+#define NTRACE_THEN 1
+
+/* How a command ended. */
+#define NTRACE_STATUS_DONE 0
+#define NTRACE_STATUS_SKIPPED 1
+#define NTRACE_STATUS_UNKNOWN 2
+#define NTRACE_STATUS_MALFORMED 3
+#define NTRACE_STATUS_VALUE 4
+#define NTRACE_STATUS_DENIED 5
+#define NTRACE_STATUS_NO_PROCESS 6
+#define NTRACE_STATUS_NO_THREAD 7
+#define NTRACE_STATUS_NO_BREAKPOINT 8
+#define NTRACE_STATUS_NOT_HELD 9
+#define NTRACE_STATUS_MEMORY 10
+#define NTRACE_STATUS_REFUSED 11
+#define NTRACE_STATUS_EXISTS 12
+#define NTRACE_STATUS_NO_MEMORY 13
+#define NTRACE_STATUS_LIMIT 14
+#define NTRACE_STATUS_UNSUPPORTED 15
+
+/* Returns the version of the module's vocabulary and properties of the machine. No program needs to send it. */
+#define NTRACE_COMMAND_HELLO 0x1
+struct ntrace_hello {
+	struct ntrace_header header;
+};
+struct ntrace_hello_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Version of the module's vocabulary. `describe` lists what a lower version lacks. */
+	__u64 version;
+	/* Architecture, as ELF's e_machine. */
+	__u64 machine;
+	/* Size of a page in bytes. */
+	__u64 page;
+};
+
+/* Lists all commands and events that the module knows, with their fields. */
+#define NTRACE_COMMAND_DESCRIBE 0x2
+struct ntrace_describe {
+	struct ntrace_header header;
+};
+struct ntrace_describe_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* One line of text for each: `command CODE NAME FIELD:KIND... -> FIELD:KIND...` or `event CODE NAME FIELD:KIND...`. */
+	__u64 vocabulary_bytes;
+};
+
+/* Begins to trace a process with all its present and future threads, without interrupting its system calls. A process can be
+ * traced at most 64 times at once, by one session or by many. */
+#define NTRACE_COMMAND_ATTACH 0x10
+struct ntrace_attach {
+	struct ntrace_header header;
+	/* Process number in the PID namespace of the process that opened the channel, not of the one that writes the command. */
+	__u64 process;
+	/* Bits: 1, children are traced too; 2, the process is killed if the session ends while the process is traced; 4, a thread
+	 * that executes another program is held before its first instruction; 8, a new thread is held before its first instruction,
+	 * in children too if they are traced; 16, the counts are kept until `detach`, even if the process ends or executes another
+	 * program, so that `counts` still works. */
+	__u64 options;
+};
+struct ntrace_attach_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Number that later commands use for the process. The session never reuses it. */
+	__u64 debuggee;
+};
+
+/* Removes all breakpoints of this session from a process, resumes its held threads and stops tracing it. */
+#define NTRACE_COMMAND_DETACH 0x11
+struct ntrace_detach {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+};
+struct ntrace_detach_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/* Sets breakpoints. Some may fail while others are set. */
+#define NTRACE_COMMAND_INSERT 0x20
+struct ntrace_insert {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* One record of six words for each breakpoint (`BREAKPOINTS` in ntrace(4), `site::Site` in the library). */
+	__u64 sites_bytes;
+};
+struct ntrace_insert_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Number of breakpoints that were set. */
+	__u64 inserted;
+	/* Three words for each breakpoint that was not set: its index in `sites`, the status, the detail. */
+	__u64 failures_bytes;
+};
+
+/* Removes breakpoints of this session. */
+#define NTRACE_COMMAND_REMOVE 0x21
+struct ntrace_remove {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* One word for each breakpoint: its address. */
+	__u64 addresses_bytes;
+};
+struct ntrace_remove_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Number of breakpoints that were removed. */
+	__u64 removed;
+};
+
+/* Returns how often breakpoints were hit. */
+#define NTRACE_COMMAND_COUNTS 0x22
+struct ntrace_counts {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* One word for each breakpoint: its address. */
+	__u64 addresses_bytes;
+};
+struct ntrace_counts_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* One word for each address: hits since the breakpoint was set, or all bits set if there is none. */
+	__u64 counts_bytes;
+};
+
+/* Resumes a held thread. */
+#define NTRACE_COMMAND_RESUME 0x30
+struct ntrace_resume {
+	struct ntrace_header header;
+	/* Thread number, as in the event that reported it. */
+	__u64 thread;
+};
+struct ntrace_resume_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/* Lets a held thread execute one instruction, and holds it again. If a signal is delivered first, the thread is held at the
+ * beginning of the handler, as by `hold`. Breakpoints at the thread's address do not count the step. */
+#define NTRACE_COMMAND_STEP 0x31
+struct ntrace_step {
+	struct ntrace_header header;
+	/* Thread number. */
+	__u64 thread;
+};
+struct ntrace_step_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/* Holds a thread, or all threads of a process, on its next return to user mode. A waiting system call is interrupted, and is
+ * restarted transparently when the thread is resumed. Each held thread is reported by an event. */
+#define NTRACE_COMMAND_HOLD 0x32
+struct ntrace_hold {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number, or 0 for all threads. */
+	__u64 thread;
+};
+struct ntrace_hold_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/* Reads the registers of a held thread. Slot addresses are translated to original ones. */
+#define NTRACE_COMMAND_REGISTERS 0x33
+struct ntrace_registers {
+	struct ntrace_header header;
+	/* Thread number. */
+	__u64 thread;
+};
+struct ntrace_registers_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* The kernel's `struct user_regs_struct` (x86) or `struct user_pt_regs` (arm64). */
+	__u64 registers_bytes;
+};
+
+/* Writes the registers of a held thread. */
+#define NTRACE_COMMAND_SET_REGISTERS 0x34
+struct ntrace_set_registers {
+	struct ntrace_header header;
+	/* Thread number. */
+	__u64 thread;
+	/* All registers, as `registers` returns them. */
+	__u64 registers_bytes;
+};
+struct ntrace_set_registers_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/* Reads memory of a process, with the original bytes in place of breakpoint instructions. */
+#define NTRACE_COMMAND_READ_MEMORY 0x40
+struct ntrace_read_memory {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Address of the first byte. */
+	__u64 address;
+	/* Number of bytes. */
+	__u64 length;
+};
+struct ntrace_read_memory_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* The bytes up to the first that cannot be read. */
+	__u64 bytes_bytes;
+};
+
+/* Writes memory of a process. Breakpoints in the range stay, on the new instructions; a breakpoint that cannot be set on its new
+ * instruction is removed. */
+#define NTRACE_COMMAND_WRITE_MEMORY 0x41
+struct ntrace_write_memory {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Address of the first byte. */
+	__u64 address;
+	/* The bytes. All are written or none. */
+	__u64 bytes_bytes;
+};
+struct ntrace_write_memory_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/* Lists the mappings of a process. */
+#define NTRACE_COMMAND_MAPPINGS 0x42
+struct ntrace_mappings {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+};
+struct ntrace_mappings_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Four words for each mapping: first address, first address after it, protection as in `mmap`(2), offset in the file. */
+	__u64 mappings_bytes;
+};
+
+/* Events were lost because there was no room for them. The sequence numbers before this one are missing. */
+#define NTRACE_EVENT_LOST 0x8000
+struct ntrace_lost {
+	struct ntrace_header header;
+	/* Number of lost events. */
+	__u64 count;
+};
+
+/* A thread hit a breakpoint that records events. */
+#define NTRACE_EVENT_HIT 0x8001
+struct ntrace_hit {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+	/* Address of the breakpoint. */
+	__u64 address;
+	/* Number of hits so far, including this one. */
+	__u64 count;
+	/* Registers as `registers` returns them; empty unless the breakpoint asks for them. */
+	__u64 registers_bytes;
+	/* Memory that the breakpoint asks for; else empty. */
+	__u64 memory_bytes;
+};
+
+/* A thread is held until `resume` or `step`. */
+#define NTRACE_EVENT_HELD 0x8002
+struct ntrace_held {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+	/* Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new. */
+	__u64 reason;
+	/* The thread's next instruction. */
+	__u64 address;
+};
+
+/* A traced process created a process, which has executed nothing yet. A child made by `fork` has its own copy of the breakpoints,
+ * whose counts continue from the parent's, if children are traced; otherwise it has none. A child that shares the memory (`vfork`)
+ * is traced with its parent, and is reported again when it executes a program: from then on it is traced separately, or not at all. */
+#define NTRACE_EVENT_FORKED 0x8003
+struct ntrace_forked {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Process number of the child. */
+	__u64 process;
+	/* Number that later commands use for the child: `debuggee` while it shares the memory, 0 if it is not traced and has no
+	 * breakpoint. */
+	__u64 child;
+};
+
+/* A traced process executed another program, of which no instruction has run. The breakpoints are gone. One thread is left, whose
+ * number is the process's. The process stays traced if the channel's opener may trace the new program, which is checked as in
+ * `attach`; otherwise `ended` follows. */
+#define NTRACE_EVENT_EXECUTED 0x8004
+struct ntrace_executed {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Number that `counts` uses for the previous program until `detach`; 0 if its counts are not kept. */
+	__u64 before;
+};
+
+/* A thread has ended. The last threads of a process may not be reported: `ended` covers them. */
+#define NTRACE_EVENT_THREAD_ENDED 0x8005
+struct ntrace_thread_ended {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+};
+
+/* A traced process has ended, or may no longer be traced. Its number is no longer valid. */
+#define NTRACE_EVENT_ENDED 0x8006
+struct ntrace_ended {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Status as in `wait`(2), or all bits set if the process lives and may no longer be traced. */
+	__u64 status;
+};
+
+/* A new thread exists, and has executed nothing yet. */
+#define NTRACE_EVENT_THREAD_STARTED 0x8007
+struct ntrace_thread_started {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+};
+
+#endif
