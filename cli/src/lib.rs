@@ -5,6 +5,7 @@ mod commands;
 mod disassembly;
 mod examine;
 mod failure;
+mod filter;
 mod follow;
 mod heritage;
 mod hex;

@@ -24,6 +24,13 @@ Locations:
   libc!0x9d400           an address in the module's file, as nm and objdump
                          print it; also libc+0x9d400";
 
+/// What the expression of `--if` may contain.
+const FILTERS: &str = "\
+Expressions of --if: arguments by name (debug information, or prototypes of the C library), arg0 to arg5, registers, variables, \
+memory such as *(u32*)(rdi + 8) and *(u32*)&variable, (i32)arg0, thread.id, thread.name, process.id, process.name, hits (of the location \
+so far), time (since the start: time > 2s), numbers, 'c', \"text\", and the operators of C; text =~ \"pattern*\". Comparisons with numbers run \
+in the program or in the kernel; other parts stop the thread for ntrace to decide.";
+
 /// The exit statuses of `trace`, `count` and `record`.
 pub(crate) const STATUS: &str = "\
 Exit status: the program's own; if a signal killed the program, ntrace dies by that signal. 125: ntrace failed. 126: \
@@ -88,7 +95,9 @@ pub(super) fn trace() -> String {
            ntrace trace -b main --every-instruction --format json -o all.json -- ./prog\n  \
            ntrace trace --events syscalls=openat,read,signals,lives -- ls -l\n  \
            ntrace trace --watch counter:rw --watch 'prog!table+8:4' -- ./prog\n  \
-           ntrace trace --rules rules.toml -p 1234        (docs/rules.md describes the file)\n\n\
+           ntrace trace --rules rules.toml -p 1234        (docs/rules.md describes the file)\n  \
+           ntrace trace -b 'libc!read' --args --if 'count >= 65536 && fd > 2' -- ls -l\n\n\
+         {FILTERS}\n\n\
          {EVENTS}\n\n\
          JSON: one object a line. Keys: event (\"hit\"), time (seconds), pid, tid, location, module, symbol, offset, address, file \
          and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line). Other events have event, \
@@ -116,7 +125,9 @@ pub(super) fn count() -> String {
            ntrace count -b 'pthread_*' -p 1234        (Ctrl-C prints the counts)\n  \
            ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n  \
            ntrace count -b 'libc!malloc' --by caller --top 10 -- ls -l\n  \
-           ntrace count -b 'libc!malloc' --hist arg0 -- ls -l\n\n\
+           ntrace count -b 'libc!malloc' --hist arg0 -- ls -l\n  \
+           ntrace count -b 'libc!open*' --if 'path =~ \"/etc/*\"' -- ls -l\n\n\
+         {FILTERS}\n\n\
          JSON: one object. Keys: total, counts (hits, location, names, module, symbol, offset, address, file, line), refused \
          (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
          hits are listed too; those of --every-instruction only with --all. With --by, --hist or --top: total, counts (hits, error: how much \
@@ -141,6 +152,7 @@ pub(super) fn latency() -> String {
          The columns: how often, the sum of the times, the sum without the time in other functions of the table, the mean, the \
          times below which a half, 90 % and 99 % of all times are, and the longest time.\n\n\
          {TIMES}\n\n\
+         {FILTERS}\n\n\
          JSON: one object. Keys: latencies (location, module, symbol, offset, address, file, line, by, count, total, own, mean, \
          minimum, p50, p90, p99, maximum in nanoseconds, histogram (from, to, count)), open (calls that had not returned), unseen \
          (calls whose return cannot be seen).\n\n{STATUS}"
@@ -159,6 +171,7 @@ pub(super) fn calls() -> String {
          A call has one line if it makes no other traced call. Otherwise it has a line that ends with {{ when it makes the first, and a \
          line that begins with }} and has the time when it returns.\n\n\
          {TIMES}\n\n\
+         {FILTERS}\n\n\
          JSON: one object a line when a call returns. Keys: event (\"call\"), pid, tid, depth (1: no traced function made the call), \
          duration, own (nanoseconds), location, module, symbol, offset, address, file, line, and args and return (value, string) if asked \
          for.\n\n{STATUS}"

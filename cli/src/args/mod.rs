@@ -4,6 +4,7 @@
 
 mod events;
 mod explaining;
+mod filtering;
 mod grouping;
 mod help;
 mod listing;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use self::events::{EventArgs, Events};
 pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
+pub(crate) use self::filtering::FilterArgs;
 pub(crate) use self::grouping::{Key, Source};
 pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::listing::ListArgs;

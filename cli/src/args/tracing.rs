@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::events::EventArgs;
+use super::filtering::FilterArgs;
 use super::grouping::GroupArgs;
 
 /// The locations and the program, for all commands that trace.
@@ -19,6 +20,9 @@ pub(crate) struct Target {
     /// Set a breakpoint on every instruction of the functions of -b, or without -b of the whole program with its libraries
     #[arg(long)]
     pub(crate) every_instruction: bool,
+
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
 
     /// Do not trace the processes that the program forks
     #[arg(long)]

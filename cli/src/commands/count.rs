@@ -8,7 +8,7 @@ use ubp::{Breakpoint, BreakpointId, Event, Pid, Report, Session};
 use ubp_symbols::Module;
 
 use crate::args::{CountArgs, Format};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::follow::{self, Arrival, Kind, Refused, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Live, Output, TICK};
@@ -39,10 +39,11 @@ struct Done {
 
 impl Done {
     /// Returns the hits of a breakpoint that are not in the tally yet.
-    fn uncounted(&self, breakpoint: &Breakpoint) -> u64 {
+    fn uncounted(&self, space: &Space, breakpoint: &Breakpoint) -> u64 {
         let id = breakpoint.id();
-        let counted = if Some(id) <= self.through { breakpoint.hits() } else { *self.unloaded.get(&id).unwrap_or(&0) };
-        breakpoint.hits().saturating_sub(counted)
+        let hits = space.hits(breakpoint);
+        let counted = if Some(id) <= self.through { hits } else { *self.unloaded.get(&id).unwrap_or(&0) };
+        hits.saturating_sub(counted)
     }
 }
 
@@ -73,6 +74,11 @@ struct Table {
 
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
+    if args.target.filter.sample.is_some() {
+        return Err(Failure::usage(
+            "--sample: every hit is counted, in nanoseconds; --sample is for --by, --hist and --top",
+        ));
+    }
     let mut output = Output::open(args.target.output.as_deref())?;
     let live = if args.quiet { None } else { Live::new(heritage.group()) };
     // JSON lists every location that the user named.
@@ -116,7 +122,7 @@ impl Count {
         let mut done = self.done.remove(&space.pid).unwrap_or_default();
         let mut last = None;
         for breakpoint in session.breakpoints(space.pid) {
-            let (id, address, hits) = (breakpoint.id(), breakpoint.address().0, done.uncounted(&breakpoint));
+            let (id, address, hits) = (breakpoint.id(), breakpoint.address().0, done.uncounted(space, &breakpoint));
             last = last.max(Some(id));
             let is_there = module.is_none_or(|module| module.contains(address));
             let is_counted = Some(id) <= done.through || (hits == 0 && done.unloaded.contains_key(&id));
@@ -124,7 +130,7 @@ impl Count {
                 continue;
             }
             if module.is_some() {
-                done.unloaded.insert(id, breakpoint.hits());
+                done.unloaded.insert(id, space.hits(&breakpoint));
             }
             let module = module.or_else(|| space.module(address));
             if hits == 0 && !self.all {
@@ -199,7 +205,7 @@ impl Sink for Count {
             // The tally has the hits in code that is gone.
             let done = self.done.get(&space.pid);
             for breakpoint in session.breakpoints(space.pid).filter(|b| !space.roles.contains_key(&b.id())) {
-                let hits = done.map_or(breakpoint.hits(), |done| done.uncounted(&breakpoint));
+                let hits = done.map_or_else(|| space.hits(&breakpoint), |done| done.uncounted(space, &breakpoint));
                 total += hits;
                 if most.is_none_or(|(most, ..)| most < hits) {
                     most = Some((hits, space, breakpoint.address().0));

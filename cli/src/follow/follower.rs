@@ -9,7 +9,7 @@ use ubp::{BreakpointId, Event, EventKind, Pid, Session};
 
 use super::inserter::{Inserter, Refused};
 use super::ruling::Ruling;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, OWN, Result};
 use crate::output::tell;
 use crate::process::Space;
 use crate::worker::{self, Control, End, Notice, Woken};
@@ -113,6 +113,7 @@ impl Follower {
         let done = self.follow(sink);
         self.detach(sink);
         self.inserter.tell_refused();
+        self.inserter.sieve.tell_others();
         done?;
         let mut missing = self.inserter.missing();
         missing.extend(self.inserter.watches.missing());
@@ -126,6 +127,10 @@ impl Follower {
         if let Some(what) = last {
             return Err(Failure::own(what));
         }
+        if let Some(failure) = self.inserter.sieve.failure(OWN) {
+            return Err(failure);
+        }
+        self.inserter.gate.finish()?;
         Ok(self.end.unwrap_or(End::Detached))
     }
 
@@ -144,7 +149,7 @@ impl Follower {
             for _ in 0..BATCH {
                 let Some(event) = self.session.poll().map_err(Failure::trace)? else { break };
                 self.handle(&event, sink)?;
-                if sink.is_done() {
+                if sink.is_done() || self.inserter.gate.is_over() {
                     self.is_over = true;
                     return Ok(());
                 }
@@ -153,9 +158,11 @@ impl Follower {
                 return Ok(());
             }
             self.take_records(sink)?;
-            sink.idle(&self.session, &self.spaces)?;
+            if self.inserter.gate.is_open() {
+                sink.idle(&self.session, &self.spaces)?;
+            }
             let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            self.is_over = sink.is_done() || left.is_some_and(|left| left.is_zero());
+            self.is_over = sink.is_done() || self.inserter.gate.is_over() || left.is_some_and(|left| left.is_zero());
             if self.is_over {
                 return Ok(());
             }
@@ -188,7 +195,10 @@ impl Follower {
         if self.inserter.records() {
             for record in self.session.take_records() {
                 let space = self.spaces.entry(record.pid).or_insert_with(|| Space::new(record.pid));
-                sink.recorded(space, &record)?;
+                let Inserter { gate, sieve, .. } = &mut self.inserter;
+                if gate.is_open() && sieve.is_sampled(record.pid, record.address.0) {
+                    sink.recorded(space, &record)?;
+                }
             }
         }
         Ok(())
@@ -217,6 +227,7 @@ impl Follower {
             sink.occurred(space, occurrence)?;
         }
         if reaction.detached {
+            inserter.gate.settle(session, space);
             sink.ended(session, space);
             spaces.remove(&event.pid);
             // A program that ntrace started is waited for.
@@ -228,18 +239,25 @@ impl Follower {
         }
         match event.kind {
             EventKind::Hit(ref hit) => {
-                for (id, _) in hit.breakpoints().filter(|(id, _)| !owned.contains(id)) {
+                for (id, count) in hit.breakpoints().filter(|(id, _)| !owned.contains(id)) {
                     match space.roles.get(&id).cloned() {
                         Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
                         None if session.breakpoint(event.pid, id).is_some() => {
-                            sink.hit(session, space, &Arrival { event, address: hit.address().0, id })?;
+                            let address = hit.address().0;
+                            let is_wanted = inserter.gate.is_open()
+                                && inserter.sieve.wants(session, space, event, address, (id, count));
+                            if is_wanted {
+                                sink.hit(session, space, &Arrival { event, address, id })?;
+                            }
                         }
                         None => {}
                     }
                 }
             }
             EventKind::Exec => {
+                inserter.gate.settle(session, space);
                 sink.ended(session, space);
+                inserter.sieve.forget(event.pid);
                 *space = Space::new(event.pid);
                 inserter.update(session, space, None)?;
                 inserter.break_at_entry(session, space)?;
@@ -250,6 +268,7 @@ impl Follower {
             EventKind::Loaded(_) | EventKind::Unloaded(_) => {
                 let new = inserter.read_modules(session, space)?;
                 if !space.modules.gone().is_empty() {
+                    inserter.gate.settle(session, space);
                     sink.unloaded(session, space);
                     inserter.remove_gone(session, space)?;
                 }
@@ -260,17 +279,21 @@ impl Follower {
             }
             EventKind::Forked { child } => {
                 sink.forked(event, child);
+                inserter.sieve.forked(event.pid, child);
                 let copy = space.fork(child);
                 spaces.insert(child, copy);
                 session.resume(child.leader())?;
             }
             EventKind::Exited(_) | EventKind::Killed(_) => {
+                inserter.gate.settle(session, space);
                 sink.ended(session, space);
+                inserter.sieve.forget(event.pid);
                 spaces.remove(&event.pid);
                 self.note_end(event);
             }
             _ => {}
         }
+        self.inserter.gate.open(&self.session, self.spaces.values_mut());
         sink.resuming(event);
         if event.is_held() && !reaction.hold {
             self.session.resume(event.tid)?;
@@ -296,6 +319,7 @@ impl Follower {
         let pids: Vec<Pid> = self.session.processes().map(ubp::Process::pid).collect();
         for &pid in &pids {
             if let Some(space) = self.spaces.get_mut(&pid) {
+                self.inserter.gate.settle(&self.session, space);
                 sink.ended(&self.session, space);
             }
             match self.session.detach(pid) {

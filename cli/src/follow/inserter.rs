@@ -8,8 +8,10 @@ use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Patch, Report, Session, Spec, Tid};
 use ubp_symbols::{Images, Module};
 
+use super::gate::Gate;
 use super::plan::{Planned, Wanted, function_parts};
 use super::running::Running;
+use super::sieve::{Sieve, Sieved};
 use super::told::Told;
 use super::watches::Watches;
 use super::{confirm, tracers};
@@ -49,6 +51,8 @@ pub(crate) struct Inserter {
     pub(super) wanted: Wanted,
     images: Images,
     kind: Kind,
+    pub(super) sieve: Sieve,
+    pub(super) gate: Gate,
     /// The instructions that `--every-instruction` asked for and that have no breakpoint, by module and address in its file.
     refused: BTreeMap<(Option<String>, u64), Refused>,
     told: Told,
@@ -56,9 +60,9 @@ pub(crate) struct Inserter {
 }
 
 impl Inserter {
-    pub(super) fn new(wanted: Wanted, kind: Kind) -> Inserter {
+    pub(super) fn new(wanted: Wanted, kind: Kind, sieve: Sieve, gate: Gate) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
-        Inserter { wanted, images, kind, refused, told, watches: Watches::default() }
+        Inserter { wanted, images, kind, sieve, gate, refused, told, watches: Watches::default() }
     }
 
     /// Whether hits are recorded.
@@ -126,6 +130,7 @@ impl Inserter {
                 tell(format_args!("{}: {what}", shown(module.image.path())));
             }
         }
+        self.gate.insert(session, space, modules, &mut self.told)?;
         let absolute = self.absolute_sites(session, space);
         self.insert_planned(session, space, absolute)?;
         self.watches.insert(session, space, modules, &mut self.told)
@@ -228,24 +233,39 @@ impl Inserter {
         if new.is_empty() {
             return Ok(());
         }
-        let Kind { report, text, patch } = self.kind;
-        // Values that a record does not have are read of the held thread.
-        let by_record = |address| !text || patch == Patch::Jump || !needs_trap(space, address);
-        let spec = |&(address, _): &(u64, _)| match report {
-            Report::Record if !by_record(address) => Spec::event(Address(address)).patch(Patch::Trap),
-            _ => {
-                let spec = Spec::event(Address(address)).report(report).patch(patch);
-                if text { spec.with_text() } else { spec }
+        let mut sites = Vec::new();
+        for (address, name) in new {
+            if let Some(sieved) = self.sieve.at(space, address, &mut self.told) {
+                sites.push((address, name, sieved));
             }
-        };
-        let specs: Vec<Spec> = new.iter().map(spec).collect();
+        }
+        let specs: Vec<Spec> = sites.iter().map(|(address, _, sieved)| self.spec(space, *address, sieved)).collect();
         let answers = session.insert(space.pid, &specs)?;
-        for ((address, name), answer) in new.into_iter().zip(answers) {
-            if let Err(error) = answer {
-                self.refuse(space, address, name, &error);
+        for ((address, name, sieved), answer) in sites.into_iter().zip(answers) {
+            match answer {
+                Ok(id) => self.sieve.inserted(space.pid, id, sieved),
+                Err(error) => self.refuse(space, address, name, &error),
             }
         }
         Ok(())
+    }
+
+    /// The breakpoint at an address.
+    fn spec(&self, space: &Space, address: u64, sieved: &Sieved) -> Spec {
+        let Kind { report, text, patch } = self.kind;
+        // Values that a record does not have are read of the held thread, and so is what a condition cannot tell.
+        let by_record = !text || patch == Patch::Jump || !needs_trap(space, address);
+        let held = report == Report::Event || sieved.bound.is_some() || (report == Report::Record && !by_record);
+        let spec = Spec::event(Address(address));
+        match (held, sieved.condition.clone()) {
+            (true, Some(condition)) => spec.patch(patch).when(condition),
+            (true, None) => spec.patch(if patch == Patch::Jump { patch } else { Patch::Trap }),
+            (false, condition) => {
+                let spec = spec.report(report).patch(patch);
+                let spec = if text { spec.with_text() } else { spec };
+                condition.into_iter().fold(spec, Spec::when)
+            }
+        }
     }
 
     fn refuse(&mut self, space: &mut Space, address: u64, name: Option<String>, error: &InsertError) {
@@ -329,6 +349,14 @@ impl Inserter {
             Role::Entry => {
                 remove_internal(session, space, id)?;
                 self.tell_waiting();
+                Ok(())
+            }
+            Role::Begin => {
+                self.gate.begin();
+                remove_internal(session, space, id)
+            }
+            Role::End => {
+                self.gate.end();
                 Ok(())
             }
             Role::Ptrace => {

@@ -2,11 +2,13 @@
 
 mod confirm;
 mod follower;
+mod gate;
 mod inserter;
 mod observed;
 mod plan;
 mod ruling;
 mod running;
+mod sieve;
 mod start;
 mod told;
 mod tracers;

@@ -11,14 +11,16 @@ use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
 use super::follower::Follower;
+use super::gate::Gate;
 use super::inserter::{Inserter, Kind};
 use super::observed::Observed;
 use super::plan::Wanted;
 use super::ruling::Ruling;
 use super::running::Running;
+use super::sieve::Sieve;
 use super::watches::Watches;
 use crate::args::Target;
-use crate::failure::{CANNOT_RUN, Failure, Result};
+use crate::failure::{CANNOT_RUN, Failure, Result, USAGE};
 use crate::heritage::Heritage;
 use crate::launch::{attach_failure, check_process, command, processes_named, spawn_failure};
 use crate::location::Location;
@@ -50,6 +52,8 @@ pub(crate) fn start_observed(
     if locations.is_empty() && !target.every_instruction && !observed.alone {
         return Err(Failure::usage("no location is given: use -b LOCATION or --every-instruction"));
     }
+    let sieve = Sieve::new(&target.filter)?;
+    let gate = Gate::new(&target.filter, |locations| Wanted::new(locations, false, mode_of))?;
     let mechanism = observed.mechanism(target.backend.into())?;
     let options = observed.options(!target.no_follow);
     let session = Session::open(mechanism, options).map_err(open_failure)?;
@@ -58,7 +62,7 @@ pub(crate) fn start_observed(
         Report::Record if session.mechanism() != Mechanism::Ptrace => Kind { report: Report::Event, ..kind },
         _ => kind,
     };
-    let mut inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind);
+    let mut inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind, sieve, gate);
     inserter.watches = Watches::new(observed.watches.clone());
     let ruling = observed.rules.clone().map(Ruling::new).transpose()?;
     let pids = processes(target)?;
@@ -112,13 +116,17 @@ fn spawn(follower: &mut Follower, program: &[OsString], heritage: Heritage) -> R
     follower.session.resume(pid.leader()).map_err(Failure::trace)
 }
 
-/// Fails if no location can ever be found: a program without a dynamic loader loads no code later.
+/// Fails if no location can ever be found, since a program without a dynamic loader loads no code later, or if the filter makes no sense at
+/// any of them.
 fn refuse_hopeless(follower: &Follower, space: &Space) -> Result<()> {
     let Follower { session, inserter, .. } = follower;
     let loader = session.process(space.pid).and_then(|process| process.auxv().base());
     let has_loader = loader.is_some() || space.modules.iter().any(|module| module.image.is_dynamic());
     let is_static = !has_loader && !inserter.is_loader(session, space) && !space.modules.is_empty();
     let missing = inserter.wanted.missing().count();
+    if let Some(failure) = inserter.sieve.failure(USAGE).filter(|_| missing == 0) {
+        return Err(failure);
+    }
     if is_static && missing > 0 && missing == inserter.wanted.locations.len() {
         let mut missing = inserter.missing();
         let last = missing.pop().unwrap_or_default();
@@ -154,6 +162,10 @@ fn attach(follower: &mut Follower, pids: &[Pid], by_name: bool) -> Result<()> {
     let mut held = Vec::new();
     for (pid, tid) in attached {
         held.extend(insert(follower, pid, tid)?);
+    }
+    let is_missing = follower.inserter.wanted.missing().next().is_some();
+    if let Some(failure) = follower.inserter.sieve.failure(USAGE).filter(|_| !is_missing) {
+        return Err(failure);
     }
     held.into_iter().try_for_each(|tid| match follower.session.resume(tid) {
         // The process ended meanwhile.

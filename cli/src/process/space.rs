@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use ubp::{Access, BreakpointId, Pid, Registers, Session, Tid, WatchId};
+use ubp::{Access, Breakpoint, BreakpointId, Pid, Registers, Session, Tid, WatchId};
 use ubp_symbols::{Images, Module, Modules};
 
 use super::description::{Description, describe};
@@ -27,6 +27,10 @@ pub(crate) enum Role {
     Entry,
     /// The breakpoint is at the C library's `ptrace`.
     Ptrace,
+    /// Hits are wanted from here on.
+    Begin,
+    /// No more hits are wanted.
+    End,
 }
 
 /// Memory that the user asked to watch.
@@ -46,12 +50,14 @@ pub(crate) struct Space {
     pub(crate) modules: Modules,
     /// The names by which the user asked for breakpoints, by address in memory.
     pub(crate) labels: HashMap<u64, Rc<[String]>>,
-    /// The addresses in memory with a breakpoint.
+    /// The addresses in memory with a breakpoint, and those where a filter makes no sense.
     pub(crate) inserted: HashSet<u64>,
     /// The breakpoints that ntrace set for itself.
     pub(crate) roles: HashMap<BreakpointId, Role>,
     /// The watchpoints.
     pub(crate) watches: HashMap<WatchId, Rc<Watched>>,
+    /// The hits of each breakpoint that the tracer found unwanted.
+    pub(crate) unwanted: HashMap<BreakpointId, u64>,
     /// The descriptions of addresses that were hit.
     pub(crate) descriptions: HashMap<u64, Rc<Description>>,
 }
@@ -66,13 +72,19 @@ impl Space {
             inserted: HashSet::new(),
             roles: HashMap::new(),
             watches: HashMap::new(),
+            unwanted: HashMap::new(),
             descriptions: HashMap::new(),
         }
     }
 
-    /// Returns the space of a forked child. Its breakpoints are copies with the parent's ids.
+    /// Returns the space of a forked child. Its breakpoints are copies with the parent's ids, which begin without hits.
     pub(crate) fn fork(&self, child: Pid) -> Space {
-        Space { pid: child, modules: self.modules.fork(child), ..self.clone() }
+        Space { pid: child, modules: self.modules.fork(child), unwanted: HashMap::new(), ..self.clone() }
+    }
+
+    /// The wanted hits of a breakpoint.
+    pub(crate) fn hits(&self, breakpoint: &Breakpoint) -> u64 {
+        breakpoint.hits().saturating_sub(self.unwanted.get(&breakpoint.id()).copied().unwrap_or(0))
     }
 
     /// Reads the memory map again and returns the new modules.

@@ -1,8 +1,12 @@
 //! The values that functions get and return: typed where debug information or a prototype tells the types, else integers and text.
 
 mod json;
+mod kind;
+mod parameter;
 mod prototypes;
 mod thread;
 mod value;
 
+pub(crate) use self::kind::Kind;
+pub(crate) use self::parameter::{Parameter, parameters};
 pub(crate) use self::value::{List, Value, needs_trap};

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use ubp_symbols::Image;
 use ubp_symbols::values::{Argument, Data};
 
+use super::kind::Kind;
+
 /// The table; its head explains it.
 const TABLE: &str = include_str!("prototypes.txt");
 
@@ -43,6 +45,21 @@ fn parse(line: &'static str) -> Option<(&'static str, Prototype)> {
 }
 
 impl Prototype {
+    /// The name and the kind of each argument.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, Kind)> {
+        self.arguments.iter().map(|(name, kind)| {
+            let kind = match *kind {
+                "int" => Kind::Integer { size: 4, signed: true },
+                "uint" | "hex" | "octal" | "created" => Kind::Integer { size: 4, signed: false },
+                "long" => Kind::Integer { size: 8, signed: true },
+                "size" => Kind::Integer { size: 8, signed: false },
+                "char" => Kind::Integer { size: 1, signed: false },
+                _ => Kind::Pointer,
+            };
+            (*name, kind)
+        })
+    }
+
     /// The arguments from registers and the texts to which those point.
     pub(super) fn arguments(&self, all: &[(u64, Option<String>)]) -> Vec<Argument> {
         let of = |(&(name, kind), (value, text)): (&(&str, &str), &(u64, Option<String>))| {

@@ -31,14 +31,14 @@ pub(crate) enum Value {
 }
 
 /// The source of the names and types of a function's arguments and result.
-enum Known {
+pub(super) enum Known {
     Described(Module, Rc<Function>),
     Prototype(&'static Prototype),
     Nothing,
 }
 
 /// Looks for that source, for the function at an address in memory.
-fn known(space: &Space, address: u64) -> Known {
+pub(super) fn known(space: &Space, address: u64) -> Known {
     let Some(module) = space.module(address).filter(|module| module.image.arch() != Arch::I386) else {
         return Known::Nothing;
     };
@@ -68,6 +68,19 @@ fn typed(arguments: Vec<Argument>) -> Vec<Value> {
 }
 
 impl Value {
+    /// The value of an argument of that name, or of a member of one (`point.x`).
+    pub(crate) fn member(&self, path: &str) -> Option<&Data> {
+        let Value::Typed(Argument { name, data, .. }) = self else { return None };
+        if path == name {
+            return Some(data);
+        }
+        let member = path.strip_prefix(&**name)?.strip_prefix('.')?;
+        match data {
+            Data::Fields(fields) => fields.iter().find(|(name, _)| name == member).map(|(_, data)| data),
+            _ => None,
+        }
+    }
+
     /// The arguments of the function at whose first instruction a thread is.
     pub(crate) fn arguments(
         session: &mut Session,

@@ -161,26 +161,34 @@ fn fetch<T: Thread>(arch: Arch, at: At, target: &mut [u8], thread: &mut T) -> Op
 pub fn is_recordable(module: &Module, function: &Function) -> bool {
     let arch = module.image.arch();
     let recorded = recorded(arch);
-    let places = places(arch, function);
-    function.parameters.iter().zip(places).all(|(parameter, place)| {
+    let registers = registers(module, function);
+    function.parameters.iter().zip(registers).all(|(parameter, register)| {
         let Ok(kind) = &parameter.kind else { return true };
         let is_plain = match &kind.shape {
             Shape::Integer { .. } | Shape::Character | Shape::Boolean | Shape::Enumeration(_) => true,
             Shape::Pointer { reference, .. } => !reference,
             _ => false,
         };
-        match (&parameter.known, place) {
-            (Known::Gone | Known::Constant(_), _) => true,
-            (Known::Location(location), _) => {
-                is_plain && register_of(location).is_some_and(|number| recorded.contains(&number))
-            }
-            (Known::Convention, Some(Place::Parts(parts))) => match parts[..] {
-                [Part { at: At::General(number), offset: 0, .. }] => is_plain && recorded.contains(&number),
-                _ => false,
-            },
-            (Known::Convention, _) => false,
+        match parameter.known {
+            Known::Gone | Known::Constant(_) => true,
+            _ => is_plain && register.is_some_and(|number| recorded.contains(&number)),
         }
     })
+}
+
+/// The general register that holds all of each parameter at the function's first instruction, by its number in debug information. `None`: the
+/// parameter lies elsewhere, or in several registers.
+pub fn registers(module: &Module, function: &Function) -> Vec<Option<u16>> {
+    let places = places(module.image.arch(), function);
+    let register = |(parameter, place): (&crate::types::Parameter, Option<Place>)| match (&parameter.known, place) {
+        (Known::Location(location), _) => register_of(location),
+        (Known::Convention, Some(Place::Parts(parts))) => match parts[..] {
+            [Part { at: At::General(number), offset: 0, .. }] => Some(number),
+            _ => None,
+        },
+        _ => None,
+    };
+    function.parameters.iter().zip(places).map(register).collect()
 }
 
 /// The registers of arguments that records have, by their numbers in debug information.

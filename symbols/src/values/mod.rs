@@ -11,6 +11,6 @@ mod place;
 mod read;
 mod thread;
 
-pub use self::call::{Argument, arguments, is_recordable, results};
+pub use self::call::{Argument, arguments, is_recordable, registers, results};
 pub use self::data::Data;
 pub use self::thread::Thread;

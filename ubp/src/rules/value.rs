@@ -30,8 +30,8 @@ pub enum Value {
 pub(super) const ARGUMENTS: u8 = 6;
 
 impl Value {
-    /// The operand of a breakpoint's condition that reads the same value at a breakpoint.
-    pub(super) fn operand(self, arch: Arch) -> Option<Operand> {
+    /// The operand of a breakpoint's condition that reads the same value at a breakpoint; `None` for a number of the event.
+    pub fn operand(self, arch: Arch) -> Option<Operand> {
         match self {
             Value::Argument(number) if arch == Arch::I386 => {
                 let offset = 4 + 4 * i64::from(number);

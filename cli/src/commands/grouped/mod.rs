@@ -64,7 +64,7 @@ struct Seen {
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
     let mut output = Output::open(args.target.output.as_deref())?;
     let kind = match args.grouping.needs_registers() {
-        true => Kind { report: Report::Event, text: false, patch: Patch::Trap },
+        true => Kind { report: Report::Event, text: false, patch: Patch::Auto },
         false => Kind { report: Report::Record, text: false, patch: args.method.into() },
     };
     let all = || {

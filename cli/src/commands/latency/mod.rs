@@ -12,7 +12,7 @@ use ubp::{Address, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
 use self::row::{Row, Times, write_text};
 use crate::args::{By, Format, LatencyArgs};
 use crate::commands::timing;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::Output;
@@ -49,12 +49,15 @@ struct Table {
 pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> Result<End> {
     let mut target = args.target.clone();
     timing::check(&target)?;
+    if target.filter.is_used() && !args.to.is_empty() {
+        return Err(Failure::usage("--to: the way from one location to another has no --if and no --sample"));
+    }
     target.locations.extend(args.to.iter().cloned());
     let mut output = Output::open(target.output.as_deref())?;
     let (rows, returns, on_way) = (BTreeMap::new(), Returns::new(), HashMap::new());
     let mut latency = Latency { args, rows, returns, on_way, unseen: 0, open: 0 };
     let mut follower =
-        follow::start(&target, Kind { report: Report::Event, text: false, patch: Patch::Trap }, control, heritage)?;
+        follow::start(&target, Kind { report: Report::Event, text: false, patch: Patch::Auto }, control, heritage)?;
     let end = follower.run(&mut latency);
     let written = latency.table().write(args, &mut output);
     let end = written.and_then(|()| output.flush()).and(end);

@@ -50,7 +50,9 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
     let mut trace = Trace { args, output, origin, ahead, written: 0, events };
     // Callers are found while the thread is held.
     let kind = if args.stack || args.method == Method::Trap {
-        Kind { report: Report::Event, text: false, patch: Patch::Trap }
+        // A jump holds no thread, except where a condition holds.
+        let patch = if args.method == Method::Trap { Patch::Trap } else { Patch::Auto };
+        Kind { report: Report::Event, text: false, patch }
     } else {
         Kind { report: Report::Record, text: args.args, patch: args.method.into() }
     };

@@ -1,0 +1,87 @@
+//! A location, as far as names of an expression ask for it.
+
+use ubp::Arch;
+use ubp_symbols::{Kind as SymbolKind, Module};
+
+use crate::native::{self, Reg};
+use crate::process::Space;
+use crate::values::{Kind, Parameter, parameters};
+
+/// The most arguments that a message lists.
+const LISTED: usize = 8;
+
+/// An address with a breakpoint.
+pub(super) struct Place<'a> {
+    space: &'a Space,
+    address: u64,
+    parameters: Vec<Parameter>,
+}
+
+impl Place<'_> {
+    pub(super) fn new(space: &Space, address: u64) -> Place<'_> {
+        Place { space, address, parameters: parameters(space, address) }
+    }
+
+    fn module(&self) -> Option<&Module> {
+        self.space.module(self.address)
+    }
+
+    /// The architecture of the code there.
+    pub(super) fn arch(&self) -> Option<Arch> {
+        self.module().map(|module| match module.image.arch() {
+            ubp_symbols::Arch::X86_64 => Arch::X86_64,
+            ubp_symbols::Arch::I386 => Arch::I386,
+            ubp_symbols::Arch::Arm64 => Arch::Arm64,
+        })
+    }
+
+    /// The kind of an argument or a member of one, and the register that holds all of it.
+    pub(super) fn argument(&self, name: &str) -> Option<(Kind, Option<Reg>)> {
+        let whole = self.parameters.iter().find(|parameter| parameter.name == name);
+        if let Some(parameter) = whole {
+            return Some((parameter.kind, parameter.register.and_then(native::general)));
+        }
+        let (first, member) = name.split_once('.')?;
+        let parameter = self.parameters.iter().find(|parameter| parameter.name == first)?;
+        parameter.members.iter().find(|(known, _)| known == member).map(|(_, kind)| (*kind, None))
+    }
+
+    /// The end of a message about an argument with members.
+    pub(super) fn members(&self, name: &str) -> String {
+        let members =
+            self.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| &parameter.members);
+        let names: Vec<String> =
+            members.into_iter().flatten().take(LISTED).map(|(member, _)| format!("{name}.{member}")).collect();
+        if names.is_empty() { String::new() } else { format!("; it has {}", names.join(", ")) }
+    }
+
+    /// The address in memory and the size of a variable or function: of the module, else of another one.
+    pub(super) fn symbol(&self, name: &str) -> Option<(u64, u64)> {
+        let own = self.module();
+        own.into_iter().chain(self.space.modules.iter()).find_map(|module| {
+            let is_wanted =
+                |symbol: &&ubp_symbols::Symbol| symbol.kind != SymbolKind::ThreadLocal && *symbol.name == *name;
+            let symbol = module.image.symbols().iter().find(is_wanted)?;
+            let size = if symbol.kind == SymbolKind::Data { symbol.size } else { 0 };
+            Some((module.in_memory(symbol.address), size))
+        })
+    }
+
+    /// Why a name means nothing here.
+    pub(super) fn unknown(&self, name: &str) -> String {
+        let names: Vec<&str> =
+            self.parameters.iter().map(|parameter| &*parameter.name).filter(|name| !name.is_empty()).collect();
+        let near = |known: &&&str| strsim::osa_distance(known, name) <= (name.chars().count() / 3).min(3);
+        let advice = match names.iter().find(near) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None if names.is_empty() => {
+                "nothing tells names of arguments here; write arg0 to arg5, or a register".into()
+            }
+            None => format!(
+                "the arguments are {}; or write arg0 to arg5, or a register",
+                names[..names.len().min(LISTED)].join(", ")
+            ),
+        };
+        format!("'{name}' is no argument, no register and no variable: {advice}")
+    }
+}
