@@ -36,7 +36,7 @@ const EXPRESSIONS: [(&str, &str); 29] = [
     ("worker", "thread.name == \"worker\""),
     ("mixed", "n > 0 && thread.name == \"worker\""),
     ("call", "size >= 0"),
-    ("call", "time < 1h && process.id == process.id && process.name =~ \"*filtered*\""),
+    ("call", "time < 1h && process.id == process.id && process.name =~ \"*filt*\""),
     ("call", "*(u8*)0 == 1 || 1"),
 ];
 
@@ -136,6 +136,8 @@ fn what_is_wrong_with_an_expression_is_shown_below_it_before_the_program_starts(
         ("n\t# 2", 3, "this character has no meaning here; put text between \""),
         ("*n == 2", 0, "memory is written *(TYPE*)ADDRESS, with u8, u16, u32, u64, i8, i16, i32 or i64 for TYPE"),
         ("time > 4096", 5, "a time is compared with a number; write a time with its unit, such as 2s or 10ms"),
+        ("thread.name == 3", 12, "a number is compared with a text; put text between \""),
+        ("hits == \"b\"", 5, "a number of 8 bytes is compared with a text; compare it with a number"),
         ("thread.name < \"b\"", 12, "texts are compared by ==, != and =~ alone"),
         (
             "thread.nam == \"b\"",

@@ -222,6 +222,9 @@ fn sides(operator: Operator, at: usize, left: &(Bound, Type), right: &(Bound, Ty
                 (Type::Text, Type::Text) if !operator.orders() => {}
                 (Type::Text, other) | (other, Type::Text) if other != Type::Text && !operator.orders() => {
                     let is_name = matches!(other, Type::Enumeration { .. });
+                    if left.0.constant().or(right.0.constant()).is_some() {
+                        return wrong("a number is compared with a text; put text between \"".into());
+                    }
                     if !is_name && !other.may_lead_to_text() {
                         return wrong(format!("{} is compared with a text; compare it with a number", other.name()));
                     }
@@ -268,7 +271,8 @@ fn named(name: &str, at: usize, place: Option<&Place<'_>>) -> Result<(Source, Ty
         let kind = match property {
             Property::ThreadName | Property::ProcessName => Type::Text,
             Property::Time => Type::Time,
-            _ => Type::Exact,
+            Property::ThreadId | Property::ProcessId => Type::Integer { size: 4, signed: true },
+            Property::Hits => Type::Integer { size: 8, signed: true },
         };
         return Ok((Source::Property(*property), kind));
     }
@@ -327,6 +331,7 @@ mod tests {
         for (text, at) in [
             ("time > 4096", 5),
             ("thread.name == 3", 12),
+            ("thread.id == \"b\"", 10),
             ("thread.name < \"b\"", 12),
             ("size + \"a\" == 3", 7),
             ("thread.nam == \"x\"", 0),

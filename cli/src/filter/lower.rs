@@ -260,8 +260,8 @@ fn compare(left: Side, operator: Operator, right: i128) -> Option<Lowered> {
     // A comparison that does not depend on the left side is none for a breakpoint.
     let is_decided = match operator {
         Operator::Less | Operator::GreaterOrEqual => right <= least || right > most,
-        Operator::Greater | Operator::LessOrEqual => right < least || right >= most,
-        _ => right < least || right > most,
+        Operator::Greater | Operator::LessOrEqual => !(least..most).contains(&right),
+        _ => !(least..=most).contains(&right),
     };
     if is_decided && matches!(left.operand, Operand::Memory { .. }) {
         // Memory that cannot be read decides nothing.

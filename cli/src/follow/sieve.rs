@@ -132,8 +132,8 @@ impl Sieve {
 
     /// Gives a forked child what its parent has.
     pub(super) fn forked(&mut self, parent: Pid, child: Pid) {
-        let of: Vec<_> = self.judged.iter().filter(|((pid, _), _)| *pid == parent).collect();
-        let copies: Vec<_> = of.into_iter().map(|((_, id), bound)| ((child, *id), bound.clone())).collect();
+        let of = self.judged.iter().filter(|((pid, _), _)| *pid == parent);
+        let copies: Vec<_> = of.map(|((_, id), bound)| ((child, *id), bound.clone())).collect();
         self.judged.extend(copies);
     }
 
