@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{Add, Sub};
 
-/// An address in a debuggee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// An address in a debuggee. `Debug` writes it in hexadecimal, as `Display` does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(pub u64);
 
 impl Address {
@@ -41,6 +41,12 @@ impl fmt::Display for Address {
     }
 }
 
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({:#x})", self.0)
+    }
+}
+
 impl fmt::LowerHex for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::LowerHex::fmt(&self.0, f)
@@ -71,5 +77,17 @@ pub struct Tid(pub i32);
 impl fmt::Display for Tid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_written_in_hexadecimal() {
+        let address = Address(0x55d0_1234);
+        assert_eq!(format!("{address} {address:x} {address:?}"), "0x55d01234 55d01234 Address(0x55d01234)");
+        assert_eq!(format!("{:?}", [Address(0), Address(u64::MAX)]), "[Address(0x0), Address(0xffffffffffffffff)]");
     }
 }
