@@ -71,17 +71,21 @@ struct ntrace_describe_reply {
 	__u64 vocabulary_bytes;
 };
 
-/* Begins to trace a process with all its present and future threads, without interrupting its system calls. A process can be
- * traced at most 64 times at once, by one session or by many. */
+/*
+ * Begins to trace a process with all its present and future threads, without interrupting its system calls. A process can be
+ * traced at most 64 times at once, by one session or by many.
+ */
 #define NTRACE_COMMAND_ATTACH 0x10
 struct ntrace_attach {
 	struct ntrace_header header;
 	/* Process number in the PID namespace of the process that opened the channel, not of the one that writes the command. */
 	__u64 process;
-	/* Bits: 1, children are traced too; 2, the process is killed if the session ends while the process is traced; 4, a thread
+	/*
+	 * Bits: 1, children are traced too; 2, the process is killed if the session ends while the process is traced; 4, a thread
 	 * that executes another program is held before its first instruction; 8, a new thread is held before its first instruction,
 	 * in children too if they are traced; 16, the counts are kept until `detach`, even if the process ends or executes another
-	 * program, so that `counts` still works. */
+	 * program, so that `counts` still works.
+	 */
 	__u64 options;
 };
 struct ntrace_attach_reply {
@@ -171,8 +175,10 @@ struct ntrace_resume_reply {
 	__u64 detail;
 };
 
-/* Lets a held thread execute one instruction, and holds it again. If a signal is delivered first, the thread is held at the
- * beginning of the handler, as by `hold`. Breakpoints at the thread's address do not count the step. */
+/*
+ * Lets a held thread execute one instruction, and holds it again. If a signal is delivered first, the thread is held at the
+ * beginning of the handler, as by `hold`. Breakpoints at the thread's address do not count the step.
+ */
 #define NTRACE_COMMAND_STEP 0x31
 struct ntrace_step {
 	struct ntrace_header header;
@@ -185,8 +191,10 @@ struct ntrace_step_reply {
 	__u64 detail;
 };
 
-/* Holds a thread, or all threads of a process, on its next return to user mode. A waiting system call is interrupted, and is
- * restarted transparently when the thread is resumed. Each held thread is reported by an event. */
+/*
+ * Holds a thread, or all threads of a process, on its next return to user mode. A waiting system call is interrupted, and is
+ * restarted transparently when the thread is resumed. Each held thread is reported by an event.
+ */
 #define NTRACE_COMMAND_HOLD 0x32
 struct ntrace_hold {
 	struct ntrace_header header;
@@ -250,8 +258,10 @@ struct ntrace_read_memory_reply {
 	__u64 bytes_bytes;
 };
 
-/* Writes memory of a process. Breakpoints in the range stay, on the new instructions; a breakpoint that cannot be set on its new
- * instruction is removed. */
+/*
+ * Writes memory of a process. Breakpoints in the range stay, on the new instructions; a breakpoint that cannot be set on its new
+ * instruction is removed.
+ */
 #define NTRACE_COMMAND_WRITE_MEMORY 0x41
 struct ntrace_write_memory {
 	struct ntrace_header header;
@@ -327,9 +337,11 @@ struct ntrace_held {
 	__u64 address;
 };
 
-/* A traced process created a process, which has executed nothing yet. A child made by `fork` has its own copy of the breakpoints,
+/*
+ * A traced process created a process, which has executed nothing yet. A child made by `fork` has its own copy of the breakpoints,
  * whose counts continue from the parent's, if children are traced; otherwise it has none. A child that shares the memory (`vfork`)
- * is traced with its parent, and is reported again when it executes a program: from then on it is traced separately, or not at all. */
+ * is traced with its parent, and is reported again when it executes a program: from then on it is traced separately, or not at all.
+ */
 #define NTRACE_EVENT_FORKED 0x8003
 struct ntrace_forked {
 	struct ntrace_header header;
@@ -339,14 +351,18 @@ struct ntrace_forked {
 	__u64 debuggee;
 	/* Process number of the child. */
 	__u64 process;
-	/* Number that later commands use for the child: `debuggee` while it shares the memory, 0 if it is not traced and has no
-	 * breakpoint. */
+	/*
+	 * Number that later commands use for the child: `debuggee` while it shares the memory, 0 if it is not traced and has no
+	 * breakpoint.
+	 */
 	__u64 child;
 };
 
-/* A traced process executed another program, of which no instruction has run. The breakpoints are gone. One thread is left, whose
+/*
+ * A traced process executed another program, of which no instruction has run. The breakpoints are gone. One thread is left, whose
  * number is the process's. The process stays traced if the channel's opener may trace the new program, which is checked as in
- * `attach`; otherwise `ended` follows. */
+ * `attach`; otherwise `ended` follows.
+ */
 #define NTRACE_EVENT_EXECUTED 0x8004
 struct ntrace_executed {
 	struct ntrace_header header;

@@ -48,7 +48,8 @@ pub(crate) fn header() -> String {
 
 fn message(text: &mut String, kind: &str, one: &Declaration, documented: &Documentation) {
     let name = one.name;
-    line(text, &format!("\n/*{} */", documented.lines.join("\n *").replace("*/", "* /")));
+    text.push('\n');
+    comment(text, "", documented.lines);
     line(text, &format!("#define NTRACE_{kind}_{} {:#x}", name.to_uppercase(), one.code));
     structure(text, name, "", one.fields, documented.fields);
     if kind == "COMMAND" {
@@ -61,9 +62,23 @@ fn structure(text: &mut String, name: &str, start: &str, fields: &[Parameter], d
     text.push_str(start);
     for (field, lines) in fields.iter().zip(documented) {
         let suffix = if field.kind == Kind::Blob { "_bytes" } else { "" };
-        line(text, &format!("\t/*{} */\n\t__u64 {}{suffix};", lines.join("\n\t *").replace("*/", "* /"), field.name));
+        comment(text, "\t", lines);
+        line(text, &format!("\t__u64 {}{suffix};", field.name));
     }
     line(text, "};");
+}
+
+/// A comment in the kernel's style. Each line begins with a space.
+fn comment(text: &mut String, indent: &str, lines: &[&str]) {
+    let inside = |line: &str| line.replace("*/", "* /");
+    match lines {
+        [one] => line(text, &format!("{indent}/*{} */", inside(one))),
+        _ => {
+            line(text, &format!("{indent}/*"));
+            lines.iter().for_each(|one| line(text, &format!("{indent} *{}", inside(one))));
+            line(text, &format!("{indent} */"));
+        }
+    }
 }
 
 /// A name of Rust's, as a constant of C's: `NoProcess` is `NO_PROCESS`.
@@ -103,6 +118,12 @@ mod tests {
             run::bytes(Command::new("gcc").args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror"]).arg(&file));
         std::fs::remove_file(&file).unwrap();
         compiled.unwrap();
+    }
+
+    #[test]
+    fn the_header_is_that_of_the_declarations() {
+        let file = std::fs::read_to_string(run::root().join("kmod/uapi/ntrace.h")).unwrap();
+        assert!(file == header(), "`cargo xtask gen` writes the header");
     }
 
     #[test]
