@@ -13,13 +13,15 @@ use serde_json::{Map, Value};
 use crate::run;
 
 /// Packages and their libraries.
-const LIBRARIES: [(&str, &str); 6] = [
+const LIBRARIES: [(&str, &str); 8] = [
     ("ntrace-insn", "insn"),
     ("ntrace-stepping", "stepping"),
     ("ntrace-trampoline", "trampoline"),
     ("ntrace-wire", "wire"),
     ("ntrace-record", "record"),
     ("ntrace-ubp", "ubp"),
+    ("ntrace-ubp-symbols", "ubp_symbols"),
+    ("ntrace-gdbserver", "gdbserver"),
 ];
 const FOLDER: &str = "docs/api";
 /// The version of rustdoc's JSON that the listings are made from, that of Rust 1.95.
