@@ -58,7 +58,8 @@ pub(crate) fn make(target: &Path) -> Result<PathBuf> {
     for package in &packages {
         let folder = format!("{}-{}", package.name, package.version);
         let archive = target.join("package").join(format!("{folder}.crate"));
-        run::run(Command::new("tar").arg("xzf").arg(archive).arg("--directory").arg(&workspace))?;
+        // The times in an archive are the same in each: cargo would take a changed file for that of the last run.
+        run::run(Command::new("tar").arg("xzf").arg(archive).arg("--touch").arg("--directory").arg(&workspace))?;
         wrong.extend(missing(package, &workspace.join(folder))?);
     }
     if !wrong.is_empty() {
