@@ -17,12 +17,7 @@ const RESULT: Reg = Reg::RAX;
 
 /// Runs a program whose call number `number` of the function at `address` returns `value`. Returns whether there was such a call, and the
 /// program's exit status; -1 where a signal killed it.
-pub(crate) fn run(
-    command: Command,
-    address: u64,
-    number: u64,
-    value: i64,
-) -> Result<(bool, i32), Box<dyn Error>> {
+pub(crate) fn run(command: Command, address: u64, number: u64, value: i64) -> Result<(bool, i32), Box<dyn Error>> {
     let mut session = Session::new()?;
     let pid = session.spawn(command)?;
     let process = session.process(pid).ok_or("the program is gone")?;
@@ -30,7 +25,8 @@ pub(crate) fn run(
     let maps = process.maps()?;
     let first = maps.iter().find(|map| map.path.as_deref() == Some(&path)).ok_or("the program is not mapped")?;
     // Only that call is an event. The others cost what a counted hit costs.
-    let spec = Spec::event(first.start + (address - first.offset)).when(Operand::Arrivals.is(Comparison::Equal, number));
+    let spec =
+        Spec::event(first.start + (address - first.offset)).when(Operand::Arrivals.is(Comparison::Equal, number));
     session.insert(pid, &[spec])?.remove(0)?;
     session.resume(pid.leader())?;
     let (mut injected, mut status) = (false, -1);

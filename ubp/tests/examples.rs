@@ -195,7 +195,8 @@ fn the_guide_shows_the_debugger_as_it_is() {
         let mut rest = code;
         // The guide leaves indentation out.
         for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let at = rest.find(line).unwrap_or_else(|| panic!("the example has no such line behind the one before: {line}"));
+            let at =
+                rest.find(line).unwrap_or_else(|| panic!("the example has no such line behind the one before: {line}"));
             rest = &rest[at + line.len()..];
         }
     }
