@@ -1,6 +1,8 @@
 //! The examples do what they show.
 #![allow(dead_code, reason = "an example's main function is not called")]
 
+#[path = "../examples/allocations.rs"]
+mod allocations;
 #[path = "../examples/backtrace.rs"]
 mod backtrace;
 mod common;
@@ -106,4 +108,20 @@ fn a_function_that_is_never_called_is_an_error_and_the_program_ends_by_itself() 
     let program = build("calls.c", &[]);
     let error = backtrace::run(Target::Program(quiet(&program)), "nobody", &mut Vec::new()).unwrap_err();
     assert_eq!(error.to_string(), "the program ended before it called nobody");
+}
+
+#[test]
+fn callers_of_an_allocator_are_listed_by_what_they_ask_for() {
+    let program = build("allocates.c", &[]);
+    let mut out = Vec::new();
+    allocations::run(quiet(&program), "malloc", &mut out).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let of = |function: &str| {
+        let row = rows.iter().find(|row| row[4].contains(&format!("!{function}+"))).unwrap_or_else(|| panic!("{out}"));
+        (row[0].to_string(), row[2].to_string())
+    };
+    assert_eq!(of("greedy"), ("10000".into(), "10".into()));
+    assert_eq!(of("modest"), ("50".into(), "5".into()));
+    assert!(out.find("!greedy+") < out.find("!modest+"), "{out}");
 }

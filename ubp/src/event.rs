@@ -45,6 +45,9 @@ pub enum EventKind {
         /// The new process.
         child: Pid,
     },
+    /// The child that the thread created by vfork(2) has left the thread's memory: it executed a program, or ended. The thread has not run
+    /// since it created the child ([`Options::vforks`](crate::Options::vforks)).
+    VforkDone,
     /// The thread is new and has executed nothing.
     ThreadStarted,
     /// The thread ended; other threads of its process still run.

@@ -19,6 +19,8 @@ pub struct Options {
     pub exit_kill: bool,
     /// Default: off. Deliver [`EventKind::GroupStopped`](crate::EventKind::GroupStopped) and [`EventKind::Continued`](crate::EventKind::Continued).
     pub group_stops: bool,
+    /// Default: off. Deliver [`EventKind::VforkDone`](crate::EventKind::VforkDone).
+    pub vforks: bool,
     /// Default: none. The system calls of new debuggees that are reported by [`EventKind::SyscallEntered`](crate::EventKind::SyscallEntered) and
     /// [`EventKind::SyscallReturned`](crate::EventKind::SyscallReturned). [`Session::trace_syscalls`](crate::Session::trace_syscalls)
     /// changes them for one process; a child begins with those of its parent.
@@ -41,6 +43,7 @@ impl Default for Options {
             threads: true,
             exit_kill: true,
             group_stops: false,
+            vforks: false,
             syscalls: Syscalls::NONE,
             busy_wait: Duration::from_micros(50),
             others_wait: false,

@@ -10,6 +10,8 @@ mod count;
 mod debugger;
 #[path = "../examples/hold_by_condition.rs"]
 mod hold_by_condition;
+#[path = "../examples/inject_faults.rs"]
+mod inject_faults;
 #[path = "../examples/log_points.rs"]
 mod log_points;
 #[path = "../examples/log_syscalls.rs"]
@@ -171,4 +173,31 @@ fn system_calls_are_logged_with_their_results() {
     assert_eq!(text.lines().filter(|line| line.ends_with(&parent)).count(), 5, "{text}");
     assert!(text.lines().last().unwrap().ends_with(" exits with 8"), "{text}");
     assert!(text.contains("No such file or directory"), "the loader looks for a file that is not there: {text}");
+}
+
+#[test]
+fn a_chosen_call_returns_what_it_is_told_and_the_others_run() {
+    let work_of = |n: i64| n * ((n % 7) * (n % 7 - 1) / 2);
+    let sum: i64 = (0..20).map(work_of).sum();
+    let (command, work) = program();
+    // The fifth call is that with 4.
+    let injected = inject_faults::run(command, work, 5, -1).unwrap();
+    assert_eq!(injected, (true, ((sum - work_of(4) - 1) & 63) as i32));
+    assert_eq!(inject_faults::run(program().0, work, 21, -1).unwrap(), (false, (sum & 63) as i32));
+}
+
+#[test]
+fn the_guide_shows_the_debugger_as_it_is() {
+    let (guide, code) = (include_str!("../../docs/debugger.md"), include_str!("../examples/debugger.rs"));
+    let blocks: Vec<&str> = guide.split("```rust\n").skip(1).map(|text| text.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 6, "{} blocks", blocks.len());
+    for block in blocks {
+        let mut rest = code;
+        // The guide leaves indentation out.
+        for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let at =
+                rest.find(line).unwrap_or_else(|| panic!("the example has no such line behind the one before: {line}"));
+            rest = &rest[at + line.len()..];
+        }
+    }
 }

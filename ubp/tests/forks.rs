@@ -110,3 +110,23 @@ fn threads_that_fork_at_the_same_time_are_all_followed() {
     assert_eq!(calls.iter().sum::<u64>(), 5 * (1 + 2 + 3 + 4));
     assert_eq!(case("threads", false), [0]);
 }
+
+#[test]
+fn a_thread_is_held_when_the_child_of_its_vfork_has_left_its_memory() {
+    let program = build("forks", &[]);
+    let mut session = session_with(|options| options.vforks = true);
+    let pid = session.spawn(piped(&program, &["vfork"])).unwrap();
+    let wait_for = Address(load_address(&session, pid) + symbols(&program)["wait_for"]);
+    session.resume(pid.leader()).unwrap();
+    let (mut done, mut hits) = (0, 0);
+    run(&mut session, pid, |session, event| match event.kind {
+        // The thread comes there next, and could be there already if it had run.
+        EventKind::VforkDone => {
+            done += 1;
+            session.insert(event.pid, &[Spec::event(wait_for).once()]).unwrap().remove(0).unwrap();
+        }
+        EventKind::Hit(_) => hits += 1,
+        _ => {}
+    });
+    assert_eq!((done, hits), (5, 5));
+}

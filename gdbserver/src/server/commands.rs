@@ -181,7 +181,7 @@ impl Server {
         };
         for &pid in &pids {
             let Some(inferior) = self.inferiors.get_mut(&pid) else { return Answer::Error(EINVAL) };
-            if inferior.vfork_parent.is_some() {
+            if inferior.is_guest {
                 // It has its parent's memory. What it does until it leaves that is nobody's business.
                 inferior.leaving = true;
                 let _ = self.session.resume(pid.leader());

@@ -2,7 +2,7 @@
 
 use ubp::{Event, EventKind, Hit, Pid, Session, Signal, Tid};
 
-use super::inferior::{Inferior, Pausing};
+use super::inferior::Inferior;
 use super::stop::{Stop, StopKind};
 use super::{Server, world::Thread};
 use crate::agent::{Expression, evaluate};
@@ -63,6 +63,7 @@ impl Server {
             EventKind::Stepped => self.stepped(pid, tid),
             EventKind::Exec => self.executed(pid),
             EventKind::Forked { child } => self.forked(pid, tid, child),
+            EventKind::VforkDone => self.vfork_done(pid, tid),
             EventKind::ThreadStarted if self.client.thread_events => Next::Tell(StopKind::ThreadStarted),
             EventKind::ThreadExited => {
                 if let Some(inferior) = self.inferiors.get_mut(&pid) {
@@ -133,8 +134,8 @@ impl Server {
     }
 
     fn executed(&mut self, pid: Pid) -> Next {
-        self.vfork_is_done(pid);
         let Some(inferior) = self.inferiors.get_mut(&pid) else { return Next::GoOn };
+        inferior.is_guest = false;
         if inferior.leaving {
             self.let_go(pid);
             return Next::Nothing;
@@ -146,10 +147,11 @@ impl Server {
 
     fn forked(&mut self, pid: Pid, tid: Tid, child: Pid) -> Next {
         let is_vfork = self.session.shares_memory(pid, child);
-        let Some(inferior) = self.inferiors.get(&pid) else { return Next::GoOn };
+        let Some(inferior) = self.inferiors.get_mut(&pid) else { return Next::GoOn };
         let is_told = !inferior.leaving && if is_vfork { self.client.vfork_events } else { self.client.fork_events };
-        let mut new = inferior.child((is_vfork && is_told).then_some((pid, tid)));
+        let mut new = inferior.child(is_vfork);
         new.leaving = !is_told;
+        inferior.doing(tid).vforking = is_vfork && is_told;
         self.inferiors.insert(child, new);
         if is_told {
             return Next::Tell(StopKind::Forked { child, is_vfork });
@@ -163,15 +165,11 @@ impl Server {
         Next::GoOn
     }
 
-    /// A process has left the memory of the thread that waits for that.
-    pub(super) fn vfork_is_done(&mut self, child: Pid) {
-        let parent = self.inferiors.get_mut(&child).and_then(|inferior| inferior.vfork_parent.take());
-        if let Some((pid, tid)) = parent {
-            if let Some(inferior) = self.inferiors.get_mut(&pid) {
-                inferior.doing(tid).pausing = Some(Pausing::VforkDone);
-                let _ = self.session.interrupt_thread(tid);
-            }
-        }
+    /// The child of a vfork has left the thread's memory. A client that saw the vfork has taken the breakpoints out of that memory meanwhile.
+    fn vfork_done(&mut self, pid: Pid, tid: Tid) -> Next {
+        let doing = self.inferiors.get_mut(&pid).map(|inferior| inferior.doing(tid));
+        let was_told = doing.is_some_and(|doing| std::mem::take(&mut doing.vforking));
+        if was_told { Next::Tell(StopKind::VforkDone) } else { Next::GoOn }
     }
 
     fn watched(&mut self, pid: Pid, id: ubp::WatchId, address: u64) -> Next {
@@ -190,15 +188,10 @@ impl Server {
 
     fn interrupted(&mut self, pid: Pid, tid: Tid) -> Next {
         let Some(inferior) = self.inferiors.get_mut(&pid) else { return Next::GoOn };
-        match inferior.doing(tid).pausing.take() {
-            Some(Pausing::Asked) => Next::Tell(StopKind::Paused),
-            Some(Pausing::VforkDone) => Next::Tell(StopKind::VforkDone),
-            None => Next::GoOn,
-        }
+        if std::mem::take(&mut inferior.doing(tid).pausing) { Next::Tell(StopKind::Paused) } else { Next::GoOn }
     }
 
     fn ended(&mut self, pid: Pid, kind: StopKind) -> Next {
-        self.vfork_is_done(pid);
         let known = self.forget(pid);
         match known {
             Some(inferior) if !inferior.leaving => Next::Tell(kind),

@@ -25,17 +25,12 @@ pub(crate) struct Inserted {
 pub(crate) struct Doing {
     /// It steps while it is in this range; an empty range: one instruction.
     pub(crate) stepping: Option<Range<u64>>,
-    /// It is to stop, for the client or for a vfork that is done.
-    pub(crate) pausing: Option<Pausing>,
+    /// It is to stop for the client.
+    pub(crate) pausing: bool,
+    /// It waits in a vfork that the client was told of.
+    pub(crate) vforking: bool,
     /// A signal that arrived while the client looks at the stopped program, and that it does not want to see.
     pub(crate) owed: Option<Signal>,
-}
-
-/// Why a thread is to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pausing {
-    Asked,
-    VforkDone,
 }
 
 /// A process.
@@ -48,8 +43,8 @@ pub(crate) struct Inferior {
     /// By the packet's type and address.
     pub(crate) watchpoints: BTreeMap<(u64, u64), WatchId>,
     pub(crate) threads: HashMap<Tid, Doing>,
-    /// The thread that waits in vfork for this process.
-    pub(crate) vfork_parent: Option<(Pid, Tid)>,
+    /// It runs in its parent's memory, as a child of vfork(2) does until it executes a program.
+    pub(crate) is_guest: bool,
     /// The client has let it go while it still runs in its parent's memory: it is detached when it leaves that.
     pub(crate) leaving: bool,
 }
@@ -66,14 +61,14 @@ impl Inferior {
             breakpoints: BTreeMap::new(),
             watchpoints: BTreeMap::new(),
             threads: HashMap::new(),
-            vfork_parent: None,
+            is_guest: false,
             leaving: false,
         }
     }
 
     /// The child of a process: the breakpoints are copies, or the same in a vfork.
-    pub(crate) fn child(&self, vfork_parent: Option<(Pid, Tid)>) -> Inferior {
-        Inferior { threads: HashMap::new(), vfork_parent, leaving: false, ..self.clone() }
+    pub(crate) fn child(&self, is_guest: bool) -> Inferior {
+        Inferior { threads: HashMap::new(), is_guest, leaving: false, ..self.clone() }
     }
 
     /// The process executed another program.

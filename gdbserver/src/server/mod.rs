@@ -24,7 +24,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Command;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use ubp::{Pid, Session, Tid};
+use ubp::{Options, Pid, Session, Tid};
 
 use self::answer::Answer;
 use self::host_io::HostIo;
@@ -71,8 +71,10 @@ impl Server {
     /// # Errors
     /// [`Error::Session`] if the calling thread has a session already.
     pub fn new() -> Result<Server, Error> {
+        let mut options = Options::default();
+        options.vforks = true;
         Ok(Server {
-            session: Session::new()?,
+            session: Session::with_options(options)?,
             inferiors: BTreeMap::new(),
             pending: VecDeque::new(),
             running: HashSet::new(),

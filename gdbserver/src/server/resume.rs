@@ -6,7 +6,6 @@ use ubp::{Pid, Signal, Tid};
 
 use super::answer::{Answer, EINVAL};
 use super::events::gone_is_fine;
-use super::inferior::Pausing;
 use super::stop::{Stop, StopKind};
 use super::{Mode, Server};
 use crate::protocol::{ThreadId, hex, signals};
@@ -120,7 +119,7 @@ impl Server {
                 }
                 return Ok(());
             }
-            doing.pausing = Some(Pausing::Asked);
+            doing.pausing = true;
             return gone_is_fine(self.session.interrupt_thread(tid));
         }
         if !is_held || self.pending.iter().any(|stop| stop.tid == tid) {

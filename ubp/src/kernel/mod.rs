@@ -100,8 +100,8 @@ impl Kernel {
         if options.signals {
             return Err(cannot("report signals"));
         }
-        if options.group_stops || !options.syscalls.is_empty() {
-            return Err(cannot("report group-stops and system calls"));
+        if options.group_stops || options.vforks || !options.syscalls.is_empty() {
+            return Err(cannot("report group-stops, system calls and ends of vforks"));
         }
         Ok(Kernel {
             options,

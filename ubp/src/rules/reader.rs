@@ -22,7 +22,9 @@ impl Kind {
             EventKind::SyscallReturned(_) => Kind::SyscallReturned,
             EventKind::Exited(_) => Kind::Exited,
             EventKind::Killed(_) => Kind::Killed,
-            EventKind::GroupStopped(_) | EventKind::Continued | EventKind::Interrupted => return None,
+            EventKind::GroupStopped(_) | EventKind::Continued | EventKind::Interrupted | EventKind::VforkDone => {
+                return None;
+            }
         })
     }
 }

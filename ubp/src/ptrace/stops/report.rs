@@ -33,7 +33,8 @@ pub(in crate::ptrace) fn on_report(tracer: &mut Tracer, tid: Tid, report: Report
             tracer.tracees.set_stop(tid, Stop::InSyscall)?;
             tracer.tracees.thread_mut(tid)?.vforking = false;
             note_key(&mut tracer.tracees, tid)?;
-            Ok(Next::GoOn)
+            let is_told = tracer.tracees.options.vforks && !tracer.tracees.is_silent(tid);
+            Ok(if is_told { Next::Hold(EventKind::VforkDone) } else { Next::GoOn })
         }
         0 if signal == SYSCALL_STOP => {
             tracer.tracees.set_stop(tid, Stop::Syscall)?;
