@@ -52,7 +52,8 @@ impl Link {
         Ok(read > 0)
     }
 
-    /// The next thing that has arrived whole. A packet whose checksum is wrong is asked for again.
+    /// The next thing that has arrived whole. A packet whose checksum is wrong is asked for again. A packet that the client sent again, because
+    /// it has waited long for the acknowledgement, is one packet.
     pub(crate) fn next(&mut self) -> io::Result<Option<Input>> {
         while let Some(&first) = self.buffer.first() {
             if first == INTERRUPT {
@@ -69,9 +70,13 @@ impl Link {
             let contents = self.buffer.get(1..end).unwrap_or_default();
             let is_right = super::hex::number(sum) == Some(checksum(contents).into());
             let packet = unescape(contents);
-            self.buffer.drain(..end + 3);
+            let sent: Vec<u8> = self.buffer.drain(..end + 3).collect();
             if self.acknowledges {
                 self.output.write_all(if is_right { b"+" } else { b"-" })?;
+                while is_right && self.buffer.starts_with(&sent) {
+                    self.buffer.drain(..sent.len());
+                    self.output.write_all(b"+")?;
+                }
             }
             if is_right || !self.acknowledges {
                 return Ok(Some(Input::Packet(packet)));
@@ -162,6 +167,21 @@ mod tests {
         let mut said = [0; 2];
         answers.read_exact(&mut said).unwrap();
         assert_eq!(&said, b"-+");
+    }
+
+    #[test]
+    fn a_packet_that_was_sent_again_before_it_was_acknowledged_is_one_packet() {
+        let (mut link, mut answers) = link(b"$g#67$g#67$m#6d");
+        assert_eq!(link.next().unwrap(), Some(Input::Packet(b"g".into())));
+        assert_eq!(link.next().unwrap(), Some(Input::Packet(b"m".into())));
+        let mut said = [0; 3];
+        answers.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"+++");
+        // On a connection that loses nothing it is two.
+        link.acknowledges = false;
+        link.buffer = b"$g#67$g#67".into();
+        assert_eq!(link.next().unwrap(), Some(Input::Packet(b"g".into())));
+        assert_eq!(link.next().unwrap(), Some(Input::Packet(b"g".into())));
     }
 
     #[test]
