@@ -2,7 +2,6 @@
 
 use core::ffi::c_char;
 
-use insn::Target;
 use insn::arm64::{Insn, Reg, decode};
 use stepping::arm64::{Plan as A64Plan, Registers, WINDOW, plan_in};
 
@@ -10,7 +9,6 @@ use crate::flow;
 use crate::slot::{Plan, PlanKind, Slot};
 use crate::status::{Status, copy_text};
 use crate::thread::{Calls, Thread};
-use crate::x86::TargetKind;
 
 /// Numbers of registers. x0 to x30 have their own, 31 is xzr; v0 to v31 begin at 32, predicates at 64.
 pub const NTRACE_A64_PC: u8 = 86;
@@ -57,20 +55,13 @@ pub unsafe extern "C" fn ntrace_a64_decode(word: u32, pc: u64, insn: *mut A64Ins
     if insn.is_null() {
         return Status::Argument as i32;
     }
-    let (target_kind, target_register) = match decoded.target() {
-        Target::Relative(_) | Target::Absolute(_) => (TargetKind::Address, 0),
-        Target::Register(register) => (TargetKind::Register, register.number()),
-        Target::Memory => (TargetKind::Memory, 0),
-        Target::Stack => (TargetKind::Stack, 0),
-        _ => (TargetKind::None, 0),
-    };
-    let halves = |set: insn::arm64::RegSet| [set.bits() as u64, (set.bits() >> 64) as u64];
+    let (target_kind, target_register) = flow::target(decoded.target(), Reg::number);
     let told = A64Insn {
         address: decoded.target_address(pc).unwrap_or(0),
-        reads: halves(decoded.reads()),
-        writes: halves(decoded.writes()),
+        reads: flow::halves(decoded.reads().bits()),
+        writes: flow::halves(decoded.writes().bits()),
         flow: flow::of(decoded.flow()),
-        target_kind: target_kind as u8,
+        target_kind,
         target_register,
     };
     // SAFETY: the pointer is not null, and the caller vouches for it.
@@ -149,14 +140,12 @@ pub unsafe extern "C" fn ntrace_a64_slot(
         A64Plan::Slot(slot) => slot,
         A64Plan::Refuse(_) => return Status::Refused as i32,
     };
-    match planned.assemble(at) {
-        Ok(code) => {
-            // SAFETY: the pointer is not null, and the caller vouches for it.
-            unsafe { slot.write(Slot::of(&code, Reg::number)) };
-            Status::Ok as i32
-        }
-        Err(_) => Status::Refused as i32,
-    }
+    let Some(told) = planned.assemble(at).ok().and_then(|code| Slot::of(&code, Reg::number)) else {
+        return Status::Refused as i32;
+    };
+    // SAFETY: the pointer is not null, and the caller vouches for it.
+    unsafe { slot.write(told) };
+    Status::Ok as i32
 }
 
 /// Does what the word `index` of `code` does, by the functions of `thread`. The registers have the numbers that ntrace.h lists.

@@ -1,6 +1,6 @@
-//! What instructions do to the flow of control.
+//! What instructions do to the flow of control, and where branches go.
 
-use insn::Flow as Rusts;
+use insn::{Flow as Rusts, Target};
 
 /// What an instruction does to the flow of control.
 #[repr(C)]
@@ -52,4 +52,37 @@ pub(crate) fn of(flow: Rusts) -> u8 {
         _ => Flow::Other,
     };
     flow as u8
+}
+
+/// What the bytes tell of a branch's target.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TargetKind {
+    /// There is none.
+    None = 0,
+    /// An address.
+    Address = 1,
+    /// The value of a register.
+    Register = 2,
+    /// The memory operand has it.
+    Memory = 3,
+    /// The stack has it.
+    Stack = 4,
+}
+
+/// The kind of a target for C, and the number of its register.
+pub(crate) fn target<R>(target: Target<R>, number: impl Fn(R) -> u8) -> (u8, u8) {
+    let (kind, register) = match target {
+        Target::Relative(_) | Target::Absolute(_) => (TargetKind::Address, 0),
+        Target::Register(register) => (TargetKind::Register, number(register)),
+        Target::Memory => (TargetKind::Memory, 0),
+        Target::Stack => (TargetKind::Stack, 0),
+        _ => (TargetKind::None, 0),
+    };
+    (kind as u8, register)
+}
+
+/// A set of registers for C: the numbers 0 to 63, and 64 to 127.
+pub(crate) fn halves(bits: u128) -> [u64; 2] {
+    [bits as u64, (bits >> 64) as u64]
 }

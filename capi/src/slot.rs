@@ -90,14 +90,15 @@ pub struct Slot {
 const _: () = assert!(NTRACE_SLOT_SIZE == SLOT_SIZE);
 
 impl Slot {
-    /// A slot for C, with the numbers of registers by `number`.
-    pub(crate) fn of<R: Copy + PartialEq>(code: &Code<R>, number: impl Fn(R) -> u8) -> Slot {
+    /// A slot for C, with the numbers of registers by `number`; `None` if C has no name for the way out of it.
+    pub(crate) fn of<R: Copy + PartialEq>(code: &Code<R>, number: impl Fn(R) -> u8) -> Option<Slot> {
         let (exit, exit_offset, exit_size) = match code.exit {
             Exit::Jump => (SlotExit::Jump, 0, 0),
             Exit::Trap(offset) => (SlotExit::Trap, offset, 0),
             Exit::StepThenReturnAddress(size) => (SlotExit::StepThenReturnAddress, 0, size),
-            // A step never lacks a way on; a later kind of exit is passed by a step as well.
-            _ => (SlotExit::Step, 0, 0),
+            Exit::Step => (SlotExit::Step, 0, 0),
+            // The header does not know it.
+            _ => return None,
         };
         let mut slot = Slot {
             bytes: code.bytes,
@@ -125,6 +126,6 @@ impl Slot {
             };
             slot.place_count += 1;
         }
-        slot
+        Some(slot)
     }
 }

@@ -2,7 +2,6 @@
 
 use core::ffi::c_char;
 
-use insn::Target;
 use insn::x86::{Bits, Error, ErrorKind, Insn, Mode, Reg, Vendor, decode};
 use stepping::x86::{Plan as X86Plan, Registers, Slot as X86Slot, plan};
 
@@ -83,22 +82,6 @@ pub struct X86Insn {
     pub is_rip_relative: u8,
 }
 
-/// What the bytes tell of a branch's target.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TargetKind {
-    /// There is none.
-    None = 0,
-    /// An address.
-    Address = 1,
-    /// The value of a register.
-    Register = 2,
-    /// The memory operand has it.
-    Memory = 3,
-    /// The stack has it.
-    Stack = 4,
-}
-
 fn mode(number: u32) -> Option<Mode> {
     let bits = match number & 3 {
         NTRACE_X86_16 => Bits::B16,
@@ -147,27 +130,20 @@ pub unsafe extern "C" fn ntrace_x86_decode(
         Ok(_) => return Status::Argument as i32,
         Err(status) => return status as i32,
     };
-    let (target_kind, target_register) = match decoded.target() {
-        Target::Relative(_) | Target::Absolute(_) => (TargetKind::Address, 0),
-        Target::Register(register) => (TargetKind::Register, register.number()),
-        Target::Memory => (TargetKind::Memory, 0),
-        Target::Stack => (TargetKind::Stack, 0),
-        _ => (TargetKind::None, 0),
-    };
+    let (target_kind, target_register) = flow::target(decoded.target(), Reg::number);
     let field = |field: Option<insn::x86::Field>| field.map_or((0, 0), |field| (field.offset, field.size));
     let (displacement_offset, displacement_size) = field(decoded.displacement());
     let (immediate_offset, immediate_size) = field(decoded.immediate());
-    let halves = |set: insn::x86::RegSet| [set.bits() as u64, (set.bits() >> 64) as u64];
     let effects = decoded.effects();
     let told = X86Insn {
         address: decoded.target_address(pc).or(decoded.rip_relative_address(pc)).unwrap_or(0),
-        reads: halves(effects.reads),
-        writes: halves(effects.writes),
+        reads: flow::halves(effects.reads.bits()),
+        writes: flow::halves(effects.writes.bits()),
         flags_read: effects.flags_read.bits(),
         flags_written: effects.flags_written.bits(),
         length: decoded.len() as u8,
         flow: flow::of(decoded.flow()),
-        target_kind: target_kind as u8,
+        target_kind,
         target_register,
         opcode: decoded.opcode(),
         map: decoded.map() as u8,
@@ -257,14 +233,12 @@ pub unsafe extern "C" fn ntrace_x86_slot(
         X86Plan::Slot(slot) => slot,
         X86Plan::Refuse(_) => return Status::Refused as i32,
     };
-    match planned.assemble(at) {
-        Ok(code) => {
-            // SAFETY: the pointer is not null, and the caller vouches for it.
-            unsafe { slot.write(Slot::of(&code, Reg::number)) };
-            Status::Ok as i32
-        }
-        Err(_) => Status::Refused as i32,
-    }
+    let Some(told) = planned.assemble(at).ok().and_then(|code| Slot::of(&code, Reg::number)) else {
+        return Status::Refused as i32;
+    };
+    // SAFETY: the pointer is not null, and the caller vouches for it.
+    unsafe { slot.write(told) };
+    Status::Ok as i32
 }
 
 /// Does what the instruction at `pc` does, by the functions of `thread`. The registers have the numbers that ntrace.h lists.

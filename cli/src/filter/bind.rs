@@ -121,7 +121,7 @@ pub(super) fn bind(root: &Expression<String>, place: Option<&Place<'_>>) -> Resu
     Ok(bound)
 }
 
-/// Refuses what is neither true nor false.
+/// Refuses an operand of `!`, `&&` or `||` that has no truth value: a text or a time.
 fn truth(bound: &Bound, kind: Type) -> Result<(), Problem> {
     match kind {
         Type::Text | Type::Time => {

@@ -13,11 +13,11 @@ const MOST_BITS: u32 = 8;
 /// What decides at one site.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
-    /// What has to hold before the tracer is asked.
+    /// The condition that the program or the kernel tests. A hit for which it does not hold never reaches the tracer.
     pub(crate) condition: Option<Condition>,
-    /// Whether nothing is left for the tracer.
+    /// Whether the condition says all that the expression says, so that the tracer need not evaluate the expression.
     pub(crate) whole: bool,
-    /// Whether no hit is wanted, by the types of what is compared.
+    /// Whether the expression can never hold, because no value of an operand's type satisfies a comparison.
     pub(crate) never: bool,
 }
 

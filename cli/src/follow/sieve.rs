@@ -24,7 +24,7 @@ pub(super) struct Sieve {
     sample: u64,
     /// The time of the clock of events when ntrace began.
     started: Duration,
-    /// The user's breakpoints whose hits the tracer judges, with what is left of the filter.
+    /// The user's breakpoints with a filter. The tracer evaluates the expression at each hit; `None`: the breakpoint's condition says it all.
     judged: HashMap<(Pid, BreakpointId), Option<Bound>>,
     /// The number of hits at each address that the filter let pass.
     passed: HashMap<(Pid, u64), u64>,
@@ -36,14 +36,14 @@ pub(super) struct Sieve {
 /// What a breakpoint needs.
 #[derive(Debug, Default)]
 pub(super) struct Sieved {
-    /// What has to hold before the thread stops.
+    /// The condition of the breakpoint. A thread for which it does not hold does not stop.
     pub(super) condition: Option<Condition>,
-    /// What the tracer asks at each hit.
+    /// The expression that the tracer evaluates at each hit.
     pub(super) bound: Option<Bound>,
 }
 
 impl Sieve {
-    /// Reads the filter. What is wrong with it is shown below its text.
+    /// Parses the filter. An error shows the text of the filter, with a caret below the wrong character.
     pub(super) fn new(args: &FilterArgs) -> Result<Sieve> {
         let filter = match &args.condition {
             Some(text) => Some(Filter::parse(text).map_err(|problem| {

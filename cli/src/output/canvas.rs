@@ -14,7 +14,7 @@ use super::streams::stderr;
 /// Whether the terminal shows something that was drawn.
 pub(super) static SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// Collects what is drawn, and writes it in one piece where the terminal is this job's.
+/// Collects the characters of one drawing of the live line, and writes them by one call if this job is in the terminal's foreground.
 ///
 /// No call writes to a terminal only if a job is in the foreground, so that the user may put the job in the background between the question
 /// and the write. Nothing is computed between them.
