@@ -295,7 +295,8 @@ impl Follower {
         }
         self.inserter.gate.open(&self.session, self.spaces.values_mut());
         sink.resuming(event);
-        if event.is_held() && !reaction.hold {
+        // A thread at a location of `--until` continues when its breakpoints are gone, so that it adds no hits.
+        if event.is_held() && !reaction.hold && !self.inserter.gate.is_over() {
             self.session.resume(event.tid)?;
         }
         if reaction.wake {
