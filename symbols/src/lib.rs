@@ -98,7 +98,8 @@ mod unwind;
 pub mod values;
 
 pub use self::elf::{
-    Arch, Elf, ElfError, Image, Kind, LineSearch, Lines, Names, Segment, Symbol, SymbolTable, demangle, short_names,
+    Arch, Elf, ElfError, Image, Kind, LineRow, LineSearch, Lines, Names, Segment, Symbol, SymbolTable, demangle,
+    short_names,
 };
 pub use self::process::{Frame, Images, Module, Modules, Place, differing};
 pub use self::search::{ModuleName, Pattern, Search, Site, by_address, by_line, by_name};

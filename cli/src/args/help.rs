@@ -44,6 +44,10 @@ pub(super) const COUNT_USAGE: &str = "\
 ntrace count [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
        ntrace count [-b LOCATION]... [OPTIONS] -p PID";
 
+pub(super) const COVERAGE_USAGE: &str = "\
+ntrace coverage [-b LOCATION]... [OPTIONS] -- PROG [ARG]...
+       ntrace coverage [-b LOCATION]... [OPTIONS] -p PID";
+
 pub(super) const LATENCY_USAGE: &str = "\
 ntrace latency -b LOCATION... [--to LOCATION]... [OPTIONS] -- PROG [ARG]...
        ntrace latency -b LOCATION... [--to LOCATION]... [OPTIONS] -p PID";
@@ -216,6 +220,19 @@ docs/recording.md describes the format.
 {STATUS}"
     )
 }
+
+pub(super) const COVERAGE: &str = "\
+Examples:
+  ntrace coverage -- ./prog
+  ntrace coverage --format lcov -o prog.info -- ./prog && genhtml prog.info -o html
+  ntrace coverage -b 'libfoo.so!*' -- make check
+
+The program is not changed, and need not be built for coverage: ntrace sets a breakpoint at each basic block, and removes it when a thread \
+reaches it. Without -b the blocks are those of the program's own file; with -b they are those of the functions at the locations, also in \
+libraries and in other programs that the program executes. Debug information gives source lines; without it there are functions and blocks.
+
+JSON: one object. Keys: modules (module, build_id, blocks (executed, all), refused: blocks that can have no breakpoint, functions (name, \
+address, file, line, blocks (executed, all)), files (file, lines: whether each line with code was executed)).";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:

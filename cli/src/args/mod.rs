@@ -2,6 +2,7 @@
 //!
 //! `ntrace --help`, the manual page ntrace(1) and the shell completions come from these declarations.
 
+mod covering;
 mod events;
 mod explaining;
 mod filtering;
@@ -15,6 +16,7 @@ mod tracing;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use self::covering::{CoverageArgs, CoverageFormat};
 pub(crate) use self::events::{EventArgs, Events};
 pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
 pub(crate) use self::filtering::FilterArgs;
@@ -50,6 +52,9 @@ pub(crate) enum Command {
     /// Print the calls of functions as an indented tree, each with its time
     #[command(override_usage = help::CALLS_USAGE, after_help = help::calls())]
     Calls(CallsArgs),
+    /// Find out which functions, source lines and blocks of an unmodified program are executed
+    #[command(override_usage = help::COVERAGE_USAGE, after_help = help::COVERAGE)]
+    Coverage(CoverageArgs),
     /// List what locations mean in a file or a process: addresses, names, lines, and how a breakpoint there is passed
     #[command(override_usage = help::LIST_USAGE, after_help = help::list())]
     List(ListArgs),

@@ -3,6 +3,7 @@
 mod calls;
 mod completions;
 mod count;
+mod coverage;
 mod explain;
 mod gdbserver;
 mod grouped;
@@ -35,6 +36,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
             worker::run(|control, heritage| grouped::run(args, control, heritage))
         }
         Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
+        Command::Coverage(args) => worker::run(|control, heritage| coverage::run(args, control, heritage)),
         Command::Latency(args) => worker::run(|control, heritage| latency::run(args, control, heritage)),
         Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),
         Command::Gdbserver(args) => worker::run(|control, heritage| gdbserver::run(args, &control, heritage)),

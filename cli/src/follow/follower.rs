@@ -7,6 +7,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use ubp::rules::{Occurrence, Reaction, Reading, Summary};
 use ubp::{BreakpointId, Event, EventKind, Pid, Session};
 
+use super::covered::Covered;
 use super::inserter::{Inserter, Refused};
 use super::ruling::Ruling;
 use crate::failure::{Failure, OWN, Result};
@@ -139,6 +140,11 @@ impl Follower {
         self.inserter.refused().cloned().collect()
     }
 
+    /// The blocks that the user asked for, and those that were executed.
+    pub(crate) fn covered(&self) -> &Covered {
+        &self.inserter.covered
+    }
+
     /// The aggregates of the rules.
     pub(crate) fn readings(&self) -> Vec<(Summary, Reading)> {
         self.ruling.as_ref().map_or_else(Vec::new, Ruling::readings)
@@ -227,8 +233,7 @@ impl Follower {
             sink.occurred(space, occurrence)?;
         }
         if reaction.detached {
-            inserter.gate.settle(session, space);
-            sink.ended(session, space);
+            leave(inserter, session, space, sink);
             spaces.remove(&event.pid);
             // A program that ntrace started is waited for.
             *is_over |= event.pid == *first;
@@ -255,8 +260,7 @@ impl Follower {
                 }
             }
             EventKind::Exec => {
-                inserter.gate.settle(session, space);
-                sink.ended(session, space);
+                leave(inserter, session, space, sink);
                 inserter.sieve.forget(event.pid);
                 *space = Space::new(event.pid);
                 inserter.update(session, space, None)?;
@@ -269,6 +273,7 @@ impl Follower {
                 let new = inserter.read_modules(session, space)?;
                 if !space.modules.gone().is_empty() {
                     inserter.gate.settle(session, space);
+                    inserter.covered.note(session, space);
                     sink.unloaded(session, space);
                     inserter.remove_gone(session, space)?;
                 }
@@ -285,9 +290,9 @@ impl Follower {
                 session.resume(child.leader())?;
             }
             EventKind::Exited(_) | EventKind::Killed(_) => {
-                inserter.gate.settle(session, space);
-                sink.ended(session, space);
+                leave(inserter, session, space, sink);
                 inserter.sieve.forget(event.pid);
+                inserter.covered.forget(event.pid);
                 spaces.remove(&event.pid);
                 self.note_end(event);
             }
@@ -320,8 +325,7 @@ impl Follower {
         let pids: Vec<Pid> = self.session.processes().map(ubp::Process::pid).collect();
         for &pid in &pids {
             if let Some(space) = self.spaces.get_mut(&pid) {
-                self.inserter.gate.settle(&self.session, space);
-                sink.ended(&self.session, space);
+                leave(&mut self.inserter, &self.session, space, sink);
             }
             match self.session.detach(pid) {
                 Err(error) if !is_end(&error) => tell(format_args!("detaching from process {pid}: {error}")),
@@ -335,6 +339,7 @@ impl Follower {
         while let Ok(Some(event)) = self.session.poll() {
             if matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_)) && !pids.contains(&event.pid) {
                 if let Some(space) = self.spaces.get_mut(&event.pid) {
+                    self.inserter.covered.note(&self.session, space);
                     sink.ended(&self.session, space);
                 }
             }
@@ -394,6 +399,13 @@ impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Trouble {
         Trouble::Own(failure)
     }
+}
+
+/// Takes the results of a process that ends, or that executes another program.
+fn leave(inserter: &mut Inserter, session: &Session, space: &mut Space, sink: &mut impl Sink) {
+    inserter.gate.settle(session, space);
+    inserter.covered.note(session, space);
+    sink.ended(session, space);
 }
 
 /// Whether an error only means that the thread or process ended: another thread exited the process, or a signal killed it.

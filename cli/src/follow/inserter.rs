@@ -8,8 +8,9 @@ use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Patch, Report, Session, Spec, Tid};
 use ubp_symbols::{Images, Module};
 
+use super::covered::Covered;
 use super::gate::Gate;
-use super::plan::{Planned, Wanted, function_parts};
+use super::plan::{Planned, Sites, Wanted, function_parts};
 use super::running::Running;
 use super::sieve::{Sieve, Sieved};
 use super::told::Told;
@@ -57,12 +58,15 @@ pub(crate) struct Inserter {
     refused: BTreeMap<(Option<String>, u64), Refused>,
     told: Told,
     pub(super) watches: Watches,
+    /// The blocks that were executed, where the user asked for blocks.
+    pub(super) covered: Covered,
 }
 
 impl Inserter {
     pub(super) fn new(wanted: Wanted, kind: Kind, sieve: Sieve, gate: Gate) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
-        Inserter { wanted, images, kind, sieve, gate, refused, told, watches: Watches::default() }
+        let (watches, covered) = (Watches::default(), Covered::default());
+        Inserter { wanted, images, kind, sieve, gate, refused, told, watches, covered }
     }
 
     /// Whether hits are recorded.
@@ -123,7 +127,7 @@ impl Inserter {
             self.warn_of_middles(module, &sites);
             self.insert_planned(session, space, sites)?;
             self.break_at_ptrace(session, space, module)?;
-            if self.wanted.is_whole_program() {
+            if self.wanted.is_whole_program() && self.is_asked_for(session, space, module) {
                 self.insert_in_parts(session, space, module, module.image.code())?;
             }
             for what in module.image.take_refused() {
@@ -184,11 +188,14 @@ impl Inserter {
         for site in indirect {
             insert_internal(session, space, site.address, Role::Resolver { names: site.names })?;
         }
-        if self.wanted.every_instruction {
+        if self.wanted.sites != Sites::Locations {
             for site in &direct {
                 let Some(module) = space.module(site.address).cloned() else { continue };
                 let parts = function_parts(&module.image, module.in_file(site.address));
                 self.insert_in_parts(session, space, &module, &parts)?;
+            }
+            if self.wanted.sites == Sites::Blocks {
+                return Ok(());
             }
         }
         let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -207,7 +214,13 @@ impl Inserter {
         self.insert(session, space, names.into_iter().map(|(address, names)| (address, names.into_iter().next())))
     }
 
-    /// Inserts a breakpoint at every instruction in parts of a module.
+    /// Whether a module belongs to the whole program: all do, unless the user asks for blocks, which are those of the program's own file.
+    fn is_asked_for(&mut self, session: &Session, space: &Space, module: &Module) -> bool {
+        let is_own = |covered: &mut Covered| covered.is_own(program(session, space), module);
+        self.wanted.sites != Sites::Blocks || is_own(&mut self.covered)
+    }
+
+    /// Inserts a breakpoint at every instruction, or every block, in parts of a module.
     fn insert_in_parts(
         &mut self,
         session: &mut Session,
@@ -215,9 +228,12 @@ impl Inserter {
         module: &Module,
         parts: &[Range<u64>],
     ) -> ubp::Result<()> {
-        let mut all = self.wanted.instructions(module, parts);
+        let mut all = self.wanted.sites_in_parts(module, parts);
         for address in confirm::take_differing(session, space, module, &mut all)? {
             self.add_refused(space, address, "the code in memory is not that of the file".into());
+        }
+        if self.wanted.sites == Sites::Blocks {
+            all.retain(|address| self.covered.ask(module, *address));
         }
         self.insert(session, space, all.into_iter().map(|address| (address, None)))
     }
@@ -252,6 +268,9 @@ impl Inserter {
 
     /// The breakpoint at an address.
     fn spec(&self, space: &Space, address: u64, sieved: &Sieved) -> Spec {
+        if self.wanted.sites == Sites::Blocks {
+            return Spec::count(Address(address)).once();
+        }
         let Kind { report, text, patch } = self.kind;
         // Values that a record does not have are read of the held thread, and so is what a condition cannot tell.
         let by_record = !text || patch == Patch::Jump || !needs_trap(space, address);
@@ -277,7 +296,10 @@ impl Inserter {
                 let key = format!("refused {name} {location}");
                 self.told.tell_once(key, format_args!("'{name}': {error} ({location})"));
             }
-            None => self.add_refused(space, address, reason(error)),
+            None => {
+                self.covered.refuse(space.module(address), address);
+                self.add_refused(space, address, reason(error));
+            }
         }
     }
 

@@ -9,13 +9,24 @@ use ubp_symbols::{Image, Module, Search, Site};
 
 use crate::location::Location;
 
+/// What gets breakpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sites {
+    /// The locations.
+    Locations,
+    /// Every instruction of the functions at the locations; without locations, of the whole program with its libraries.
+    Instructions,
+    /// Every basic block of these functions, until it is executed; without locations, of the program's own file.
+    Blocks,
+}
+
 /// The user's locations, and where they were found.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) locations: Vec<Location>,
     /// Whether each location was found in some module.
     pub(super) found: Vec<bool>,
-    pub(super) every_instruction: bool,
+    pub(super) sites: Sites,
     pub(super) mode_of: fn(&Image) -> Mode,
     /// Notes of searches that have not been printed yet.
     notes: Vec<String>,
@@ -39,15 +50,15 @@ pub(super) struct Planned {
 }
 
 impl Wanted {
-    pub(super) fn new(locations: Vec<Location>, every_instruction: bool, mode_of: fn(&Image) -> Mode) -> Wanted {
+    pub(super) fn new(locations: Vec<Location>, sites: Sites, mode_of: fn(&Image) -> Mode) -> Wanted {
         let found = vec![false; locations.len()];
         let (notes, searches, images) = (Vec::new(), HashMap::new(), Vec::new());
-        Wanted { locations, found, every_instruction, mode_of, notes, searches, images }
+        Wanted { locations, found, sites, mode_of, notes, searches, images }
     }
 
-    /// Whether the user asked for every instruction of every module.
+    /// Whether the user asked for whole modules.
     pub(super) fn is_whole_program(&self) -> bool {
-        self.every_instruction && self.locations.is_empty()
+        self.sites != Sites::Locations && self.locations.is_empty()
     }
 
     /// The searched images.
@@ -104,10 +115,13 @@ impl Wanted {
         }
     }
 
-    /// Returns the addresses in memory of all instructions in parts of a module.
-    pub(super) fn instructions(&mut self, module: &Module, parts: &[Range<u64>]) -> Vec<u64> {
+    /// Returns the addresses in memory of all instructions, or all blocks, in parts of a module.
+    pub(super) fn sites_in_parts(&mut self, module: &Module, parts: &[Range<u64>]) -> Vec<u64> {
         self.remember(&module.image);
-        let all = module.image.instructions(self.mode_of);
+        let all = match self.sites {
+            Sites::Blocks => module.image.blocks(self.mode_of),
+            _ => module.image.instructions(self.mode_of),
+        };
         let inside = |part: &Range<u64>| {
             let start = all.partition_point(|address| *address < part.start);
             let end = all.partition_point(|address| *address < part.end);

@@ -6,7 +6,7 @@ use std::io;
 use std::time::Instant;
 
 use nix::libc;
-use ubp::{Error, Mechanism, Pid, Report, Session, Tid};
+use ubp::{Error, Mechanism, Patch, Pid, Report, Session, Tid};
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
@@ -14,7 +14,7 @@ use super::follower::Follower;
 use super::gate::Gate;
 use super::inserter::{Inserter, Kind};
 use super::observed::Observed;
-use super::plan::Wanted;
+use super::plan::{Sites, Wanted};
 use super::ruling::Ruling;
 use super::running::Running;
 use super::sieve::Sieve;
@@ -47,13 +47,34 @@ pub(crate) fn start_observed(
     control: Control,
     heritage: Heritage,
 ) -> Result<Follower> {
+    let sites = if target.every_instruction { Sites::Instructions } else { Sites::Locations };
+    begin(target, kind, sites, observed, control, heritage)
+}
+
+/// As [`start`], with a breakpoint at each basic block, which goes when a thread reaches it.
+///
+/// # Errors
+/// As [`start`].
+pub(crate) fn start_blocks(target: &Target, control: Control, heritage: Heritage) -> Result<Follower> {
+    let kind = Kind { report: Report::Count, text: false, patch: Patch::Trap };
+    begin(target, kind, Sites::Blocks, &Observed::NONE, control, heritage)
+}
+
+fn begin(
+    target: &Target,
+    kind: Kind,
+    sites: Sites,
+    observed: &Observed,
+    control: Control,
+    heritage: Heritage,
+) -> Result<Follower> {
     let locations = target.locations.iter().map(|text| Location::parse(text)).collect::<Result<Vec<_>, _>>();
     let locations = locations.map_err(Failure::usage)?;
-    if locations.is_empty() && !target.every_instruction && !observed.alone {
+    if locations.is_empty() && sites == Sites::Locations && !observed.alone {
         return Err(Failure::usage("no location is given: use -b LOCATION or --every-instruction"));
     }
     let sieve = Sieve::new(&target.filter)?;
-    let gate = Gate::new(&target.filter, |locations| Wanted::new(locations, false, mode_of))?;
+    let gate = Gate::new(&target.filter, |locations| Wanted::new(locations, Sites::Locations, mode_of))?;
     let mechanism = observed.mechanism(target.backend.into())?;
     let options = observed.options(!target.no_follow);
     let session = Session::open(mechanism, options).map_err(open_failure)?;
@@ -62,7 +83,7 @@ pub(crate) fn start_observed(
         Report::Record if session.mechanism() != Mechanism::Ptrace => Kind { report: Report::Event, ..kind },
         _ => kind,
     };
-    let mut inserter = Inserter::new(Wanted::new(locations, target.every_instruction, mode_of), kind, sieve, gate);
+    let mut inserter = Inserter::new(Wanted::new(locations, sites, mode_of), kind, sieve, gate);
     inserter.watches = Watches::new(observed.watches.clone());
     let ruling = observed.rules.clone().map(Ruling::new).transpose()?;
     let pids = processes(target)?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::blocks::blocks;
 use super::file::Elf;
 use super::frames::{self, DebugFrames, Functions};
 use super::headers::ElfError;
@@ -35,6 +36,7 @@ pub struct Image {
     debug_frames: OnceCell<Option<DebugFrames>>,
     code: OnceCell<Vec<Range<u64>>>,
     instructions: OnceCell<Vec<u64>>,
+    blocks: OnceCell<Vec<u64>>,
     relocated: OnceCell<Vec<u64>>,
 }
 
@@ -82,6 +84,7 @@ impl Image {
             debug_frames: OnceCell::new(),
             code: OnceCell::new(),
             instructions: OnceCell::new(),
+            blocks: OnceCell::new(),
             relocated: OnceCell::new(),
         }
     }
@@ -173,6 +176,20 @@ impl Image {
     /// The addresses of the instructions in [`Image::code`], ascending. `mode` is called only the first time.
     pub fn instructions(&self, mode: fn(&Image) -> Mode) -> &[u64] {
         self.instructions.get_or_init(|| instructions(&self.elf, self.code(), mode(self)))
+    }
+
+    /// The addresses at which basic blocks begin in [`Image::code`], ascending. A block ends where the next one begins, or where the code ends.
+    /// If the first instruction of a block is executed, all of them are, unless a signal or a fault ends the thread there.
+    ///
+    /// A block begins where a function does, at the target of a direct branch, and after each branch, call and return. What an indirect jump
+    /// leads to begins a source line: in a function with such a jump each source line begins a block. Without source lines a block may have
+    /// an entrance in its middle there. `mode` is called only the first time that instructions are asked for.
+    pub fn blocks(&self, mode: fn(&Image) -> Mode) -> &[u64] {
+        let lines = |range| match self.lines() {
+            Some(lines) => lines.rows(range).iter().map(|row| row.addresses.start).collect(),
+            None => Vec::new(),
+        };
+        self.blocks.get_or_init(|| blocks(&self.elf, self.code(), self.instructions(mode), mode(self), lines))
     }
 
     /// The addresses in code that the loader changes when it maps the file, ascending. Memory differs from the file there.

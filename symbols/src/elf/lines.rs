@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId, UnitSectionOffset};
@@ -20,6 +22,18 @@ use crate::text::utf8;
 
 /// The source lines of one file.
 pub struct Lines(Table);
+
+/// Code of one source line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LineRow {
+    /// The addresses in the file.
+    pub addresses: Range<u64>,
+    /// The path of the source file.
+    pub file: Rc<str>,
+    /// The line, from 1 on.
+    pub line: u32,
+}
 
 /// Where the lines come from.
 enum Table {
@@ -53,6 +67,15 @@ impl Lines {
         match &self.0 {
             Table::Dwarf(lines) => lines.of(address),
             Table::Go(lines) => lines.of(address),
+        }
+    }
+
+    /// Returns the code of source lines at the addresses of a range, ascending. Code that belongs to no line is left out. The innermost
+    /// inlined function counts.
+    pub fn rows(&self, range: Range<u64>) -> Vec<LineRow> {
+        match &self.0 {
+            Table::Dwarf(lines) => lines.rows(range),
+            Table::Go(lines) => lines.rows(range),
         }
     }
 
@@ -101,6 +124,20 @@ impl DwarfLines {
     fn of(&self, address: u64) -> Option<(String, u32)> {
         let location = self.context.find_location(address).ok().flatten()?;
         Some((location.file?.to_string(), location.line?))
+    }
+
+    fn rows(&self, range: Range<u64>) -> Vec<LineRow> {
+        // What cannot be read has no lines.
+        let found = self.context.find_location_range(range.start, range.end).ok();
+        let mut rows: Vec<LineRow> = Vec::new();
+        for (start, length, location) in found.into_iter().flatten() {
+            let (Some(name), Some(line)) = (location.file, location.line) else { continue };
+            let last = rows.last().map(|row| &row.file).filter(|file| ***file == *name);
+            let file = last.map_or_else(|| Rc::from(name), Rc::clone);
+            rows.push(LineRow { addresses: start..start.saturating_add(length), file, line });
+        }
+        rows.sort_by_key(|row| row.addresses.start);
+        rows
     }
 
     fn find(&self, file: &str) -> LineSearch {

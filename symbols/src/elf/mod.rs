@@ -2,6 +2,7 @@
 //!
 //! `headers.rs` and `file.rs` are the file itself. All other files compute something from it, and `image.rs` keeps the results.
 
+mod blocks;
 mod contents;
 mod debug_files;
 mod dynamic;
@@ -27,7 +28,7 @@ pub(crate) use self::contents::contents;
 pub use self::file::Elf;
 pub use self::headers::{Arch, ElfError};
 pub use self::image::Image;
-pub use self::lines::Lines;
+pub use self::lines::{LineRow, Lines};
 pub use self::names::{Names, demangle};
 pub use self::segments::Segment;
 pub use self::shape::short_names;

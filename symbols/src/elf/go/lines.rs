@@ -1,9 +1,12 @@
 //! The source lines of a Go program by the table that Go's runtime reads (`pcvalue` in src/runtime/symtab.go).
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
 
 use super::table::{Function, Table};
 use crate::elf::file::Elf;
+use crate::elf::lines::LineRow;
 use crate::elf::sources::{LineSearch, ends_with};
 
 /// The largest number of steps that a search reads for each byte of the table. Functions may share steps, and without a limit a hostile
@@ -34,6 +37,40 @@ impl GoLines {
         let number = at(self.files(function, &mut left)?)?;
         let file = self.name(self.name_offset(function, number)?, usize::MAX)?;
         Some((file, u32::try_from(line).ok()?))
+    }
+
+    /// Returns the code of source lines at the addresses of a range.
+    pub(crate) fn rows(&self, range: Range<u64>) -> Vec<LineRow> {
+        let mut rows = Vec::new();
+        let (mut left, mut letters) = (self.most_steps(), self.most_steps());
+        let mut names: HashMap<u64, Option<Rc<str>>> = HashMap::new();
+        let first = self.functions.partition_point(|function| function.end <= range.start);
+        for function in self.functions[first..].iter().take_while(|function| function.address < range.end) {
+            let files = self.files(function, &mut left);
+            let (Some(files), Some(lines)) = (files, self.lines(function, &mut left)) else { continue };
+            let mut name_of = |number| {
+                let place = self.name_offset(function, number)?;
+                let name = names.entry(place).or_insert_with(|| {
+                    let name = self.name(place, letters)?;
+                    letters = letters.saturating_sub(name.len());
+                    Some(Rc::from(name))
+                });
+                name.clone()
+            };
+            let mut files = files.iter().map(|step| (step.end, name_of(step.value))).peekable();
+            let mut start = function.address;
+            for step in lines {
+                while files.next_if(|(end, _)| *end <= start).is_some() {}
+                let file = files.peek().and_then(|(_, name)| name.clone());
+                let line = u32::try_from(step.value).ok().filter(|line| *line > 0);
+                let addresses = start.max(range.start)..step.end.min(range.end);
+                if let (Some(file), Some(line), false) = (file, line, addresses.is_empty()) {
+                    rows.push(LineRow { addresses, file, line });
+                }
+                start = step.end;
+            }
+        }
+        rows
     }
 
     /// Returns the lines of all source files whose path ends with `file`.
