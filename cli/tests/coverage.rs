@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{build, build_with, ntrace, run, scratch, source, stderr, stdout};
+use common::{build, build_go, build_with, ntrace, run, scratch, source, stderr, stdout};
 
 /// The lines with code, and whether each was executed.
 type Lines = BTreeMap<u32, bool>;
@@ -97,6 +97,22 @@ fn exceptions_destructors_and_instances_are_covered_as_gcov_counts_them() {
     for args in [&["3"][..], &["1", "2"], &["0", "4", "5", "6"]] {
         compare("g++", "covered.cpp", &["-O0"], args);
     }
+}
+
+#[test]
+fn the_line_table_of_gos_runtime_says_what_debug_information_says() {
+    let (Some(program), Some(without)) = (build_go("instances.go", &[]), build_go("instances.go", &["-ldflags=-w"]))
+    else {
+        return;
+    };
+    let own = |program: &Path| {
+        let (lcov, output) = coverage(&["--format", "lcov"], program, &[]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        lines_of(&lcov, &source("instances.go"))
+    };
+    let lines = own(&program);
+    assert!(lines.values().any(|executed| *executed), "{lines:?}");
+    assert_eq!(own(&without), lines);
 }
 
 /// A program without debug information, and the one with it.
