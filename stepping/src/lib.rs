@@ -7,7 +7,8 @@
 //! It is no emulator: it emulates what cannot run elsewhere (branches, calls, returns, `pushf`, `popf`, A64's `adr` and its like) and
 //! leaves all other instructions to the processor, which runs a copy. An emulator that has arithmetic and memory of its own can take control flow
 //! from here: [`x86::Emulate::run`] and [`arm64::Emulate::run`] work on any [`Memory`] and any registers, with shadow stacks, landing pads and
-//! faults. The example `emulator` does that.
+//! faults. The example `emulator` does that. [`x86::Mmio`] is for what accesses memory that is none: from the bytes at a fault to address, size,
+//! direction, register or immediate and extension, and to what the instruction does. The example `device` carries out a driver's accesses.
 //!
 //! # Example
 //!
@@ -29,7 +30,7 @@
 //! ```
 //!
 //! More examples are in the folder `examples`: `pass_a_breakpoint` emulates and assembles instructions, `refused_instructions` shows
-//! which instructions cannot carry a breakpoint and why, `emulator` runs a function.
+//! which instructions cannot carry a breakpoint and why, `emulator` runs a function, `device` serves a driver.
 //!
 //! # The model
 //!

@@ -1,6 +1,8 @@
 //! The examples do what they show.
 #![allow(dead_code, reason = "an example's main function is not called")]
 
+#[path = "../examples/device.rs"]
+mod device;
 #[path = "../examples/emulator.rs"]
 mod emulator;
 #[path = "../examples/pass_a_breakpoint.rs"]
@@ -39,4 +41,23 @@ fn an_emulator_takes_control_flow_from_stepping() {
     let mut out = Vec::new();
     emulator::run(100, &mut out).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "5050 by 201 instructions of the emulator and 102 of stepping\n");
+}
+
+#[test]
+fn a_device_gets_what_a_driver_writes_and_gives_what_it_reads() {
+    let mut out = Vec::new();
+    device::run(&mut out).unwrap();
+    let expected = "mov: Write 4 bytes at 0xfe000000
+  write 0xfe000000: [05, 00, 00, 00]
+or: ReadWrite 2 bytes at 0xfe000004
+  read 0xfe000004: [00, 00]
+  write 0xfe000004: [42, 81]
+movzx: Read 1 bytes at 0xfe000004
+  read 0xfe000004: [42]
+xchg: ReadWrite 4 bytes at 0xfe000000
+  read 0xfe000000: [05, 00, 00, 00]
+  write 0xfe000000: [09, 00, 00, 00]
+rcx 0x42, rdx 0x5
+";
+    assert_eq!(String::from_utf8(out).unwrap(), expected);
 }

@@ -12,7 +12,7 @@ use core::panic::PanicInfo;
 
 use insn::Target;
 use insn::x86::{Bits, Branch, Insn, Mode, Reg, Vendor, dead, dead_among, decode, starts};
-use stepping::x86::{Registers, plan};
+use stepping::x86::{Mmio, Registers, plan};
 use stepping::{Code, Fault, Memory, Plan};
 use ubp::core::{Arena, Entry, Inaccessible, Layout, State, passing};
 
@@ -223,6 +223,9 @@ fn translations<R: Copy + PartialEq>(code: &Code<R>, offset: u8) {
 pub unsafe extern "C" fn stepping_everything(bytes: *const u8, length: usize, number: u8, pc: u64, at: u64) {
     // SAFETY: the caller's promise.
     let Some(insn) = (unsafe { decoded(bytes, length, number) }) else { return };
+    if let Some(mmio) = Mmio::of(&insn, pc) {
+        let _ = black_box((mmio.address(&Thread), mmio.run(&mut Thread, &mut Thread)));
+    }
     match plan(&insn, pc) {
         Plan::Emulate(emulate) => {
             let _ = black_box(emulate.run(&mut Thread, &mut Thread));

@@ -23,6 +23,16 @@ pub(crate) enum Stop {
     Killed(i32),
 }
 
+/// `si_code` of the signals of a breakpoint instruction and of a protection fault (asm-generic/siginfo.h).
+pub(super) const SI_KERNEL: i32 = 0x80;
+
+impl Stop {
+    /// Whether the thread executed an `int3`.
+    pub(super) fn is_breakpoint(&self) -> bool {
+        matches!(self, Stop::Signal { number: libc::SIGTRAP, code: SI_KERNEL, .. })
+    }
+}
+
 /// The end of a run; without a state where the program has ended or made way for another.
 pub(crate) struct Ending {
     pub(crate) stop: Stop,

@@ -8,7 +8,7 @@ use trampoline::x86::{
     Displacement, JUMP_LEN, Place, Probe, Progress, Site, Trampoline, Trap, covered, jump, mirror_jump, place,
 };
 
-use super::compare::{Ending, Stop};
+use super::compare::{Ending, SI_KERNEL, Stop};
 use super::lab::Lab;
 use super::probe::TRAP_TRACE;
 use super::program::NOTES_SIZE;
@@ -24,7 +24,6 @@ const ROOM: usize = 0x1000;
 const FRAME: (u64, u64) = (128, 40);
 /// Stops after which a run is given up.
 const MOST_STOPS: u32 = 4096;
-const SI_KERNEL: i32 = 0x80;
 
 /// Code at the site, with a jump at its start.
 pub struct Jumped<'a> {
@@ -73,7 +72,7 @@ impl EndingOf {
 
     /// Whether the code ran to the `int3` behind it, or to one that it branched to.
     pub fn is_complete(&self) -> bool {
-        matches!(self.0.stop, Stop::Signal { number: libc::SIGTRAP, code: SI_KERNEL, .. })
+        self.0.stop.is_breakpoint()
     }
 }
 
@@ -255,7 +254,7 @@ impl Lab {
                 }
                 continue;
             }
-            let traps = matches!(stop, Stop::Signal { number: libc::SIGTRAP, code: SI_KERNEL, .. });
+            let traps = stop.is_breakpoint();
             if traps && placed.trampoline.stopped(regs.rip).is_some() {
                 let mut state = self.child.save(self.layout)?;
                 placed.restore(&mut state, pid)?;

@@ -158,6 +158,16 @@ impl Lab {
         state
     }
 
+    /// A random state, and the one after an instruction that completes. `None`: the instruction raises a signal.
+    ///
+    /// # Errors
+    /// Where the child is lost.
+    pub fn completed(&mut self, insn: &Insn, rng: &mut Random) -> Result<Option<(State, State)>> {
+        let before = self.random_state(rng);
+        let ending = self.in_place(insn, &before)?;
+        Ok(ending.state.filter(|_| ending.stop.is_breakpoint()).map(|after| (before, after)))
+    }
+
     /// How one instruction at the site ends.
     pub(crate) fn in_place(&mut self, insn: &Insn, state: &State) -> Result<Ending> {
         self.run(&[(self.layout.site(), padded(insn).to_vec())], state, None, &[])

@@ -3,7 +3,7 @@
 use insn::x86::{Bits, Flags, Insn, Memory as Operand, Reg};
 
 use super::registers::Registers;
-use super::site::Emulate;
+use crate::x86::class::next;
 use crate::{Fault, Memory};
 
 /// Whether `address` is canonical: the bits above the linear address equal its top bit.
@@ -13,11 +13,11 @@ pub(super) fn canonical(address: u64, registers: &impl Registers) -> bool {
 }
 
 /// The linear address of a memory operand.
-pub(super) fn linear(site: &Emulate, operand: Operand, registers: &impl Registers) -> Result<u64, Fault> {
+pub(in crate::x86) fn linear(insn: &Insn, pc: u64, operand: Operand, registers: &impl Registers) -> Result<u64, Fault> {
     let value = |reg: Option<Reg>| match reg {
         None => 0,
         // Not truncated to the mode's width: the address size does that below.
-        Some(Reg::RIP) => site.next(),
+        Some(Reg::RIP) => next(insn, pc),
         Some(reg) => registers.get(reg),
     };
     let effective = value(operand.base)
@@ -30,7 +30,7 @@ pub(super) fn linear(site: &Emulate, operand: Operand, registers: &impl Register
         _ => 0,
     };
     let address = base.wrapping_add(effective);
-    if site.insn.mode().bits == Bits::B64 {
+    if insn.mode().bits == Bits::B64 {
         return Ok(registers.untagged(address));
     }
     let selector = registers.get(operand.segment) as u16;
@@ -50,7 +50,7 @@ pub(super) fn truncate(size: u8, value: u64) -> u64 {
 }
 
 /// Checks an access of `size` bytes for what faults before a page is looked up.
-pub(super) fn check(insn: &Insn, address: u64, size: u8, registers: &impl Registers) -> Result<(), Fault> {
+pub(in crate::x86) fn check(insn: &Insn, address: u64, size: u8, registers: &impl Registers) -> Result<(), Fault> {
     let last = address.wrapping_add(u64::from(size.saturating_sub(1)));
     if insn.mode().bits == Bits::B64 && !(canonical(address, registers) && canonical(last, registers)) {
         return Err(Fault::NonCanonical(address));
@@ -63,7 +63,7 @@ pub(super) fn check(insn: &Insn, address: u64, size: u8, registers: &impl Regist
 }
 
 /// Reads a little-endian value of at most eight bytes.
-pub(super) fn read(address: u64, size: u8, memory: &mut impl Memory) -> Result<u64, Fault> {
+pub(in crate::x86) fn read(address: u64, size: u8, memory: &mut impl Memory) -> Result<u64, Fault> {
     let mut bytes = [0; 8];
     if let Some(wanted) = bytes.get_mut(..usize::from(size)) {
         memory.read(address, wanted)?;
@@ -72,7 +72,7 @@ pub(super) fn read(address: u64, size: u8, memory: &mut impl Memory) -> Result<u
 }
 
 /// Writes the low `size` bytes of `value`.
-pub(super) fn write(address: u64, size: u8, value: u64, memory: &mut impl Memory) -> Result<(), Fault> {
+pub(in crate::x86) fn write(address: u64, size: u8, value: u64, memory: &mut impl Memory) -> Result<(), Fault> {
     memory.write(address, value.to_le_bytes().get(..usize::from(size)).unwrap_or(&[]))
 }
 

@@ -123,7 +123,7 @@ fn target(site: &Emulate, to: Destination, registers: &impl Registers, memory: &
         Destination::Absolute(address) => address,
         Destination::Register(register) => truncate(size, registers.get(register)),
         Destination::Memory(operand) => {
-            let address = linear(site, operand, registers)?;
+            let address = linear(&site.insn, site.pc, operand, registers)?;
             check(&site.insn, address, size, registers)?;
             read(address, size, memory)?
         }

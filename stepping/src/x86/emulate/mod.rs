@@ -12,6 +12,7 @@ use insn::x86::{Encoding, Flags, Reg};
 use super::class::Class;
 use crate::{Fault, Memory, Outcome};
 
+pub(in crate::x86) use access::{check, linear, read, write};
 pub use registers::Registers;
 pub use site::Emulate;
 
