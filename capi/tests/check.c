@@ -1,5 +1,6 @@
 /* What a C program sees of libntrace. Each failure names its line; the status is the number of failures. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <ntrace.h>
@@ -69,35 +70,50 @@ static struct ntrace_thread thread_of(struct machine *machine)
     return thread;
 }
 
+/* Memory of its own for each structure and each piece of code: valgrind and the address sanitizer see the first byte behind it. */
+static void *alone(const void *bytes, size_t size)
+{
+    void *memory = malloc(size);
+
+    if (!memory)
+        exit(99);
+    if (bytes)
+        memcpy(memory, bytes, size);
+    return memory;
+}
+
 static void decodes_x86(void)
 {
     /* mov rax, [rip+0x10]; then call 0x1000+5+0x20 */
     static const uint8_t load[] = { 0x48, 0x8b, 0x05, 0x10, 0, 0, 0 }, call[] = { 0xe8, 0x20, 0, 0, 0 };
     static const uint8_t none[] = { 0x06 }, jump[] = { 0xff, 0xe0 };
-    struct ntrace_x86_insn insn;
+    struct ntrace_x86_insn *insn = alone(NULL, sizeof *insn);
+    uint8_t *three = alone(load, 3);
     char name[32], little[3];
 
-    CHECK(ntrace_x86_decode(load, sizeof load, NTRACE_X86_64, 0x1000, &insn) == NTRACE_STATUS_OK);
-    CHECK(insn.length == 7 && insn.opcode == 0x8b && insn.opcode_offset == 1 && insn.modrm_offset == 2);
-    CHECK(insn.is_rip_relative && insn.address == 0x1017 && insn.displacement_offset == 3 && insn.displacement_size == 4);
-    CHECK(insn.flow == NTRACE_FLOW_NEXT && insn.target_kind == NTRACE_TARGET_NONE && insn.operand_size == 8);
-    CHECK(insn.writes[0] == 1 && insn.reads[0] == 0 && insn.reads[1] >> (NTRACE_X86_RIP - 64) & 1);
-    CHECK(ntrace_x86_decode(call, sizeof call, NTRACE_X86_64, 0x1000, &insn) == NTRACE_STATUS_OK);
-    CHECK(insn.flow == NTRACE_FLOW_CALL && insn.target_kind == NTRACE_TARGET_ADDRESS && insn.address == 0x1025);
-    CHECK(insn.immediate_offset == 1 && insn.immediate_size == 4);
-    CHECK(ntrace_x86_decode(jump, sizeof jump, NTRACE_X86_64, 0, &insn) == NTRACE_STATUS_OK);
-    CHECK(insn.target_kind == NTRACE_TARGET_REGISTER && insn.target_register == 0 && insn.flow == NTRACE_FLOW_JUMP);
-    CHECK(ntrace_x86_decode(load, 3, NTRACE_X86_64, 0, &insn) == NTRACE_STATUS_TRUNCATED);
-    CHECK(ntrace_x86_decode(load, 0, NTRACE_X86_64, 0, &insn) == NTRACE_STATUS_TRUNCATED);
-    CHECK(ntrace_x86_decode(none, 1, NTRACE_X86_64, 0, &insn) == NTRACE_STATUS_INVALID);
-    CHECK(ntrace_x86_decode(none, 1, NTRACE_X86_32 | NTRACE_X86_AMD, 0, &insn) == NTRACE_STATUS_OK);
-    CHECK(ntrace_x86_decode(NULL, 1, NTRACE_X86_64, 0, &insn) == NTRACE_STATUS_ARGUMENT);
-    CHECK(ntrace_x86_decode(none, 1, 3, 0, &insn) == NTRACE_STATUS_ARGUMENT);
-    CHECK(ntrace_x86_decode(none, 1, 16 | NTRACE_X86_64, 0, &insn) == NTRACE_STATUS_ARGUMENT);
+    CHECK(ntrace_x86_decode(load, sizeof load, NTRACE_X86_64, 0x1000, insn) == NTRACE_STATUS_OK);
+    CHECK(insn->length == 7 && insn->opcode == 0x8b && insn->opcode_offset == 1 && insn->modrm_offset == 2);
+    CHECK(insn->is_rip_relative && insn->address == 0x1017 && insn->displacement_offset == 3 && insn->displacement_size == 4);
+    CHECK(insn->flow == NTRACE_FLOW_NEXT && insn->target_kind == NTRACE_TARGET_NONE && insn->operand_size == 8);
+    CHECK(insn->writes[0] == 1 && insn->reads[0] == 0 && insn->reads[1] >> (NTRACE_X86_RIP - 64) & 1);
+    CHECK(ntrace_x86_decode(call, sizeof call, NTRACE_X86_64, 0x1000, insn) == NTRACE_STATUS_OK);
+    CHECK(insn->flow == NTRACE_FLOW_CALL && insn->target_kind == NTRACE_TARGET_ADDRESS && insn->address == 0x1025);
+    CHECK(insn->immediate_offset == 1 && insn->immediate_size == 4);
+    CHECK(ntrace_x86_decode(jump, sizeof jump, NTRACE_X86_64, 0, insn) == NTRACE_STATUS_OK);
+    CHECK(insn->target_kind == NTRACE_TARGET_REGISTER && insn->target_register == 0 && insn->flow == NTRACE_FLOW_JUMP);
+    CHECK(ntrace_x86_decode(three, 3, NTRACE_X86_64, 0, insn) == NTRACE_STATUS_TRUNCATED);
+    CHECK(ntrace_x86_decode(load, 0, NTRACE_X86_64, 0, insn) == NTRACE_STATUS_TRUNCATED);
+    CHECK(ntrace_x86_decode(none, 1, NTRACE_X86_64, 0, insn) == NTRACE_STATUS_INVALID);
+    CHECK(ntrace_x86_decode(none, 1, NTRACE_X86_32 | NTRACE_X86_AMD, 0, insn) == NTRACE_STATUS_OK);
+    CHECK(ntrace_x86_decode(NULL, 1, NTRACE_X86_64, 0, insn) == NTRACE_STATUS_ARGUMENT);
+    CHECK(ntrace_x86_decode(none, 1, 3, 0, insn) == NTRACE_STATUS_ARGUMENT);
+    CHECK(ntrace_x86_decode(none, 1, 16 | NTRACE_X86_64, 0, insn) == NTRACE_STATUS_ARGUMENT);
     CHECK(ntrace_x86_decode(load, sizeof load, NTRACE_X86_64, 0, NULL) == NTRACE_STATUS_ARGUMENT);
     CHECK(ntrace_x86_mnemonic(load, sizeof load, NTRACE_X86_64, name, sizeof name) == 3 && !strcmp(name, "mov"));
     CHECK(ntrace_x86_mnemonic(call, sizeof call, NTRACE_X86_64, little, sizeof little) == 4 && !strcmp(little, "ca"));
     CHECK(ntrace_x86_mnemonic(none, 1, NTRACE_X86_64, NULL, 0) == 0);
+    free(insn);
+    free(three);
 }
 
 static void passes_x86(void)
@@ -106,24 +122,24 @@ static void passes_x86(void)
     static const uint8_t enclu[] = { 0x0f, 0x01, 0xd7 };
     struct machine machine = { { 0 }, { 0 } };
     struct ntrace_thread thread = thread_of(&machine);
-    struct ntrace_slot slot;
-    struct ntrace_plan plan;
+    struct ntrace_slot *slot = alone(NULL, sizeof *slot);
+    struct ntrace_plan *plan = alone(NULL, sizeof *plan);
 
-    CHECK(ntrace_x86_plan(load, sizeof load, NTRACE_X86_64, 0x1000, &plan) == NTRACE_STATUS_OK);
-    CHECK(plan.kind == NTRACE_PLAN_KIND_SLOT);
-    CHECK(ntrace_x86_slot(load, sizeof load, NTRACE_X86_64, 0x1000, 0x2000, &slot) == NTRACE_STATUS_OK);
-    CHECK(slot.exit == NTRACE_SLOT_EXIT_JUMP && slot.length == 12 && slot.bytes[7] == 0xe9 && slot.bytes[31] == 0xcc);
-    CHECK(slot.place_count >= 2 && slot.places[0].offset == 0 && slot.places[0].pc == 0x1000 && !slot.places[0].is_done);
-    CHECK(slot.places[1].offset == 7 && slot.places[1].pc == 0x1007 && slot.places[1].is_done);
+    CHECK(ntrace_x86_plan(load, sizeof load, NTRACE_X86_64, 0x1000, plan) == NTRACE_STATUS_OK);
+    CHECK(plan->kind == NTRACE_PLAN_KIND_SLOT);
+    CHECK(ntrace_x86_slot(load, sizeof load, NTRACE_X86_64, 0x1000, 0x2000, slot) == NTRACE_STATUS_OK);
+    CHECK(slot->exit == NTRACE_SLOT_EXIT_JUMP && slot->length == 12 && slot->bytes[7] == 0xe9 && slot->bytes[31] == 0xcc);
+    CHECK(slot->place_count >= 2 && slot->places[0].offset == 0 && slot->places[0].pc == 0x1000 && !slot->places[0].is_done);
+    CHECK(slot->places[1].offset == 7 && slot->places[1].pc == 0x1007 && slot->places[1].is_done);
     /* Too far for rip-relative addressing: another register has the address. */
-    CHECK(ntrace_x86_slot(load, sizeof load, NTRACE_X86_64, 0x1000, 0x7000000000, &slot) == NTRACE_STATUS_OK);
-    CHECK(slot.has_scratch && slot.scratch_value == 0x1017 && slot.exit == NTRACE_SLOT_EXIT_TRAP && slot.exit_offset == 7);
-    CHECK(ntrace_x86_plan(enclu, sizeof enclu, NTRACE_X86_64, 0, &plan) == NTRACE_STATUS_REFUSED);
-    CHECK(plan.kind == NTRACE_PLAN_KIND_REFUSE && plan.refusal == 2);
-    CHECK(ntrace_x86_slot(enclu, sizeof enclu, NTRACE_X86_64, 0, 0x1000, &slot) == NTRACE_STATUS_REFUSED);
+    CHECK(ntrace_x86_slot(load, sizeof load, NTRACE_X86_64, 0x1000, 0x7000000000, slot) == NTRACE_STATUS_OK);
+    CHECK(slot->has_scratch && slot->scratch_value == 0x1017 && slot->exit == NTRACE_SLOT_EXIT_TRAP && slot->exit_offset == 7);
+    CHECK(ntrace_x86_plan(enclu, sizeof enclu, NTRACE_X86_64, 0, plan) == NTRACE_STATUS_REFUSED);
+    CHECK(plan->kind == NTRACE_PLAN_KIND_REFUSE && plan->refusal == 2);
+    CHECK(ntrace_x86_slot(enclu, sizeof enclu, NTRACE_X86_64, 0, 0x1000, slot) == NTRACE_STATUS_REFUSED);
 
-    CHECK(ntrace_x86_plan(call, sizeof call, NTRACE_X86_64, 0x1000, &plan) == NTRACE_STATUS_OK);
-    CHECK(plan.kind == NTRACE_PLAN_KIND_EMULATE);
+    CHECK(ntrace_x86_plan(call, sizeof call, NTRACE_X86_64, 0x1000, plan) == NTRACE_STATUS_OK);
+    CHECK(plan->kind == NTRACE_PLAN_KIND_EMULATE);
     machine.registers[4] = MEMORY + 16;
     CHECK(ntrace_x86_emulate(call, sizeof call, NTRACE_X86_64, 0x1000, &thread) == NTRACE_EMULATION_DONE);
     CHECK(machine.registers[NTRACE_X86_RIP] == 0x1025 && machine.registers[4] == MEMORY + 8);
@@ -136,6 +152,8 @@ static void passes_x86(void)
     CHECK(ntrace_x86_emulate(call, sizeof call, NTRACE_X86_64, 0x1000, NULL) == NTRACE_STATUS_ARGUMENT);
     thread.get = NULL;
     CHECK(ntrace_x86_emulate(call, sizeof call, NTRACE_X86_64, 0x1000, &thread) == NTRACE_STATUS_ARGUMENT);
+    free(slot);
+    free(plan);
 }
 
 static void does_a64(void)
@@ -144,23 +162,26 @@ static void does_a64(void)
     static const uint32_t code[] = { 0xc85f7c01, 0x91000421, 0xc8027c01, 0x35ffffa2, 0x94000040 };
     struct machine machine = { { 0 }, { 0 } };
     struct ntrace_thread thread = thread_of(&machine);
-    struct ntrace_a64_insn insn;
-    struct ntrace_slot slot;
-    struct ntrace_plan plan;
+    struct ntrace_a64_insn *insn = alone(NULL, sizeof *insn);
+    struct ntrace_slot *slot = alone(NULL, sizeof *slot);
+    struct ntrace_plan *plan = alone(NULL, sizeof *plan);
     char name[32];
 
-    CHECK(ntrace_a64_decode(code[4], 0x1010, &insn) == NTRACE_STATUS_OK);
-    CHECK(insn.flow == NTRACE_FLOW_CALL && insn.target_kind == NTRACE_TARGET_ADDRESS && insn.address == 0x1110);
-    CHECK(ntrace_a64_decode(code[1], 0, &insn) == NTRACE_STATUS_OK && insn.reads[0] == 2);
-    CHECK(ntrace_a64_decode(0x00ff0000, 0, &insn) == NTRACE_STATUS_INVALID);
+    CHECK(ntrace_a64_decode(code[4], 0x1010, insn) == NTRACE_STATUS_OK);
+    CHECK(insn->flow == NTRACE_FLOW_CALL && insn->target_kind == NTRACE_TARGET_ADDRESS && insn->address == 0x1110);
+    CHECK(ntrace_a64_decode(code[1], 0, insn) == NTRACE_STATUS_OK && insn->reads[0] == 2);
+    CHECK(ntrace_a64_decode(0x00ff0000, 0, insn) == NTRACE_STATUS_INVALID);
     CHECK(ntrace_a64_mnemonic(code[0], name, sizeof name) == 4 && !strcmp(name, "ldxr"));
-    CHECK(ntrace_a64_plan(code, 5, 1, 0x1004, &plan) == NTRACE_STATUS_REFUSED && plan.refusal == 2);
-    CHECK(ntrace_a64_plan(code, 5, 5, 0x1014, &plan) == NTRACE_STATUS_ARGUMENT);
-    CHECK(ntrace_a64_plan(code + 1, 1, 0, 0x1004, &plan) == NTRACE_STATUS_OK && plan.kind == NTRACE_PLAN_KIND_SLOT);
-    CHECK(ntrace_a64_slot(code + 1, 1, 0, 0x1004, 0x2000, &slot) == NTRACE_STATUS_OK);
-    CHECK(slot.exit == NTRACE_SLOT_EXIT_JUMP && !memcmp(slot.bytes, &code[1], 4));
+    CHECK(ntrace_a64_plan(code, 5, 1, 0x1004, plan) == NTRACE_STATUS_REFUSED && plan->refusal == 2);
+    CHECK(ntrace_a64_plan(code, 5, 5, 0x1014, plan) == NTRACE_STATUS_ARGUMENT);
+    CHECK(ntrace_a64_plan(code + 1, 1, 0, 0x1004, plan) == NTRACE_STATUS_OK && plan->kind == NTRACE_PLAN_KIND_SLOT);
+    CHECK(ntrace_a64_slot(code + 1, 1, 0, 0x1004, 0x2000, slot) == NTRACE_STATUS_OK);
+    CHECK(slot->exit == NTRACE_SLOT_EXIT_JUMP && !memcmp(slot->bytes, &code[1], 4));
     CHECK(ntrace_a64_emulate(code, 5, 4, 0x1010, &thread) == NTRACE_EMULATION_DONE);
     CHECK(machine.registers[NTRACE_A64_PC] == 0x1110 && machine.registers[30] == 0x1014);
+    free(insn);
+    free(slot);
+    free(plan);
 }
 
 int main(void)
