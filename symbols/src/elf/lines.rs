@@ -15,6 +15,7 @@ use super::debug_files;
 use super::file::Elf;
 use super::go::GoLines;
 use super::headers::{Parsed, parse};
+use super::line_row::LineRow;
 use super::sources::{LineSearch, ends_with};
 use crate::files::Source;
 use crate::reader::Reader;
@@ -22,18 +23,6 @@ use crate::text::utf8;
 
 /// The source lines of one file.
 pub struct Lines(Table);
-
-/// Code of one source line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LineRow {
-    /// The addresses in the file.
-    pub addresses: Range<u64>,
-    /// The path of the source file.
-    pub file: Rc<str>,
-    /// The line, from 1 on.
-    pub line: u32,
-}
 
 /// Where the lines come from.
 enum Table {

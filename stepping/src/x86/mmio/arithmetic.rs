@@ -2,8 +2,6 @@
 
 use insn::x86::Flags;
 
-use super::run::mask;
-
 /// An operation on numbers of 1, 2, 4 or 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -76,4 +74,9 @@ fn difference(first: u64, second: u64) -> (u64, u64, u64) {
     let difference = first.wrapping_sub(second);
     let borrow = (!first & second) | (!(first ^ second) & difference);
     (difference, borrow, (first ^ second) & (first ^ difference))
+}
+
+/// The low `size` bytes: 1, 2, 4 or 8.
+pub(super) fn mask(size: u8) -> u64 {
+    u64::MAX >> (64 - 8 * u32::from(size.clamp(1, 8)))
 }

@@ -3,7 +3,8 @@
 use insn::Access;
 use insn::x86::{Bits, Encoding, Insn, Map, Operand, OperandKind, Prefixes};
 
-use super::{Arithmetic, Mmio, Operation, Part};
+use super::access::{Mmio, Operation, Part};
+use super::arithmetic::{Arithmetic, mask};
 
 impl Mmio {
     /// Takes apart the instruction at the address `pc`. `None` if it is none of those that [`Mmio`] names, or has no operand in memory.
@@ -37,15 +38,6 @@ impl Mmio {
     pub fn insn(&self) -> &Insn {
         &self.insn
     }
-
-    /// The address after the instruction.
-    pub(super) fn next(&self) -> u64 {
-        crate::x86::class::next(&self.insn, self.pc)
-    }
-
-    pub(super) fn pc(&self) -> u64 {
-        self.pc
-    }
 }
 
 fn part(operand: Operand) -> Option<Part> {
@@ -59,7 +51,7 @@ fn part(operand: Operand) -> Option<Part> {
 
 fn immediate(operand: Operand, size: u8) -> Option<u64> {
     match operand.kind {
-        OperandKind::Immediate { value, .. } => Some(value as u64 & super::run::mask(size)),
+        OperandKind::Immediate { value, .. } => Some(value as u64 & mask(size)),
         _ => None,
     }
 }

@@ -3,8 +3,10 @@
 use insn::Access;
 use insn::x86::{Flags, Reg};
 
-use super::{Mmio, Operation, Part};
+use super::access::{Mmio, Operation, Part};
+use super::arithmetic::mask;
 use crate::x86::Registers;
+use crate::x86::class::next;
 use crate::x86::emulate::{check, linear, read, write};
 use crate::{Fault, Memory, Outcome};
 
@@ -15,7 +17,7 @@ impl Mmio {
     /// The fault that the processor raises instead: the address is not canonical, alignment checks are on and it is misaligned, or the
     /// segment's selector is null (outside 64-bit mode).
     pub fn address(&self, registers: &impl Registers) -> Result<u64, Fault> {
-        let address = linear(&self.insn, self.pc(), self.memory, registers)?;
+        let address = linear(&self.insn, self.pc, self.memory, registers)?;
         check(&self.insn, address, self.size, registers)?;
         Ok(address)
     }
@@ -56,15 +58,10 @@ impl Mmio {
             _ => write(address, self.size, result, memory)?,
         }
         registers.set(Reg::FLAGS, changed);
-        registers.set(Reg::RIP, self.next());
+        registers.set(Reg::RIP, next(&self.insn, self.pc));
         let traced = flags & u64::from(Flags::TF.bits()) != 0;
         Ok(if traced { Outcome::SingleStep } else { Outcome::Done })
     }
-}
-
-/// The low `size` bytes: 1, 2, 4 or 8.
-pub(super) fn mask(size: u8) -> u64 {
-    u64::MAX >> (64 - 8 * u32::from(size.clamp(1, 8)))
 }
 
 fn value(part: Part, registers: &impl Registers) -> u64 {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::table::{Function, Table};
 use crate::elf::file::Elf;
-use crate::elf::lines::LineRow;
+use crate::elf::line_row::LineRow;
 use crate::elf::sources::{LineSearch, ends_with};
 
 /// The largest number of steps that a search reads for each byte of the table. Functions may share steps, and without a limit a hostile
