@@ -2,7 +2,8 @@
 
 //! A number of beginnings and ends of changes, by which a reader without a lock knows whether it read during a change.
 
-use crate::atomic::{AtomicU32, Ordering, fence};
+use crate::atomic::fence;
+use crate::atomic::{AtomicU32, Ordering};
 
 /// The number: odd during a change.
 pub struct Sequence(AtomicU32);

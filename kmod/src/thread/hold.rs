@@ -55,7 +55,9 @@ fn is_told(held: &Held, channel: &Channel, event: &Event<'_>) -> bool {
     loop {
         match channel.tell(event) {
             // SAFETY: the function looks at the current thread.
-            Err(error) if error == ENOSPC && held.is_held() && !unsafe { ffi::ntrace_is_killed() } => held.wait_for_room(),
+            Err(error) if error == ENOSPC && held.is_held() && !unsafe { ffi::ntrace_is_killed() } => {
+                held.wait_for_room()
+            }
             told => return told.is_ok(),
         }
     }

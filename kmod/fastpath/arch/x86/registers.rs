@@ -144,7 +144,7 @@ impl Registers {
 
     /// Emulates an instruction.
     pub fn emulate(&self, emulate: &Emulate, _: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
-        emulate.run(&mut Emulated(self), memory)
+        emulate.run(&mut Emulated { registers: self }, memory)
     }
 }
 
@@ -174,25 +174,27 @@ fn index(register: Reg) -> Option<usize> {
 }
 
 /// The registers of a thread whose instruction is emulated.
-struct Emulated<'a>(&'a Registers);
+struct Emulated<'a> {
+    registers: &'a Registers,
+}
 
 impl stepping::x86::Registers for Emulated<'_> {
     fn get(&self, register: Reg) -> u64 {
         match register {
             // The upper bits tell how the kernel was entered.
-            Reg::CS => self.0.0[CS].get() & 0xffff,
-            Reg::SS => self.0.0[SS].get() & 0xffff,
+            Reg::CS => self.registers.0[CS].get() & 0xffff,
+            Reg::SS => self.registers.0[SS].get() & 0xffff,
             Reg::DS | Reg::ES | Reg::FS | Reg::GS => selector(register),
             // SAFETY: the function reads a register of the current thread, whose registers these are.
             Reg::FS_BASE => unsafe { super::ntrace_base(false) as u64 },
             // SAFETY: the function reads a register of the current thread, whose registers these are.
             Reg::GS_BASE => unsafe { super::ntrace_base(true) as u64 },
-            _ => index(register).and_then(|index| self.0.0.get(index)).map_or(0, Cell::get),
+            _ => index(register).and_then(|index| self.registers.0.get(index)).map_or(0, Cell::get),
         }
     }
 
     fn set(&mut self, register: Reg, value: u64) {
-        self.0.set(register, value);
+        self.registers.set(register, value);
     }
 
     fn linear_address_bits(&self) -> u32 {
