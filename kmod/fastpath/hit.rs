@@ -93,7 +93,7 @@ fn find_here(storage: &Storage, site: u64, counted: usize, budget: &mut u32) -> 
 }
 
 /// Handles a hit that `counted` breakpoints have counted. A hit that has to wait changes nothing but that number.
-pub fn hit(storages: &Storages, registers: &mut Registers, counted: usize, may_wait: bool) -> Hit {
+pub fn hit(storages: &Storages, registers: &Registers, counted: usize, may_wait: bool) -> Hit {
     let site = registers.pc().wrapping_sub(BEHIND);
     let mut rest = storages.at_once();
     let mut budget = if may_wait { BUDGET } else { ATOMIC_BUDGET };
@@ -159,7 +159,7 @@ fn others(
 }
 
 /// Emulates the instruction, or sends the thread through its slot.
-fn emulate(registers: &mut Registers, entry: &Entry, slot: u64, counted: usize) -> Hit {
+fn emulate(registers: &Registers, entry: &Entry, slot: u64, counted: usize) -> Hit {
     match way(entry, registers.mode(Modes::of_this_machine())) {
         Ok(Way::Slot) => {
             registers.set_pc(slot);
@@ -200,7 +200,7 @@ fn act(owner: u64, record: u64, site: u64, index: usize, may_wait: bool) -> Opti
 }
 
 /// Emulates the instruction of a site.
-pub fn run(registers: &mut Registers, emulate: &ubp::arch::Emulate, entry: &Entry, slot: u64, counted: usize) -> Hit {
+pub fn run(registers: &Registers, emulate: &ubp::arch::Emulate, entry: &Entry, slot: u64, counted: usize) -> Hit {
     let mut memory = Accesses::default();
     let before = registers.pc();
     registers.set_pc(entry.site);
@@ -225,7 +225,7 @@ pub fn run(registers: &mut Registers, emulate: &ubp::arch::Emulate, entry: &Entr
 /// Handles a trap at a site without an entry. If the breakpoint instruction is gone, the thread runs the program's own instruction.
 #[cold]
 #[inline(never)]
-pub fn gone(registers: &mut Registers, site: u64) -> Hit {
+pub fn gone(registers: &Registers, site: u64) -> Hit {
     let mut bytes = BREAKPOINT;
     if !user::read(site, &mut bytes) {
         return Hit::Absent { address: site, write: false, counted: 0 };

@@ -6,7 +6,11 @@
 #![no_std]
 
 pub mod arch;
+mod atomic {
+    pub(crate) use core::sync::atomic::{fence, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+}
 mod hit;
+pub mod lockfree;
 mod storage;
 mod user;
 

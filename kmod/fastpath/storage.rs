@@ -3,12 +3,12 @@
 //! The storages of an address space: arenas with tables and slots, and a record for each breakpoint.
 
 use core::slice;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ubp::core::{Arena, Layout, Memory, Number};
 use wire::site::Site;
 
 use crate::arch;
+use crate::lockfree::{Note, Record, Table};
 
 /// Storages of an address space at most, so that the kernel's memory stays bounded.
 pub(crate) const MOST: usize = 64;
@@ -97,51 +97,8 @@ impl Storage {
     }
 }
 
-/// A storage of an address space. The base is written last and zeroed first.
-struct Note {
-    base: AtomicU64,
-    capacity: AtomicU32,
-    owner: AtomicU64,
-    code: AtomicU64,
-    whole: AtomicU64,
-    first: AtomicU64,
-    span: AtomicU64,
-    retired: AtomicU32,
-}
-
-impl Note {
-    const EMPTY: Note = Note {
-        base: AtomicU64::new(0),
-        capacity: AtomicU32::new(0),
-        owner: AtomicU64::new(0),
-        code: AtomicU64::new(0),
-        whole: AtomicU64::new(0),
-        first: AtomicU64::new(0),
-        span: AtomicU64::new(0),
-        retired: AtomicU32::new(0),
-    };
-
-    #[inline(always)]
-    fn storage(&self) -> Option<Storage> {
-        let base = self.base.load(Ordering::Acquire);
-        (base != 0).then(|| Storage {
-            base,
-            layout: Layout::new(self.capacity.load(Ordering::Relaxed)),
-            owner: self.owner.load(Ordering::Relaxed),
-            code: self.code.load(Ordering::Relaxed),
-            whole: self.whole.load(Ordering::Relaxed),
-            first: self.first.load(Ordering::Relaxed),
-            span: self.span.load(Ordering::Relaxed),
-        })
-    }
-}
-
-/// The storages of an address space. Readers take no lock.
-pub struct Storages {
-    notes: [Note; MOST],
-    /// How many of `notes` were ever used.
-    used: AtomicU32,
-}
+/// The storages of an address space. Readers take no lock, and are in a read-side section of RCU or exclude changes.
+pub struct Storages(Table<MOST>);
 
 /// The failure to add a storage where there is no room.
 #[derive(Debug)]
@@ -149,84 +106,63 @@ pub struct Full;
 
 impl Storages {
     /// No storages.
-    pub const NONE: Storages = Storages { notes: [Note::EMPTY; MOST], used: AtomicU32::new(0) };
+    pub const NONE: Storages = Storages(Table::EMPTY);
 
     /// Gives a storage to another attachment.
     pub fn give(&self, storage: &Storage, owner: u64) {
-        if let Some(note) = self.note(storage.base) {
-            note.owner.store(owner, Ordering::Relaxed);
-        }
+        self.0.give(storage.base, owner);
     }
 
     /// The present storages, in code that is inlined for a hit.
     pub(crate) fn at_once(&self) -> impl Iterator<Item = Storage> + '_ {
-        self.used().filter_map(Note::storage)
+        self.0.notes().filter_map(storage)
     }
 
     /// The present storages.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { notes: self.used() }
-    }
-
-    #[inline(always)]
-    fn used(&self) -> slice::Iter<'_, Note> {
-        let used = self.used.load(Ordering::Acquire) as usize;
-        self.notes.get(..used).unwrap_or_default().iter()
-    }
-
-    fn note(&self, base: u64) -> Option<&Note> {
-        self.notes.iter().find(|note| note.base.load(Ordering::Relaxed) == base)
+        Iter { notes: self.0.notes() }
     }
 
     /// Whether there is room for another storage.
     pub fn has_room(&self) -> bool {
-        self.note(0).is_some()
+        self.0.has_room()
     }
 
     /// Adds a storage, which hits find from now on. The caller excludes other changes.
     pub fn add(&self, storage: &Storage) -> Result<(), Full> {
-        let index = self.notes.iter().position(|note| note.base.load(Ordering::Relaxed) == 0).ok_or(Full)?;
-        let note = self.notes.get(index).ok_or(Full)?;
-        note.capacity.store(storage.layout.capacity(), Ordering::Relaxed);
-        note.owner.store(storage.owner, Ordering::Relaxed);
-        note.code.store(storage.code, Ordering::Relaxed);
-        note.whole.store(storage.whole, Ordering::Relaxed);
-        note.first.store(storage.first, Ordering::Relaxed);
-        note.span.store(storage.span, Ordering::Relaxed);
-        note.retired.store(0, Ordering::Relaxed);
-        note.base.store(storage.base, Ordering::Release);
-        self.used.fetch_max(index as u32 + 1, Ordering::Release);
-        Ok(())
+        let Storage { base, layout, owner, code, whole, first, span } = *storage;
+        let record = Record { base, capacity: layout.capacity(), owner, code, whole, first, span };
+        self.0.add(&record).then_some(()).ok_or(Full)
     }
 
     /// Has the storages of an attachment serve no site. Hits that have begun may still use them, and threads in their slots find them. The
     /// caller excludes other changes.
     pub fn close(&self, owner: u64) {
-        for note in self.notes.iter().filter(|note| note.owner.load(Ordering::Relaxed) == owner) {
-            // The last address is no site.
-            note.first.store(u64::MAX, Ordering::Relaxed);
-            note.span.store(0, Ordering::Relaxed);
-        }
+        self.0.close(owner);
     }
 
-    /// Removes the storages of an attachment. Hits that have begun may still use them. The caller excludes other changes.
+    /// Removes the storages of an attachment. Hits that have begun may still use them. The caller excludes other changes, and waits for these
+    /// hits before the next change.
     pub fn forget(&self, owner: u64) {
-        for note in self.notes.iter().filter(|note| note.owner.load(Ordering::Relaxed) == owner) {
-            note.base.store(0, Ordering::Release);
-        }
+        self.0.forget(owner);
     }
 
     /// The number of retired entries of a storage.
     pub fn retired(&self, storage: &Storage) -> u32 {
-        self.note(storage.base).map_or(0, |note| note.retired.load(Ordering::Relaxed))
+        self.0.retired(storage.base)
     }
 
     /// Sets the number of retired entries of a storage.
     pub fn set_retired(&self, storage: &Storage, count: u32) {
-        if let Some(note) = self.note(storage.base) {
-            note.retired.store(count, Ordering::Relaxed);
-        }
+        self.0.set_retired(storage.base, count);
     }
+}
+
+/// The storage that a note describes.
+#[inline(always)]
+fn storage(note: &Note) -> Option<Storage> {
+    let Record { base, capacity, owner, code, whole, first, span } = note.record()?;
+    Some(Storage { base, layout: Layout::new(capacity), owner, code, whole, first, span })
 }
 
 /// Iterates over storages, in little code for each use.
@@ -239,6 +175,6 @@ impl Iterator for Iter<'_> {
 
     #[inline(never)]
     fn next(&mut self) -> Option<Storage> {
-        self.notes.find_map(Note::storage)
+        self.notes.find_map(storage)
     }
 }

@@ -68,6 +68,12 @@ extern "C" {
         most: c_ulong,
     ) -> c_int;
     pub(crate) fn ntrace_wait_killable(queue: *mut wait_queue_head, count: *const c_ulong, least: c_ulong);
+    pub(crate) fn ntrace_wait_below(
+        queue: *mut wait_queue_head,
+        count: *const c_ulong,
+        most: c_ulong,
+        other: *const c_ulong,
+    );
     pub(crate) fn ntrace_wait_none(queue: *mut wait_queue_head, count: *const c_ulong, seconds: c_int);
     pub(crate) fn ntrace_is_killed() -> bool;
     pub(crate) fn ntrace_ring_size(vma: *const Vma) -> c_ulong;

@@ -33,6 +33,8 @@ mod vec;
 
 use kernel::prelude::*;
 
+use crate::process::lifecycle;
+
 module! {
     type: Ntrace,
     name: "ntrace",
@@ -74,11 +76,15 @@ impl kernel::Module for Ntrace {
 
 impl Drop for Ntrace {
     fn drop(&mut self) {
-        // SAFETY: `init` set all of them up. Each open file holds the module, so there is no session. What sessions have left to do in the
+        // SAFETY: `init` set both up. Each open file holds the module, so there is no session. What sessions have left to do in the
         // background needs the hooks.
         unsafe {
             ffi::ntrace_device_remove();
             ffi::ntrace_jobs_exit();
+        }
+        lifecycle::end_copies();
+        // SAFETY: `init` set both up, and no process has breakpoints any more.
+        unsafe {
             ffi::ntrace_hooks_exit();
             ffi::ntrace_proc_unmount();
         }

@@ -46,6 +46,7 @@ void ntrace_poll_wait(struct file *file, struct wait_queue_head *queue, struct p
 void ntrace_wait_init(struct wait_queue_head *queue);
 int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsigned long least, unsigned long most);
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least);
+void ntrace_wait_below(struct wait_queue_head *queue, const unsigned long *count, unsigned long most, const unsigned long *other);
 void ntrace_wait_none(struct wait_queue_head *queue, const unsigned long *count, int seconds);
 bool ntrace_is_killed(void);
 unsigned long ntrace_ring_size(const struct vm_area_struct *vma);
@@ -178,6 +179,9 @@ bool ntrace_hand_to_uprobes(struct pt_regs *registers);
 /* hit/ftrace.c */
 int ntrace_ftrace_add(struct ftrace_ops *ops, char *function);
 void ntrace_ftrace_remove(struct ftrace_ops *ops);
+void ntrace_enter(void);
+void ntrace_leave(void);
+void ntrace_ftrace_wait(void);
 
 /*
  * What became of a hit. The frame of a trap keeps these numbers until the thread returns to user mode.

@@ -211,6 +211,47 @@ fn maps(number: u64) -> u64 {
     }
 }
 
+/// Makes threads, and waits for their ends; calls `leaf` often for 0.
+fn many(number: u64) -> u64 {
+    if number == 0 {
+        return calls(200);
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..number {
+            scope.spawn(|| calls(1));
+        }
+    });
+    number
+}
+
+/// How many threads of a process sleep so that a signal's handler cannot run, as held threads do.
+fn held_threads(process: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("procfs");
+    let states = tasks.filter_map(|task| read_to_string(task.ok()?.path().join("stat")).ok());
+    states.filter(|line| line.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['I', 'D']))).count() as u64
+}
+
+fn unread(file: &File) -> u64 {
+    let info = read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).expect("procfs");
+    let line = info.lines().find_map(|line| line.strip_prefix("ntrace-unread:\t")).expect("a channel");
+    line.parse().expect("a number")
+}
+
+/// What makes a reply of more than a channel takes before it is read.
+static LONG: [u8; 1 << 20] = [0; 1 << 20];
+
+/// Attaches a channel that holds new threads, and makes it lose events. Returns how much is unread.
+fn fill(line: &mut Line, victim: &mut Victim) -> u64 {
+    let debuggee = line.attach(victim.id(), option::HOLD_NEW).unwrap();
+    let site = Site { address: site(), actions: action::RECORD, memory: Memory::stack(4096), condition: None };
+    line.ask(Command::Insert { debuggee, sites: &site.bytes() }, |told| {
+        assert_eq!(told, Ok(Reply::Insert { inserted: 1, failures: &[] }));
+    });
+    line.write(Command::ReadMemory { debuggee, address: LONG.as_ptr() as u64, length: LONG.len() as u64 });
+    victim.ask(0);
+    unread(line.file())
+}
+
 /// Forbids writing to a file of memory, which fails while it is mapped for writing.
 fn seal(file: &File) -> Result<(), i32> {
     // SAFETY: the descriptor is the file's.
@@ -272,6 +313,39 @@ crossing::channel_tests! {
         assert_eq!(victim.ask(0), before + 1);
         assert!(ask(&mut file, Command::Detach { debuggee }, |told| told.is_ok()));
         assert_eq!(victim.ask(0), before);
+    }
+
+    of_threads_that_are_held_while_much_is_unread_the_channel_tells_once_there_is_room {
+        const THREADS: u64 = 12;
+        let mut victim = Victim::start(many);
+        let mut line = Line::open();
+        let full = fill(&mut line, &mut victim);
+        victim.order(THREADS);
+        while held_threads(victim.id()) < THREADS {
+            std::thread::yield_now();
+        }
+        assert_eq!(unread(line.file()), full, "nothing is told of them");
+        line.reply(|told| assert!(matches!(told, Ok(Reply::ReadMemory { bytes }) if bytes.len() == LONG.len())));
+        let mut held = 0;
+        while held < THREADS {
+            if let Some(thread) = line.event(|event| if let Event::Held { thread, .. } = event { Some(thread) } else { None }) {
+                held += 1;
+                assert_eq!(line.done(Command::Resume { thread }), Ok(()));
+            }
+        }
+        assert_eq!(victim.answer(), THREADS);
+    }
+
+    a_session_with_held_threads_of_which_it_was_not_told_ends {
+        let mut victim = Victim::start(many);
+        let mut line = Line::open();
+        fill(&mut line, &mut victim);
+        victim.order(3);
+        while held_threads(victim.id()) < 3 {
+            std::thread::yield_now();
+        }
+        drop(line);
+        assert_eq!(victim.answer(), 3);
     }
 
     of_a_process_that_ended_nothing_but_counts_is_there {

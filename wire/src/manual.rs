@@ -82,6 +82,7 @@ Head: number of bytes ever written. The kernel stores it after the bytes.
 Tail: number of bytes ever read. The reader stores it after reading.
 .P
 An event that does not fit is lost, which \fBlost\fR reports; \fBheld\fR and \fBended\fR go to the stream instead.
+While 1 MiB of the stream is unread, the event of a thread that is held waits, and the thread with it.
 \fBpoll\fR(2) reports \fBPOLLIN\fR while the ring is not empty.
 Ends of threads and processes enter the ring at the next event, \fBpoll\fR or \fBread\fR.
 A mapping keeps the session open, as a descriptor does; a forked child does not inherit it.

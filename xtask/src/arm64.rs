@@ -55,7 +55,18 @@ const OF_THE_CHECKOUT: &str = "tables_are_in_sync";
 /// The test programs that a lane of arm64 runs, built for it: one build serves all lanes. A long run builds every program of the checkout.
 pub(crate) fn suite() -> Result<Suite> {
     if is_all() {
-        let rooms = ["test", "--workspace", "--exclude", "bench", "--exclude", "claims", "--exclude", "xtask"];
+        let rooms = [
+            "test",
+            "--workspace",
+            "--exclude",
+            "bench",
+            "--exclude",
+            "claims",
+            "--exclude",
+            "models",
+            "--exclude",
+            "xtask",
+        ];
         return Suite::build(cross::cargo(&rooms)?.arg("--all-targets"));
     }
     let patterns = [PURE, SYSTEM, &module_tests::patterns(Arch::Arm64)].concat();

@@ -12,7 +12,7 @@ const NONE: u8 = 0xff;
 const RSP: u8 = 4;
 
 /// Legacy prefixes and REX that must not stand before VEX, XOP and EVEX (SDM vol. 2A 2.3.2 to 2.3.4).
-fn check_prefixes(d: &Decoder, at: u8) -> Result<(), Error> {
+fn check_prefixes(d: &Decoder<'_>, at: u8) -> Result<(), Error> {
     let forbidden = Prefixes::LOCK | Prefixes::REP | Prefixes::REPNE | Prefixes::OPERAND_SIZE;
     if u16::from(d.insn.prefixes) & forbidden != 0 || d.insn.ext != 0 {
         return Err(d.error(ErrorKind::Prefix, at));
@@ -21,7 +21,7 @@ fn check_prefixes(d: &Decoder, at: u8) -> Result<(), Error> {
 }
 
 /// Decodes VEX (C5 and C4).
-pub(super) fn vex(d: &mut Decoder, at: u8) -> Result<(), Error> {
+pub(super) fn vex(d: &mut Decoder<'_>, at: u8) -> Result<(), Error> {
     check_prefixes(d, at)?;
     let p0 = d.byte(at + 1)?;
     if d.chunk.get(usize::from(at)) == Some(&0xc5) {
@@ -43,7 +43,7 @@ pub(super) fn vex(d: &mut Decoder, at: u8) -> Result<(), Error> {
 }
 
 /// Decodes XOP (8F).
-pub(super) fn xop(d: &mut Decoder, at: u8) -> Result<(), Error> {
+pub(super) fn xop(d: &mut Decoder<'_>, at: u8) -> Result<(), Error> {
     check_prefixes(d, at)?;
     let p0 = d.byte(at + 1)?;
     d.insn.space = match p0 & 0x1f {
@@ -55,7 +55,7 @@ pub(super) fn xop(d: &mut Decoder, at: u8) -> Result<(), Error> {
     three(d, at + 3, p1)
 }
 
-fn inverted_rxb(d: &mut Decoder, p0: u8) {
+fn inverted_rxb(d: &mut Decoder<'_>, p0: u8) {
     let clear = |mask: u8, to: u8| if p0 & mask == 0 { to } else { 0 };
     if d.insn.mode.bits == Bits::B64 {
         d.insn.ext |= clear(0x80, ext::R) | clear(0x40, ext::X) | clear(0x20, ext::B);
@@ -63,7 +63,7 @@ fn inverted_rxb(d: &mut Decoder, p0: u8) {
 }
 
 /// Decodes the byte with W, vvvv, L and pp, then the opcode.
-fn three(d: &mut Decoder, at: u8, p1: u8) -> Result<(), Error> {
+fn three(d: &mut Decoder<'_>, at: u8, p1: u8) -> Result<(), Error> {
     let opcode = d.byte(at)?;
     let insn = &mut d.insn;
     insn.opcode = opcode;
@@ -84,7 +84,7 @@ fn three(d: &mut Decoder, at: u8, p1: u8) -> Result<(), Error> {
 }
 
 /// Decodes EVEX (62).
-pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
+pub(super) fn evex(d: &mut Decoder<'_>, at: u8) -> Result<(), Error> {
     check_prefixes(d, at)?;
     let (p0, p1, p2) = (d.byte(at + 1)?, d.byte(at + 2)?, d.byte(at + 3)?);
     let opcode = d.byte(at + 4)?;
@@ -116,7 +116,7 @@ pub(super) fn evex(d: &mut Decoder, at: u8) -> Result<(), Error> {
     complete(d, end)
 }
 
-fn complete(d: &mut Decoder, end: u8) -> Result<(), Error> {
+fn complete(d: &mut Decoder<'_>, end: u8) -> Result<(), Error> {
     let rule = d.check()?;
     if rule.needs_sib() && !d.insn.is_register_form() && d.insn.address_size() == 2 {
         return Err(d.error(ErrorKind::Operand, d.insn.opcode_at + 1));

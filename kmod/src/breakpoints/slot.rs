@@ -89,7 +89,7 @@ impl Entries {
 /// Moves a thread that is in a slot of an arena to the address in the program that it stands for. Returns whether it was in a slot.
 /// If the instruction has not run yet, `interrupted` notes the hit; without it the breakpoint will count the hit again.
 pub(crate) fn leave(
-    registers: &mut Registers,
+    registers: &Registers,
     arena: &Arena<Source<'_>>,
     modes: Modes,
     interrupted: Option<&InterruptedHits>,
@@ -106,7 +106,7 @@ pub(crate) fn leave(
 }
 
 /// Moves the current thread to the address in the program that it stands for if it is in a slot.
-pub(crate) fn leave_all(space: &Space, registers: &mut Registers) {
+pub(crate) fn leave_all(space: &Space, registers: &Registers) {
     // SAFETY: nothing sleeps until `atomic` is dropped.
     let atomic = unsafe { Atomic::new() };
     for storage in space.storages.iter() {

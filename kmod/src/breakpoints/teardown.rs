@@ -34,7 +34,7 @@ struct Sweep<'a> {
 /// `data` points to a `Sweep`, and nobody else uses `registers`.
 unsafe extern "C" fn look(registers: *mut Registers, data: *mut c_void, done: bool) {
     // SAFETY: the caller vouches for both pointers.
-    let (sweep, registers) = unsafe { (&*data.cast::<Sweep<'_>>(), &mut *registers) };
+    let (sweep, registers) = unsafe { (&*data.cast::<Sweep<'_>>(), &*registers) };
     for (storage, entries) in sweep.storages {
         if sweep.only_retired && !is_retired(registers.pc(), &entries.arena(storage)) {
             continue;
@@ -79,7 +79,7 @@ pub(crate) enum Threads<'a> {
     /// All threads of the process, which run.
     All,
     /// The current thread, which is the process' only one.
-    This(&'a mut Registers),
+    This(&'a Registers),
 }
 
 /// Removes all breakpoints of an attachment: restores the program's bytes, takes threads out of slots, and unmaps the storages.

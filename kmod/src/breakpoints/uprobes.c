@@ -207,12 +207,13 @@ static int restore(struct arch_uprobe *uprobe, void *memory, unsigned long at)
 	uprobe_opcode_t last = 0;
 	int error = 0;
 
+	ntrace_enter();
 	ntrace_uprobes_original(mm, at, (u8 *)&last);
 	if (last == theirs || !ntrace_has_only_breakpoint(mm, at)) {
 		note(mm, at, &uprobe->insn);
 		error = READ_ONCE(original)(uprobe, memory, at);
 	}
-	module_put(THIS_MODULE);
+	ntrace_leave();
 	return error;
 }
 
@@ -221,8 +222,6 @@ static void notrace removing(unsigned long ip, unsigned long parent, struct ftra
 {
 	if (!ntrace_is_traced(memory_of((void *)ftrace_regs_get_argument(fregs, 1))))
 		return;
-	/* A traced process has a session, which holds the module until here. */
-	__module_get(THIS_MODULE);
 	WRITE_ONCE(body, ip + MCOUNT_INSN_SIZE);
 	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)restore);
 }

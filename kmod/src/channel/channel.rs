@@ -139,8 +139,8 @@ impl Channel {
         self.update(&messages);
     }
 
-    /// Tells of an event, or counts it as lost if too much is unread. The event of a held thread is never lost: somebody has to resume
-    /// the thread.
+    /// Tells of an event, or counts it as lost if too much is unread. The event of a held thread is never counted as lost: where there is no
+    /// room it fails with ENOSPC, and the thread waits.
     pub(crate) fn tell(&self, event: &Event<'_>) -> Result {
         let mut messages = self.messages.lock();
         self.settle(&mut messages);
@@ -202,7 +202,8 @@ impl Messages {
     fn tell(&mut self, event: &Event<'_>) -> Result {
         self.events += 1;
         let is_held = matches!(event, Event::Held { .. });
-        let is_due = is_held || matches!(event, Event::Ended { .. });
+        // Each debuggee ends once, but its threads may be held again and again, and ended by execve before anybody has read that they were.
+        let is_due = if is_held { self.queue.rest().len() < FULL } else { matches!(event, Event::Ended { .. }) };
         let is_room = is_due || self.ring.is_some() || self.has_room();
         let told = if is_room { self.write(event, self.events, is_due) } else { Err(ENOSPC) };
         if told.is_err() && !is_held {

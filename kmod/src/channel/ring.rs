@@ -2,9 +2,9 @@
 
 //! The ring of events that a session's file is mapped as (`wire::ring` has the layout).
 
-use core::ptr;
 use core::sync::atomic::{fence, AtomicU64, Ordering};
 
+use fastpath::chunks;
 use kernel::ffi::c_void;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
@@ -67,26 +67,29 @@ impl Ring {
 
     /// Puts all bytes, or none if there is no room.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result {
+        // Messages consist of words, so the head is at a word, and none lies on both sides of the ring's end.
+        let words = chunks(bytes);
+        if words.len() * 8 != bytes.len() {
+            return Err(EINVAL);
+        }
         // Acquire: the reader has finished with the bytes before the tail.
         if room(self.head, self.word(TAIL).load(Ordering::Acquire), self.size) < bytes.len() as u64 {
             return Err(ENOSPC);
         }
-        let (offset, before) = parts(self.head, bytes.len(), self.size);
-        // SAFETY: `room` is at most `size`, so the bytes fit into the ring. `parts` splits them at the ring's end: `offset + before` is at
-        // most `size`. Users who look at the memory meanwhile may see anything.
-        unsafe {
-            let start = self.base.cast::<u8>().add(PAGE_SIZE);
-            ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), before);
-            ptr::copy_nonoverlapping(bytes.as_ptr().add(before), start, bytes.len() - before);
+        // A user may read and write the same words at any time.
+        for (word, at) in words.iter().zip((self.head..).step_by(8)) {
+            let (offset, _) = parts(at, 8, self.size);
+            self.word((PAGE_SIZE + offset) / 8).store(u64::from_ne_bytes(*word), Ordering::Relaxed);
         }
         self.head += bytes.len() as u64;
         self.word(HEAD).store(self.head, Ordering::Release);
         Ok(())
     }
 
-    /// A word of the first page.
+    /// A word of the mapping.
     fn word(&self, number: usize) -> &AtomicU64 {
-        // SAFETY: callers name words of `wire::ring`, which all lie in the first page. The kernel accesses them atomically.
+        // SAFETY: callers name words of `wire::ring`, which all lie in the first page, and words of the ring behind it, whose offset `parts` keeps
+        // below the ring's size. The memory is there as long as `self`, and the kernel accesses it by this function alone.
         unsafe { &*self.base.cast::<AtomicU64>().add(number) }
     }
 }

@@ -39,7 +39,8 @@ impl WaitCount {
         self.wake();
     }
 
-    fn wake(&self) {
+    /// Wakes all waiting threads.
+    pub(crate) fn wake(&self) {
         // SAFETY: `new` initialised the queue. A null key wakes every kind of waiter.
         unsafe { bindings::__wake_up(self.queue.get(), bindings::TASK_NORMAL, 0, core::ptr::null_mut()) };
     }
@@ -63,6 +64,15 @@ impl WaitCount {
         // SAFETY: the queue and the number belong to `self`, which outlives the call. The number has the size of `unsigned long` and is
         // read at once.
         unsafe { ffi::ntrace_wait_killable(self.queue.get(), self.count.as_ptr().cast(), least as _) };
+    }
+
+    /// Sleeps until the number is less than `most`, or `other` is not 0. Only SIGKILL interrupts it. Whoever changes `other` wakes the threads
+    /// that wait for this number.
+    pub(crate) fn wait_below(&self, most: usize, other: &WaitCount) {
+        let (count, other) = (self.count.as_ptr().cast(), other.count.as_ptr().cast());
+        // SAFETY: the queue and the number belong to `self`, which outlives the call, as does `other`. Both numbers have the size of `unsigned
+        // long` and are read at once.
+        unsafe { ffi::ntrace_wait_below(self.queue.get(), count, most as _, other) };
     }
 
     /// Adds to the number, and wakes all waiting threads.

@@ -101,6 +101,12 @@ void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *co
 	wait_event_state(*queue, READ_ONCE(*count) >= least, (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
 }
 
+/* Sleeps as a held thread until the count is less than `most`, or `other` is not 0. Only SIGKILL interrupts it. */
+void ntrace_wait_below(struct wait_queue_head *queue, const unsigned long *count, unsigned long most, const unsigned long *other)
+{
+	wait_event_state(*queue, READ_ONCE(*count) < most || READ_ONCE(*other), (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
+}
+
 /* Sleeps until the count is 0, for some seconds at most. SIGKILL interrupts it. */
 void ntrace_wait_none(struct wait_queue_head *queue, const unsigned long *count, int seconds)
 {

@@ -41,7 +41,7 @@ fn word(number: usize) -> Option<u64> {
 
 /// Carries out the actions of a breakpoint for the current thread, whose pc is the site.
 #[inline(never)]
-pub(crate) fn act(traced: &Traced, act: &Act, registers: &mut Registers) {
+pub(crate) fn act(traced: &Traced, act: &Act, registers: &Registers) {
     if act.site.condition.is_some_and(|condition| !holds(&condition, act.count)) {
         return;
     }

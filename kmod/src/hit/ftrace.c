@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Callbacks of ftrace for functions of the kernel. In C for struct ftrace_ops. */
+/* Callbacks of ftrace for functions of the kernel, and threads that they lead into the module. In C for struct ftrace_ops. */
+#include <linux/atomic.h>
 #include <linux/ftrace.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 
 #include "../shim.h"
 
@@ -22,4 +26,38 @@ void ntrace_ftrace_remove(struct ftrace_ops *ops)
 	if (ops->flags & FTRACE_OPS_FL_ENABLED)
 		unregister_ftrace_function(ops);
 	ftrace_free_filter(ops);
+}
+
+/* The threads that ftrace led into the module and that may sleep there. */
+static atomic_t inside = ATOMIC_INIT(0);
+
+/*
+ * The current thread may sleep in the module's code from here on. The module is not unloaded meanwhile: rmmod fails, or, if it had begun
+ * before the call, waits in ntrace_ftrace_wait.
+ */
+void ntrace_enter(void)
+{
+	__module_get(THIS_MODULE);
+	atomic_inc(&inside);
+}
+
+/* The current thread leaves the module's code, and sleeps there no more. */
+void ntrace_leave(void)
+{
+	atomic_dec(&inside);
+	module_put(THIS_MODULE);
+}
+
+/*
+ * Waits until no thread is in the module's code to which ftrace led it before the call. A thread that sleeps there ends the wait when the
+ * memory for which it waits answers, or when it is killed.
+ */
+void ntrace_ftrace_wait(void)
+{
+	/* Each thread that was led here and has not entered yet does so, because it does not sleep before. */
+	synchronize_rcu_tasks();
+	while (atomic_read(&inside))
+		schedule_timeout_uninterruptible(1);
+	/* No thread sleeps behind ntrace_leave. */
+	synchronize_rcu_tasks();
 }

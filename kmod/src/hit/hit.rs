@@ -2,8 +2,6 @@
 
 //! Entry points of threads that run into a breakpoint, return to user mode or get a signal.
 
-use core::sync::atomic::{fence, Ordering};
-
 use fastpath::layout;
 use fastpath::{find, gone, mark, Hit, Modes, Registers, Storage, ALL, BUDGET};
 use kernel::bindings;
@@ -40,7 +38,7 @@ const FAULT: c_int = layout::NTRACE_FAULT as c_int;
 
 /// Handles a hit that `counted` breakpoints have counted. A hit that has to wait changes nothing but that number.
 #[inline(always)]
-fn hit(space: &Space, registers: &mut Registers, counted: usize, may_wait: bool) -> Hit {
+fn hit(space: &Space, registers: &Registers, counted: usize, may_wait: bool) -> Hit {
     match fastpath::hit(&space.storages, registers, counted, may_wait) {
         Hit::InSlot(storage) => leave_slot(space, registers, &storage, may_wait),
         hit => hit,
@@ -49,7 +47,7 @@ fn hit(space: &Space, registers: &mut Registers, counted: usize, may_wait: bool)
 
 /// Handles the breakpoint instruction at the end of a slot.
 #[inline(never)]
-fn leave_slot(space: &Space, registers: &mut Registers, storage: &Storage, may_wait: bool) -> Hit {
+fn leave_slot(space: &Space, registers: &Registers, storage: &Storage, may_wait: bool) -> Hit {
     let pc = registers.pc().wrapping_sub(BEHIND);
     let arena = here(storage);
     let Some((number, _)) = arena.slot_at(pc) else { return Hit::Foreign };
@@ -81,8 +79,8 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_i
     let section = unsafe { Section::of_caller() };
     let Some(traced) = traced_table::find(mm, &section) else { return FOREIGN };
     let space = &traced.space;
-    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
-    let registers = unsafe { &mut *registers };
+    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
+    let registers = unsafe { &*registers };
     let before = match space.interrupted.take(registers, registers.pc().wrapping_sub(BEHIND), || space.sequence()) {
         None => 0,
         Some(Known::Counted) => ALL,
@@ -124,13 +122,12 @@ unsafe extern "C" fn ntrace_hit_sleeping(
     counted: c_int,
     changes: *mut c_ulong,
 ) -> c_int {
-    // SAFETY: the caller vouches for the registers and for the number, and only the current thread uses them.
-    let (registers, changes) = unsafe { (&mut *registers, &mut *changes) };
+    // SAFETY: the caller vouches for the registers and for the number. The registers' words are cells, and no other thread uses them.
+    let (registers, changes) = unsafe { (&*registers, &mut *changes) };
     let site = registers.pc().wrapping_sub(BEHIND);
     let (mut counted, mut tries) = (counted as usize, 0);
     while let Some(found) = TracedRef::find(mm) {
         *changes = found.space().sequence() as c_ulong;
-        fence(Ordering::Acquire);
         // SAFETY: nothing sleeps until `atomic` is dropped.
         let atomic = unsafe { Atomic::new() };
         let hit = hit(found.space(), registers, counted, true);
@@ -208,8 +205,8 @@ fn pause() -> bool {
 /// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
 unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm, answer: c_int, changes: c_ulong) {
-    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
-    let registers = unsafe { &mut *registers };
+    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
+    let registers = unsafe { &*registers };
     registers.set_pc(registers.pc().wrapping_sub(BEHIND));
     if let Some(found) = TracedRef::find(mm) {
         let changes = changes as u32;
@@ -219,7 +216,7 @@ unsafe extern "C" fn ntrace_hit_again(registers: *mut Registers, mm: *const Mm, 
 }
 
 /// Sends a thread to the copy of its instruction, so that the processor raises the fault.
-fn raise(space: &Space, registers: &mut Registers) -> bool {
+fn raise(space: &Space, registers: &Registers) -> bool {
     let site = registers.pc().wrapping_sub(BEHIND);
     let near = space.storages.iter().filter(|storage| storage.serves(site));
     let mut budget = BUDGET;
@@ -246,8 +243,8 @@ unsafe extern "C" fn ntrace_registers_seen(
     let section = unsafe { Section::of_caller() };
     let Some(traced) = traced_table::find(mm, &section) else { return address };
     let space = &traced.space;
-    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
-    let registers = unsafe { &mut *registers };
+    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
+    let registers = unsafe { &*registers };
     let modes = Modes::of_this_machine();
     let mut shown = address;
     for storage in space.storages.iter() {
@@ -276,8 +273,8 @@ unsafe extern "C" fn ntrace_registers_seen(
 /// `registers` are those of the current thread, and `mm` is its memory.
 #[no_mangle]
 unsafe extern "C" fn ntrace_take_requests(registers: *mut Registers, mm: *const Mm) {
-    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
-    let registers = unsafe { &mut *registers };
+    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
+    let registers = unsafe { &*registers };
     while let Some(found) = TracedRef::find(mm) {
         let Some((attachment, cause)) = found.traced().take_request(registers.pc()) else { return };
         leave_all(found.space(), registers);

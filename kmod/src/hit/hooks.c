@@ -87,7 +87,7 @@ static void before_user_mode(struct pt_regs *registers)
 	int pending = ntrace_trap_finish(registers);
 	unsigned long changes = 0;
 
-	__module_get(THIS_MODULE);
+	ntrace_enter();
 	clear_thread_flag(TIF_UPROBE);
 	ntrace_uprobes_flush();
 	ntrace_first_return(registers, current->mm);
@@ -103,7 +103,7 @@ static void before_user_mode(struct pt_regs *registers)
 	/* Uprobes go first for a thread in a uprobe's slot. */
 	if (!(current->utask && current->utask->active_uprobe))
 		ntrace_take_requests(registers, current->mm);
-	module_put(THIS_MODULE);
+	ntrace_leave();
 }
 
 static void notrace redirect(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -268,18 +268,21 @@ int ntrace_hooks_init(void)
 		ntrace_uprobes_exit();
 		unhook(count);
 		ntrace_ftrace_remove(&redirection);
+		ntrace_ftrace_wait();
 	}
 	return error;
 }
 
-/* No file is open, so no process has breakpoints, except children that were forked with some and have not run. */
+/* No process has breakpoints. */
 void ntrace_hooks_exit(void)
 {
 	ntrace_uprobes_exit();
 	unhook(ARRAY_SIZE(hooks));
+	/* What a thread does for a debuggee may set the flag once more. */
+	ntrace_ftrace_wait();
 	/* Threads with the flag are still redirected until it is cleared. */
 	ntrace_threads_clear();
 	ntrace_trap_exit();
 	ntrace_ftrace_remove(&redirection);
-	synchronize_rcu_tasks();
+	ntrace_ftrace_wait();
 }

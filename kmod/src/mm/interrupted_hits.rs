@@ -2,8 +2,7 @@
 
 //! Traps of threads that will trap at the same address again, and what is known of them by then.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
+use fastpath::lockfree::Marks;
 use fastpath::Registers;
 
 /// Traps that are remembered per address space, so that the kernel's memory stays bounded. A further one replaces another, which is then
@@ -34,33 +33,22 @@ impl Known {
 
 /// The interrupted traps of an address space. A thread is recognised by a hash of its registers, which are unchanged when it traps
 /// again. They include the stack pointer: a signal handler that is left by other means than its return does not hide a later hit.
-pub(crate) struct InterruptedHits {
-    hashes: [AtomicU64; MOST],
-    count: AtomicU32,
-}
+pub(crate) struct InterruptedHits(Marks<MOST>);
 
 impl InterruptedHits {
-    pub(crate) const NONE: InterruptedHits =
-        InterruptedHits { hashes: [const { AtomicU64::new(0) }; MOST], count: AtomicU32::new(0) };
+    pub(crate) const NONE: InterruptedHits = InterruptedHits(Marks::NONE);
 
-    /// Notes the trap of a thread whose registers show the site again.
+    /// Notes the trap of a thread whose registers show the site again. An older hit of a loop whose registers are the same each time may have
+    /// left its hash, which then serves this one.
     pub(crate) fn note(&self, registers: &Registers, known: Known) {
-        let hash = hash(registers, registers.pc(), known);
-        // An older hit of a loop whose registers are the same each time may have left its hash.
-        if self.replace(hash, hash) {
-            return;
-        }
-        let anywhere = || self.hashes.get(hash as usize % MOST).map(|entry| entry.swap(hash, Ordering::AcqRel));
-        if self.replace(0, hash) || anywhere() == Some(0) {
-            self.count.fetch_add(1, Ordering::AcqRel);
-        }
+        self.0.set(hash(registers, registers.pc(), known));
     }
 
     /// Forgets the interrupted trap at `site` of a thread with these registers. Returns what was known of it. `changes` is the number of
     /// changes of breakpoints.
     #[inline(always)]
     pub(crate) fn take(&self, registers: &Registers, site: u64, changes: impl FnOnce() -> u32) -> Option<Known> {
-        if self.count.load(Ordering::Acquire) == 0 {
+        if self.0.is_empty() {
             return None;
         }
         self.take_noted(registers, site, changes())
@@ -69,18 +57,7 @@ impl InterruptedHits {
     #[inline(never)]
     fn take_noted(&self, registers: &Registers, site: u64, changes: u32) -> Option<Known> {
         let all = [Known::Counted, Known::Foreign(changes), Known::Uprobe(changes)];
-        let taken = all.into_iter().find(|known| self.replace(hash(registers, site, *known), 0))?;
-        self.count.fetch_sub(1, Ordering::AcqRel);
-        Some(taken)
-    }
-
-    /// Replaces one entry that equals `old`. Returns whether there was one.
-    #[inline(never)]
-    fn replace(&self, old: u64, new: u64) -> bool {
-        self.hashes.iter().any(|entry| {
-            entry.load(Ordering::Relaxed) == old
-                && entry.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        })
+        all.into_iter().find(|known| self.0.take(hash(registers, site, *known)))
     }
 }
 

@@ -2,8 +2,7 @@
 
 //! The breakpoints of an address space: where their storages lie, and who changes them.
 
-use core::sync::atomic::{fence, AtomicU32, Ordering};
-
+use fastpath::lockfree::Sequence;
 use fastpath::Storages;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -27,7 +26,7 @@ pub(crate) struct Space {
     #[pin]
     changes: Opaque<bindings::mutex>,
     /// Counts beginnings and ends of changes: odd while `changes` is held.
-    sequence: AtomicU32,
+    sequence: Sequence,
 }
 
 impl Space {
@@ -41,7 +40,7 @@ impl Space {
             handed: Handed::NONE,
             // SAFETY: `slot` is valid for writes and pinned.
             changes <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_lock_init(slot) }),
-            sequence: AtomicU32::new(0),
+            sequence: Sequence::ZERO,
         })
     }
 
@@ -60,16 +59,13 @@ impl Space {
 
     #[inline(never)]
     fn count(&self) {
-        fence(Ordering::SeqCst);
-        self.sequence.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        self.sequence.count();
     }
 
     /// The number of beginnings and ends of changes: odd during a change. Reads before the call see the breakpoints of that moment
-    /// or older ones.
+    /// or older ones, and reads behind it those of that moment or newer ones.
     pub(crate) fn sequence(&self) -> u32 {
-        fence(Ordering::Acquire);
-        self.sequence.load(Ordering::Relaxed)
+        self.sequence.get()
     }
 
     /// The `struct mm_struct`.

@@ -61,6 +61,17 @@ static void enter(struct ntrace_life *life)
 	hash_add(lives, &life->node, (unsigned long)life->process);
 }
 
+/*
+ * Whether there may be an entry of a process whose memory the current thread has just given up or replaced. Of a process that nobody traces
+ * there is none, with few exceptions, and no lock is taken.
+ */
+static bool may_be_known(const struct pid *process)
+{
+	/* Pairs with ntrace_life_add: either that sees what became of the memory, or its entry is seen here. */
+	smp_mb();
+	return !hlist_empty(&lives[hash_min((unsigned long)process, HASH_BITS(lives))]);
+}
+
 static void end(struct ntrace_life *life)
 {
 	hash_del(&life->node);
@@ -99,6 +110,8 @@ int ntrace_life_add(struct pid_namespace *namespace, int process, struct mm_stru
 	spin_lock(&lock);
 	enter(new);
 	*life = new;
+	/* Pairs with may_be_known. */
+	smp_mb();
 	rcu_read_lock();
 	/* A process that ends or executes from here on finds its entry. */
 	task = pid_task(pid, PIDTYPE_TGID);
@@ -183,6 +196,8 @@ void *ntrace_life_take_executed(bool *is_guest)
 	const void *attachment = NULL;
 	struct ntrace_life *life;
 
+	if (!may_be_known(process))
+		return NULL;
 	spin_lock(&lock);
 	hash_for_each_possible(lives, life, node, (unsigned long)process) {
 		if (life->process != process || life->mm == current->mm)
@@ -205,6 +220,8 @@ void ntrace_executed(void *data, struct task_struct *task, pid_t before, struct 
 {
 	struct ntrace_life *life;
 
+	if (!may_be_known(task_tgid(task)))
+		return;
 	spin_lock(&lock);
 	hash_for_each_possible(lives, life, node, (unsigned long)task_tgid(task))
 		if (life->process == task_tgid(task))
@@ -222,6 +239,8 @@ void ntrace_exited(void)
 	bool over;
 	int status;
 
+	if (!may_be_known(process))
+		return;
 	spin_lock(&lock);
 	hash_for_each_possible_safe(lives, life, next, node, (unsigned long)process) {
 		if (life->process != process)

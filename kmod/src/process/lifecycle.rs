@@ -107,8 +107,8 @@ unsafe extern "C" fn ntrace_first_return(registers: *mut Registers, mm: *const M
     // SAFETY: `take_forked` has returned true.
     let traced = traced.map(|traced| unsafe { TracedRef::of_forked(traced) });
     drop(atomic);
-    // SAFETY: the caller vouches for the registers, and only the current thread uses them.
-    let registers = unsafe { &mut *registers };
+    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
+    let registers = unsafe { &*registers };
     if let Some(traced) = traced {
         forked(traced, registers);
     }
@@ -116,7 +116,7 @@ unsafe extern "C" fn ntrace_first_return(registers: *mut Registers, mm: *const M
 }
 
 /// The current process was forked and is about to run for the first time.
-fn forked(copy: TracedRef, registers: &mut Registers) {
+fn forked(copy: TracedRef, registers: &Registers) {
     let (traced, space) = (copy.traced(), copy.space());
     slot::leave_all(space, registers);
     let heirs = traced.take_heirs();
@@ -141,6 +141,25 @@ fn forked(copy: TracedRef, registers: &mut Registers) {
     }
 }
 
+/// Removes the breakpoints of processes that were forked with some and have not run, because a thread that waits for memory before it first
+/// runs may do so for long. No session is left, and no process with breakpoints has run since.
+pub(crate) fn end_copies() {
+    // SAFETY: the function calls `end_copies_here` once, which takes no data.
+    unsafe { ffi::ntrace_work_run(end_copies_here, ptr::null_mut()) };
+}
+
+/// # Safety
+/// There is nothing to vouch for. It has the type of a kernel thread's function, and such a thread is not killed.
+unsafe extern "C" fn end_copies_here(_: *mut c_void) {
+    while let Some(copy) = TracedRef::take_copy() {
+        let (traced, space) = (copy.traced(), copy.space());
+        let heirs = traced.take_heirs();
+        let _paying = heirs.first().map(|heir| heir.channel().opener.pay());
+        traced.disown();
+        teardown::end(&Breakpoints::new(space, Remote::new(space.mm(), 0), 0), Threads::All);
+    }
+}
+
 /// Tells that a debuggee has made the current process. The channel counts what it loses.
 fn tell_forked(parent: &Attachment, child: u64) {
     let (channel, debuggee) = (parent.channel(), parent.debuggee);
@@ -149,7 +168,7 @@ fn tell_forked(parent: &Attachment, child: u64) {
 }
 
 /// The current thread has the memory of a debuggee and is about to run for the first time.
-pub(crate) fn begun(attachment: &Attachment, registers: &mut Registers) {
+pub(crate) fn begun(attachment: &Attachment, registers: &Registers) {
     // SAFETY: the function looks at the current thread.
     if unsafe { ffi::ntrace_thread_is_leader() } {
         // SAFETY: lifecycle.c has written to `life` alone, which lives as long as the attachment.
@@ -166,7 +185,7 @@ pub(crate) fn begun(attachment: &Attachment, registers: &mut Registers) {
 }
 
 /// Follows the current process if it executes another program than the one that sessions trace.
-fn executed(registers: &mut Registers) {
+fn executed(registers: &Registers) {
     loop {
         let mut is_guest = false;
         // SAFETY: the function writes to `is_guest`.

@@ -3,20 +3,27 @@
 //! The table of all traced address spaces. Readers take no lock.
 
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{fence, AtomicPtr, Ordering};
 
+use fastpath::lockfree::{Chain, Linked};
 use kernel::prelude::*;
 
 use crate::ffi::{self, Mm};
-use crate::mm::atomic::{wait_for_hits, Section};
+use crate::mm::atomic::{wait_for_hits, Atomic, Section};
 use crate::mm::space::Space;
 use crate::process::traced::Traced;
 use crate::vec;
 
 /// Chains by a hash of the address of `struct mm_struct`.
-static CHAINS: [AtomicPtr<Traced>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
+static CHAINS: [Chain<Traced>; 256] = [Chain::EMPTY; 256];
 
-fn chain(mm: *const Mm) -> &'static AtomicPtr<Traced> {
+impl Linked for Traced {
+    fn next(&self) -> &AtomicPtr<Traced> {
+        &self.next
+    }
+}
+
+fn chain(mm: *const Mm) -> &'static Chain<Traced> {
     // The structure is some hundred bytes long.
     let number = (mm as usize >> 6) ^ (mm as usize >> 14);
     let [first, ..] = &CHAINS;
@@ -44,25 +51,18 @@ impl Drop for Locked {
 
 /// The traced address space with this `struct mm_struct`, if it is one.
 pub(crate) fn find(mm: *const Mm, _: &Section) -> Option<&Traced> {
-    let mut next = chain(mm).load(Ordering::Acquire);
-    loop {
-        // SAFETY: `TracedRef::drop` frees an address space only after it has left its chain and a grace period has passed, so the
-        // section keeps it.
-        let traced = unsafe { next.as_ref() }?;
-        if ptr::eq(traced.space.mm(), mm) {
-            return Some(traced);
-        }
-        next = traced.next.load(Ordering::Acquire);
-    }
+    // SAFETY: `TracedRef::drop` frees an address space only after it has left its chain and a grace period has passed, so the section keeps
+    // it.
+    unsafe { chain(mm).find(|traced| ptr::eq(traced.space.mm(), mm)) }
 }
 
 /// Adds an address space that the table lacks.
 fn enter(traced: Pin<KBox<Traced>>, _: &Locked) -> *mut Traced {
-    let first = chain(traced.space.mm());
-    traced.next.store(first.load(Ordering::Relaxed), Ordering::Relaxed);
+    let chain = chain(traced.space.mm());
     // SAFETY: the value stays where it is until `TracedRef::drop` frees it.
     let raw = KBox::into_raw(unsafe { Pin::into_inner_unchecked(traced) });
-    first.store(raw, Ordering::Release);
+    // SAFETY: the value is there until then, which is after it has left the chain. The lock excludes other writers.
+    unsafe { chain.enter(raw) };
     raw
 }
 
@@ -91,11 +91,26 @@ impl TracedRef {
 
     /// A reference to the traced address space of `mm`, unless it is a fork's copy that has not run.
     pub(crate) fn find(mm: *const Mm) -> Option<TracedRef> {
+        // Of most processes there is nothing to find, and then no lock is taken. What has notified this thread was written after the address
+        // space had entered.
+        fence(Ordering::SeqCst);
+        // SAFETY: nothing sleeps until `atomic` is dropped.
+        let atomic = unsafe { Atomic::new() };
+        find(mm, atomic.section())?;
+        drop(atomic);
         let locked = Locked::new();
         // The lock is held until a user is counted.
         let traced = find(mm, &locked.0).filter(|traced| !traced.is_forked())?;
         traced.users.fetch_add(1, Ordering::Relaxed);
         Some(TracedRef(ptr::from_ref(traced).cast_mut()))
+    }
+
+    /// The reference that `fork` counted for a copy that has not run, if there is such a copy.
+    pub(crate) fn take_copy() -> Option<TracedRef> {
+        let _locked = Locked::new();
+        // SAFETY: values leave a chain under the lock only, which is held here.
+        let copy = CHAINS.iter().find_map(|chain| unsafe { chain.find(Traced::take_forked) })?;
+        Some(TracedRef(ptr::from_ref(copy).cast_mut()))
     }
 
     /// The reference that `fork` counted for the copy.
@@ -132,19 +147,8 @@ impl Drop for TracedRef {
         if traced.users.fetch_sub(1, Ordering::Relaxed) > 1 {
             return;
         }
-        let mut link = chain(traced.space.mm());
-        loop {
-            let next = link.load(Ordering::Relaxed);
-            if next == self.0 {
-                link.store(traced.next.load(Ordering::Relaxed), Ordering::Release);
-                break;
-            }
-            // SAFETY: address spaces leave a chain under the lock only, which is held here.
-            match unsafe { next.as_ref() } {
-                Some(other) => link = &other.next,
-                None => break,
-            }
-        }
+        // SAFETY: values leave a chain under the lock only, which is held here, and are freed after that.
+        unsafe { chain(traced.space.mm()).leave(traced) };
         drop(locked);
         wait_for_hits();
         // SAFETY: `enter` made the pointer of a box. The address space has left the table, its last user was this one, and the grace

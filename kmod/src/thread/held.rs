@@ -9,6 +9,7 @@ use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex};
 use wire::{Failure, Status};
 
+use crate::channel::channel::{Channel, FULL};
 use crate::channel::wait_count::WaitCount;
 use crate::ffi;
 use crate::thread::step::Step;
@@ -23,6 +24,7 @@ pub(crate) struct Held {
     pub(crate) thread: u64,
     /// The number of the attachment that holds it.
     pub(crate) attachment: u64,
+    channel: Arc<Channel>,
     /// 1 once the thread is resumed.
     #[pin]
     resumed: WaitCount,
@@ -47,13 +49,14 @@ impl Shown {
 
 impl Held {
     /// The current thread.
-    pub(crate) fn this(thread: u64, attachment: u64) -> Result<Arc<Held>> {
+    pub(crate) fn this(thread: u64, attachment: u64, channel: &Arc<Channel>) -> Result<Arc<Held>> {
         let mut shown = Shown { bytes: [0; GENERAL], length: 0, changed: false, step: None };
         shown.length = general_registers(&mut shown.bytes);
         Arc::pin_init(
             pin_init!(Held {
                 thread,
                 attachment,
+                channel: channel.clone(),
                 resumed <- WaitCount::new(),
                 registers <- new_mutex!(shown, "ntrace registers"),
             }),
@@ -66,8 +69,13 @@ impl Held {
         self.resumed.wait_killable(1);
     }
 
+    /// Sleeps until the channel has room for an event, or the thread is resumed or killed.
+    pub(crate) fn wait_for_room(&self) {
+        self.channel.unread().wait_below(FULL, &self.resumed);
+    }
+
     /// Takes over changed registers. Returns the step that the thread carries out now.
-    pub(crate) fn finish(&self, registers: &mut Registers) -> Option<Step> {
+    pub(crate) fn finish(&self, registers: &Registers) -> Option<Step> {
         let shown = self.registers.lock();
         if shown.changed {
             registers.assign(shown.get());
@@ -94,6 +102,8 @@ impl Held {
     /// Resumes the thread.
     pub(crate) fn resume(&self) {
         self.resumed.set(1);
+        // It may wait for room.
+        self.channel.unread().wake();
     }
 
     /// Appends the registers to `to`.

@@ -3,11 +3,12 @@
 //! How the current thread is held, and how it carries out a step.
 
 use fastpath::{mark, run, Hit, Modes, Registers};
+use kernel::prelude::*;
 use ubp::core::{way, Way};
 use wire::events::Event;
 
 use crate::breakpoints::slot::here;
-use crate::channel::channel::time;
+use crate::channel::channel::{time, Channel};
 use crate::ffi;
 use crate::mm::atomic::{bring_in, MOST_FAULTS};
 use crate::process::attachment::{Attachment, Cause};
@@ -25,7 +26,7 @@ pub(crate) enum Reason {
 }
 
 /// Holds the current thread until it is resumed or killed.
-pub(crate) fn hold(attachment: &Attachment, mut reason: Reason, registers: &mut Registers) {
+pub(crate) fn hold(attachment: &Attachment, mut reason: Reason, registers: &Registers) {
     while hold_once(attachment, reason, registers) {
         reason = Reason::Stepped;
     }
@@ -33,24 +34,38 @@ pub(crate) fn hold(attachment: &Attachment, mut reason: Reason, registers: &mut 
 
 /// Holds the current thread once. Returns whether it has carried out a step since, and must be held again.
 #[inline(never)]
-fn hold_once(attachment: &Attachment, reason: Reason, registers: &mut Registers) -> bool {
+fn hold_once(attachment: &Attachment, reason: Reason, registers: &Registers) -> bool {
     let (channel, registry) = (attachment.channel(), &attachment.registry);
     let thread = channel.opener.this_thread();
     // The thread's step is over, so no signal can interrupt it.
     attachment.withdraw(thread, Cause::Signal);
-    let Ok(held) = Held::this(thread, attachment.id) else { return false };
+    let Ok(held) = Held::this(thread, attachment.id, &registry.channel) else { return false };
     let (debuggee, address) = (attachment.debuggee, registers.pc());
     let event = Event::Held { time: time(), debuggee, thread, reason: reason as u64, address };
-    if registry.hold(&held) && !attachment.is_over() && channel.tell(&event).is_ok() {
+    if registry.hold(&held) && !attachment.is_over() && is_told(&held, channel, &event) {
         held.wait();
     }
     registry.unhold(&held);
     held.finish(registers).is_some_and(|step| begin(&step, attachment, registers))
 }
 
+/// Tells of the current thread, which is about to be held, as soon as there is room. Returns false where the thread is resumed or killed before,
+/// or where there is no memory.
+fn is_told(held: &Held, channel: &Channel, event: &Event<'_>) -> bool {
+    loop {
+        match channel.tell(event) {
+            // SAFETY: the function looks at the current thread.
+            Err(error) if error == ENOSPC && held.is_held() && !unsafe { ffi::ntrace_is_killed() } => {
+                held.wait_for_room()
+            }
+            told => return told.is_ok(),
+        }
+    }
+}
+
 /// Begins a step of the current thread. Returns whether the step is done. Otherwise it ends at the breakpoint instruction behind the
 /// slot, or with a signal.
-fn begin(Step(entered): &Step, attachment: &Attachment, registers: &mut Registers) -> bool {
+fn begin(Step(entered): &Step, attachment: &Attachment, registers: &Registers) -> bool {
     let slot = here(&entered.storage).slot(entered.number);
     attachment.request_this(slot);
     let is_emulated = entered.entry.mark & mark::SLOT == 0;

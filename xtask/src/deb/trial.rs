@@ -18,6 +18,9 @@ const TOOLS: &[Package] = &[
 ];
 /// Scripts that run in the new Debian: the first in a changed root, the second in the virtual machine.
 const SCRIPTS: &str = "tests/vm/package";
+/// Where scripts and packages lie in the new Debian, and the file that says that the packages were installed.
+const TRIAL: &str = "trial";
+const INSTALLED: &str = "trial/installed";
 /// The last line of the second script.
 const PASSED: &str = "trial: passed";
 /// The most seconds of the virtual machine.
@@ -34,14 +37,18 @@ pub(super) fn run(packages: &[PathBuf], folder: &Path) -> Result<()> {
     }
     apt::install(TOOLS)?;
     let root = folder.join("root");
-    if root.exists() {
-        bail!("{} exists: the trial wants a new Debian; remove it", root.display());
+    if !has_installed(packages, &root) {
+        if root.exists() {
+            bail!("{} exists, without these packages: the trial wants a new Debian; remove it", root.display());
+        }
+        fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
+        let mut debootstrap = Command::new("debootstrap");
+        run::run(debootstrap.args(["--variant=minbase", "--include=ca-certificates", "trixie"]).arg(&root))?;
+        install(packages, &root)?;
+        let mark = root.join(INSTALLED);
+        fs::write(&mark, "").with_context(|| format!("cannot write {}", mark.display()))?;
     }
-    fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
-    run::run(
-        Command::new("debootstrap").args(["--variant=minbase", "--include=ca-certificates", "trixie"]).arg(&root),
-    )?;
-    install(packages, &root)?;
+    copy_scripts(&root)?;
     let disk = folder.join("disk");
     run::run(Command::new("mkfs.ext4").args(["-q", "-F", "-d"]).arg(&root).arg(&disk).arg("8G"))?;
     let log = boot(&root.join("boot"), &disk)?;
@@ -52,15 +59,31 @@ pub(super) fn run(packages: &[PathBuf], folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether a trial that failed later has installed these packages, so that only what follows is repeated.
+fn has_installed(packages: &[PathBuf], root: &Path) -> bool {
+    let is_same = |package: &PathBuf| {
+        let there = root.join(TRIAL).join(package.file_name().unwrap_or_default());
+        matches!((fs::read(package), fs::read(there)), (Ok(new), Ok(old)) if new == old)
+    };
+    root.join(INSTALLED).exists() && packages.iter().all(is_same)
+}
+
+fn copy_into(file: &Path, root: &Path) -> Result<()> {
+    let folder = root.join(TRIAL);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let to = folder.join(file.file_name().unwrap_or_default());
+    fs::copy(file, to).with_context(|| format!("cannot copy {}", file.display())).map(drop)
+}
+
+fn copy_scripts(root: &Path) -> Result<()> {
+    let scripts = ["install", "session", "trial.service"].map(|name| run::root().join(SCRIPTS).join(name));
+    scripts.iter().try_for_each(|script| copy_into(script, root))
+}
+
 /// Installs Debian's newest kernel and the packages.
 fn install(packages: &[PathBuf], root: &Path) -> Result<()> {
-    let there = root.join("trial");
-    fs::create_dir_all(&there).with_context(|| format!("cannot make {}", there.display()))?;
-    let scripts = ["install", "session", "trial.service"].map(|name| run::root().join(SCRIPTS).join(name));
-    for file in packages.iter().chain(&scripts) {
-        let to = there.join(file.file_name().unwrap_or_default());
-        fs::copy(file, to).with_context(|| format!("cannot copy {}", file.display()))?;
-    }
+    copy_scripts(root)?;
+    packages.iter().try_for_each(|package| copy_into(package, root))?;
     for file in ["etc/resolv.conf", "etc/hosts"] {
         fs::copy(Path::new("/").join(file), root.join(file)).with_context(|| format!("cannot copy {file}"))?;
     }

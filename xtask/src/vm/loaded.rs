@@ -33,7 +33,8 @@ kmemleak=/sys/kernel/debug/kmemleak
 
 /// The script with commands around it that load and unload the module.
 pub(crate) fn around(machine: Machine, module: &Path, script: &str) -> String {
-    let insmod = format!("insmod {} mode=0666 || exit 1\n", quote(module));
+    // A test unloads the module, and loads it again.
+    let insmod = format!("insmod {0} mode=0666 || exit 1\nexport NTRACE_MODULE={0}\n", quote(module));
     let log = format!("dmesg >{HERE}/log\n");
     if machine.kernel != Kind::Debug {
         return format!("{insmod}{script}rmmod ntrace && {log}");

@@ -2,6 +2,7 @@
 
 //! A thread's registers on its kernel stack.
 
+use core::cell::Cell;
 use core::mem::{offset_of, size_of};
 
 use stepping::{Fault, Memory, Outcome};
@@ -16,13 +17,14 @@ const BTYPE: u64 = 3 << 10;
 const NZCV: u64 = 0xf << 28;
 
 /// `struct user_pt_regs`, with which `struct pt_regs` begins (arch/arm64/include/asm/ptrace.h).
+///
+/// The words are cells: functions of C that the current thread calls meanwhile read and write them too.
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub struct Registers {
-    general: [u64; 31],
-    sp: u64,
-    pc: u64,
-    pstate: u64,
+    general: [Cell<u64>; 31],
+    sp: Cell<u64>,
+    pc: Cell<u64>,
+    pstate: Cell<u64>,
 }
 
 const _: () = {
@@ -36,16 +38,22 @@ const _: () = {
 
 impl Registers {
     /// Takes over registers as ptrace shows them, `struct user_pt_regs`. Of PSTATE it takes the condition flags and BTYPE.
-    pub fn assign(&mut self, bytes: &[u8]) {
+    pub fn assign(&self, bytes: &[u8]) {
         if bytes.len() % 8 != 0 {
             return;
         }
         let [words @ .., sp, pc, pstate] = chunks(bytes) else { return };
-        for (to, from) in self.general.iter_mut().zip(words) {
-            *to = u64::from_ne_bytes(*from);
+        for (to, from) in self.general.iter().zip(words) {
+            to.set(u64::from_ne_bytes(*from));
         }
-        (self.sp, self.pc) = (u64::from_ne_bytes(*sp), u64::from_ne_bytes(*pc));
-        self.pstate = self.pstate & !(NZCV | BTYPE) | u64::from_ne_bytes(*pstate) & (NZCV | BTYPE);
+        self.sp.set(u64::from_ne_bytes(*sp));
+        self.pc.set(u64::from_ne_bytes(*pc));
+        self.set_state(NZCV | BTYPE, u64::from_ne_bytes(*pstate));
+    }
+
+    /// Sets those bits of PSTATE that `mask` has.
+    fn set_state(&self, mask: u64, value: u64) {
+        self.pstate.set(self.pstate.get() & !mask | value & mask);
     }
 
     /// The pc in registers as ptrace shows them.
@@ -55,34 +63,34 @@ impl Registers {
 
     /// The pc.
     pub fn pc(&self) -> u64 {
-        self.pc
+        self.pc.get()
     }
 
     /// Sets the pc.
-    pub fn set_pc(&mut self, pc: u64) {
-        self.pc = pc;
+    pub fn set_pc(&self, pc: u64) {
+        self.pc.set(pc);
     }
 
     /// The stack pointer.
     pub fn sp(&self) -> u64 {
-        self.sp
+        self.sp.get()
     }
 
     /// All general registers but the stack pointer.
-    pub fn general(&self) -> &[u64] {
-        &self.general
+    pub fn general(&self) -> impl Iterator<Item = u64> + '_ {
+        self.general.iter().map(Cell::get)
     }
 
     /// Sets a general register.
-    pub fn set(&mut self, register: Reg, value: u64) {
+    pub fn set(&self, register: Reg, value: u64) {
         match register {
-            Reg::SP => self.sp = value,
-            Reg::PC => self.pc = value,
-            Reg::NZCV => self.pstate = self.pstate & !NZCV | value & NZCV,
+            Reg::SP => self.sp.set(value),
+            Reg::PC => self.pc.set(value),
+            Reg::NZCV => self.set_state(NZCV, value),
             _ => {
                 let number = register.as_general().map(usize::from);
-                if let Some(general) = number.and_then(|number| self.general.get_mut(number)) {
-                    *general = value;
+                if let Some(general) = number.and_then(|number| self.general.get(number)) {
+                    general.set(value);
                 }
             }
         }
@@ -99,26 +107,26 @@ impl Registers {
     }
 
     /// Emulates an instruction. `guarded` says whether it lies in a guarded page.
-    pub fn emulate(&mut self, emulate: &Emulate, guarded: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+    pub fn emulate(&self, emulate: &Emulate, guarded: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
         emulate.run(&mut Emulated { registers: self, guarded }, memory)
     }
 }
 
 /// The registers of a thread, and whether its site lies in a guarded page.
 struct Emulated<'a> {
-    registers: &'a mut Registers,
+    registers: &'a Registers,
     guarded: bool,
 }
 
 impl stepping::arm64::Registers for Emulated<'_> {
     fn get(&self, register: Reg) -> u64 {
         match register {
-            Reg::SP => self.registers.sp,
-            Reg::PC => self.registers.pc,
-            Reg::NZCV => self.registers.pstate & NZCV,
+            Reg::SP => self.registers.sp.get(),
+            Reg::PC => self.registers.pc.get(),
+            Reg::NZCV => self.registers.pstate.get() & NZCV,
             _ => {
                 let number = register.as_general().map(usize::from);
-                number.and_then(|number| self.registers.general.get(number)).copied().unwrap_or(0)
+                number.and_then(|number| self.registers.general.get(number)).map_or(0, Cell::get)
             }
         }
     }
@@ -128,12 +136,11 @@ impl stepping::arm64::Registers for Emulated<'_> {
     }
 
     fn branch_type(&self) -> u8 {
-        ((self.registers.pstate & BTYPE) >> BTYPE.trailing_zeros()) as u8
+        ((self.registers.pstate.get() & BTYPE) >> BTYPE.trailing_zeros()) as u8
     }
 
     fn set_branch_type(&mut self, branch_type: u8) {
-        let others = self.registers.pstate & !BTYPE;
-        self.registers.pstate = others | u64::from(branch_type) << BTYPE.trailing_zeros() & BTYPE;
+        self.registers.set_state(BTYPE, u64::from(branch_type) << BTYPE.trailing_zeros());
     }
 
     fn guarded(&self) -> bool {

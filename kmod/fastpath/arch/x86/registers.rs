@@ -3,6 +3,8 @@
 //! A thread's registers on its kernel stack.
 
 use core::arch::asm;
+use core::cell::Cell;
+use core::mem::size_of;
 
 use stepping::{Fault, Memory, Outcome};
 use ubp::arch::{Emulate, Mode, Reg};
@@ -11,8 +13,10 @@ use super::Modes;
 use crate::{chunks, layout};
 
 /// `struct pt_regs` (arch/x86/include/asm/ptrace.h) by words. `struct user_regs_struct` begins with the same words.
+///
+/// The words are cells: functions of C that the current thread calls meanwhile read and write them too.
 #[repr(transparent)]
-pub struct Registers([u64; WORDS]);
+pub struct Registers([Cell<u64>; WORDS]);
 
 /// Words of `struct pt_regs`.
 const WORDS: usize = layout::NTRACE_PT_REGS_SIZE as usize / 8;
@@ -44,6 +48,7 @@ const SS: usize = word(layout::NTRACE_PT_REGS_SS) as usize;
 
 // `general` takes the words before the flags but for the stack pointer, which is among the last six.
 const _: () = assert!(WORDS == 21 && ORIG_AX == WORDS - 6 && SP == WORDS - 2);
+const _: () = assert!(size_of::<Registers>() == layout::NTRACE_PT_REGS_SIZE as usize);
 
 /// The word at an offset.
 const fn word(offset: u64) -> u8 {
@@ -68,7 +73,7 @@ const SETTABLE: u64 = 0x5_4dd5;
 
 impl Registers {
     /// Takes over registers as ptrace shows them: `struct user_regs_struct`, or that of a 32-bit program. Segment registers stay.
-    pub fn assign(&mut self, bytes: &[u8]) {
+    pub fn assign(&self, bytes: &[u8]) {
         if bytes.len() == BYTES {
             for (number, word) in chunks(bytes).iter().enumerate() {
                 self.assign_word(number, u64::from_ne_bytes(*word));
@@ -81,14 +86,14 @@ impl Registers {
     }
 
     #[inline(never)]
-    fn assign_word(&mut self, number: usize, word: u64) {
+    fn assign_word(&self, number: usize, word: u64) {
         let settable = match number {
             ORIG_AX | CS | SS => 0,
             FLAGS => SETTABLE,
             _ => u64::MAX,
         };
-        if let Some(value) = self.0.get_mut(number) {
-            *value = *value & !settable | word & settable;
+        if let Some(value) = self.0.get(number) {
+            value.set(value.get() & !settable | word & settable);
         }
     }
 
@@ -101,45 +106,45 @@ impl Registers {
 
     /// The pc.
     pub fn pc(&self) -> u64 {
-        self.0[IP]
+        self.0[IP].get()
     }
 
     /// Sets the pc.
-    pub fn set_pc(&mut self, pc: u64) {
-        self.0[IP] = pc;
+    pub fn set_pc(&self, pc: u64) {
+        self.0[IP].set(pc);
     }
 
     /// The stack pointer.
     pub fn sp(&self) -> u64 {
-        self.0[SP]
+        self.0[SP].get()
     }
 
     /// All general registers but the stack pointer.
-    pub fn general(&self) -> &[u64] {
+    pub fn general(&self) -> impl Iterator<Item = u64> + '_ {
         let [general @ .., _, _, _, _, _, _] = &self.0;
-        general
+        general.iter().map(Cell::get)
     }
 
     /// Sets a general register.
-    pub fn set(&mut self, register: Reg, value: u64) {
-        if let Some(word) = index(register).and_then(|index| self.0.get_mut(index)) {
-            *word = value;
+    pub fn set(&self, register: Reg, value: u64) {
+        if let Some(word) = index(register).and_then(|index| self.0.get(index)) {
+            word.set(value);
         }
     }
 
     /// Whether the program has set the trap flag.
     pub fn is_stepping(&self) -> bool {
-        self.0[FLAGS] & layout::NTRACE_TRAP_FLAG != 0
+        self.0[FLAGS].get() & layout::NTRACE_TRAP_FLAG != 0
     }
 
     /// How the processor reads the thread's code.
     pub fn mode(&self, modes: Modes) -> Mode {
-        modes.of(self.0[CS] & 0xffff == layout::NTRACE_USER32_CS)
+        modes.of(self.0[CS].get() & 0xffff == layout::NTRACE_USER32_CS)
     }
 
     /// Emulates an instruction.
-    pub fn emulate(&mut self, emulate: &Emulate, _: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
-        emulate.run(self, memory)
+    pub fn emulate(&self, emulate: &Emulate, _: bool, memory: &mut impl Memory) -> Result<Outcome, Fault> {
+        emulate.run(&mut Emulated { registers: self }, memory)
     }
 }
 
@@ -168,23 +173,28 @@ fn index(register: Reg) -> Option<usize> {
     }
 }
 
-impl stepping::x86::Registers for Registers {
+/// The registers of a thread whose instruction is emulated.
+struct Emulated<'a> {
+    registers: &'a Registers,
+}
+
+impl stepping::x86::Registers for Emulated<'_> {
     fn get(&self, register: Reg) -> u64 {
         match register {
             // The upper bits tell how the kernel was entered.
-            Reg::CS => self.0[CS] & 0xffff,
-            Reg::SS => self.0[SS] & 0xffff,
+            Reg::CS => self.registers.0[CS].get() & 0xffff,
+            Reg::SS => self.registers.0[SS].get() & 0xffff,
             Reg::DS | Reg::ES | Reg::FS | Reg::GS => selector(register),
             // SAFETY: the function reads a register of the current thread, whose registers these are.
             Reg::FS_BASE => unsafe { super::ntrace_base(false) as u64 },
             // SAFETY: the function reads a register of the current thread, whose registers these are.
             Reg::GS_BASE => unsafe { super::ntrace_base(true) as u64 },
-            _ => index(register).and_then(|index| self.0.get(index)).map_or(0, |value| *value),
+            _ => index(register).and_then(|index| self.registers.0.get(index)).map_or(0, Cell::get),
         }
     }
 
     fn set(&mut self, register: Reg, value: u64) {
-        Registers::set(self, register, value);
+        self.registers.set(register, value);
     }
 
     fn linear_address_bits(&self) -> u32 {

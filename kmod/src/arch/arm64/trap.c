@@ -61,13 +61,10 @@ static void trapped(unsigned long esr, struct pt_regs *registers)
 	hit = ntrace_hit(registers, current->mm);
 	ntrace_atomic_end();
 	if (hit >= NTRACE_LATER) {
-		/*
-		 * synchronize_rcu_tasks does not wait for a thread that sleeps. Hits that do not sleep do without the reference, for
-		 * which all processors would write to one counter.
-		 */
-		__module_get(THIS_MODULE);
+		/* Hits that do not sleep do without this, for which all processors would write to one counter. */
+		ntrace_enter();
 		hit = ntrace_hit_sleeping(registers, current->mm, hit - NTRACE_LATER, &changes);
-		module_put(THIS_MODULE);
+		ntrace_leave();
 	}
 	if (hit == NTRACE_UPROBE && !ntrace_hand_to_uprobes(registers))
 		hit = NTRACE_FOREIGN;
