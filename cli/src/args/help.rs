@@ -22,7 +22,9 @@ Locations:
   0x401136               an address in memory. An address below the size of the
                          program counts from the program's base
   libc!0x9d400           an address in the module's file, as nm and objdump
-                         print it; also libc+0x9d400";
+                         print it; also libc+0x9d400
+  usdt:python:gc__*      static probes that programs declare, by provider and
+                         name; also libpython!usdt:python:line";
 
 /// What the expression of `--if` may contain.
 const FILTERS: &str = "\

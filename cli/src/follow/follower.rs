@@ -280,7 +280,7 @@ impl Follower {
             EventKind::Forked { child } => {
                 sink.forked(event, child);
                 inserter.sieve.forked(event.pid, child);
-                let copy = space.fork(child);
+                let copy = space.fork(child, session.shares_memory(event.pid, child));
                 spaces.insert(child, copy);
                 session.resume(child.leader())?;
             }
@@ -322,6 +322,7 @@ impl Follower {
             if let Some(space) = self.spaces.get_mut(&pid) {
                 self.inserter.gate.settle(&self.session, space);
                 sink.ended(&self.session, space);
+                space.semaphores.lower();
             }
             match self.session.detach(pid) {
                 Err(error) if !is_end(&error) => tell(format_args!("detaching from process {pid}: {error}")),

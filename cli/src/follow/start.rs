@@ -101,7 +101,7 @@ fn spawn(follower: &mut Follower, program: &[OsString], heritage: Heritage) -> R
     let inserted = follower.inserter.update(session, &mut space, None);
     let inserted = inserted.and_then(|()| follower.inserter.break_at_entry(session, &mut space));
     let inserted = inserted.and_then(|()| match &mut follower.ruling {
-        Some(ruling) => ruling.adopt(session, &space),
+        Some(ruling) => ruling.adopt(session, &mut space),
         None => Ok(()),
     });
     let checked = inserted.map_err(Failure::trace).and_then(|()| refuse_hopeless(follower, &space));
@@ -199,7 +199,7 @@ fn insert(follower: &mut Follower, pid: Pid, held: Option<Tid>) -> Result<Option
         true => Ok(()),
     };
     let updated = updated.and_then(|()| match ruling {
-        Some(ruling) if !*cancelled => ruling.adopt(session, &space),
+        Some(ruling) if !*cancelled => ruling.adopt(session, &mut space),
         _ => Ok(()),
     });
     let held = running.held();

@@ -13,6 +13,7 @@ use super::frames::{self, DebugFrames, Functions};
 use super::headers::ElfError;
 use super::instructions::instructions;
 use super::lines::Lines;
+use super::static_probes::{self, StaticProbe};
 use super::table::SymbolTable;
 use super::{debug_files, ranges};
 use crate::code::Mode;
@@ -36,6 +37,7 @@ pub struct Image {
     code: OnceCell<Vec<Range<u64>>>,
     instructions: OnceCell<Vec<u64>>,
     relocated: OnceCell<Vec<u64>>,
+    static_probes: OnceCell<Vec<StaticProbe>>,
 }
 
 impl fmt::Debug for Image {
@@ -83,6 +85,7 @@ impl Image {
             code: OnceCell::new(),
             instructions: OnceCell::new(),
             relocated: OnceCell::new(),
+            static_probes: OnceCell::new(),
         }
     }
 
@@ -142,6 +145,11 @@ impl Image {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The static probes that the file declares for tracers (USDT), by address.
+    pub fn static_probes(&self) -> &[StaticProbe] {
+        self.static_probes.get_or_init(|| static_probes::read(&self.elf))
     }
 
     /// The functions that `.eh_frame` describes.

@@ -96,16 +96,17 @@ impl Latency<'_> {
 
     /// Ends the way that the thread is on, and begins the next.
     fn pass(&mut self, space: &mut Space, event: &Event, address: u64) -> Result<()> {
-        let names = space.labels.get(&address).cloned().unwrap_or_default();
-        let is_of = |wanted: &[String]| names.iter().any(|name| wanted.contains(name));
+        // The locations of --to are behind those of -b.
+        let first = self.args.target.locations.len();
+        let asked = space.asked.get(&address).cloned().unwrap_or_default();
         let here = (event.pid, event.tid);
-        if is_of(&self.args.to) {
+        if asked.range(first..).next().is_some() {
             if let Some((from, since)) = self.on_way.remove(&here) {
                 let by = format!("to {} {}", space.description(address).location, self.by(event));
                 self.add(&from, by.trim_end().into(), event.time.saturating_sub(since), Duration::ZERO)?;
             }
         }
-        if is_of(&self.args.target.locations) {
+        if asked.range(..first).next().is_some() {
             self.on_way.insert(here, (space.description(address), event.time));
         }
         Ok(())
