@@ -10,6 +10,7 @@ use ubp::{BreakpointId, Event, EventKind, Pid, Session};
 use super::inserter::{Inserter, Refused};
 use super::ruling::Ruling;
 use crate::failure::{Failure, OWN, Result};
+use crate::filter::{Rest, Verdict};
 use crate::output::tell;
 use crate::process::Space;
 use crate::worker::{self, Control, End, Notice, Woken};
@@ -26,6 +27,8 @@ pub(crate) struct Arrival<'a> {
     pub(crate) address: u64,
     /// The breakpoint. An event may have several.
     pub(crate) id: BreakpointId,
+    /// What the result of the function has to satisfy.
+    pub(crate) rest: Option<Rest>,
 }
 
 /// What a command does with the events of the program.
@@ -244,11 +247,14 @@ impl Follower {
                         Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
                         None if session.breakpoint(event.pid, id).is_some() => {
                             let address = hit.address().0;
-                            let is_wanted = inserter.gate.is_open()
-                                && inserter.sieve.wants(session, space, event, address, (id, count));
-                            if is_wanted {
-                                sink.hit(session, space, &Arrival { event, address, id })?;
-                            }
+                            let is_open = inserter.gate.is_open();
+                            let mut judge = || inserter.sieve.judge(session, space, event, address, (id, count));
+                            let rest = match if is_open { judge() } else { Verdict::Unwanted } {
+                                Verdict::Unwanted => continue,
+                                Verdict::Wanted => None,
+                                Verdict::Later(rest) => Some(rest),
+                            };
+                            sink.hit(session, space, &Arrival { event, address, id, rest })?;
                         }
                         None => {}
                     }

@@ -43,6 +43,8 @@ pub(crate) struct Kind {
     pub(crate) text: bool,
     /// The instruction at a site.
     pub(crate) patch: Patch,
+    /// Whether the command follows functions to their results.
+    pub(crate) results: bool,
 }
 
 /// Inserts breakpoints, and remembers those that could not be inserted.
@@ -251,7 +253,7 @@ impl Inserter {
 
     /// The breakpoint at an address.
     fn spec(&self, space: &Space, address: u64, sieved: &Sieved) -> Spec {
-        let Kind { report, text, patch } = self.kind;
+        let Kind { report, text, patch, .. } = self.kind;
         // Values that a record does not have are read of the held thread, and so is what a condition cannot tell.
         let by_record = !text || patch == Patch::Jump || !needs_trap(space, address);
         let held = report == Report::Event || sieved.bound.is_some() || (report == Report::Record && !by_record);

@@ -22,7 +22,9 @@ use super::watches::Watches;
 use crate::args::Target;
 use crate::failure::{CANNOT_RUN, Failure, Result, USAGE};
 use crate::heritage::Heritage;
-use crate::launch::{attach_failure, check_process, command, processes_named, spawn_failure};
+use crate::launch::{
+    attach_failure, check_process, command, processes_executing, processes_named, processes_of_container, spawn_failure,
+};
 use crate::location::Location;
 use crate::output::{shown, tell};
 use crate::process::Space;
@@ -52,7 +54,7 @@ pub(crate) fn start_observed(
     if locations.is_empty() && !target.every_instruction && !observed.alone {
         return Err(Failure::usage("no location is given: use -b LOCATION or --every-instruction"));
     }
-    let sieve = Sieve::new(&target.filter)?;
+    let sieve = Sieve::new(&target.filter, kind.results)?;
     let gate = Gate::new(&target.filter, |locations| Wanted::new(locations, false, mode_of))?;
     let mechanism = observed.mechanism(target.backend.into())?;
     let options = observed.options(!target.no_follow);
@@ -71,7 +73,8 @@ pub(crate) fn start_observed(
     if pids.is_empty() {
         spawn(&mut follower, &target.program, heritage)?;
     } else {
-        attach(&mut follower, &pids, !target.names.is_empty())?;
+        let by_group = !target.names.is_empty() || !target.executables.is_empty() || !target.containers.is_empty();
+        attach(&mut follower, &pids, by_group)?;
         follower.inserter.tell_waiting();
     }
     follower.deadline = target.duration.and_then(|time| Instant::now().checked_add(time));
@@ -83,6 +86,12 @@ fn processes(target: &Target) -> Result<Vec<Pid>> {
     let mut pids: BTreeSet<i32> = target.pids.iter().copied().collect();
     for name in &target.names {
         pids.extend(processes_named(name)?);
+    }
+    for pattern in &target.executables {
+        pids.extend(processes_executing(pattern)?);
+    }
+    for pid in &target.containers {
+        pids.extend(processes_of_container(*pid)?);
     }
     Ok(pids.into_iter().map(Pid).collect())
 }
@@ -138,8 +147,8 @@ fn refuse_hopeless(follower: &Follower, space: &Space) -> Result<()> {
 
 /// Attaches to processes, and sets the breakpoints when all of them are attached: no hit comes before ntrace can handle it.
 ///
-/// `by_name`: of several processes, one that cannot be traced is left out.
-fn attach(follower: &mut Follower, pids: &[Pid], by_name: bool) -> Result<()> {
+/// `by_group`: of several processes, one that cannot be traced is left out.
+fn attach(follower: &mut Follower, pids: &[Pid], by_group: bool) -> Result<()> {
     let mut attached = Vec::new();
     for &pid in pids {
         // Processes that share memory are attached together.
@@ -148,7 +157,7 @@ fn attach(follower: &mut Follower, pids: &[Pid], by_name: bool) -> Result<()> {
         }
         match attach_to(follower, pid, pids.len() > 1) {
             Ok(held) => attached.push((pid, held)),
-            Err(failure) if by_name && pids.len() > 1 => tell(failure),
+            Err(failure) if by_group && pids.len() > 1 => tell(failure),
             Err(failure) => return Err(failure),
         }
     }

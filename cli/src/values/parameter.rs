@@ -51,6 +51,20 @@ pub(crate) fn parameters(space: &Space, address: u64) -> Vec<Parameter> {
     }
 }
 
+/// What the function at whose first instruction an address is returns; `None`: nothing.
+pub(crate) fn result(space: &Space, address: u64) -> Option<Kind> {
+    match known(space, address) {
+        Known::Described(_, function) => match &function.results[..] {
+            [] => None,
+            _ if function.is_own => Some(Kind::Other),
+            [Ok(kind)] => Some(of(kind)),
+            _ => Some(Kind::Other),
+        },
+        Known::Prototype(prototype) => prototype.result_kind(),
+        Known::Nothing | Known::Declared(..) => Some(Kind::Integer { size: 8, signed: false }),
+    }
+}
+
 /// An argument of a static probe.
 fn declared(number: usize, operand: &values::Operand) -> Parameter {
     let size = operand.size;
