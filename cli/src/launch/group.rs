@@ -34,7 +34,7 @@ pub(crate) fn processes_executing(pattern: &str) -> Result<Vec<i32>> {
 }
 
 /// The processes of the container of a process, ascending: those of its PID namespace, or where that is the namespace of ntrace, those of its
-/// control group and of groups below it.
+/// control group and of groups below it. The processes that started ntrace are left out: ntrace's output may pass through them.
 ///
 /// # Errors
 /// There is no such process, or it is in no container.
@@ -43,21 +43,26 @@ pub(crate) fn processes_of_container(of: i32) -> Result<Vec<i32>> {
     let unknown =
         || Failure::new(NOT_FOUND, format!("--container {of}: there is no such process, or it cannot be seen"));
     let namespace = namespace(of).ok_or_else(unknown)?;
-    let all = if Some(&namespace) == self::namespace(getpid().as_raw()).as_ref() {
-        let group = group(of).ok_or_else(unknown)?;
-        if group == "/" {
-            return Err(Failure::usage(format!(
-                "--container {of}: the process is in no container: it has the PID namespace of ntrace and no control group of its own; use -p {of}"
-            )));
-        }
+    let mut all = if Some(&namespace) == self::namespace(getpid().as_raw()).as_ref() {
+        let group = groups(of).into_iter().next().ok_or_else(|| {
+            let what = "it has the PID namespace of ntrace and no control group of its own";
+            Failure::usage(format!("--container {of}: the process is in no container: {what}; use -p {of}"))
+        })?;
         let below = format!("{}/", group.trim_end_matches('/'));
-        processes(|pid, _| self::group(pid).is_some_and(|other| other == group || other.starts_with(&below)))?
+        processes(|pid, _| groups(pid).iter().any(|other| *other == group || other.starts_with(&below)))?
     } else {
         processes(|pid, _| self::namespace(pid).as_ref() == Some(&namespace))?
     };
+    let own: Vec<i32> = status::ancestors().collect();
+    let before = all.len();
+    all.retain(|pid| !own.contains(pid));
+    let left_out = match before - all.len() {
+        0 => String::new(),
+        count => format!(", without {count} that started ntrace"),
+    };
+    let count = if all.len() == 1 { "1 process".into() } else { format!("{} processes", all.len()) };
     tell(format_args!(
-        "--container {of}: {}; a process that enters the container later is seen if one of these makes it",
-        if all.len() == 1 { "1 process".into() } else { format!("{} processes", all.len()) }
+        "--container {of}: {count}{left_out}; a process that enters the container later is seen only if one of these makes it"
     ));
     found(all, || format!("--container {of}: no process of the container can be traced"))
 }
@@ -96,9 +101,8 @@ fn namespace(pid: i32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }
 
-/// The path of the control group of a process (cgroups(7)): that of version 2, or that of the first hierarchy in which it is not the root's.
-fn group(pid: i32) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let mut paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-    paths.clone().find(|path| *path != "/").or_else(|| paths.next()).map(str::to_string)
+/// The control groups of a process (cgroups(7)): the lines `HIERARCHY:CONTROLLERS:PATH` whose path is not the root's.
+fn groups(pid: i32) -> Vec<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    text.lines().filter(|line| !line.ends_with(":/")).map(str::to_string).collect()
 }

@@ -184,7 +184,7 @@ mod tests {
             ("usdt:python:gc__*", "probe gc__* of python"),
             ("libc!usdt:libc:setjmp", "probe setjmp of libc of libc"),
             ("usdt:x", "x of usdt"),
-            ("usdt::a:b", "usdt::a:b"),
+            ("usdt::a", "usdt::a"),
             ("[vdso]!time", "time of [vdso]"),
             ("core::fmt::write", "core::fmt::write"),
             ("a::1", "a::1"),

@@ -29,10 +29,14 @@
                      "_.stapsdt.base: .space 1\n.size _.stapsdt.base, 1\n.popsection\n.endif\n" ::__VA_ARGS__)
 
 __attribute__((section(".probes"), used)) static volatile unsigned short asked_semaphore;
-static volatile short small = -2;
 static volatile double fraction = 2.5;
 
 static void round_of(const char *text, int number) {
+    // In arm64 code no symbol of the file tells where a static variable lies.
+#ifndef __aarch64__
+    static
+#endif
+        volatile short small = -2;
     PROBE("begin", "0", POINTER "%0 -4@%1 -4@%2", "nor"(text), "nor"(number), "n"(-7));
     if (asked_semaphore) {
         printf("asked %d\n", asked_semaphore);

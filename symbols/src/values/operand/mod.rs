@@ -224,6 +224,29 @@ mod tests {
     }
 
     #[test]
+    fn no_text_makes_the_parser_panic() {
+        const WORDS: [&str; 24] = [
+            "8@", "-4@", "8f@", "@", "%rax", "%", "%r", "(", ")", "[", "]", ",", " ", "sp", "x1", "lsl ", "#", "$",
+            "+", "-", "7", "0x", "level", "é",
+        ];
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = |most: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 16) as usize % most
+        };
+        let mut known = 0;
+        for _ in 0..40_000 {
+            let text: String = (0..1 + next(8)).map(|_| WORDS[next(WORDS.len())]).collect();
+            for arch in [Arch::X86_64, Arch::I386, Arch::Arm64] {
+                known += split(&text).iter().filter(|part| operand(arch, part).place != Place::Unknown).count();
+            }
+        }
+        assert!(known > 1000, "{known}");
+    }
+
+    #[test]
     fn numbers_are_those_of_the_assembler() {
         assert_eq!(
             ["5", "-5", "+5", "0x10", "-0x10", "x"].map(number),
