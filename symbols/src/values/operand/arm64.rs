@@ -1,6 +1,6 @@
 //! Operands of A64.
 
-use super::{Memory, Place, number};
+use super::place::{Memory, Place, number};
 
 /// The stack pointer's number in debug information (DWARF for the Arm 64-bit Architecture, 4.1).
 const SP: u16 = 31;

@@ -4,8 +4,10 @@
 //! floating-point number. OPERAND is what an instruction of the architecture would have there.
 
 mod arm64;
+mod place;
 mod x86;
 
+use self::place::{Memory, Place};
 use super::call::Argument;
 use super::data::Data;
 use super::thread::Thread;
@@ -41,31 +43,6 @@ pub enum Format {
     Signed,
     /// A floating-point number.
     Float,
-}
-
-/// Where an argument lies. Registers are given by their numbers in debug information.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
-    Constant(i64),
-    /// A general register, from a number of bits on.
-    General {
-        number: u16,
-        shift: u8,
-    },
-    Vector(u16),
-    Memory(Memory),
-    /// An operand that no instruction of the architecture has, or one that cannot be followed.
-    Unknown,
-}
-
-/// The sum of all that is there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Memory {
-    base: Option<u16>,
-    /// A register and the power of two by which it is multiplied.
-    index: Option<(u16, u8)>,
-    symbol: Option<String>,
-    displacement: i64,
 }
 
 impl Operand {
@@ -188,19 +165,6 @@ fn address<T: Thread>(module: &Module, memory: &Memory, thread: &mut T) -> Optio
     Some(if module.image.arch() == Arch::I386 { address & 0xffff_ffff } else { address })
 }
 
-/// A number as the assembler reads it: decimal, or hexadecimal with 0x, with a sign before it.
-fn number(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let value = match digits.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok()?,
-        None => digits.parse().ok()?,
-    };
-    Some(if negative { (value as i64).wrapping_neg() } else { value as i64 })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,14 +208,5 @@ mod tests {
             }
         }
         assert!(known > 1000, "{known}");
-    }
-
-    #[test]
-    fn numbers_are_those_of_the_assembler() {
-        assert_eq!(
-            ["5", "-5", "+5", "0x10", "-0x10", "x"].map(number),
-            [Some(5), Some(-5), Some(5), Some(16), Some(-16), None]
-        );
-        assert_eq!(number("18446744073709551615"), Some(-1));
     }
 }

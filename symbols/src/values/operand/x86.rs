@@ -1,6 +1,6 @@
 //! Operands of x86 in AT&T's syntax.
 
-use super::{Memory, Place, number};
+use super::place::{Memory, Place, number};
 
 /// The names of the first eight registers by their numbers in debug information for x86-64 (System V ABI for AMD64, figure 3.36).
 const NAMES: [[&str; 4]; 8] = [
