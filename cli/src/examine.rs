@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use insn::x86::Vendor;
+use ubp_symbols::values::operands;
 use ubp_symbols::{Image, Names};
 
 use crate::commands::write_survey;
 use crate::output::Output;
 
-/// Reads symbols and their names, stubs, lines, code and instructions of the file with the bytes `data`, and writes its survey to `out`.
+/// Reads symbols and their names, stubs, static probes, lines, code and instructions of the file with the bytes `data`, and writes its survey to `out`.
 ///
 /// # Errors
 /// The file is malformed, or `out` cannot be written.
@@ -25,6 +26,9 @@ pub fn examine(data: Vec<u8>, out: &mut impl Write) -> Result<(), String> {
     let _ = (image.is_dynamic(), image.is_library(), image.is_fixed(), image.end(), image.is_described(0));
     for &address in image.instructions(mode) {
         image.lines().and_then(|lines| lines.of(address));
+    }
+    for probe in image.static_probes() {
+        operands(image.arch(), probe);
     }
     if let Some(lines) = image.lines() {
         lines.find("main.c");

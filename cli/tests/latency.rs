@@ -75,6 +75,9 @@ fn the_time_between_two_locations_is_that_of_one_thread() {
     let (table, _) = latency(&["-b", "step", "--to", "raise"], &program, &[]);
     assert_eq!(counts(&table), [8 * 5], "{table}");
     assert!(rows(&table)[0]["by"].as_str().unwrap().starts_with("to libc.so.6!"), "{table}");
+    // A location may be written in any way.
+    let (other, _) = latency(&["-b", "ste?", "--to", "libc!raise"], &program, &[]);
+    assert_eq!(counts(&other), [8 * 5], "{other}");
     // The last way of each thread, and that of each child, leads nowhere.
     assert_eq!(table["open"], 8 + 3);
 }

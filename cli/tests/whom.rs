@@ -51,7 +51,11 @@ fn signal(child: &Child, signal: Signal) {
 
 /// Traces `beat` until all of these processes have hits, and no other has.
 fn trace_all(flags: &[String], processes: &[Working]) {
-    let all: BTreeSet<String> = processes.iter().map(Working::pid).collect();
+    trace_these(flags, &processes.iter().map(Working::pid).collect());
+}
+
+/// The same by the ids of the processes.
+fn trace_these(flags: &[String], all: &BTreeSet<String>) {
     let file = scratch("hits");
     let mut tracer = ntrace();
     // ntrace ends by itself if a process is missing.
@@ -63,13 +67,13 @@ fn trace_all(flags: &[String], processes: &[Working]) {
         let hits = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         hits.map(|hit| hit["pid"].to_string()).collect::<BTreeSet<String>>()
     };
-    while seen() != all {
+    while seen() != *all {
         assert_eq!(tracer.try_wait().unwrap(), None, "ntrace ended");
         std::thread::yield_now();
     }
     signal(&tracer, Signal::SIGTERM);
     assert_eq!(tracer.wait().unwrap().code(), Some(0));
-    assert_eq!(seen(), all);
+    assert_eq!(seen(), *all);
 }
 
 #[test]
@@ -91,6 +95,55 @@ fn processes_are_found_by_the_name_of_their_program() {
     trace_all(&["--name".into(), name.into()], &working);
     working.into_iter().for_each(Working::end);
     let output = run(&["count", "-b", "beat", "--name", name]);
+    assert_eq!(output.status.code(), Some(127), "{}", stderr(&output));
+}
+
+#[test]
+fn processes_are_found_by_the_path_of_their_executable_file() {
+    let (program, other) = (build("waits.c", &[]), build("waits.c", &[]));
+    let [path, name] = [program.to_str().unwrap(), program.file_name().unwrap().to_str().unwrap()];
+    let working = [Working::start(&program), Working::start(&program)];
+    let others = Working::start(&other);
+    let folder = path.rsplit('/').nth(1).unwrap();
+    trace_all(&["--exec".into(), format!("*/{folder}/{name}")], &working);
+    trace_all(&["--exec".into(), format!("{}?", &name[..name.len() - 1])], &working);
+    working.into_iter().for_each(Working::end);
+    let output = run(&["count", "-b", "beat", "--exec", name]);
+    assert_eq!(output.status.code(), Some(127), "{}", stderr(&output));
+    others.end();
+}
+
+/// The processes that a process has made.
+fn children(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+#[test]
+fn processes_of_a_container_are_those_of_its_pid_namespace() {
+    let program = build("waits.c", &[]);
+    let outside = Working::start(&program);
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-r", "-p", "-f", "sh", "-c", "\"$0\" & exec \"$0\""]).arg(&program);
+    let mut container = unshare.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut ready = BufReader::new(container.stdout.take().unwrap()).lines();
+    // Both processes say that they are ready, unless the kernel permits no namespaces.
+    if !matches!((ready.next(), ready.next()), (Some(Ok(_)), Some(Ok(_)))) {
+        let _ = container.wait();
+        outside.end();
+        return crossing::skip("processes_of_a_container_are_those_of_its_pid_namespace", "no PID namespace");
+    }
+    let first = children(container.id())[0];
+    let all: BTreeSet<String> = children(first).into_iter().chain([first]).map(|pid| pid.to_string()).collect();
+    assert_eq!(all.len(), 2);
+    for pid in &all {
+        trace_these(&["--container".into(), pid.clone()], &all);
+    }
+    // The end of its first process ends a PID namespace.
+    kill(Pid::from_raw(first as i32), Signal::SIGKILL).unwrap();
+    container.wait().unwrap();
+    outside.end();
+    let output = run(&["count", "-b", "beat", "--container", &first.to_string()]);
     assert_eq!(output.status.code(), Some(127), "{}", stderr(&output));
 }
 

@@ -22,12 +22,14 @@ Locations:
   0x401136               an address in memory. An address below the size of the
                          program counts from the program's base
   libc!0x9d400           an address in the module's file, as nm and objdump
-                         print it; also libc+0x9d400";
+                         print it; also libc+0x9d400
+  usdt:python:gc__*      static probes that programs declare, by provider and
+                         name; also libpython!usdt:python:line";
 
 /// What the expression of `--if` may contain.
 const FILTERS: &str = "\
 Expressions of --if: arguments by name (debug information, or prototypes of the C library), arg0 to arg5, registers, variables, \
-memory such as *(u32*)(rdi + 8) and *(u32*)&variable, (i32)arg0, thread.id, thread.name, process.id, process.name, hits (of the location \
+memory such as *(u32*)(rdi + 8) and *(u32*)&variable, (i32)arg0, thread.id, thread.name, process.id, process.name, retval (of calls and latency), hits (of the location \
 so far), time (since the start: time > 2s), numbers, 'c', \"text\", and the operators of C; text =~ \"pattern*\". Comparisons with numbers run \
 in the program or in the kernel; other parts stop the thread for ntrace to decide.";
 

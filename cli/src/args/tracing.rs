@@ -48,8 +48,17 @@ pub(crate) struct Target {
     #[arg(long = "name", value_name = "NAME", conflicts_with = "program")]
     pub(crate) names: Vec<String>,
 
+    /// Attach to all running processes whose executable file has a path like GLOB; without / only the file's name counts. May be repeated
+    #[arg(long = "exec", value_name = "GLOB", conflicts_with = "program")]
+    pub(crate) executables: Vec<String>,
+
+    /// Attach to all processes of the container of process PID: of its PID namespace, or of its control group. May be repeated
+    #[arg(long = "container", value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(i32).range(1..))]
+    pub(crate) containers: Vec<i32>,
+
     /// The program to run, with its arguments
-    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["pids", "names"], value_hint = clap::ValueHint::CommandWithArguments)]
+    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["pids", "names", "executables", "containers"])]
+    #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) program: Vec<OsString>,
 }
 

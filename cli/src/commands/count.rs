@@ -86,7 +86,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let mut count = Count { all, live, ..Count::default() };
     let mut follower = follow::start(
         &args.target,
-        Kind { report: Report::Count, text: false, patch: args.method.into() },
+        Kind { report: Report::Count, text: false, patch: args.method.into(), results: false },
         control,
         heritage,
     )?;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use ubp::Returns;
+use ubp::{Event, Returns, Session};
 
 use crate::args::Target;
 use crate::failure::{Failure, Result};
+use crate::filter::{Arrived, Rest};
 use crate::process::{Description, Space};
 
 /// Refuses arguments that make no sense for calls.
@@ -32,6 +33,17 @@ pub(super) fn function<T>(space: &mut Space, address: u64, returns: &mut Returns
         )));
     }
     Ok(description)
+}
+
+/// Whether a call is wanted, for a thread to which its function has just returned.
+pub(super) fn is_wanted(
+    rest: Option<&Rest>,
+    session: &mut Session,
+    space: &Space,
+    event: &Event,
+    function: u64,
+) -> bool {
+    rest.is_none_or(|rest| rest.holds(&mut Arrived::returned(session, space, event, function)))
 }
 
 /// The present time of the clock of events.

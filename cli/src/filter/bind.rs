@@ -4,6 +4,7 @@ use ubp::Arch;
 
 use super::expression::{Expression, Node, Operator, Problem, range};
 use super::place::Place;
+use super::value::Value;
 use crate::native::{self, Reg};
 use crate::values::Kind;
 
@@ -31,7 +32,11 @@ pub(super) enum Source {
     },
     /// The address of a variable or function.
     Address(u64),
-    /// The place is not known yet.
+    /// What the function returns.
+    Result(Kind),
+    /// The value that it had when a function was entered.
+    Taken(Value),
+    /// The place is not known yet, or there was no value.
     Later,
 }
 
@@ -45,6 +50,9 @@ pub(super) enum Property {
     Hits,
     Time,
 }
+
+/// The name of what a function returns.
+const RESULT: &str = "retval";
 
 /// The names of properties.
 const PROPERTIES: [(&str, Property); 6] = [
@@ -281,19 +289,16 @@ fn named(name: &str, at: usize, place: Option<&Place<'_>>) -> Result<(Source, Ty
         return Err(Problem::new(at, format!("there is no '{name}'; there are {known}")));
     }
     let Some(place) = place else { return Ok((Source::Later, Type::Later)) };
+    if name == RESULT {
+        let kind = place.result().map_err(|what| Problem::new(at, what))?;
+        return Ok((Source::Result(kind), of(kind).unwrap_or(Type::Later)));
+    }
     let width = if place.arch() == Some(Arch::I386) { 4 } else { 8 };
     if let Some((kind, register)) = place.argument(name) {
-        let of = match kind {
-            Kind::Integer { size, signed } => Type::Integer { size, signed },
-            Kind::Float => Type::Float,
-            Kind::Text => Type::Text,
-            Kind::Pointer => Type::Pointer,
-            Kind::Enumeration { size, signed } => Type::Enumeration { size, signed },
-            Kind::Other => {
-                return Err(Problem::new(at, format!("'{name}' is no number and no text{}", place.members(name))));
-            }
+        return match of(kind) {
+            Some(of) => Ok((Source::Argument { name: name.into(), kind, register }, of)),
+            None => Err(Problem::new(at, format!("'{name}' is no number and no text{}", place.members(name)))),
         };
-        return Ok((Source::Argument { name: name.into(), kind, register }, of));
     }
     let number = name.strip_prefix("arg").and_then(|digits| digits.parse().ok()).filter(|place| *place < ARGUMENTS);
     if let Some(number) = number {
@@ -313,6 +318,29 @@ fn named(name: &str, at: usize, place: Option<&Place<'_>>) -> Result<(Source, Ty
         }
         None => Err(Problem::new(at, place.unknown(name))),
     }
+}
+
+/// The type of a value; `None` if it is no single one.
+fn of(kind: Kind) -> Option<Type> {
+    match kind {
+        Kind::Integer { size, signed } => Some(Type::Integer { size, signed }),
+        Kind::Float => Some(Type::Float),
+        Kind::Text => Some(Type::Text),
+        Kind::Pointer => Some(Type::Pointer),
+        Kind::Enumeration { size, signed } => Some(Type::Enumeration { size, signed }),
+        Kind::Other => None,
+    }
+}
+
+/// The place in the text where an expression asks for the result of a function, if it does.
+pub(super) fn result_at(expression: &Expression<String>) -> Option<usize> {
+    let here = matches!(&expression.node, Node::Name(name) if name == RESULT).then_some(expression.at);
+    here.or_else(|| expression.parts().into_iter().find_map(result_at))
+}
+
+/// Whether a part of an expression asks for the result of a function.
+pub(super) fn asks_for_result(expression: &Bound) -> bool {
+    matches!(expression.node, Node::Name(Source::Result(_))) || expression.parts().into_iter().any(asks_for_result)
 }
 
 /// Whether a part of an expression asks for a property.

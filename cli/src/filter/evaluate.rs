@@ -8,6 +8,7 @@ use ubp_symbols::values::Data;
 
 use super::bind::{Property, Source};
 use super::expression::{Expression, Node, Operator};
+use super::value::Value;
 use crate::native::{self, Reg};
 use crate::process::Space;
 use crate::values::{Kind, Value as Argument};
@@ -28,40 +29,8 @@ pub(crate) struct Arrived<'a> {
     time: Duration,
     registers: Option<Registers>,
     arguments: Option<Vec<Argument>>,
-}
-
-/// The value of a part.
-enum Value {
-    Number(i128),
-    Float(f64),
-    Text(String),
-    /// A value of an enumeration: its name, and its number if a register has it.
-    Named(String, Option<i128>),
-}
-
-impl Value {
-    fn holds(&self) -> Option<bool> {
-        match self {
-            Value::Number(value) | Value::Named(_, Some(value)) => Some(*value != 0),
-            Value::Float(value) => Some(*value != 0.0),
-            Value::Text(_) | Value::Named(_, None) => None,
-        }
-    }
-
-    fn number(self) -> Option<i128> {
-        match self {
-            Value::Number(value) => Some(value),
-            Value::Named(_, value) => value,
-            Value::Float(_) | Value::Text(_) => None,
-        }
-    }
-
-    fn float(self) -> Option<f64> {
-        match self {
-            Value::Float(value) => Some(value),
-            other => other.number().map(|value| value as f64),
-        }
-    }
+    /// The function that has just returned, if one has.
+    returned: Option<u64>,
 }
 
 impl<'a> Arrived<'a> {
@@ -73,7 +42,13 @@ impl<'a> Arrived<'a> {
         count: u64,
         time: Duration,
     ) -> Arrived<'a> {
-        Arrived { session, space, event, address, count, time, registers: None, arguments: None }
+        let (registers, arguments, returned) = (None, None, None);
+        Arrived { session, space, event, address, count, time, registers, arguments, returned }
+    }
+
+    /// A thread to which the function at an address has just returned.
+    pub(crate) fn returned(session: &'a mut Session, space: &'a Space, event: &'a Event, function: u64) -> Arrived<'a> {
+        Arrived { returned: Some(function), ..Arrived::new(session, space, event, function, 0, Duration::ZERO) }
     }
 
     /// Whether an expression holds; `None` if what can be read does not decide it.
@@ -98,7 +73,7 @@ impl<'a> Arrived<'a> {
         }
     }
 
-    fn value(&mut self, expression: &Expression<Source>) -> Option<Value> {
+    pub(super) fn value(&mut self, expression: &Expression<Source>) -> Option<Value> {
         let number = |value| Some(Value::Number(value));
         match &expression.node {
             Node::Number(value) | Node::Time(value) => number(*value),
@@ -171,6 +146,8 @@ impl<'a> Arrived<'a> {
             Source::Register(register) => self.register(*register).and_then(number),
             Source::Variable { address, size } => self.load(*address, *size, false).map(Value::Number),
             Source::Address(address) => number(*address),
+            Source::Taken(value) => Some(value.clone()),
+            Source::Result(kind) => self.result(*kind),
             Source::Later => None,
         }
     }
@@ -196,17 +173,27 @@ impl<'a> Arrived<'a> {
         let registers = self.registers()?;
         let Arrived { session, space, event, address, arguments, .. } = self;
         let all = arguments.get_or_insert_with(|| Argument::arguments(session, space, event, *address, &registers));
-        match all.iter().find_map(|argument| argument.member(name))? {
-            Data::Signed(value) => Some(Value::Number((*value).into())),
-            Data::Unsigned(value) => Some(Value::Number((*value).into())),
-            Data::Boolean(value) => Some(Value::Number((*value).into())),
-            Data::Character(value) => Some(Value::Number(u32::from(*value).into())),
-            Data::Single(bits) => Some(Value::Float(f32::from_bits(*bits).into())),
-            Data::Double(bits) => Some(Value::Float(f64::from_bits(*bits))),
-            Data::Text { text, cut: false } => Some(Value::Text(text.clone())),
-            Data::Pointer { address, .. } => Some(Value::Number((*address).into())),
-            Data::Name(name) => Some(Value::Named(name.clone(), number)),
+        of_data(all.iter().find_map(|argument| argument.member(name))?, number)
+    }
+
+    /// What the function returned.
+    fn result(&mut self, kind: Kind) -> Option<Value> {
+        let function = self.returned?;
+        let registers = self.registers()?;
+        let number = match kind {
+            Kind::Integer { size, signed } | Kind::Enumeration { size, signed } => {
+                Some(cut(native::return_value(&registers), size, signed))
+            }
+            Kind::Pointer => Some(native::return_value(&registers).into()),
             _ => None,
+        };
+        if let (Some(number), false) = (number, matches!(kind, Kind::Enumeration { .. })) {
+            return Some(Value::Number(number));
+        }
+        let Arrived { session, space, event, .. } = self;
+        match Argument::returned(session, space, event, function, &registers)? {
+            Argument::Typed(result) => of_data(&result.data, number),
+            Argument::Integer { .. } => None,
         }
     }
 
@@ -251,6 +238,22 @@ impl<'a> Arrived<'a> {
         let end = bytes.iter().position(|byte| *byte == 0)?;
         bytes.truncate(end);
         Some(bytes)
+    }
+}
+
+/// The value that data is to an expression. `number` is that of an enumeration.
+fn of_data(data: &Data, number: Option<i128>) -> Option<Value> {
+    match data {
+        Data::Signed(value) => Some(Value::Number((*value).into())),
+        Data::Unsigned(value) => Some(Value::Number((*value).into())),
+        Data::Boolean(value) => Some(Value::Number((*value).into())),
+        Data::Character(value) => Some(Value::Number(u32::from(*value).into())),
+        Data::Single(bits) => Some(Value::Float(f32::from_bits(*bits).into())),
+        Data::Double(bits) => Some(Value::Float(f64::from_bits(*bits))),
+        Data::Text { text, cut: false } => Some(Value::Text(text.clone())),
+        Data::Pointer { address, .. } => Some(Value::Number((*address).into())),
+        Data::Name(name) => Some(Value::Named(name.clone(), number)),
+        _ => None,
     }
 }
 

@@ -198,7 +198,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(at: usize, what: impl Into<String>) -> Problem {
+    pub(crate) fn new(at: usize, what: impl Into<String>) -> Problem {
         Problem { at, what: what.into() }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `lexer.rs` splits the text and `parser.rs` makes an expression of it. `bind.rs` finds what the names mean at a location (`place.rs`) and
 //! refuses what makes no sense. `lower.rs` makes a condition that runs in the program or in the kernel as far as there is one, and
-//! `evaluate.rs` computes the rest at a hit.
+//! `evaluate.rs` computes the rest at a hit; what depends on the result of a function (`rest.rs`) waits for its return.
 
 mod bind;
 mod evaluate;
@@ -11,10 +11,13 @@ mod lexer;
 mod lower;
 mod parser;
 mod place;
+mod rest;
+mod value;
 
 pub(crate) use self::evaluate::Arrived;
 pub(crate) use self::expression::Problem;
 pub(crate) use self::lower::Decision;
+pub(crate) use self::rest::Rest;
 
 use std::rc::Rc;
 
@@ -50,6 +53,11 @@ impl Filter {
         &self.text
     }
 
+    /// The number of characters before the first `retval`.
+    pub(crate) fn result_at(&self) -> Option<usize> {
+        bind::result_at(&self.root)
+    }
+
     /// What the filter means at an address, and what decides there.
     ///
     /// # Errors
@@ -65,10 +73,23 @@ impl Filter {
     }
 }
 
+/// What a filter says of a hit.
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    Wanted,
+    Unwanted,
+    /// The result of the function decides.
+    Later(Rest),
+}
+
 impl Bound {
-    /// Whether the filter holds. It does not where what can be read does not decide it.
-    pub(crate) fn holds(&self, arrived: &mut Arrived<'_>) -> bool {
-        arrived.holds(&self.0) == Some(true)
+    /// What the filter says. A hit is unwanted where what can be read does not decide it.
+    pub(crate) fn judge(&self, arrived: &mut Arrived<'_>) -> Verdict {
+        match arrived.holds(&self.0) {
+            Some(true) => Verdict::Wanted,
+            None if bind::asks_for_result(&self.0) => Verdict::Later(Rest::of(&self.0, arrived)),
+            Some(false) | None => Verdict::Unwanted,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use ubp_symbols::{Kind as SymbolKind, Module};
 
 use crate::native::{self, Reg};
 use crate::process::Space;
-use crate::values::{Kind, Parameter, parameters};
+use crate::values::{Kind, Parameter, parameters, result};
 
 /// The most arguments that a message lists.
 const LISTED: usize = 8;
@@ -44,6 +44,18 @@ impl Place<'_> {
         let (first, member) = name.split_once('.')?;
         let parameter = self.parameters.iter().find(|parameter| parameter.name == first)?;
         parameter.members.iter().find(|(known, _)| known == member).map(|(_, kind)| (*kind, None))
+    }
+
+    /// The kind of what the function returns.
+    ///
+    /// # Errors
+    /// It returns nothing, or no number and no text.
+    pub(super) fn result(&self) -> Result<Kind, String> {
+        match result(self.space, self.address) {
+            Some(Kind::Other) => Err("'retval' is no number and no text here".into()),
+            Some(kind) => Ok(kind),
+            None => Err("the function returns nothing, so that 'retval' has no meaning here".into()),
+        }
     }
 
     /// The end of a message about an argument with members.

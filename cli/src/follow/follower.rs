@@ -11,6 +11,7 @@ use super::covered::Covered;
 use super::inserter::{Inserter, Refused};
 use super::ruling::Ruling;
 use crate::failure::{Failure, OWN, Result};
+use crate::filter::{Rest, Verdict};
 use crate::output::tell;
 use crate::process::Space;
 use crate::worker::{self, Control, End, Notice, Woken};
@@ -27,6 +28,8 @@ pub(crate) struct Arrival<'a> {
     pub(crate) address: u64,
     /// The breakpoint. An event may have several.
     pub(crate) id: BreakpointId,
+    /// What the result of the function has to satisfy.
+    pub(crate) rest: Option<Rest>,
 }
 
 /// What a command does with the events of the program.
@@ -249,11 +252,14 @@ impl Follower {
                         Some(role) => inserter.internal_hit(session, space, event.tid, id, role)?,
                         None if session.breakpoint(event.pid, id).is_some() => {
                             let address = hit.address().0;
-                            let is_wanted = inserter.gate.is_open()
-                                && inserter.sieve.wants(session, space, event, address, (id, count));
-                            if is_wanted {
-                                sink.hit(session, space, &Arrival { event, address, id })?;
-                            }
+                            let is_open = inserter.gate.is_open();
+                            let mut judge = || inserter.sieve.judge(session, space, event, address, (id, count));
+                            let rest = match if is_open { judge() } else { Verdict::Unwanted } {
+                                Verdict::Unwanted => continue,
+                                Verdict::Wanted => None,
+                                Verdict::Later(rest) => Some(rest),
+                            };
+                            sink.hit(session, space, &Arrival { event, address, id, rest })?;
                         }
                         None => {}
                     }
@@ -285,7 +291,7 @@ impl Follower {
             EventKind::Forked { child } => {
                 sink.forked(event, child);
                 inserter.sieve.forked(event.pid, child);
-                let copy = space.fork(child);
+                let copy = space.fork(child, session.shares_memory(event.pid, child));
                 spaces.insert(child, copy);
                 session.resume(child.leader())?;
             }
@@ -326,6 +332,7 @@ impl Follower {
         for &pid in &pids {
             if let Some(space) = self.spaces.get_mut(&pid) {
                 leave(&mut self.inserter, &self.session, space, sink);
+                space.semaphores.lower();
             }
             match self.session.detach(pid) {
                 Err(error) if !is_end(&error) => tell(format_args!("detaching from process {pid}: {error}")),

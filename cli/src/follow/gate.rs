@@ -5,6 +5,7 @@ use ubp_symbols::Module;
 
 use super::confirm;
 use super::plan::{Planned, Wanted};
+use super::semaphore::raise_semaphore;
 use super::told::Told;
 use crate::args::FilterArgs;
 use crate::failure::{Failure, Result};
@@ -150,7 +151,11 @@ impl Mark {
             return Ok(());
         }
         match session.insert(space.pid, &[Spec::event(Address(site.address))])?.pop() {
-            Some(Ok(id)) => drop(space.roles.insert(id, role.clone())),
+            Some(Ok(id)) => {
+                space.roles.insert(id, role.clone());
+                space.label(site.address, &site.names);
+                raise_semaphore(space, site.address, told);
+            }
             Some(Err(error)) => told.tell_once(format!("{option} {name}"), format_args!("{option} '{name}': {error}")),
             None => {}
         }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::rc::Rc;
 
 use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Patch, Report, Session, Spec, Tid};
@@ -12,6 +11,7 @@ use super::covered::Covered;
 use super::gate::Gate;
 use super::plan::{Planned, Sites, Wanted, function_parts};
 use super::running::Running;
+use super::semaphore::raise_semaphore;
 use super::sieve::{Sieve, Sieved};
 use super::told::Told;
 use super::watches::Watches;
@@ -44,6 +44,8 @@ pub(crate) struct Kind {
     pub(crate) text: bool,
     /// The instruction at a site.
     pub(crate) patch: Patch,
+    /// Whether the command follows functions to their results.
+    pub(crate) results: bool,
 }
 
 /// Inserts breakpoints, and remembers those that could not be inserted.
@@ -154,7 +156,7 @@ impl Inserter {
                     self.warn_of_middle(module, address, &text);
                 }
                 let names = vec![text];
-                planned.push(Planned { address, names, indirect: false, by_number: true });
+                planned.push(Planned { address, names, number, indirect: false, by_number: true });
             }
         }
         planned
@@ -186,7 +188,8 @@ impl Inserter {
     fn insert_planned(&mut self, session: &mut Session, space: &mut Space, sites: Vec<Planned>) -> ubp::Result<()> {
         let (indirect, direct): (Vec<Planned>, Vec<Planned>) = sites.into_iter().partition(|site| site.indirect);
         for site in indirect {
-            insert_internal(session, space, site.address, Role::Resolver { names: site.names })?;
+            let role = Role::Resolver { names: site.names, number: site.number };
+            insert_internal(session, space, site.address, role)?;
         }
         if self.wanted.sites != Sites::Locations {
             for site in &direct {
@@ -200,17 +203,12 @@ impl Inserter {
         }
         let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for site in direct {
+            space.asked.entry(site.address).or_default().insert(site.number);
             let known = names.entry(site.address).or_default();
             let new = site.names.into_iter().filter(|name| !known.contains(name)).collect::<Vec<_>>();
             known.extend(new);
         }
-        for (address, names) in &names {
-            let known = space.labels.get(address).map(|known| known.to_vec()).unwrap_or_default();
-            let all: Vec<String> =
-                known.iter().chain(names.iter().filter(|name| !known.contains(name))).cloned().collect();
-            space.labels.insert(*address, Rc::from(all));
-            space.descriptions.remove(address);
-        }
+        names.iter().for_each(|(address, names)| space.label(*address, names));
         self.insert(session, space, names.into_iter().map(|(address, names)| (address, names.into_iter().next())))
     }
 
@@ -259,7 +257,10 @@ impl Inserter {
         let answers = session.insert(space.pid, &specs)?;
         for ((address, name, sieved), answer) in sites.into_iter().zip(answers) {
             match answer {
-                Ok(id) => self.sieve.inserted(space.pid, id, sieved),
+                Ok(id) => {
+                    self.sieve.inserted(space.pid, id, sieved);
+                    raise_semaphore(space, address, &mut self.told);
+                }
                 Err(error) => self.refuse(space, address, name, &error),
             }
         }
@@ -271,7 +272,7 @@ impl Inserter {
         if self.wanted.sites == Sites::Blocks {
             return Spec::count(Address(address)).once();
         }
-        let Kind { report, text, patch } = self.kind;
+        let Kind { report, text, patch, .. } = self.kind;
         // Values that a record does not have are read of the held thread, and so is what a condition cannot tell.
         let by_record = !text || patch == Patch::Jump || !needs_trap(space, address);
         let held = report == Report::Event || sieved.bound.is_some() || (report == Report::Record && !by_record);
@@ -349,23 +350,23 @@ impl Inserter {
         role: Role,
     ) -> ubp::Result<()> {
         match role {
-            Role::Resolver { names } => {
+            Role::Resolver { names, number } => {
                 // At the resolver's return address, its result is in a register.
                 let registers = session.registers(tid)?;
                 match session.return_address(space.pid, &registers) {
-                    Some(address) => insert_internal(session, space, address.0, Role::Resolved { names, tid }),
+                    Some(address) => insert_internal(session, space, address.0, Role::Resolved { names, number, tid }),
                     None => Ok(()),
                 }
             }
             // Another thread executes the instruction at the return address.
             Role::Resolved { tid: caller, .. } if caller != tid => Ok(()),
-            Role::Resolved { names, .. } => {
+            Role::Resolved { names, number, .. } => {
                 let address = native::return_value(&session.registers(tid)?);
                 remove_internal(session, space, id)?;
                 if space.module(address).is_none() {
                     return Ok(());
                 }
-                let site = Planned { address, names, indirect: false, by_number: false };
+                let site = Planned { address, names, number, indirect: false, by_number: false };
                 self.insert_planned(session, space, vec![site])
             }
             Role::Entry => {

@@ -9,6 +9,7 @@ mod observed;
 mod plan;
 mod ruling;
 mod running;
+mod semaphore;
 mod sieve;
 mod start;
 mod told;

@@ -43,6 +43,8 @@ pub(super) struct Planned {
     pub(super) address: u64,
     /// The names by which the user asked for it.
     pub(super) names: Vec<String>,
+    /// The number of the location that means it.
+    pub(super) number: usize,
     /// See [`Site::indirect`].
     pub(super) indirect: bool,
     /// See [`Site::by_number`].
@@ -82,6 +84,7 @@ impl Wanted {
                 planned.push(Planned {
                     address: module.in_memory(site.address),
                     names: names(site, &self.locations[number]),
+                    number,
                     indirect: site.indirect,
                     by_number: site.by_number,
                 });

@@ -6,6 +6,8 @@ use ubp_symbols::Module;
 
 use super::confirm;
 use super::plan::Planned;
+use super::semaphore::raise_semaphore;
+use super::told::Told;
 use crate::failure::{Failure, Result};
 use crate::location::Location;
 use crate::output::tell;
@@ -19,23 +21,24 @@ pub(super) struct Ruling {
     locations: Vec<Location>,
     /// Whether each location was found somewhere.
     found: Vec<bool>,
+    told: Told,
 }
 
 impl Ruling {
     pub(super) fn new(file: RuleFile) -> Result<Ruling> {
         let rules = Rules::new(file.set).map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(Ruling { rules, found: vec![false; file.locations.len()], locations: file.locations })
+        Ok(Ruling { rules, found: vec![false; file.locations.len()], locations: file.locations, told: Told::default() })
     }
 
     /// Begins with a process whose modules are known.
-    pub(super) fn adopt(&mut self, session: &mut Session, space: &Space) -> ubp::Result<()> {
+    pub(super) fn adopt(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
         let refused = self.rules.adopt(session, space.pid)?;
         tell_refused(refused);
         self.find_all(session, space)
     }
 
     /// Looks for the locations in all modules of a process, and among addresses in memory.
-    pub(super) fn find_all(&mut self, session: &mut Session, space: &Space) -> ubp::Result<()> {
+    pub(super) fn find_all(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<()> {
         for number in 0..self.locations.len() {
             if let Some(address) = self.locations[number].address() {
                 self.set(session, space, number, &[Address(address)])?;
@@ -46,13 +49,14 @@ impl Ruling {
     }
 
     /// Looks for the locations in modules that came.
-    pub(super) fn find(&mut self, session: &mut Session, space: &Space, modules: &[Module]) -> ubp::Result<()> {
+    pub(super) fn find(&mut self, session: &mut Session, space: &mut Space, modules: &[Module]) -> ubp::Result<()> {
         for number in 0..self.locations.len() {
             for module in modules {
                 let search = self.locations[number].find(&module.image);
                 let planned = |site: &ubp_symbols::Site| Planned {
                     address: module.in_memory(site.address),
-                    names: vec![self.locations[number].text.clone()],
+                    names: site.names.clone(),
+                    number,
                     indirect: site.indirect,
                     by_number: site.by_number,
                 };
@@ -62,6 +66,10 @@ impl Ruling {
                 sites.retain(|site| !site.indirect);
                 let addresses: Vec<Address> = sites.iter().map(|site| Address(site.address)).collect();
                 self.set(session, space, number, &addresses)?;
+                for site in sites.iter().filter(|site| site.names.iter().any(|name| name.starts_with("usdt:"))) {
+                    space.label(site.address, &site.names);
+                    raise_semaphore(space, site.address, &mut self.told);
+                }
             }
         }
         Ok(())

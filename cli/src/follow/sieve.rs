@@ -9,7 +9,7 @@ use ubp::{BreakpointId, Condition, Event, Pid, Session};
 use super::told::Told;
 use crate::args::FilterArgs;
 use crate::failure::{Failure, Result};
-use crate::filter::{Arrived, Bound, Filter, Problem, pointed};
+use crate::filter::{Arrived, Bound, Filter, Problem, Verdict, pointed};
 use crate::output::tell;
 use crate::process::Space;
 
@@ -44,7 +44,8 @@ pub(super) struct Sieved {
 
 impl Sieve {
     /// Parses the filter. An error shows the text of the filter, with a caret below the wrong character.
-    pub(super) fn new(args: &FilterArgs) -> Result<Sieve> {
+    /// `with_results`: the command follows functions to their returns.
+    pub(super) fn new(args: &FilterArgs, with_results: bool) -> Result<Sieve> {
         let filter = match &args.condition {
             Some(text) => Some(Filter::parse(text).map_err(|problem| {
                 pointed(text, &problem).iter().for_each(tell);
@@ -52,6 +53,9 @@ impl Sieve {
             })?),
             None => None,
         };
+        if let (Some(filter), Some(text)) = (&filter, &args.condition) {
+            check_result(filter, text, args.sample.is_some(), with_results)?;
+        }
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from);
         let started = now.map_err(|error| Failure::own(format!("clock_gettime: {error}")))?;
         let (judged, passed, sample) = (HashMap::new(), HashMap::new(), args.sample.unwrap_or(1));
@@ -100,24 +104,27 @@ impl Sieve {
         }
     }
 
-    /// Whether a hit is wanted of a breakpoint, given with the number of its hits. A command wants all hits of its own breakpoints.
-    pub(super) fn wants(
+    /// Whether a hit of a breakpoint is wanted, given with the number of its hits. A command wants all hits of its own breakpoints.
+    pub(super) fn judge(
         &mut self,
         session: &mut Session,
         space: &mut Space,
         event: &Event,
         address: u64,
         breakpoint: (BreakpointId, u64),
-    ) -> bool {
+    ) -> Verdict {
         let (id, count) = breakpoint;
-        let Some(bound) = self.judged.get(&(event.pid, id)) else { return true };
+        let Some(bound) = self.judged.get(&(event.pid, id)) else { return Verdict::Wanted };
         let time = event.time.saturating_sub(self.started);
-        let holds = |bound: &Bound| bound.holds(&mut Arrived::new(session, space, event, address, count, time));
-        let is_wanted = bound.as_ref().is_none_or(holds) && self.is_sampled(event.pid, address);
-        if !is_wanted {
+        let judge = |bound: &Bound| bound.judge(&mut Arrived::new(session, space, event, address, count, time));
+        let verdict = match bound.as_ref().map_or(Verdict::Wanted, judge) {
+            Verdict::Wanted if !self.is_sampled(event.pid, address) => Verdict::Unwanted,
+            verdict => verdict,
+        };
+        if matches!(verdict, Verdict::Unwanted) {
             *space.unwanted.entry(id).or_default() += 1;
         }
-        is_wanted
+        verdict
     }
 
     /// Whether a hit that the filter let pass is one of the sample.
@@ -157,4 +164,17 @@ impl Sieve {
             more => tell(format_args!("--if: the expression makes no sense at {more} more locations")),
         }
     }
+}
+
+/// Refuses `retval` where nothing returns, and with `--sample`, which takes hits before their results are known.
+fn check_result(filter: &Filter, text: &str, is_sampled: bool, with_results: bool) -> Result<()> {
+    let Some(at) = filter.result_at() else { return Ok(()) };
+    let what = match (with_results, is_sampled) {
+        (true, false) => return Ok(()),
+        (true, true) => "'retval' is not known when --sample takes a call; leave one of them out",
+        (false, _) => "'retval' is known when a function returns: use ntrace calls, or ntrace latency without --to",
+    };
+    let problem = Problem::new(at, what);
+    pointed(text, &problem).iter().for_each(tell);
+    Err(Failure::usage(format!("--if: {problem}")))
 }

@@ -22,7 +22,9 @@ use super::watches::Watches;
 use crate::args::Target;
 use crate::failure::{CANNOT_RUN, Failure, Result, USAGE};
 use crate::heritage::Heritage;
-use crate::launch::{attach_failure, check_process, command, processes_named, spawn_failure};
+use crate::launch::{
+    attach_failure, check_process, command, processes_executing, processes_named, processes_of_container, spawn_failure,
+};
 use crate::location::Location;
 use crate::output::{shown, tell};
 use crate::process::Space;
@@ -56,7 +58,7 @@ pub(crate) fn start_observed(
 /// # Errors
 /// As [`start`].
 pub(crate) fn start_blocks(target: &Target, control: Control, heritage: Heritage) -> Result<Follower> {
-    let kind = Kind { report: Report::Count, text: false, patch: Patch::Trap };
+    let kind = Kind { report: Report::Count, text: false, results: false, patch: Patch::Trap };
     begin(target, kind, Sites::Blocks, &Observed::NONE, control, heritage)
 }
 
@@ -73,7 +75,7 @@ fn begin(
     if locations.is_empty() && sites == Sites::Locations && !observed.alone {
         return Err(Failure::usage("no location is given: use -b LOCATION or --every-instruction"));
     }
-    let sieve = Sieve::new(&target.filter)?;
+    let sieve = Sieve::new(&target.filter, kind.results)?;
     let gate = Gate::new(&target.filter, |locations| Wanted::new(locations, Sites::Locations, mode_of))?;
     let mechanism = observed.mechanism(target.backend.into())?;
     let options = observed.options(!target.no_follow);
@@ -92,7 +94,8 @@ fn begin(
     if pids.is_empty() {
         spawn(&mut follower, &target.program, heritage)?;
     } else {
-        attach(&mut follower, &pids, !target.names.is_empty())?;
+        let by_group = !target.names.is_empty() || !target.executables.is_empty() || !target.containers.is_empty();
+        attach(&mut follower, &pids, by_group)?;
         follower.inserter.tell_waiting();
     }
     follower.deadline = target.duration.and_then(|time| Instant::now().checked_add(time));
@@ -104,6 +107,12 @@ fn processes(target: &Target) -> Result<Vec<Pid>> {
     let mut pids: BTreeSet<i32> = target.pids.iter().copied().collect();
     for name in &target.names {
         pids.extend(processes_named(name)?);
+    }
+    for pattern in &target.executables {
+        pids.extend(processes_executing(pattern)?);
+    }
+    for pid in &target.containers {
+        pids.extend(processes_of_container(*pid)?);
     }
     Ok(pids.into_iter().map(Pid).collect())
 }
@@ -122,7 +131,7 @@ fn spawn(follower: &mut Follower, program: &[OsString], heritage: Heritage) -> R
     let inserted = follower.inserter.update(session, &mut space, None);
     let inserted = inserted.and_then(|()| follower.inserter.break_at_entry(session, &mut space));
     let inserted = inserted.and_then(|()| match &mut follower.ruling {
-        Some(ruling) => ruling.adopt(session, &space),
+        Some(ruling) => ruling.adopt(session, &mut space),
         None => Ok(()),
     });
     let checked = inserted.map_err(Failure::trace).and_then(|()| refuse_hopeless(follower, &space));
@@ -159,8 +168,8 @@ fn refuse_hopeless(follower: &Follower, space: &Space) -> Result<()> {
 
 /// Attaches to processes, and sets the breakpoints when all of them are attached: no hit comes before ntrace can handle it.
 ///
-/// `by_name`: of several processes, one that cannot be traced is left out.
-fn attach(follower: &mut Follower, pids: &[Pid], by_name: bool) -> Result<()> {
+/// `by_group`: of several processes, one that cannot be traced is left out.
+fn attach(follower: &mut Follower, pids: &[Pid], by_group: bool) -> Result<()> {
     let mut attached = Vec::new();
     for &pid in pids {
         // Processes that share memory are attached together.
@@ -169,7 +178,7 @@ fn attach(follower: &mut Follower, pids: &[Pid], by_name: bool) -> Result<()> {
         }
         match attach_to(follower, pid, pids.len() > 1) {
             Ok(held) => attached.push((pid, held)),
-            Err(failure) if by_name && pids.len() > 1 => tell(failure),
+            Err(failure) if by_group && pids.len() > 1 => tell(failure),
             Err(failure) => return Err(failure),
         }
     }
@@ -220,7 +229,7 @@ fn insert(follower: &mut Follower, pid: Pid, held: Option<Tid>) -> Result<Option
         true => Ok(()),
     };
     let updated = updated.and_then(|()| match ruling {
-        Some(ruling) if !*cancelled => ruling.adopt(session, &space),
+        Some(ruling) if !*cancelled => ruling.adopt(session, &mut space),
         _ => Ok(()),
     });
     let held = running.held();

@@ -1,7 +1,6 @@
 //! Explains why a process cannot be traced, and what to do.
 
 use std::fs;
-use std::iter;
 
 use nix::errno::Errno;
 use nix::sys::signal::kill;
@@ -44,7 +43,7 @@ pub(crate) fn check_process(pid: i32) -> Result<()> {
     if status.tracer != 0 {
         return Err(already_traced(pid, status.tracer));
     }
-    if ancestors().any(|ancestor| ancestor == pid) {
+    if status::ancestors().any(|ancestor| ancestor == pid) {
         tell(format_args!(
             "warning: {} is an ancestor of ntrace: if ntrace's output passes through it, both may wait for each other; \
              -o FILE avoids that",
@@ -52,12 +51,6 @@ pub(crate) fn check_process(pid: i32) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The ancestors of the front process, the nearest first. The front itself is not among them.
-fn ancestors() -> impl Iterator<Item = i32> {
-    let parent = |pid: &i32| Status::read(*pid).map(|status| status.parent).filter(|parent| *parent != 0);
-    iter::successors(parent(&getppid().as_raw()), parent)
 }
 
 fn own() -> Option<Status> {
@@ -177,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_ancestors_of_this_test_end_with_one_that_has_no_parent() {
-        let all: Vec<i32> = ancestors().collect();
+        let all: Vec<i32> = status::ancestors().collect();
         assert!(all.len() < 1000, "{all:?}");
         assert!(!all.contains(&getpid().as_raw()));
     }

@@ -2,11 +2,11 @@
 //! explains why not.
 
 mod attach;
-mod by_name;
+mod group;
 mod program;
 mod status;
 
 pub(crate) use self::attach::{attach_failure, check_process, record_failure};
-pub(crate) use self::by_name::processes_named;
+pub(crate) use self::group::{processes_executing, processes_named, processes_of_container};
 pub(crate) use self::program::{command, not_permitted_to_trace, spawn_failure, start_failure};
 pub(crate) use self::status::named;

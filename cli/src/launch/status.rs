@@ -1,8 +1,9 @@
 //! Reads the state of a process from /proc.
 
 use std::fs;
+use std::iter;
 
-use nix::unistd::getpid;
+use nix::unistd::{getpid, getppid};
 
 use crate::failure::{Failure, Result};
 use crate::output::{shown, utf8};
@@ -70,6 +71,12 @@ impl Status {
     pub(super) fn is_filtered(&self) -> bool {
         self.seccomp == 2
     }
+}
+
+/// The ancestors of the front process, the nearest first. The front itself is not among them.
+pub(super) fn ancestors() -> impl Iterator<Item = i32> {
+    let parent = |pid: &i32| Status::read(*pid).map(|status| status.parent).filter(|parent| *parent != 0);
+    iter::successors(parent(&getppid().as_raw()), parent)
 }
 
 /// Names a process in a message: `process 1 (init)`.

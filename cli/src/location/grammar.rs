@@ -30,6 +30,8 @@ pub(crate) enum Meaning {
     Address(u64),
     /// The start of a source line.
     Line { file: String, line: u64 },
+    /// Static probes, by their providers and names.
+    Probe { provider: Pattern, name: Pattern },
 }
 
 impl Location {
@@ -49,6 +51,10 @@ impl Location {
                 Some(at) => (Some(ModuleName::new(&text[..at])), &text[at + 1..]),
                 None => (None, text),
             };
+            if let Some(meaning) = probe(rest) {
+                readings.insert(0, Reading { module, meaning });
+                continue;
+            }
             let meanings = meanings(rest, module.is_some()).map_err(|error| wrong(&error))?;
             readings.extend(meanings.into_iter().map(|meaning| Reading { module: module.clone(), meaning }));
         }
@@ -111,6 +117,14 @@ fn meanings(text: &str, of_module: bool) -> Result<Vec<Meaning>, String> {
     Ok(symbol_and_offset(text).into_iter().chain([whole]).collect())
 }
 
+/// `usdt:PROVIDER:NAME`; the names of static probes have no colons.
+fn probe(text: &str) -> Option<Meaning> {
+    let (provider, name) = text.strip_prefix("usdt:")?.split_once(':')?;
+    let is_name = |part: &str| !part.is_empty() && !part.contains(':');
+    let of = |part| Pattern::new(part);
+    (is_name(provider) && is_name(name)).then(|| Meaning::Probe { provider: of(provider), name: of(name) })
+}
+
 fn address(text: &str) -> Option<Result<u64, std::num::ParseIntError>> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
     Some(u64::from_str_radix(digits, 16))
@@ -146,6 +160,7 @@ mod tests {
                 Meaning::Symbol { name, offset } => format!("{} + {offset:#x}", name.text()),
                 Meaning::Address(address) => format!("{address:#x}"),
                 Meaning::Line { file, line } => format!("{file} line {line}"),
+                Meaning::Probe { provider, name } => format!("probe {} of {}", name.text(), provider.text()),
             };
             reading.module.as_ref().map_or(meaning.clone(), |module| format!("{meaning} of {}", module.text()))
         };
@@ -166,6 +181,10 @@ mod tests {
             ("libc:0x9d400", "0x9d400 of libc"),
             ("src/ls.c:1250", "src/ls.c line 1250"),
             ("prog!ls.c:12", "ls.c line 12 of prog"),
+            ("usdt:python:gc__*", "probe gc__* of python"),
+            ("libc!usdt:libc:setjmp", "probe setjmp of libc of libc"),
+            ("usdt:x", "x of usdt"),
+            ("usdt::a", "usdt::a"),
             ("[vdso]!time", "time of [vdso]"),
             ("core::fmt::write", "core::fmt::write"),
             ("a::1", "a::1"),

@@ -1,5 +1,6 @@
 //! Explains why a location was not found.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ubp_symbols::{Image, Pattern};
@@ -31,6 +32,7 @@ pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {
             }
             format!("'{text}': no such symbol in {searched}{}", hint(name, &covered, images))
         }
+        Meaning::Probe { .. } => format!("'{text}': {}", no_probe(&covered, &searched)),
         Meaning::Line { file, line } => no_line(reading, text, (file, *line), &covered, &searched),
     }
 }
@@ -46,6 +48,24 @@ fn hint(name: &Pattern, covered: &[&Rc<Image>], images: &[Rc<Image>]) -> String 
     }
     let near = near(name.text(), covered);
     if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) }
+}
+
+/// The labels of static probes that a message lists at most.
+const LISTED: usize = 6;
+
+fn no_probe(images: &[&Rc<Image>], searched: &str) -> String {
+    let labels: BTreeSet<String> =
+        images.iter().flat_map(|image| image.static_probes()).map(|probe| probe.label()).collect();
+    let more = labels.len().saturating_sub(LISTED);
+    let first: Vec<String> = labels.into_iter().take(LISTED).collect();
+    match (first.is_empty(), more) {
+        (true, _) => format!("no static probe in {searched}"),
+        (false, 0) => format!("no such static probe in {searched}; there are {}", first.join(", ")),
+        (false, more) => format!(
+            "no such static probe in {searched}; there are {}, and {more} more: ntrace list 'usdt:*:*'",
+            first.join(", ")
+        ),
+    }
 }
 
 fn no_line(reading: &Reading, text: &str, (file, line): (&str, u64), images: &[&Rc<Image>], searched: &str) -> String {

@@ -1,6 +1,6 @@
 //! Finds the addresses of a location in a file.
 
-use ubp_symbols::{Image, ModuleName, Search, by_address, by_line, by_name};
+use ubp_symbols::{Image, ModuleName, Search, by_address, by_line, by_name, by_probe};
 
 use super::grammar::{Location, Meaning, Reading};
 
@@ -41,6 +41,7 @@ impl Reading {
             }
             Meaning::Address(_) => Search::default(),
             Meaning::Line { file, line } => by_line(image, file, *line),
+            Meaning::Probe { provider, name } => by_probe(image, provider, name),
         }
     }
 }

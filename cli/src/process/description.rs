@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use serde::Serialize;
-use ubp_symbols::{Image, Kind, Module, Place, Symbol, demangle};
+use ubp_symbols::{Image, Kind, Module, Place, StaticProbe, Symbol, demangle};
 
 use crate::output::shown;
 
@@ -17,6 +17,9 @@ pub(crate) struct Description {
     pub(crate) symbol: Option<String>,
     /// The distance in bytes from the symbol, or from the module's base if there is no symbol.
     pub(crate) offset: u64,
+    /// The static probe, if the user asked for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) probe: Option<String>,
     pub(crate) address: String,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
@@ -39,6 +42,7 @@ pub(crate) fn describe(module: Option<&Module>, names: Option<Rc<[String]>>, add
         module: None,
         symbol: None,
         offset: 0,
+        probe: None,
         address: format!("{address:#x}"),
         file: None,
         line: None,
@@ -65,7 +69,20 @@ pub(crate) fn describe(module: Option<&Module>, names: Option<Rc<[String]>>, add
         }
         None => description.location = format!("{}!{:#x}", image.name(), description.in_file),
     }
+    let names = description.names.as_deref().unwrap_or_default();
+    if let Some(probe) = static_probe(image, description.in_file, names) {
+        description.location = format!("{}!{}", image.name(), probe.label());
+        description.probe = Some(probe.label());
+    }
     description
+}
+
+/// The static probe at an address in the file that has one of these names.
+pub(super) fn static_probe<'a>(image: &'a Image, address: u64, names: &[String]) -> Option<&'a StaticProbe> {
+    if !names.iter().any(|name| name.starts_with("usdt:")) {
+        return None;
+    }
+    image.static_probes().iter().find(|probe| probe.address == address && names.contains(&probe.label()))
 }
 
 /// Whether a symbol at an address in the file has that name, or an indirect function of that name may have selected it.

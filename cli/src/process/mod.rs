@@ -1,6 +1,7 @@
 //! Traced processes: their modules and breakpoints, and the descriptions of their addresses.
 
 mod description;
+mod semaphores;
 mod space;
 
 pub(crate) use description::{Description, describe, source};

@@ -1,12 +1,13 @@
 //! The address space of one process: its modules, its breakpoints and the names of its addresses.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use ubp::{Access, Breakpoint, BreakpointId, Pid, Registers, Session, Tid, WatchId};
-use ubp_symbols::{Images, Module, Modules};
+use ubp_symbols::{Images, Module, Modules, StaticProbe};
 
-use super::description::{Description, describe};
+use super::description::{Description, describe, static_probe};
+use super::semaphores::Semaphores;
 
 /// Why ntrace set a breakpoint that the user did not ask for.
 #[derive(Debug, Clone)]
@@ -15,11 +16,15 @@ pub(crate) enum Role {
     Resolver {
         /// The names by which the user asked for the function.
         names: Vec<String>,
+        /// The number of the location that asked for it.
+        number: usize,
     },
     /// The breakpoint is at a resolver's return address.
     Resolved {
         /// The names by which the user asked for the function.
         names: Vec<String>,
+        /// The number of the location that asked for it.
+        number: usize,
         /// The thread that called the resolver.
         tid: Tid,
     },
@@ -44,12 +49,16 @@ pub(crate) struct Watched {
 }
 
 /// The address space of one process.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) pid: Pid,
     pub(crate) modules: Modules,
     /// The names by which the user asked for breakpoints, by address in memory.
     pub(crate) labels: HashMap<u64, Rc<[String]>>,
+    /// The numbers of the locations of the command line that mean an address in memory.
+    pub(crate) asked: HashMap<u64, BTreeSet<usize>>,
+    /// The semaphores of static probes that ntrace raised.
+    pub(crate) semaphores: Semaphores,
     /// The addresses in memory with a breakpoint, and those where a filter makes no sense.
     pub(crate) inserted: HashSet<u64>,
     /// The breakpoints that ntrace set for itself.
@@ -69,6 +78,8 @@ impl Space {
             pid,
             modules: Modules::new(pid),
             labels: HashMap::new(),
+            asked: HashMap::new(),
+            semaphores: Semaphores::default(),
             inserted: HashSet::new(),
             roles: HashMap::new(),
             watches: HashMap::new(),
@@ -77,9 +88,22 @@ impl Space {
         }
     }
 
-    /// Returns the space of a forked child. Its breakpoints are copies with the parent's ids, which begin without hits.
-    pub(crate) fn fork(&self, child: Pid) -> Space {
-        Space { pid: child, modules: self.modules.fork(child), unwanted: HashMap::new(), ..self.clone() }
+    /// Returns the space of a forked child. Its breakpoints are copies with the parent's ids, which begin without hits. `shares`: it runs in
+    /// the memory of its parent, whose space has the semaphores.
+    pub(crate) fn fork(&self, child: Pid, shares: bool) -> Space {
+        let semaphores = if shares { Semaphores::default() } else { self.semaphores.fork(child) };
+        Space {
+            pid: child,
+            modules: self.modules.fork(child),
+            labels: self.labels.clone(),
+            asked: self.asked.clone(),
+            semaphores,
+            inserted: self.inserted.clone(),
+            roles: self.roles.clone(),
+            watches: self.watches.clone(),
+            unwanted: HashMap::new(),
+            descriptions: self.descriptions.clone(),
+        }
     }
 
     /// The wanted hits of a breakpoint.
@@ -102,7 +126,24 @@ impl Space {
     /// Forgets the modules that are gone, and the names in them.
     pub(crate) fn forget_gone(&mut self) {
         let gone = self.modules.take_gone();
+        self.semaphores.forget_gone(&gone);
+        self.asked.retain(|address, _| !gone.iter().any(|module| module.contains(*address)));
         self.labels.retain(|address, _| !gone.iter().any(|module| module.contains(*address)));
+    }
+
+    /// Notes names by which the user asked for an address in memory.
+    pub(crate) fn label(&mut self, address: u64, names: &[String]) {
+        let known = self.labels.get(&address).map(|known| known.to_vec()).unwrap_or_default();
+        let all: Vec<String> = known.iter().chain(names.iter().filter(|name| !known.contains(name))).cloned().collect();
+        self.labels.insert(address, Rc::from(all));
+        self.descriptions.remove(&address);
+    }
+
+    /// The static probe by whose name the user asked for an address in memory, and its module.
+    pub(crate) fn static_probe(&self, address: u64) -> Option<(&Module, &StaticProbe)> {
+        let names = self.labels.get(&address)?;
+        let module = self.module(address)?;
+        static_probe(&module.image, module.in_file(address), names).map(|probe| (module, probe))
     }
 
     /// Returns the module that contains an address in memory.

@@ -8,5 +8,5 @@ mod thread;
 mod value;
 
 pub(crate) use self::kind::Kind;
-pub(crate) use self::parameter::{Parameter, parameters};
+pub(crate) use self::parameter::{Parameter, parameters, result};
 pub(crate) use self::value::{List, Value, needs_trap};

@@ -1,7 +1,7 @@
 //! The parameters of a function, as far as filters ask for them.
 
 use ubp_symbols::types::{Shape, Type};
-use ubp_symbols::values;
+use ubp_symbols::values::{self, Format};
 
 use super::kind::Kind;
 use super::value::{Known, known};
@@ -33,6 +33,10 @@ pub(crate) fn parameters(space: &Space, address: u64) -> Vec<Parameter> {
             };
             all.map(parameter).collect()
         }
+        Known::Declared(module, probe) => {
+            let all = values::operands(module.image.arch(), &probe).into_iter().enumerate();
+            all.map(|(number, operand)| declared(number, &operand)).collect()
+        }
         Known::Prototype(prototype) => {
             let all = prototype.kinds().zip(native::ARGUMENTS);
             let parameter = |((name, kind), register): ((&str, Kind), _)| Parameter {
@@ -45,6 +49,31 @@ pub(crate) fn parameters(space: &Space, address: u64) -> Vec<Parameter> {
         }
         Known::Nothing => Vec::new(),
     }
+}
+
+/// What the function at whose first instruction an address is returns; `None`: nothing.
+pub(crate) fn result(space: &Space, address: u64) -> Option<Kind> {
+    match known(space, address) {
+        Known::Described(_, function) => match &function.results[..] {
+            [] => None,
+            _ if function.is_own => Some(Kind::Other),
+            [Ok(kind)] => Some(of(kind)),
+            _ => Some(Kind::Other),
+        },
+        Known::Prototype(prototype) => prototype.result_kind(),
+        Known::Nothing | Known::Declared(..) => Some(Kind::Integer { size: 8, signed: false }),
+    }
+}
+
+/// An argument of a static probe.
+fn declared(number: usize, operand: &values::Operand) -> Parameter {
+    let size = operand.size;
+    let kind = match operand.format {
+        Format::Unsigned => Kind::Integer { size, signed: false },
+        Format::Signed => Kind::Integer { size, signed: true },
+        _ => Kind::Float,
+    };
+    Parameter { name: format!("arg{number}"), kind, register: operand.register(), members: Vec::new() }
 }
 
 fn of(kind: &Type) -> Kind {

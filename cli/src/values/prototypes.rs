@@ -47,17 +47,7 @@ fn parse(line: &'static str) -> Option<(&'static str, Prototype)> {
 impl Prototype {
     /// The name and the kind of each argument.
     pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, Kind)> {
-        self.arguments.iter().map(|(name, kind)| {
-            let kind = match *kind {
-                "int" => Kind::Integer { size: 4, signed: true },
-                "uint" | "hex" | "octal" | "created" => Kind::Integer { size: 4, signed: false },
-                "long" => Kind::Integer { size: 8, signed: true },
-                "size" => Kind::Integer { size: 8, signed: false },
-                "char" => Kind::Integer { size: 1, signed: false },
-                _ => Kind::Pointer,
-            };
-            (*name, kind)
-        })
+        self.arguments.iter().map(|(name, kind)| (*name, kind_of(kind)))
     }
 
     /// The arguments from registers and the texts to which those point.
@@ -71,9 +61,26 @@ impl Prototype {
         self.arguments.iter().zip(all).zip(before).filter(is_there).map(|(argument, _)| of(argument)).collect()
     }
 
+    /// What the result is to a filter. `None`: the function returns nothing.
+    pub(super) fn result_kind(&self) -> Option<Kind> {
+        self.result.map(kind_of)
+    }
+
     /// The result from its register and the text to which it points. `None`: the function returns nothing.
     pub(super) fn result(&self, value: u64, text: Option<String>) -> Option<Argument> {
         self.result.map(|kind| argument("", kind, value, text))
+    }
+}
+
+/// What a value of a kind of the table is to a filter.
+fn kind_of(kind: &str) -> Kind {
+    match kind {
+        "int" => Kind::Integer { size: 4, signed: true },
+        "uint" | "hex" | "octal" | "created" => Kind::Integer { size: 4, signed: false },
+        "long" => Kind::Integer { size: 8, signed: true },
+        "size" => Kind::Integer { size: 8, signed: false },
+        "char" => Kind::Integer { size: 1, signed: false },
+        _ => Kind::Pointer,
     }
 }
 

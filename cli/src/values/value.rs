@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use ubp::{Address, Event, Pid, Record, Registers, Session};
 use ubp_symbols::types::Function;
 use ubp_symbols::values::{self, Argument, Data};
-use ubp_symbols::{Arch, Module, printable};
+use ubp_symbols::{Arch, Module, StaticProbe, printable};
 
 use super::json;
 use super::prototypes::{self, Prototype};
@@ -32,6 +32,7 @@ pub(crate) enum Value {
 
 /// The source of the names and types of a function's arguments and result.
 pub(super) enum Known {
+    Declared(Module, StaticProbe),
     Described(Module, Rc<Function>),
     Prototype(&'static Prototype),
     Nothing,
@@ -39,6 +40,9 @@ pub(super) enum Known {
 
 /// Looks for that source, for the function at an address in memory.
 pub(super) fn known(space: &Space, address: u64) -> Known {
+    if let Some((module, probe)) = space.static_probe(address) {
+        return Known::Declared(module.clone(), probe.clone());
+    }
     let Some(module) = space.module(address).filter(|module| module.image.arch() != Arch::I386) else {
         return Known::Nothing;
     };
@@ -59,6 +63,7 @@ pub(super) fn known(space: &Space, address: u64) -> Known {
 pub(crate) fn needs_trap(space: &Space, address: u64) -> bool {
     match known(space, address) {
         Known::Described(module, function) => !values::is_recordable(&module, &function),
+        Known::Declared(_, probe) => !probe.arguments.is_empty(),
         Known::Prototype(_) | Known::Nothing => false,
     }
 }
@@ -91,6 +96,9 @@ impl Value {
     ) -> Vec<Value> {
         let text = |session: &mut Session, value| (value, string(session, event.pid, value));
         match known(space, address) {
+            Known::Declared(module, probe) => {
+                typed(values::operand_values(&module, &probe, &mut Held::new(session, event, registers)))
+            }
             Known::Described(module, function) => {
                 let mut thread = Held::new(session, event, registers);
                 typed(values::arguments(&module, &function, &mut thread))
@@ -113,6 +121,7 @@ impl Value {
         let texts = record.arguments.into_iter().enumerate();
         let texts = texts.map(|(number, value)| (value, printable(record.text(number))));
         match known(space, record.address.0) {
+            Known::Declared(module, probe) => typed(values::operand_values(&module, &probe, &mut Recorded(record))),
             Known::Described(module, function) => typed(values::arguments(&module, &function, &mut Recorded(record))),
             Known::Prototype(prototype) => typed(prototype.arguments(&texts.collect::<Vec<_>>())),
             Known::Nothing => texts.map(|(value, string)| Value::Integer { value, string }).collect(),
@@ -134,7 +143,9 @@ impl Value {
                 values::results(&module, &function, &mut thread).map(Value::Typed)
             }
             Known::Prototype(prototype) => prototype.result(value, string(session, event.pid, value)).map(Value::Typed),
-            Known::Nothing => Some(Value::Integer { value, string: string(session, event.pid, value) }),
+            Known::Nothing | Known::Declared(..) => {
+                Some(Value::Integer { value, string: string(session, event.pid, value) })
+            }
         }
     }
 }

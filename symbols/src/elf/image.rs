@@ -14,6 +14,7 @@ use super::frames::{self, DebugFrames, Functions};
 use super::headers::ElfError;
 use super::instructions::instructions;
 use super::lines::Lines;
+use super::static_probes::{self, StaticProbe};
 use super::table::SymbolTable;
 use super::{debug_files, ranges};
 use crate::code::Mode;
@@ -38,6 +39,7 @@ pub struct Image {
     instructions: OnceCell<Vec<u64>>,
     blocks: OnceCell<Vec<u64>>,
     relocated: OnceCell<Vec<u64>>,
+    static_probes: OnceCell<Vec<StaticProbe>>,
 }
 
 impl fmt::Debug for Image {
@@ -86,6 +88,7 @@ impl Image {
             instructions: OnceCell::new(),
             blocks: OnceCell::new(),
             relocated: OnceCell::new(),
+            static_probes: OnceCell::new(),
         }
     }
 
@@ -145,6 +148,11 @@ impl Image {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The static probes that the file declares for tracers (USDT), by address.
+    pub fn static_probes(&self) -> &[StaticProbe] {
+        self.static_probes.get_or_init(|| static_probes::read(&self.elf))
     }
 
     /// The functions that `.eh_frame` describes.

@@ -22,6 +22,7 @@ mod segments;
 mod shape;
 mod sources;
 mod spelling;
+mod static_probes;
 mod symbol;
 mod table;
 
@@ -36,5 +37,6 @@ pub use self::segments::Segment;
 pub use self::shape::short_names;
 pub use self::sources::LineSearch;
 pub(crate) use self::spelling::as_demangled;
+pub use self::static_probes::StaticProbe;
 pub use self::symbol::{Kind, Symbol};
 pub use self::table::SymbolTable;

@@ -3,7 +3,9 @@
 mod find;
 mod module_name;
 mod pattern;
+mod static_probes;
 
 pub use self::find::{Search, Site, by_address, by_line, by_name};
 pub use self::module_name::ModuleName;
 pub use self::pattern::Pattern;
+pub use self::static_probes::by_probe;

@@ -20,7 +20,7 @@ pub struct Function {
     /// What it returns: several values in Go, else one or none. The error tells why a type is not known.
     pub results: Vec<std::result::Result<Rc<Type>, TypeError>>,
     /// Whether the compiler gave it a convention of its own, since it knows all its callers.
-    pub(crate) is_own: bool,
+    pub is_own: bool,
 }
 
 /// A parameter.

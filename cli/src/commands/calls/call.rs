@@ -6,6 +6,7 @@ use std::time::Duration;
 use ubp::{Call, Event};
 
 use super::tree::Stack;
+use crate::filter::Rest;
 use crate::values::{List, Value};
 
 /// A call that has not returned.
@@ -13,6 +14,8 @@ use crate::values::{List, Value};
 pub(super) struct Open {
     pub(super) stack: Stack,
     pub(super) args: Option<Rc<[Value]>>,
+    /// What the result has to satisfy, if that decides whether the call is wanted.
+    pub(super) rest: Option<Rest>,
 }
 
 impl Open {

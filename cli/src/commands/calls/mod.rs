@@ -60,7 +60,7 @@ pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Res
     let mut calls = Calls { args, output, tree: Tree::default(), returns: Returns::new(), form, written: 0 };
     let mut follower = follow::start(
         &args.target,
-        Kind { report: Report::Event, text: false, patch: Patch::Auto },
+        Kind { report: Report::Event, text: false, patch: Patch::Auto, results: true },
         control,
         heritage,
     )?;
@@ -86,7 +86,10 @@ impl Calls<'_> {
         let Ok(Some((depth, open))) = self.note_call(session, space, arrival, function) else { return Ok(()) };
         let is_wanted = self.is_wanted(depth);
         match &mut self.form {
-            Form::Text(text) if is_wanted => text.entered(event.tid, depth, open, &self.tree, &mut self.output),
+            // A call of which it is not known yet whether it is wanted has one line, when it returns.
+            Form::Text(text) if is_wanted && open.rest.is_none() => {
+                text.entered(event.tid, depth, open, &self.tree, &mut self.output)
+            }
             _ => Ok(()),
         }
     }
@@ -106,10 +109,11 @@ impl Calls<'_> {
         }
         // Other forms need the function alone.
         let is_tree = matches!(self.form, Form::Tree);
+        let rest = arrival.rest.clone();
         let (tree, mut open) = (&mut self.tree, None);
         let entered = self.returns.enter(session, event, |caller| {
             let stack = tree.stack(caller.filter(|_| is_tree).map(|caller| caller.stack), function);
-            open.insert(Open { stack, args }).clone()
+            open.insert(Open { stack, args, rest }).clone()
         })?;
         Ok(entered.map(|entered| entered.depth).zip(open))
     }
@@ -153,12 +157,15 @@ impl Calls<'_> {
 
 impl Sink for Calls<'_> {
     fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()> {
-        let Arrival { event, address, id } = *arrival;
+        let Arrival { event, address, id, .. } = *arrival;
         if self.returns.is_return(event.pid, Address(address), id) {
             // After an error: a signal killed the thread here.
             let calls = self.returns.leave(session, event).unwrap_or_default();
             let registers = self.args.returned.then(|| session.registers(event.tid).ok()).flatten();
             return calls.iter().try_for_each(|call| {
+                if !timing::is_wanted(call.tag.rest.as_ref(), session, space, event, call.function.0) {
+                    return Ok(());
+                }
                 let of = |registers| Value::returned(session, space, event, call.function.0, registers);
                 let value = registers.as_ref().and_then(of);
                 self.returned(&Returned { event, call, value: value.as_ref() })

@@ -54,8 +54,12 @@ impl Text {
             let (location, args, source) = (&function.location, call.tag.args(), source(function));
             return out.line(format_args!("{time:>10} {tid:>7}  {:indent$}{location}{args}{value}{source}", ""));
         }
-        // A call that the thread left by a jump.
+        // A call that the thread left by a jump, or one that is still open.
         self.write_last(event.tid, tree, out)?;
+        if call.tag.rest.is_some() {
+            let (location, args, source) = (&function.location, call.tag.args(), source(function));
+            return out.line(format_args!("{time:>10} {tid:>7}  {:indent$}{location}{args}{value}{source}", ""));
+        }
         out.line(format_args!("{time:>10} {tid:>7}  {:indent$}}} {}{value}", "", function.location))
     }
 

@@ -64,8 +64,8 @@ struct Seen {
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
     let mut output = Output::open(args.target.output.as_deref())?;
     let kind = match args.grouping.needs_registers() {
-        true => Kind { report: Report::Event, text: false, patch: Patch::Auto },
-        false => Kind { report: Report::Record, text: false, patch: args.method.into() },
+        true => Kind { report: Report::Event, text: false, patch: Patch::Auto, results: false },
+        false => Kind { report: Report::Record, text: false, patch: args.method.into(), results: false },
     };
     let all = || {
         let rows = Aggregate::new(MOST);

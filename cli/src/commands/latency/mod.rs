@@ -13,6 +13,7 @@ use self::row::{Row, Times, write_text};
 use crate::args::{By, Format, LatencyArgs};
 use crate::commands::timing;
 use crate::failure::{Failure, Result};
+use crate::filter::Rest;
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::Output;
@@ -27,7 +28,7 @@ struct Latency<'a> {
     args: &'a LatencyArgs,
     rows: BTreeMap<Key, Times>,
     /// The open calls, each with its function.
-    returns: Returns<Rc<Description>>,
+    returns: Returns<(Rc<Description>, Option<Rest>)>,
     /// The threads on their way to a location of `--to`, where they come from, and since when.
     on_way: HashMap<(Pid, Tid), (Rc<Description>, Duration)>,
     /// The calls whose return cannot be seen.
@@ -56,8 +57,12 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
     let mut output = Output::open(target.output.as_deref())?;
     let (rows, returns, on_way) = (BTreeMap::new(), Returns::new(), HashMap::new());
     let mut latency = Latency { args, rows, returns, on_way, unseen: 0, open: 0 };
-    let mut follower =
-        follow::start(&target, Kind { report: Report::Event, text: false, patch: Patch::Auto }, control, heritage)?;
+    let mut follower = follow::start(
+        &target,
+        Kind { report: Report::Event, text: false, patch: Patch::Auto, results: args.to.is_empty() },
+        control,
+        heritage,
+    )?;
     let end = follower.run(&mut latency);
     let written = latency.table().write(args, &mut output);
     let end = written.and_then(|()| output.flush()).and(end);
@@ -75,7 +80,17 @@ impl Latency<'_> {
     }
 
     /// Adds a call that returned.
-    fn returned(&mut self, space: &Space, event: &Event, call: &Call<Rc<Description>>) -> Result<()> {
+    fn returned(
+        &mut self,
+        session: &mut Session,
+        space: &Space,
+        event: &Event,
+        call: &Call<(Rc<Description>, Option<Rest>)>,
+    ) -> Result<()> {
+        let (function, rest) = &call.tag;
+        if !timing::is_wanted(rest.as_ref(), session, space, event, call.function.0) {
+            return Ok(());
+        }
         let by = match self.args.by {
             By::Caller => {
                 let caller = space.describe_caller(call.caller.0);
@@ -83,7 +98,7 @@ impl Latency<'_> {
             }
             _ => self.by(event),
         };
-        self.add(&call.tag, by, call.duration, call.inner)
+        self.add(function, by, call.duration, call.inner)
     }
 
     fn by(&self, event: &Event) -> String {
@@ -96,16 +111,17 @@ impl Latency<'_> {
 
     /// Ends the way that the thread is on, and begins the next.
     fn pass(&mut self, space: &mut Space, event: &Event, address: u64) -> Result<()> {
-        let names = space.labels.get(&address).cloned().unwrap_or_default();
-        let is_of = |wanted: &[String]| names.iter().any(|name| wanted.contains(name));
+        // The locations of --to are behind those of -b.
+        let first = self.args.target.locations.len();
+        let asked = space.asked.get(&address).cloned().unwrap_or_default();
         let here = (event.pid, event.tid);
-        if is_of(&self.args.to) {
+        if asked.range(first..).next().is_some() {
             if let Some((from, since)) = self.on_way.remove(&here) {
                 let by = format!("to {} {}", space.description(address).location, self.by(event));
                 self.add(&from, by.trim_end().into(), event.time.saturating_sub(since), Duration::ZERO)?;
             }
         }
-        if is_of(&self.args.target.locations) {
+        if asked.range(..first).next().is_some() {
             self.on_way.insert(here, (space.description(address), event.time));
         }
         Ok(())
@@ -144,17 +160,18 @@ impl Table {
 
 impl Sink for Latency<'_> {
     fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()> {
-        let Arrival { event, address, id } = *arrival;
+        let Arrival { event, address, id, .. } = *arrival;
         if !self.args.to.is_empty() {
             return self.pass(space, event, address);
         }
         if self.returns.is_return(event.pid, Address(address), id) {
             // A signal may have killed the thread here.
             let calls = self.returns.leave(session, event).unwrap_or_default();
-            return calls.iter().try_for_each(|call| self.returned(space, event, call));
+            return calls.iter().try_for_each(|call| self.returned(session, space, event, call));
         }
         let function = timing::function(space, address, &mut self.returns)?;
-        if let Ok(None) = self.returns.enter(session, event, |_| function) {
+        let rest = arrival.rest.clone();
+        if let Ok(None) = self.returns.enter(session, event, |_| (function, rest)) {
             self.unseen += 1;
         }
         Ok(())

@@ -1,7 +1,9 @@
 //! One line of the list.
 
+use std::rc::Rc;
+
 use serde::Serialize;
-use ubp_symbols::{Module, Site, code, demangle};
+use ubp_symbols::{Module, Site, StaticProbe, code, demangle};
 
 use crate::commands::survey::{Way, way_at};
 use crate::failure::Result;
@@ -25,13 +27,22 @@ pub(super) struct Row {
     passed: &'static str,
     /// Why there can be no breakpoint.
     reason: Option<String>,
+    /// Where the arguments of a static probe lie, as the assembler wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<String>,
+    /// The address in the file of a static probe's semaphore.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    semaphore: Option<String>,
 }
 
 /// Describes a site.
 pub(super) fn row(module: &Module, site: &Site) -> Row {
     let image = &module.image;
     let address = module.in_memory(site.address);
-    let description = describe(Some(module), None, address, address);
+    let asked = site.names.iter().any(|name| name.starts_with("usdt:")).then(|| Rc::from(site.names.clone()));
+    let description = describe(Some(module), asked, address, address);
+    let is_probe = |probe: &&StaticProbe| probe.address == site.address && description.probe == Some(probe.label());
+    let probe = image.static_probes().iter().find(is_probe);
     let symbols = image.symbols().at(site.address);
     let mut names: Vec<String> =
         symbols.iter().map(|symbol| demangle(&symbol.name).unwrap_or_else(|| symbol.name.to_string())).collect();
@@ -40,6 +51,8 @@ pub(super) fn row(module: &Module, site: &Site) -> Row {
     names.retain(|other| Some(other) != description.symbol.as_ref());
     let way = way_at(image, image.arch().mode(code::vendor()), site.address);
     Row {
+        arguments: probe.map(|probe| probe.arguments.clone()),
+        semaphore: probe.and_then(|probe| probe.semaphore).map(|address| format!("{address:#x}")),
         description,
         in_file: format!("{:#x}", site.address),
         size: symbols.iter().map(|symbol| symbol.size).max().filter(|size| *size > 0),
@@ -65,10 +78,12 @@ pub(super) fn write_text(rows: &[Row], out: &mut Output<'_>) -> Result<()> {
         let names = if row.names.is_empty() { String::new() } else { format!(" ({})", row.names.join(", ")) };
         let source = source(&row.description);
         let chooses = if row.indirect { ", chooses the function to use" } else { "" };
+        let arguments = row.arguments.as_ref().filter(|arguments| !arguments.is_empty());
+        let arguments = arguments.map(|arguments| format!("({arguments})")).unwrap_or_default();
         let reason = row.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let (address, location) = (&row.description.address, &row.description.location);
         out.line(format_args!(
-            "{address:>addresses$}  {size:>sizes$}  {:<8}  {location}{names}{source}{chooses}{reason}",
+            "{address:>addresses$}  {size:>sizes$}  {:<8}  {location}{arguments}{names}{source}{chooses}{reason}",
             row.passed
         ))?;
     }

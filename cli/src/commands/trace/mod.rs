@@ -52,9 +52,9 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
     let kind = if args.stack || args.method == Method::Trap {
         // A jump holds no thread, except where a condition holds.
         let patch = if args.method == Method::Trap { Patch::Trap } else { Patch::Auto };
-        Kind { report: Report::Event, text: false, patch }
+        Kind { report: Report::Event, text: false, patch, results: false }
     } else {
-        Kind { report: Report::Record, text: args.args, patch: args.method.into() }
+        Kind { report: Report::Record, text: args.args, patch: args.method.into(), results: false }
     };
     let mut follower = follow::start_observed(&args.target, kind, &observed, control, heritage)?;
     let end = follower.run(&mut trace);
