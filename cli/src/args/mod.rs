@@ -2,6 +2,7 @@
 //!
 //! `ntrace --help`, the manual page ntrace(1) and the shell completions come from these declarations.
 
+mod buffering;
 mod events;
 mod explaining;
 mod filtering;
