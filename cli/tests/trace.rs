@@ -162,3 +162,35 @@ fn a_closed_pipe_is_an_error_and_the_program_still_ends_by_itself() {
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(stdout(&output), stdout(&Command::new(&program).arg("20000").output().unwrap()));
 }
+
+#[test]
+fn a_full_buffer_loses_hits_and_tells_how_many_or_keeps_the_last_ones() {
+    if machine::NARROW.is_none() {
+        // No jumps.
+        return;
+    }
+    let program = build("calls.c", &[]);
+    let trace = |buffer: &str| {
+        let options = ["-b", "work", "--args", "--backend", "ptrace", "--method", "jump", "--buffer", buffer];
+        let (hits, output) = trace(&options, &program, &["5000"]);
+        let numbers: Vec<u64> = hits.iter().filter_map(|hit| hit["args"][0]["value"].as_u64()).collect();
+        assert_eq!(numbers.len(), hits.len());
+        (numbers, stderr(&output))
+    };
+    let (all, told) = trace("lossless:64");
+    assert!(all.iter().copied().eq(0..5000) && !told.contains("hits"), "{told}");
+    let (last, told) = trace("circular:100");
+    assert!(last.iter().copied().eq(4872..5000), "{last:?}");
+    assert!(told.contains("4872 earlier hits were overwritten"), "{told}");
+    let (some, told) = trace("drop:64");
+    let lost = 5000 - some.len();
+    assert!(some.is_sorted_by(|a, b| a < b), "{some:?}");
+    assert_eq!(told.contains(&format!("{lost} hits were lost")), lost > 0, "{told}");
+}
+
+#[test]
+fn a_buffer_that_does_not_exist_is_refused() {
+    let output = run(&["trace", "-b", "main", "--buffer", "ring:64", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("none of lossless, drop and circular"), "{}", stderr(&output));
+}

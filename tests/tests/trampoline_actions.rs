@@ -242,8 +242,10 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let fields: Vec<Field> = (0..maker.random.below(6)).map(|_| maker.field()).collect();
     let at = |offset| layout.notes + offset;
     let key = maker.random.one_of(&[ThreadKey::Rdfsbase, ThreadKey::Word]);
+    let when_full = maker.random.one_of(&[WhenFull::Lose, WhenFull::Overwrite]);
+    let overwrites = when_full == WhenFull::Overwrite;
     let record = Record {
-        ring: Ring { control: at(RING), slots: at(SLOTS), count: 3, size: 9, full: WhenFull::Lose },
+        ring: Ring { control: at(RING), slots: at(SLOTS), count: 3, size: 9, full: when_full },
         id: maker.random.next() as u32,
         key,
         rdtscp: maker.random.one_in(2),
@@ -279,6 +281,12 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     put(ARRIVALS, arrivals_before);
     put(RING, taken);
     put(RING + 64, done);
+    // The slot may hold an old record, or one that is incomplete.
+    let is_busy = overwrites && maker.random.one_in(4);
+    if taken >= 8 {
+        put(SLOTS + (taken & 7) * 512, if is_busy { !(taken - 7) } else { taken - 7 });
+    }
+    let is_busy = is_busy && taken >= 8;
     for (number, (start, length)) in (0..).zip(windows(&state)) {
         put(WINDOWS + 16 * number, start);
         put(WINDOWS + 16 * number + 8, length);
@@ -315,13 +323,13 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     } else {
         linear
     };
-    let full = taken - done == 8;
-    let recorded = does(2) == 1 && !full;
+    let full = !overwrites && taken - done == 8;
+    let recorded = does(2) == 1 && !full && !is_busy;
     let time = does(6) & does(5);
     for (what, found, expected) in [
         ("count", word(now, COUNTER), does(0)),
         ("counts per processor", (0..4).map(|cpu| word(now, PER_CPU + 64 * cpu)).sum(), does(1)),
-        ("slots taken", word(now, RING), taken + u64::from(recorded)),
+        ("slots taken", word(now, RING), taken + u64::from(recorded || does(2) == 1 && is_busy)),
         ("records lost", word(now, RING + 128), u64::from(does(2) == 1 && full)),
         ("bucket", word(now, LOG2 + 8 * bucket), does(3)),
         ("buckets", sum(LOG2, 65), does(3)),
@@ -334,6 +342,10 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     }
     if does(4) == 1 && word(now, LINEAR + 8 * linear) == 0 {
         return wrong(format!("{value} is not in bucket {linear}"));
+    }
+    let slot = SLOTS + (taken & 7) * 512;
+    if is_busy && word(now, slot) != word(&notes, slot) {
+        return wrong(format!("an incomplete record became {:x}", word(now, slot)));
     }
     if recorded {
         if let Err(what) = check_record(now, &state, &record, taken) {

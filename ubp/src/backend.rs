@@ -96,6 +96,10 @@ pub(crate) trait Backend: fmt::Debug {
     fn take_records(&mut self) -> Vec<Record> {
         Vec::new()
     }
+    /// The number of hits that were not recorded, or overwritten, before the last [`Backend::take_records`].
+    fn lost_records(&self) -> u64 {
+        0
+    }
 
     /// The registers of a held thread, with slot addresses translated to original ones.
     fn registers(&mut self, tid: Tid) -> Result<Registers>;

@@ -207,7 +207,7 @@ pub use self::{
     event::{Event, EventKind, Hit},
     machine::Arch,
     module::{BuildId, Module},
-    options::{Mechanism, Options},
+    options::{Buffer, Mechanism, Options, WhenFull},
     patch::{NoJump, Patch},
     process::{Auxv, Mapping, Process},
     ptrace::JumpSurvey,

@@ -33,6 +33,39 @@ pub struct Options {
     /// Other threads of this process wait for any child (`waitpid(-1, …)`), and so may take reports of debuggees (see the documentation of
     /// the crate). The session then looks for threads whose reports were taken, every 10 milliseconds.
     pub others_wait: bool,
+    /// Default: room for 16,384 records, [`WhenFull::Wait`]. The memory in which code of jumps records hits
+    /// ([`Report::Record`](crate::Report::Record)).
+    pub buffer: Buffer,
+}
+
+/// The memory in which code of jumps records hits, of each process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Buffer {
+    /// What happens to a hit when there is no room for its record.
+    pub when_full: WhenFull,
+    /// Number of records for which there is room: at least 64, at most 1,048,576, rounded up to a power of two. Each takes 512 bytes.
+    pub records: u32,
+}
+
+/// What happens to a hit when there is no room for its record. Breakpoints whose hits traps record lose none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// The thread waits for the tracer: no hit is lost.
+    #[default]
+    Wait,
+    /// The hit is lost, and [`Session::lost_records`](crate::Session::lost_records) has their exact number. Breakpoints do not count it.
+    Drop,
+    /// The oldest record is overwritten, so that the latest records can be taken at any time, and at the end of the process. Breakpoints count hits whose
+    /// records were taken, or read because something changed. [`Session::lost_records`](crate::Session::lost_records) has the number of records
+    /// that were overwritten; a record that a signal or an interruption let begin once more may be among them too.
+    Overwrite,
+}
+
+impl Default for Buffer {
+    fn default() -> Buffer {
+        Buffer { when_full: WhenFull::Wait, records: 1 << 14 }
+    }
 }
 
 impl Default for Options {
@@ -47,6 +80,7 @@ impl Default for Options {
             syscalls: Syscalls::NONE,
             busy_wait: Duration::from_micros(50),
             others_wait: false,
+            buffer: Buffer::default(),
         }
     }
 }

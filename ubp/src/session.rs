@@ -406,10 +406,15 @@ impl Session {
     /// event is returned.
     ///
     /// Nothing wakes a session when there are records: call this after events, and from time to time. A record waits in memory that the tracer
-    /// shares with the debuggee, where there is room for 16,384; a thread that finds none stops until the tracer has made room, so that no
-    /// record is lost.
+    /// shares with the debuggee; [`Options::buffer`] tells how many find room there, and what happens to the next one.
     pub fn take_records(&mut self) -> Vec<Record> {
         self.backend.take_records()
+    }
+
+    /// The number of hits of all processes that code did not record or overwrote ([`Options::buffer`]), as of the last
+    /// [`Session::take_records`]. Zero with [`WhenFull::Wait`](crate::WhenFull::Wait).
+    pub fn lost_records(&self) -> u64 {
+        self.backend.lost_records()
     }
 
     /// Removes breakpoints, while the process may run, or has ended without a report yet. Unknown ids are ignored.

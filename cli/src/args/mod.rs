@@ -2,6 +2,7 @@
 //!
 //! `ntrace --help`, the manual page ntrace(1) and the shell completions come from these declarations.
 
+mod buffering;
 mod covering;
 mod events;
 mod explaining;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::buffering::Buffer;
 use super::events::EventArgs;
 use super::filtering::FilterArgs;
 use super::grouping::GroupArgs;
@@ -91,6 +92,11 @@ pub(crate) struct TraceArgs {
     /// The instruction that ntrace writes at each location. With --stack it is always a trap
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
+
+    /// The memory in which code of jumps records hits, and the number of hits for which there is room in each process: lossless (a thread waits while
+    /// it is full), drop (hits are lost, and counted), circular (only the last hits of a process are printed, when it ends)
+    #[arg(long, value_name = "lossless|drop|circular[:HITS]", default_value = "lossless", hide_default_value = true)]
+    pub(crate) buffer: Buffer,
 
     /// The time to print with each hit
     #[arg(long, value_enum, default_value_t = TimeStyle::Relative)]

@@ -74,6 +74,8 @@ pub(crate) struct Follower {
     pub(super) control: Control,
     /// The rules of a file.
     pub(super) ruling: Option<Ruling>,
+    /// Recorded hits are taken only when a process ends, or executes another program.
+    pub(super) takes_late: bool,
     /// The program itself. Its end determines ntrace's exit status.
     pub(super) first: Pid,
     /// Whether ntrace was asked to stop before the program continued.
@@ -99,6 +101,7 @@ impl Follower {
             spaces: HashMap::new(),
             control,
             ruling: None,
+            takes_late: false,
             first: Pid(0),
             cancelled: false,
             deadline: None,
@@ -148,6 +151,11 @@ impl Follower {
         &self.inserter.covered
     }
 
+    /// The number of hits that code did not record, or overwrote.
+    pub(crate) fn lost_records(&self) -> u64 {
+        self.session.lost_records()
+    }
+
     /// The aggregates of the rules.
     pub(crate) fn readings(&self) -> Vec<(Summary, Reading)> {
         self.ruling.as_ref().map_or_else(Vec::new, Ruling::readings)
@@ -166,7 +174,9 @@ impl Follower {
             if self.session.processes().next().is_none() {
                 return Ok(());
             }
-            self.take_records(sink)?;
+            if !self.takes_late {
+                self.take_records(sink)?;
+            }
             if self.inserter.gate.is_open() {
                 sink.idle(&self.session, &self.spaces)?;
             }
@@ -215,7 +225,10 @@ impl Follower {
 
     fn handle(&mut self, event: &Event, sink: &mut impl Sink) -> Result<()> {
         // The hits before the event, while it is known what their addresses mean.
-        self.take_records(sink)?;
+        let is_last = matches!(event.kind, EventKind::Exec | EventKind::Exited(_) | EventKind::Killed(_));
+        if is_last || !self.takes_late {
+            self.take_records(sink)?;
+        }
         match self.react(event, sink) {
             Err(Trouble::Trace(error)) if is_end(&error) => Ok(()),
             Err(Trouble::Trace(error)) => Err(Failure::trace(error)),

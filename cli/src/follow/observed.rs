@@ -1,6 +1,6 @@
 //! What a command wants to see of a program beside hits.
 
-use ubp::{Mechanism, Options, Syscalls};
+use ubp::{Buffer, Mechanism, Options, Syscalls, WhenFull};
 
 use crate::failure::{Failure, Result};
 use crate::location::Watch;
@@ -21,6 +21,8 @@ pub(crate) struct Observed {
     pub(crate) rules: Option<RuleFile>,
     /// Whether the command makes sense without a location.
     pub(crate) alone: bool,
+    /// The memory in which code records hits.
+    pub(crate) buffer: Buffer,
 }
 
 impl Observed {
@@ -32,6 +34,7 @@ impl Observed {
         watches: Vec::new(),
         rules: None,
         alone: false,
+        buffer: Buffer { when_full: WhenFull::Wait, records: 1 << 14 },
     };
 
     /// The options of the session that follows a program.
@@ -41,6 +44,7 @@ impl Observed {
         options.syscalls = self.syscalls;
         options.signals = self.signals;
         options.threads = self.threads;
+        options.buffer = self.buffer;
         if let Some(file) = &self.rules {
             let needed = file.set.options(options);
             options.signals |= needed.signals;

@@ -6,7 +6,7 @@ use std::io;
 use std::time::Instant;
 
 use nix::libc;
-use ubp::{Error, Mechanism, Patch, Pid, Report, Session, Tid};
+use ubp::{Error, Mechanism, Patch, Pid, Report, Session, Tid, WhenFull};
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
@@ -91,6 +91,7 @@ fn begin(
     let pids = processes(target)?;
     let mut follower = Follower::new(session, inserter, control, pids.is_empty());
     follower.ruling = ruling;
+    follower.takes_late = options.buffer.when_full == WhenFull::Overwrite;
     if pids.is_empty() {
         spawn(&mut follower, &target.program, heritage)?;
     } else {

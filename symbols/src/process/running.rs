@@ -13,6 +13,8 @@ use crate::elf::{Arch, Image};
 const PAGE: u64 = 4096;
 /// The number of bytes of a mapping that are compared at once.
 const PART: u64 = 256 << 10;
+/// The number of addresses in a part from which on the part is compared at once.
+const MANY: usize = 8;
 /// The length of the longest instruction, rounded up.
 const LONGEST: u64 = 16;
 /// The size of the largest relocation in code, in bytes.
@@ -43,13 +45,26 @@ pub fn differing(
     if image.origin().is_none() {
         return Ok(differing);
     }
+    let addresses: Vec<u64> = addresses.collect();
     let mut known: HashMap<(u64, u64), bool> = HashMap::new();
     let mut around: Option<Range<u64>> = None;
-    for address in addresses {
+    // The last part that was compared at once, and whether it is the same.
+    let mut whole = (0..0, false);
+    for (number, &address) in addresses.iter().enumerate() {
+        let has_many = |part: &Range<u64>| addresses.get(number + MANY).is_some_and(|other| part.contains(other));
+        if !whole.0.contains(&address) {
+            let start = address & !(PAGE - 1);
+            let part = start..start.saturating_add(PART.min(image.held_at(start)));
+            let same = has_many(&part) && is_same(session, pid, image, module.in_memory(start), part.clone())?;
+            whole = (part, same);
+        }
+        let last = address.saturating_add(LONGEST - 1);
+        if whole.1 && (last & !(PAGE - 1)).saturating_add(PAGE) <= whole.0.end {
+            continue;
+        }
         if !around.as_ref().is_some_and(|range| range.contains(&address)) {
             around = function(address).filter(|range| range.contains(&address));
         }
-        let last = address.saturating_add(LONGEST - 1);
         let range = around.clone().unwrap_or(address..last.saturating_add(1));
         for page in [address & !(PAGE - 1), last & !(PAGE - 1)] {
             let part = range.start.max(page)..range.end.min(page.saturating_add(PAGE));

@@ -71,7 +71,11 @@ pub unsafe extern "C" fn trampoline_everything(
         Field::Return { window: c },
         Field::Memory(memory),
     ];
-    let full = if a & 0x2000 != 0 { WhenFull::Stop } else { WhenFull::Lose };
+    let full = match a >> 13 & 3 {
+        0 => WhenFull::Lose,
+        1 => WhenFull::Stop,
+        _ => WhenFull::Overwrite,
+    };
     let ring = Ring { control: c, slots: d, count: e as u8, size: f as u8, full };
     let record = Record { ring, id: b as u32, key, rdtscp: a & 0x40 != 0, fields: &fields };
     let cpu = if a & 0x80 != 0 { CpuSource::Rdpid } else { CpuSource::Rseq(f as i32) };

@@ -259,13 +259,17 @@ pub enum WhenFull {
     Lose,
     /// The thread stops as by [`Action::Stop`], before the record has begun. If nobody takes the stop, the record is lost, uncounted.
     Stop,
+    /// It takes the slot of the oldest record. The reader's count of slots does not matter. If the slot's own record is still incomplete, which
+    /// takes a thread that was interrupted for a whole round of the ring, the new record is lost, and no slot has its number.
+    Overwrite,
 }
 
 /// A ring of equal slots. Many threads write records, and one reader takes them.
 ///
 /// Three aligned words of eight bytes steer it: at `control` the number of slots that were taken so far, at `control` + 64 the number of slots
 /// that the reader has done with, at `control` + 128 the number of records that found no slot. The reader waits for word 0 of a slot to be
-/// the number of the record, one more than that of the slot. A slot whose thread ended before that is the reader's to skip.
+/// the number of the record, one more than that of the slot. A slot whose thread ended before that is the reader's to skip. With
+/// [`WhenFull::Overwrite`] the reader looks at word 0 before and behind its copy of a slot.
 ///
 /// From [`Progress::During`](crate::Progress::During) on, rsi of the thread is the address of its slot. A caller that makes such a thread begin
 /// once more gives that slot up: it writes a complete record there that the reader ignores.

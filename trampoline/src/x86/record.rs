@@ -3,7 +3,7 @@
 use insn::x86::Reg;
 
 use super::frame::Frame;
-use super::probe::{Field, Memory, Record, WhenFull};
+use super::probe::{Field, Memory, Record, Ring, WhenFull};
 use super::writer::{Label, Writer};
 use super::{Refusal, memory, thread};
 use crate::Progress;
@@ -54,8 +54,27 @@ pub(super) fn record(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>
         writer.refuse(Refusal::TooMuch);
         return None;
     }
+    let mut end = Label::NEW;
+    let stop = match ring.full {
+        WhenFull::Overwrite => {
+            overwrite(writer, &ring, &mut end);
+            None
+        }
+        WhenFull::Lose | WhenFull::Stop => take(writer, &ring, &mut end),
+    };
+    head(writer, record);
+    fields(writer, frame, record, pc);
+    // notq (%rsi), which completes the record
+    writer.emit(&[0x48, 0xf7, 0x16]);
+    writer.bind(&mut end);
+    stop
+}
+
+/// Takes a free slot. Its address is in rsi then, and its word 0 says that the record is incomplete. Goes to `end` if there is none. Returns the
+/// offset behind the `int3` of a full ring.
+fn take(writer: &mut Writer<'_>, ring: &Ring, end: &mut Label) -> Option<u16> {
     let (before, mut stop) = (writer.state.progress, None);
-    let (mut again, mut taken, mut end) = (Label::NEW, Label::NEW, Label::NEW);
+    let (mut again, mut free) = (Label::NEW, Label::NEW);
     // mov control, %rax
     writer.emit_at(&[0x48, 0x8b], 0, ring.control, &[]);
     // again: mov %rax, %rdx; sub done, %rdx; cmp $count, %rdx; jb free
@@ -64,44 +83,67 @@ pub(super) fn record(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>
     writer.emit_at(&[0x48, 0x2b], 2, ring.control.wrapping_add(CONTROL), &[]);
     let [a, b, c, d] = 1_u32.wrapping_shl(ring.count.into()).to_le_bytes();
     writer.emit(&[0x48, 0x81, 0xfa, a, b, c, d]);
-    writer.jump(&[0x0f, 0x82], &mut taken);
-    match ring.full {
-        WhenFull::Lose => {
-            // lock incq lost
-            writer.emit_at(&[0xf0, 0x48, 0xff], 0, ring.control.wrapping_add(2 * CONTROL), &[]);
-        }
-        WhenFull::Stop => {
-            // int3
-            writer.emit(&[0xcc]);
-            stop = Some(writer.len());
-        }
+    writer.jump(&[0x0f, 0x82], &mut free);
+    if ring.full == WhenFull::Stop {
+        // int3
+        writer.emit(&[0xcc]);
+        stop = Some(writer.len());
+    } else {
+        // lock incq lost
+        writer.emit_at(&[0xf0, 0x48, 0xff], 0, ring.control.wrapping_add(2 * CONTROL), &[]);
     }
     // jmp end
     writer.state.progress = Progress::Done;
-    writer.jump(&[0xe9], &mut end);
+    writer.jump(&[0xe9], end);
     writer.state.progress = before;
-    // free: mov %eax, %esi; and $mask, %esi; shl $size, %rsi; lea slots, %rdx; add %rdx, %rsi
-    writer.bind(&mut taken);
+    // free:
+    writer.bind(&mut free);
+    slot(writer, ring);
+    // lea 1(%rax), %rdx; lock cmpxchg %rdx, control; jne again; not %rdx; mov %rdx, (%rsi)
+    writer.emit(&[0x48, 0x8d, 0x50, 1]);
+    writer.emit_at(&[0xf0, 0x48, 0x0f, 0xb1], 2, ring.control, &[]);
+    writer.state.progress = if_zero(before);
+    writer.jump(&[0x0f, 0x85], &mut again);
+    writer.state.progress = Progress::During;
+    writer.emit(&[0x48, 0xf7, 0xd2]);
+    writer.emit(&[0x48, 0x89, 0x16]);
+    stop
+}
+
+/// Takes the slot of the oldest record, as [`take`].
+fn overwrite(writer: &mut Writer<'_>, ring: &Ring, end: &mut Label) {
+    let before = writer.state.progress;
+    // mov $1, %eax; lock xadd %rax, control
+    writer.emit(&[0xb8, 1, 0, 0, 0]);
+    writer.emit_at(&[0xf0, 0x48, 0x0f, 0xc1], 0, ring.control, &[]);
+    slot(writer, ring);
+    // lea 1(%rax), %rdx; not %rdx; mov (%rsi), %rax; test %rax, %rax; js end
+    writer.emit(&[0x48, 0x8d, 0x50, 1]);
+    writer.emit(&[0x48, 0xf7, 0xd2]);
+    writer.emit(&[0x48, 0x8b, 0x06]);
+    writer.emit(&[0x48, 0x85, 0xc0]);
+    writer.jump(&[0x0f, 0x88], end);
+    // lock cmpxchg %rdx, (%rsi); jne end
+    writer.emit(&[0xf0, 0x48, 0x0f, 0xb1, 0x16]);
+    writer.state.progress = if_zero(before);
+    writer.jump(&[0x0f, 0x85], end);
+    writer.state.progress = Progress::During;
+}
+
+/// Loads the address of the slot whose number is in rax into rsi. Overwrites rdx.
+fn slot(writer: &mut Writer<'_>, ring: &Ring) {
+    // mov %eax, %esi; and $mask, %esi; shl $size, %rsi; lea slots, %rdx; add %rdx, %rsi
     writer.emit(&[0x89, 0xc6]);
     let [a, b, c, d] = 1_u32.wrapping_shl(ring.count.into()).wrapping_sub(1).to_le_bytes();
     writer.emit(&[0x81, 0xe6, a, b, c, d]);
     writer.emit(&[0x48, 0xc1, 0xe6, ring.size]);
     writer.emit_at(&[0x48, 0x8d], 2, ring.slots, &[]);
     writer.emit(&[0x48, 0x01, 0xd6]);
-    // lea 1(%rax), %rdx; lock cmpxchg %rdx, control; jne again; not %rdx; mov %rdx, (%rsi)
-    writer.emit(&[0x48, 0x8d, 0x50, 1]);
-    writer.emit_at(&[0xf0, 0x48, 0x0f, 0xb1], 2, ring.control, &[]);
-    writer.state.progress = if before == Progress::Before { Progress::DuringIfZero } else { Progress::During };
-    writer.jump(&[0x0f, 0x85], &mut again);
-    writer.state.progress = Progress::During;
-    writer.emit(&[0x48, 0xf7, 0xd2]);
-    writer.emit(&[0x48, 0x89, 0x16]);
-    head(writer, record);
-    fields(writer, frame, record, pc);
-    // notq (%rsi), which completes the record
-    writer.emit(&[0x48, 0xf7, 0x16]);
-    writer.bind(&mut end);
-    stop
+}
+
+/// The progress behind a `cmpxchg` that takes a slot.
+fn if_zero(before: Progress) -> Progress {
+    if before == Progress::Before { Progress::DuringIfZero } else { Progress::During }
 }
 
 /// Words 1 to 4.

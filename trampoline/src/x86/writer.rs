@@ -9,8 +9,6 @@ use crate::Progress;
 
 /// Filling between and behind code.
 const INT3: u8 = 0xcc;
-/// The most jumps to a label.
-const USES: usize = 40;
 /// The most constants.
 const CONSTANTS: usize = 48;
 
@@ -19,14 +17,14 @@ const CONSTANTS: usize = 48;
 pub(super) struct Label {
     /// The offset that the label stands for.
     at: Option<u16>,
-    /// Offsets of the distances of jumps.
-    jumps: [Option<u16>; USES],
-    /// Indices of places whose fixup it is.
-    fixups: [Option<u16>; USES],
+    /// Offset of the distance of the last jump to it. The distance holds the offset of the one before, plus one, or zero.
+    jump: Option<u16>,
+    /// Index of the last place whose fixup it is. The fixup holds the index of the place before.
+    fixup: Option<u16>,
 }
 
 impl Label {
-    pub(super) const NEW: Label = Label { at: None, jumps: [None; USES], fixups: [None; USES] };
+    pub(super) const NEW: Label = Label { at: None, jump: None, fixup: None };
 
     /// The offset in the trampoline, once bound.
     pub(super) fn offset(&self) -> Option<u16> {
@@ -64,6 +62,8 @@ pub(super) struct Writer<'a> {
     /// Values of constants and the offsets of the displacements that name them.
     constants: [Option<(u64, u16)>; CONSTANTS],
     error: Option<Refusal>,
+    /// The fixup of the next place.
+    fixup: Option<u16>,
     pub(super) state: State,
 }
 
@@ -77,6 +77,7 @@ impl<'a> Writer<'a> {
             marked: 0,
             constants: [None; CONSTANTS],
             error: None,
+            fixup: None,
             state: State::at(pc, Progress::Before),
         }
     }
@@ -116,7 +117,8 @@ impl<'a> Writer<'a> {
     #[inline(never)]
     pub(super) fn mark(&mut self) {
         let State { pc, progress, own, stack, saved, flags, register } = self.state;
-        let place = Place { offset: self.len, pc, progress, own, fixup: None, register, stack, saved, flags };
+        let fixup = self.fixup.take();
+        let place = Place { offset: self.len, pc, progress, own, fixup, register, stack, saved, flags };
         match self.places.get_mut(usize::from(self.marked)) {
             Some(free) => {
                 *free = place;
@@ -188,10 +190,11 @@ impl<'a> Writer<'a> {
     #[inline(never)]
     pub(super) fn push_label(&mut self, label: &mut Label) {
         let field = self.len;
-        self.push(&[0; 4]);
+        let before = label.jump.map_or(0, |before| u32::from(before).wrapping_add(1));
+        self.push(&before.to_le_bytes());
         match label.at {
             Some(at) => self.aim(field, at),
-            None => note(&mut label.jumps, field).unwrap_or_else(|reason| self.refuse(reason)),
+            None => label.jump = Some(field),
         }
     }
 
@@ -207,20 +210,26 @@ impl<'a> Writer<'a> {
 
     /// Makes the label the fixup of the next instruction.
     pub(super) fn fixup(&mut self, label: &mut Label) {
-        note(&mut label.fixups, self.marked).unwrap_or_else(|reason| self.refuse(reason));
+        self.fixup = label.fixup.replace(self.marked);
     }
 
     /// Gives the label the address of the next byte.
     #[inline(never)]
     pub(super) fn bind(&mut self, label: &mut Label) {
         label.at = Some(self.len);
-        for field in label.jumps.into_iter().flatten() {
+        let mut jump = label.jump.take();
+        while let Some(field) = jump {
+            let before = self.code.get(usize::from(field)..).and_then(|rest| rest.first_chunk());
+            let before = before.and_then(|raw| u32::from_le_bytes(*raw).checked_sub(1)?.try_into().ok());
             self.aim(field, self.len);
+            // Distances follow each other.
+            jump = before.filter(|before| *before < field);
         }
-        for index in label.fixups.into_iter().flatten() {
-            if let Some(place) = self.places.get_mut(usize::from(index)) {
-                place.fixup = Some(self.len);
-            }
+        let mut fixup = label.fixup.take();
+        while let Some(index) = fixup {
+            let place = self.places.get_mut(usize::from(index));
+            let before = place.and_then(|place| place.fixup.replace(self.len));
+            fixup = before.filter(|before| *before < index);
         }
     }
 
@@ -255,15 +264,5 @@ impl<'a> Writer<'a> {
             Some(reason) => Err(reason),
             None => Ok((self.len, self.marked)),
         }
-    }
-}
-
-fn note(list: &mut [Option<u16>], entry: u16) -> Result<(), Refusal> {
-    match list.iter_mut().find(|free| free.is_none()) {
-        Some(free) => {
-            *free = Some(entry);
-            Ok(())
-        }
-        None => Err(Refusal::TooMuch),
     }
 }

@@ -109,6 +109,9 @@ impl Backend for Tracer {
     fn take_records(&mut self) -> Vec<Record> {
         self.take_all_records()
     }
+    fn lost_records(&self) -> u64 {
+        self.tracees.lost
+    }
     fn registers(&mut self, tid: Tid) -> Result<Registers> {
         self.registers_of(tid)
     }

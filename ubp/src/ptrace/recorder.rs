@@ -30,6 +30,8 @@ pub(super) struct Recorder {
     pub(super) main: Option<(Pid, Tid)>,
     /// The hits, those of each thread in their order.
     pub(super) hits: Vec<Recorded>,
+    /// Number of hits that were not recorded, or overwritten, and are not told yet.
+    pub(super) lost: u64,
 }
 
 impl Recorder {

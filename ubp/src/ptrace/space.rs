@@ -155,7 +155,7 @@ impl Space {
             users: 1,
         };
         for store in &mut space.jumps.stores {
-            store.ring = store.ring.take().map(|_| Ring::of_maker());
+            store.ring = store.ring.take().map(|ring| Ring::of_maker(ring.shape));
         }
         space.clear_counts();
         Ok(space)

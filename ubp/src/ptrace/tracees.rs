@@ -67,6 +67,8 @@ pub(super) struct Tracees {
     pub(super) unwanted_jumps: Vec<(SpaceId, u64)>,
     /// Recorded hits of address spaces that are gone, or about to go.
     pub(super) recorded: Vec<Recorded>,
+    /// Number of hits of all processes that were lost.
+    pub(super) lost: u64,
     last_space: u64,
 }
 
@@ -81,6 +83,7 @@ impl Tracees {
             watching: false,
             unwanted_jumps: Vec::new(),
             recorded: Vec::new(),
+            lost: 0,
             last_space: 0,
         }
     }
@@ -211,6 +214,7 @@ impl Tracees {
         for space in self.spaces.values_mut() {
             space.read_rings();
             self.recorded.append(&mut space.recorded.hits);
+            self.lost += std::mem::take(&mut space.recorded.lost);
         }
         std::mem::take(&mut self.recorded)
     }
@@ -220,6 +224,7 @@ impl Tracees {
         if let Some(space) = self.spaces.get_mut(&id) {
             space.read_rings();
             self.recorded.append(&mut space.recorded.hits);
+            self.lost += std::mem::take(&mut space.recorded.lost);
             space.users = space.users.saturating_sub(1);
             if space.users == 0 {
                 self.spaces.remove(&id);

@@ -29,9 +29,7 @@ pub fn case_by(spec: impl Fn(Address) -> Spec, name: &str, functions: &[&str]) {
         let mut read = Vec::new();
         let range = base..base + 0x100000;
         let outcome = run(&mut session, pid, |session, event| {
-            if let EventKind::Exited(_) = event.kind
-                && event.pid == pid
-            {
+            if matches!(event.kind, EventKind::Exited(_)) && event.pid == pid {
                 // Up to the system call, which counts as one execution even if it is restarted.
                 let of_read = session.breakpoints(pid).filter(|b| (first..first + 16).contains(&b.address().0));
                 read = of_read.map(|b| b.hits()).take_while(|hits| *hits > 0).collect();

@@ -1,6 +1,7 @@
 //! Breakpoints by jumps: they count as breakpoint instructions do, and the program sees none of it.
 #![cfg(target_arch = "x86_64")]
 
+mod buffers;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;

@@ -144,8 +144,12 @@ fn the_first_hits_are_ignored_and_a_condition_chooses() {
 
 #[test]
 fn interruptions_and_signals_neither_lose_nor_repeat_a_record() {
-    let calls = 200_000;
-    let mut session = by_ptrace();
+    let stops = records_while_interrupted(by_ptrace(), 200_000);
+    assert!(stops > 1, "one is asked for before the program runs");
+}
+
+/// Fails if a record is lost or comes twice while signals and interruptions come. Returns the number of interruptions.
+pub(crate) fn records_while_interrupted(mut session: Session, calls: u64) -> u64 {
     let pid = session.spawn(piped(&build("loop", &[]), &[&calls.to_string()])).unwrap();
     let work = symbol(&session, pid, "work");
     let spec = Spec::record(work).patch(Patch::Jump);
@@ -171,6 +175,7 @@ fn interruptions_and_signals_neither_lose_nor_repeat_a_record() {
         }
     }
     records.extend(session.take_records());
-    assert!(stops > 1, "one is asked for before the program runs");
     assert!(records.iter().map(|record| record.arguments[0]).eq(0..calls), "{} of {calls}", records.len());
+    assert_eq!(session.lost_records(), 0);
+    stops
 }

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 use ubp::rules::Occurrence;
-use ubp::{Event, Patch, Pid, Record, Report, Session};
+use ubp::{Event, Patch, Pid, Record, Report, Session, WhenFull};
 
 use self::events::{Line, Recorder, Totals};
 use self::hit::{Frame, Hit};
 use crate::args::{Format, Method, TimeStyle, TraceArgs};
 use crate::failure::{Failure, Result};
-use crate::follow::{self, Arrival, Kind, Sink};
+use crate::follow::{self, Arrival, Kind, Observed, Sink};
 use crate::heritage::Heritage;
-use crate::output::Output;
+use crate::output::{Output, tell};
 use crate::process::Space;
 use crate::values::Value;
 use crate::worker::{Control, End};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         TimeStyle::Epoch => (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?),
     };
     let events = Recorder::new(&args.observed)?;
-    let observed = events.observed();
+    let observed = Observed { buffer: args.buffer.0, ..events.observed() };
     let mut trace = Trace { args, output, origin, ahead, written: 0, events };
     // Callers are found while the thread is held.
     let kind = if args.stack || args.method == Method::Trap {
@@ -66,6 +66,13 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         }
     });
     let end = written.and_then(|()| trace.output.flush()).and(end);
+    match (follower.lost_records(), args.buffer.0.when_full) {
+        (0, _) => {}
+        (lost, WhenFull::Overwrite) => tell(format_args!("{lost} earlier hits were overwritten")),
+        (lost, _) => {
+            tell(format_args!("{lost} hits were lost: the buffer was full (--buffer drop:HITS makes it larger)"))
+        }
+    }
     follower.finish(end)
 }
 

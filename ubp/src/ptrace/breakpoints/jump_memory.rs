@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::arch::PAGE;
-use super::super::jumps::{LENGTH, Mirror, Need, RING, Ring, Shared, Store, displacements};
+use super::super::jumps::{LENGTH, Mirror, Need, Ring, Shape, Shared, Store, displacements};
 use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any};
 use super::super::reports::Reports;
 use super::super::space::{mapping_at, room};
@@ -135,7 +135,8 @@ fn map_store(
     let low = of_module.clone().map(|map| map.start.0).min().unwrap_or(mapping.start.0).min(mirror.range.start);
     let high = of_module.map(|map| map.end.0).max().unwrap_or(mapping.end.0).max(mirror.range.end);
     let sizes = Store::sizes_for(need, PAGE);
-    let size = sizes.0 + sizes.1 + if need.records { RING } else { 0 };
+    let shape = Shape::new(tracees.options.buffer);
+    let size = sizes.0 + sizes.1 + if need.records { shape.size() } else { 0 };
     let no_room = Error::NoRoom { pid, near: mapping.start };
     let Some(name) = name else { return Err(no_room) };
     for start in room::candidates(&maps, heap, kind, size, low, high).into_iter().take(PLACES) {
@@ -149,7 +150,7 @@ fn map_store(
         };
         let mut ring = None;
         if need.records {
-            ring = map_ring(tracees, reports, tid, counters.0 + counters.1, name, false)?;
+            ring = map_ring(tracees, reports, tid, counters.0 + counters.1, shape, name, false)?;
             if ring.is_none() {
                 unmap(tracees, reports, tid, (start, sizes.0 + sizes.1))?;
                 continue;
@@ -172,11 +173,13 @@ fn map_ring(
     reports: &mut Reports,
     tid: Tid,
     at: u64,
+    shape: Shape,
     name: u64,
     replaces: bool,
 ) -> Result<Option<Ring>> {
-    let file = map_counters_at(tracees, reports, tid, (at, RING), name, replaces)?;
-    Ok(file.and_then(|file| Shared::new(&file, RING as usize).ok()).map(Ring::new))
+    let size = shape.size();
+    let file = map_counters_at(tracees, reports, tid, (at, size), name, replaces)?;
+    Ok(file.and_then(|file| Shared::new(&file, size as usize).ok()).map(|memory| Ring::new(memory, shape)))
 }
 
 /// Gives a forked child, which is stopped and has not run yet, counters of its own. Where that is not possible its jumps become breakpoint
@@ -184,17 +187,17 @@ fn map_ring(
 pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut Reports, child: Pid) -> Result<()> {
     let space = tracees.space_of(child)?;
     let name = space.storages.first().map_or(0, |storage| storage.arena.base() + ZEROES);
-    let ring = |store: &Store| store.ring.as_ref().map(|_| store.ring_at());
+    let ring = |store: &Store| store.ring.as_ref().map(|ring| (store.ring_at(), ring.shape));
     let mappings = space.jumps.stores.iter().map(|store| ((store.base + store.sizes.0, store.sizes.1), ring(store)));
-    let mappings: Vec<((u64, u64), Option<u64>)> = mappings.collect();
+    let mappings: Vec<_> = mappings.collect();
     for (number, (counters, ring)) in mappings.into_iter().enumerate() {
         let tid = child.leader();
         let mut mapped = match map_counters_at(tracees, reports, tid, counters, name, true) {
             Err(Error::Confined(_)) => None,
             other => other?.map(|file| (file, None)),
         };
-        if let (Some(at), Some((file, _))) = (ring, mapped.take_if(|_| ring.is_some())) {
-            mapped = map_ring(tracees, reports, tid, at, name, true)?.map(|ring| (file, Some(ring)));
+        if let (Some((at, shape)), Some((file, _))) = (ring, mapped.take_if(|_| ring.is_some())) {
+            mapped = map_ring(tracees, reports, tid, at, shape, name, true)?.map(|ring| (file, Some(ring)));
         }
         let space = tracees.space_of_mut(child)?;
         match (mapped, space.jumps.stores.get_mut(number)) {

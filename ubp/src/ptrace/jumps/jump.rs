@@ -6,11 +6,13 @@ use trampoline::x86::{
 };
 
 use super::Test;
-use super::ring::{Detail, fields, record};
+use super::ring::{Detail, Shape, fields, record};
 
 /// Room for a trampoline, and for the meanings of its addresses.
 const CODE: usize = 8192;
 const PLACES: usize = 2048;
+/// Room for a trampoline that only counts; most need no more.
+const SMALL: usize = 512;
 
 /// A site whose arrivals a trampoline counts.
 #[derive(Clone, Debug)]
@@ -31,8 +33,8 @@ pub(in crate::ptrace) struct Recording {
     /// The number of the site.
     pub(in crate::ptrace) id: u32,
     pub(in crate::ptrace) detail: Detail,
-    /// Address of the ring.
-    pub(in crate::ptrace) ring: u64,
+    /// Address of the ring, and what it is like.
+    pub(in crate::ptrace) ring: (u64, Shape),
     /// Addresses of the windows of memory for the return address, and for text.
     pub(in crate::ptrace) windows: [u64; 2],
 }
@@ -105,6 +107,12 @@ impl Workbench {
             actions: action.as_slice(),
         });
         let probes: Vec<Probe<'_>> = probes.collect();
+        if let Some(small) = self.code.get_mut(..SMALL).filter(|_| !keep_dead) {
+            match site.assemble(&probes, at, small, &mut self.places) {
+                Err(Refusal::NoRoom) => {}
+                made => return made,
+            }
+        }
         site.assemble(&probes, at, &mut self.code, &mut self.places)
     }
 

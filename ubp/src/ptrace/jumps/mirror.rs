@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trampoline::x86::{Displacement, mirror_jump};
+use trampoline::x86::{Displacement, JUMP_LEN, mirror_jump};
 
 /// The mapping in which the jumps of a module's sites lead on to trampolines.
 #[derive(Clone, Debug)]
@@ -33,8 +33,8 @@ impl Mirror {
     }
 
     /// The jump for a site, and its address.
-    pub(in crate::ptrace) fn jump(&self, site: u64, trampoline: u64) -> Option<(u64, Vec<u8>)> {
+    pub(in crate::ptrace) fn jump(&self, site: u64, trampoline: u64) -> Option<(u64, [u8; JUMP_LEN])> {
         let at = self.displacement.mirror(site);
-        Some((at, mirror_jump(at, trampoline).ok()?.to_vec()))
+        Some((at, mirror_jump(at, trampoline).ok()?))
     }
 }

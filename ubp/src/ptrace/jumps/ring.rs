@@ -7,14 +7,17 @@ use insn::x86::Reg;
 use trampoline::x86::{Field, Memory, Record, Ring as Layout, ThreadKey, WhenFull};
 
 use super::Shared;
+use crate::Buffer;
 use crate::record::{ARGUMENTS, TEXT, Text};
 
-/// Slots of a ring, and bytes of a slot, as powers of two.
-const COUNT: u8 = 14;
+/// The least and the largest number of slots of a ring, and bytes of a slot, as powers of two.
+const LEAST: u32 = 6;
+const MOST: u32 = 20;
 const SLOT: u8 = 9;
 /// Bytes before the slots. The control words are 64 bytes apart.
 const CONTROL: u64 = 4096;
 const DONE: u64 = 64;
+const LOST: usize = 128;
 /// Words of a slot, before its fields, and of the text behind one argument.
 const WORDS: usize = 1 << (SLOT - 3);
 const TEXT_WORDS: usize = TEXT / 8;
@@ -24,8 +27,41 @@ const WITH_CALLER: u32 = 1 << 29;
 /// The number of a record that the reader ignores; no site has it.
 const NOBODY: u32 = u32::MAX;
 
-/// Bytes of a ring.
-pub(in crate::ptrace) const RING: u64 = CONTROL + (1 << (COUNT + SLOT));
+/// The size of a ring, and what happens when it is full.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ptrace) struct Shape {
+    /// Number of slots as a power of two.
+    count: u8,
+    full: WhenFull,
+}
+
+impl Shape {
+    pub(in crate::ptrace) fn new(buffer: Buffer) -> Shape {
+        let count = buffer.records.checked_next_power_of_two().map_or(MOST, u32::ilog2).clamp(LEAST, MOST);
+        let full = match buffer.when_full {
+            crate::WhenFull::Wait => WhenFull::Stop,
+            crate::WhenFull::Drop => WhenFull::Lose,
+            crate::WhenFull::Overwrite => WhenFull::Overwrite,
+        };
+        Shape { count: count as u8, full }
+    }
+
+    /// Bytes of a ring.
+    pub(in crate::ptrace) fn size(self) -> u64 {
+        CONTROL + (1 << (self.count + SLOT))
+    }
+
+    /// The most records that the tracer keeps of a ring, if there is a limit.
+    pub(in crate::ptrace) fn limit(self) -> Option<usize> {
+        (self.full == WhenFull::Overwrite).then_some(1 << self.count)
+    }
+
+    /// The offset of a record's slot in the ring.
+    fn slot_of(self, number: u64) -> usize {
+        let index = number.wrapping_sub(1) & ((1 << self.count) - 1);
+        (CONTROL + (index << SLOT)) as usize
+    }
+}
 
 /// What a record holds besides arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,20 +90,23 @@ pub(in crate::ptrace) struct Entry {
 pub(in crate::ptrace) struct Ring {
     /// `None`: it is that of the process that made this one, which reads it.
     memory: Option<Arc<Shared>>,
-    /// Number of records, from the first one on, that are read.
+    pub(in crate::ptrace) shape: Shape,
+    /// Number of records, from the first one on, that are read or lost.
     done: u64,
     /// Numbers of records behind these that are read.
     ahead: BTreeSet<u64>,
+    /// Number of lost records that are told.
+    told: u64,
 }
 
 impl Ring {
-    pub(in crate::ptrace) fn new(memory: Shared) -> Ring {
-        Ring { memory: Some(memory.into()), done: 0, ahead: BTreeSet::new() }
+    pub(in crate::ptrace) fn new(memory: Shared, shape: Shape) -> Ring {
+        Ring { memory: Some(memory.into()), ..Ring::of_maker(shape) }
     }
 
     /// The ring in a forked child, to which it does not belong.
-    pub(in crate::ptrace) fn of_maker() -> Ring {
-        Ring { memory: None, done: 0, ahead: BTreeSet::new() }
+    pub(in crate::ptrace) fn of_maker(shape: Shape) -> Ring {
+        Ring { memory: None, shape, done: 0, ahead: BTreeSet::new(), told: 0 }
     }
 
     /// Whether the ring belongs to the process.
@@ -75,18 +114,27 @@ impl Ring {
         self.memory.is_some()
     }
 
-    /// Reads all complete records. Those of one thread come in their order.
-    pub(in crate::ptrace) fn read(&mut self) -> Vec<Entry> {
+    /// Reads all complete records. Those of one thread come in their order. Returns also the number of records that were lost since the last
+    /// call.
+    pub(in crate::ptrace) fn read(&mut self) -> (Vec<Entry>, u64) {
+        let Some(memory) = self.memory.clone() else { return (Vec::new(), 0) };
+        match self.shape.full {
+            WhenFull::Overwrite => self.read_latest(&memory),
+            _ => self.read_next(&memory),
+        }
+    }
+
+    fn read_next(&mut self, memory: &Shared) -> (Vec<Entry>, u64) {
+        let shape = self.shape;
         // The debuggee may have written anything there.
-        let Some(memory) = &self.memory else { return Vec::new() };
-        let taken = memory.load(0).clamp(self.done, self.done + (1 << COUNT));
+        let taken = memory.load(0).clamp(self.done, self.done + (1 << shape.count));
         let mut entries = Vec::new();
         for number in self.done + 1..=taken {
-            if self.ahead.contains(&number) || memory.load(slot_of(number)) != number {
+            if self.ahead.contains(&number) || memory.load(shape.slot_of(number)) != number {
                 continue;
             }
             let mut words = [0; WORDS];
-            memory.copy(slot_of(number), &mut words);
+            memory.copy(shape.slot_of(number), &mut words);
             self.ahead.insert(number);
             entries.extend(entry(&words));
         }
@@ -94,27 +142,61 @@ impl Ring {
             self.done += 1;
         }
         memory.store(DONE as usize, self.done);
-        entries
+        let lost = memory.load(LOST);
+        let new = lost.saturating_sub(self.told);
+        self.told = lost;
+        (entries, new)
+    }
+
+    /// Reads the records that are not overwritten.
+    fn read_latest(&mut self, memory: &Shared) -> (Vec<Entry>, u64) {
+        let (shape, slots) = (self.shape, 1 << self.shape.count);
+        // The debuggee may have written anything there.
+        let taken = memory.load(0).clamp(self.done, u64::MAX / 2);
+        let oldest = taken.saturating_sub(slots).max(self.done);
+        let later = self.ahead.split_off(&oldest.saturating_add(1));
+        let mut lost = (oldest - self.done).saturating_sub(self.ahead.len() as u64);
+        (self.done, self.ahead) = (oldest, later);
+        let mut entries = Vec::new();
+        for number in oldest + 1..=taken {
+            if self.ahead.contains(&number) {
+                continue;
+            }
+            let (at, mut words) = (shape.slot_of(number), [0; WORDS]);
+            let before = memory.load(at);
+            memory.copy(at, &mut words);
+            if before == number && memory.load(at) == number {
+                entries.extend(entry(&words));
+            } else if before == number || before.min(!before) > number {
+                lost += 1;
+            } else {
+                // Its thread may be about to complete it.
+                continue;
+            }
+            self.ahead.insert(number);
+        }
+        while self.ahead.remove(&(self.done + 1)) {
+            self.done += 1;
+        }
+        (entries, lost)
     }
 
     /// Makes the slot at this offset from the ring's beginning a complete record that nobody reads: its thread begins once more.
     pub(in crate::ptrace) fn give_up(&self, offset: u64) {
-        let Some(memory) = &self.memory else { return };
-        let Some(index) = offset.checked_sub(CONTROL).map(|offset| offset >> SLOT).filter(|index| index >> COUNT == 0)
+        let (Some(memory), count) = (&self.memory, self.shape.count) else { return };
+        let Some(index) = offset.checked_sub(CONTROL).map(|offset| offset >> SLOT).filter(|index| index >> count == 0)
         else {
             return;
         };
-        let mask = (1 << COUNT) - 1;
-        let number = self.done + (index.wrapping_sub(self.done) & mask) + 1;
-        memory.store(slot_of(number) + 8, NOBODY.into());
-        memory.store(slot_of(number), number);
+        let mask = (1 << count) - 1;
+        let at = self.shape.slot_of(index + 1);
+        let number = match self.shape.full {
+            WhenFull::Overwrite => !memory.load(at),
+            _ => self.done + (index.wrapping_sub(self.done) & mask) + 1,
+        };
+        memory.store(at + 8, NOBODY.into());
+        memory.store(at, number);
     }
-}
-
-/// The offset of a record's slot in the ring.
-fn slot_of(number: u64) -> usize {
-    let index = number.wrapping_sub(1) & ((1 << COUNT) - 1);
-    (CONTROL + (index << SLOT)) as usize
 }
 
 fn entry(words: &[u64; WORDS]) -> Option<Entry> {
@@ -156,8 +238,8 @@ pub(in crate::ptrace) fn fields(detail: Detail, window: u64, text_window: u64) -
 }
 
 /// The record of the site with a number, into the ring at `at`.
-pub(in crate::ptrace) fn record(id: u32, detail: Detail, at: u64, fields: &[Field]) -> Record<'_> {
-    let ring = Layout { control: at, slots: at + CONTROL, count: COUNT, size: SLOT, full: WhenFull::Stop };
+pub(in crate::ptrace) fn record(id: u32, detail: Detail, (at, shape): (u64, Shape), fields: &[Field]) -> Record<'_> {
+    let ring = Layout { control: at, slots: at + CONTROL, count: shape.count, size: SLOT, full: shape.full };
     let id = if detail.text { id | WITH_TEXT } else { id };
     let id = if detail.caller { id | WITH_CALLER } else { id };
     Record { ring, id, key: ThreadKey::Rdfsbase, rdtscp: true, fields }

@@ -1,5 +1,7 @@
 //! What the code around a site says about a jump there.
 
+use std::collections::VecDeque;
+
 use insn::Flow;
 use insn::x86::{Insn, MAX_LEN, Mode, decode};
 
@@ -37,8 +39,42 @@ impl<'a> Window<'a> {
     }
 }
 
+/// The instructions of the windows that were looked at, as far as the next window may need them. All windows show the same code.
+#[derive(Debug, Default)]
+pub(in crate::ptrace) struct Sweep {
+    /// Addresses of instructions, ascending.
+    starts: VecDeque<u64>,
+    /// Addresses of branches and of their targets, ascending by the former.
+    branches: VecDeque<(u64, u64)>,
+    /// Address behind the last instruction.
+    end: u64,
+}
+
+impl Sweep {
+    /// Decodes the code of a window, as far as the last windows have not.
+    fn advance(&mut self, window: &Window<'_>) {
+        let site = window.site;
+        while self.starts.front().is_some_and(|start| *start < site) {
+            self.starts.pop_front();
+        }
+        while self.branches.front().is_some_and(|(at, _)| *at < site) {
+            self.branches.pop_front();
+        }
+        // Another instruction than before may begin in the midst of one.
+        if self.starts.front().copied().unwrap_or(self.end) != site {
+            (self.starts, self.branches, self.end) = (VecDeque::new(), VecDeque::new(), site);
+        }
+        for (offset, insn) in window.insns((self.end - site) as usize) {
+            let at = site + offset as u64;
+            self.starts.push_back(at);
+            self.branches.extend(insn.target_address(at).map(|target| (at, target)));
+            self.end = at + insn.len() as u64;
+        }
+    }
+}
+
 /// Looks for what makes a jump at a site wrong or slow. Returns the offsets at which instructions begin that the jump covers.
-pub(in crate::ptrace) fn scan(window: &Window<'_>) -> Result<Vec<u8>, NoJump> {
+pub(in crate::ptrace) fn scan(window: &Window<'_>, sweep: &mut Sweep) -> Result<Vec<u8>, NoJump> {
     let site = window.site;
     let mut starts = Vec::new();
     let mut end = 0;
@@ -55,11 +91,10 @@ pub(in crate::ptrace) fn scan(window: &Window<'_>) -> Result<Vec<u8>, NoJump> {
     }
     let covered = site + 1..site + LENGTH;
     // A branch among the covered instructions stays in the trampoline.
-    for (offset, insn) in window.insns(end) {
-        let at = site + offset as u64;
-        if insn.target_address(at).is_some_and(|target| covered.contains(&target)) {
-            return Err(NoJump::BranchTarget(Address(at)));
-        }
+    let behind = site + end as u64;
+    sweep.advance(window);
+    match sweep.branches.iter().find(|(at, target)| *at >= behind && covered.contains(target)) {
+        Some((at, _)) => Err(NoJump::BranchTarget(Address(*at))),
+        None => Ok(starts),
     }
-    Ok(starts)
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::Test;
-use super::ring::{Detail, RING, Ring};
+use super::ring::{Detail, Ring};
 
 /// Bytes of a counter.
 const COUNTER: u64 = 8;
@@ -167,7 +167,7 @@ impl Store {
     /// The mappings.
     pub(in crate::ptrace) fn mappings(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let (counters, ring) = (self.base + self.sizes.0, self.ring_at());
-        let of_ring = self.ring.as_ref().map(|_| (ring, ring + RING));
+        let of_ring = self.ring.as_ref().map(|known| (ring, ring + known.shape.size()));
         [(self.base, counters), (counters, ring)].into_iter().chain(of_ring)
     }
 }

@@ -2,7 +2,7 @@
 
 use insn::x86::{Bits, Mode};
 
-use super::{Draft, KEPT, LENGTH, LOOK, Member, Window, Workbench, scan};
+use super::{Draft, KEPT, LENGTH, LOOK, Member, Sweep, Window, Workbench, scan};
 use crate::{Address, NoJump};
 
 /// The distance of a trampoline from its site, and of a counter from its trampoline, in bytes.
@@ -48,7 +48,7 @@ impl JumpSurvey {
             return Some(NoJump::NoRoom);
         }
         let window = Window { site, code, mode };
-        if let Err(reason) = scan(&window) {
+        if let Err(reason) = scan(&window, &mut Sweep::default()) {
             return Some(reason);
         }
         let at = site + DISTANCE;

@@ -7,30 +7,56 @@ const FAR: u64 = 256;
 /// The longest piece that is read and written at once.
 const PIECE: u64 = 64 << 10;
 
-/// Writes `edits`, each an address and its new bytes. Returns whether all could be written.
-pub(super) fn write_edits(memory: &ProcessMemory, edits: &mut [(u64, Vec<u8>)]) -> bool {
-    edits.sort_unstable();
-    let mut rest = &*edits;
-    let mut done = true;
-    while let Some((first, bytes)) = rest.first() {
-        let (start, mut end) = (*first, *first + bytes.len() as u64);
-        let near = rest.iter().take_while(|(at, bytes)| {
-            let near = at.saturating_sub(end) < FAR && at - start < PIECE;
-            end = if near { end.max(at + bytes.len() as u64) } else { end };
-            near
-        });
-        let (group, tail) = rest.split_at(near.count().max(1));
-        rest = tail;
-        let mut piece = vec![0; (end - start) as usize];
-        let mut whole = group.len() == 1 || memory.read(start, &mut piece) == piece.len();
-        for (at, bytes) in group {
-            let offset = (at - start) as usize;
-            match piece.get_mut(offset..offset + bytes.len()) {
-                Some(place) => place.copy_from_slice(bytes),
-                None => whole = false,
-            }
-        }
-        done &= whole && memory.write(start, &piece) == piece.len();
+/// Addresses and their new bytes.
+#[derive(Default)]
+pub(super) struct Edits {
+    /// Each address, and where in `bytes` its new bytes begin and end.
+    places: Vec<(u64, usize, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Edits {
+    /// Adds an address.
+    pub(super) fn push(&mut self, address: u64, bytes: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.places.push((address, start, self.bytes.len()));
     }
-    done
+
+    /// Drops what was added last.
+    pub(super) fn pop(&mut self) {
+        if let Some((_, start, _)) = self.places.pop() {
+            self.bytes.truncate(start);
+        }
+    }
+
+    /// Writes all. Returns whether all could be written.
+    pub(super) fn write(mut self, memory: &ProcessMemory) -> bool {
+        self.places.sort_unstable();
+        let mut rest = self.places.as_slice();
+        let mut done = true;
+        let (mut piece, length) = (Vec::new(), |place: &(u64, usize, usize)| (place.2 - place.1) as u64);
+        while let Some(first) = rest.first() {
+            let (start, mut end) = (first.0, first.0 + length(first));
+            let near = rest.iter().take_while(|place| {
+                let near = place.0.saturating_sub(end) < FAR && place.0 - start < PIECE;
+                end = if near { end.max(place.0 + length(place)) } else { end };
+                near
+            });
+            let (group, tail) = rest.split_at(near.count().max(1));
+            rest = tail;
+            piece.clear();
+            piece.resize((end - start) as usize, 0);
+            let mut whole = group.len() == 1 || memory.read(start, &mut piece) == piece.len();
+            for &(at, from, to) in group {
+                let offset = (at - start) as usize;
+                match (piece.get_mut(offset..offset + (to - from)), self.bytes.get(from..to)) {
+                    (Some(place), Some(bytes)) => place.copy_from_slice(bytes),
+                    _ => whole = false,
+                }
+            }
+            done &= whole && memory.write(start, &piece) == piece.len();
+        }
+        done
+    }
 }

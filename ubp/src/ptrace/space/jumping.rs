@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::super::arch::{can_record, jump_mode, may_have_shadow_stacks};
 use super::super::jumps::{
-    Detail, Draft, Jump, KEPT, LENGTH, LOOK, Member, Need, Recording, Test, Window, Workbench, scan,
+    Detail, Draft, Jump, KEPT, LENGTH, LOOK, Member, Need, Recording, Sweep, Test, Window, Workbench, scan,
 };
-use super::edits::write_edits;
+use super::edits::Edits;
 use super::{SlotId, Space, mapping_at};
 use crate::arch::BREAKPOINT;
 use crate::{Address, Breakpoint, BreakpointId, Mapping, NoJump};
@@ -39,14 +39,14 @@ impl Reader {
 
 /// What is written for jumps, in the order of writing.
 #[derive(Default)]
-struct Edits {
-    trampolines: Vec<(u64, Vec<u8>)>,
-    mirrors: Vec<(u64, Vec<u8>)>,
-    tails: Vec<(u64, Vec<u8>)>,
-    heads: Vec<(u64, Vec<u8>)>,
+struct Written {
+    trampolines: Edits,
+    mirrors: Edits,
+    tails: Edits,
+    heads: Edits,
 }
 
-impl Edits {
+impl Written {
     /// Drops what belongs to the last jump.
     fn drop_last(&mut self) {
         for edits in [&mut self.trampolines, &mut self.mirrors, &mut self.tails, &mut self.heads] {
@@ -55,48 +55,47 @@ impl Edits {
     }
 }
 
+/// What is made of the sites one after the other.
+struct Work {
+    bench: Workbench,
+    reader: Reader,
+    sweep: Sweep,
+    written: Written,
+}
+
 impl Space {
     /// Puts jumps at those of `sites`, which are sorted and active, that can have one. No thread of the memory runs. `outlives`: a process of the
     /// memory outlives the tracer, if that is killed.
     pub(in crate::ptrace) fn place_jumps(&mut self, maps: &[Mapping], sites: &[u64], outlives: bool) {
-        let (mut bench, mut reader, mut edits) = (Workbench::new(), Reader::default(), Edits::default());
+        let (reader, sweep, written) = Default::default();
+        let mut work = Work { bench: Workbench::new(), reader, sweep, written };
         let mut placed = Vec::new();
         for &site in sites {
             if self.jumps.of_member(site).is_some() {
                 continue;
             }
-            match self.add_jump(maps, site, outlives, &mut bench, &mut reader, &mut edits) {
+            match self.add_jump(maps, site, outlives, &mut work) {
                 Ok(()) if outlives && !self.add_answers(site) => {
                     self.forget_jump(site, NoJump::NoRoom);
-                    edits.drop_last();
+                    work.written.drop_last();
                 }
                 Ok(()) => placed.push(site),
                 Err(reason) => self.note_no_jump(site, reason),
             }
         }
         self.flush();
-        let Edits { mut trampolines, mut mirrors, mut tails, mut heads } = edits;
+        let Written { trampolines, mirrors, tails, heads } = work.written;
         let memory = &self.memory;
         // At any moment of this the tracer may be killed, and the threads run.
-        let written = write_edits(memory, &mut trampolines)
-            && write_edits(memory, &mut mirrors)
-            && write_edits(memory, &mut tails)
-            && write_edits(memory, &mut heads);
+        let written = trampolines.write(memory) && mirrors.write(memory) && tails.write(memory) && heads.write(memory);
         if !written {
             self.remove_jumps(&placed, NoJump::NotOfFile);
         }
     }
 
-    /// Adds a jump to the table, and what has to be written for it to `edits`.
-    fn add_jump(
-        &mut self,
-        maps: &[Mapping],
-        site: u64,
-        outlives: bool,
-        bench: &mut Workbench,
-        reader: &mut Reader,
-        edits: &mut Edits,
-    ) -> Result<(), NoJump> {
+    /// Adds a jump to the table, and what has to be written for it to `work`.
+    fn add_jump(&mut self, maps: &[Mapping], site: u64, outlives: bool, work: &mut Work) -> Result<(), NoJump> {
+        let Work { bench, reader, sweep, written } = work;
         self.can_count(site, outlives)?;
         let mode = jump_mode(self.arch, self.mode).ok_or(NoJump::Architecture)?;
         let mapping = mapping_at(maps, site).ok_or(NoJump::NotOfFile)?;
@@ -107,13 +106,17 @@ impl Space {
             return Err(NoJump::End);
         }
         let window = Window { site, code: reader.window(self, mapping, site), mode };
-        let starts = scan(&window)?;
+        let starts = scan(&window, sweep)?;
         let draft = Draft { site, code: window.kept().into(), mode, shadow_stack: may_have_shadow_stacks() };
         let offsets = self.offsets_of_members(site, &starts, outlives)?;
         let code = mapping.start.0..mapping.end.0;
         let mirror = self.jumps.mirrors.iter().find(|mirror| mirror.serves(&code)).ok_or(NoJump::NoRoom)?.clone();
         let member_sites = || offsets.iter().map(|offset| site + u64::from(*offset));
-        member_sites().for_each(|site| self.recorded.add_site(site));
+        for at in member_sites() {
+            if self.record_at(at, outlives).is_some() {
+                self.recorded.add_site(at);
+            }
+        }
         let need = self.need_for(member_sites(), outlives);
         let serves = self.jumps.stores.iter().position(|store| store.serves(&code, &mirror.range, need));
         let number = serves.ok_or(NoJump::NoRoom)?;
@@ -121,9 +124,10 @@ impl Space {
         let counters = store.next_counters(offsets.len()).ok_or(NoJump::NoRoom)?;
         let member = |(&offset, counter): (&u8, u64)| {
             let at = site + u64::from(offset);
-            let (windows, ring) = (store.windows(), store.ring_at());
-            let of_detail = |detail| Recording { id: self.recorded.number(at), detail, ring, windows };
-            let recording = self.record_at(at, outlives).map(of_detail);
+            let windows = store.windows();
+            let ring = store.ring.as_ref().map(|ring| (store.ring_at(), ring.shape));
+            let of_detail = |(detail, ring)| Recording { id: self.recorded.number(at), detail, ring, windows };
+            let recording = self.record_at(at, outlives).zip(ring).map(of_detail);
             Ok(Member { offset, counter, test: self.test_at(at, store.base)?, recording })
         };
         let members = offsets.iter().zip(counters).map(member).collect::<Result<Vec<Member>, NoJump>>()?;
@@ -137,12 +141,12 @@ impl Space {
         if !store.take(trampoline.len(), members.len()) {
             return Err(NoJump::NoRoom);
         }
-        edits.trampolines.push((trampoline.at(), bench.code(&trampoline).to_vec()));
-        edits.mirrors.push((at, mirrored));
+        written.trampolines.push(trampoline.at(), bench.code(&trampoline));
+        written.mirrors.push(at, &mirrored);
         let jump = Jump::new(draft, mirror.displacement, trampoline, number, members);
         let [head, tail @ ..] = jump.bytes();
-        edits.heads.push((site, vec![head]));
-        edits.tails.push((site + 1, tail.to_vec()));
+        written.heads.push(site, &[head]);
+        written.tails.push(site + 1, &tail);
         let sites: Vec<u64> = jump.sites().collect();
         self.jumps.add(jump);
         sites.into_iter().for_each(|site| self.note_jump(site));
@@ -240,23 +244,23 @@ impl Space {
     /// Makes breakpoint instructions of the jumps at `heads`, which are sorted. No thread of the memory runs.
     pub(in crate::ptrace) fn remove_jumps(&mut self, heads: &[u64], reason: NoJump) {
         self.read_rings();
-        let (mut traps, mut tails, mut members) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut traps, mut tails, mut members) = <(Edits, Edits, Edits)>::default();
         for &site in heads {
             let Some(jump) = self.jumps.get(site) else { continue };
             let [head, tail @ ..] = jump.bytes();
             // Elsewhere the program has mapped something else, or the tail is not written yet.
             if self.memory.read_array(site + 1) == Some(tail) {
                 if self.memory.read_array(site) == Some([head]) {
-                    traps.push((site, BREAKPOINT.to_vec()));
+                    traps.push(site, &BREAKPOINT);
                 }
-                tails.push((site + 1, jump.original().get(1..).unwrap_or_default().to_vec()));
+                tails.push(site + 1, jump.original().get(1..).unwrap_or_default());
             }
-            members.extend(jump.sites().filter(|member| *member != site).map(|member| (member, BREAKPOINT.to_vec())));
+            jump.sites().filter(|member| *member != site).for_each(|member| members.push(member, &BREAKPOINT));
         }
         // The order is that of a change while threads run, because the tracer may be killed at any moment.
-        write_edits(&self.memory, &mut traps);
-        write_edits(&self.memory, &mut tails);
-        write_edits(&self.memory, &mut members);
+        traps.write(&self.memory);
+        tails.write(&self.memory);
+        members.write(&self.memory);
         self.epoch += 1;
         for &site in heads {
             self.forget_jump(site, reason);

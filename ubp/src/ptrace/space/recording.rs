@@ -21,8 +21,13 @@ impl Space {
 
     /// Reads what trampolines have recorded.
     pub(in crate::ptrace) fn read_rings(&mut self) {
-        let rings = self.jumps.stores.iter_mut().filter_map(|store| store.ring.as_mut());
-        let entries: Vec<_> = rings.flat_map(|ring| ring.read()).collect();
+        let (mut entries, mut limit) = (Vec::new(), None);
+        for ring in self.jumps.stores.iter_mut().filter_map(|store| store.ring.as_mut()) {
+            let (more, lost) = ring.read();
+            entries.extend(more);
+            self.recorded.lost += lost;
+            limit = ring.shape.limit();
+        }
         for entry in entries {
             let Some(&site) = self.recorded.sites.get(entry.id as usize) else { continue };
             let thread = self.recorded.keys.get(&entry.key).copied().or(self.recorded.main);
@@ -36,6 +41,12 @@ impl Space {
                 let (ticks, arguments, caller) = (entry.ticks, entry.arguments, entry.caller);
                 self.recorded.hits.push(Recorded { pid, tid, site, ticks, arguments, caller, text });
             }
+        }
+        let surplus = |limit: usize| self.recorded.hits.len().checked_sub(limit).filter(|surplus| *surplus > 0);
+        if let Some(surplus) = limit.and_then(surplus) {
+            self.recorded.hits.sort_by_key(|hit| hit.ticks);
+            self.recorded.hits.drain(..surplus);
+            self.recorded.lost += surplus as u64;
         }
     }
 

@@ -89,7 +89,7 @@ impl Recorder {
         let watches = self.watches.clone();
         let rules = self.rules.clone();
         let alone = !self.events.is_empty() || !watches.is_empty() || rules.is_some();
-        Observed { syscalls: syscalls.numbers(), signals, threads, watches, rules, alone }
+        Observed { syscalls: syscalls.numbers(), signals, threads, watches, rules, alone, ..Observed::NONE }
     }
 
     /// The lines of an event. `time` is the time to print of a time of the session's clock.
