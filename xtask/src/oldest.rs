@@ -43,21 +43,33 @@ pub(crate) fn obstacle() -> Option<String> {
     Some(if cross::is_host() { reason + "; `cargo xtask setup` brings it" } else { reason + " in /usr/bin" })
 }
 
-/// The lane: the published packages build by it. Where cargo cannot make packages their folders in the checkout are built.
+/// The lane: the published packages build by it, and so does the checkout with its tests, which whoever has no other Rust runs. Where cargo
+/// cannot make packages, the checkout alone is built.
 pub(crate) fn check() -> Result<()> {
     let target = run::root().join("target/oldest-rust");
-    let folder = if packages::obstacle().is_some() { run::root() } else { packages::make(&target)? };
     let tools = if is_wanted(Path::new(INSTALLED)) { INSTALLED.into() } else { entry().folder().to_path_buf() };
-    let mut command = Command::new(tools.join("cargo"));
-    command.args(["check", "--lib", "--bins", "--target-dir"]).arg(&target).current_dir(folder);
-    for name in packages::names()? {
-        command.args(["--package", &name]);
+    if packages::obstacle().is_none() {
+        let folder = packages::make(&target)?;
+        let mut check = cargo(&tools, &target, &folder);
+        check.args(["--lib", "--bins"]);
+        for name in packages::names()? {
+            check.args(["--package", &name]);
+        }
+        run::run(&mut check)?;
     }
+    run::run(cargo(&tools, &target, &run::root()).args(["--workspace", "--all-targets"]))
+}
+
+/// `cargo check` in a folder by the Rust that is unpacked at `tools`.
+fn cargo(tools: &Path, target: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(tools.join("cargo"));
+    command.arg("check").arg("--target-dir").arg(target).current_dir(folder);
     // These name the toolchain that runs this program, or its options.
     for variable in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTDOC", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
         command.env_remove(variable);
     }
-    run::run(command.env("RUSTC", tools.join("rustc")))
+    command.env("RUSTC", tools.join("rustc"));
+    command
 }
 
 /// Whether a folder has that version of Rust.

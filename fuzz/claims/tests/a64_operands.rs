@@ -65,7 +65,7 @@ fn instructions() -> Vec<Insn> {
 #[test]
 fn operands_are_what_the_newest_assembler_writes() {
     let Some(assembler) = find() else {
-        let reason = format_args!("no {NAME}: `cargo xtask setup` brings it, and {VARIABLE} names it");
+        let reason = format!("no {NAME}: `cargo xtask setup` brings it, and {VARIABLE} names it");
         return crossing::skip("operands_are_what_the_newest_assembler_writes", reason);
     };
     let insns = instructions();
