@@ -130,6 +130,14 @@ fn delays(insn: &Insn) -> bool {
     matches!((insn.map(), insn.opcode()), (Map::OneByte, 0x8e | 0x9c | 0x9d) | (Map::M0F, 0x00 | 0x01))
 }
 
+/// Whether an instruction stores the addresses of the last x87 instruction and of its operand. On AMD a context switch loses these, and so does
+/// each trap that brings one: a known deviation of `stepping::x86`.
+fn stores_pointers(insn: &Insn) -> bool {
+    matches!(insn.mnemonic(), "fnstenv" | "fnsave")
+        || insn.mnemonic().starts_with("xsave")
+        || insn.mnemonic().starts_with("fxsave")
+}
+
 #[test]
 fn every_form_at_every_position_does_behind_a_jump_what_it_does_undisturbed() {
     let mut lab = Lab::x86_64();
@@ -232,6 +240,7 @@ fn is_tame(code: &[u8], lab: &Lab) -> bool {
     at.into_iter().all(|insn| {
         !is_left_out(&insn)
             && !delays(&insn)
+            && !(lab.mode().vendor == Vendor::Amd && stores_pointers(&insn))
             && !matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Transaction | Flow::Far)
     })
 }
