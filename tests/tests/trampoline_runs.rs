@@ -238,10 +238,9 @@ fn is_tame(code: &[u8], lab: &Lab) -> bool {
     padded.resize(code.len() + 15, 0xcc);
     let at = (0..code.len()).filter_map(|at| decode(&padded[at..], lab.mode()).ok());
     at.into_iter().all(|insn| {
-        !is_left_out(&insn)
-            && !delays(&insn)
-            && !(lab.mode().vendor == Vendor::Amd && stores_pointers(&insn))
-            && !matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Transaction | Flow::Far)
+        let asks = matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Transaction | Flow::Far);
+        let loses = lab.mode().vendor == Vendor::Amd && stores_pointers(&insn);
+        !(is_left_out(&insn) || delays(&insn) || asks || loses)
     })
 }
 
