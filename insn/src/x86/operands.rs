@@ -151,8 +151,9 @@ impl Insn {
             }
         }
         for (segment, base) in [(Reg::FS, Reg::FS_BASE), (Reg::GS, Reg::GS_BASE)] {
+            // AMD's processors before Zen 2 keep the base when a null selector is loaded.
             if writes.contains(segment) {
-                writes = writes.with(base);
+                (reads, writes) = (reads.with(base), writes.with(base));
             }
         }
         let low = RegSet::from_bits(whole & VECTORS);

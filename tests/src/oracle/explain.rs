@@ -192,16 +192,19 @@ fn row(line: &str) -> Result<Row, String> {
     Ok(Row { space, map, selector, opcodes, conditions, holds: is_refused(feature.trim())? })
 }
 
+/// The family of AMD's Zen 1 and Zen 2.
+const ZEN1: u32 = 0x17;
 /// The family of AMD's Zen 5.
 const ZEN5: u32 = 0x1a;
 
 /// `NAME`: the processor lacks it; `always`: no processor in this mode and vendor has it in user mode; `amd`, `intel`: that vendor refuses it;
-/// `zen5`: that and AMD's later ones do.
+/// `zen5`: that and AMD's later ones do; `zen1`: AMD's of its family do.
 fn is_refused(feature: &str) -> Result<bool, String> {
     match feature {
         "always" => Ok(true),
         "amd" => Ok(super::vendor() == insn::x86::Vendor::Amd),
         "intel" => Ok(super::vendor() == insn::x86::Vendor::Intel),
+        "zen1" => Ok(super::vendor() == insn::x86::Vendor::Amd && family() == ZEN1),
         "zen5" => Ok(super::vendor() == insn::x86::Vendor::Amd && family() >= ZEN5),
         name => has_feature(name).map(|has| !has).ok_or(format!("no feature is called {name}")),
     }
