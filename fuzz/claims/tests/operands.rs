@@ -46,7 +46,11 @@ fn of_operands(insn: &Insn) -> (RegSet, RegSet, RegSet) {
             addresses = addresses.union(with_bases(segment.into_iter().fold(parts, RegSet::with)));
         }
     }
-    (read, with_bases(written), addresses)
+    // Some processors keep the base of a segment whose selector they load.
+    let loaded = |segment: &Reg| written.contains(*segment);
+    let segments = [Reg::FS, Reg::GS].into_iter().filter(loaded).fold(RegSet::EMPTY, RegSet::with);
+    let kept = with_bases(segments).difference(segments);
+    (read.union(kept), with_bases(written), addresses)
 }
 
 #[test]

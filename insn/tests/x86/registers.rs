@@ -148,7 +148,7 @@ fn vectors_masks_and_control_words() {
 fn segments_and_system_registers() {
     check(&[
         ("8ed8", "rax", "ds"),
-        ("8ee0", "rax", "fs fs_base"),
+        ("8ee0", "rax fs_base", "fs fs_base"),
         ("8cd8", "ds", "rax"),
         ("f3480faec0", "fs_base", "rax"),
         ("f3480faed0", "rax", "fs_base"),
