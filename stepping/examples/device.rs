@@ -24,7 +24,7 @@ impl Registers for Guest {
     }
 }
 
-/// A device with two registers of 32 bits. It notes what is done with them.
+/// A device with two registers of 32 bits. It writes a line for each access.
 struct Device<'a, W> {
     registers: [u8; 8],
     out: &'a mut W,

@@ -1,4 +1,4 @@
-//! What was executed: lines, functions and blocks.
+//! Computes which lines, functions and blocks of each module a run executed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

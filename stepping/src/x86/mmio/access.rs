@@ -1,4 +1,4 @@
-//! An access of memory, and what is done with the data.
+//! The parts of an instruction that accesses memory: operands, size, direction, operation.
 
 use insn::Access;
 use insn::x86::{Insn, Memory, Reg};
@@ -33,7 +33,7 @@ pub struct Mmio {
     pub size: u8,
     /// Whether the memory is read, written, or read and then written.
     pub access: Access,
-    /// What is done with the data.
+    /// The operation on the data.
     pub operation: Operation,
     /// The register operand: the source, the destination, or both.
     pub register: Option<Part>,
@@ -45,7 +45,7 @@ pub struct Mmio {
     pub(super) pc: u64,
 }
 
-/// What is done with the data.
+/// The operation of an instruction on the data that it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
