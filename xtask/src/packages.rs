@@ -66,7 +66,9 @@ pub(crate) fn make(target: &Path) -> Result<PathBuf> {
         bail!("files that packages lack:\n{}", wrong.join("\n"));
     }
     let manifest = workspace.join("Cargo.toml");
-    fs::write(&manifest, workspace_of(&packages)).with_context(|| format!("cannot write {}", manifest.display()))?;
+    let own = fs::read_to_string(run::root().join("Cargo.toml")).context("cannot read Cargo.toml")?;
+    fs::write(&manifest, workspace_of(&packages, &own))
+        .with_context(|| format!("cannot write {}", manifest.display()))?;
     fs::copy(run::root().join("Cargo.lock"), workspace.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
     Ok(workspace)
 }
@@ -95,13 +97,14 @@ fn missing(package: &Package, unpacked: &Path) -> Result<Vec<String>> {
     Ok(missing.map(|name| format!("{}: {name}", package.name)).collect())
 }
 
-/// A manifest that makes a workspace of unpacked packages, which depend on each other and not on what a registry has.
-fn workspace_of(packages: &[Package]) -> String {
+/// A manifest that makes a workspace of unpacked packages, which depend on each other and not on what a registry has. It has the profiles
+/// of the checkout's manifest `own`, which stand last in it: a target folder then serves both.
+fn workspace_of(packages: &[Package], own: &str) -> String {
     let mut text = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"ntrace-*\"]\n\n[patch.crates-io]\n");
     for Package { name, version, .. } in packages {
         text += &format!("{name} = {{ path = \"{name}-{version}\" }}\n");
     }
-    text
+    text + own.find("\n[profile.").map_or("", |start| &own[start..])
 }
 
 #[cfg(test)]
@@ -115,6 +118,16 @@ mod tests {
         let told = |publish: Value| json!({ "name": "a", "version": "1.0.0", "manifest_path": "/x/a/Cargo.toml", "publish": publish });
         assert!(package(&told(Value::Null)).is_some_and(|package| package.folder == Path::new("/x/a")));
         assert!(package(&told(json!([]))).is_none());
+    }
+
+    #[test]
+    fn unpacked_packages_are_built_as_those_of_the_checkout() {
+        let own =
+            "[workspace]\nmembers = [\"a\"]\n\n[profile.release]\nlto = \"off\"\n\n[profile.dev]\nopt-level = 1\n";
+        let package = Package { name: "ntrace-a".into(), version: "1".into(), folder: "/x/a".into() };
+        let text = workspace_of(&[package], own);
+        assert!(text.contains("ntrace-a = { path = \"ntrace-a-1\" }\n\n[profile.release]\n"), "{text}");
+        assert!(text.ends_with("opt-level = 1\n") && !text.contains("\"a\""), "{text}");
     }
 
     #[test]
