@@ -89,3 +89,25 @@ fn what_is_no_usable_elf_file_is_told_apart() {
     let output = run(&["survey", "/no/such/file"]);
     assert!(stderr(&output).starts_with("ntrace: /no/such/file: No such file"), "{}", stderr(&output));
 }
+
+#[test]
+fn every_instruction_is_passed_by_uprobes_or_listed_with_a_reason() {
+    let output = run(&["survey", "--uprobes", "--json", &c_library()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let of = |key: &str| found[key].as_u64().unwrap();
+    assert_eq!(of("passed") + of("refused") + of("wrong"), of("instructions"));
+    let listed = found["listed"].as_array().unwrap();
+    let number = |name: &str| listed.iter().filter(|one| one["uprobe"] == name).count() as u64;
+    assert_eq!([number("refused"), number("wrong")], [of("refused"), of("wrong")]);
+    let sum = |key: &str| found[key].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum::<u64>();
+    assert_eq!([sum("refusals"), sum("deviations")], [of("refused"), of("wrong")]);
+    // A C library enters the kernel.
+    let (entering, kind) = if cfg!(target_arch = "aarch64") {
+        ("enters the kernel", "refused")
+    } else {
+        ("address of its copy in rcx", "wrong")
+    };
+    let is_entry = |one: &&Value| one["reason"].as_str().unwrap().contains(entering) && one["uprobe"] == kind;
+    assert!(listed.iter().filter(is_entry).count() > 100);
+}

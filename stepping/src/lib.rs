@@ -61,11 +61,13 @@ pub mod arm64;
 mod outcome;
 mod plan;
 mod slot;
+mod uprobe;
 pub mod x86;
 
 pub use outcome::Outcome;
 pub use plan::Plan;
 pub use slot::{Code, Exit, Place, Progress, SLOT_SIZE, Scratch};
+pub use uprobe::Uprobe;
 
 /// The memory of the thread at the site.
 pub trait Memory {

@@ -98,6 +98,15 @@ impl Victim {
         u64::from_ne_bytes(answer)
     }
 
+    /// What its work came to, or its status as `wait` gives it if that ended it.
+    pub fn outcome(mut self) -> Result<u64, i32> {
+        let mut answer = [0; 8];
+        match self.from.read_exact(&mut answer) {
+            Ok(()) => Ok(u64::from_ne_bytes(answer)),
+            Err(_) => Err(self.wait()),
+        }
+    }
+
     /// Has it work, and waits.
     ///
     /// # Panics

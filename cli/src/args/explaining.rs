@@ -42,6 +42,10 @@ pub(crate) struct SurveyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Tell what the kernel's uprobes would do instead: which instructions they refuse, and at which the program would run wrong
+    #[arg(long)]
+    pub(crate) uprobes: bool,
+
     /// The processor vendor, for encodings that Intel and AMD read differently [default: this machine's]
     #[arg(long, value_enum)]
     pub(crate) vendor: Option<Vendor>,

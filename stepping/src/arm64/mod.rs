@@ -42,6 +42,7 @@ mod exclusive;
 mod plan;
 mod refuse;
 mod slot;
+mod uprobes;
 
 pub use crate::{Exit, Outcome, Progress, SLOT_SIZE};
 pub use code::{BREAKPOINT, Code, Place, Scratch};
@@ -50,3 +51,4 @@ pub use exclusive::WINDOW;
 pub use plan::{Plan, plan, plan_in};
 pub use refuse::Refusal;
 pub use slot::Slot;
+pub use uprobes::{UprobeDeviation, UprobeRefusal, uprobe};

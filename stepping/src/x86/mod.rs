@@ -39,6 +39,7 @@ mod mmio;
 mod plan;
 mod refuse;
 mod slot;
+mod uprobes;
 
 pub use crate::{Exit, Outcome, Progress, SLOT_SIZE};
 pub use code::{Code, Place, Scratch};
@@ -47,3 +48,4 @@ pub use mmio::{Arithmetic, Mmio, Operation, Part};
 pub use plan::{Plan, plan};
 pub use refuse::Refusal;
 pub use slot::Slot;
+pub use uprobes::{UprobeDeviation, UprobeRefusal, uprobe};

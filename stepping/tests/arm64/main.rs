@@ -6,6 +6,7 @@ mod exclusive;
 mod machine;
 mod plan;
 mod random;
+mod uprobes;
 
 use insn::arm64::{Insn, decode};
 use stepping::arm64::{Code, Emulate, Plan, Slot, plan};

@@ -5,6 +5,7 @@ mod emulate;
 mod machine;
 mod plan;
 mod random;
+mod uprobes;
 
 use insn::x86::{Insn, Mode, decode};
 use stepping::x86::{Code, Emulate, Plan, Slot, plan};

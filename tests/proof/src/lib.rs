@@ -12,7 +12,7 @@ use core::panic::PanicInfo;
 
 use insn::Target;
 use insn::x86::{Bits, Branch, Insn, Mode, Reg, Vendor, dead, dead_among, decode, starts};
-use stepping::x86::{Mmio, Registers, plan};
+use stepping::x86::{Mmio, Registers, plan, uprobe};
 use stepping::{Code, Fault, Memory, Plan};
 use ubp::core::{Arena, Entry, Inaccessible, Layout, State, passing};
 
@@ -226,6 +226,7 @@ pub unsafe extern "C" fn stepping_everything(bytes: *const u8, length: usize, nu
     if let Some(mmio) = Mmio::of(&insn, pc) {
         let _ = black_box((mmio.address(&Thread), mmio.run(&mut Thread, &mut Thread)));
     }
+    black_box(uprobe(&insn));
     match plan(&insn, pc) {
         Plan::Emulate(emulate) => {
             let _ = black_box(emulate.run(&mut Thread, &mut Thread));
