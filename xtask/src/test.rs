@@ -6,7 +6,7 @@ use clap::Args;
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
 use crate::{api, arm64, assembler, cross, fuzz, generate, host, lint, module, oldest, setup};
 
-/// The lanes. Earlier lanes of a place run first. The places that take longest stand first.
+/// The lanes. Earlier lanes of a place run first. Behind the tests of this machine, those that take longest stand first.
 pub(crate) fn lanes() -> Vec<Lane> {
     let lane = |name, place, obstacle, step| Lane { name, place, obstacle, step };
     let mut lanes = vec![lane("generated tables", Place::Host, no_obstacle, |_| generate::run(true))];
@@ -14,14 +14,14 @@ pub(crate) fn lanes() -> Vec<Lane> {
     lanes.extend([
         lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("tests", Place::Host, no_obstacle, host::tests),
+        lane("module on arm64 (qemu-system)", Place::ModuleOnArm64, module::arm64_obstacle, module::on_arm64),
+        lane("module on x86-64 (qemu-system)", Place::ModuleOnX86, module::x86_obstacle, module::on_x86),
+        lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
+        lane("fuzz", Place::Fuzzer, fuzz::obstacle, fuzz::short),
         lane("oldest Rust", Place::OldestRust, oldest::obstacle, |_| oldest::check()),
         lane("public interface", Place::Interface, api::obstacle, |_| api::check()),
         lane("newest assembler", Place::Host, assembler::obstacle, host::assembler),
         lane("documentation tests", Place::Host, no_obstacle, host::documentation),
-        lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
-        lane("module on x86-64 (qemu-system)", Place::ModuleOnX86, module::x86_obstacle, module::on_x86),
-        lane("module on arm64 (qemu-system)", Place::ModuleOnArm64, module::arm64_obstacle, module::on_arm64),
-        lane("fuzz", Place::Fuzzer, fuzz::obstacle, fuzz::short),
         lane(
             "module under KASAN, lockdep and kmemleak (qemu-system)",
             Place::ModuleOnX86,

@@ -106,9 +106,10 @@ do = ["record"]
 "#;
 
     #[test]
-    #[cfg(target_arch = "x86_64")]
     fn a_file_has_groups_rules_and_aggregates() {
-        let file = RuleFile::parse(TEXT).unwrap_or_else(|wrong| panic!("{}", wrong.at(TEXT)));
+        let is_arm64 = cfg!(target_arch = "aarch64");
+        let text = if is_arm64 { TEXT.replace("rdi", "x0").replace("rsp", "sp") } else { TEXT.to_owned() };
+        let file = RuleFile::parse(&text).unwrap_or_else(|wrong| panic!("{}", wrong.at(&text)));
         let RuleSet { groups, rules, aggregates } = &file.set;
         assert_eq!((groups.len(), rules.len(), aggregates.len(), file.locations.len()), (2, 2, 1, 1));
         assert_eq!((rules[0].name.as_str(), rules[0].group.as_str(), rules[0].limits.every), ("big", "all", 10));
