@@ -11,7 +11,7 @@ use common::{build, build_narrow, build_with, ntrace, run, stderr, stdout, trace
 fn shown(locations: &[&str], flags: &[&str], program: &Path, args: &[&str]) -> Vec<String> {
     let mut command = ntrace();
     command.args(["trace", "--return", "--time", "none"]).args(flags);
-    locations.iter().for_each(|location| drop(command.args(["-b", location])));
+    command.args(locations.iter().flat_map(|location| ["-b", location]));
     let output = command.arg("--").arg(program).args(args).output().unwrap();
     let plain = Command::new(program).args(args).output().unwrap();
     assert_eq!((output.status, &output.stdout), (plain.status, &plain.stdout), "{}", stderr(&output));

@@ -132,14 +132,15 @@ fn the_view_follows_hits_keys_and_sizes_and_leaves_the_program_alone() {
 #[test]
 fn a_program_of_top_has_no_terminal_and_its_end_is_that_of_the_view() {
     let file = scratch("written");
-    let script = format!("$N top -b beat -- $P beats 20 aloud >{}; echo STATUS $?; {MODES}", file.display());
+    let program = "bash -c 'test -t 0 -o -t 2 || echo apart; exec $P beats 20 aloud'";
+    let script = format!("$N top -b beat -- {program} >{}; echo STATUS $?; {MODES}", file.display());
     let mut view = View::new(&script, &[]);
     view.until("the view", |lines| has(lines, "!beat") && lines[0].starts_with("ntrace top:"));
     let lines = view.until("the counts", |lines| has(lines, "STATUS") && has(lines, "MODES"));
     assert!(has(&lines, "STATUS 0") && has(&lines, " 200  "), "{lines:?}");
     // Line editing and echo are on again.
     assert!(has(&lines, "MODES icanon echo"), "{lines:?}");
-    assert_eq!(std::fs::read_to_string(file).unwrap(), "<begin><end>");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "apart\n<begin><end>");
 }
 
 #[test]

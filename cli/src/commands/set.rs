@@ -16,6 +16,9 @@ const LOCATIONS: (&str, &str) = ("locations", "break");
 /// The keys that say what is traced.
 const WHOM: [&str; 5] = ["program", "pid", "name", "exec", "container"];
 
+/// The options of a set with their values.
+type Places<'a> = Vec<(&'a str, Item<'a>)>;
+
 /// Reads the command that a set of a file stands for.
 ///
 /// # Errors
@@ -53,11 +56,7 @@ fn command<'a>(set: &Item<'a>) -> Result<&'a str, Wrong> {
 }
 
 /// The command line of a set, and the places of its options.
-fn arguments<'a>(
-    set: &Item<'a>,
-    command: &'a str,
-    args: &RunArgs,
-) -> Result<(Vec<OsString>, Vec<(&'a str, Item<'a>)>), Wrong> {
+fn arguments<'a>(set: &Item<'a>, command: &'a str, args: &RunArgs) -> Result<(Vec<OsString>, Places<'a>), Wrong> {
     let declared = Cli::command();
     let declared = declared.find_subcommand(command);
     let find = |option: &str| {
