@@ -49,13 +49,20 @@ pub(crate) struct Heritage {
     mask: SigSet,
     ignored: u64,
     closed: u8,
+    /// Whether the standard descriptors are not those of a terminal.
+    apart: bool,
 }
 
 impl Heritage {
     /// Returns the state of this process, the front. `mask` are the signals that were blocked before the front blocked others.
     pub(crate) fn of_front(mask: SigSet) -> Heritage {
         let (ignored, closed) = (IGNORED.load(Ordering::Relaxed), CLOSED.load(Ordering::Relaxed));
-        Heritage { group: getpgrp().as_raw(), mask, ignored, closed }
+        Heritage { group: getpgrp().as_raw(), mask, ignored, closed, apart: false }
+    }
+
+    /// The same, but that `/dev/null` takes the place of a terminal, which ntrace uses itself.
+    pub(crate) fn apart(self) -> Heritage {
+        Heritage { apart: true, ..self }
     }
 
     /// The process group of the front and of the program.
@@ -80,8 +87,33 @@ impl Heritage {
             // a program.
             unsafe { libc::close(fd) };
         }
+        if self.apart {
+            leave_terminal()?;
+        }
         sigprocmask(SigmaskHow::SIG_SETMASK, Some(&self.mask), None).map_err(io::Error::from)
     }
+}
+
+/// Opens `/dev/null` in the place of standard descriptors that are a terminal. Calls only async-signal-safe functions.
+fn leave_terminal() -> io::Result<()> {
+    for fd in 0..STANDARD_DESCRIPTORS {
+        // SAFETY: the call takes a number only.
+        if unsafe { libc::isatty(fd) } == 0 {
+            continue;
+        }
+        // SAFETY: the path is a string that ends with zero.
+        let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+        // SAFETY: the calls take numbers only, and nothing uses the replaced descriptor in a child that is about to execute a program.
+        let replaced = null >= 0 && unsafe { libc::dup2(null, fd) } == fd;
+        if !replaced {
+            return Err(io::Error::last_os_error());
+        }
+        if null != fd {
+            // SAFETY: the descriptor is the one that was just opened.
+            unsafe { libc::close(null) };
+        }
+    }
+    Ok(())
 }
 
 /// Makes the kernel report the ends of children to this process. It does not if ntrace was started with `SIGCHLD` ignored or blocked.

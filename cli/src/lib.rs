@@ -9,6 +9,7 @@ mod filter;
 mod follow;
 mod heritage;
 mod hex;
+mod item;
 mod launch;
 mod location;
 #[cfg(target_arch = "aarch64")]
@@ -41,6 +42,7 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return report(&error),
     };
+    output::set_colour(cli.color);
     commands::run(&cli.command).unwrap_or_else(|failure| {
         tell(&failure);
         ExitCode::from(failure.status)

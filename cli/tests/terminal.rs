@@ -1,106 +1,50 @@
-//! The live line, on real terminals.
+//! The live line, the last line and colours, on real terminals.
 
 mod common;
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, FromRawFd};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::time::Duration;
 
-use common::build;
-use nix::libc;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-
-const NTRACE: &str = env!("CARGO_BIN_EXE_ntrace");
+use common::terminal::Terminal;
 
 /// Three times the interval between two updates of the live line.
 const WHILE: Duration = Duration::from_millis(600);
-
-/// A shell with job control on its own terminal.
-struct Terminal {
-    keyboard: File,
-    shell: Child,
-    /// Everything that the terminal has shown.
-    shown: String,
-}
-
-impl Terminal {
-    /// Runs a script. `$N` is ntrace, and `$P` is the program that uses the terminal.
-    fn run(script: &str, variables: &[(&str, &str)]) -> Terminal {
-        let (mut keyboard, mut programs) = (-1, -1);
-        let (name, termios, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
-        // SAFETY: both numbers are live, and the other arguments may be null. The terminal then has 0 columns.
-        assert_eq!(unsafe { libc::openpty(&mut keyboard, &mut programs, name, termios, size) }, 0);
-        // SAFETY: both descriptors are new, and nothing else owns them.
-        let (keyboard, programs) = unsafe { (File::from_raw_fd(keyboard), File::from_raw_fd(programs)) };
-        static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-        let program = PROGRAM.get_or_init(|| build("terminal.c", &["-static"]));
-        let mut command = Command::new("bash");
-        command.args(["--norc", "-m", "-c", script]).env("N", NTRACE).env("P", program).env("TERM", "xterm");
-        command.env_remove("NO_COLOR").envs(variables.iter().copied());
-        let end = || Stdio::from(programs.try_clone().unwrap());
-        command.stdin(end()).stdout(end()).stderr(end());
-        let own_session = || {
-            // SAFETY: setsid takes no argument, and this ioctl takes a number. Standard input is the terminal.
-            let done = unsafe { libc::setsid() != -1 && libc::ioctl(0, libc::TIOCSCTTY, 0) == 0 };
-            if done { Ok(()) } else { Err(io::Error::last_os_error()) }
-        };
-        // SAFETY: the closure calls only setsid and ioctl, which are async-signal-safe.
-        unsafe { command.pre_exec(own_session) };
-        let shell = command.spawn().unwrap();
-        Terminal { keyboard, shell, shown: String::new() }
-    }
-
-    /// Reads what the terminal shows next, with a timeout. Returns `false` if no program has the terminal open any more.
-    fn read(&mut self, time: Duration) -> bool {
-        let mut fds = [PollFd::new(self.keyboard.as_fd(), PollFlags::POLLIN)];
-        if poll(&mut fds, PollTimeout::try_from(time).unwrap()).unwrap() == 0 {
-            return true;
-        }
-        let mut bytes = [0; 4096];
-        match self.keyboard.read(&mut bytes) {
-            Ok(read) if read > 0 => self.shown.push_str(&String::from_utf8_lossy(&bytes[..read])),
-            _ => return false,
-        }
-        true
-    }
-
-    /// Returns what the terminal shows from now on, up to `wanted`.
-    fn until(&mut self, wanted: &str) -> String {
-        let (start, begin) = (self.shown.len(), Instant::now());
-        while !self.shown[start..].contains(wanted) {
-            let there = self.read(Duration::from_millis(100));
-            let waits = there && begin.elapsed() < Duration::from_secs(60);
-            assert!(waits || self.shown[start..].contains(wanted), "no {wanted:?} in {:?}", self.shown);
-        }
-        self.shown[start..].to_string()
-    }
-
-    /// Returns what the terminal shows during a given time.
-    fn during(&mut self, time: Duration) -> String {
-        let (start, begin) = (self.shown.len(), Instant::now());
-        while let Some(rest) = time.checked_sub(begin.elapsed()) {
-            assert!(self.read(rest), "the end of {:?}", self.shown);
-        }
-        self.shown[start..].to_string()
-    }
-
-    /// Returns everything that the terminal shows up to the end.
-    fn finish(mut self) -> String {
-        while self.read(Duration::from_secs(60)) {}
-        self.shell.wait().unwrap();
-        self.shown
-    }
-}
 
 /// Returns the totals of the live line in the order in which they appeared.
 fn totals(shown: &str) -> Vec<u64> {
     let before = shown.match_indices(" hits").map(|(at, _)| &shown[..at]);
     before.filter_map(|text| text.rsplit([' ', '\r', '\n']).next()?.parse().ok()).collect()
+}
+
+/// Takes the seconds away from the last line of ntrace.
+fn without_seconds(shown: &str) -> String {
+    let Some((before, behind)) = shown.split_once(", seconds ") else { return shown.into() };
+    format!("{before}{}", behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
+}
+
+#[test]
+fn a_terminal_shows_colours_and_a_last_line_with_the_numbers_of_the_run() {
+    let run = |command: &str, variables: &[(&str, &str)]| {
+        Terminal::run(&format!("$N {command} -- $P beats 1; echo END"), variables).finish()
+    };
+    let trace = run("trace -b beat --time none --limit 3", &[]);
+    assert_eq!(trace.matches("\x1b[36m").count(), 3, "{trace:?}");
+    assert!(trace.contains("!beat\x1b[0m\x1b[2m at terminal.c:"), "{trace:?}");
+    assert!(without_seconds(&trace).ends_with("ntrace: hits 3, lost 0\r\nEND\r\n"), "{trace:?}");
+    for (command, words) in [("calls", "calls 10, lost 0"), ("latency", "times 10, lost 0"), ("count -q", "END")] {
+        let shown = run(&format!("{command} -b beat"), &[]);
+        assert!(shown.contains("\x1b[36m"), "{shown:?}");
+        assert!(without_seconds(&shown).contains(words), "{shown:?}");
+        assert_eq!(shown.contains("lost"), command != "count -q", "{shown:?}");
+    }
+    for (flags, variables) in [("--color never", &[][..]), ("", &[("NO_COLOR", "1")])] {
+        let shown = run(&format!("trace -b beat {flags}"), variables);
+        assert!(!shown.contains('\x1b') && shown.contains("!beat at terminal.c:"), "{shown:?}");
+    }
+    let file =
+        Terminal::run("$N trace -b beat --color always -- $P beats 1 2>&1 | cat; echo END", &[("NO_COLOR", "1")])
+            .finish();
+    assert!(file.contains("\x1b[36m"), "{file:?}");
 }
 
 #[test]
@@ -122,7 +66,9 @@ fn no_live_line_where_it_is_not_wanted_or_cannot_be_rewritten() {
     let recorded = "$N record --quiet -o /dev/null -- $P beats 5; echo END";
     let cases = [(plain, "dumb"), (&quiet, "xterm"), (&redirected, "xterm"), (recorded, "xterm")];
     for (terminal, case) in cases.map(|case| (Terminal::run(case.0, &[("TERM", case.1)]), case)) {
-        assert_eq!(terminal.finish(), "END\r\n", "{case:?}");
+        let shown = terminal.finish();
+        let last = if case.1 == "dumb" { without_seconds(&shown) } else { shown };
+        assert_eq!(last, if case.1 == "dumb" { "ntrace: hits 50, lost 0\r\nEND\r\n" } else { "END\r\n" }, "{case:?}");
     }
 }
 

@@ -29,7 +29,7 @@ Locations:
 /// What the expression of `--if` may contain.
 const FILTERS: &str = "\
 Expressions of --if: arguments by name (debug information, or prototypes of the C library), arg0 to arg5, registers, variables, \
-memory such as *(u32*)(rdi + 8) and *(u32*)&variable, (i32)arg0, thread.id, thread.name, process.id, process.name, retval (of calls and latency), hits (of the location \
+memory such as *(u32*)(rdi + 8) and *(u32*)&variable, (i32)arg0, thread.id, thread.name, process.id, process.name, retval (of calls, latency and trace --return), hits (of the location \
 so far), time (since the start: time > 2s), numbers, 'c', \"text\", and the operators of C; text =~ \"pattern*\". Comparisons with numbers run \
 in the program or in the kernel; other parts stop the thread for ntrace to decide.";
 
@@ -57,6 +57,31 @@ ntrace latency -b LOCATION... [--to LOCATION]... [OPTIONS] -- PROG [ARG]...
 pub(super) const CALLS_USAGE: &str = "\
 ntrace calls -b LOCATION... [OPTIONS] -- PROG [ARG]...
        ntrace calls -b LOCATION... [OPTIONS] -p PID";
+
+pub(super) const TOP_USAGE: &str = "\
+ntrace top -b LOCATION... [OPTIONS] -- PROG [ARG]...
+       ntrace top -b LOCATION... [OPTIONS] -p PID";
+
+pub(super) const RUN_USAGE: &str = "\
+ntrace run FILE [NAME] [-o FILE]
+       ntrace run FILE [NAME] [-o FILE] -- PROG [ARG]...
+       ntrace run FILE [NAME] [-o FILE] -p PID";
+
+pub(super) const RUN: &str = "\
+Examples:
+  ntrace run sets.toml opens
+  ntrace run sets.toml opens -p 1234
+
+FILE has sets of arguments, each with a name. A key is a long option of the command; locations are those of -b:
+
+  [opens]
+  command = \"count\"                   # trace, count, latency, calls, coverage, top
+  locations = [\"libc!open*\"]
+  if = 'path =~ \"/etc/*\"'
+  output = \"opens.txt\"
+  program = [\"ls\", \"-l\"]            # or pid, name, exec, container
+
+docs/sets.md describes the file. The exit status is that of the command. 2: the file is wrong; the message names line and column.";
 
 pub(super) const LIST_USAGE: &str = "\
 ntrace list LOCATION... -f FILE...
@@ -102,11 +127,13 @@ pub(super) fn trace() -> String {
            ntrace trace --events syscalls=openat,read,signals,lives -- ls -l\n  \
            ntrace trace --watch counter:rw --watch 'prog!table+8:4' -- ./prog\n  \
            ntrace trace --rules rules.toml -p 1234        (docs/rules.md describes the file)\n  \
+           ntrace trace -b 'libc!read' --args --return -- ls -l\n  \
            ntrace trace -b 'libc!read' --args --if 'count >= 65536 && fd > 2' -- ls -l\n\n\
          {FILTERS}\n\n\
          {EVENTS}\n\n\
          JSON: one object a line. Keys: event (\"hit\"), time (seconds), pid, tid, location, module, symbol, offset, address, file \
-         and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line). Other events have event, \
+         and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line). A return has event (\"return\"), time, pid, tid, depth, \
+         duration (nanoseconds), the function as a hit, and return (value, string). Other events have event, \
          time, pid, tid, and by their kind: \"syscall\" name, number, arguments, result, error, interrupted, duration (nanoseconds); \
          \"signal\" signal, code, origin, sender, address; \"loaded\" and \"unloaded\" module, start, end, build_id; \"forked\" child; \
          \"exec\" program; \"exited\" status; \"killed\" signal; \"thread_started\", \"thread_exited\"; \"watched\" watch, watched, value, and \
@@ -139,6 +166,21 @@ pub(super) fn count() -> String {
          hits are listed too; those of --every-instruction only with --all. With --by, --hist or --top: total, counts (hits, error: how much \
          too large hits may be, by, values (sum, mean, minimum, maximum, histogram (from, to, count)), and the location as above), other \
          (hits without a row).\n\n{STATUS}"
+    )
+}
+
+pub(super) fn top() -> String {
+    format!(
+        "{LOCATIONS}\n\n\
+         Examples:\n  \
+           ntrace top -b 'libc!*alloc' -p 1234\n  \
+           ntrace top -b 'prog!*' -- ./prog >out.txt\n\n\
+         Keys: q or Ctrl-C ends, and the program goes on. r, h, l sort by hits a second, hits, location. / begins a filter: only locations with the \
+         typed text are shown; Enter ends it, Esc removes it. p or the space bar pauses the view, not the program. Arrows, PgUp and PgDn scroll.\n\n\
+         The program that ntrace starts has /dev/null in the place of the terminal; files and pipes stay. At the end the hits are printed as \
+         by ntrace count, or written to the file of -o.\n\n\
+         {FILTERS}\n\n\
+         Exit status: 0 after q. Otherwise as for ntrace count. 2: there is no terminal, or the command line is wrong."
     )
 }
 

@@ -9,13 +9,17 @@ mod explaining;
 mod filtering;
 mod grouping;
 mod help;
+mod keeping;
 mod listing;
 mod recording;
 mod serving;
 mod timing;
 mod tracing;
+mod viewing;
 
 use clap::{Parser, Subcommand};
+
+use crate::output::Colour;
 
 pub(crate) use self::covering::{CoverageArgs, CoverageFormat};
 pub(crate) use self::events::{EventArgs, Events};
@@ -23,17 +27,23 @@ pub(crate) use self::explaining::{Arch, ExplainArgs, SurveyArgs};
 pub(crate) use self::filtering::FilterArgs;
 pub(crate) use self::grouping::{Key, Source};
 pub(crate) use self::help::{LOCATIONS, STATUS};
+pub(crate) use self::keeping::RunArgs;
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
 pub(crate) use self::serving::GdbserverArgs;
 pub(crate) use self::timing::{By, CallsArgs, CallsFormat, LatencyArgs};
-pub(crate) use self::tracing::{CountArgs, Format, Method, Target, TimeStyle, TraceArgs};
+pub(crate) use self::tracing::{CountArgs, Format, Method, TableFormat, Target, TimeStyle, TraceArgs};
+pub(crate) use self::viewing::TopArgs;
 
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "ntrace", version, about = "Trace, count and explain the instructions of running programs")]
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 110)]
 pub(crate) struct Cli {
+    /// Colour the results: on a terminal, also in files and pipes, or nowhere
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, hide_possible_values = true, global = true)]
+    pub(crate) color: Colour,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -47,6 +57,9 @@ pub(crate) enum Command {
     /// Count how often threads reach locations
     #[command(override_usage = help::COUNT_USAGE, after_help = help::count())]
     Count(CountArgs),
+    /// Show on the terminal which locations threads reach how often a second
+    #[command(override_usage = help::TOP_USAGE, after_help = help::top())]
+    Top(TopArgs),
     /// Measure how long functions take, or how long threads take from one location to another
     #[command(override_usage = help::LATENCY_USAGE, after_help = help::latency())]
     Latency(LatencyArgs),
@@ -56,6 +69,9 @@ pub(crate) enum Command {
     /// Find out which functions, source lines and blocks of an unmodified program are executed
     #[command(override_usage = help::COVERAGE_USAGE, after_help = help::COVERAGE)]
     Coverage(CoverageArgs),
+    /// Run one of these commands with the arguments that a file keeps
+    #[command(override_usage = help::RUN_USAGE, after_help = help::RUN)]
+    Run(RunArgs),
     /// List what locations mean in a file or a process: addresses, names, lines, and how a breakpoint there is passed
     #[command(override_usage = help::LIST_USAGE, after_help = help::list())]
     List(ListArgs),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::tracing::{Format, Target};
+use super::tracing::{TableFormat, Target};
 
 /// The arguments of `ntrace latency`.
 #[derive(Debug, Args)]
@@ -12,8 +12,8 @@ pub(crate) struct LatencyArgs {
     pub(crate) target: Target,
 
     /// The format of the results
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
 
     /// Measure until the same thread reaches LOCATION, instead of until the function returns. May be repeated
     #[arg(long, value_name = "LOCATION")]

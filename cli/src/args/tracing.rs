@@ -85,11 +85,16 @@ pub(crate) struct TraceArgs {
     #[arg(long)]
     pub(crate) stack: bool,
 
-    /// Stop after N hits and other events; a program that ntrace started runs on without breakpoints
+    /// Print a line when the function returns: the returned value, by debug information or by a prototype of the C library, and the time
+    /// between
+    #[arg(long = "return")]
+    pub(crate) returned: bool,
+
+    /// Stop after N hits, returns and other events; a program that ntrace started runs on without breakpoints
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
 
-    /// The instruction that ntrace writes at each location. With --stack it is always a trap
+    /// The instruction that ntrace writes at each location. With --stack or --return it is always a trap
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
 
@@ -110,8 +115,8 @@ pub(crate) struct CountArgs {
     pub(crate) target: Target,
 
     /// The format of the results
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
 
     #[command(flatten)]
     pub(crate) grouping: GroupArgs,
@@ -120,7 +125,7 @@ pub(crate) struct CountArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Do not show the running total on the terminal
+    /// Do not show the running total on the terminal, nor the line at the end
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
@@ -178,6 +183,17 @@ pub(crate) enum Format {
     Text,
     /// JSON, one object a line
     Json,
+}
+
+/// The format of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Text for people
+    Text,
+    /// JSON, one object
+    Json,
+    /// Comma-separated values, a line for each row behind a line with the names of the columns
+    Csv,
 }
 
 /// The time that is printed with each hit.

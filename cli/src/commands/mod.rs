@@ -11,9 +11,12 @@ mod latency;
 mod list;
 mod man;
 mod record;
+mod set;
 mod slot;
 mod survey;
+mod tally;
 mod timing;
+mod top;
 mod trace;
 mod vocabulary;
 
@@ -36,6 +39,8 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
             worker::run(|control, heritage| grouped::run(args, control, heritage))
         }
         Command::Count(args) => worker::run(|control, heritage| count::run(args, control, heritage)),
+        Command::Top(args) => top::run(args),
+        Command::Run(args) => run(&set::read(args)?.command),
         Command::Coverage(args) => worker::run(|control, heritage| coverage::run(args, control, heritage)),
         Command::Latency(args) => worker::run(|control, heritage| latency::run(args, control, heritage)),
         Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),

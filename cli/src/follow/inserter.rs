@@ -18,7 +18,7 @@ use super::watches::Watches;
 use super::{confirm, tracers};
 use crate::location::{self, Location};
 use crate::native;
-use crate::output::{shown, tell};
+use crate::output::{Patience, shown, tell};
 use crate::process::{Role, Space};
 use crate::values::needs_trap;
 
@@ -62,13 +62,15 @@ pub(crate) struct Inserter {
     pub(super) watches: Watches,
     /// The blocks that were executed, where the user asked for blocks.
     pub(super) covered: Covered,
+    /// Tells that symbols are read, if that takes long.
+    pub(super) patience: Patience,
 }
 
 impl Inserter {
     pub(super) fn new(wanted: Wanted, kind: Kind, sieve: Sieve, gate: Gate) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
-        let (watches, covered) = (Watches::default(), Covered::default());
-        Inserter { wanted, images, kind, sieve, gate, refused, told, watches, covered }
+        let (watches, covered, patience) = (Watches::default(), Covered::default(), Patience::default());
+        Inserter { wanted, images, kind, sieve, gate, refused, told, watches, covered, patience }
     }
 
     /// Whether hits are recorded.
@@ -89,6 +91,7 @@ impl Inserter {
 
     /// Reads the memory map and returns the new modules.
     pub(super) fn read_modules(&mut self, session: &mut Session, space: &mut Space) -> ubp::Result<Vec<Module>> {
+        let _busy = self.patience.begin(|| "reading the programs and libraries".into());
         let new = space.update(session, &mut self.images)?;
         self.images.take_notes().iter().for_each(tell);
         Ok(new)
@@ -114,6 +117,7 @@ impl Inserter {
         modules: &[Module],
         running: Option<&mut Running<'_>>,
     ) -> ubp::Result<()> {
+        let _busy = self.patience.begin(|| reading(modules));
         let mut found: Vec<Vec<Planned>> = modules.iter().map(|module| self.wanted.sites_in(module)).collect();
         self.wanted.take_notes().iter().for_each(tell);
         for (module, sites) in modules.iter().zip(&mut found) {
@@ -470,4 +474,13 @@ fn in_memory(session: &Session, space: &Space, address: u64) -> Option<u64> {
     let program = program(session, space)?;
     let in_file = !program.image.is_fixed() && program.image.is_code(address);
     in_file.then(|| program.in_memory(address))
+}
+
+/// What is done with modules.
+fn reading(modules: &[Module]) -> String {
+    let name = modules.first().map(|module| module.image.name().to_string()).unwrap_or_default();
+    match modules.len() {
+        0 | 1 => format!("reading symbols of {name}"),
+        all => format!("reading symbols of {name} and {} more", all - 1),
+    }
 }

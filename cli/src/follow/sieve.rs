@@ -172,7 +172,9 @@ fn check_result(filter: &Filter, text: &str, is_sampled: bool, with_results: boo
     let what = match (with_results, is_sampled) {
         (true, false) => return Ok(()),
         (true, true) => "'retval' is not known when --sample takes a call; leave one of them out",
-        (false, _) => "'retval' is known when a function returns: use ntrace calls, or ntrace latency without --to",
+        (false, _) => {
+            "'retval' is known when a function returns: use ntrace calls, ntrace trace --return, or ntrace latency without --to"
+        }
     };
     let problem = Problem::new(at, what);
     pointed(text, &problem).iter().for_each(tell);

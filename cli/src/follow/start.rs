@@ -26,7 +26,7 @@ use crate::launch::{
     attach_failure, check_process, command, processes_executing, processes_named, processes_of_container, spawn_failure,
 };
 use crate::location::Location;
-use crate::output::{shown, tell};
+use crate::output::{Patience, shown, tell};
 use crate::process::Space;
 use crate::worker::{self, Control};
 
@@ -87,6 +87,7 @@ fn begin(
     };
     let mut inserter = Inserter::new(Wanted::new(locations, sites, mode_of), kind, sieve, gate);
     inserter.watches = Watches::new(observed.watches.clone());
+    inserter.patience = Patience::new(heritage.group());
     let ruling = observed.rules.clone().map(Ruling::new).transpose()?;
     let pids = processes(target)?;
     let mut follower = Follower::new(session, inserter, control, pids.is_empty());

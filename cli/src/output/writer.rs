@@ -2,12 +2,13 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::escape;
+use super::ink::{Ink, RESET, is_coloured};
 use super::message::shown;
 use super::streams::{stderr, stdout};
 use crate::failure::{Failure, Result};
@@ -18,15 +19,20 @@ pub(crate) struct Output<'a> {
     inner: BufWriter<Box<dyn Write + 'a>>,
     /// The buffer for the next line. It is kept to save allocations.
     text: String,
+    coloured: bool,
 }
 
 impl Output<'static> {
     /// Opens the file, or standard error if no path is given.
     pub(crate) fn open(path: Option<&Path>) -> Result<Output<'static>> {
-        let Some(path) = path else { return Ok(Output::new("standard error".into(), stderr())) };
+        let Some(path) = path else {
+            let coloured = is_coloured(stderr().is_terminal());
+            return Ok(Output { coloured, ..Output::new("standard error".into(), stderr()) });
+        };
         let name = shown(path);
         let file = File::create(path).map_err(|error| Failure::own(format!("{name}: {error}")))?;
-        Ok(Output::new(name, file))
+        let coloured = is_coloured(file.is_terminal());
+        Ok(Output { coloured, ..Output::new(name, file) })
     }
 
     /// Standard output.
@@ -38,7 +44,7 @@ impl Output<'static> {
 impl<'a> Output<'a> {
     /// Writes to `out`. Messages call it `name`.
     pub(crate) fn new(name: String, out: impl Write + 'a) -> Output<'a> {
-        Output { name, inner: BufWriter::with_capacity(1 << 16, Box::new(out)), text: String::new() }
+        Output { name, inner: BufWriter::with_capacity(1 << 16, Box::new(out)), text: String::new(), coloured: false }
     }
 
     /// Writes one line. A newline in `text` is written as `\n`.
@@ -49,6 +55,28 @@ impl<'a> Output<'a> {
         self.text.clear();
         let done = escape::push_text(&mut self.text, text).map_err(io::Error::other);
         self.put(done)
+    }
+
+    /// As [`Output::line`], for a line of parts that have colours on a terminal.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn inked(&mut self, parts: &[(Ink, &dyn Display)]) -> Result<()> {
+        self.text.clear();
+        let mut done = Ok(());
+        for (ink, part) in parts {
+            let sequence = if self.coloured { ink.sequence() } else { "" };
+            let start = self.text.len();
+            self.text.push_str(sequence);
+            let begin = self.text.len();
+            done = done.and(escape::push_text(&mut self.text, part));
+            match (self.text.len() == begin, sequence.is_empty()) {
+                (true, _) => self.text.truncate(start),
+                (false, false) => self.text.push_str(RESET),
+                (false, true) => {}
+            }
+        }
+        self.put(done.map_err(io::Error::other))
     }
 
     /// Writes text that ntrace itself made, and does not escape it.

@@ -3,8 +3,8 @@
 use ubp::rules::{ACTIONS, Action, Payload};
 use ubp::{Access, Signal};
 
-use super::item::{Item, Wrong};
 use super::value::value;
+use crate::item::{Item, Wrong};
 
 pub(super) fn read(item: &Item<'_>) -> Result<Action, Wrong> {
     let unknown = |name: &str| {

@@ -2,8 +2,8 @@
 
 use ubp::rules::{Buckets, Key, Summary};
 
-use super::item::{Item, Wrong};
 use super::value::value;
+use crate::item::{Item, Wrong};
 
 /// The rows of an aggregate that says nothing about them.
 const ROWS: usize = 4096;

@@ -3,8 +3,8 @@
 use ubp::rules::{Filter, Glob};
 use ubp::{Comparison, Pid, Tid};
 
-use super::item::{Item, Wrong};
 use super::value::{number, value};
+use crate::item::{Item, Wrong};
 
 /// The signs of comparisons. Those with `s` compare signed numbers.
 const COMPARISONS: [(&str, Comparison); 11] = [

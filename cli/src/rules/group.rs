@@ -3,7 +3,7 @@
 use ubp::rules::{Glob, Group, Members};
 use ubp::{Pid, Tid};
 
-use super::item::{Item, Wrong};
+use crate::item::{Item, Wrong};
 
 pub(super) fn read(name: &str, item: &Item<'_>) -> Result<Group, Wrong> {
     let (key, value) = item.single()?;

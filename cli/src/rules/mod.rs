@@ -4,22 +4,16 @@ mod action;
 mod aggregate;
 mod filter;
 mod group;
-mod item;
 mod rule;
 mod value;
 
 use std::path::Path;
 
-use toml::de::DeTable;
 use ubp::rules::{Group, Members, RuleSet};
 
-use self::item::{Item, Wrong};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
+use crate::item::{self, Item, Wrong};
 use crate::location::Location;
-use crate::output::shown;
-
-/// The most bytes of a file of rules.
-const LONGEST: u64 = 1 << 20;
 
 /// The rules of a file.
 #[derive(Clone, Debug, Default)]
@@ -35,20 +29,11 @@ impl RuleFile {
     /// # Errors
     /// The file cannot be read, or its text is not one of rules. The message names line and column.
     pub(crate) fn read(path: &Path) -> Result<RuleFile> {
-        let name = shown(path);
-        let unreadable = |error: std::io::Error| Failure::own(format!("{name}: {error}"));
-        if std::fs::metadata(path).map_err(unreadable)?.len() > LONGEST {
-            return Err(Failure::usage(format!("{name}: a file of rules has at most {LONGEST} bytes")));
-        }
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        RuleFile::parse(&text).map_err(|wrong| Failure::usage(format!("{name}:{}", wrong.at(&text))))
+        item::read(path, RuleFile::parse)
     }
 
     fn parse(text: &str) -> Result<RuleFile, Wrong> {
-        let table = DeTable::parse(text).map_err(|error| {
-            let message = error.message().to_string();
-            Wrong { span: error.span().unwrap_or_default(), message }
-        })?;
+        let table = item::parse(text)?;
         let whole = table.span();
         let root = Item::of_table(&table);
         root.only(&["groups", "rules", "aggregates"])?;

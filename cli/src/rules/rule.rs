@@ -2,8 +2,8 @@
 
 use ubp::rules::{Filter, Kind, Limits, On, Place, Rule};
 
-use super::item::{Item, Wrong};
 use super::{action, filter};
+use crate::item::{Item, Wrong};
 use crate::location::Location;
 use crate::syscalls::Chosen;
 

@@ -4,6 +4,7 @@
 //! The front may be killed at any moment. Its end of the pipe then closes; the worker sees that, restores the debuggee's original bytes,
 //! detaches and ends. The worker has its own process group, so that the terminal sends its signals only to the front and to the program.
 
+mod attendant;
 mod bell;
 mod control;
 
@@ -19,6 +20,8 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2, setpgid};
 
+pub(crate) use self::attendant::Attendant;
+use self::attendant::Nobody;
 pub(crate) use self::control::{Control, End, Notice, Woken, send};
 use crate::failure::{Failure, OWN, Result};
 use crate::heritage::{self, Heritage};
@@ -39,6 +42,14 @@ const REPORT: usize = 5;
 
 /// Runs `work` in a worker process. Returns its exit status, or dies by the signal that killed the program.
 pub(crate) fn run(work: impl FnOnce(Control, Heritage) -> Result<End>) -> Result<ExitCode> {
+    run_attended(work, &mut Nobody)
+}
+
+/// As [`run`], with work of the front's own.
+pub(crate) fn run_attended(
+    work: impl FnOnce(Control, Heritage) -> Result<End>,
+    attendant: &mut impl Attendant,
+) -> Result<ExitCode> {
     let fail = |what: &'static str| move |error: nix::errno::Errno| Failure::own(format!("{what}: {error}"));
     let (order_out, order_in) = pipe2(nix::fcntl::OFlag::O_CLOEXEC).map_err(fail("pipe"))?;
     let (report_out, report_in) = pipe2(nix::fcntl::OFlag::O_CLOEXEC).map_err(fail("pipe"))?;
@@ -75,42 +86,56 @@ pub(crate) fn run(work: impl FnOnce(Control, Heritage) -> Result<End>) -> Result
         }
         ForkResult::Parent { child } => {
             drop((order_out, report_in));
-            front(child, File::from(order_in), File::from(report_out), &relayed)
+            front(child, File::from(order_in), File::from(report_out), &relayed, attendant)
         }
     }
 }
 
 /// Passes signals to the worker until it reports.
-fn front(worker: Pid, mut orders: File, mut report: File, relayed: &SigSet) -> Result<ExitCode> {
+fn front(
+    worker: Pid,
+    orders: File,
+    mut report: File,
+    relayed: &SigSet,
+    attendant: &mut impl Attendant,
+) -> Result<ExitCode> {
     let fail = |error: nix::errno::Errno| Failure::own(format!("waiting for the tracer: {error}"));
     let signals = SignalFd::with_flags(relayed, SfdFlags::SFD_CLOEXEC).map_err(fail)?;
+    // Its end makes the worker leave the program.
+    let mut orders = Some(orders);
+    let mut failure = None;
     loop {
-        let mut fds = [PollFd::new(report.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut fds, PollTimeout::NONE) {
-            Ok(_) => {}
-            Err(nix::errno::Errno::EINTR) => continue,
-            Err(error) => return Err(fail(error)),
-        }
-        let ready = |fd: &PollFd<'_>| fd.revents().is_some_and(|events| !events.is_empty());
-        let (reported, signalled) = (ready(&fds[0]), ready(&fds[1]));
+        let Ready { reported, signalled, other } = wait(&report, &signals, attendant).map_err(fail)?;
         if reported {
             break;
+        }
+        if other {
+            match attendant.attend() {
+                Ok(true) => {}
+                Ok(false) => orders = None,
+                Err(error) => (orders, failure) = (None, Some(error)),
+            }
         }
         if !signalled {
             continue;
         }
-        if let Ok(Some(info)) = signals.read_signal() {
+        if let (Ok(Some(info)), Some(orders)) = (signals.read_signal(), &mut orders) {
             let from_terminal = u8::from(info.ssi_code == FROM_KERNEL);
             // An error means that the worker has ended, which its closed pipe reports.
             let _ = orders.write_all(&[info.ssi_signo as u8, from_terminal]);
         }
     }
+    attendant.leave();
     let mut bytes = [0; REPORT];
     let told = report.read_exact(&mut bytes);
     // The end of the last thread closes the pipe. A file system that does not answer may keep a thread alive.
     let mut end = [PollFd::new(report.as_fd(), PollFlags::empty())];
     if poll(&mut end, LAST_WAIT).is_ok_and(|ended| ended > 0) {
         let _ = waitpid(worker, None);
+    }
+    attendant.finish();
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     if told.is_err() {
         return Err(Failure::own("the tracing process ended without a report"));
@@ -121,6 +146,27 @@ fn front(worker: Pid, mut orders: File, mut report: File, relayed: &SigSet) -> R
         b'k' => die_by(value),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// What ended a wait of the front.
+struct Ready {
+    reported: bool,
+    signalled: bool,
+    other: bool,
+}
+
+/// Waits for the worker's report, a signal, or something for the attendant.
+fn wait(report: &File, signals: &SignalFd, attendant: &impl Attendant) -> nix::Result<Ready> {
+    let all = [report.as_fd(), signals.as_fd()].into_iter().chain(attendant.descriptors());
+    let mut fds: Vec<PollFd<'_>> = all.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    match poll(&mut fds, PollTimeout::NONE) {
+        Ok(_) => {}
+        Err(nix::errno::Errno::EINTR) => return Ok(Ready { reported: false, signalled: false, other: false }),
+        Err(error) => return Err(error),
+    }
+    let mut ready = fds.iter().map(|fd| fd.revents().is_some_and(|events| !events.is_empty()));
+    let (reported, signalled) = (ready.next() == Some(true), ready.next() == Some(true));
+    Ok(Ready { reported, signalled, other: ready.any(|one| one) })
 }
 
 /// Dies by the signal that killed the program, so that a shell sees the same end. No second core file is written.

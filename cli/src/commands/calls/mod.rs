@@ -22,7 +22,7 @@ use crate::commands::timing;
 use crate::failure::Result;
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
-use crate::output::Output;
+use crate::output::{Output, Summary};
 use crate::process::{Description, Space};
 use crate::values::Value;
 use crate::worker::{Control, End};
@@ -50,6 +50,7 @@ enum Form {
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Result<End> {
     timing::check(&args.target)?;
+    let summary = Summary::new("calls");
     let output = Output::open(args.target.output.as_deref())?;
     let form = match args.format {
         CallsFormat::Text => Form::Text(Text::default()),
@@ -65,7 +66,9 @@ pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Res
         heritage,
     )?;
     let end = follower.run(&mut calls);
+    let written = calls.written;
     let end = calls.finish().and(end);
+    summary.tell(written, 0);
     follower.finish(end)
 }
 

@@ -7,7 +7,7 @@ use ubp::Tid;
 use super::call::{Open, Returned};
 use super::tree::Tree;
 use crate::failure::Result;
-use crate::output::{Output, duration};
+use crate::output::{Ink, Output, duration};
 use crate::process::{Description, source};
 
 /// The number of spaces by which an inner call is indented.
@@ -40,27 +40,36 @@ impl Text {
         let Some((depth, open)) = self.last.remove(&tid) else { return Ok(()) };
         let Description { location, .. } = &**tree.function(open.stack);
         let (tid, indent, args) = (tid.0, depth * INDENT, open.args());
-        out.line(format_args!("{:>10} {tid:>7}  {:indent$}{location}{args} {{", "", ""))
+        out.inked(&[
+            (Ink::Minor, &format_args!("{:>10} {tid:>7}  {:indent$}", "", "")),
+            (Ink::Location, location),
+            (Ink::Value, &args),
+            (Ink::Plain, &" {"),
+        ])
     }
 
     /// Writes the line of a call that returned.
     pub(super) fn returned(&mut self, returned: &Returned<'_>, tree: &Tree, out: &mut Output<'_>) -> Result<()> {
         let Returned { event, call, value } = *returned;
         let function = tree.function(call.tag.stack);
-        let (time, tid, indent) = (duration(call.duration), event.tid.0, call.depth * INDENT);
+        let indent = call.depth * INDENT;
+        let begin = format!("{:>10} {:>7}  {:indent$}", duration(call.duration), event.tid.0, "");
         let value = value.map(|value| format!(" = {value}")).unwrap_or_default();
         if self.last.get(&event.tid).is_some_and(|(depth, open)| (*depth, open) == (call.depth, &call.tag)) {
             self.last.remove(&event.tid);
-            let (location, args, source) = (&function.location, call.tag.args(), source(function));
-            return out.line(format_args!("{time:>10} {tid:>7}  {:indent$}{location}{args}{value}{source}", ""));
+            return write_whole(&begin, function, &call.tag.args(), &value, out);
         }
         // A call that the thread left by a jump, or one that is still open.
         self.write_last(event.tid, tree, out)?;
         if call.tag.rest.is_some() {
-            let (location, args, source) = (&function.location, call.tag.args(), source(function));
-            return out.line(format_args!("{time:>10} {tid:>7}  {:indent$}{location}{args}{value}{source}", ""));
+            return write_whole(&begin, function, &call.tag.args(), &value, out);
         }
-        out.line(format_args!("{time:>10} {tid:>7}  {:indent$}}} {}{value}", "", function.location))
+        out.inked(&[
+            (Ink::Minor, &begin),
+            (Ink::Plain, &"} "),
+            (Ink::Location, &function.location),
+            (Ink::Value, &value),
+        ])
     }
 
     /// Writes the calls that have no line yet.
@@ -69,4 +78,15 @@ impl Text {
         tids.sort_unstable();
         tids.into_iter().try_for_each(|tid| self.write_last(tid, tree, out))
     }
+}
+
+/// Writes the line of a call that has only one.
+fn write_whole(begin: &str, function: &Description, args: &str, value: &str, out: &mut Output<'_>) -> Result<()> {
+    out.inked(&[
+        (Ink::Minor, &begin),
+        (Ink::Location, &function.location),
+        (Ink::Value, &args),
+        (Ink::Value, &value),
+        (Ink::Minor, &source(function)),
+    ])
 }

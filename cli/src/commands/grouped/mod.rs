@@ -10,12 +10,12 @@ use ubp::rules::{Aggregate, Buckets, Top};
 use ubp::{Address, Patch, Pid, Record, Registers, Report, Session, Tid};
 
 use self::row::{Results, Row};
-use crate::args::{CountArgs, Format, Key, Source};
+use crate::args::{CountArgs, Key, Source, TableFormat};
 use crate::failure::Result;
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::native;
-use crate::output::Output;
+use crate::output::{Output, Summary};
 use crate::process::{Description, Space, source};
 use crate::worker::{Control, End};
 
@@ -62,6 +62,7 @@ struct Seen {
 
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
+    let summary = Summary::new("hits");
     let mut output = Output::open(args.target.output.as_deref())?;
     let kind = match args.grouping.needs_registers() {
         true => Kind { report: Report::Event, text: false, patch: Patch::Auto, results: false },
@@ -77,10 +78,14 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let end = follower.run(&mut grouped);
     let results = grouped.results();
     let written = match args.format {
-        Format::Text => results.write_text(&mut output),
-        Format::Json => output.json(&results),
+        TableFormat::Text => results.write_text(&mut output),
+        TableFormat::Json => output.json(&results),
+        TableFormat::Csv => results.write_csv(&mut output),
     };
     let end = written.and_then(|()| output.flush()).and(end);
+    if !args.quiet {
+        summary.tell(results.total, follower.lost_records());
+    }
     follower.finish(end)
 }
 

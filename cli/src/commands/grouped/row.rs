@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use ubp::rules::{self, Values};
 
 use crate::failure::Result;
-use crate::output::Output;
+use crate::output::{Ink, Output, record};
 use crate::process::{Description, source};
 
 /// The number of characters of the longest bar of a histogram.
@@ -96,7 +96,7 @@ impl Results {
     }
 
     pub(super) fn write_text(&self, out: &mut Output<'_>) -> Result<()> {
-        out.line(format_args!("{:>12}  location", "hits"))?;
+        out.inked(&[(Ink::Head, &format_args!("{:>12}  location", "hits"))])?;
         for row in &self.rows {
             let by = if row.by.is_empty() { String::new() } else { format!(" {}", row.by) };
             // A row that names another place beside the function does not show the function's line.
@@ -106,7 +106,13 @@ impl Results {
                 0 => String::new(),
                 error => format!(" (up to {error} fewer)"),
             };
-            out.line(format_args!("{:>12}  {}{by}{source}{error}", row.hits, row.location()))?;
+            out.inked(&[
+                (Ink::Plain, &format_args!("{:>12}  ", row.hits)),
+                (Ink::Location, &row.location()),
+                (Ink::Plain, &by),
+                (Ink::Minor, &source),
+                (Ink::Plain, &error),
+            ])?;
             if let Some(values) = &row.values {
                 values.write_text(out)?;
             }
@@ -115,6 +121,29 @@ impl Results {
             out.line(format_args!("{:>12}  in other rows", self.other))?;
         }
         out.line(format_args!("{:>12}  in all", self.total))
+    }
+}
+
+impl Results {
+    /// Writes a line for each row, behind a line with the names of the columns. Without `--hist` the columns of values are empty.
+    pub(super) fn write_csv(&self, out: &mut Output<'_>) -> Result<()> {
+        let head = ["hits", "error", "location", "by", "sum", "mean", "minimum", "maximum"];
+        out.line(record(&head.map(String::from)))?;
+        self.rows.iter().try_for_each(|row| {
+            let of = |value: fn(&Summary) -> Option<u64>| {
+                row.values.as_ref().and_then(value).map(|value| value.to_string()).unwrap_or_default()
+            };
+            out.line(record(&[
+                row.hits.to_string(),
+                row.error.to_string(),
+                row.location().to_string(),
+                row.by.clone(),
+                of(|values| Some(values.sum)),
+                of(|values| values.mean),
+                of(|values| values.minimum),
+                of(|values| values.maximum),
+            ]))
+        })
     }
 }
 

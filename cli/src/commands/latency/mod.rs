@@ -9,14 +9,14 @@ use std::time::Duration;
 use serde::Serialize;
 use ubp::{Address, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
 
-use self::row::{Row, Times, write_text};
-use crate::args::{By, Format, LatencyArgs};
+use self::row::{Row, Times, write_csv, write_text};
+use crate::args::{By, LatencyArgs, TableFormat};
 use crate::commands::timing;
 use crate::failure::{Failure, Result};
 use crate::filter::Rest;
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
-use crate::output::Output;
+use crate::output::{Output, Summary};
 use crate::process::{Description, Space, source};
 use crate::worker::{Control, End};
 
@@ -48,6 +48,7 @@ struct Table {
 
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> Result<End> {
+    let summary = Summary::new("times");
     let mut target = args.target.clone();
     timing::check(&target)?;
     if target.filter.is_used() && !args.to.is_empty() {
@@ -64,8 +65,10 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
         heritage,
     )?;
     let end = follower.run(&mut latency);
-    let written = latency.table().write(args, &mut output);
+    let table = latency.table();
+    let written = table.write(args, &mut output);
     let end = written.and_then(|()| output.flush()).and(end);
+    summary.tell(table.latencies.iter().map(Row::count).sum(), table.unseen);
     follower.finish(end)
 }
 
@@ -136,8 +139,10 @@ impl Latency<'_> {
 
 impl Table {
     fn write(&self, args: &LatencyArgs, out: &mut Output<'_>) -> Result<()> {
-        if args.format == Format::Json {
-            return out.json(self);
+        match args.format {
+            TableFormat::Text => {}
+            TableFormat::Json => return out.json(self),
+            TableFormat::Csv => return write_csv(&self.latencies, out),
         }
         // A row that names another place beside the function does not show the function's line.
         let sources = args.by != By::Caller && args.to.is_empty();

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};
-use crate::output::{Output, duration};
+use crate::output::{Ink, Output, duration, record};
 use crate::process::{Description, source};
 
 /// Significant digits of a recorded time: an error of less than one percent.
@@ -114,18 +114,35 @@ fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
 /// Writes the rows as columns, with the source lines of the functions or without.
 pub(super) fn write_text(rows: &[Row], sources: bool, histogram: bool, out: &mut Output<'_>) -> Result<()> {
     let columns = ["total", "own", "mean", "p50", "p90", "p99", "max"].map(|name| format!("{name:>9}")).join(" ");
-    out.line(format_args!("{:>9} {columns}  location", "count"))?;
+    out.inked(&[(Ink::Head, &format_args!("{:>9} {columns}  location", "count"))])?;
     for row in rows {
         let times = [row.total, row.own, row.mean, row.p50, row.p90, row.p99, row.maximum];
         let times = times.map(|time| format!("{:>9}", duration(Duration::from_nanos(time)))).join(" ");
         let by = if row.by.is_empty() { String::new() } else { format!(" {}", row.by) };
         let source = if sources { source(&row.description) } else { String::new() };
-        out.line(format_args!("{:>9} {times}  {}{by}{source}", row.count, row.description.location))?;
+        out.inked(&[
+            (Ink::Plain, &format_args!("{:>9} {times}  ", row.count)),
+            (Ink::Location, &row.description.location),
+            (Ink::Plain, &by),
+            (Ink::Minor, &source),
+        ])?;
         if histogram {
             write_histogram(&row.histogram, out)?;
         }
     }
     Ok(())
+}
+
+/// Writes a line for each row, behind a line with the names of the columns. Times are nanoseconds.
+pub(super) fn write_csv(rows: &[Row], out: &mut Output<'_>) -> Result<()> {
+    let head = ["location", "by", "count", "total", "own", "mean", "minimum", "p50", "p90", "p99", "maximum"];
+    out.line(record(&head.map(String::from)))?;
+    rows.iter().try_for_each(|row| {
+        let numbers = [row.count, row.total, row.own, row.mean, row.minimum, row.p50, row.p90, row.p99, row.maximum];
+        let texts = [row.description.location.clone(), row.by.clone()].into_iter();
+        let fields: Vec<String> = texts.chain(numbers.map(|number| number.to_string())).collect();
+        out.line(record(&fields))
+    })
 }
 
 fn write_histogram(buckets: &[Bucket], out: &mut Output<'_>) -> Result<()> {
@@ -140,6 +157,10 @@ fn write_histogram(buckets: &[Bucket], out: &mut Output<'_>) -> Result<()> {
 }
 
 impl Row {
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The order of rows: the largest total first.
     pub(super) fn order(&self) -> (std::cmp::Reverse<u64>, &str, &str) {
         (std::cmp::Reverse(self.total), &self.description.location, &self.by)

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use crate::failure::{Failure, Result};
-use crate::output::Output;
+use crate::failure::Result;
+use crate::output::{Ink, Output, duration};
 use crate::process::{Description, source};
 use crate::values::{List, Value};
 
@@ -27,6 +27,49 @@ pub(super) struct Hit {
     pub(super) stack: Option<Vec<Frame>>,
 }
 
+/// A return from a function. The field names are the keys of the JSON form.
+#[derive(Debug, Serialize)]
+pub(super) struct Return<'a> {
+    pub(super) event: &'static str,
+    #[serde(serialize_with = "seconds", skip_serializing_if = "Option::is_none")]
+    pub(super) time: Option<Duration>,
+    pub(super) pid: i32,
+    pub(super) tid: i32,
+    /// 1: no traced function made the call.
+    pub(super) depth: usize,
+    /// Nanoseconds from the entry to the return.
+    pub(super) duration: u64,
+    #[serde(flatten)]
+    pub(super) function: &'a Description,
+    /// The arguments of a call that has no line of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) args: Option<&'a [Value]>,
+    /// `None`: the function returns nothing.
+    #[serde(rename = "return", skip_serializing_if = "Option::is_none")]
+    pub(super) value: Option<Value>,
+    /// Whether the entry has a line.
+    #[serde(skip)]
+    pub(super) is_known: bool,
+}
+
+impl Return<'_> {
+    /// Writes the line.
+    pub(super) fn write_text(&self, out: &mut Output<'_>) -> Result<()> {
+        let args = self.args.map(|args| List(args).to_string()).unwrap_or_default();
+        let value = self.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
+        let source = if self.is_known { String::new() } else { source(self.function) };
+        out.inked(&[
+            (Ink::Minor, &begin(self.time, self.tid)),
+            (Ink::Location, &self.function.location),
+            (Ink::Value, &args),
+            (Ink::Plain, &" returned"),
+            (Ink::Value, &value),
+            (Ink::Plain, &format_args!(" after {}", duration(Duration::from_nanos(self.duration)))),
+            (Ink::Minor, &source),
+        ])
+    }
+}
+
 /// One caller.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
@@ -35,24 +78,31 @@ pub(super) struct Frame(pub(super) Description);
 impl Hit {
     /// Writes a line for the hit, and a line for each caller.
     pub(super) fn write_text(&self, out: &mut Output<'_>) -> Result<()> {
-        let mut line = String::new();
-        self.write_hit(&mut line).map_err(|_| Failure::own("a hit cannot be formatted"))?;
-        out.line(line)?;
+        let args = self.args.as_deref().map(|args| List(args).to_string()).unwrap_or_default();
+        out.inked(&[
+            (Ink::Minor, &begin(self.time, self.tid)),
+            (Ink::Location, &self.description.location),
+            (Ink::Value, &args),
+            (Ink::Minor, &source(&self.description)),
+        ])?;
         for (number, Frame(caller)) in self.stack.iter().flatten().enumerate() {
             let number = format!("#{}", number + 1);
-            out.line(format_args!("{number:>24} {}{}", caller.location, source(caller)))?;
+            out.inked(&[
+                (Ink::Minor, &format_args!("{number:>24} ")),
+                (Ink::Location, &caller.location),
+                (Ink::Minor, &source(caller)),
+            ])?;
         }
         Ok(())
     }
+}
 
-    fn write_hit(&self, f: &mut impl fmt::Write) -> fmt::Result {
-        write_time(f, self.time)?;
-        write!(f, "{:>7}  {}", self.tid, self.description.location)?;
-        if let Some(args) = &self.args {
-            write!(f, "{}", List(args))?;
-        }
-        write!(f, "{}", source(&self.description))
-    }
+/// The columns of the time and the thread.
+fn begin(time: Option<Duration>, tid: i32) -> String {
+    let mut begin = String::new();
+    // A String takes all text.
+    let _ = write_time(&mut begin, time);
+    begin + &format!("{tid:>7}  ")
 }
 
 /// Writes the column of the time, if there is one.

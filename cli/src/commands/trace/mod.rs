@@ -2,6 +2,7 @@
 
 mod events;
 mod hit;
+mod returning;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,11 +13,13 @@ use ubp::{Event, Patch, Pid, Record, Report, Session, WhenFull};
 
 use self::events::{Line, Recorder, Totals};
 use self::hit::{Frame, Hit};
+use self::returning::Returning;
 use crate::args::{Format, Method, TimeStyle, TraceArgs};
+use crate::commands::timing;
 use crate::failure::{Failure, Result};
 use crate::follow::{self, Arrival, Kind, Observed, Sink};
 use crate::heritage::Heritage;
-use crate::output::{Output, tell};
+use crate::output::{Output, Summary, tell};
 use crate::process::Space;
 use crate::values::Value;
 use crate::worker::{Control, End};
@@ -35,10 +38,16 @@ struct Trace<'a> {
     /// The number of hits and events that were written.
     written: u64,
     events: Recorder,
+    /// The calls that have not returned, if their returns are wanted.
+    returning: Option<Returning>,
 }
 
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Result<End> {
+    if args.returned {
+        timing::check(&args.target)?;
+    }
+    let summary = Summary::new("hits");
     let output = Output::open(args.target.output.as_deref())?;
     let (origin, ahead) = match args.time {
         TimeStyle::Relative => (now(ClockId::CLOCK_MONOTONIC)?, Duration::ZERO),
@@ -47,12 +56,12 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
     };
     let events = Recorder::new(&args.observed)?;
     let observed = Observed { buffer: args.buffer.0, ..events.observed() };
-    let mut trace = Trace { args, output, origin, ahead, written: 0, events };
-    // Callers are found while the thread is held.
-    let kind = if args.stack || args.method == Method::Trap {
+    let returning = args.returned.then(Returning::default);
+    let mut trace = Trace { args, output, origin, ahead, written: 0, events, returning };
+    let kind = if holds(args) {
         // A jump holds no thread, except where a condition holds.
         let patch = if args.method == Method::Trap { Patch::Trap } else { Patch::Auto };
-        Kind { report: Report::Event, text: false, patch, results: false }
+        Kind { report: Report::Event, text: false, patch, results: args.returned }
     } else {
         Kind { report: Report::Record, text: args.args, patch: args.method.into(), results: false }
     };
@@ -73,7 +82,13 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
             tell(format_args!("{lost} hits were lost: the buffer was full (--buffer drop:HITS makes it larger)"))
         }
     }
+    summary.tell(trace.written, follower.lost_records());
     follower.finish(end)
+}
+
+/// Whether threads are held at hits: to find callers, or to follow functions to their returns.
+fn holds(args: &TraceArgs) -> bool {
+    args.stack || args.returned || args.method == Method::Trap
 }
 
 fn now(clock: ClockId) -> Result<Duration> {
@@ -104,6 +119,23 @@ impl Trace<'_> {
             Format::Text => line.write_text(&mut self.output),
             Format::Json => self.output.json(line),
         }
+    }
+
+    /// Writes a line for each call that has just returned.
+    fn returned(&mut self, session: &mut Session, space: &mut Space, event: &Event) -> Result<()> {
+        let Some(returning) = &mut self.returning else { return Ok(()) };
+        for (call, value) in returning.leave(session, space, event) {
+            if self.is_done() {
+                return Ok(());
+            }
+            let line = returning::line(event, self.time(event.time), &call, value);
+            self.written += 1;
+            match self.args.format {
+                Format::Text => line.write_text(&mut self.output)?,
+                Format::Json => self.output.json(&line)?,
+            }
+        }
+        Ok(())
     }
 
     fn describe(&self, session: &mut Session, space: &mut Space, event: &Event, address: u64) -> ubp::Result<Hit> {
@@ -137,12 +169,23 @@ impl Sink for Trace<'_> {
         if self.is_done() {
             return Ok(());
         }
+        if self.returning.as_ref().is_some_and(|returning| returning.is_return(arrival)) {
+            return self.returned(session, space, event);
+        }
+        let function = self.returning.as_mut().map(|returning| returning.function(space, address)).transpose()?;
         let hit = match self.describe(session, space, event, address) {
             Ok(hit) => hit,
             // A signal killed the thread at the site, so its registers and memory cannot be read.
             Err(_) => return Ok(()),
         };
-        self.write(&hit)
+        // Of a call of which it is not known yet whether it is wanted, the return alone has a line.
+        if arrival.rest.is_none() {
+            self.write(&hit)?;
+        }
+        if let (Some(returning), Some(function)) = (&mut self.returning, function) {
+            returning.enter(session, arrival, function, hit.args);
+        }
+        Ok(())
     }
 
     fn recorded(&mut self, space: &mut Space, record: &Record) -> Result<()> {
@@ -180,13 +223,27 @@ impl Sink for Trace<'_> {
 
     fn unloaded(&mut self, _: &Session, _: &Space) {}
 
-    fn forked(&mut self, _: &Event, _: Pid) {}
+    fn forked(&mut self, event: &Event, child: Pid) {
+        if let Some(returning) = &mut self.returning {
+            returning.forked(event, child);
+        }
+    }
 
-    fn ended(&mut self, _: &Session, _: &mut Space) {}
+    fn ended(&mut self, _: &Session, space: &mut Space) {
+        if let Some(returning) = &mut self.returning {
+            returning.ended(space.pid);
+        }
+    }
+
+    fn resuming(&mut self, event: &Event) {
+        if let Some(returning) = &mut self.returning {
+            returning.resuming(event);
+        }
+    }
 
     fn tick(&self) -> Option<Duration> {
         // Records wake nobody.
-        (!self.args.stack && self.args.method != Method::Trap).then_some(TICK)
+        (!holds(self.args)).then_some(TICK)
     }
 
     fn is_done(&self) -> bool {

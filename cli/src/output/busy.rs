@@ -1,0 +1,96 @@
+//! A line on the terminal while ntrace does something that takes long.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+
+use super::live::{Live, TICK};
+
+/// Work that takes less time is not shown.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Shows work that takes long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Patience {
+    /// The process group of this job; `None`: nothing is shown.
+    group: Option<i32>,
+}
+
+/// Work in progress. The line goes when this is dropped.
+pub(crate) struct Busy {
+    /// A second thread waits for the end of this channel.
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Patience {
+    /// For the job with the process group `group`. Without a terminal nothing is ever shown.
+    pub(crate) fn new(group: i32) -> Patience {
+        Patience { group: Live::new(group).map(|_| group) }
+    }
+
+    /// Work begins. `text` says what is done.
+    pub(crate) fn begin(self, text: impl FnOnce() -> String) -> Option<Busy> {
+        let group = self.group?;
+        let text = text();
+        let mut live = None;
+        Busy::new(PATIENCE, move || {
+            live = live.take().or_else(|| Live::new(group));
+            if let Some(live) = &mut live {
+                live.show(&text);
+            }
+        })
+    }
+}
+
+impl Busy {
+    /// Calls `draw` repeatedly once a time is over, in a thread of its own. `None`: there can be no thread.
+    fn new(after: Duration, mut draw: impl FnMut() + Send + 'static) -> Option<Busy> {
+        let (done, end) = channel::<()>();
+        let mut before = SigSet::empty();
+        // The second thread takes no signal.
+        sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before)).ok()?;
+        let thread = Builder::new().name("progress".into()).spawn(move || {
+            let mut wait = after;
+            while end.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                draw();
+                wait = TICK;
+            }
+        });
+        // A mask that was in force is valid.
+        let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
+        Some(Busy { done: Some(done), thread: Some(thread.ok()?) })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.done = None;
+        // The thread ends as soon as it sees the end of the channel.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_shown_until_it_ends_if_it_takes_long() {
+        let (drawn, seen) = channel();
+        let busy = Busy::new(Duration::ZERO, move || _ = drawn.send(())).unwrap();
+        assert_eq!((seen.recv(), seen.recv()), (Ok(()), Ok(())));
+        drop(busy);
+        // The thread, which has the other end, is gone.
+        assert!(seen.iter().count() < 1000);
+    }
+
+    #[test]
+    fn short_work_is_not_shown() {
+        let (drawn, seen) = channel::<()>();
+        drop(Busy::new(Duration::from_secs(3600), move || _ = drawn.send(())));
+        assert_eq!(seen.iter().count(), 0);
+    }
+}
