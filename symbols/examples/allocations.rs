@@ -36,7 +36,7 @@ pub(crate) fn run(command: Command, function: &str, out: &mut impl Write) -> Res
             EventKind::Loaded(_) | EventKind::Unloaded(_) => {
                 // Addresses mean something else where a library goes and another one comes.
                 settle(&modules, &mut callers, &mut shown);
-                for module in modules.update(&mut session, &mut images)? {
+                for module in modules.update(&session, &mut images)? {
                     let found = by_name(&module.image, &name, 0).sites;
                     let functions = found.iter().filter(|site| !site.indirect);
                     let specs: Vec<Spec> =

@@ -35,7 +35,7 @@ pub(crate) fn run(target: Target, function: &str, out: &mut impl Write) -> Resul
             }
             EventKind::Forked { child } => session.detach(child)?,
             EventKind::Hit { .. } => {
-                for (number, frame) in modules.backtrace(&mut session, event.tid)?.iter().enumerate() {
+                for (number, frame) in modules.backtrace(&session, event.tid)?.iter().enumerate() {
                     // A file chooses the names in it.
                     let place = frame.place.to_string().escape_debug().to_string();
                     writeln!(out, "#{number:<3} {:#018x} {place}", frame.address)?;

@@ -24,7 +24,7 @@
 //!     match event.kind {
 //!         EventKind::Loaded(_) | EventKind::Unloaded(_) => {
 //!             // Set a breakpoint on each function of this name in the new modules.
-//!             for module in modules.update(&mut session, &mut images)? {
+//!             for module in modules.update(&session, &mut images)? {
 //!                 let sites = by_name(&module.image, &name, 0).sites;
 //!                 let at = |address| Spec::event(Address(module.in_memory(address)));
 //!                 let specs: Vec<Spec> = sites.iter().map(|site| at(site.address)).collect();
@@ -32,7 +32,7 @@
 //!             }
 //!         }
 //!         EventKind::Hit { .. } => {
-//!             let frames = modules.backtrace(&mut session, event.tid)?;
+//!             let frames = modules.backtrace(&session, event.tid)?;
 //!             assert_eq!(frames[0].place.function(), Some("exit"));
 //!             stacks += 1;
 //!         }

@@ -64,7 +64,7 @@ pub(crate) trait Backend: fmt::Debug {
     }
     fn is_held(&self, tid: Tid) -> bool;
     fn threads(&self, pid: Pid) -> Result<Vec<ThreadInfo>>;
-    fn signal_info(&mut self, _: Tid) -> Result<Option<SignalInfo>> {
+    fn signal_info(&self, _: Tid) -> Result<Option<SignalInfo>> {
         Err(self.unsupported("tell a thread's signal"))
     }
     fn trace_syscalls(&mut self, _: Pid, _: Syscalls) -> Result<()> {
@@ -102,22 +102,22 @@ pub(crate) trait Backend: fmt::Debug {
     }
 
     /// The registers of a held thread, with slot addresses translated to original ones.
-    fn registers(&mut self, tid: Tid) -> Result<Registers>;
+    fn registers(&self, tid: Tid) -> Result<Registers>;
     fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()>;
-    fn register_set(&mut self, _: Tid, _: RegisterSet) -> Result<Vec<u8>> {
+    fn register_set(&self, _: Tid, _: RegisterSet) -> Result<Vec<u8>> {
         Err(self.unsupported("read register sets"))
     }
     fn set_register_set(&mut self, _: Tid, _: RegisterSet, _: &[u8]) -> Result<()> {
         Err(self.unsupported("write register sets"))
     }
-    fn vector_registers(&mut self, _: Tid) -> Result<VectorRegisters> {
+    fn vector_registers(&self, _: Tid) -> Result<VectorRegisters> {
         Err(self.unsupported("read vector registers"))
     }
     fn set_vector_registers(&mut self, _: Tid, _: &VectorRegisters) -> Result<()> {
         Err(self.unsupported("write vector registers"))
     }
     /// Reads the original bytes in place of breakpoint instructions.
-    fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize>;
+    fn read_memory(&self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize>;
     fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()>;
     fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64>;
 

@@ -25,12 +25,12 @@ pub struct Options {
     /// [`EventKind::SyscallReturned`](crate::EventKind::SyscallReturned). [`Session::trace_syscalls`](crate::Session::trace_syscalls)
     /// changes them for one process; a child begins with those of its parent.
     pub syscalls: Syscalls,
-    /// How long [`Session::wait`](crate::Session::wait) polls for a report of a thread before it sleeps; zero: not at all. On a machine with
+    /// Default: 50 microseconds. How long [`Session::wait`](crate::Session::wait) polls for a report of a thread before it sleeps; zero: not at all. On a machine with
     /// a processor to spare a hit takes a fraction of the time then, because no processor has to be woken. Where polling finds nothing it
     /// is done before ever fewer waits, so that it takes no more than a thousandth of the time. Over the kernel module there is nothing to
     /// wait for at a hit.
     pub busy_wait: Duration,
-    /// Other threads of this process wait for any child (`waitpid(-1, …)`), and so may take reports of debuggees (see the documentation of
+    /// Default: off. Other threads of this process wait for any child (`waitpid(-1, …)`), and so may take reports of debuggees (see the documentation of
     /// the crate). The session then looks for threads whose reports were taken, every 10 milliseconds.
     pub others_wait: bool,
     /// Default: room for 16,384 records, [`WhenFull::Wait`]. The memory in which code of jumps records hits

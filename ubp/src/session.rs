@@ -1,4 +1,3 @@
-use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
@@ -288,7 +287,7 @@ impl Session {
     /// # Errors
     /// [`Error::NotHeld`], [`Error::NoSuchThread`];
     /// [`Error::Unsupported`] over the kernel module.
-    pub fn signal_info(&mut self, tid: Tid) -> Result<Option<SignalInfo>> {
+    pub fn signal_info(&self, tid: Tid) -> Result<Option<SignalInfo>> {
         self.backend.signal_info(tid)
     }
 
@@ -345,11 +344,9 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::NoSuchProcess`] if the process does not belong to this session or has ended.
-    pub fn modules(&mut self, pid: Pid) -> Result<Vec<Module>> {
+    pub fn modules(&self, pid: Pid) -> Result<Vec<Module>> {
         let maps = self.process(pid).ok_or(Error::NoSuchProcess(pid))?.maps()?;
-        let backend = RefCell::new(&mut self.backend);
-        let read =
-            |address, buffer: &mut [u8]| backend.borrow_mut().read_memory(pid, Address(address), buffer).unwrap_or(0);
+        let read = |address, buffer: &mut [u8]| self.read_memory(pid, Address(address), buffer).unwrap_or(0);
         Ok(modules(&maps, &read))
     }
 
@@ -358,7 +355,7 @@ impl Session {
     ///
     /// # Errors
     /// The errors of [`Session::modules`].
-    pub fn bias(&mut self, pid: Pid, path: impl AsRef<Path>) -> Result<Option<u64>> {
+    pub fn bias(&self, pid: Pid, path: impl AsRef<Path>) -> Result<Option<u64>> {
         let modules = self.modules(pid)?;
         Ok(modules.iter().find(|module| module.path == path.as_ref()).map(|module| module.bias))
     }
@@ -440,7 +437,7 @@ impl Session {
     ///
     /// # Errors
     /// The thread is not held, or gone.
-    pub fn registers(&mut self, tid: Tid) -> Result<Registers> {
+    pub fn registers(&self, tid: Tid) -> Result<Registers> {
         self.backend.registers(tid)
     }
 
@@ -458,7 +455,7 @@ impl Session {
     /// # Errors
     /// [`Error::NoRegisterSet`]; [`Error::NotHeld`],
     /// [`Error::NoSuchThread`]; [`Error::Unsupported`] over the kernel module.
-    pub fn register_set(&mut self, tid: Tid, set: RegisterSet) -> Result<Vec<u8>> {
+    pub fn register_set(&self, tid: Tid, set: RegisterSet) -> Result<Vec<u8>> {
         self.backend.register_set(tid, set)
     }
 
@@ -474,7 +471,7 @@ impl Session {
     ///
     /// # Errors
     /// The errors of [`Session::register_set`].
-    pub fn vector_registers(&mut self, tid: Tid) -> Result<VectorRegisters> {
+    pub fn vector_registers(&self, tid: Tid) -> Result<VectorRegisters> {
         self.backend.vector_registers(tid)
     }
 
@@ -487,12 +484,12 @@ impl Session {
     }
 
     /// The return address of the function at whose first instruction a held thread with these registers is. `None`: the stack cannot be read.
-    pub fn return_address(&mut self, pid: Pid, registers: &Registers) -> Option<Address> {
+    pub fn return_address(&self, pid: Pid, registers: &Registers) -> Option<Address> {
         self.way_back(pid, registers).map(|(address, _)| address)
     }
 
     /// As [`Session::return_address`], with the stack pointer after the return.
-    pub(crate) fn way_back(&mut self, pid: Pid, registers: &Registers) -> Option<(Address, Address)> {
+    pub(crate) fn way_back(&self, pid: Pid, registers: &Registers) -> Option<(Address, Address)> {
         let width = registers.arch().width();
         let read = |address| {
             let mut bytes = [0; 8];
@@ -507,7 +504,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Memory`] if nothing can be read at `address`.
-    pub fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
+    pub fn read_memory(&self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
         self.backend.read_memory(pid, address, buffer)
     }
 

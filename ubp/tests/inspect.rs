@@ -7,7 +7,8 @@ use std::path::Path;
 
 use common::*;
 use ubp::{
-    Address, Error, Event, EventKind, Options, Origin, Pid, Session, Signal, SignalInfo, Spec, ThreadState, Tid,
+    Address, Error, Event, EventKind, Options, Origin, Pid, RegisterSet, Session, Signal, SignalInfo, Spec,
+    ThreadState, Tid,
 };
 
 /// A session over ptrace with chosen options.
@@ -60,6 +61,30 @@ fn finish(session: &mut Session, pid: Pid) -> EventKind {
         }
     }
     exit_of(&run(session, pid, |_, _| ()))
+}
+
+#[test]
+fn what_only_reads_leaves_the_session_free_for_other_readers() {
+    let (mut session, pid, work) = at_work_by_ptrace(&["3"]);
+    let registers = {
+        let reader: &Session = &session;
+        let read = |address| {
+            let mut byte = [0];
+            reader.read_memory(pid, address, &mut byte).map(|_| byte[0])
+        };
+        let registers = reader.registers(pid.leader()).unwrap();
+        assert!(read(work).is_ok() && read(registers.pc()).is_ok());
+        assert!(reader.return_address(pid, &registers).is_some());
+        assert_eq!(reader.register_set(pid.leader(), RegisterSet::GENERAL).unwrap(), registers.bytes());
+        assert!(reader.vector_registers(pid.leader()).unwrap().names().next().is_some());
+        assert_eq!(reader.signal_info(pid.leader()).unwrap(), None);
+        let modules = reader.modules(pid).unwrap();
+        assert_eq!(reader.bias(pid, &modules[0].path).unwrap(), Some(modules[0].bias));
+        registers
+    };
+    assert_eq!(session.registers(pid.leader()).unwrap(), registers);
+    session.resume(pid.leader()).unwrap();
+    run(&mut session, pid, |_, _| ());
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod common;
 
 use common::*;
 use ubp::{
-    Address, BreakpointId, Comparison, ConditionProblem, Error, EventKind, InsertReason, Operand, Pid, Session, Signal,
-    Spec, Tid,
+    Access, Address, BreakpointId, Comparison, ConditionProblem, Error, EventKind, InsertReason, Operand, Pid,
+    RegisterSet, Session, Signal, Spec, Syscalls, Tid,
 };
 
 /// Lets the kernel queue no real-time signal for a process.
@@ -57,10 +57,33 @@ fn a_thread_whose_signal_cannot_be_queued_stays_held() {
 #[test]
 fn a_thread_that_was_killed_while_held_reports_its_end_whatever_is_asked_of_it() {
     type Operation = fn(&mut Session, Pid, Address) -> Result<(), Error>;
-    let operations: [(&str, Operation); 12] = [
+    let operations: [(&str, Operation); 28] = [
         ("resume", |session, pid, _| session.resume(pid.leader())),
         ("resume_with", |session, pid, _| session.resume_with(pid.leader(), Some(Signal(libc::SIGUSR1)))),
+        ("step", |session, pid, _| session.step(pid.leader())),
+        ("step_with", |session, pid, _| session.step_with(pid.leader(), Some(Signal(libc::SIGUSR1)))),
+        ("step_over", |session, pid, _| session.step_over(pid.leader())),
+        ("run_to", |session, pid, work| session.run_to(pid.leader(), work)),
         ("interrupt", |session, pid, _| session.interrupt(pid)),
+        ("interrupt_thread", |session, pid, _| session.interrupt_thread(pid.leader())),
+        ("stop", |session, pid, _| session.stop(pid)),
+        ("threads", |session, pid, _| session.threads(pid).map(drop)),
+        ("signal_info", |session, pid, _| session.signal_info(pid.leader()).map(drop)),
+        ("trace_syscalls", |session, pid, _| session.trace_syscalls(pid, Syscalls::ALL)),
+        ("watch", |session, pid, work| {
+            let id = session.watch(pid, work, 4, Access::Write)?;
+            session.unwatch(pid, id)
+        }),
+        ("register_set", |session, pid, _| session.register_set(pid.leader(), RegisterSet::FLOAT).map(drop)),
+        ("set_register_set", |session, pid, _| session.set_register_set(pid.leader(), RegisterSet::FLOAT, &[0; 512])),
+        ("vector_registers", |session, pid, _| session.vector_registers(pid.leader()).map(drop)),
+        ("modules", |session, pid, _| session.modules(pid).map(drop)),
+        ("bias", |session, pid, _| session.bias(pid, "/no/such/module").map(drop)),
+        ("return_address", |session, pid, _| {
+            let registers = session.registers(pid.leader())?;
+            session.return_address(pid, &registers);
+            Ok(())
+        }),
         ("registers", |session, pid, _| session.registers(pid.leader()).map(drop)),
         ("call", |session, pid, work| session.call(pid.leader(), work, &[3]).map(drop)),
         ("read_memory", |session, pid, work| session.read_memory(pid, work, &mut [0; 8]).map(drop)),
@@ -102,6 +125,7 @@ fn a_thread_that_was_killed_while_held_reports_its_end_whatever_is_asked_of_it()
 fn operations_on_what_is_not_the_sessions_fail_and_leave_the_rest() {
     let (mut session, pid, work) = at_work_by_ptrace(&["5"]);
     let registers = session.registers(pid.leader()).unwrap();
+    let vectors = session.vector_registers(pid.leader()).unwrap();
     for other in [1, 0, -1, i32::MAX, std::process::id() as i32] {
         let (foreign, thread) = (Pid(other), Tid(other));
         let no_process = |answer: Result<(), Error>| {
@@ -112,15 +136,32 @@ fn operations_on_what_is_not_the_sessions_fail_and_leave_the_rest() {
         };
         no_process(session.detach(foreign));
         no_process(session.interrupt(foreign));
+        no_process(session.stop(foreign));
+        no_process(session.threads(foreign).map(drop));
+        no_process(session.trace_syscalls(foreign, Syscalls::ALL));
+        no_process(session.watch(foreign, work, 4, Access::Write).map(drop));
+        no_process(session.modules(foreign).map(drop));
+        no_process(session.bias(foreign, "/bin/true").map(drop));
         no_process(session.insert(foreign, &[Spec::event(work)]).map(drop));
         no_process(session.remove(foreign, &[BreakpointId(0)]));
         no_process(session.read_memory(foreign, work, &mut [0; 4]).map(drop));
         no_process(session.write_memory(foreign, work, &[0; 4]));
         no_thread(session.resume(thread));
         no_thread(session.resume_with(thread, Some(Signal(libc::SIGUSR1))));
+        no_thread(session.step(thread));
+        no_thread(session.step_with(thread, Some(Signal(libc::SIGUSR1))));
+        no_thread(session.step_over(thread));
+        no_thread(session.run_to(thread, work));
+        no_thread(session.interrupt_thread(thread));
+        no_thread(session.signal_info(thread).map(drop));
+        no_thread(session.register_set(thread, RegisterSet::FLOAT).map(drop));
+        no_thread(session.set_register_set(thread, RegisterSet::FLOAT, &[0; 512]));
+        no_thread(session.vector_registers(thread).map(drop));
+        no_thread(session.set_vector_registers(thread, &vectors));
         no_thread(session.registers(thread).map(drop));
         no_thread(session.set_registers(thread, &registers));
         no_thread(session.call(thread, work, &[]).map(drop));
+        assert!(!session.is_held(thread) && !session.shares_memory(pid, foreign));
         assert!(session.process(foreign).is_none() && session.breakpoint(foreign, BreakpointId(0)).is_none());
         assert!(session.take_stdio(foreign).stdout.is_none() && session.breakpoints(foreign).next().is_none());
     }

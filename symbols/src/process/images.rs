@@ -61,7 +61,7 @@ impl fmt::Display for Unusable {
 
 impl Images {
     /// Returns the image of a mapping, which is one of `maps`. `None` for memory without a usable file.
-    pub(super) fn of(&mut self, session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> Option<Rc<Image>> {
+    pub(super) fn of(&mut self, session: &Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> Option<Rc<Image>> {
         let path = map.path.as_deref()?;
         if path == Path::new("[vdso]") {
             return self.vdso(session, pid, map);
@@ -92,13 +92,7 @@ impl Images {
         }
     }
 
-    fn find(
-        &mut self,
-        session: &mut Session,
-        pid: Pid,
-        map: &Mapping,
-        path: &Path,
-    ) -> Result<Option<Rc<Image>>, Unusable> {
+    fn find(&mut self, session: &Session, pid: Pid, map: &Mapping, path: &Path) -> Result<Option<Rc<Image>>, Unusable> {
         let key = (map.device, map.inode, path.to_path_buf());
         if self.slow.contains(&key) {
             return Err(Unusable::Open(OpenError::Slow));
@@ -165,7 +159,7 @@ impl Images {
     }
 
     /// Returns the image of the vDSO, which has no file and is read from memory. There is one for each ELF class.
-    fn vdso(&mut self, session: &mut Session, pid: Pid, map: &Mapping) -> Option<Rc<Image>> {
+    fn vdso(&mut self, session: &Session, pid: Pid, map: &Mapping) -> Option<Rc<Image>> {
         let mut data = vec![0; usize::try_from(map.end - map.start).ok()?];
         let read = session.read_memory(pid, map.start, &mut data).ok()?;
         data.truncate(read);
@@ -180,7 +174,7 @@ impl Images {
 }
 
 /// Whether the file of a mapping starts with the ELF magic number. The mapping of its first bytes decides.
-fn is_elf(session: &mut Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> bool {
+fn is_elf(session: &Session, pid: Pid, map: &Mapping, maps: &[Mapping]) -> bool {
     let same = |other: &&Mapping| (other.device, other.inode, other.offset) == (map.device, map.inode, 0);
     let mut start = [0; 4];
     maps.iter().find(same).is_some_and(|first| {

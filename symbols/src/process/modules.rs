@@ -41,7 +41,7 @@ impl Modules {
     ///
     /// # Errors
     /// The memory map cannot be read. A file that cannot be used is no error; [`Images::take_notes`] tells of it.
-    pub fn update(&mut self, session: &mut Session, images: &mut Images) -> ubp::Result<Vec<Module>> {
+    pub fn update(&mut self, session: &Session, images: &mut Images) -> ubp::Result<Vec<Module>> {
         let Some(process) = session.process(self.pid) else { return Ok(Vec::new()) };
         let maps = process.maps()?;
         let mut modules: Vec<Module> = Vec::new();
@@ -111,7 +111,7 @@ impl Modules {
     /// Returns the return addresses of a held thread's callers, the innermost first, at most 128.
     ///
     /// `at_start` states that the thread is at a function's first instruction, whose frame is not set up yet.
-    pub fn callers(&mut self, session: &mut Session, registers: &Registers, at_start: bool) -> Vec<u64> {
+    pub fn callers(&mut self, session: &Session, registers: &Registers, at_start: bool) -> Vec<u64> {
         let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.mapped));
         unwinder.callers(session, self.pid, &self.mapped, registers, at_start)
     }
@@ -120,7 +120,7 @@ impl Modules {
     ///
     /// # Errors
     /// The thread is not held, or gone.
-    pub fn backtrace(&mut self, session: &mut Session, tid: Tid) -> ubp::Result<Vec<Frame>> {
+    pub fn backtrace(&mut self, session: &Session, tid: Tid) -> ubp::Result<Vec<Frame>> {
         let registers = session.registers(tid)?;
         let pc = registers.pc();
         let place = self.describe(pc.0);

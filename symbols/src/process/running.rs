@@ -21,7 +21,7 @@ const LONGEST: u64 = 16;
 const RELOCATION: u64 = 8;
 
 /// Whether a code mapping equals the file.
-pub(super) fn is_mapped(session: &mut Session, pid: Pid, map: &Mapping, image: &Image) -> bool {
+pub(super) fn is_mapped(session: &Session, pid: Pid, map: &Mapping, image: &Image) -> bool {
     let Some(bias) = image.bias(map.start.0, map.offset) else { return false };
     let start = map.start.0.wrapping_sub(bias);
     let size = image.held_at(start).min(map.end - map.start);
@@ -33,7 +33,7 @@ pub(super) fn is_mapped(session: &mut Session, pid: Pid, map: &Mapping, image: &
 /// Returns those of the addresses in a module's file at which memory differs from the file. The function around an address is compared, as
 /// far as it is on the same page. `function` returns it; without a function, the bytes of the instruction are compared.
 pub fn differing(
-    session: &mut Session,
+    session: &Session,
     pid: Pid,
     module: &Module,
     addresses: impl Iterator<Item = u64>,
@@ -82,7 +82,7 @@ pub fn differing(
 }
 
 /// Whether memory at `address` equals the file at its addresses `range`. Relocations and breakpoint instructions do not count.
-fn is_same(session: &mut Session, pid: Pid, image: &Image, address: u64, range: Range<u64>) -> ubp::Result<bool> {
+fn is_same(session: &Session, pid: Pid, image: &Image, address: u64, range: Range<u64>) -> ubp::Result<bool> {
     let Some(file) = image.read_at(range.start, range.end - range.start) else { return Ok(false) };
     let mut memory = vec![0; file.len()];
     match session.read_memory(pid, Address(address), &mut memory) {

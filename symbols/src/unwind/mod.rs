@@ -65,7 +65,7 @@ impl Unwinder {
     /// `at_start` states that the thread is at a function's first instruction, whose frame is not set up yet.
     pub(crate) fn callers(
         &mut self,
-        session: &mut Session,
+        session: &Session,
         pid: Pid,
         modules: &[Module],
         registers: &Registers,
@@ -143,7 +143,7 @@ fn is_by_debug_alone(module: &Module, address: u64) -> bool {
     frames.is_some() && !module.image.by_exceptions().hold(address)
 }
 
-fn read_word(session: &mut Session, pid: Pid, address: u64, size: usize) -> Option<u64> {
+fn read_word(session: &Session, pid: Pid, address: u64, size: usize) -> Option<u64> {
     let mut bytes = [0; 8];
     let wanted = bytes.get_mut(..size)?;
     let read = session.read_memory(pid, Address(address), wanted).ok()?;

@@ -76,13 +76,13 @@ impl Backend for Kernel {
     fn breakpoints(&self, pid: Pid) -> Box<dyn Iterator<Item = Breakpoint> + '_> {
         Box::new(Kernel::breakpoints(self, pid))
     }
-    fn registers(&mut self, tid: Tid) -> Result<Registers> {
+    fn registers(&self, tid: Tid) -> Result<Registers> {
         Kernel::registers(self, tid)
     }
     fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         Kernel::set_registers(self, tid, registers)
     }
-    fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
+    fn read_memory(&self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
         Kernel::read_memory(self, pid, address, buffer)
     }
     fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {

@@ -72,7 +72,7 @@ impl Backend for Tracer {
     fn threads(&self, pid: Pid) -> Result<Vec<ThreadInfo>> {
         self.threads_with_states(pid)
     }
-    fn signal_info(&mut self, tid: Tid) -> Result<Option<SignalInfo>> {
+    fn signal_info(&self, tid: Tid) -> Result<Option<SignalInfo>> {
         self.signal_info_of(tid)
     }
     fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
@@ -112,25 +112,25 @@ impl Backend for Tracer {
     fn lost_records(&self) -> u64 {
         self.tracees.lost
     }
-    fn registers(&mut self, tid: Tid) -> Result<Registers> {
+    fn registers(&self, tid: Tid) -> Result<Registers> {
         self.registers_of(tid)
     }
     fn set_registers(&mut self, tid: Tid, registers: &Registers) -> Result<()> {
         self.set_registers_of(tid, registers)
     }
-    fn register_set(&mut self, tid: Tid, set: RegisterSet) -> Result<Vec<u8>> {
+    fn register_set(&self, tid: Tid, set: RegisterSet) -> Result<Vec<u8>> {
         self.register_set_of(tid, set)
     }
     fn set_register_set(&mut self, tid: Tid, set: RegisterSet, bytes: &[u8]) -> Result<()> {
         self.set_register_set_of(tid, set, bytes)
     }
-    fn vector_registers(&mut self, tid: Tid) -> Result<VectorRegisters> {
+    fn vector_registers(&self, tid: Tid) -> Result<VectorRegisters> {
         self.vector_registers_of(tid)
     }
     fn set_vector_registers(&mut self, tid: Tid, registers: &VectorRegisters) -> Result<()> {
         self.set_vector_registers_of(tid, registers)
     }
-    fn read_memory(&mut self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
+    fn read_memory(&self, pid: Pid, address: Address, buffer: &mut [u8]) -> Result<usize> {
         self.read_memory_of(pid, address, buffer)
     }
     fn write_memory(&mut self, pid: Pid, address: Address, bytes: &[u8]) -> Result<()> {

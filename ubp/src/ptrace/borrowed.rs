@@ -8,7 +8,7 @@ use super::arch;
 use super::arch::{ENTERS, Function, Unseen};
 use super::notify::Notify;
 use super::status::Status;
-use super::sys::{self, PTRACE_EVENT_STOP, Report, is_gone};
+use super::sys::{self, PTRACE_EVENT_STOP, Report, insist, is_gone};
 use super::wait::wait_for;
 use crate::memory::ProcessMemory;
 use crate::process::{Mapping, read_maps};
@@ -58,8 +58,8 @@ impl Borrowed {
         sys::interrupt(self.tid)?;
         sys::cont(self.tid, 0)?;
         self.come_to_stop(wait)?;
-        unseen.restore(self.tid, &saved)?;
-        sys::set_signal_mask(self.tid, mask)?;
+        insist(|| unseen.restore(self.tid, &saved))?;
+        insist(|| sys::set_signal_mask(self.tid, mask))?;
         result
     }
 

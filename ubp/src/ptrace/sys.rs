@@ -51,6 +51,18 @@ pub(super) fn unless_gone(result: Result<()>) -> Result<()> {
     }
 }
 
+/// Puts back what a thread must have again, by `put`. The kernel needs memory for some of it: where that lacks, once more every 10 milliseconds,
+/// for at most a second.
+pub(super) fn insist(mut put: impl FnMut() -> Result<()>) -> Result<()> {
+    for _ in 0..100 {
+        match put() {
+            Err(error) if !is_gone(&error) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            done => return done,
+        }
+    }
+    put()
+}
+
 pub(super) fn error(call: &'static str, tid: Tid) -> Error {
     let source = io::Error::last_os_error();
     match source.raw_os_error() {

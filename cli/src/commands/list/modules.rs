@@ -40,7 +40,7 @@ fn read_traced(pid: Pid) -> Result<Vec<Module>> {
         error => Failure::trace(error),
     })?;
     let (mut images, mut modules) = (Images::default(), Modules::new(pid));
-    let updated = modules.update(&mut session, &mut images);
+    let updated = modules.update(&session, &mut images);
     let detached = session.detach(pid);
     images.take_notes().iter().for_each(tell);
     updated.map_err(Failure::trace)?;

@@ -2,6 +2,7 @@
 
 use stepping::Progress;
 
+use super::super::sys::insist;
 use super::super::{Tracer, arch};
 use crate::arch::pc as pc_of;
 use crate::{Address, Error, NoJump, Pid, Registers, Result, Tid};
@@ -17,7 +18,7 @@ impl Tracer {
         let before = arch::read(tid)?;
         if let Err(error) = arch::write(tid, &registers.raw) {
             // The kernel sets registers up to the first value that it refuses.
-            arch::write(tid, &before)?;
+            insist(|| arch::write(tid, &before))?;
             return Err(error);
         }
         let place = self.tracees.space_at(tid)?.place(pc_of(&before));

@@ -5,7 +5,7 @@ use super::super::arch::{self, Function, Unseen};
 use super::super::remote::{gate_of, stop_like_before};
 use super::super::stops::Next;
 use super::super::stops::trap::on_trap;
-use super::super::sys::{self, PTRACE_EVENT_STOP, SYSCALL_STOP, SigInfo, is_gone};
+use super::super::sys::{self, PTRACE_EVENT_STOP, SYSCALL_STOP, SigInfo, insist, is_gone};
 use super::super::thread::{Run, Stop};
 use crate::{Address, Error, Result, Tid};
 
@@ -46,8 +46,8 @@ impl Tracer {
                 break;
             }
         }
-        unseen.restore(tid, &saved)?;
-        sys::set_signal_mask(tid, mask)?;
+        insist(|| unseen.restore(tid, &saved))?;
+        insist(|| sys::set_signal_mask(tid, mask))?;
         stop_like_before(&mut self.tracees, tid, before, kept)?;
         result
     }

@@ -2,6 +2,7 @@
 
 use libc::c_int;
 
+use super::super::sys::insist;
 use super::super::{Tracer, sys};
 use crate::arch::VECTOR_SETS;
 use crate::registers::Image;
@@ -53,8 +54,23 @@ impl Tracer {
 
     pub(in crate::ptrace) fn set_vector_registers_of(&mut self, tid: Tid, registers: &VectorRegisters) -> Result<()> {
         self.require_held(tid)?;
-        let changed = registers.images.iter().filter(|image| image.changed);
-        changed.into_iter().try_for_each(|image| self.set_register_set_of(tid, image.set, &image.bytes))
+        let mut before: Vec<(RegisterSet, Vec<u8>)> = Vec::new();
+        for image in registers.images.iter().filter(|image| image.changed) {
+            let former = self.register_set_of(tid, image.set);
+            let set = former.and_then(|former| {
+                self.set_register_set_of(tid, image.set, &image.bytes)?;
+                before.push((image.set, former));
+                Ok(())
+            });
+            if let Err(error) = set {
+                // A set that the kernel refuses leaves the other ones as they were too.
+                for (set, former) in before.iter().rev() {
+                    insist(|| self.set_register_set_of(tid, *set, former))?;
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ use super::arch;
 use super::reports::Reports;
 use super::resend::resend;
 use super::status::Status;
-use super::sys::{self, PTRACE_EVENT_STOP, SYSCALL_STOP, SigInfo, is_gone};
+use super::sys::{self, PTRACE_EVENT_STOP, SYSCALL_STOP, SigInfo, insist, is_gone};
 use super::thread::Stop;
 use super::tracees::Tracees;
 use crate::{Address, Arch, Error, Pid, Result, Tid};
@@ -151,7 +151,8 @@ impl<'a> Remote<'a> {
         let to_restore = std::mem::take(&mut self.used) && !self.gone;
         if to_restore {
             // The way back restores the signal mask first as well.
-            outcome = sys::set_signal_mask(self.tid, self.mask).and_then(|()| arch::write(self.tid, &self.saved));
+            outcome = insist(|| sys::set_signal_mask(self.tid, self.mask))
+                .and_then(|()| insist(|| arch::write(self.tid, &self.saved)));
         }
         if let (Some(way_back), Ok(space)) = (self.way_back.take(), self.tracees.space_of(self.pid)) {
             way_back.remove(space);
@@ -161,7 +162,7 @@ impl<'a> Remote<'a> {
                 outcome.and(stop_like_before(self.tracees, self.tid, self.before, std::mem::take(&mut self.kept)));
         }
         if std::mem::take(&mut self.suspended) {
-            match sys::set_options(self.tid, self.tracees.ptrace_options(self.pid)) {
+            match insist(|| sys::set_options(self.tid, self.tracees.ptrace_options(self.pid))) {
                 Err(error) if !is_gone(&error) => outcome = outcome.and(Err(error)),
                 _ => {}
             }
