@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use common::{build, count, ntrace, run, scratch, stderr, stdout, trace};
 
 /// Expressions, each with the name under which the program prints how often it held.
-const EXPRESSIONS: [(&str, &str); 29] = [
+const EXPRESSIONS: [(&str, &str); 36] = [
     ("negative", "n < 0"),
     ("negative", "(i32)arg0 < 0"),
     ("negative", "0 > n"),
@@ -27,6 +27,13 @@ const EXPRESSIONS: [(&str, &str); 29] = [
     ("global", "*(i32*)&level > 2"),
     ("memory", "*(u32*)(item + 4) == 7"),
     ("memory", "*(u32*)(arg3 + 2 * 2) == 7"),
+    ("memory", "item->weight == 7"),
+    ("memory", "!(item->weight != 7) && n >= -100"),
+    ("behind", "item->place.y == -3"),
+    ("next", "item->next->weight > 4"),
+    ("next", "item->next->weight >= 2 + 3"),
+    ("label", "item->label == \"beta\""),
+    ("unnamed", "item->low == 9"),
     ("sum", "n + size == 9"),
     ("odd", "n % 2 == 1"),
     ("color", "color == 2"),
@@ -184,6 +191,13 @@ fn what_a_function_does_not_have_is_told_before_the_program_starts() {
             "a number of 4 bytes from 0 to 4294967295 is compared with -1; write (i64)VALUE or (i32)VALUE for a signed number",
         ),
         ("pair", 0, "'pair' is no number and no text; it has pair.left, pair.right"),
+        ("item->wait == 1", 0, "there is no member 'wait' in item: it has kind, weight, place, label, next, bits, share"),
+        ("item->next->place == 1", 0, "'item->next->place' has the type place, neither a number without fraction nor a pointer; it has x, y"),
+        ("n->x == 1", 0, "'n' has the type int, which is no pointer"),
+        ("item->weight->x == 1", 0, "'item->weight' has the type unsigned int, which is no pointer"),
+        ("nosuch->x == 1", 0, "'nosuch' is no argument here"),
+        ("item->bits == 5", 0, "'bits' of item is a bit-field, which filters do not read"),
+        ("item->share > 0", 0, "'item->share' has the type float, neither a number without fraction nor a pointer"),
         ("ratio & 1", 0, "this is a number with a fraction, where a number is needed"),
         ("*(u8*)&nosuch", 6, "no file of the program has a variable or function 'nosuch'"),
     ] {

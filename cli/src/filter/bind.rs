@@ -1,7 +1,5 @@
 //! Finds what the names of an expression mean, and refuses what does not go together.
 
-use ubp::Arch;
-
 use super::expression::{Expression, Node, Operator, Problem, range};
 use super::place::Place;
 use super::value::Value;
@@ -148,6 +146,9 @@ fn part(expression: &Expression<String>, place: Option<&Place<'_>>) -> Result<(B
         Node::Time(value) => bound(Node::Time(*value), Type::Time),
         Node::Text(text) => bound(Node::Text(text.clone()), Type::Text),
         Node::Name(name) => {
+            if let (Some((first, path)), Some(place)) = (name.split_once("->"), place) {
+                return behind(first, path, at, place);
+            }
             let (source, kind) = named(name, at, place)?;
             bound(Node::Name(source), kind)
         }
@@ -185,6 +186,25 @@ fn part(expression: &Expression<String>, place: Option<&Place<'_>>) -> Result<(B
             bound(Node::Two(*operator, Box::new(left.0), Box::new(right.0)), kind)
         }
     }
+}
+
+/// What lies behind an argument, as loads from memory.
+fn behind(first: &str, path: &str, at: usize, place: &Place<'_>) -> Result<(Bound, Type), Problem> {
+    let reached = place.reached(first, path).map_err(|what| Problem::new(at, what))?;
+    let width = place.width();
+    let (size, signed, kind) = match reached.kind {
+        Kind::Integer { size, signed } => (size, signed, Type::Integer { size, signed }),
+        _ => (width, false, Type::Pointer),
+    };
+    let mut bound = Expression::new(at, Node::Name(named(first, at, Some(place))?.0));
+    for (step, offset) in reached.offsets.iter().enumerate() {
+        let is_last = step + 1 == reached.offsets.len();
+        let (size, signed) = if is_last { (size, signed) } else { (width, false) };
+        let offset = Expression::new(at, Node::Number((*offset).into()));
+        let address = Expression::new(at, Node::Two(Operator::Plus, Box::new(bound), Box::new(offset)));
+        bound = Expression::new(at, Node::Load { size, signed, address: Box::new(address) });
+    }
+    Ok((bound, kind))
 }
 
 /// A part that has to be a number without fraction.
@@ -293,7 +313,7 @@ fn named(name: &str, at: usize, place: Option<&Place<'_>>) -> Result<(Source, Ty
         let kind = place.result().map_err(|what| Problem::new(at, what))?;
         return Ok((Source::Result(kind), of(kind).unwrap_or(Type::Later)));
     }
-    let width = if place.arch() == Some(Arch::I386) { 4 } else { 8 };
+    let width = place.width();
     if let Some((kind, register)) = place.argument(name) {
         return match of(kind) {
             Some(of) => Ok((Source::Argument { name: name.into(), kind, register }, of)),

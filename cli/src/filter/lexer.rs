@@ -43,7 +43,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Problem> {
             '"' | '\'' => quoted(rest, at)?,
             '0'..='9' => number(rest, at)?,
             _ if is_of_name(character) => {
-                let length = rest.iter().take_while(|&&c| is_of_name(c) || matches!(c, '.' | ':')).count();
+                let length = name(rest);
                 (Token::Name(rest.iter().take(length).collect()), length)
             }
             _ => sign(rest, at)?,
@@ -57,6 +57,18 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Problem> {
 
 fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || character == '$'
+}
+
+/// The number of characters of a name, with members behind `.` and `->`.
+fn name(rest: &[char]) -> usize {
+    let mut length = 0;
+    loop {
+        length += match rest.get(length..) {
+            Some([c, ..]) if is_of_name(*c) || matches!(c, '.' | ':') => 1,
+            Some(['-', '>', c, ..]) if is_of_name(*c) => 3,
+            _ => return length,
+        };
+    }
 }
 
 fn sign(rest: &[char], at: usize) -> Result<(Token, usize), Problem> {

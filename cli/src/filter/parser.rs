@@ -137,6 +137,8 @@ mod tests {
             ("!a.b && time > 2s", "(!a.b && (time > 2000000000ns))"),
             ("*(i32*)(rdi+8) == -1", "(*(i32*)(rdi + 8) == -1)"),
             ("*(u8*)&flag == 'a'", "(*(u8*)&flag == 97)"),
+            ("item->place.x - 1 == a->b->c", "((item->place.x - 1) == a->b->c)"),
+            ("a>-1", "(a > -1)"),
             ("(u32)arg0 >> 2 == ns::x", "(((u32)arg0 >> 2) == ns::x)"),
         ] {
             assert_eq!(parse(text).unwrap().to_string(), shape);
@@ -176,11 +178,12 @@ mod tests {
 
     #[test]
     fn no_text_makes_the_parser_panic_and_what_is_printed_means_the_same() {
-        const WORDS: [&str; 40] = [
+        const WORDS: [&str; 41] = [
             "a",
             "rdi",
             "p.x",
             "ns::v",
+            "->x",
             "0",
             "17",
             "0xff",

@@ -5,7 +5,7 @@ use ubp_symbols::{Kind as SymbolKind, Module};
 
 use crate::native::{self, Reg};
 use crate::process::Space;
-use crate::values::{Kind, Parameter, parameters, result};
+use crate::values::{Kind, Parameter, Reached, parameters, reached, result};
 
 /// The most arguments that a message lists.
 const LISTED: usize = 8;
@@ -35,6 +35,11 @@ impl Place<'_> {
         })
     }
 
+    /// The bytes of an address there.
+    pub(super) fn width(&self) -> u8 {
+        if self.arch() == Some(Arch::I386) { 4 } else { 8 }
+    }
+
     /// The kind of an argument or a member of one, and the register that holds all of it.
     pub(super) fn argument(&self, name: &str) -> Option<(Kind, Option<Reg>)> {
         let whole = self.parameters.iter().find(|parameter| parameter.name == name);
@@ -44,6 +49,14 @@ impl Place<'_> {
         let (first, member) = name.split_once('.')?;
         let parameter = self.parameters.iter().find(|parameter| parameter.name == first)?;
         parameter.members.iter().find(|(known, _)| known == member).map(|(_, kind)| (*kind, None))
+    }
+
+    /// How what lies behind an argument is reached, by a name such as `item->count`.
+    ///
+    /// # Errors
+    /// Says what is not there.
+    pub(super) fn reached(&self, first: &str, path: &str) -> Result<Reached, String> {
+        reached(self.space, self.address, first, path)
     }
 
     /// The kind of what the function returns.

@@ -4,9 +4,11 @@ mod json;
 mod kind;
 mod parameter;
 mod prototypes;
+mod reached;
 mod thread;
 mod value;
 
 pub(crate) use self::kind::Kind;
 pub(crate) use self::parameter::{Parameter, parameters, result};
+pub(crate) use self::reached::{Reached, reached};
 pub(crate) use self::value::{List, Value, needs_trap};

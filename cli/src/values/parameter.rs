@@ -76,7 +76,8 @@ fn declared(number: usize, operand: &values::Operand) -> Parameter {
     Parameter { name: format!("arg{number}"), kind, register: operand.register(), members: Vec::new() }
 }
 
-fn of(kind: &Type) -> Kind {
+/// What a value of a type is to a filter.
+pub(super) fn of(kind: &Type) -> Kind {
     let size = match kind.size {
         size @ (1 | 2 | 4 | 8) => size as u8,
         _ => 0,

@@ -4,9 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+struct place {
+    short x, y;
+};
+
 struct item {
     int kind;
     unsigned weight;
+    struct place place;
+    const char *label;
+    struct item *next;
+    union {
+        unsigned char low;
+        int all;
+    };
+    unsigned bits : 3;
+    float share;
 };
 
 struct pair {
@@ -29,6 +42,10 @@ static int is_worker;
     is(some_bits, flags & 0x6) \
     is(global, level > 2) \
     is(memory, item->weight == 7) \
+    is(behind, item->place.y == -3) \
+    is(next, item->next->weight > 4) \
+    is(label, strcmp(item->label, "beta") == 0) \
+    is(unnamed, item->low == 9) \
     is(sum, (long)n + size == 9) \
     is(odd, n % 2 == 1) \
     is(color, color == BLUE) \
@@ -63,7 +80,8 @@ static void *run(void *name)
         pthread_setname_np(pthread_self(), name);
     is_worker = name != NULL;
     for (int i = -4; i < 12; i++) {
-        struct item item = {i, (unsigned)(i + 10) % 9};
+        struct item next = {0, (unsigned)(i + 5)};
+        struct item item = {i, (unsigned)(i + 10) % 9, {7, (short)(i - 6)}, names[(i + 5) % 4], &next, {.all = i}, 5, 0.5f};
         struct pair pair = {i, i % 5};
         call(i, i == 2 ? 4100000000u : (unsigned)(9 - i), names[(i + 4) % 4], &item, (i + 4) % 3, (unsigned char)(i * 13), pair, i / 2.0);
     }
