@@ -191,8 +191,16 @@ fn what_a_function_does_not_have_is_told_before_the_program_starts() {
             "a number of 4 bytes from 0 to 4294967295 is compared with -1; write (i64)VALUE or (i32)VALUE for a signed number",
         ),
         ("pair", 0, "'pair' is no number and no text; it has pair.left, pair.right"),
-        ("item->wait == 1", 0, "there is no member 'wait' in item: it has kind, weight, place, label, next, bits, share"),
-        ("item->next->place == 1", 0, "'item->next->place' has the type place, neither a number without fraction nor a pointer; it has x, y"),
+        (
+            "item->wait == 1",
+            0,
+            "there is no member 'wait' in item: it has kind, weight, place, label, next, bits, share",
+        ),
+        (
+            "item->next->place == 1",
+            0,
+            "'item->next->place' has the type place, neither a number without fraction nor a pointer; it has x, y",
+        ),
         ("n->x == 1", 0, "'n' has the type int, which is no pointer"),
         ("item->weight->x == 1", 0, "'item->weight' has the type unsigned int, which is no pointer"),
         ("nosuch->x == 1", 0, "'nosuch' is no argument here"),
