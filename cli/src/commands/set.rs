@@ -13,7 +13,7 @@ use crate::item::{self, Item, Wrong};
 const COMMANDS: [&str; 6] = ["trace", "count", "latency", "calls", "coverage", "top"];
 /// The key of the locations, whose option is called otherwise.
 const LOCATIONS: (&str, &str) = ("locations", "break");
-/// The keys that say what is traced.
+/// The keys that name the traced program or the traced processes.
 const WHOM: [&str; 5] = ["program", "pid", "name", "exec", "container"];
 
 /// The options of a set with their values.

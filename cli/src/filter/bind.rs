@@ -188,7 +188,7 @@ fn part(expression: &Expression<String>, place: Option<&Place<'_>>) -> Result<(B
     }
 }
 
-/// What lies behind an argument, as loads from memory.
+/// A value behind a pointer argument (`item->count`), as loads from memory.
 fn behind(first: &str, path: &str, at: usize, place: &Place<'_>) -> Result<(Bound, Type), Problem> {
     let reached = place.reached(first, path).map_err(|what| Problem::new(at, what))?;
     let width = place.width();

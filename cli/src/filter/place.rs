@@ -51,10 +51,10 @@ impl Place<'_> {
         parameter.members.iter().find(|(known, _)| known == member).map(|(_, kind)| (*kind, None))
     }
 
-    /// How what lies behind an argument is reached, by a name such as `item->count`.
+    /// The offsets that lead from an argument to a value behind it, such as `item->count`.
     ///
     /// # Errors
-    /// Says what is not there.
+    /// The text names the argument, the member or the debug information that is missing.
     pub(super) fn reached(&self, first: &str, path: &str) -> Result<Reached, String> {
         reached(self.space, self.address, first, path)
     }

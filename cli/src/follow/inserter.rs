@@ -476,7 +476,7 @@ fn in_memory(session: &Session, space: &Space, address: u64) -> Option<u64> {
     in_file.then(|| program.in_memory(address))
 }
 
-/// What is done with modules.
+/// The text that a terminal shows while ntrace reads the symbols of modules.
 fn reading(modules: &[Module]) -> String {
     let name = modules.first().map(|module| module.image.name().to_string()).unwrap_or_default();
     match modules.len() {

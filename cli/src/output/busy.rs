@@ -31,7 +31,7 @@ impl Patience {
         Patience { group: Live::new(group).map(|_| group) }
     }
 
-    /// Work begins. `text` says what is done.
+    /// Notes that work begins. `text` makes the line that describes the work.
     pub(crate) fn begin(self, text: impl FnOnce() -> String) -> Option<Busy> {
         let group = self.group?;
         let text = text();

@@ -1,4 +1,4 @@
-//! What lies behind a pointer of a function's arguments, as far as filters ask for it: `item->place.x`.
+//! Values behind pointers: filters follow the pointers of a function's arguments, as in `item->place.x`.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ const LISTED: usize = 8;
 /// Follows `path`, such as `place.x` and `next->place.x`, from the argument `first` of the function at whose first instruction an address is.
 ///
 /// # Errors
-/// Says what is not there.
+/// The text names the argument, the member or the debug information that is missing.
 pub(crate) fn reached(space: &Space, address: u64, first: &str, path: &str) -> Result<Reached, String> {
     let Known::Described(module, function) = known(space, address) else {
         return Err("no debug information tells what lies behind a pointer here; write *(u32*)(arg0 + 8)".into());

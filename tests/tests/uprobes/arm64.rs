@@ -1,30 +1,26 @@
 //! Instructions of A64.
 
-use std::arch::global_asm;
-
 use crossing::Random;
 use stepping::Uprobe;
 pub(crate) use stepping::arm64::{UprobeDeviation as Deviation, UprobeRefusal as Refusal};
 
-use crate::Case;
-
-/// What is said of an instruction that was chosen here.
+/// The answer of `stepping` for the bytes of one instruction.
 pub(crate) fn classify(bytes: &[u8], _: bool) -> Uprobe<Refusal, Deviation> {
     decode(bytes)
 }
 
-/// What is said of the first instruction of some code.
+/// The answer of `stepping` for the first instruction of code.
 pub(crate) fn decode(code: &[u8]) -> Uprobe<Refusal, Deviation> {
     let word = u32::from_le_bytes(code[..4].try_into().expect("four bytes"));
     stepping::arm64::uprobe(&insn::arm64::decode(word).expect("an instruction"))
 }
 
-/// Whether a newer kernel does what it should.
+/// Whether the deviation is mended in kernels such as this one.
 pub(crate) fn is_mended(_: Deviation) -> bool {
     false
 }
 
-/// The kernel's own breakpoint instructions, which it never copies.
+/// `brk`: the kernel takes one of them for its own breakpoint.
 const BREAKPOINTS: u32 = 0xd420_0000;
 
 /// Random instructions, half of them among branches and system instructions.
@@ -47,43 +43,6 @@ pub(crate) fn instructions(_: bool) -> Vec<Vec<u8>> {
 
 fn always() -> bool {
     true
-}
-
-/// Functions `NAME_function` with the instruction at `NAME_site`, and the table of them.
-macro_rules! cases {
-    ($($name:ident: $before:literal, $probed:literal, $behind:literal => $class:expr, $runs:ident;)*) => {
-        $(global_asm!(
-            ".balign 16",
-            concat!(".globl ", stringify!($name), "_function, ", stringify!($name), "_site"),
-            concat!(stringify!($name), "_function:"),
-            $before,
-            concat!(stringify!($name), "_site:"),
-            $probed,
-            $behind,
-            "ret",
-        );)*
-        unsafe extern "C" {
-            $(
-                #[link_name = concat!(stringify!($name), "_function")]
-                fn $name() -> u64;
-            )*
-        }
-        mod sites {
-            unsafe extern "C" {
-                $(
-                    #[link_name = concat!(stringify!($name), "_site")]
-                    pub(super) static $name: u8;
-                )*
-            }
-        }
-        pub(crate) const CASES: &[Case] = &[$(Case {
-            name: stringify!($name),
-            run: $name,
-            site: &raw const sites::$name,
-            class: $class,
-            runs: $runs,
-        },)*];
-    };
 }
 
 cases! {

@@ -1,5 +1,42 @@
 //! What `stepping` says of uprobes is what the running kernel does.
 
+/// Functions `NAME_function` with the instruction at `NAME_site`, and the table of them.
+macro_rules! cases {
+    ($($name:ident: $before:literal, $probed:literal, $behind:literal => $class:expr, $runs:ident;)*) => {
+        $(std::arch::global_asm!(
+            ".balign 16",
+            concat!(".globl ", stringify!($name), "_function, ", stringify!($name), "_site"),
+            concat!(stringify!($name), "_function:"),
+            $before,
+            concat!(stringify!($name), "_site:"),
+            $probed,
+            $behind,
+            "ret",
+        );)*
+        unsafe extern "C" {
+            $(
+                #[link_name = concat!(stringify!($name), "_function")]
+                fn $name() -> u64;
+            )*
+        }
+        mod sites {
+            unsafe extern "C" {
+                $(
+                    #[link_name = concat!(stringify!($name), "_site")]
+                    pub(super) static $name: u8;
+                )*
+            }
+        }
+        pub(crate) const CASES: &[$crate::Case] = &[$($crate::Case {
+            name: stringify!($name),
+            run: $name,
+            site: &raw const sites::$name,
+            class: $class,
+            runs: $runs,
+        },)*];
+    };
+}
+
 #[cfg_attr(target_arch = "x86_64", path = "x86.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arm64.rs")]
 mod machine;
@@ -30,7 +67,7 @@ struct Case {
     name: &'static str,
     run: unsafe extern "C" fn() -> u64,
     site: *const u8,
-    /// The expectation is of this class.
+    /// The answer that `stepping` has to give for the instruction.
     class: Uprobe<Refusal, Deviation>,
     /// Whether the processor has the instruction.
     runs: fn() -> bool,

@@ -1,36 +1,32 @@
 //! Instructions of x86.
 
-use std::arch::global_asm;
-
 use crossing::Random;
 use insn::x86::{Bits, Mode, Vendor};
 use stepping::Uprobe;
 pub(crate) use stepping::x86::{UprobeDeviation as Deviation, UprobeRefusal as Refusal};
 
-use crate::Case;
-
 fn mode(is_narrow: bool) -> Mode {
     Mode::new(if is_narrow { Bits::B32 } else { Bits::B64 }, Vendor::Intel).lenient()
 }
 
-/// What is said of an instruction that was chosen here.
+/// The answer of `stepping` for the bytes of one instruction.
 pub(crate) fn classify(bytes: &[u8], is_narrow: bool) -> Uprobe<Refusal, Deviation> {
     stepping::x86::uprobe(&insn::x86::decode(bytes, mode(is_narrow)).expect("it was decoded before"))
 }
 
-/// What is said of the first instruction of this program's code.
+/// The answer of `stepping` for the first instruction of 64-bit code.
 pub(crate) fn decode(code: &[u8]) -> Uprobe<Refusal, Deviation> {
     classify(code, false)
 }
 
-/// Whether a newer kernel does what it should.
+/// Whether the deviation is mended in kernels such as this one.
 pub(crate) fn is_mended(deviation: Deviation) -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let is_old = release.starts_with("6.");
     deviation == Deviation::Skipped && !is_old
 }
 
-/// How an opcode is led up to.
+/// The bytes before an opcode: escapes, and VEX and EVEX prefixes.
 const LEADS: [&[u8]; 12] = [
     &[],
     &[0x0f],
@@ -45,7 +41,7 @@ const LEADS: [&[u8]; 12] = [
     &[0x62, 0xf2, 0x7d, 0x48],
     &[0x62, 0xf3, 0x7d, 0x48],
 ];
-/// Legacy prefixes that are tried; none more often than the others.
+/// Legacy prefixes. With the empty entries most instructions have none.
 const PREFIXES: [&[u8]; 14] = [
     &[],
     &[],
@@ -107,43 +103,6 @@ fn always() -> bool {
 
 fn avx() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
-}
-
-/// Functions `NAME_function` with the instruction at `NAME_site`, and the table of them.
-macro_rules! cases {
-    ($($name:ident: $before:literal, $probed:literal, $behind:literal => $class:expr, $runs:ident;)*) => {
-        $(global_asm!(
-            ".balign 16",
-            concat!(".globl ", stringify!($name), "_function, ", stringify!($name), "_site"),
-            concat!(stringify!($name), "_function:"),
-            $before,
-            concat!(stringify!($name), "_site:"),
-            $probed,
-            $behind,
-            "ret",
-        );)*
-        unsafe extern "C" {
-            $(
-                #[link_name = concat!(stringify!($name), "_function")]
-                fn $name() -> u64;
-            )*
-        }
-        mod sites {
-            unsafe extern "C" {
-                $(
-                    #[link_name = concat!(stringify!($name), "_site")]
-                    pub(super) static $name: u8;
-                )*
-            }
-        }
-        pub(crate) const CASES: &[Case] = &[$(Case {
-            name: stringify!($name),
-            run: $name,
-            site: &raw const sites::$name,
-            class: $class,
-            runs: $runs,
-        },)*];
-    };
 }
 
 cases! {

@@ -22,7 +22,7 @@ pub(super) enum Told {
     Line(String),
 }
 
-/// What has changed since the last snapshot.
+/// The changes of the counts after the last snapshot.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Snapshot {
     /// Seconds since the start.
@@ -97,7 +97,7 @@ impl Inbox {
         self.pipe.as_fd()
     }
 
-    /// What was told since the last call.
+    /// The messages that arrived after the last call, without waiting.
     pub(super) fn take(&mut self) -> Vec<Told> {
         let mut bytes = [0; 1 << 16];
         loop {

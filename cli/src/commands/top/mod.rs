@@ -27,7 +27,7 @@ struct View {
     /// The terminal, from the first snapshot until the user leaves.
     screen: Option<Screen>,
     is_over: bool,
-    /// What is written when the screen is gone.
+    /// Lines for standard error. The front writes them after it has left the view.
     lines: Vec<String>,
 }
 

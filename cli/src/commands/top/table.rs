@@ -45,7 +45,7 @@ pub(super) struct Table {
     pub(super) is_typing: bool,
     /// The number of rows above the first that is shown.
     pub(super) above: usize,
-    /// What is shown while the view is paused.
+    /// The rows and the time of the view while the user pauses it.
     paused: Option<(Vec<Row>, f64)>,
 }
 
