@@ -7,7 +7,11 @@ pub enum Progress {
     /// The action has begun. A thread that continues at the program's pc leaves it incomplete (an incomplete record) or repeats it. A caller
     /// lets the thread go on to the next place with another progress: there are few instructions to it, and no loop waits for another thread.
     During,
-    /// As [`Progress::During`] if the thread's zero flag is set, and else as [`Progress::Before`]: the thread has tried to take a slot of a ring.
+    /// As [`Progress::Before`], but a record has its number, and no slot yet: in a ring that overwrites. If the thread continues at the program's
+    /// pc, no slot ever has that number.
+    Numbered,
+    /// The thread has tried to take a slot of a ring: as [`Progress::During`] if its zero flag is set, and else as [`Progress::Before`], or, in a
+    /// ring that overwrites, as [`Progress::Numbered`].
     DuringIfZero,
     /// The action is done or its condition did not hold, and the instruction is not done. A thread that continues at the program's pc tests
     /// the condition and acts once more.

@@ -116,6 +116,9 @@ fn overwrite(writer: &mut Writer<'_>, ring: &Ring, end: &mut Label) {
     // mov $1, %eax; lock xadd %rax, control
     writer.emit(&[0xb8, 1, 0, 0, 0]);
     writer.emit_at(&[0xf0, 0x48, 0x0f, 0xc1], 0, ring.control, &[]);
+    if before == Progress::Before {
+        writer.state.progress = Progress::Numbered;
+    }
     slot(writer, ring);
     // lea 1(%rax), %rdx; not %rdx; mov (%rsi), %rax; test %rax, %rax; js end
     writer.emit(&[0x48, 0x8d, 0x50, 1]);

@@ -75,22 +75,24 @@ pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Le
         Some(Inside::Trampoline(site, offset)) => {
             let Some(jump) = space.jumps.get(site) else { return Ok(None) };
             let Some(place) = jump.place(offset) else { return Ok(None) };
-            let records = jump.member(place.pc).is_some_and(|member| member.recording.is_some());
+            let ring = jump.member(place.pc).and_then(|member| member.recording).map(|recording| recording.ring);
             let before = arch::read(tid)?;
             if !arch::restore_at(tid, &space.memory, &place)? {
                 return Ok(None);
             }
-            let is_begun = match place.progress {
-                Progress::Before => false,
-                Progress::DuringIfZero => arch::is_zero(&before),
-                _ => true,
+            let progress = match (place.progress, ring) {
+                (Progress::DuringIfZero, _) if arch::is_zero(&before) => Progress::During,
+                (Progress::DuringIfZero, Some((_, shape))) if shape.numbers_first() => Progress::Numbered,
+                (Progress::DuringIfZero, _) => Progress::Before,
+                (progress, _) => progress,
             };
-            let done = match (records, is_begun) {
-                (_, false) => Done::Nothing,
-                (false, true) => Done::Counted,
-                (true, true) if place.progress == Progress::Done => Done::Recorded,
-                (true, true) => {
-                    space.give_up_record(arch::record_slot(&before));
+            let done = match (progress, ring) {
+                (Progress::Before, _) => Done::Nothing,
+                (_, None) => Done::Counted,
+                (Progress::Done, Some(_)) => Done::Recorded,
+                (_, Some((ring_at, _))) => {
+                    let slot = (progress == Progress::During).then(|| arch::record_slot(&before));
+                    tracees.space_of_mut(pid)?.give_up_record(ring_at, slot);
                     Done::Nothing
                 }
             };

@@ -222,10 +222,14 @@ impl Tracees {
     /// Counts one user of an address space less; the last one takes it along.
     pub(super) fn drop_space(&mut self, id: SpaceId) {
         if let Some(space) = self.spaces.get_mut(&id) {
-            space.read_rings();
+            space.users = space.users.saturating_sub(1);
+            if space.users == 0 {
+                space.read_rings_at_end();
+            } else {
+                space.read_rings();
+            }
             self.recorded.append(&mut space.recorded.hits);
             self.lost += std::mem::take(&mut space.recorded.lost);
-            space.users = space.users.saturating_sub(1);
             if space.users == 0 {
                 self.spaces.remove(&id);
             }

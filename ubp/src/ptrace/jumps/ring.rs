@@ -56,6 +56,11 @@ impl Shape {
         (self.full == WhenFull::Overwrite).then_some(1 << self.count)
     }
 
+    /// Whether a record has its number before it has a slot.
+    pub(in crate::ptrace) fn numbers_first(self) -> bool {
+        self.full == WhenFull::Overwrite
+    }
+
     /// The offset of a record's slot in the ring.
     fn slot_of(self, number: u64) -> usize {
         let index = number.wrapping_sub(1) & ((1 << self.count) - 1);
@@ -97,6 +102,9 @@ pub(in crate::ptrace) struct Ring {
     ahead: BTreeSet<u64>,
     /// Number of lost records that are told.
     told: u64,
+    /// In a ring that overwrites: the number of records that were read, and of those whose threads begin once more.
+    read: u64,
+    begun_again: u64,
 }
 
 impl Ring {
@@ -106,7 +114,7 @@ impl Ring {
 
     /// The ring in a forked child, to which it does not belong.
     pub(in crate::ptrace) fn of_maker(shape: Shape) -> Ring {
-        Ring { memory: None, shape, done: 0, ahead: BTreeSet::new(), told: 0 }
+        Ring { memory: None, shape, done: 0, ahead: BTreeSet::new(), told: 0, read: 0, begun_again: 0 }
     }
 
     /// Whether the ring belongs to the process.
@@ -115,16 +123,21 @@ impl Ring {
     }
 
     /// Reads all complete records. Those of one thread come in their order. Returns also the number of records that were lost since the last
-    /// call.
-    pub(in crate::ptrace) fn read(&mut self) -> (Vec<Entry>, u64) {
+    /// call. `is_last` says that no thread writes any more: a record that is incomplete is lost then.
+    pub(in crate::ptrace) fn read(&mut self, is_last: bool) -> (Vec<Entry>, u64) {
         let Some(memory) = self.memory.clone() else { return (Vec::new(), 0) };
-        match self.shape.full {
+        let (entries, gone, incomplete) = match self.shape.full {
             WhenFull::Overwrite => self.read_latest(&memory),
             _ => self.read_next(&memory),
-        }
+        };
+        let lost = gone.saturating_sub(if is_last { 0 } else { incomplete });
+        let new = lost.saturating_sub(self.told);
+        self.told = self.told.max(lost);
+        (entries, new)
     }
 
-    fn read_next(&mut self, memory: &Shared) -> (Vec<Entry>, u64) {
+    /// Returns the records, and the number of all that were lost or are incomplete, and of those that are incomplete.
+    fn read_next(&mut self, memory: &Shared) -> (Vec<Entry>, u64, u64) {
         let shape = self.shape;
         // The debuggee may have written anything there.
         let taken = memory.load(0).clamp(self.done, self.done + (1 << shape.count));
@@ -142,22 +155,19 @@ impl Ring {
             self.done += 1;
         }
         memory.store(DONE as usize, self.done);
-        let lost = memory.load(LOST);
-        let new = lost.saturating_sub(self.told);
-        self.told = lost;
-        (entries, new)
+        let incomplete = taken - self.done - self.ahead.len() as u64;
+        (entries, memory.load(LOST).saturating_add(incomplete), incomplete)
     }
 
-    /// Reads the records that are not overwritten.
-    fn read_latest(&mut self, memory: &Shared) -> (Vec<Entry>, u64) {
+    /// Reads the records that are not overwritten. Returns as [`Ring::read_next`].
+    fn read_latest(&mut self, memory: &Shared) -> (Vec<Entry>, u64, u64) {
         let (shape, slots) = (self.shape, 1 << self.shape.count);
         // The debuggee may have written anything there.
         let taken = memory.load(0).clamp(self.done, u64::MAX / 2);
         let oldest = taken.saturating_sub(slots).max(self.done);
-        let later = self.ahead.split_off(&oldest.saturating_add(1));
-        let mut lost = (oldest - self.done).saturating_sub(self.ahead.len() as u64);
-        (self.done, self.ahead) = (oldest, later);
-        let mut entries = Vec::new();
+        self.ahead = self.ahead.split_off(&(oldest + 1));
+        self.done = oldest;
+        let (mut entries, mut incomplete) = (Vec::new(), 0);
         for number in oldest + 1..=taken {
             if self.ahead.contains(&number) {
                 continue;
@@ -166,11 +176,12 @@ impl Ring {
             let before = memory.load(at);
             memory.copy(at, &mut words);
             if before == number && memory.load(at) == number {
-                entries.extend(entry(&words));
-            } else if before == number || before.min(!before) > number {
-                lost += 1;
-            } else {
-                // Its thread may be about to complete it.
+                let entry = entry(&words);
+                self.read += u64::from(entry.is_some());
+                entries.extend(entry);
+            } else if before != number && before.min(!before) <= number {
+                // Its thread may be about to complete it, or found the slot of another incomplete one.
+                incomplete += 1;
                 continue;
             }
             self.ahead.insert(number);
@@ -178,12 +189,14 @@ impl Ring {
         while self.ahead.remove(&(self.done + 1)) {
             self.done += 1;
         }
-        (entries, lost)
+        (entries, taken.saturating_sub(self.read + self.begun_again), incomplete)
     }
 
-    /// Makes the slot at this offset from the ring's beginning a complete record that nobody reads: its thread begins once more.
-    pub(in crate::ptrace) fn give_up(&self, offset: u64) {
-        let (Some(memory), count) = (&self.memory, self.shape.count) else { return };
+    /// Makes the slot at this offset from the ring's beginning a complete record that nobody reads, if its thread has a slot: the thread begins
+    /// once more.
+    pub(in crate::ptrace) fn give_up(&mut self, offset: Option<u64>) {
+        self.begun_again += 1;
+        let (Some(memory), count, Some(offset)) = (&self.memory, self.shape.count, offset) else { return };
         let Some(index) = offset.checked_sub(CONTROL).map(|offset| offset >> SLOT).filter(|index| index >> count == 0)
         else {
             return;

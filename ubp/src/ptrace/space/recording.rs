@@ -21,9 +21,18 @@ impl Space {
 
     /// Reads what trampolines have recorded.
     pub(in crate::ptrace) fn read_rings(&mut self) {
+        self.read_all(false);
+    }
+
+    /// Reads what trampolines have recorded before the last thread of the memory ended. What is incomplete is lost.
+    pub(in crate::ptrace) fn read_rings_at_end(&mut self) {
+        self.read_all(true);
+    }
+
+    fn read_all(&mut self, is_last: bool) {
         let (mut entries, mut limit) = (Vec::new(), None);
         for ring in self.jumps.stores.iter_mut().filter_map(|store| store.ring.as_mut()) {
-            let (more, lost) = ring.read();
+            let (more, lost) = ring.read(is_last);
             entries.extend(more);
             self.recorded.lost += lost;
             limit = ring.shape.limit();
@@ -62,12 +71,12 @@ impl Space {
         is_told
     }
 
-    /// Makes a record of a ring one that nobody reads, because its thread begins once more; `slot` is the address of its slot.
-    pub(in crate::ptrace) fn give_up_record(&self, slot: u64) {
-        for store in &self.jumps.stores {
-            if let (Some(ring), Some(offset)) = (&store.ring, slot.checked_sub(store.ring_at())) {
-                ring.give_up(offset);
-            }
+    /// Makes a record of the ring at an address one that nobody reads, because its thread begins once more; `slot` is the address of its slot, if
+    /// it has one.
+    pub(in crate::ptrace) fn give_up_record(&mut self, ring_at: u64, slot: Option<u64>) {
+        let mut stores = self.jumps.stores.iter_mut().filter(|store| store.ring_at() == ring_at);
+        if let Some(ring) = stores.find_map(|store| store.ring.as_mut()) {
+            ring.give_up(slot.and_then(|slot| slot.checked_sub(ring_at)));
         }
     }
 }
