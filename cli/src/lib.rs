@@ -1,9 +1,8 @@
-//! The `ntrace` command as a library. The program only calls [`run`]; [`examine()`] reads files that cannot be trusted, for a fuzzer.
+//! The `ntrace` command as a library: the program only calls [`run`].
 
 mod args;
 mod commands;
 mod disassembly;
-mod examine;
 mod failure;
 mod filter;
 mod follow;
@@ -29,7 +28,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use crate::examine::examine;
 pub use crate::heritage::note as note_heritage;
 
 use crate::args::Cli;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::run;
 
 /// Packages and their libraries.
-const LIBRARIES: [(&str, &str); 8] = [
+const LIBRARIES: [(&str, &str); 9] = [
     ("ntrace-insn", "insn"),
     ("ntrace-stepping", "stepping"),
     ("ntrace-trampoline", "trampoline"),
@@ -21,6 +21,7 @@ const LIBRARIES: [(&str, &str); 8] = [
     ("ntrace-record", "record"),
     ("ntrace-ubp", "ubp"),
     ("ntrace-ubp-symbols", "ubp_symbols"),
+    ("ntrace-survey", "survey"),
     ("ntrace-gdbserver", "gdbserver"),
 ];
 const FOLDER: &str = "docs/api";

@@ -2,10 +2,11 @@
 //! manual page of the command, from the declarations of its arguments, and the header of the library for C, from its crate.
 
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{run, uapi};
+use crate::{host, run, uapi};
 
 /// The manual page of the channel.
 const CHANNEL: &str = "docs/ntrace.4";
@@ -19,6 +20,17 @@ const LIBRARY_HEADER: &str = "capi/include/ntrace.h";
 
 /// Writes them, or with `check` only compares them.
 pub(crate) fn run(check: bool) -> Result<()> {
+    write_all(check, &mut run::cargo(&["run", "--quiet", "--bin", "ntrace", "--"]))
+}
+
+/// The lane. It takes the `ntrace` command of the tests, whose build all lanes share: built alone, the command's dependencies have other features,
+/// and are compiled once more.
+pub(crate) fn lane() -> Result<()> {
+    let ntrace = host::suite()?.ntrace.context("the tests do not build the command")?;
+    write_all(true, &mut Command::new(ntrace))
+}
+
+fn write_all(check: bool, ntrace: &mut Command) -> Result<()> {
     let mut arguments = vec!["run", "--quiet", "--package", "insn-gen", "--"];
     if check {
         arguments.push("--check");
@@ -29,7 +41,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     write(CHANNEL, &page, check)?;
     write(CHANNEL_HEADER, &uapi::header(), check)?;
     write(LIBRARY_HEADER, &library_header()?, check)?;
-    let command = run::cargo(&["run", "--quiet", "--bin", "ntrace", "--", "man"]).output().context("ntrace man")?;
+    let command = ntrace.arg("man").output().context("ntrace man")?;
     if !command.status.success() {
         bail!("ntrace man failed: {}", String::from_utf8_lossy(&command.stderr));
     }

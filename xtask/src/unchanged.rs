@@ -20,6 +20,7 @@ const DETERMINISTIC: &[&str] = &[
     "fuzz/claims/*",
     "insn/*",
     "stepping/*",
+    "survey/*",
     "symbols/src/lib.rs",
     "tests/tests/displaced.rs",
     "tests/tests/lockstep_*",

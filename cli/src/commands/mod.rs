@@ -12,7 +12,6 @@ mod list;
 mod man;
 mod record;
 mod set;
-mod slot;
 mod survey;
 mod tally;
 mod timing;
@@ -22,7 +21,6 @@ mod vocabulary;
 
 use std::process::ExitCode;
 
-pub(crate) use self::survey::write as write_survey;
 use crate::args::Command;
 use crate::failure::Result;
 use crate::worker;

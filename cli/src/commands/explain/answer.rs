@@ -4,9 +4,9 @@ use insn::x86::{Encoding, Error, Flags, Insn, Memory, Mode, RegSet};
 use insn::{Access, Flow};
 use serde::Serialize;
 use stepping::x86::{Exit, Plan, plan};
+use survey::slot_address;
 
 use super::fields::{Part, parts};
-use crate::commands::slot::slot_address;
 use crate::disassembly::Disassembler;
 use crate::hex;
 

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use serde::Serialize;
+use survey::{Way, way_at};
 use ubp_symbols::{Module, Site, StaticProbe, code, demangle};
 
-use crate::commands::survey::{Way, way_at};
 use crate::failure::Result;
 use crate::output::Output;
 use crate::process::{Description, describe, source};

@@ -2,21 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use insn::arm64;
 use serde::Serialize;
-use stepping::Uprobe;
+use survey::{Code, Uprobes};
 use ubp_symbols::Image;
-use ubp_symbols::code::Mode;
 
-use super::sweep::{Found, sweep};
-use crate::disassembly::{Disassembler, arm64_text};
+use super::listing::Listing;
 use crate::failure::Result;
-use crate::hex;
 use crate::output::{Output, shown};
 
 /// What uprobes do with the instructions of a file. The field names are the keys of the JSON form.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Uprobes {
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
     file: String,
     arch: &'static str,
     instructions: u64,
@@ -40,57 +36,35 @@ struct Listed {
     reason: String,
 }
 
-impl Uprobes {
-    /// What uprobes do with all instructions of `code`, pieces with their addresses.
-    pub(super) fn of(image: &Image, code: &[(u64, &[u8])], mode: Mode) -> Uprobes {
-        let mut found = Uprobes { file: shown(image.path()), arch: image.arch().name(), ..Uprobes::default() };
-        match mode {
-            Mode::X86(mode) => {
-                let mut disassembler = Disassembler::new();
-                for (pc, what) in code.iter().flat_map(|(start, bytes)| sweep(bytes, *start, mode)) {
-                    let Found::Insn(insn) = what else { continue };
-                    let text = || disassembler.text(insn.bytes(), pc, mode);
-                    found.add(pc, stepping::x86::uprobe(&insn), || hex::plain(insn.bytes()), text);
-                }
-            }
-            Mode::Arm64 => {
-                for (start, bytes) in code {
-                    for (word, pc) in hex::words(bytes).zip((*start..).step_by(arm64::LEN)) {
-                        let Ok(insn) = arm64::decode(word) else { continue };
-                        let hex = || hex::plain(&word.to_be_bytes());
-                        found.add(pc, stepping::arm64::uprobe(&insn), hex, || arm64_text(word));
-                    }
-                }
-            }
+impl Report {
+    pub(super) fn of(image: &Image, code: &Code<'_>, found: Uprobes) -> Report {
+        let mut listing = Listing::new(code.mode());
+        let listed = |survey::Uprobe { address, bytes, is_refused, reason }| {
+            let (hex, text) = listing.instruction(address, &bytes);
+            let uprobe = if is_refused { "refused" } else { "wrong" };
+            Listed { address: format!("{address:#x}"), hex, text, uprobe, reason }
+        };
+        Report {
+            file: shown(image.path()),
+            arch: image.arch().name(),
+            instructions: found.instructions,
+            passed: found.passed,
+            refused: found.refused.values().sum(),
+            wrong: found.wrong.values().sum(),
+            listed: found.listed.into_iter().map(listed).collect(),
+            refusals: found.refused,
+            deviations: found.wrong,
         }
-        found
     }
 
-    fn add<R: ToString, D: ToString>(
-        &mut self,
-        pc: u64,
-        uprobe: Uprobe<R, D>,
-        hex: impl FnOnce() -> String,
-        text: impl FnOnce() -> Option<String>,
-    ) {
-        self.instructions += 1;
-        let (name, reason) = match uprobe {
-            Uprobe::Passed => return self.passed += 1,
-            Uprobe::Refused(reason) => ("refused", reason.to_string()),
-            Uprobe::Wrong(reason) => ("wrong", reason.to_string()),
-        };
-        let (count, reasons) = match name {
-            "refused" => (&mut self.refused, &mut self.refusals),
-            _ => (&mut self.wrong, &mut self.deviations),
-        };
-        *count += 1;
-        *reasons.entry(reason.clone()).or_default() += 1;
-        self.listed.push(Listed { address: format!("{pc:#x}"), hex: hex(), text: text(), uprobe: name, reason });
+    /// Writes it, in the JSON form if `json` is set.
+    pub(super) fn write(&self, json: bool, out: &mut Output<'_>) -> Result<()> {
+        if json { out.pretty_json(self) } else { write_text(self, out) }
     }
 }
 
 /// Writes the result as text.
-pub(super) fn write_text(found: &Uprobes, out: &mut Output<'_>) -> Result<()> {
+fn write_text(found: &Report, out: &mut Output<'_>) -> Result<()> {
     out.line(format_args!("{}: {}, uprobes of Linux", found.file, found.arch))?;
     out.line("")?;
     let percent = |count: u64| 100.0 * count as f64 / found.instructions.max(1) as f64;

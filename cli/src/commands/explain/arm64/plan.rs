@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use stepping::arm64::{Code, Plan, plan_in};
+use survey::slot_address;
 
 use crate::commands::explain::answer::{address, exit_name};
 use crate::commands::explain::text;
-use crate::commands::slot::slot_address;
 use crate::disassembly::{arm64_text, word_directive};
 use crate::hex;
 

@@ -3,21 +3,23 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
+use std::time::Duration;
 
-use super::report::Survey;
-use crate::output::TICK;
+use crate::survey::Survey;
 
 /// Whether a part may end between two neighbouring pieces of code, each an address and bytes.
 type MayEnd = fn((u64, &[u8]), (u64, &[u8])) -> bool;
 /// Pieces of code with their addresses.
 type Pieces<'a> = [(u64, &'a [u8])];
 
+/// The longest time between two calls of `progress`.
+const TICK: Duration = Duration::from_millis(100);
 /// The bytes of code after which a part may end.
 const PART: usize = 1 << 20;
 
 /// Surveys `code` by `look`, which adds what it finds in a part. Parts end where `may_end` allows it between two pieces. `progress` is called
 /// repeatedly with the number of bytes done.
-pub(super) fn survey(
+pub(crate) fn survey(
     code: &Pieces<'_>,
     may_end: MayEnd,
     look: impl Fn(&Pieces<'_>, &mut Survey) + Sync,
