@@ -8,9 +8,9 @@
 //! - a line `…` stands for any number of lines, also none;
 //! - `[..]` in a line stands for any text;
 //! - in a block after the line `<!-- addresses vary -->`, a hexadecimal number with 0x, a number with a fraction, and a number of three or
-//!   more digits stand for any number. Spaces stand for any number of spaces. ` at FILE:LINE` at the end of a line may be missing, since a
-//!   machine may lack debug files;
-//! - in a block after the line `<!-- numbers vary -->`, all other numbers stand for any number too, and the unit of a time for any unit.
+//!   more digits stand for any number, and the unit of a time for any unit. Spaces stand for any number of spaces. ` at FILE:LINE` at the end
+//!   of a line may be missing, since a machine may lack debug files;
+//! - in a block after the line `<!-- numbers vary -->`, all other numbers stand for any number too.
 
 mod common;
 
@@ -165,12 +165,8 @@ impl Shown {
                 let part =
                     Regex::new(varying).unwrap().replace_all(part, r"(0x[0-9a-f]+|[0-9]+(\.[0-9]+)?)").into_owned();
                 // A time may have another unit.
-                let part = match self.vary {
-                    Vary::Numbers => {
-                        Regex::new(" (ns|µs|ms) ").unwrap().replace_all(&part, " (ns|µs|ms|s) ").into_owned()
-                    }
-                    _ => part,
-                };
+                let unit = Regex::new(" (ns|µs|ms|s)( |$)").unwrap();
+                let part = unit.replace_all(&part, " (ns|µs|ms|s)$2").into_owned();
                 Regex::new(" +").unwrap().replace_all(&part, " +").into_owned()
             });
             let [line, at] = replaced;
@@ -229,6 +225,10 @@ fn another_output_than_the_shown_one_is_noticed() {
         ("  4  f", Numbers, "  5  g", false),
         (" 1.23  f", Addresses, "  17.5  f", true),
         (" 441 f", Addresses, "  9 f", true),
+        ("after 78.7 µs", Addresses, "after 1.56 ms", true),
+        ("after 78.7 µs", Addresses, "after 1.56 m", false),
+        ("after 78.7 µs", None, "after 78.7 ms", false),
+        ("12 ms mean", Numbers, "7 µs mean", true),
         ("at 0x10 (a)", Addresses, "at 0xfe (a)", true),
         ("at 0x10 (a)", None, "at 0xfe (a)", false),
         ("  4  f at a.c:3", Addresses, "  4  f", true),

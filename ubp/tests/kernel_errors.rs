@@ -1,11 +1,12 @@
 //! Whatever call of the kernel fails in an operation, the thread stays held, or runs as asked, and the program does what it does alone.
 //!
-//! A filter of seccomp(2) asks a thread of this process before each request of ptrace(2) and each signal that the tracer sends; that thread
-//! lets one of them fail.
+//! A filter of seccomp(2) asks a thread of this process before each request of ptrace(2), each signal that the tracer sends, and each access to the
+//! debuggee's memory; that thread lets one of them fail.
 #![cfg(target_arch = "x86_64")]
 
 mod common;
 
+use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -16,8 +17,14 @@ use ubp::{
 };
 
 /// Requests that fail for a thread alone that has ended, or that is given what is no signal.
-const NEVER_FAIL: [libc::c_uint; 5] =
-    [libc::PTRACE_CONT, libc::PTRACE_SYSCALL, libc::PTRACE_SINGLESTEP, libc::PTRACE_INTERRUPT, libc::PTRACE_LISTEN];
+const NEVER_FAIL: [libc::c_uint; 6] = [
+    libc::PTRACE_CONT,
+    libc::PTRACE_SYSCALL,
+    libc::PTRACE_SINGLESTEP,
+    libc::PTRACE_INTERRUPT,
+    libc::PTRACE_LISTEN,
+    libc::PTRACE_DETACH,
+];
 /// Where `struct seccomp_data` has the number of the call and the low half of its first argument.
 const NUMBER: u32 = 0;
 const REQUEST: u32 = 16;
@@ -39,7 +46,9 @@ impl Judge {
         let count = NEVER_FAIL.len() as u8;
         let mut program = vec![
             load(NUMBER),
-            is(libc::SYS_tgkill as u32, count + 2, 0),
+            is(libc::SYS_tgkill as u32, count + 4, 0),
+            is(libc::SYS_pread64 as u32, count + 3, 0),
+            is(libc::SYS_pwrite64 as u32, count + 2, 0),
             is(libc::SYS_ptrace as u32, 0, count + 2),
             load(REQUEST),
         ];
@@ -149,15 +158,20 @@ enum Case {
     RunsFromHit,
 }
 
+/// Runs a program to the first hit of a breakpoint.
+fn to_hit(session: &mut Session, pid: Pid, spec: Spec) {
+    session.insert(pid, &[spec]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    while !matches!(session.wait().unwrap().unwrap().kind, EventKind::Hit(_)) {
+        session.resume(pid.leader()).unwrap();
+    }
+}
+
 /// Lets the call of this number fail in an operation. Returns whether there were as many.
 fn fails(name: &str, operation: Operation, number: i64, case: Case) -> bool {
     let (mut session, pid, work) = at_work_by_ptrace(&["5"]);
     if case != Case::AtStart {
-        session.insert(pid, &[Spec::event(work)]).unwrap()[0].unwrap();
-        session.resume(pid.leader()).unwrap();
-        while !matches!(session.wait().unwrap().unwrap().kind, EventKind::Hit(_)) {
-            session.resume(pid.leader()).unwrap();
-        }
+        to_hit(&mut session, pid, Spec::event(work));
     }
     let before = session.registers(pid.leader()).unwrap();
     let judge = Judge::install();
@@ -175,6 +189,29 @@ fn fails(name: &str, operation: Operation, number: i64, case: Case) -> bool {
     let plain = undisturbed(&build("loop", &[]), &["5"]);
     assert_eq!(exit_of(&outcome), EventKind::Exited(plain.status.code().unwrap()), "{context}");
     assert_eq!(outcome.output, plain.stdout, "{context}");
+    failed
+}
+
+/// Lets the call of this number fail while a session leaves a program at a hit. Returns whether there were as many.
+fn fails_to_leave(number: i64) -> bool {
+    let (mut session, pid, work) = at_work_by_ptrace(&["5"]);
+    let mut output = session.take_stdio(pid).stdout.unwrap();
+    to_hit(&mut session, pid, Spec::event(work));
+    let judge = Judge::install();
+    judge.left.store(number, Ordering::SeqCst);
+    let answer = session.detach(pid);
+    judge.left.store(-1, Ordering::SeqCst);
+    let failed = judge.failed.load(Ordering::SeqCst) > 0;
+    let context = format!("call {number} of detach failed: {failed}; {answer:?}");
+    assert!(session.process(pid).is_none(), "{context}");
+    let mut told = Vec::new();
+    output.read_to_end(&mut told).unwrap();
+    let plain = undisturbed(&build("loop", &[]), &["5"]);
+    assert_eq!(told, plain.stdout, "{context}");
+    let mut status = 0;
+    // SAFETY: the program is a child of this process, and the call writes a number.
+    assert_eq!(unsafe { libc::waitpid(pid.0, &raw mut status, 0) }, pid.0, "{context}");
+    assert_eq!((libc::WIFEXITED(status), Some(libc::WEXITSTATUS(status))), (true, plain.status.code()), "{context}");
     failed
 }
 
@@ -215,4 +252,17 @@ fn whatever_call_fails_a_thread_is_held_or_runs_as_it_was_asked_to() {
     if can_decide("whatever_call_fails_a_thread_is_held_or_runs_as_it_was_asked_to") {
         let_each_fail(&RUNNING, Case::RunsFromHit);
     }
+}
+
+#[test]
+fn whatever_call_fails_a_program_that_is_left_goes_on_as_alone() {
+    if !can_decide("whatever_call_fails_a_program_that_is_left_goes_on_as_alone") {
+        return;
+    }
+    build("loop", &[]);
+    let mut number = 0;
+    while std::thread::spawn(move || fails_to_leave(number)).join().unwrap() {
+        number += 1;
+    }
+    assert!(number > 5, "{number} calls");
 }

@@ -27,7 +27,7 @@ pub(in crate::ptrace) fn prepare_insertion(tracees: &mut Tracees, pid: Pid, site
     let stale: Vec<_> = sites
         .iter()
         .filter_map(|site| Some((*site, *space.sites.get(site)?)))
-        .filter(|(site, _)| !space.is_armed(*site))
+        .filter(|(site, _)| mapping_at(&maps, *site).is_none() || space.is_replaced(*site))
         .collect();
     for (_, slot) in stale {
         space.deactivate(slot);

@@ -6,12 +6,13 @@ use super::super::breakpoints::jump_memory::unmap_jumps;
 use super::super::breakpoints::trap_handler::{is_handler_running, unmap_page, withdraw_everywhere};
 use super::super::reports::Reports;
 use super::super::resend::resend;
-use super::super::sys::{self, unless_gone};
+use super::super::space::mapping_at;
+use super::super::sys::{self, insist, unless_gone};
 use super::super::thread::Stop;
 use super::super::tracees::Tracees;
 use super::requeue::requeue_signals;
 use crate::process::read_maps;
-use crate::{NoJump, Pid, Result, Tid};
+use crate::{Address, Error, NoJump, Pid, Result, Tid};
 
 /// Detaches a process, and those that share its memory. Threads that could not be stopped are detached later. Whatever goes
 /// wrong with one thread, none stays stopped; the result is the first error.
@@ -27,7 +28,7 @@ pub(in crate::ptrace) fn release_process(tracees: &mut Tracees, reports: &mut Re
         }
         outcome = outcome.and(unless_gone(put_to_original_place(tracees, tid)));
     }
-    outcome = outcome.and(unless_gone(restore_code(tracees, pid)));
+    outcome = outcome.and(unless_gone(insist(|| restore_code(tracees, pid))));
     // A thread that could not be brought out of a slot still needs the storage.
     if outcome.is_ok() && stuck.is_empty() {
         outcome = unless_gone(withdraw_everywhere(tracees, reports, space));
@@ -68,8 +69,13 @@ fn restore_code(tracees: &mut Tracees, pid: Pid) -> Result<()> {
     let heads: Vec<u64> = space.jumps.sites().collect();
     space.remove_jumps(&heads, NoJump::Asked);
     let sites: Vec<u64> = space.sites.keys().copied().collect();
-    space.disarm(&maps, &sites);
-    Ok(())
+    match space.disarm(&maps, &sites) {
+        // The storage stays, so that the handler of `SIGTRAP` passes threads there.
+        Some(site) if mapping_at(&read_maps(pid)?, site).is_some() => {
+            Err(Error::Memory { pid, address: Address(site) })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn detach_thread(tracees: &mut Tracees, reports: &mut Reports, tid: Tid) -> Result<()> {

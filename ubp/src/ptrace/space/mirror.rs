@@ -27,7 +27,7 @@ impl Mirror {
         mirror
     }
 
-    /// Passes every run of dirty pages to `write`, which returns whether it wrote all of them; then the pages are clean.
+    /// Passes every run of dirty pages to `write`, which returns whether it wrote all of them: then the pages are clean. Returns whether all are.
     pub(in crate::ptrace) fn flush(&mut self, mut write: impl FnMut(u64, &[u8]) -> bool) -> bool {
         if !self.any_dirty {
             return true;
@@ -37,12 +37,13 @@ impl Mirror {
         while let Some(start) = self.dirty.iter().skip(page).position(|&dirty| dirty).map(|at| at + page) {
             let length = self.dirty.iter().skip(start).take_while(|&&dirty| dirty).count();
             page = start + length;
-            if let Some(run) = self.bytes.get(start * PAGE..page * PAGE) {
-                done &= write((start * PAGE) as u64, run);
+            let run = self.bytes.get(start * PAGE..page * PAGE).unwrap_or_default();
+            match self.dirty.get_mut(start..page).filter(|_| write((start * PAGE) as u64, run)) {
+                Some(pages) => pages.fill(false),
+                None => done = false,
             }
         }
-        self.dirty.fill(false);
-        self.any_dirty = false;
+        self.any_dirty = !done;
         done
     }
 }
@@ -81,5 +82,19 @@ mod tests {
         }));
         assert_eq!(runs, [(1, 2), (6, 2)]);
         assert!(mirror.flush(|_, _| false));
+    }
+
+    #[test]
+    fn pages_that_could_not_be_written_stay_dirty() {
+        let mut mirror = Mirror::new(10 * PAGE as u64);
+        mirror.write(0, &[1]).unwrap();
+        mirror.write(5 * PAGE as u64, &[1]).unwrap();
+        assert!(!mirror.flush(|offset, _| offset == 0));
+        let mut runs = Vec::new();
+        assert!(mirror.flush(|offset, _| {
+            runs.push(offset as usize / PAGE);
+            true
+        }));
+        assert_eq!(runs, [5]);
     }
 }

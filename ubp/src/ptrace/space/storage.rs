@@ -105,13 +105,14 @@ impl Space {
         count.saturating_add(count / 4).max(largest.saturating_mul(2).min(1 << 20)).clamp(1008, Layout::MAX_CAPACITY)
     }
 
-    /// Writes the changes of the mirrors to the debuggee.
-    pub(in crate::ptrace) fn flush(&mut self) {
-        let memory = &self.memory;
+    /// Writes the changes of the mirrors to the debuggee. Returns whether all were written; the next call writes the others.
+    pub(in crate::ptrace) fn flush(&mut self) -> bool {
+        let (memory, mut done) = (&self.memory, true);
         for storage in &mut self.storages {
             let base = storage.arena.base();
-            storage.arena.memory_mut().flush(|offset, bytes| memory.write(base + offset, bytes) == bytes.len());
+            done &= storage.arena.memory_mut().flush(|offset, bytes| memory.write(base + offset, bytes) == bytes.len());
         }
+        done
     }
 
     /// Frees the slots that lost their site before `seen`, the epoch up to which every thread was seen outside of slots.

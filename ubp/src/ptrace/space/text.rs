@@ -74,9 +74,10 @@ impl Space {
             }
             runs.push((run, owners));
         }
-        self.flush();
+        // A thread that arrives runs what its slot has.
+        let can_run = self.flush();
         for (run, owners) in runs {
-            if !self.write_run(run) {
+            if !can_run || !self.write_run(run) {
                 for (at, slot) in owners {
                     self.retire(slot);
                     if let Some(answer) = answers.get_mut(at) {
@@ -125,25 +126,30 @@ impl Space {
     }
 
     /// Puts the original bytes back at `sites`, which are sorted, and takes the sites out of use. A site of a jump that could not become a
-    /// breakpoint instruction stays.
-    pub(in crate::ptrace) fn disarm(&mut self, maps: &[Mapping], sites: &[u64]) {
+    /// breakpoint instruction stays, and so does one whose memory cannot be accessed: threads go on passing it. Returns the first of the latter.
+    pub(in crate::ptrace) fn disarm(&mut self, maps: &[Mapping], sites: &[u64]) -> Option<u64> {
         self.epoch += 1;
         let sites: Vec<u64> = sites.iter().copied().filter(|site| !self.is_jumped(*site)).collect();
-        let sites = sites.as_slice();
-        for run in self.restoring_runs(maps, sites) {
-            // Where the write fails nothing is mapped any more.
-            let _ = self.write_run(run);
+        let (runs, mut doubtful) = self.restoring_runs(maps, &sites);
+        for run in runs {
+            let edited: Vec<u64> = run.edits.iter().map(|(offset, _)| run.start + *offset as u64).collect();
+            if !self.write_run(run) {
+                doubtful.extend(edited);
+            }
         }
-        for site in sites {
-            if let Some(&slot) = self.sites.get(site) {
+        doubtful.retain(|site| !self.is_replaced(*site));
+        doubtful.sort_unstable();
+        for site in &sites {
+            if let Some(&slot) = self.sites.get(site).filter(|_| doubtful.binary_search(site).is_err()) {
                 self.retire(slot);
             }
         }
         self.flush();
+        doubtful.first().copied()
     }
 
-    /// Puts the original bytes back at one site, and takes the site out of use. It does not look at the memory map: where something else
-    /// is mapped since, our instruction is gone.
+    /// Puts the original bytes back at one site, and takes the site out of use unless its memory cannot be accessed. It does not look at the
+    /// memory map: where something else is mapped since, our instruction is gone.
     pub(in crate::ptrace) fn disarm_one(&mut self, site: u64) {
         let Some(slot) = self.sites.get(&site).copied().filter(|_| !self.is_jumped(site)) else { return };
         self.epoch += 1;
@@ -151,7 +157,9 @@ impl Space {
         if let Some(original) = original.filter(|_| self.is_armed(site)) {
             self.memory.write(site, &original);
         }
-        self.retire(slot);
+        if self.is_replaced(site) {
+            self.retire(slot);
+        }
         self.flush();
     }
 
@@ -168,8 +176,9 @@ impl Space {
         (Run { start, raw, edits: Vec::new(), writable: mapping.write || mapping.shared }, clean)
     }
 
-    fn restoring_runs(&self, maps: &[Mapping], sites: &[u64]) -> Vec<Run> {
-        let mut runs = Vec::new();
+    /// What puts the original bytes back at sites, and the sites in mapped memory that could not be read.
+    fn restoring_runs(&self, maps: &[Mapping], sites: &[u64]) -> (Vec<Run>, Vec<u64>) {
+        let (mut runs, mut unread) = (Vec::new(), Vec::new());
         let mut rest = sites;
         while let Some(&first) = rest.first() {
             let Some(mapping) = mapping_at(maps, first) else {
@@ -182,6 +191,10 @@ impl Space {
             for &site in group {
                 let offset = (site - run.start) as usize;
                 let Some(entry) = self.sites.get(&site).and_then(|&slot| self.entry(slot)) else { continue };
+                if run.raw.len() < offset + BREAKPOINT.len() {
+                    unread.push(site);
+                    continue;
+                }
                 // Where our instruction is gone the program has mapped something else since.
                 let ours = run.raw.get(offset..).is_some_and(|raw| raw.starts_with(&BREAKPOINT))
                     && clean.get(offset..).is_some_and(|bytes| bytes.starts_with(entry.bytes()));
@@ -191,7 +204,7 @@ impl Space {
             }
             runs.push(run);
         }
-        runs
+        (runs, unread)
     }
 
     fn write_run(&self, mut run: Run) -> bool {
@@ -216,7 +229,9 @@ impl Space {
         let gone: Vec<(u64, SlotId)> = self
             .sites
             .iter()
-            .filter(|&(&site, _)| mapping_at(maps, site).is_none_or(|mapping| !mapping.execute) || !self.is_armed(site))
+            .filter(|&(&site, _)| {
+                mapping_at(maps, site).is_none_or(|mapping| !mapping.execute) || self.is_replaced(site)
+            })
             .map(|(&site, &slot)| (site, slot))
             .collect();
         if gone.is_empty() {
@@ -236,7 +251,7 @@ impl Space {
         self.remove_jumps(&heads, NoJump::NoRoom);
         let sites: Vec<(u64, SlotId)> = self.sites.iter().map(|(&site, &slot)| (site, slot)).collect();
         let addresses: Vec<u64> = sites.iter().map(|(site, _)| *site).collect();
-        for run in self.restoring_runs(maps, &addresses) {
+        for run in self.restoring_runs(maps, &addresses).0 {
             let _ = self.write_run(run);
         }
         sites.into_iter().for_each(|(_, slot)| self.deactivate(slot));

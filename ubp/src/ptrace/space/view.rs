@@ -29,10 +29,20 @@ fn restore(address: u64, buffer: &mut [u8], site: u64, ours: &[u8], original: &[
 impl Space {
     /// Whether a breakpoint instruction stands at `site`, or the jump that counts its arrivals does.
     pub(in crate::ptrace) fn is_armed(&self, site: u64) -> bool {
-        if let Some(jump) = self.jumps.of_member(site) {
-            return self.memory.read_array(jump.site) == Some(jump.bytes());
+        self.has_ours(site) == Some(true)
+    }
+
+    /// Whether something else than our instruction stands at `site`. Where the memory cannot be read, that is not known.
+    pub(in crate::ptrace) fn is_replaced(&self, site: u64) -> bool {
+        self.has_ours(site) == Some(false)
+    }
+
+    /// Whether our instruction stands at `site`; `None` where the memory cannot be read.
+    fn has_ours(&self, site: u64) -> Option<bool> {
+        match self.jumps.of_member(site) {
+            Some(jump) => self.memory.read_array(jump.site).map(|bytes| bytes == jump.bytes()),
+            None => self.memory.read_array(site).map(|bytes| bytes == BREAKPOINT),
         }
-        self.memory.read_array(site) == Some(BREAKPOINT)
     }
 
     /// Puts the program's bytes in place of ours in `buffer`, which was read at `address`.

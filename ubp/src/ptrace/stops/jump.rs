@@ -41,7 +41,7 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
     if let Some((kind, pc)) = trap {
         let space = tracees.space_at(tid)?;
         let entered = space.jumps.entered(kind, pc).map(|(jump, offset)| (jump.site, offset));
-        if let Some((site, offset)) = entered.filter(|(site, _)| space.is_armed(*site)) {
+        if let Some((site, offset)) = entered.filter(|(site, _)| !space.is_replaced(*site)) {
             return on_covered(tracees, reports, tid, site, offset).map(Some);
         }
     }
