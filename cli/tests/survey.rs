@@ -111,3 +111,57 @@ fn every_instruction_is_passed_by_uprobes_or_listed_with_a_reason() {
     let is_entry = |one: &&Value| one["reason"].as_str().unwrap().contains(entering) && one["uprobe"] == kind;
     assert!(listed.iter().filter(is_entry).count() > 100);
 }
+
+/// The number of instructions of each class in `programs/kernel.s`.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_module_and_a_linked_kernel_are_judged_by_their_tables() {
+    let answers = [["-c"].as_slice(), &["-nostdlib", "-static", "-Wl,-e,traced"]].map(|flags| {
+        let file = build("kernel.s", flags);
+        let output = run(&["survey", "--kprobes", "--json", file.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str::<Value>(&stdout(&output)).unwrap()
+    });
+    for found in answers {
+        let expected = [
+            ("instructions", 23),
+            ("traced", 2),
+            ("emulated", 4),
+            ("stepped", 11),
+            ("refused", 5),
+            ("wrong", 1),
+            ("optimized", 4),
+            ("boosted", 13),
+        ];
+        for (key, count) in expected {
+            assert_eq!(found[key], count, "{key}: {found:#}");
+        }
+        let told = |key: &str, reason: &str| found[key][reason].as_u64();
+        assert_eq!(told("refusals", "BUG or WARN"), Some(1));
+        assert_eq!(told("refusals", "no kprobe may be set in the function"), Some(3));
+        assert_eq!(
+            told("not_optimized", "an instruction of the function may fault and continue within the jump"),
+            Some(1)
+        );
+        assert_eq!(found["listed"][0]["place"], "patched+0x7");
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_kernel_without_symbols_is_judged_by_its_instructions_alone() {
+    let file = build("kernel.s", &["-nostdlib", "-static", "-Wl,-e,traced", "-s"]);
+    let output = run(&["survey", "--kprobes", file.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no symbols: instructions are judged alone"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("vzeroupper: taken for another instruction"), "{}", stdout(&output));
+}
+
+#[test]
+fn what_is_no_kernel_is_told_apart() {
+    let output = run(&["survey", "--kprobes", "/etc/passwd"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(stderr(&output).starts_with("ntrace: /etc/passwd: "), "{}", stderr(&output));
+    let output = run(&["survey", "--kprobes", "--uprobes", "/bin/ls"]);
+    assert!(!output.status.success());
+}

@@ -58,12 +58,14 @@
 #![forbid(unsafe_code)]
 
 pub mod arm64;
+mod kprobe;
 mod outcome;
 mod plan;
 mod slot;
 mod uprobe;
 pub mod x86;
 
+pub use kprobe::{Kprobe, KprobeKernel};
 pub use outcome::Outcome;
 pub use plan::Plan;
 pub use slot::{Code, Exit, Place, Progress, SLOT_SIZE, Scratch};

@@ -4,7 +4,7 @@ use insn::x86::{Error, Insn, Mode, decode};
 
 /// The content of an address.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
     /// An instruction.
     Insn(Insn),
     /// A byte at which no instruction begins.
@@ -13,7 +13,7 @@ pub(crate) enum Found {
 
 /// Decodes all instructions in `bytes`, which are at the address `start`. After a byte at which no instruction begins, decoding continues
 /// with the next byte.
-pub(crate) fn sweep(bytes: &[u8], start: u64, mode: Mode) -> impl Iterator<Item = (u64, Found)> {
+pub fn sweep(bytes: &[u8], start: u64, mode: Mode) -> impl Iterator<Item = (u64, Found)> {
     let mut offset = 0;
     std::iter::from_fn(move || {
         let rest = bytes.get(offset..).filter(|rest| !rest.is_empty())?;

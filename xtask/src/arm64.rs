@@ -19,6 +19,7 @@ const SYSTEM: &[&str] = &[
     "insn/tests/arm64/*",
     "insn/tests/guard_page.rs",
     "record/tests/arm64.rs",
+    "tests/tests/kprobes/main.rs",
     "tests/tests/uprobes/main.rs",
     "ubp/src/lib.rs",
     "ubp/tests/arm64/*",

@@ -19,6 +19,7 @@ const BOTH: &[&str] = &[
 pub(crate) const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];
 /// The lockstep tests that run past a breakpoint of the module's. `lockstep_mmio` asks the processor alone, which QEMU only imitates.
 const OF_X86: &[&str] = &[
+    "tests/tests/kprobes/main.rs",
     "tests/tests/lockstep_branches.rs",
     "tests/tests/lockstep_faults.rs",
     "tests/tests/lockstep_generated.rs",

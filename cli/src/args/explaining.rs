@@ -42,6 +42,11 @@ pub(crate) struct SurveyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Tell what the kernel's kprobes do at each instruction of FILE, a kernel (vmlinux) or a module (.ko): which ones they refuse, and where a
+    /// jump takes the place of the trap
+    #[arg(long, conflicts_with = "uprobes")]
+    pub(crate) kprobes: bool,
+
     /// Tell what the kernel's uprobes would do instead: which instructions they refuse, and at which the program would run wrong
     #[arg(long)]
     pub(crate) uprobes: bool,

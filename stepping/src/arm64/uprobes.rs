@@ -85,7 +85,7 @@ pub fn uprobe(insn: &Insn) -> Uprobe<UprobeRefusal, UprobeDeviation> {
     if is(HINT) && !ACCEPTED_HINTS.contains(&(word >> 5 & 0x7f)) {
         return Uprobe::Refused(UprobeRefusal::Hint);
     }
-    if SIMULATED.iter().any(|encoding| is(*encoding)) {
+    if is_simulated(word) {
         return Uprobe::Passed;
     }
     match insn.flow() {
@@ -93,6 +93,11 @@ pub fn uprobe(insn: &Insn) -> Uprobe<UprobeRefusal, UprobeDeviation> {
         _ if insn.pc_relative().is_some() => Uprobe::Wrong(UprobeDeviation::UsesCopyAddress),
         _ => Uprobe::Passed,
     }
+}
+
+/// Whether the kernel carries out the instruction itself.
+pub(super) fn is_simulated(word: u32) -> bool {
+    SIMULATED.iter().any(|(mask, value)| word & mask == *value)
 }
 
 impl fmt::Display for UprobeRefusal {

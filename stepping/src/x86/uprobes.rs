@@ -89,20 +89,18 @@ pub fn uprobe(insn: &Insn) -> Uprobe<UprobeRefusal, UprobeDeviation> {
 }
 
 /// The opcode byte that the kernel looks at.
-fn first_byte(insn: &Insn) -> u8 {
+pub(super) fn first_byte(insn: &Insn) -> u8 {
     if insn.encoding() == Encoding::Legacy && insn.map() != Map::OneByte { 0x0f } else { insn.opcode() }
 }
 
 /// Whether the opcode byte is that of the one-byte map.
-fn is_one_byte(insn: &Insn) -> bool {
+pub(super) fn is_one_byte(insn: &Insn) -> bool {
     insn.map() == Map::OneByte
 }
 
 fn refusal(insn: &Insn) -> Option<UprobeRefusal> {
     let first = first_byte(insn);
-    let prefixes = || insn.bytes().iter().take(insn.prefix_len());
-    // A REX prefix or a longer one ends the legacy prefixes, and none of its first bytes is a prefix that is asked for here.
-    let has = |wanted: &[u8]| prefixes().take_while(|byte| is_legacy_prefix(**byte)).any(|byte| wanted.contains(byte));
+    let has = |wanted: &[u8]| legacy_prefixes(insn).any(|byte| wanted.contains(&byte));
     if has(&[0x26, 0x2e, 0x36, 0x3e, 0xf0]) {
         return Some(UprobeRefusal::Prefix);
     }
@@ -116,6 +114,11 @@ fn refusal(insn: &Insn) -> Option<UprobeRefusal> {
     let is_near_jcc = insn.encoding() == Encoding::Legacy && insn.map() == Map::M0F && insn.opcode() & 0xf0 == 0x80;
     let is_branch = matches!(first, 0x70..=0x7f | 0xe8 | 0xe9 | 0xeb) || is_near_jcc;
     (is_branch && has(&[0x66])).then_some(UprobeRefusal::Branch16)
+}
+
+/// The legacy prefixes. A REX prefix or a longer one ends them, and none of its first bytes is one of them.
+pub(super) fn legacy_prefixes(insn: &Insn) -> impl Iterator<Item = u8> {
+    insn.bytes().iter().take(insn.prefix_len()).copied().take_while(|byte| is_legacy_prefix(*byte))
 }
 
 fn is_legacy_prefix(byte: u8) -> bool {

@@ -3,6 +3,7 @@
 mod assemble;
 mod emulate;
 mod exclusive;
+mod kprobes;
 mod machine;
 mod plan;
 mod random;

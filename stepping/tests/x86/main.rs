@@ -2,6 +2,7 @@
 
 mod assemble;
 mod emulate;
+mod kprobes;
 mod machine;
 mod plan;
 mod random;

@@ -8,12 +8,13 @@ mod channel;
 mod trampoline;
 
 use core::hint::black_box;
+use core::ops::Range;
 use core::panic::PanicInfo;
 
 use insn::Target;
 use insn::x86::{Bits, Branch, Insn, Mode, Reg, Vendor, dead, dead_among, decode, starts};
-use stepping::x86::{Mmio, Registers, plan, uprobe};
-use stepping::{Code, Fault, Memory, Plan};
+use stepping::x86::{Mmio, Registers, kprobe, kprobe_address, kprobe_at, optimized, plan, uprobe};
+use stepping::{Code, Fault, KprobeKernel, Memory, Plan};
 use ubp::core::{Arena, Entry, Inaccessible, Layout, State, passing};
 
 unsafe extern "C" {
@@ -215,6 +216,19 @@ fn translations<R: Copy + PartialEq>(code: &Code<R>, offset: u8) {
     }
 }
 
+/// Any kernel, whose tables may be out of order.
+fn kernel<'a>(number: u8, addresses: &'a [u64], ranges: &'a [Range<u64>]) -> KprobeKernel<'a> {
+    KprobeKernel {
+        preemption: number & 16 == 0,
+        jump_tables: number & 32 == 0,
+        blacklist: ranges,
+        patched: ranges,
+        ftrace: addresses,
+        bugs: addresses,
+        fixups: addresses,
+    }
+}
+
 /// Plan, slot at any address, translation of addresses, emulation.
 ///
 /// # Safety
@@ -227,6 +241,12 @@ pub unsafe extern "C" fn stepping_everything(bytes: *const u8, length: usize, nu
         let _ = black_box((mmio.address(&Thread), mmio.run(&mut Thread, &mut Thread)));
     }
     black_box(uprobe(&insn));
+    // SAFETY: the caller's promise.
+    let code = unsafe { core::slice::from_raw_parts(bytes, length) };
+    let (addresses, ranges) = ([at, at.wrapping_add(pc)], [at..pc, pc..at]);
+    let kernel = kernel(number, &addresses, &ranges);
+    let _ = black_box((kprobe(&insn, &kernel), kprobe_address(code, at), kprobe_at(code, at, pc, mode(number), &kernel)));
+    let _ = black_box(optimized(code, at, pc, mode(number), &kernel));
     match plan(&insn, pc) {
         Plan::Emulate(emulate) => {
             let _ = black_box(emulate.run(&mut Thread, &mut Thread));
@@ -275,6 +295,9 @@ pub unsafe extern "C" fn stepping_arm64_everything(code: *const u32, length: usi
     // SAFETY: the caller's promise.
     let code = unsafe { core::slice::from_raw_parts(code, length) };
     let Some(Ok(insn)) = code.get(index).map(|word| insn::arm64::decode(*word)) else { return };
+    let (addresses, ranges) = ([at, at.wrapping_add(pc)], [at..pc, pc..at]);
+    let kernel = kernel(index as u8, &addresses, &ranges);
+    black_box((stepping::arm64::kprobe(&insn), stepping::arm64::kprobe_at(code, at, pc, &kernel)));
     for plan in [stepping::arm64::plan(&insn, pc), stepping::arm64::plan_in(&insn, pc, code, index)] {
         let slot = match plan {
             Plan::Emulate(emulate) => {

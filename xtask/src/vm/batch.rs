@@ -21,7 +21,7 @@ const MOST_SECONDS: u32 = 1800;
 const MOST_OF_LONG: u32 = 4 * 3600;
 
 /// The variables that ask for long runs, on the host and in the machine.
-const LONG_RUNS: [&str; 2] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK"];
+const LONG_RUNS: [&str; 3] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK", "NTRACE_ENCODINGS"];
 
 /// The files of a test program in the job's folder, which end with its number: the lines of tests that could not run, and its exit status.
 const SKIPPED_FILE: &str = "skipped";

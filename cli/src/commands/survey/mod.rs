@@ -1,5 +1,6 @@
 //! `ntrace survey`.
 
+mod kernel;
 mod listing;
 mod report;
 mod speed;
@@ -19,6 +20,12 @@ use crate::output::{Live, Output, shown, tell};
 
 /// Runs the command.
 pub(crate) fn run(args: &SurveyArgs) -> Result<ExitCode> {
+    if args.kprobes {
+        let mut out = Output::stdout();
+        kernel::run(args, &mut out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let image = Image::open(&args.file).map_err(|error| Failure::own(format!("{}: {error}", shown(&args.file))))?;
     let code = Code::of(&image, image.arch().mode(args.vendor.map_or_else(code::vendor, Into::into)));
     let mut out = Output::stdout();
