@@ -39,8 +39,7 @@ fn library(feature: &str) -> &'static Path {
     static LIBRARIES: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
     LIBRARIES[usize::from(!feature.is_empty())].get_or_init(|| {
         let folder_of_target = target().join(feature);
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
+        let mut build = cargo();
         build.args(["build", "--release", "--quiet", "--locked", "--features", feature, "--target-dir"]);
         build.arg(&folder_of_target).current_dir(folder());
         check(build.output().expect("cargo starts"));
@@ -163,6 +162,13 @@ const ENTRIES: [&str; 11] = [
     "ubp_everything",
 ];
 
+/// Cargo, which builds the same code whatever the environment says of incremental builds.
+fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.env("CARGO_INCREMENTAL", "0");
+    cargo
+}
+
 /// What rustc prints.
 fn rustc(arguments: &[&str]) -> Option<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -181,8 +187,7 @@ fn links_without_a_system(test: &str, name: &str) {
     if !lld.exists() {
         return crossing::skip(test, format_args!("Rust has no linker here: {}", lld.display()));
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
+    let mut build = cargo();
     build.args(["build", "--release", "--quiet", "--locked", "--target", name, "--target-dir"]).arg(target());
     check(build.current_dir(folder()).output().expect("cargo starts"));
     for entry in ENTRIES {
