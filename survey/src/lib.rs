@@ -2,7 +2,7 @@
 //!
 //! [`Code`] is the code of an [`Image`](ubp_symbols::Image): the functions that the file describes, or its code sections. [`Survey`] counts its
 //! instructions by the way in which threads pass a breakpoint there, and lists those that are refused. [`Uprobes`] tells what the kernel's uprobes
-//! do with them. [`way_at`] asks about one instruction. [`sweep`] decodes x86 code.
+//! do with them. [`way_at`] asks about one instruction. [`sweep()`] decodes x86 code.
 //!
 //! # Example
 //!

@@ -75,7 +75,7 @@ const NOT_BOOSTED: [(u8, u8); 10] = [
 /// The longest instruction whose copy has room for the jump behind it, in bytes.
 const LONGEST_BOOSTED: usize = 11;
 
-/// What kprobes do with an instruction of the kernel, by its bytes alone; [`kprobe_at`](super::kprobe_at) knows the address too. Of `kernel`
+/// What kprobes do with an instruction of the kernel, by its bytes alone; [`kprobe_at`](super::kprobe_at()) knows the address too. Of `kernel`
 /// the field `preemption` counts.
 ///
 /// The kernel's decoder reads another instruction where a further prefix follows a REX prefix, which no compiler writes.

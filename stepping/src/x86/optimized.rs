@@ -53,7 +53,7 @@ pub enum Obstacle {
 }
 
 /// The addresses of the instructions that a jump in the place of a kprobe's trap covers, or why there is none. `pc` is an address that has a
-/// kprobe by [`kprobe_at`](super::kprobe_at), whose other arguments are the same.
+/// kprobe by [`kprobe_at`](super::kprobe_at()), whose other arguments are the same.
 ///
 /// The kernel does the same for a kprobe that is enabled and has no `post_handler`, if no other one is armed within the range, and if
 /// `debug.kprobes-optimization` is 1.

@@ -3,7 +3,7 @@ use stepping::Kprobe;
 use stepping::arm64::{KprobeDeviation, KprobeRefusal, kprobe, kprobe_at};
 
 use super::file::{Code, Function, KernelFile, holding};
-use super::{Answer, Kprobes, kernel};
+use super::report::{Answer, Kprobes, kernel};
 use crate::disassembly::arm64_text;
 use crate::hex;
 

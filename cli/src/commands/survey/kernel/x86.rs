@@ -7,7 +7,7 @@ use stepping::{Kprobe, KprobeKernel};
 use survey::{Found, sweep};
 
 use super::file::{Code, Function, KernelFile, holding};
-use super::{Answer, Kprobes, kernel};
+use super::report::{Answer, Kprobes, kernel};
 use crate::disassembly::Disassembler;
 use crate::hex;
 
