@@ -157,6 +157,34 @@ fn a_kernel_without_symbols_is_judged_by_its_instructions_alone() {
     assert!(stdout(&output).contains("vzeroupper: taken for another instruction"), "{}", stdout(&output));
 }
 
+/// Puts extreme numbers in the place of the address, the offset and the size of each section, and of the value of each symbol.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_kernel_whose_sections_and_symbols_claim_too_much_is_answered() {
+    for flags in [["-c"].as_slice(), &["-nostdlib", "-static", "-Wl,-e,traced"]] {
+        let sound = fs::read(build("kernel.s", flags)).unwrap();
+        let word = |at: usize| u64::from_le_bytes(sound[at..at + 8].try_into().unwrap()) as usize;
+        let half = |at: usize| usize::from(u16::from_le_bytes([sound[at], sound[at + 1]]));
+        let sections: Vec<usize> = (0..half(0x3c)).map(|number| word(0x28) + number * half(0x3a)).collect();
+        let mut places: Vec<usize> = sections.iter().flat_map(|at| [at + 16, at + 24, at + 32]).collect();
+        // SHT_SYMTAB
+        for table in sections.iter().filter(|at| sound[**at + 4] == 2) {
+            places.extend((8..word(table + 32)).step_by(24).map(|at| word(table + 24) + at));
+        }
+        let file = scratch("claims");
+        for place in places {
+            for value in [u64::MAX, u64::MAX - 8, 1 << 63] {
+                let mut bytes = sound.clone();
+                bytes[place..place + 8].copy_from_slice(&value.to_le_bytes());
+                fs::write(&file, bytes).unwrap();
+                let output = run(&["survey", "--kprobes", file.to_str().unwrap()]);
+                let is_told = matches!(output.status.code(), Some(0 | 125));
+                assert!(is_told, "{value:#x} at {place:#x}: {} {}", output.status, stderr(&output));
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_no_kernel_is_told_apart() {
     let output = run(&["survey", "--kprobes", "/etc/passwd"]);

@@ -21,6 +21,20 @@ pub enum Kprobe<R, D> {
     Wrong(D),
 }
 
+impl<R, D> Kprobe<R, D> {
+    /// The same answer with reasons and deviations of other types.
+    pub fn map<S, E>(self, refused: impl FnOnce(R) -> S, wrong: impl FnOnce(D) -> E) -> Kprobe<S, E> {
+        match self {
+            Kprobe::Traced => Kprobe::Traced,
+            Kprobe::Emulated => Kprobe::Emulated,
+            Kprobe::Boosted => Kprobe::Boosted,
+            Kprobe::Stepped => Kprobe::Stepped,
+            Kprobe::Refused(reason) => Kprobe::Refused(refused(reason)),
+            Kprobe::Wrong(deviation) => Kprobe::Wrong(wrong(deviation)),
+        }
+    }
+}
+
 impl<R: fmt::Display, D: fmt::Display> fmt::Display for Kprobe<R, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -40,7 +40,7 @@ pub struct Undecodable {
     pub address: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// What is wrong with the first of them.
+    /// The error at the first byte.
     pub error: String,
 }
 

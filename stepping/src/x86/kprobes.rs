@@ -179,7 +179,7 @@ fn emulation(insn: &Insn) -> Option<Option<KprobeDeviation>> {
     is_emulated.then_some(deviation)
 }
 
-/// What goes wrong if the copy has a trap behind it.
+/// The fault of the kernel at an instruction that runs as a copy with a trap behind it.
 fn stepping_deviation(insn: &Insn) -> Option<KprobeDeviation> {
     let is_0f = insn.encoding() == Encoding::Legacy && insn.map() == Map::M0F;
     match (insn.opcode(), insn.flow()) {

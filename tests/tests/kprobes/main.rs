@@ -51,7 +51,7 @@ struct Numbers {
 }
 
 const SAMPLE: Numbers = Numbers { all: 150, quiet: 120, of_table: 12 };
-/// What is asked about if `NTRACE_ENCODINGS` is `all`.
+/// The sample of a long run, for which `NTRACE_ENCODINGS` is `all`.
 const LARGE: Numbers = Numbers { all: 4000, quiet: 4000, of_table: 400 };
 
 /// How the names of functions begin that nobody calls in a virtual machine without such devices, after its start.

@@ -31,7 +31,7 @@ pub(super) fn survey(file: &KernelFile, found: &mut Kprobes) {
     }
 }
 
-/// What is told of one instruction.
+/// The answer for one instruction.
 fn answer(way: Kprobe<KprobeRefusal, KprobeDeviation>) -> Answer {
     use KprobeRefusal::{Blacklisted, Bug, ExclusiveRegion, Fixup, Instruction, Patched, Traced};
     // Those that are refused for their places are many, and no surprise. So are instructions that trap, hint or synchronise.
@@ -41,14 +41,9 @@ fn answer(way: Kprobe<KprobeRefusal, KprobeDeviation>) -> Answer {
         }
         _ => true,
     };
-    let kprobe = match way {
-        Kprobe::Refused(ExclusiveRegion(_)) => Kprobe::Refused("behind a load-exclusive".to_owned()),
-        Kprobe::Refused(reason) => Kprobe::Refused(reason.to_string()),
-        Kprobe::Wrong(deviation) => Kprobe::Wrong(deviation.to_string()),
-        Kprobe::Traced => Kprobe::Traced,
-        Kprobe::Emulated => Kprobe::Emulated,
-        Kprobe::Boosted => Kprobe::Boosted,
-        Kprobe::Stepped => Kprobe::Stepped,
+    let words = |reason| match reason {
+        ExclusiveRegion(_) => "behind a load-exclusive".to_owned(),
+        other => other.to_string(),
     };
-    Answer { kprobe, is_listed, is_boosted: false, jump: None }
+    Answer { kprobe: way.map(words, |deviation| deviation.to_string()), is_listed, is_boosted: false, jump: None }
 }

@@ -110,9 +110,12 @@ const SHF_WRITE: u64 = object::elf::SHF_WRITE as u64;
 
 impl KernelFile {
     pub(super) fn read(path: &Path) -> Result<KernelFile> {
-        let cache = ReadCache::new(File::open(path).map_err(|error| error.to_string())?);
+        let told = |error: std::io::Error| error.to_string();
+        let file = File::open(path).map_err(told)?;
+        let size = file.metadata().map_err(told)?.len();
+        let cache = ReadCache::new(file);
         let file = object::File::parse(&cache).map_err(|error| error.to_string())?;
-        Layout::of(&file).kernel_file()
+        Layout::of(&file).kernel_file(size)
     }
 }
 
@@ -121,7 +124,7 @@ struct Layout<'f, 'a> {
     file: &'f Parsed<'a>,
     /// Whether symbols count from the beginning of their sections.
     is_module: bool,
-    /// What is added to an address in a section.
+    /// The address given to the beginning of each section of a module; 0 for the sections of a kernel, which have their own.
     bases: HashMap<SectionIndex, u64>,
     by_name: HashMap<String, u64>,
 }
@@ -133,7 +136,7 @@ impl<'f, 'a> Layout<'f, 'a> {
         let mut bases = HashMap::new();
         for section in file.sections() {
             bases.insert(section.index(), if is_module { next } else { 0 });
-            next = next.saturating_add(section.size()).next_multiple_of(64);
+            next = next.saturating_add(section.size()).checked_next_multiple_of(64).unwrap_or(u64::MAX);
         }
         let mut layout = Layout { file, is_module, bases, by_name: HashMap::new() };
         let symbols = file.symbols().filter(|symbol| symbol.is_definition());
@@ -149,9 +152,10 @@ impl<'f, 'a> Layout<'f, 'a> {
         Some(base.wrapping_add(symbol.address()))
     }
 
-    fn kernel_file(&self) -> Result<KernelFile> {
+    /// What the file of `size` bytes has.
+    fn kernel_file(&self, size: u64) -> Result<KernelFile> {
         let arch = self.file.architecture();
-        let code = self.code(arch)?;
+        let code = self.code(arch, size)?;
         let functions = self.functions(&code);
         let mut missing = Vec::new();
         let mut read = |table: &Table| {
@@ -167,7 +171,8 @@ impl<'f, 'a> Layout<'f, 'a> {
         let mut patched = Vec::new();
         for (table, is_call) in [(&JUMP_LABELS, false), (&STATIC_CALLS, true)] {
             let places = if is_call && arch != Architecture::X86_64 { Vec::new() } else { read(table) };
-            patched.extend(places.into_iter().map(|start| start..start + patched_len(&code, start, arch)));
+            patched
+                .extend(places.into_iter().map(|start| start..start.saturating_add(patched_len(&code, start, arch))));
         }
         let listed = self.addresses(&BLACKLIST, &code).unwrap_or_default();
         let blacklist = self.blacklist(&functions, &listed);
@@ -176,9 +181,9 @@ impl<'f, 'a> Layout<'f, 'a> {
         Ok(KernelFile { arch, code, functions, tables, missing })
     }
 
-    /// The code that stays in memory.
-    fn code(&self, arch: Architecture) -> Result<Vec<Code>> {
-        let mut code = Vec::new();
+    /// The code that stays in memory, which is less than the `size` of the file.
+    fn code(&self, arch: Architecture, size: u64) -> Result<Vec<Code>> {
+        let (mut code, mut left) = (Vec::new(), size);
         // The linker marks data of a kernel as code too.
         let is_code = |section: &object::Section<'_, '_, _>| {
             let is_written = matches!(section.flags(), SectionFlags::Elf { sh_flags } if sh_flags & SHF_WRITE != 0);
@@ -189,6 +194,9 @@ impl<'f, 'a> Layout<'f, 'a> {
             if section.size() == 0 || DROPPED.iter().any(|start| name.starts_with(start)) {
                 continue;
             }
+            left = left
+                .checked_sub(section.size())
+                .ok_or_else(|| format!("{name}: the sections of code are larger than the file ({size} bytes)"))?;
             let start = self.bases.get(&section.index()).copied().unwrap_or(0).wrapping_add(section.address());
             let mut bytes = section.data().map_err(|error| format!("{name}: {error}"))?.to_vec();
             if self.is_module && arch == Architecture::X86_64 {

@@ -13,7 +13,7 @@ use crate::args::SurveyArgs;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, shown, tell};
 
-/// Surveys the file and prints what is found.
+/// Surveys a kernel or a module, and writes the result.
 pub(super) fn run(args: &SurveyArgs, out: &mut Output<'_>) -> Result<()> {
     let fail = |what: String| Failure::own(format!("{}: {what}", shown(&args.file)));
     let file = KernelFile::read(&args.file).map_err(fail)?;

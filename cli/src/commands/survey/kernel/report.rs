@@ -44,7 +44,7 @@ struct Listed {
     reason: String,
 }
 
-/// What is told of one instruction.
+/// The answer for one instruction.
 pub(super) struct Answer {
     pub(super) kprobe: Kprobe<String, String>,
     /// Whether a refusal is listed.

@@ -94,7 +94,7 @@ fn is_boosted(insn: &Insn) -> bool {
     kprobe(insn, &KprobeKernel::default()) == Kprobe::Boosted
 }
 
-/// What is told of one instruction.
+/// The answer for one instruction.
 fn answer(
     way: Kprobe<KprobeRefusal, KprobeDeviation>,
     is_boosted: bool,
@@ -106,16 +106,11 @@ fn answer(
         Kprobe::Refused(reason) => !matches!(reason, Blacklisted | Bug | Exception | Patched),
         _ => true,
     };
-    let kprobe = match way {
-        Kprobe::Refused(Undecodable(_)) => Kprobe::Refused("behind bytes that are no instruction".to_owned()),
-        Kprobe::Refused(reason) => Kprobe::Refused(reason.to_string()),
-        Kprobe::Wrong(deviation) => Kprobe::Wrong(deviation.to_string()),
-        Kprobe::Traced => Kprobe::Traced,
-        Kprobe::Emulated => Kprobe::Emulated,
-        Kprobe::Boosted => Kprobe::Boosted,
-        Kprobe::Stepped => Kprobe::Stepped,
+    let words = |reason| match reason {
+        Undecodable(_) => "behind bytes that are no instruction".to_owned(),
+        other => other.to_string(),
     };
-    Answer { kprobe, is_listed, is_boosted, jump }
+    Answer { kprobe: way.map(words, |deviation| deviation.to_string()), is_listed, is_boosted, jump }
 }
 
 /// A reason in words, without its address.
