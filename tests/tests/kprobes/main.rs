@@ -145,6 +145,15 @@ fn questions(running: &Running, kernel: &KprobeKernel<'_>) -> Vec<Question> {
             ask(place, &|_, _| place, &mut rng);
         }
     }
+    // A jump in the place of the trap would cover what the table names.
+    for table in [&patched, &running.fixups] {
+        let mut places = running.traced(table);
+        places.retain(|place| is_quiet(running.name(*place)));
+        for _ in 0..if places.is_empty() { 0 } else { numbers.of_table } {
+            let place = rng.one_of(&places);
+            ask(place, &|function, _| before(function, place), &mut rng);
+        }
+    }
     let quiet: Vec<u64> = functions.iter().copied().filter(|place| is_quiet(running.name(*place))).collect();
     for (places, number) in [(&functions, numbers.all), (&quiet, numbers.quiet)] {
         for _ in 0..number {
@@ -161,6 +170,11 @@ fn any(function: &Function, rng: &mut Random) -> u64 {
         1 => function.range.start + rng.below(function.range.end - function.range.start),
         _ => rng.one_of(&machine::instructions(function)),
     }
+}
+
+/// The instruction before an address of a function, or its first one.
+fn before(function: &Function, place: u64) -> u64 {
+    machine::instructions(function).into_iter().take_while(|at| *at < place).last().unwrap_or(function.range.start)
 }
 
 fn is_quiet(name: &str) -> bool {
