@@ -25,6 +25,41 @@ const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 pub(crate) const DEBIANS_RUSTC: &str = "/usr/bin/rustc";
 const DEBIANS_RUSTDOC: &str = "/usr/bin/rustdoc";
 
+/// The packages of a Rust compiler of Debian's. One compiler is installed at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct DebiansRust {
+    pub(crate) compiler: &'static str,
+    /// The source of the standard library.
+    pub(crate) source: &'static str,
+    /// A file of `source`'s package.
+    pub(crate) source_sign: &'static str,
+    /// The standard library of another architecture.
+    library: &'static str,
+}
+
+/// The one that Debian keeps new for web browsers, and the one of the release.
+const DEBIANS_RUSTS: [DebiansRust; 2] = [
+    DebiansRust {
+        compiler: "rustc-web",
+        source: "rust-web-src",
+        source_sign: "/usr/share/doc/rust-web-src",
+        library: "libstd-rust-web-dev",
+    },
+    DebiansRust {
+        compiler: "rustc",
+        source: "rust-src",
+        source_sign: "/usr/share/doc/rust-src",
+        library: "libstd-rust-dev",
+    },
+];
+
+/// The packages of the compiler that is installed; where none is, of the newer one.
+pub(crate) fn debians_rust() -> DebiansRust {
+    let [newer, release] = DEBIANS_RUSTS;
+    let has_release = debian::version(newer.compiler).is_none() && debian::version(release.compiler).is_some();
+    if has_release { release } else { newer }
+}
+
 /// A Rust compiler for arm64.
 enum Toolchain {
     /// Rustup's compiler, with rustup's component for arm64.
@@ -64,8 +99,9 @@ pub(crate) fn prepare() -> Result<()> {
     if rustup_has_target() {
         return Ok(());
     }
-    let version = debian::version("rustc-web").context("the package rustc-web is not installed")?;
-    let package = format!("libstd-rust-web-dev:arm64={version}");
+    let DebiansRust { compiler, library: standard, .. } = debians_rust();
+    let version = debian::version(compiler).with_context(|| format!("the package {compiler} is not installed"))?;
+    let package = format!("{standard}:arm64={version}");
     library(&version).make(|folder| debian::unpack_alone(&[&package], folder))
 }
 
@@ -118,7 +154,7 @@ fn toolchain() -> Result<Toolchain> {
     if rustup_has_target() {
         return Ok(Toolchain::Rustup);
     }
-    let version = debian::version("rustc-web").filter(|_| Path::new(DEBIANS_RUSTC).exists());
+    let version = debian::version(debians_rust().compiler).filter(|_| Path::new(DEBIANS_RUSTC).exists());
     let version = version.context("no Rust compiler for arm64; `cargo xtask setup` installs one")?;
     is_new_enough(&version)?;
     let library = library(&version);
@@ -131,7 +167,8 @@ pub(crate) fn is_new_enough(debians: &str) -> Result<()> {
     let wanted = env!("CARGO_PKG_RUST_VERSION");
     if numbers(debians) < numbers(wanted) {
         bail!(
-            "Debian's rustc-web is {debians} and {wanted} is needed: let apt read this release's security suite, and upgrade"
+            "Debian's {} is {debians} and {wanted} is needed: let apt read this release's security suite, and upgrade",
+            debians_rust().compiler
         );
     }
     Ok(())

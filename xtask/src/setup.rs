@@ -32,7 +32,6 @@ const FOR_ARM64: &[Package] = &[
         sign: "/usr/aarch64-linux-gnu/lib/libgcc_s.so.1",
         why: "building for arm64",
     },
-    Package { name: "rustc-web", sign: cross::DEBIANS_RUSTC, why: "building for arm64, and kernels" },
     Package { name: "qemu-user-static", sign: "qemu-aarch64-static", why: "tests on arm64" },
 ];
 
@@ -40,7 +39,6 @@ const FOR_ARM64: &[Package] = &[
 const FOR_VM: &[Package] = &[
     Package { name: "qemu-system-arm", sign: "qemu-system-aarch64", why: "virtual machines of arm64" },
     Package { name: "qemu-system-x86", sign: "qemu-system-x86_64", why: "virtual machines of x86-64" },
-    Package { name: "rust-web-src", sign: "/usr/share/doc/rust-web-src", why: "kernels with modules in Rust" },
     Package { name: "libclang-dev", sign: "/usr/share/doc/libclang-dev", why: "kernels with modules in Rust" },
     Package { name: "make", sign: "make", why: "kernels" },
     Package { name: "flex", sign: "flex", why: "kernels" },
@@ -91,6 +89,17 @@ fn bring() -> Result<()> {
 }
 
 fn for_tests() -> Vec<Package> {
-    let others: &[&[Package]] = if cross::is_host() { &[FOR_ARM64, FOR_VM] } else { &[] };
-    [&[FOR_TESTS], others].concat().concat()
+    if !cross::is_host() {
+        return FOR_TESTS.to_vec();
+    }
+    [FOR_TESTS, FOR_ARM64, FOR_VM, &debians_rust()].concat()
+}
+
+/// Debian's Rust compiler, for arm64 and kernels.
+fn debians_rust() -> [Package; 2] {
+    let cross::DebiansRust { compiler, source, source_sign, .. } = cross::debians_rust();
+    [
+        Package { name: compiler, sign: cross::DEBIANS_RUSTC, why: "building for arm64, and kernels" },
+        Package { name: source, sign: source_sign, why: "kernels with modules in Rust" },
+    ]
 }
