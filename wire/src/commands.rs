@@ -62,7 +62,7 @@ macro_rules! commands {
             /// Writes the command as a message with the given tag and flags ([`flag`]).
             ///
             /// # Errors
-            /// As [`encode`](crate::encode).
+            /// As [`encode`].
             pub fn encode<S: Sink>(&self, sink: &mut S, tag: u64, flags: u16) -> Result<(), EncodeError<S::Error>> {
                 let header = Header { code: self.code(), flags, tag };
                 match *self {

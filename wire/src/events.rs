@@ -61,7 +61,7 @@ macro_rules! events {
             /// Writes the event as a message with the given sequence number.
             ///
             /// # Errors
-            /// As [`encode`](crate::encode).
+            /// As [`encode`].
             pub fn encode<S: Sink>(&self, sink: &mut S, sequence: u64) -> Result<(), EncodeError<S::Error>> {
                 let header = Header { code: self.code(), flags: 0, tag: sequence };
                 match *self {

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
-use crate::{apt, assembler, programs, run};
+use crate::{apt, assembler, cross, programs, run};
 
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
@@ -45,6 +45,9 @@ pub(crate) fn documentation(ledger: &Path) -> Result<()> {
     run::run(cargo_test().args(["--doc", "--no-fail-fast"]).env(SKIPPED, ledger))
 }
 
+/// The first Rust that builds bad64 0.13.
+const BAD64: &str = "1.88";
+
 /// Every test program of the checkout, built for this machine: one build serves all lanes.
 pub(crate) fn suite() -> Result<Suite> {
     Suite::build(cargo_test().arg("--all-targets"))
@@ -61,8 +64,14 @@ fn cargo_test() -> Command {
 
 /// The peers of the claims that are written in C, each with the reason why it cannot be built here.
 fn peers() -> [(&'static str, Option<&'static str>); 2] {
-    [
-        ("zydis", (!run::is_installed("cmake")).then_some("no cmake to build it")),
-        ("bad64", (!apt::has_libclang()).then_some("no libclang to build it")),
-    ]
+    [("zydis", (!run::is_installed("cmake")).then_some("no cmake to build it")), ("bad64", bad64_obstacle())]
+}
+
+fn bad64_obstacle() -> Option<&'static str> {
+    if !apt::has_libclang() {
+        return Some("no libclang to build it");
+    }
+    let told = run::output(&mut run::cargo(&["--version"])).unwrap_or_default();
+    let version = told.split_whitespace().nth(1).unwrap_or_default();
+    (cross::numbers(version) < cross::numbers(BAD64)).then_some("its code needs Rust 1.88")
 }
