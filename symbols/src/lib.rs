@@ -102,7 +102,7 @@ pub use self::elf::{
     Arch, Elf, ElfError, Image, Kind, LineRow, LineSearch, Lines, Names, Segment, StaticProbe, Symbol, SymbolTable,
     demangle, short_names,
 };
-pub use self::process::{Frame, Images, Module, Modules, Place, differing};
+pub use self::process::{Frame, Images, Module, Modules, Place, StackFrame, differing};
 pub use self::search::{ModuleName, Pattern, Search, Site, by_address, by_line, by_name, by_probe};
 pub use self::text::{printable, utf8};
 

@@ -81,6 +81,10 @@ pub(crate) struct TraceArgs {
     #[arg(long)]
     pub(crate) args: bool,
 
+    /// Print the variables that are in scope at the location, parameters first, by debug information. A location may be any instruction or line
+    #[arg(long)]
+    pub(crate) locals: bool,
+
     /// Print the callers of the function, at most 128
     #[arg(long)]
     pub(crate) stack: bool,
@@ -94,7 +98,7 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
 
-    /// The instruction that ntrace writes at each location. With --stack or --return it is always a trap
+    /// The instruction that ntrace writes at each location. With --locals, --stack or --return it is always a trap
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
 

@@ -1,9 +1,10 @@
 //! A location, as far as names of an expression ask for it.
 
 use ubp::Arch;
+use ubp_symbols::values::general_register;
 use ubp_symbols::{Kind as SymbolKind, Module};
 
-use crate::native::{self, Reg};
+use crate::native::Reg;
 use crate::process::Space;
 use crate::values::{Kind, Parameter, Reached, parameters, reached, result};
 
@@ -44,7 +45,7 @@ impl Place<'_> {
     pub(super) fn argument(&self, name: &str) -> Option<(Kind, Option<Reg>)> {
         let whole = self.parameters.iter().find(|parameter| parameter.name == name);
         if let Some(parameter) = whole {
-            return Some((parameter.kind, parameter.register.and_then(native::general)));
+            return Some((parameter.kind, parameter.register.and_then(general_register)));
         }
         let (first, member) = name.split_once('.')?;
         let parameter = self.parameters.iter().find(|parameter| parameter.name == first)?;

@@ -7,12 +7,12 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use ubp::{Address, Event, Pid, Record, Registers, Session};
 use ubp_symbols::types::Function;
-use ubp_symbols::values::{self, Argument, Data};
+use ubp_symbols::values::{self, Argument, Data, Held};
 use ubp_symbols::{Arch, Module, StaticProbe, printable};
 
 use super::json;
 use super::prototypes::{self, Prototype};
-use super::thread::{Held, Recorded};
+use super::thread::Recorded;
 use crate::native;
 use crate::process::Space;
 
@@ -68,6 +68,10 @@ pub(crate) fn needs_trap(space: &Space, address: u64) -> bool {
     }
 }
 
+fn held<'a>(session: &'a Session, event: &Event, registers: &'a Registers) -> Held<'a> {
+    Held::new(session, event.pid, event.tid, registers)
+}
+
 fn typed(arguments: Vec<Argument>) -> Vec<Value> {
     arguments.into_iter().map(Value::Typed).collect()
 }
@@ -97,10 +101,10 @@ impl Value {
         let text = |session: &mut Session, value| (value, string(session, event.pid, value));
         match known(space, address) {
             Known::Declared(module, probe) => {
-                typed(values::operand_values(&module, &probe, &mut Held::new(session, event, registers)))
+                typed(values::operand_values(&module, &probe, &mut held(session, event, registers)))
             }
             Known::Described(module, function) => {
-                let mut thread = Held::new(session, event, registers);
+                let mut thread = held(session, event, registers);
                 typed(values::arguments(&module, &function, &mut thread))
             }
             Known::Prototype(prototype) => {
@@ -114,6 +118,15 @@ impl Value {
                 all.into_iter().map(integer).collect()
             }
         }
+    }
+
+    /// The variables that are in scope where a thread is.
+    pub(crate) fn locals(session: &Session, space: &mut Space, event: &Event, registers: &Registers) -> Vec<Value> {
+        let Some(frame) = space.modules.innermost(session, registers) else { return Vec::new() };
+        let Some(module) = space.module(frame.inside.0) else { return Vec::new() };
+        // Malformed debug information counts as none.
+        let all = values::variables(module, &frame, &mut held(session, event, registers)).unwrap_or_default();
+        typed(all.into_iter().map(|local| local.value.into()).collect())
     }
 
     /// The arguments that a record has.
@@ -139,7 +152,7 @@ impl Value {
         let value = native::return_value(registers);
         match known(space, function) {
             Known::Described(module, function) => {
-                let mut thread = Held::new(session, event, registers);
+                let mut thread = held(session, event, registers);
                 values::results(&module, &function, &mut thread).map(Value::Typed)
             }
             Known::Prototype(prototype) => prototype.result(value, string(session, event.pid, value)).map(Value::Typed),

@@ -11,20 +11,50 @@ use super::file::Elf;
 use super::headers::{Arch, Parsed, parse};
 use crate::files::Source;
 
-/// The address ranges of functions, ascending.
+/// The functions that a section describes, by their address ranges, ascending.
 #[derive(Debug, Default)]
-pub(crate) struct Functions(Vec<Range<u64>>);
+pub(crate) struct Functions {
+    ranges: Vec<Range<u64>>,
+    /// The offset of the entry of each.
+    offsets: Vec<usize>,
+}
 
 impl Functions {
+    fn new(mut all: Vec<(Range<u64>, usize)>) -> Functions {
+        all.sort_by_key(|(range, _)| range.start);
+        let (ranges, offsets) = all.into_iter().unzip();
+        Functions { ranges, offsets }
+    }
+
     /// Whether a function contains an address in the file.
     pub(crate) fn hold(&self, address: u64) -> bool {
-        let behind = self.0.partition_point(|range| range.start <= address);
-        self.0[..behind].last().is_some_and(|range| range.contains(&address))
+        self.entry(address).is_some()
+    }
+
+    /// The offset of the entry in the section that describes an address in the file.
+    pub(super) fn entry(&self, address: u64) -> Option<usize> {
+        let last = self.ranges.partition_point(|range| range.start <= address).checked_sub(1)?;
+        self.ranges.get(last).filter(|range| range.contains(&address))?;
+        self.offsets.get(last).copied()
     }
 
     /// The ranges of all functions.
     pub(super) fn ranges(&self) -> &[Range<u64>] {
-        &self.0
+        &self.ranges
+    }
+}
+
+/// The section `.eh_frame` of a file.
+#[derive(Debug, Default)]
+pub(super) struct ExceptionFrames {
+    pub(super) data: Arc<[u8]>,
+    pub(super) bases: BaseAddresses,
+    pub(super) functions: Functions,
+}
+
+impl ExceptionFrames {
+    pub(super) fn load(elf: &Elf) -> ExceptionFrames {
+        elf.with_file(|file| in_eh_frame(elf, file)).flatten().unwrap_or_default()
     }
 }
 
@@ -53,12 +83,7 @@ impl DebugFrames {
     }
 }
 
-/// Returns the functions that `.eh_frame` describes.
-pub(super) fn by_exceptions(elf: &Elf) -> Functions {
-    elf.with_file(|file| in_eh_frame(elf, file)).flatten().unwrap_or_default()
-}
-
-fn in_eh_frame(elf: &Elf, file: &Parsed<'_>) -> Option<Functions> {
+fn in_eh_frame(elf: &Elf, file: &Parsed<'_>) -> Option<ExceptionFrames> {
     let section = file.section_by_name(".eh_frame")?;
     let data = contents(elf.source(), &section);
     let mut bases = BaseAddresses::default().set_eh_frame(section.address());
@@ -67,10 +92,12 @@ fn in_eh_frame(elf: &Elf, file: &Parsed<'_>) -> Option<Functions> {
     }
     let mut frames = EhFrame::new(&data, LittleEndian);
     frames.set_address_size(width(elf.arch()));
-    Some(described(&frames, &bases))
+    let functions = described(&frames, &bases);
+    Some(ExceptionFrames { data, bases, functions })
 }
 
-fn width(arch: Arch) -> u8 {
+/// The size of an address in bytes.
+pub(super) fn width(arch: Arch) -> u8 {
     if arch == Arch::I386 { 4 } else { 8 }
 }
 
@@ -80,7 +107,7 @@ where
     S: UnwindSection<EndianSlice<'data, LittleEndian>>,
     S::Offset: UnwindOffset<usize>,
 {
-    let mut ranges = Vec::new();
+    let mut all = Vec::new();
     let mut entries = section.entries(bases);
     // A malformed entry ends the list. The entries before it are kept.
     while let Ok(Some(entry)) = entries.next() {
@@ -89,11 +116,10 @@ where
             let start = fde.initial_address();
             // The entry of a signal trampoline begins one byte early, since unwinders look up the address before the return address.
             let code = start.saturating_add(u64::from(fde.is_signal_trampoline()));
-            ranges.push(code..start.saturating_add(fde.len()));
+            all.push((code..start.saturating_add(fde.len()), fde.offset()));
         }
     }
-    ranges.sort_unstable_by_key(|range| range.start);
-    Functions(ranges)
+    Functions::new(all)
 }
 
 #[cfg(test)]
@@ -102,9 +128,10 @@ mod tests {
 
     #[test]
     fn a_function_contains_its_first_byte_and_not_the_byte_after_its_last() {
-        let functions = Functions(vec![0x10..0x20, 0x20..0x28, 0x40..0x50]);
+        let functions = Functions::new(vec![(0x20..0x28, 1), (0x10..0x20, 0), (0x40..0x50, 2)]);
         let held: Vec<u64> =
             [0xf, 0x10, 0x1f, 0x27, 0x28, 0x3f, 0x4f, 0x50].into_iter().filter(|at| functions.hold(*at)).collect();
         assert_eq!(held, [0x10, 0x1f, 0x27, 0x4f]);
+        assert_eq!((functions.entry(0x1f), functions.entry(0x27)), (Some(0), Some(1)));
     }
 }

@@ -10,16 +10,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::blocks::blocks;
 use super::file::Elf;
-use super::frames::{self, DebugFrames, Functions};
+use super::frames::{DebugFrames, ExceptionFrames, Functions};
 use super::headers::ElfError;
 use super::instructions::instructions;
 use super::lines::Lines;
 use super::static_probes::{self, StaticProbe};
 use super::table::SymbolTable;
+use super::unwind_rules::{self, UnwindRules};
 use super::{debug_files, ranges};
 use crate::code::Mode;
 use crate::files::{Opened, Root, Source};
-use crate::types::{Function, Linkage, TypeError, Types};
+use crate::types::{Function, Linkage, Scope, TypeError, Types};
 
 /// The number of the next image.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -33,7 +34,7 @@ pub struct Image {
     debug: OnceCell<Option<Source>>,
     lines: OnceCell<Option<Lines>>,
     types: OnceCell<Option<Types>>,
-    by_exceptions: OnceCell<Functions>,
+    by_exceptions: OnceCell<ExceptionFrames>,
     debug_frames: OnceCell<Option<DebugFrames>>,
     code: OnceCell<Vec<Range<u64>>>,
     instructions: OnceCell<Vec<u64>>,
@@ -150,6 +151,17 @@ impl Image {
         }
     }
 
+    /// What is in scope at an address in the file, which may be any instruction of a function. `None`: no debug information describes the code.
+    ///
+    /// # Errors
+    /// The debug information of the function is malformed, or its blocks are nested deeper than 128 times.
+    pub fn scope(&self, address: u64) -> Result<Option<Rc<Scope>>, TypeError> {
+        match (self.lines().and_then(|lines| lines.unit(address)), self.types()) {
+            (Some(unit), Some(types)) => types.scope(unit, address),
+            _ => Ok(None),
+        }
+    }
+
     /// The static probes that the file declares for tracers (USDT), by address.
     pub fn static_probes(&self) -> &[StaticProbe] {
         self.static_probes.get_or_init(|| static_probes::read(&self.elf))
@@ -157,7 +169,16 @@ impl Image {
 
     /// The functions that `.eh_frame` describes.
     pub(crate) fn by_exceptions(&self) -> &Functions {
-        self.by_exceptions.get_or_init(|| frames::by_exceptions(&self.elf))
+        &self.exception_frames().functions
+    }
+
+    fn exception_frames(&self) -> &ExceptionFrames {
+        self.by_exceptions.get_or_init(|| ExceptionFrames::load(&self.elf))
+    }
+
+    /// How the registers of the caller are found at an address in the file. `None`: no unwind information describes the code.
+    pub(crate) fn unwind_rules(&self, address: u64) -> Option<UnwindRules> {
+        unwind_rules::at(self.arch(), self.exception_frames(), self.debug_frames(), address)
     }
 
     /// The unwind information for debuggers, `.debug_frame`, if there is any.

@@ -25,6 +25,7 @@ mod spelling;
 mod static_probes;
 mod symbol;
 mod table;
+mod unwind_rules;
 
 pub(crate) use self::contents::contents;
 pub use self::file::Elf;
@@ -40,3 +41,4 @@ pub(crate) use self::spelling::as_demangled;
 pub use self::static_probes::StaticProbe;
 pub use self::symbol::{Kind, Symbol};
 pub use self::table::SymbolTable;
+pub(crate) use self::unwind_rules::{Cfa, Rule};

@@ -7,6 +7,7 @@ mod module;
 mod modules;
 mod place;
 mod running;
+mod stack_frame;
 
 pub use self::frame::Frame;
 pub use self::images::Images;
@@ -14,3 +15,4 @@ pub use self::module::Module;
 pub use self::modules::Modules;
 pub use self::place::Place;
 pub use self::running::differing;
+pub use self::stack_frame::StackFrame;

@@ -11,8 +11,9 @@ use super::frame::Frame;
 use super::images::Images;
 use super::module::Module;
 use super::place::Place;
+use super::stack_frame::StackFrame;
 use crate::elf::Image;
-use crate::unwind::Unwinder;
+use crate::unwind::{Raw, Unwinder};
 
 /// The modules of one process with their files. Call [`Modules::update`] after each [`EventKind::Loaded`](ubp::EventKind::Loaded) and
 /// [`EventKind::Unloaded`](ubp::EventKind::Unloaded); a program that executes another one needs new `Modules`.
@@ -128,6 +129,33 @@ impl Modules {
         let callers = self.callers(session, &registers, at_start);
         let caller = |address| Frame { address: Address(address), place: self.describe_caller(address) };
         Ok([Frame { address: pc, place }].into_iter().chain(callers.into_iter().map(caller)).collect())
+    }
+
+    /// Returns the frames of a held thread's stack with their registers, the innermost first, at most 129. They are the frames of
+    /// [`Modules::backtrace`].
+    ///
+    /// # Errors
+    /// The thread is not held, or gone.
+    pub fn stack(&mut self, session: &Session, tid: Tid) -> ubp::Result<Vec<StackFrame>> {
+        let registers = session.registers(tid)?;
+        Ok(self.frames(session, &registers, usize::MAX))
+    }
+
+    /// Returns the innermost frame of a thread with these registers, which is quicker than [`Modules::stack`].
+    pub fn innermost(&mut self, session: &Session, registers: &Registers) -> Option<StackFrame> {
+        self.frames(session, registers, 1).into_iter().next()
+    }
+
+    fn frames(&mut self, session: &Session, registers: &Registers, depth: usize) -> Vec<StackFrame> {
+        let place = self.describe(registers.pc().0);
+        let at_start = place.symbol.is_some() && place.offset == 0;
+        let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.mapped));
+        let raw = unwinder.frames(session, self.pid, &self.mapped, registers, at_start, depth);
+        let frame = |(number, raw): (usize, &Raw)| {
+            let place = describe(self.at(raw.inside), raw.address, raw.inside);
+            StackFrame::new(raw, place, number == 0)
+        };
+        raw.iter().enumerate().map(frame).collect()
     }
 }
 

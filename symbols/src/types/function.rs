@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use gimli::{Encoding, Expression};
-
+use super::location::Location;
 use super::model::{Language, Type, TypeError};
-use crate::reader::Reader;
+
+/// The numbers of the stack pointer and the frame pointer on x86-64 and arm64 in debug information.
+pub(super) const FRAME: [u16; 4] = [6, 7, 29, 31];
 
 /// A function.
 #[derive(Debug)]
@@ -46,13 +47,6 @@ pub(crate) enum Known {
     Convention,
     /// Nowhere: the compiler left it out.
     Gone,
-}
-
-/// A location expression.
-#[derive(Debug, Clone)]
-pub(crate) struct Location {
-    pub(crate) expression: Expression<Reader>,
-    pub(crate) encoding: Encoding,
 }
 
 /// What the symbols of a function tell of its callers.

@@ -1,21 +1,19 @@
 //! Functions, their parameters, and where those lie at the first instruction.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use gimli::{AttributeValue, Encoding, Expression, Operation};
 
-use super::function::{Function, Known, Linkage, Location, Parameter};
+use super::function::{FRAME, Function, Known, Linkage, Parameter};
+use super::location::{Location, Placed, is_cfa, is_of_caller};
 use super::model::{Language, TypeError, TypeId};
 use super::resolve::language;
 use super::store::Types;
-use super::units::{Die, One, Result};
+use super::units::{Die, Result};
 use crate::reader::Reader;
 
 /// The largest number of parameters that are told.
 const MOST: usize = 64;
-/// The numbers of the stack pointer and the frame pointer on x86-64 and arm64.
-const FRAME: [u16; 4] = [6, 7, 29, 31];
 
 /// What an entry says of the place of a parameter.
 enum Said {
@@ -38,42 +36,17 @@ impl Types {
 
     fn find(&self, unit: usize, address: u64, linkage: Linkage) -> Result<Option<Rc<Function>>> {
         let one = self.units.holding(false, unit)?;
-        let known = self.starts.borrow().get(&one.start).cloned();
-        let starts = match known {
-            Some(starts) => starts,
-            None => {
-                let starts = Rc::new(self.starts_of(&one)?);
-                self.starts.borrow_mut().insert(one.start, Rc::clone(&starts));
-                starts
-            }
-        };
-        let Some(&at) = starts.get(&address) else { return Ok(None) };
+        let starts = self.extents(&one)?;
+        let Some(&at) = starts.by_start.get(&address) else { return Ok(None) };
         let die = self.units.die(TypeId { shared: false, offset: one.start.wrapping_add(at) })?;
         let Some(language) = language(&die) else { return Ok(None) };
         self.read(&die, address, language, linkage).map(|function| Some(Rc::new(function)))
     }
 
-    /// The functions of a unit by their first address.
-    fn starts_of(&self, one: &Rc<One>) -> Result<HashMap<u64, usize>> {
-        let mut starts = HashMap::new();
-        let dwarf = self.units.dwarf(false)?;
-        let mut entries = one.unit.entries();
-        while let Some((_, entry)) = entries.next_dfs()? {
-            if entry.tag() != gimli::DW_TAG_subprogram {
-                continue;
-            }
-            // The first range of a function in several parts is that of its entry.
-            if let Some(range) = dwarf.die_ranges(&one.unit, entry)?.next()? {
-                starts.entry(range.begin).or_insert(entry.offset().0);
-            }
-        }
-        Ok(starts)
-    }
-
     fn read(&self, die: &Die, address: u64, language: Language, linkage: Linkage) -> Result<Function> {
         let convention = die.value(gimli::DW_AT_calling_convention)?;
         let is_own = linkage.copy || convention == Some(AttributeValue::CallingConvention(gimli::DW_CC_nocall));
-        let frame = self.frame(die)?;
+        let frame = self.frame(die, address)?;
         let (mut parameters, mut results, mut all_said) = (Vec::new(), Vec::new(), Vec::new());
         for child in die.children()? {
             if child.tag()? != gimli::DW_TAG_formal_parameter {
@@ -109,44 +82,26 @@ impl Types {
     }
 
     /// Whether the frame of a function begins where that of its caller ends.
-    fn frame(&self, die: &Die) -> Result<bool> {
-        let encoding = die.of.unit.encoding();
-        let Some(AttributeValue::Exprloc(base)) = die.value(gimli::DW_AT_frame_base)? else { return Ok(false) };
-        let mut operations = base.operations(encoding);
-        Ok(matches!((operations.next()?, operations.next()?), (Some(Operation::CallFrameCFA), None)))
+    fn frame(&self, die: &Die, address: u64) -> Result<bool> {
+        match self.placed(die, gimli::DW_AT_frame_base, address)? {
+            Placed::Everywhere(base) => is_cfa(&base),
+            _ => Ok(false),
+        }
     }
 
     /// `frame`: as [`Types::frame`] says.
     fn said(&self, die: &Die, address: u64, frame: bool) -> Result<Said> {
-        let encoding = die.of.unit.encoding();
-        let location = match die.value(gimli::DW_AT_location)? {
-            None => {
-                let constant = die.number(gimli::DW_AT_const_value)?;
-                return Ok(constant.map_or(Said::Nothing, Said::Constant));
-            }
-            Some(AttributeValue::Exprloc(expression))
-                if is_in_registers(&expression, encoding)? || frame && is_of_caller(&expression, encoding)? =>
+        Ok(match self.placed(die, gimli::DW_AT_location, address)? {
+            Placed::Here(location) => Said::At(location),
+            Placed::Everywhere(location)
+                if is_in_registers(&location.expression, location.encoding)? || frame && is_of_caller(&location)? =>
             {
-                return Ok(Said::At(Location { expression, encoding }));
+                Said::At(location)
             }
-            Some(AttributeValue::Exprloc(_)) => return Ok(Said::Nothing),
-            Some(location) => location,
-        };
-        let dwarf = self.units.dwarf(die.of.shared)?;
-        let Some(mut list) = dwarf.attr_locations(&die.of.unit, location)? else { return Ok(Said::Nothing) };
-        while let Some(entry) = list.next()? {
-            if entry.range.begin <= address && address < entry.range.end {
-                return Ok(Said::At(Location { expression: entry.data, encoding }));
-            }
-        }
-        Ok(Said::Nothing)
+            Placed::Everywhere(_) | Placed::Elsewhere => Said::Nothing,
+            Placed::Unsaid => die.number(gimli::DW_AT_const_value)?.map_or(Said::Nothing, Said::Constant),
+        })
     }
-}
-
-/// Whether an expression names a place in the frame of the caller, where arguments on the stack lie.
-fn is_of_caller(expression: &Expression<Reader>, encoding: Encoding) -> Result<bool> {
-    let mut operations = expression.clone().operations(encoding);
-    Ok(matches!((operations.next()?, operations.next()?), (Some(Operation::FrameOffset { offset: 0.. }), None)))
 }
 
 /// Whether an expression names registers that hold the value, or a pointer to it, throughout the function.

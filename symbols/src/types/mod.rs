@@ -1,17 +1,27 @@
 //! Types and functions from debug information (DWARF).
 //!
 //! `units.rs` reads entries and follows references, `resolve.rs` makes types from them, `libraries.rs` knows the strings and vectors of the
-//! languages' libraries, and `functions.rs` finds the function at an address.
+//! languages' libraries, and `functions.rs` finds the function at an address. `variables.rs` finds what is in scope at any address (`scope.rs`): `extents.rs`
+//! knows the addresses of functions, `blocks.rs` the blocks around an address, `rows.rs` its source line, and `location.rs` where something lies.
 
+mod blocks;
+mod extents;
 mod function;
 mod functions;
 mod libraries;
+mod location;
 mod model;
 mod resolve;
+mod rows;
+mod scope;
 mod store;
 mod units;
+mod variables;
 
 pub use self::function::{Function, Parameter};
-pub(crate) use self::function::{Known, Linkage, Location};
+pub(crate) use self::function::{Known, Linkage};
+pub(crate) use self::location::Location;
 pub use self::model::{Language, Length, Member, Sequence, Shape, Structure, Type, TypeError, TypeId, Variant};
+pub(crate) use self::scope::Lies;
+pub use self::scope::{Scope, Variable};
 pub use self::store::Types;

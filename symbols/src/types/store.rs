@@ -8,21 +8,28 @@ use std::sync::Arc;
 
 use gimli::Dwarf;
 
+use super::extents::Extents;
 use super::function::Function;
 use super::model::{Type, TypeError, TypeId};
+use super::scope::Scope;
 use super::units::Units;
 use crate::reader::Reader;
 
 /// What was found at an address.
 pub(super) type Found = Result<Option<Rc<Function>>, TypeError>;
 
+/// What is in scope at an address.
+pub(super) type Scoped = Result<Option<Rc<Scope>>, TypeError>;
+
 /// The types and functions of one file.
 pub struct Types {
     pub(super) units: Units,
     pub(super) known: RefCell<HashMap<TypeId, Rc<Type>>>,
     pub(super) functions: RefCell<HashMap<u64, Found>>,
-    /// The functions of each unit by their first address.
-    pub(super) starts: RefCell<HashMap<usize, Rc<HashMap<u64, usize>>>>,
+    /// The addresses of the functions of each unit.
+    pub(super) extents: RefCell<HashMap<usize, Rc<Extents>>>,
+    /// What is in scope at addresses.
+    pub(super) scopes: RefCell<HashMap<u64, Scoped>>,
 }
 
 impl fmt::Debug for Types {
@@ -37,7 +44,8 @@ impl Types {
             units: Units::new(dwarf),
             known: RefCell::default(),
             functions: RefCell::default(),
-            starts: RefCell::default(),
+            extents: RefCell::default(),
+            scopes: RefCell::default(),
         }
     }
 }

@@ -89,6 +89,14 @@ impl Die {
         }))
     }
 
+    /// The number of a file in the unit's table of lines.
+    pub(super) fn file(&self, name: gimli::DwAt) -> Result<Option<u64>> {
+        Ok(self.value(name)?.and_then(|value| match value {
+            AttributeValue::FileIndex(number) => Some(number),
+            other => other.udata_value(),
+        }))
+    }
+
     pub(super) fn is(&self, name: gimli::DwAt) -> Result<bool> {
         Ok(matches!(self.value(name)?, Some(AttributeValue::Flag(true))))
     }

@@ -1,13 +1,19 @@
-//! Finds the callers of a thread: the return addresses on its stack.
+//! Finds the callers of a thread: the return addresses on its stack, and the registers of each frame.
+//!
+//! `sections.rs` follows the frames by framehop, which keeps three registers. `stack.rs` recovers the others on the way (`recover.rs`).
 
+mod caller;
+mod general;
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64/mod.rs"]
 mod native;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86/mod.rs"]
 mod native;
+mod recover;
 mod sections;
 mod signed;
+mod stack;
 
 use std::fmt;
 use std::ops::Range;
@@ -17,8 +23,13 @@ use framehop::{ModuleSectionInfo, Unwinder as _};
 use object::{Object, ObjectSection};
 use ubp::{Address, Pid, Registers, Session};
 
+use self::caller::Caller;
+pub(crate) use self::general::General;
 use self::native::Stack;
+pub use self::native::general_register;
+pub(crate) use self::native::vector_register;
 use self::signed::without_signatures;
+pub(crate) use self::stack::Raw;
 use crate::elf::{Arch, contents};
 use crate::process::Module;
 
@@ -71,6 +82,34 @@ impl Unwinder {
         registers: &Registers,
         at_start: bool,
     ) -> Vec<u64> {
+        let callers = self.follow(session, pid, modules, registers, at_start, DEPTH);
+        callers.into_iter().map(|caller| caller.address).collect()
+    }
+
+    /// Returns the frames of a held thread's stack with their registers, the innermost first, at most `depth` of them and one more.
+    pub(crate) fn frames(
+        &mut self,
+        session: &Session,
+        pid: Pid,
+        modules: &[Module],
+        registers: &Registers,
+        at_start: bool,
+        depth: usize,
+    ) -> Vec<Raw> {
+        let callers = self.follow(session, pid, modules, registers, at_start, depth.min(DEPTH));
+        let read = |address, buffer: &mut [u8]| session.read_memory(pid, Address(address), buffer).unwrap_or(0);
+        stack::frames(modules, registers, &callers, read)
+    }
+
+    fn follow(
+        &mut self,
+        session: &Session,
+        pid: Pid,
+        modules: &[Module],
+        registers: &Registers,
+        at_start: bool,
+        depth: usize,
+    ) -> Vec<Caller> {
         let module = |address: u64| modules.iter().find(|module| module.contains(address));
         let by_debug_alone = |address: u64| module(address).is_some_and(|module| is_by_debug_alone(module, address));
         let pc = registers.pc().0;
@@ -79,7 +118,7 @@ impl Unwinder {
             |module: &Module| module.image.arch() == Arch::I386 || !module.image.is_described(module.in_file(pc));
         let frameless = at_start && module(pc).is_none_or(is_undescribed);
         let word = |address: u64, size: usize| read_word(session, pid, address, size);
-        self.stack.callers(registers, frameless, DEPTH, by_debug_alone, word)
+        self.stack.callers(registers, frameless, depth, by_debug_alone, word)
     }
 }
 

@@ -33,15 +33,18 @@ where
     }
 }
 
-impl<U: Unwinder> Unwinders<U> {
-    /// Adds the callers of the code at `address`, whose registers are `frame`, to `found`, until there are `depth`.
+impl<U: Unwinder> Unwinders<U>
+where
+    U::UnwindRegs: Clone,
+{
+    /// Adds the callers of the code at `address`, whose registers are `frame`, to `found` with their registers, until there are `depth`.
     ///
     /// `by_debug_alone` returns whether only `.debug_frame` describes the code at an address. `word` reads the stack.
     pub(crate) fn follow(
         &mut self,
         mut address: FrameAddress,
         mut frame: U::UnwindRegs,
-        found: &mut Vec<u64>,
+        found: &mut Vec<(u64, U::UnwindRegs)>,
         depth: usize,
         by_debug_alone: impl Fn(u64) -> bool,
         mut word: impl FnMut(u64) -> Result<u64, ()>,
@@ -54,7 +57,7 @@ impl<U: Unwinder> Unwinders<U> {
             };
             let next = unwinder.unwind_frame(address, &mut frame, cache, &mut word);
             let Some(caller) = next.ok().flatten().and_then(FrameAddress::from_return_address) else { break };
-            found.push(caller.address());
+            found.push((caller.address(), frame.clone()));
             address = caller;
         }
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::convention;
 use super::data::Data;
-use super::expression::Entry;
+use super::expression::{Base, Frame, cfa_at_entry};
 use super::place::{At, Part, Place};
 use super::read::Values;
 use super::thread::Thread;
@@ -74,7 +74,9 @@ fn argument<T: Thread>(module: &Module, kind: &Type, known: &Known, place: Optio
             value.to_le_bytes().get(..size).map(<[u8]>::to_vec)
         }
         (Known::Location(location), _) => {
-            Entry { thread, arch: module.image.arch(), bias: module.bias }.bytes(location, kind.size)
+            let (arch, bias, cfa) = (module.image.arch(), module.bias, cfa_at_entry(module.image.arch(), thread));
+            let mut frame = Frame { thread, arch, bias, types: Some(types), cfa, base: Base::Cfa, at_entry: true };
+            frame.bytes(location, kind.size).ok().map(|found| found.bytes)
         }
         (Known::Convention, Some(place)) => bytes(module.image.arch(), &place, kind.size, thread),
         (Known::Convention, None) => None,

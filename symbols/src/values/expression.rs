@@ -1,137 +1,261 @@
 //! Evaluates location expressions of debug information.
 
-use gimli::{EvaluationResult, Piece, Value};
+use gimli::{EndianSlice, EvaluationResult, LittleEndian, Piece, Value, ValueType};
 
 use super::thread::Thread;
 use crate::elf::Arch;
 use crate::reader::Reader;
-use crate::types::Location;
+use crate::types::{Location, Types};
 
 /// The largest number of operations of one expression.
 const MOST_OPERATIONS: u32 = 1000;
 /// The deepest nesting of expressions.
 const DEEPEST: u32 = 4;
-/// The largest number of bytes of a value.
+/// The largest number of bytes of a value that lies in registers or in parts.
 const MOST: u64 = 4096;
+/// The largest number of bytes of a value that lies in memory of which the rest is left out.
+const MOST_IN_MEMORY: u64 = 64 << 10;
 
-/// What an expression needs to know of the thread at the first instruction of a function.
-pub(super) struct Entry<'a, T> {
-    pub(super) thread: &'a mut T,
-    pub(super) arch: Arch,
-    /// The difference between addresses in memory and in the file.
-    pub(super) bias: u64,
+/// Why there is no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The compiler left it out.
+    Gone,
+    /// It was in a register that the functions which were called since have not kept.
+    Lost,
+    /// It is of one thread alone, and lies where debug information does not tell.
+    ThreadLocal,
+    /// Memory cannot be read, or the expression is malformed or of a kind that is not evaluated.
+    Unreadable,
 }
 
-/// The number of the first vector register, and of the stack pointer, in debug information.
-fn numbers(arch: Arch) -> (u16, u16) {
-    match arch {
-        Arch::Arm64 => (64, 31),
-        _ => (17, 7),
+impl Missing {
+    /// The reason that [`Data::Unknown`](super::data::Data::Unknown) has.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Missing::Gone => "optimized out",
+            Missing::Lost => "not saved",
+            Missing::ThreadLocal => "thread-local",
+            Missing::Unreadable => "unreadable",
+        }
     }
 }
 
-impl<T: Thread> Entry<'_, T> {
-    /// The bytes of a value of a size. `None`: a part of it does not exist, or the expression cannot be evaluated.
-    pub(super) fn bytes(&mut self, location: &Location, size: u64) -> Option<Vec<u8>> {
-        if size > MOST {
-            return None;
+pub(crate) type Found<T> = Result<T, Missing>;
+
+/// Where the frame of a function begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Base<'a> {
+    /// Where that of its caller ends.
+    Cfa,
+    /// Where an expression says.
+    At(&'a Location),
+    Unknown,
+}
+
+/// What an expression needs to know of a frame of a thread.
+pub(crate) struct Frame<'a, T> {
+    /// The registers of the frame, and memory.
+    pub(crate) thread: &'a mut T,
+    pub(crate) arch: Arch,
+    /// The difference between addresses in memory and in the file.
+    pub(crate) bias: u64,
+    /// The debug information to which the expression belongs; unwind information has none.
+    pub(crate) types: Option<&'a Types>,
+    /// The address behind the return address, where the frame of the caller ends.
+    pub(crate) cfa: Option<u64>,
+    pub(crate) base: Base<'a>,
+    /// Whether the registers are those of the function's entry.
+    pub(crate) at_entry: bool,
+}
+
+/// The bytes of a value.
+pub(crate) struct Bytes {
+    /// They may end before the value, if it lies in memory.
+    pub(crate) bytes: Vec<u8>,
+    /// Where they lie in memory.
+    pub(crate) address: Option<u64>,
+}
+
+/// The vector register of a number in debug information, by its number among these.
+fn vector(arch: Arch, number: u16) -> Option<u16> {
+    match (arch, number) {
+        (Arch::Arm64, 64..=95) => Some(number - 64),
+        (Arch::X86_64, 17..=32) => Some(number - 17),
+        (Arch::X86_64, 67..=82) => Some(number - 51),
+        _ => None,
+    }
+}
+
+/// The address behind the return address, at the first instruction of a function.
+pub(crate) fn cfa_at_entry<T: Thread>(arch: Arch, thread: &mut T) -> Option<u64> {
+    match arch {
+        Arch::Arm64 => thread.general(31),
+        _ => thread.general(7).map(|sp| sp.wrapping_add(8)),
+    }
+}
+
+impl<'a, T: Thread> Frame<'a, T> {
+    /// The bytes of a value of a size.
+    pub(crate) fn bytes(&mut self, location: &Location, size: u64) -> Found<Bytes> {
+        let pieces = self.evaluate(location, None, DEEPEST)?;
+        if let [Piece { size_in_bits: None, location: gimli::Location::Address { address }, .. }] = pieces[..] {
+            let bytes = self.memory(address, size.min(MOST_IN_MEMORY))?;
+            return Ok(Bytes { bytes, address: Some(address) });
         }
-        let pieces = self.evaluate(location, DEEPEST)?;
+        if size > MOST {
+            return Err(Missing::Unreadable);
+        }
         let mut bytes = Vec::new();
         let is_single = pieces.len() == 1;
         for piece in pieces {
             let wanted = match piece.size_in_bits {
                 Some(bits) if bits % 8 == 0 && piece.bit_offset.unwrap_or(0) == 0 => bits / 8,
                 None if is_single => size,
-                _ => return None,
+                _ => return Err(Missing::Unreadable),
             };
-            if wanted.checked_add(bytes.len() as u64)? > MOST {
-                return None;
+            if wanted.saturating_add(bytes.len() as u64) > MOST {
+                return Err(Missing::Unreadable);
             }
-            bytes.extend(self.piece(piece, usize::try_from(wanted).ok()?)?);
+            bytes.extend(self.piece(piece, wanted as usize)?);
         }
         // Zeros are left out at the end of a value.
-        bytes.resize(usize::try_from(size).ok()?.max(bytes.len()), 0);
-        bytes.truncate(usize::try_from(size).ok()?);
-        Some(bytes)
+        bytes.resize(bytes.len().max(size as usize), 0);
+        bytes.truncate(size as usize);
+        Ok(Bytes { bytes, address: None })
     }
 
-    fn piece(&mut self, piece: Piece<Reader>, size: usize) -> Option<Vec<u8>> {
+    /// The number that an expression gives, which finds `first` on its stack.
+    pub(crate) fn number(&mut self, location: &Location, first: Option<u64>) -> Found<u64> {
+        self.number_within(location, first, DEEPEST)
+    }
+
+    fn number_within(&mut self, location: &Location, first: Option<u64>, depth: u32) -> Found<u64> {
+        let pieces = self.evaluate(location, first, depth)?;
+        match pieces.into_iter().next().map(|piece| piece.location) {
+            Some(gimli::Location::Address { address }) => Ok(address),
+            Some(gimli::Location::Value { value }) => value.to_u64(u64::MAX).map_err(|_| Missing::Unreadable),
+            Some(gimli::Location::Register { register }) => self.general(register.0),
+            _ => Err(Missing::Unreadable),
+        }
+    }
+
+    fn memory(&mut self, address: u64, size: u64) -> Found<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(size).map_err(|_| Missing::Unreadable)?];
+        let read = self.thread.read(address, &mut bytes);
+        if read == bytes.len() { Ok(bytes) } else { Err(Missing::Unreadable) }
+    }
+
+    fn piece(&mut self, piece: Piece<Reader>, size: usize) -> Found<Vec<u8>> {
         let whole = match piece.location {
             gimli::Location::Register { register } => self.register(register.0)?,
-            gimli::Location::Address { address } => {
-                let mut bytes = vec![0; size];
-                let read = self.thread.read(address, &mut bytes);
-                return (read == size).then_some(bytes);
-            }
+            gimli::Location::Address { address } => return self.memory(address, size as u64),
             gimli::Location::Value { value } => match value {
                 Value::F32(value) => value.to_le_bytes().to_vec(),
                 Value::F64(value) => value.to_le_bytes().to_vec(),
-                value => value.to_u64(u64::MAX).ok()?.to_le_bytes().to_vec(),
+                value => value.to_u64(u64::MAX).map_err(|_| Missing::Unreadable)?.to_le_bytes().to_vec(),
             },
             gimli::Location::Bytes { value } => value.bytes().to_vec(),
-            _ => return None,
+            gimli::Location::Empty | gimli::Location::ImplicitPointer { .. } => return Err(Missing::Gone),
         };
-        whole.get(..size).map(<[u8]>::to_vec)
+        whole.get(..size).map(<[u8]>::to_vec).ok_or(Missing::Unreadable)
     }
 
-    fn register(&mut self, number: u16) -> Option<Vec<u8>> {
-        let (vectors, _) = numbers(self.arch);
-        match number.checked_sub(vectors).filter(|vector| *vector < 32) {
-            Some(vector) => self.thread.vector(vector),
-            None => self.thread.general(number).map(|value| value.to_le_bytes().to_vec()),
+    fn general(&mut self, number: u16) -> Found<u64> {
+        self.thread.general(number).ok_or(Missing::Lost)
+    }
+
+    fn register(&mut self, number: u16) -> Found<Vec<u8>> {
+        match vector(self.arch, number) {
+            Some(vector) => self.thread.vector(vector).ok_or(Missing::Lost),
+            None => self.general(number).map(|value| value.to_le_bytes().to_vec()),
         }
     }
 
-    fn evaluate(&mut self, location: &Location, depth: u32) -> Option<Vec<Piece<Reader>>> {
-        let depth = depth.checked_sub(1)?;
+    fn evaluate(&mut self, location: &Location, first: Option<u64>, depth: u32) -> Found<Vec<Piece<Reader>>> {
+        let malformed = |_: gimli::Error| Missing::Unreadable;
+        let depth = depth.checked_sub(1).ok_or(Missing::Unreadable)?;
         let mut evaluation = location.expression.clone().evaluation(location.encoding);
         evaluation.set_max_iterations(MOST_OPERATIONS);
-        let mut state = evaluation.evaluate().ok()?;
+        if let Some(first) = first {
+            evaluation.set_initial_value(first);
+        }
+        let mut state = evaluation.evaluate().map_err(malformed)?;
         // Each request belongs to an operation, so that the limit of operations ends this too.
         loop {
             state = match state {
-                EvaluationResult::Complete => return Some(evaluation.result()),
-                EvaluationResult::RequiresRegister { register, .. } => {
-                    let value = self.thread.general(register.0)?;
-                    evaluation.resume_with_register(Value::Generic(value)).ok()?
+                EvaluationResult::Complete => return Ok(evaluation.result()),
+                EvaluationResult::RequiresRegister { register, base_type } => {
+                    let kind = self.kind(location, base_type)?;
+                    let value = match kind {
+                        ValueType::Generic => Value::Generic(self.general(register.0)?),
+                        kind => typed(kind, &self.register(register.0)?)?,
+                    };
+                    evaluation.resume_with_register(value)
                 }
-                EvaluationResult::RequiresMemory { address, size, .. } => {
-                    let mut bytes = [0; 8];
-                    let wanted = bytes.get_mut(..usize::from(size))?;
-                    if self.thread.read(address, wanted) != usize::from(size) {
-                        return None;
+                EvaluationResult::RequiresMemory { address, size, base_type, space: None } => {
+                    let kind = self.kind(location, base_type)?;
+                    let mut bytes = self.memory(address, size.into())?;
+                    if kind == ValueType::Generic {
+                        bytes.resize(8, 0);
                     }
-                    evaluation.resume_with_memory(Value::Generic(u64::from_le_bytes(bytes))).ok()?
+                    evaluation.resume_with_memory(typed(kind, &bytes)?)
                 }
-                // The address behind the return address, where the frame of the caller ends.
                 EvaluationResult::RequiresFrameBase => {
-                    let cfa = self.cfa()?;
-                    evaluation.resume_with_frame_base(cfa).ok()?
+                    let base = match self.base {
+                        Base::Cfa => self.cfa.ok_or(Missing::Lost)?,
+                        Base::At(location) => self.number_within(location, None, depth)?,
+                        Base::Unknown => return Err(Missing::Unreadable),
+                    };
+                    evaluation.resume_with_frame_base(base)
                 }
                 EvaluationResult::RequiresCallFrameCfa => {
-                    let cfa = self.cfa()?;
-                    evaluation.resume_with_call_frame_cfa(cfa).ok()?
+                    evaluation.resume_with_call_frame_cfa(self.cfa.ok_or(Missing::Lost)?)
                 }
-                // At the first instruction, the registers are those of the entry.
+                // Behind the entry, only the caller knows what it gave.
+                EvaluationResult::RequiresEntryValue(_) if !self.at_entry => return Err(Missing::Gone),
                 EvaluationResult::RequiresEntryValue(expression) => {
-                    let inner = Location { expression, encoding: location.encoding };
-                    let pieces = self.evaluate(&inner, depth)?;
-                    let value = self.piece(pieces.into_iter().next()?, 8)?;
-                    let value = u64::from_le_bytes(value.try_into().ok()?);
-                    evaluation.resume_with_entry_value(Value::Generic(value)).ok()?
+                    let inner = Location { expression, ..location.clone() };
+                    let pieces = self.evaluate(&inner, None, depth)?;
+                    let piece = pieces.into_iter().next().ok_or(Missing::Unreadable)?;
+                    let value = typed(ValueType::Generic, &self.piece(piece, 8)?)?;
+                    evaluation.resume_with_entry_value(value)
                 }
                 EvaluationResult::RequiresRelocatedAddress(address) => {
-                    evaluation.resume_with_relocated_address(self.bias.wrapping_add(address)).ok()?
+                    evaluation.resume_with_relocated_address(self.bias.wrapping_add(address))
                 }
-                _ => return None,
-            };
+                EvaluationResult::RequiresIndexedAddress { index, relocate } => {
+                    let address = location.unit.and_then(|unit| self.types?.indexed(unit, index));
+                    let bias = if relocate { self.bias } else { 0 };
+                    evaluation.resume_with_indexed_address(bias.wrapping_add(address.ok_or(Missing::Unreadable)?))
+                }
+                EvaluationResult::RequiresBaseType(base_type) => {
+                    evaluation.resume_with_base_type(self.kind(location, base_type)?)
+                }
+                EvaluationResult::RequiresTls(_) => return Err(Missing::ThreadLocal),
+                EvaluationResult::RequiresParameterRef(_) => return Err(Missing::Gone),
+                _ => return Err(Missing::Unreadable),
+            }
+            .map_err(malformed)?;
         }
     }
 
-    fn cfa(&mut self) -> Option<u64> {
-        let (_, stack) = numbers(self.arch);
-        let sp = self.thread.general(stack)?;
-        Some(if self.arch == Arch::Arm64 { sp } else { sp.wrapping_add(8) })
+    fn kind(&self, location: &Location, base: gimli::UnitOffset) -> Found<ValueType> {
+        if base.0 == 0 {
+            return Ok(ValueType::Generic);
+        }
+        let kind = location.unit.and_then(|unit| self.types?.number_type(unit, base));
+        kind.ok_or(Missing::Unreadable)
+    }
+}
+
+/// A number of a type from its bytes, which may be followed by others.
+fn typed(kind: ValueType, bytes: &[u8]) -> Found<Value> {
+    match kind {
+        ValueType::Generic => {
+            let word = bytes.first_chunk().ok_or(Missing::Unreadable)?;
+            Ok(Value::Generic(u64::from_le_bytes(*word)))
+        }
+        kind => Value::parse(kind, EndianSlice::new(bytes, LittleEndian)).map_err(|_| Missing::Unreadable),
     }
 }

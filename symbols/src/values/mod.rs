@@ -1,18 +1,27 @@
 //! Values of the types that debug information tells: read from the registers and the memory of a stopped thread.
 //!
 //! `place.rs` says where a value lies, `convention/` computes that for arguments and results, `expression.rs` evaluates what debug information
-//! says, `read.rs` makes data from bytes, `call.rs` reads all arguments of a call, and `operand/` those of static probes.
+//! says, `read.rs` makes data from bytes, `call.rs` reads all arguments of a call, and `operand/` those of static probes. `variables.rs` reads
+//! what is in scope in a frame, and `node.rs` shows values as trees.
 
 mod call;
 mod convention;
 mod data;
 mod expression;
+mod held;
+mod node;
 mod operand;
 mod place;
 mod read;
 mod thread;
+mod variables;
 
 pub use self::call::{Argument, arguments, is_recordable, registers, results};
 pub use self::data::Data;
+pub(crate) use self::expression::{Base, Frame as ExpressionFrame};
+pub use self::held::Held;
+pub use self::node::Node;
 pub use self::operand::{Format, Operand, operand_values, operands};
 pub use self::thread::Thread;
+pub use self::variables::{Local, variables};
+pub use crate::unwind::general_register;

@@ -18,7 +18,7 @@ const LOWEST: u64 = 0x1_0000;
 /// The deepest nesting of values in values: structures, elements and targets of references.
 const DEEPEST: u32 = 6;
 
-const UNREADABLE: Data = Data::Unknown("unreadable");
+pub(super) const UNREADABLE: Data = Data::Unknown("unreadable");
 
 /// Reads values of one module's types.
 pub(super) struct Values<'a, T> {
@@ -140,20 +140,11 @@ impl<'a, T: Thread> Values<'a, T> {
     }
 
     fn variants(&mut self, tag: Option<&Member>, variants: &[Variant], bytes: &[u8], depth: Depth) -> Data {
-        let tag =
-            tag.map(|tag| part(bytes, tag.offset, tag.kind.size).and_then(|bytes| Some((number(bytes)?, bytes.len()))));
-        let chosen = match tag {
-            None => variants.first(),
-            Some(None) => return UNREADABLE,
-            Some(Some((value, size))) => {
-                // A negative value is written with more bytes than the tag has.
-                let mask = u64::MAX >> (64 - 8 * size.clamp(1, 8));
-                let is_it =
-                    |variant: &&Variant| variant.values.iter().flatten().any(|wanted| wanted & mask == value & mask);
-                variants.iter().find(is_it).or_else(|| variants.iter().find(|variant| variant.values.is_none()))
-            }
+        let member = match chosen(tag, variants, bytes) {
+            Ok(Some(Variant { member, .. })) => member,
+            Ok(None) => return Data::Unknown("no such variant"),
+            Err(Unreadable) => return UNREADABLE,
         };
-        let Some(Variant { member, .. }) = chosen else { return Data::Unknown("no such variant") };
         let data = match part(bytes, member.offset, member.kind.size) {
             // A variant counts as one structure with its enumeration.
             Some(bytes) => self.value(&member.kind, bytes, Depth { all: depth.all + 1, ..depth }),
@@ -162,16 +153,10 @@ impl<'a, T: Thread> Values<'a, T> {
         Data::Variant { name: member.name.clone(), data: Box::new(data) }
     }
 
-    fn sequence(&mut self, sequence: &Sequence, bytes: &[u8], depth: Depth) -> Data {
+    /// Where the elements of a sequence lie, and how many there are. `size` is that of one.
+    pub(super) fn extent(&mut self, sequence: &Sequence, size: u64, bytes: &[u8]) -> Option<(u64, u64)> {
         let word = |offset| part(bytes, offset, 8).and_then(number);
-        let Some(start) = word(sequence.start) else { return UNREADABLE };
-        let element = sequence.element.map(|element| self.types.resolve(element));
-        let element = match element {
-            Some(Err(_)) => return Data::Unknown("no type"),
-            Some(Ok(element)) => Some(element),
-            None => None,
-        };
-        let size = element.as_ref().map_or(1, |element| element.size);
+        let start = word(sequence.start)?;
         let count = match sequence.length {
             Length::At(offset) => word(offset),
             Length::End(offset) => word(offset).and_then(|end| end.checked_sub(start)?.checked_div(size)),
@@ -180,7 +165,18 @@ impl<'a, T: Thread> Values<'a, T> {
                 before.and_then(|bytes| number(&bytes))
             }
         };
-        let Some(count) = count else { return UNREADABLE };
+        Some((start, count?))
+    }
+
+    fn sequence(&mut self, sequence: &Sequence, bytes: &[u8], depth: Depth) -> Data {
+        let element = sequence.element.map(|element| self.types.resolve(element));
+        let element = match element {
+            Some(Err(_)) => return Data::Unknown("no type"),
+            Some(Ok(element)) => Some(element),
+            None => None,
+        };
+        let size = element.as_ref().map_or(1, |element| element.size);
+        let Some((start, count)) = self.extent(sequence, size, bytes) else { return UNREADABLE };
         let shown = count.min(if element.is_some() { MOST_ELEMENTS } else { MOST_TEXT as u64 });
         let memory = if shown == 0 { Some(Vec::new()) } else { self.memory(start, shown.saturating_mul(size)) };
         let Some(memory) = memory else { return UNREADABLE };
@@ -197,13 +193,32 @@ impl<'a, T: Thread> Values<'a, T> {
     }
 }
 
-fn part(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
+/// A part of a value cannot be read.
+pub(super) struct Unreadable;
+
+/// The variant that a value of an enumeration with these bytes is. `None`: its tag chooses none.
+pub(super) fn chosen<'a>(
+    tag: Option<&Member>,
+    variants: &'a [Variant],
+    bytes: &[u8],
+) -> Result<Option<&'a Variant>, Unreadable> {
+    let Some(tag) = tag else { return Ok(variants.first()) };
+    let bytes = part(bytes, tag.offset, tag.kind.size).ok_or(Unreadable)?;
+    let value = number(bytes).ok_or(Unreadable)?;
+    // A negative value is written with more bytes than the tag has.
+    let mask = u64::MAX >> (64 - 8 * bytes.len().clamp(1, 8));
+    let is_it = |variant: &&Variant| variant.values.iter().flatten().any(|wanted| wanted & mask == value & mask);
+    Ok(variants.iter().find(is_it).or_else(|| variants.iter().find(|variant| variant.values.is_none())))
+}
+
+/// The bytes of a part of a value.
+pub(super) fn part(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     bytes.get(start..start.checked_add(usize::try_from(size).ok()?)?)
 }
 
 /// A number of up to eight bytes.
-fn number(bytes: &[u8]) -> Option<u64> {
+pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     (1..=8).contains(&bytes.len()).then(|| bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
@@ -259,7 +274,8 @@ fn enumeration(names: &[(i64, String)], bytes: &[u8]) -> Data {
     Data::Signed(signed)
 }
 
-fn bits(member: &Member, first: u64, count: u64, bytes: &[u8]) -> Data {
+/// The value of a bit-field in the bytes of its structure.
+pub(super) fn bits(member: &Member, first: u64, count: u64, bytes: &[u8]) -> Data {
     let first = member.offset.saturating_mul(8).saturating_add(first);
     let size = (first % 8).saturating_add(count).div_ceil(8);
     let value = part(bytes, first / 8, size).and_then(number);

@@ -24,6 +24,8 @@ pub(super) struct Hit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) args: Option<Vec<Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) locals: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stack: Option<Vec<Frame>>,
 }
 
@@ -79,10 +81,12 @@ impl Hit {
     /// Writes a line for the hit, and a line for each caller.
     pub(super) fn write_text(&self, out: &mut Output<'_>) -> Result<()> {
         let args = self.args.as_deref().map(|args| List(args).to_string()).unwrap_or_default();
+        let locals: String = self.locals.iter().flatten().map(|local| format!(" {local}")).collect();
         out.inked(&[
             (Ink::Minor, &begin(self.time, self.tid)),
             (Ink::Location, &self.description.location),
             (Ink::Value, &args),
+            (Ink::Value, &locals),
             (Ink::Minor, &source(&self.description)),
         ])?;
         for (number, Frame(caller)) in self.stack.iter().flatten().enumerate() {

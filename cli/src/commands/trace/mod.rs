@@ -86,9 +86,9 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
     follower.finish(end)
 }
 
-/// Whether threads are held at hits: to find callers, or to follow functions to their returns.
+/// Whether threads are held at hits: to find callers, to read variables, or to follow functions to their returns.
 fn holds(args: &TraceArgs) -> bool {
-    args.stack || args.returned || args.method == Method::Trap
+    args.stack || args.locals || args.returned || args.method == Method::Trap
 }
 
 fn now(clock: ClockId) -> Result<Duration> {
@@ -146,12 +146,16 @@ impl Trace<'_> {
             tid: event.tid.0,
             description: space.description(address),
             args: None,
+            locals: None,
             stack: None,
         };
-        if self.args.args || self.args.stack {
+        if self.args.args || self.args.locals || self.args.stack {
             let registers = session.registers(event.tid)?;
             if self.args.args {
                 hit.args = Some(Value::arguments(session, space, event, address, &registers));
+            }
+            if self.args.locals {
+                hit.locals = Some(Value::locals(session, space, event, &registers));
             }
             if self.args.stack {
                 let at_start = hit.description.symbol.is_some() && hit.description.offset == 0;
@@ -199,6 +203,7 @@ impl Sink for Trace<'_> {
             tid: record.tid.0,
             description: space.description(record.address.0),
             args: self.args.args.then(|| Value::recorded(space, record)),
+            locals: None,
             stack: None,
         };
         self.write(&hit)

@@ -45,17 +45,3 @@ pub(crate) fn return_value(registers: &Registers) -> u64 {
 
 /// The registers of integer arguments by their numbers in debug information, in the order of records.
 pub(crate) const ARGUMENTS: [u16; COUNT as usize] = [0, 1, 2, 3, 4, 5];
-
-/// A general register or the stack pointer by its number in debug information (DWARF for the Arm 64-bit Architecture, 4.1).
-pub(crate) fn general(number: u16) -> Option<Reg> {
-    match number {
-        0..=30 => Some(Reg::general(number.into())),
-        31 => Some(Reg::general_or_sp(31)),
-        _ => None,
-    }
-}
-
-/// A vector register by its number.
-pub(crate) fn vector(number: u16) -> Option<Reg> {
-    (number < 32).then(|| Reg::vector(number.into()))
-}

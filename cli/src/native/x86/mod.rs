@@ -55,19 +55,3 @@ pub(crate) fn return_value(registers: &Registers) -> u64 {
 
 /// The registers of integer arguments by their numbers in debug information, in the order of records.
 pub(crate) const ARGUMENTS: [u16; COUNT] = [5, 4, 1, 2, 8, 9];
-
-/// A general register by its number in debug information (System V ABI for AMD64, figure 3.36).
-pub(crate) fn general(number: u16) -> Option<Reg> {
-    /// The numbers of the first eight in encodings.
-    const FIRST: [u8; 8] = [0, 2, 1, 3, 6, 7, 5, 4];
-    match number {
-        0..=7 => FIRST.get(usize::from(number)).map(|register| Reg::gpr(*register)),
-        8..=15 => Some(Reg::gpr(number as u8)),
-        _ => None,
-    }
-}
-
-/// A vector register by its number.
-pub(crate) fn vector(number: u16) -> Option<Reg> {
-    (number < 32).then(|| Reg::vector(number as u8))
-}

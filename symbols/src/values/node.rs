@@ -1,0 +1,186 @@
+//! Values as trees, of which each level is read when it is asked for.
+
+use std::rc::Rc;
+
+use super::data::Data;
+use super::read::{UNREADABLE, Values, bits, chosen, part};
+use super::thread::Thread;
+use crate::process::Module;
+use crate::types::{Member, Shape, Type, TypeId, Types};
+
+/// The largest number of children that one request gives.
+const MOST: u64 = 256;
+/// The largest number of bytes that are read of a child.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// A value with a name, whose parts can be read one level at a time: members, elements, and what a pointer leads to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Node {
+    /// Its name: that of a variable or member, `[3]` for an element, `*name` for what a pointer leads to. Empty for a base class and for a
+    /// member without a name.
+    pub name: String,
+    /// The name of its type; empty if that is not known.
+    pub kind: String,
+    /// Its value, as far as it fits a line.
+    pub data: Data,
+    /// Where it lies in memory; `None` if it lies in registers, is a constant, or has no value.
+    pub address: Option<u64>,
+    inside: Option<Inside>,
+}
+
+/// What the parts of a value are made from.
+#[derive(Clone, Debug)]
+struct Inside {
+    kind: Rc<Type>,
+    /// The bytes of the value. They may end before it, if it lies in memory.
+    bytes: Rc<[u8]>,
+}
+
+impl Node {
+    /// A value that cannot be read.
+    pub(super) fn unknown(name: String, kind: String, reason: &'static str) -> Node {
+        Node { name, kind, data: Data::Unknown(reason), address: None, inside: None }
+    }
+
+    /// A value of a type with these bytes.
+    pub(super) fn new<T: Thread>(
+        name: String,
+        kind: &Rc<Type>,
+        bytes: Vec<u8>,
+        address: Option<u64>,
+        types: &Types,
+        thread: &mut T,
+    ) -> Node {
+        let data = Values::new(types, thread).data(kind, &bytes);
+        let inside = Some(Inside { kind: Rc::clone(kind), bytes: bytes.into() });
+        Node { name, kind: kind.name.clone(), data, address, inside }
+    }
+
+    /// Whether the value has parts. [`Node::expand`] may still find that they cannot be read.
+    pub fn can_expand(&self) -> bool {
+        let Some(inside) = &self.inside else { return false };
+        if matches!(self.data, Data::Unknown(_)) {
+            return false;
+        }
+        match &inside.kind.shape {
+            Shape::Structure(structure) => !structure.members.is_empty(),
+            Shape::Array { count, element, .. } => *count > 0 && element.size > 0,
+            Shape::Variants { variants, .. } => !variants.is_empty(),
+            Shape::Sequence(sequence) => sequence.element.is_some() && !is_empty(&self.data),
+            Shape::Pointer { target, .. } => target.is_some() && !matches!(self.data, Data::Pointer { address: 0, .. }),
+            _ => false,
+        }
+    }
+
+    /// The parts of the value from the number `first` on, at most 256: members, elements, the members of the chosen variant, and for a pointer
+    /// the members of the structure to which it leads, or what lies there. `module` is the one that the value is of. No parts: there are
+    /// none, or none from `first` on.
+    ///
+    /// The thread must not have run since the node was made.
+    pub fn expand<T: Thread>(&self, module: &Module, first: u64, thread: &mut T) -> Vec<Node> {
+        let (Some(inside), Some(types), true) = (&self.inside, module.image.types(), self.can_expand()) else {
+            return Vec::new();
+        };
+        let mut reader = Reader { types, thread, first };
+        reader.parts(&self.name, &inside.kind, &inside.bytes, self.address)
+    }
+}
+
+fn is_empty(data: &Data) -> bool {
+    matches!(data, Data::List { elements, more: 0 } if elements.is_empty())
+}
+
+/// Reads the parts of a value.
+struct Reader<'a, T> {
+    types: &'a Types,
+    thread: &'a mut T,
+    /// The number of the first part that is wanted.
+    first: u64,
+}
+
+impl<T: Thread> Reader<'_, T> {
+    fn parts(&mut self, name: &str, kind: &Rc<Type>, bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+        match &kind.shape {
+            Shape::Structure(structure) => self.members(&structure.members, bytes, address),
+            Shape::Array { element, count, .. } => self.elements(element, *count, bytes, address),
+            Shape::Variants { tag, variants } => match chosen(tag.as_ref(), variants, bytes) {
+                Ok(Some(variant)) => self.variant(&variant.member, bytes, address),
+                _ => Vec::new(),
+            },
+            Shape::Sequence(sequence) => {
+                let Some(element) = sequence.element.and_then(|element| self.types.resolve(element).ok()) else {
+                    return Vec::new();
+                };
+                let extent = Values::new(self.types, self.thread).extent(sequence, element.size, bytes);
+                extent.map_or_else(Vec::new, |(start, count)| self.elements(&element, count, &[], Some(start)))
+            }
+            Shape::Pointer { target: Some(target), .. } => self.target(name, *target, bytes),
+            _ => Vec::new(),
+        }
+    }
+
+    fn members(&mut self, members: &[Member], bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+        let first = usize::try_from(self.first).unwrap_or(usize::MAX);
+        members.iter().skip(first).take(MOST as usize).map(|member| self.member(member, bytes, address)).collect()
+    }
+
+    fn member(&mut self, member: &Member, bytes: &[u8], address: Option<u64>) -> Node {
+        let name = member.name.clone();
+        if let Some((first, count)) = member.bits {
+            let data = bits(member, first, count, bytes);
+            return Node { name, kind: member.kind.name.clone(), data, address: None, inside: None };
+        }
+        self.part(name, &member.kind, member.offset, bytes, address)
+    }
+
+    /// The part at an offset of a value with these bytes at an address.
+    fn part(&mut self, name: String, kind: &Rc<Type>, offset: u64, bytes: &[u8], address: Option<u64>) -> Node {
+        let at = address.map(|address| address.wrapping_add(offset));
+        let known = part(bytes, offset, kind.size).map(<[u8]>::to_vec);
+        match known.or_else(|| self.memory(at?, kind.size)) {
+            Some(bytes) => Node::new(name, kind, bytes, at, self.types, self.thread),
+            None => Node { name, kind: kind.name.clone(), data: UNREADABLE, address: at, inside: None },
+        }
+    }
+
+    fn memory(&mut self, address: u64, size: u64) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(size.min(MOST_BYTES)).ok()?];
+        (self.thread.read(address, &mut bytes) == bytes.len()).then_some(bytes)
+    }
+
+    fn elements(&mut self, element: &Rc<Type>, count: u64, bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+        let numbers = self.first..count.min(self.first.saturating_add(MOST));
+        let element_at = |number: u64| {
+            let offset = number.saturating_mul(element.size);
+            self.part(format!("[{number}]"), element, offset, bytes, address)
+        };
+        numbers.map(element_at).collect()
+    }
+
+    /// The members of a variant stand for it. A variant that is no structure is the only part.
+    fn variant(&mut self, member: &Member, bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+        match &member.kind.shape {
+            Shape::Structure(structure) => {
+                let at = address.map(|address| address.wrapping_add(member.offset));
+                let bytes = part(bytes, member.offset, member.kind.size).unwrap_or_default();
+                self.members(&structure.members, bytes, at)
+            }
+            _ if self.first == 0 => vec![self.member(member, bytes, address)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn target(&mut self, name: &str, target: TypeId, bytes: &[u8]) -> Vec<Node> {
+        let Some(kind) = self.types.resolve(target).ok().filter(|kind| kind.size > 0) else { return Vec::new() };
+        let Some(at) = super::read::number(bytes) else { return Vec::new() };
+        let Some(bytes) = self.memory(at, kind.size) else { return Vec::new() };
+        match &kind.shape {
+            Shape::Structure(_) | Shape::Variants { .. } => self.parts(name, &kind, &bytes, Some(at)),
+            _ if self.first == 0 => {
+                vec![Node::new(format!("*{name}"), &kind, bytes, Some(at), self.types, self.thread)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
