@@ -20,6 +20,7 @@ fn examine(image: &Image) -> usize {
     }
     for &address in image.instructions(|image| image.arch().mode(vendor())) {
         answers += usize::from(image.lines().and_then(|lines| lines.of(address)).is_some());
+        answers += image.scope(address).ok().flatten().map_or(0, |scope| scope.variables.len());
     }
     answers + usize::from(image.exported("main").is_some()) + image.text_sections().len()
 }

@@ -82,10 +82,10 @@ impl Types {
                             _ => {}
                         }
                     }
-                    gimli::DW_TAG_inlined_subroutine if inner.is_none() => {
-                        if self.holds(&die, entry, address, &mut budget)? == Holds::Yes {
-                            inner = Some((child(), around.levels.len()));
-                        }
+                    gimli::DW_TAG_inlined_subroutine
+                        if inner.is_none() && self.holds(&die, entry, address, &mut budget)? == Holds::Yes =>
+                    {
+                        inner = Some((child(), around.levels.len()));
                     }
                     _ => {}
                 }

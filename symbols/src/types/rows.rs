@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use gimli::ColumnType;
+
 use super::store::Types;
 use super::units::{One, Result};
 
@@ -14,6 +16,8 @@ struct Row {
     addresses: Range<u64>,
     file: u64,
     line: u64,
+    /// 0: not known.
+    column: u64,
     /// Whether the compiler says that the frame is set up here.
     is_body: bool,
 }
@@ -48,10 +52,17 @@ impl Rows {
         said.or_else(second).map_or(first.start, |row| row.addresses.start)
     }
 
-    /// Whether an address is in the first instructions of a line.
-    pub(super) fn begins(&self, line: (u64, u64), address: u64) -> bool {
-        let first = self.rows.iter().find(|row| (row.file, row.line) == line && !row.addresses.is_empty());
-        first.is_some_and(|row| row.addresses.contains(&address))
+    /// Whether an address is in the declaration of a variable that is declared at a line and a column: in the first instructions of the line, up
+    /// to those that write the variable. Compilers give these the column of the variable's name. Without it the first row counts.
+    pub(super) fn declares(&self, line: (u64, u64), column: Option<u64>, address: u64) -> bool {
+        let has_line = |row: &Row| (row.file, row.line) == line && !row.addresses.is_empty();
+        let Some(first) = self.rows.iter().position(has_line) else { return false };
+        let of_line = self.rows.iter().skip(first).take_while(|row| has_line(row) || row.addresses.is_empty());
+        let of_line: Vec<&Row> = of_line.filter(|row| !row.addresses.is_empty()).collect();
+        let is_write = |row: &&Row| Some(row.column) == column;
+        let write = of_line.iter().position(is_write).unwrap_or(0);
+        let more = of_line.iter().skip(write + 1).take_while(|row| is_write(row)).count();
+        of_line.iter().take(write + 1 + more).any(|row| row.addresses.contains(&address))
     }
 
     /// Whether two numbers of files of the unit mean the same one. Compilers list the main file twice.
@@ -84,9 +95,13 @@ fn collect(of: &One, ranges: &[Range<u64>], rows: &mut Vec<Row>) -> Result<()> {
         }
         // Code with line 0 belongs to no line.
         let line = row.line().map_or(0, u64::from);
+        let column = match row.column() {
+            ColumnType::Column(column) => column.get(),
+            ColumnType::LeftEdge => 0,
+        };
         if !row.end_sequence() {
             let addresses = row.address()..row.address();
-            open = Some(Row { addresses, file: row.file_index(), line, is_body: row.prologue_end() });
+            open = Some(Row { addresses, file: row.file_index(), line, column, is_body: row.prologue_end() });
         }
     }
     Ok(())

@@ -32,6 +32,13 @@ struct Point {
     lines: Vec<Option<(u64, u64)>>,
 }
 
+impl Point {
+    /// Whether no function is inlined at the address in the one of this number.
+    fn is_innermost(&self, level: usize) -> bool {
+        level + 1 == self.lines.len()
+    }
+}
+
 /// When a variable exists, as its line says.
 #[derive(PartialEq, Eq)]
 enum When {
@@ -188,9 +195,15 @@ impl Types {
         if !is_comparable || !point.rows.is_same_file(self, file, file_here) || line < line_here {
             return Ok(When::Before);
         }
+        let column = having.number(gimli::DW_AT_decl_column)?;
         Ok(match line > line_here {
             true => When::Later,
-            false if point.rows.begins((file_here, line_here), point.address) => When::Now,
+            // The call of an inlined function is no row of its own.
+            false
+                if point.is_innermost(level) && point.rows.declares((file_here, line_here), column, point.address) =>
+            {
+                When::Now
+            }
             false => When::Before,
         })
     }
