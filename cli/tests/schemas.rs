@@ -105,7 +105,7 @@ fn what_is_printed_is_what_the_schemas_say() {
     let program = program.to_str().unwrap();
     let run = [program, "2"];
     let has = |lines: &[Value], event: &str| lines.iter().any(|line| line["event"] == event);
-    let trace = ["trace", "-b", "work", "middle", "--args", "--return", "--stack"];
+    let trace = ["trace", "-b", "work", "middle", "--args", "--locals", "--return", "--stack"];
     let trace = lines("trace.v1.json", &trace, &run);
     assert!(has(&trace, "hit") && has(&trace, "return"), "{trace:?}");
     let events = ["trace", "--events", "syscalls,signals,lives,maps", "--watch", "not_code:rw", "--time", "epoch"];

@@ -57,13 +57,15 @@
 //! | [`Image`] | one ELF file: symbols, lines, code, instructions, unwind information; each part is read when it is first needed |
 //! | [`Images`] | the files of all processes; each state of a file is read once |
 //! | [`Modules`] | the modules of one process: [`Modules::update`], [`Modules::at`], [`Modules::describe`], [`Modules::backtrace`] |
+//! | [`Modules::stack`] | the frames of a held thread with their registers ([`StackFrame`]) |
 //! | [`Pattern`], [`by_name`] | functions by linker's name, readable name, shorter names, or glob, in C, C++, Rust and Go |
 //! | [`SymbolTable`] | symbols by address |
 //! | [`Lines`], [`by_line`] | source lines of an address, addresses of a line |
 //! | [`StaticProbe`], [`by_probe`] | what a program declares for tracers (USDT); [`values::operand_values`] reads the arguments there |
 //! | [`demangle`], [`Names`] | names of C++ and Rust that people read |
 //! | [`types`], [`Image::function`] | types, functions and parameters from debug information in C, C++, Rust and Go |
-//! | [`values`] | values of these types in the registers and the memory of a thread: arguments, results |
+//! | [`Image::scope`] | the variables in scope at any instruction |
+//! | [`values`] | values of these types in the registers and the memory of a thread: arguments, results, variables of every frame ([`values::variables`]), and values as trees ([`values::Node`]) |
 //! | [`differing`] | compares code in memory with the file, before a breakpoint is set there |
 //! | [`files`] | opens and reads files that nobody trusts |
 //! | [`code`] | instructions of any architecture, with what every architecture can answer |

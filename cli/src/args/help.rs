@@ -123,6 +123,7 @@ pub(super) fn trace() -> String {
          Examples:\n  \
            ntrace trace -b malloc --args -- ls -l\n  \
            ntrace trace -b 'libc!open*' --stack -o opens.txt -p 1234\n  \
+           ntrace trace -b demo.c:12 --locals -- ./demo\n  \
            ntrace trace -b main --every-instruction --format json -o all.json -- ./prog\n  \
            ntrace trace --events syscalls=openat,read,signals,lives -- ls -l\n  \
            ntrace trace --watch counter:rw --watch 'prog!table+8:4' -- ./prog\n  \
@@ -132,7 +133,7 @@ pub(super) fn trace() -> String {
          {FILTERS}\n\n\
          {EVENTS}\n\n\
          JSON: one object a line. Keys: event (\"hit\"), time (seconds), pid, tid, location, module, symbol, offset, address, file \
-         and line if known, args (value, string), stack (location, module, symbol, offset, address, file, line). A return has event (\"return\"), time, pid, tid, depth, \
+         and line if known, args and locals (name, type, value, string), stack (location, module, symbol, offset, address, file, line). A return has event (\"return\"), time, pid, tid, depth, \
          duration (nanoseconds), the function as a hit, and return (value, string). Other events have event, \
          time, pid, tid, and by their kind: \"syscall\" name, number, arguments, result, error, interrupted, duration (nanoseconds); \
          \"signal\" signal, code, origin, sender, address; \"loaded\" and \"unloaded\" module, start, end, build_id; \"forked\" child; \

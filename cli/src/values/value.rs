@@ -203,11 +203,25 @@ pub(crate) struct List<'a>(pub(crate) &'a [Value]);
 
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, value) in self.0.iter().enumerate() {
-            write!(f, "{}{value}", if number == 0 { "(" } else { ", " })?;
-        }
-        f.write_str(if self.0.is_empty() { "()" } else { ")" })
+        between(f, self.0, ["(", ")"])
     }
+}
+
+/// Variables in braces.
+pub(crate) struct Block<'a>(pub(crate) &'a [Value]);
+
+impl fmt::Display for Block<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        between(f, self.0, ["{", "}"])
+    }
+}
+
+fn between(f: &mut fmt::Formatter<'_>, values: &[Value], [open, close]: [&str; 2]) -> fmt::Result {
+    f.write_str(open)?;
+    for (number, value) in values.iter().enumerate() {
+        write!(f, "{}{value}", if number == 0 { "" } else { ", " })?;
+    }
+    f.write_str(close)
 }
 
 /// Returns the printable text at an address.

@@ -53,10 +53,12 @@ impl Rows {
     }
 
     /// Whether an address is in the declaration of a variable that is declared at a line and a column: in the first instructions of the line, up
-    /// to those that write the variable. Compilers give these the column of the variable's name. Without it the first row counts.
-    pub(super) fn declares(&self, line: (u64, u64), column: Option<u64>, address: u64) -> bool {
+    /// to those that write the variable. Compilers give these the column of the variable's name. Without it the first row counts. Only the
+    /// function's first range of addresses, `entry`, lies in the order in which it is executed.
+    pub(super) fn declares(&self, line: (u64, u64), column: Option<u64>, address: u64, entry: &Range<u64>) -> bool {
         let has_line = |row: &Row| (row.file, row.line) == line && !row.addresses.is_empty();
-        let Some(first) = self.rows.iter().position(has_line) else { return false };
+        let begins = |row: &Row| has_line(row) && entry.contains(&row.addresses.start);
+        let Some(first) = self.rows.iter().position(begins) else { return false };
         let of_line = self.rows.iter().skip(first).take_while(|row| has_line(row) || row.addresses.is_empty());
         let of_line: Vec<&Row> = of_line.filter(|row| !row.addresses.is_empty()).collect();
         let is_write = |row: &&Row| Some(row.column) == column;

@@ -28,6 +28,8 @@ struct Point {
     /// Whether the frame begins where that of the caller ends.
     at_cfa: bool,
     rows: Rows,
+    /// The function's first range of addresses.
+    entry: Range<u64>,
     /// The file and the line in the function, and in each function that is inlined here.
     lines: Vec<Option<(u64, u64)>>,
 }
@@ -36,6 +38,11 @@ impl Point {
     /// Whether no function is inlined at the address in the one of this number.
     fn is_innermost(&self, level: usize) -> bool {
         level + 1 == self.lines.len()
+    }
+
+    /// Whether the address is in the declaration at a line and a column.
+    fn declares(&self, line: (u64, u64), column: Option<u64>) -> bool {
+        self.rows.declares(line, column, self.address, &self.entry)
     }
 }
 
@@ -88,26 +95,32 @@ impl Types {
         };
         let body = rows.body(first).max(first.start.saturating_add(1));
         let in_prologue = first.contains(&address) && address < body;
-        let point = Point { address, in_prologue, at_cfa, rows, lines };
-        let mut found: Vec<(usize, Variable)> = Vec::new();
+        let point = Point { address, in_prologue, at_cfa, rows, entry: first.clone(), lines };
+        let mut found: Vec<(usize, u64, Variable)> = Vec::new();
         for (depth, block) in around.blocks.iter().enumerate() {
             let level = around.levels.get(block.level).ok_or(TypeError::Missing)?;
             for entry in &block.entries {
                 let Some(variable) = self.variable(entry, language, (block.level, level), &point)? else { continue };
                 // A name of the same block is kept: it is another copy of the variable.
-                match found.iter().position(|(_, known)| known.name == variable.name) {
-                    Some(outer) if found.get(outer).is_some_and(|(of, _)| *of < depth) => drop(found.remove(outer)),
+                match found.iter().position(|(_, _, known)| known.name == variable.name) {
+                    Some(outer) if found.get(outer).is_some_and(|(of, ..)| *of < depth) => drop(found.remove(outer)),
                     Some(_) => continue,
                     None => {}
                 }
                 if found.len() == MOST_PARTS {
                     return Err(TypeError::TooLarge);
                 }
-                found.push((depth, variable));
+                let having = self.units.having(entry, gimli::DW_AT_decl_line)?;
+                let line = having.map(|having| having.number(gimli::DW_AT_decl_line)).transpose()?.flatten();
+                found.push((depth, line.unwrap_or(0), variable));
             }
         }
-        let mut variables: Vec<Variable> = found.into_iter().map(|(_, variable)| variable).collect();
-        variables.sort_by_key(|variable| !variable.is_parameter);
+        // Go lists variables by their names, and copies of functions list static ones last.
+        found.sort_by_key(|(depth, line, variable)| match variable.is_parameter {
+            true => (false, 0, 0),
+            false => (true, *depth, *line),
+        });
+        let variables = found.into_iter().map(|(_, _, variable)| variable).collect();
         Ok(Some(Rc::new(Scope { variables, start: first.start, frame_base })))
     }
 
@@ -188,9 +201,10 @@ impl Types {
     /// When a variable exists that has one place in the frame from the beginning of the function to its end: from its declaration on.
     fn when(&self, entry: &Die, level: usize, point: &Point) -> Result<When> {
         let Some(having) = self.units.having(entry, gimli::DW_AT_decl_line)? else { return Ok(When::Before) };
-        let declared = having.file(gimli::DW_AT_decl_file)?.zip(having.number(gimli::DW_AT_decl_line)?);
-        let here = point.lines.get(level).copied().flatten();
-        let (Some((file, line)), Some((file_here, line_here))) = (declared, here) else { return Ok(When::Before) };
+        let Some((file_here, line_here)) = point.lines.get(level).copied().flatten() else { return Ok(When::Before) };
+        let Some(line) = having.number(gimli::DW_AT_decl_line)? else { return Ok(When::Before) };
+        // Go names no file: a variable is declared in that of its function.
+        let file = having.file(gimli::DW_AT_decl_file)?.unwrap_or(file_here);
         let is_comparable = having.of.start == entry.of.start && having.of.shared == entry.of.shared && line_here != 0;
         if !is_comparable || !point.rows.is_same_file(self, file, file_here) || line < line_here {
             return Ok(When::Before);
@@ -199,11 +213,7 @@ impl Types {
         Ok(match line > line_here {
             true => When::Later,
             // The call of an inlined function is no row of its own.
-            false
-                if point.is_innermost(level) && point.rows.declares((file_here, line_here), column, point.address) =>
-            {
-                When::Now
-            }
+            false if point.is_innermost(level) && point.declares((file_here, line_here), column) => When::Now,
             false => When::Before,
         })
     }

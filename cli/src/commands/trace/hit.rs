@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::failure::Result;
 use crate::output::{Ink, Output, duration};
 use crate::process::{Description, source};
-use crate::values::{List, Value};
+use crate::values::{Block, List, Value};
 
 /// One hit. The field names are the keys of the JSON form.
 #[derive(Debug, Serialize)]
@@ -81,7 +81,7 @@ impl Hit {
     /// Writes a line for the hit, and a line for each caller.
     pub(super) fn write_text(&self, out: &mut Output<'_>) -> Result<()> {
         let args = self.args.as_deref().map(|args| List(args).to_string()).unwrap_or_default();
-        let locals: String = self.locals.iter().flatten().map(|local| format!(" {local}")).collect();
+        let locals = self.locals.as_deref().map(|locals| format!(" {}", Block(locals))).unwrap_or_default();
         out.inked(&[
             (Ink::Minor, &begin(self.time, self.tid)),
             (Ink::Location, &self.description.location),
