@@ -193,11 +193,11 @@ fn a_callers_variable_in_a_register_is_found_where_the_callee_kept_it() {
     for version in VERSIONS {
         for flags in more {
             let program = build("variables.c", &[&["-O2", version, "-fno-ipa-ra"], flags].concat());
-            stop(&program, &[Stop::Mark("deep")], |_, here| {
+            stop(&program, &[Stop::Mark("deepest")], |_, here| {
                 let frames = here.stack();
                 let names: Vec<_> = frames.iter().take(4).map(|frame| frame.place.function().unwrap()).collect();
-                assert_eq!(names, ["deep", "leaf", "keeps", "main"], "{flags:?}");
-                assert_eq!(here.told(&frames[0]), ["value=6"], "{flags:?}");
+                assert_eq!(names, ["deepest", "leaf", "keeps", "main"], "{flags:?}");
+                assert_eq!(here.told(&frames[0]), ["value=4"], "{flags:?}");
                 let told = here.told(&frames[1]);
                 assert_eq!(told[1..5], ["b=2", "c=3", "d=4", "e=5"].map(String::from), "{flags:?} {told:?}");
                 let told = here.told(&frames[2]);

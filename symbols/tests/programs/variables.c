@@ -42,16 +42,22 @@ ALONE int blocks(int x, struct point given)
 
 ALONE long deep(long value)
 {
-    sink = (int)value; /* deep */
+    sink = (int)value;
     return value + 1;
 }
 
-/* The function uses registers that it has to keep for its caller. */
+ALONE long deepest(long value)
+{
+    sink = (int)value; /* deepest */
+    return value + 1;
+}
+
+/* The function uses registers that it has to keep for its caller: all of them where it calls the last time. */
 ALONE long leaf(long a, long b, long c, long d, long e)
 {
     long first = deep(a);
     long second = deep(b) + first * c;
-    long third = deep(d) - second * e;
+    long third = deepest(d) - second * e;
     return first ^ second ^ third ^ a ^ b ^ c ^ d ^ e;
 }
 
