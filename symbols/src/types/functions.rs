@@ -4,14 +4,18 @@ use std::rc::Rc;
 
 use gimli::{AttributeValue, Encoding, Expression, Operation};
 
+use super::extents::Extents;
 use super::function::{FRAME, Function, Known, Linkage, Parameter};
-use super::location::{Location, Placed, is_cfa, is_of_caller};
+use super::location::{Location, is_cfa, is_of_caller};
 use super::model::{Language, TypeError, TypeId};
+use super::placed::Placed;
 use super::resolve::language;
 use super::store::Types;
-use super::units::{Die, Result};
+use super::units::{Die, One, Result};
 use crate::reader::Reader;
 
+/// The largest number of ranges of one function, and of one unit.
+const MOST_RANGES: [usize; 2] = [256, 1 << 20];
 /// The largest number of parameters that are told.
 const MOST: usize = 64;
 
@@ -41,6 +45,39 @@ impl Types {
         let die = self.units.die(TypeId { shared: false, offset: one.start.wrapping_add(at) })?;
         let Some(language) = language(&die) else { return Ok(None) };
         self.read(&die, address, language, linkage).map(|function| Some(Rc::new(function)))
+    }
+
+    /// The functions of a unit. They are read once.
+    pub(super) fn extents(&self, one: &Rc<One>) -> Result<Rc<Extents>> {
+        if let Some(known) = self.extents.borrow().get(&one.start) {
+            return Ok(Rc::clone(known));
+        }
+        let extents = Rc::new(self.read_extents(one)?);
+        self.extents.borrow_mut().insert(one.start, Rc::clone(&extents));
+        Ok(extents)
+    }
+
+    fn read_extents(&self, one: &One) -> Result<Extents> {
+        let mut extents = Extents::default();
+        let dwarf = self.units.dwarf(one.shared)?;
+        let mut entries = one.unit.entries();
+        while let Some((_, entry)) = entries.next_dfs()? {
+            if entry.tag() != gimli::DW_TAG_subprogram {
+                continue;
+            }
+            let (mut ranges, at) = (dwarf.die_ranges(&one.unit, entry)?, entry.offset().0);
+            let [of_function, of_unit] = MOST_RANGES;
+            let most = of_function.min(of_unit.saturating_sub(extents.ranges.len())).max(1);
+            for number in 0..most {
+                let Some(range) = ranges.next()? else { break };
+                // The first range of a function in several parts is that of its entry.
+                if number == 0 {
+                    extents.by_start.entry(range.begin).or_insert(at);
+                }
+                extents.ranges.push((range.begin..range.end, at));
+            }
+        }
+        Ok(extents)
     }
 
     fn read(&self, die: &Die, address: u64, language: Language, linkage: Linkage) -> Result<Function> {

@@ -2,7 +2,8 @@
 //!
 //! `units.rs` reads entries and follows references, `resolve.rs` makes types from them, `libraries.rs` knows the strings and vectors of the
 //! languages' libraries, and `functions.rs` finds the function at an address. `variables.rs` finds what is in scope at any address (`scope.rs`): `extents.rs`
-//! knows the addresses of functions, `blocks.rs` the blocks around an address, `rows.rs` its source line, and `location.rs` where something lies.
+//! knows the addresses of functions, `blocks.rs` the blocks around an address, `rows.rs` its source line, and `placed.rs` where something lies there
+//! (`location.rs`).
 
 mod blocks;
 mod extents;
@@ -11,6 +12,7 @@ mod functions;
 mod libraries;
 mod location;
 mod model;
+mod placed;
 mod resolve;
 mod rows;
 mod scope;

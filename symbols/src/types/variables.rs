@@ -7,8 +7,9 @@ use gimli::{AttributeValue, Operation};
 
 use super::blocks::Level;
 use super::function::FRAME;
-use super::location::{Location, Placed, is_cfa, is_of_caller};
+use super::location::{Location, is_cfa, is_of_caller};
 use super::model::{Language, MOST_PARTS, TypeError, TypeId};
+use super::placed::Placed;
 use super::resolve::language;
 use super::rows::Rows;
 use super::scope::{Lies, Scope, Variable};
