@@ -266,3 +266,36 @@ fn a_location_of_after_that_is_not_there_fails() {
     let output = run(&["count", "-b", "work", "--until", "0x1234", "--", program]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
 }
+
+/// Conditions inside of a function, each with the number of times that the program says that it holds at `inside`.
+const INSIDE: [(&str, u64); 9] = [
+    ("i == 97", 1),
+    ("i >= 90 && total != 3", 10),
+    ("mine.y == 4", 25),
+    ("mine.x < 0 - mine.y", 0),
+    ("at->y == 4 && i < 50", 12),
+    ("calls == 100", 1),
+    ("calls == i + 1", 100),
+    ("small == 5", 39),
+    ("name == \"even\"", 50),
+];
+
+#[test]
+fn variables_in_scope_have_their_values_inside_of_a_function() {
+    for flags in [&["-g", "-O0"][..], &["-g", "-O0", "-fomit-frame-pointer"]] {
+        let program = build("inside.c", flags);
+        let undisturbed = Command::new(&program).output().unwrap();
+        for (expression, expected) in INSIDE {
+            for method in ["auto", "trap"] {
+                let flags = ["--if", expression, "--method", method];
+                let counts = count(&["inside.c:19"], &flags, &program, &[]);
+                assert_eq!(counts.total, expected, "{expression} {method}: {}", stderr(&counts.output));
+                assert_eq!(counts.output.status.code(), undisturbed.status.code());
+                assert_eq!(counts.output.stdout, undisturbed.stdout);
+            }
+        }
+        let wrong = run(&["count", "-b", "inside.c:19", "--if", "nothing == 3", "--", program.to_str().unwrap()]);
+        let said = stderr(&wrong);
+        assert!(said.contains("the variables are ") && said.contains("small"), "{said}");
+    }
+}

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::{apt, programs, run};
+use crate::{apt, programs, run, suite};
 
 /// Which benchmarks, and how.
 #[derive(Args)]
@@ -18,9 +18,14 @@ pub(crate) struct Options {
 /// Builds the benchmarks with all peers and runs them.
 pub(crate) fn run(options: &Options) -> Result<()> {
     apt::install(apt::FOR_BENCHMARKS)?;
+    if options.name.as_deref().is_none_or(|name| name == "gdb") {
+        run::run(&mut run::cargo(&["build", "--profile", "compared", "--quiet", "--package", "ntrace-cli"]))?;
+    }
     let mut arguments =
         vec!["run", "--profile", "compared", "--quiet", "--package", "bench", "--features", "zydis,bad64", "--"];
     arguments.extend(options.name.as_deref());
     arguments.extend(options.rest.iter().map(String::as_str));
-    run::run(programs::name_to(&mut run::cargo(&arguments)))
+    let mut command = run::cargo(&arguments);
+    command.env(suite::NTRACE, run::root().join("target/compared/ntrace"));
+    run::run(programs::name_to(&mut command))
 }

@@ -22,6 +22,7 @@ const DEBUGGERS: &[(&str, Debugger, u32)] = &[
     (GDB, by_gdb, 5_000),
     (PEER, by_gdbserver, 10_000),
     (OURS, by_ntrace, 10_000_000),
+    ("ntrace count --if, at a line", by_command, 10_000_000),
     ("no debugger", alone, 100_000_000),
 ];
 const GDB: &str = "gdb";
@@ -113,6 +114,16 @@ fn by_ntrace(program: &Path, calls: u32) -> Result<f64> {
         server.join().map_err(|_| anyhow!("the server panicked"))??;
         parse(&std::fs::read_to_string(folder.path().join("time"))?)
     })
+}
+
+/// The command, with a condition on a variable at a line. `cargo xtask bench` builds it.
+fn by_command(program: &Path, calls: u32) -> Result<f64> {
+    let ntrace = std::env::var_os("NTRACE_COMMAND").context("NTRACE_COMMAND names no ntrace")?;
+    let mut command = Command::new(ntrace);
+    let line = SOURCE.lines().position(|line| line.contains("sum += local")).context("the line")? + 1;
+    // The source comes from a pipe, which gcc calls so.
+    command.args(["count", "-b", &format!("<stdin>:{line}"), "--if", "local == -1", "--"]);
+    time(command.arg(program).arg(calls.to_string()))
 }
 
 const BREAK: &str = "break work if i == -1";

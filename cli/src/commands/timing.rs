@@ -39,7 +39,7 @@ pub(super) fn function<T>(space: &mut Space, address: u64, returns: &mut Returns
 pub(super) fn is_wanted(
     rest: Option<&Rest>,
     session: &mut Session,
-    space: &Space,
+    space: &mut Space,
     event: &Event,
     function: u64,
 ) -> bool {

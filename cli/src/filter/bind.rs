@@ -1,10 +1,12 @@
 //! Finds what the names of an expression mean, and refuses what does not go together.
 
+use ubp_symbols::values::general_register;
+
 use super::expression::{Expression, Node, Operator, Problem, range};
 use super::place::Place;
 use super::value::Value;
 use crate::native::{self, Reg};
-use crate::values::Kind;
+use crate::values::{Kind, Memory};
 
 /// The number of integer arguments.
 const ARGUMENTS: usize = 6;
@@ -127,6 +129,11 @@ pub(super) fn bind(root: &Expression<String>, place: Option<&Place<'_>>) -> Resu
     Ok(bound)
 }
 
+/// Finds the meaning of all names of an expression whose value is asked for.
+pub(super) fn meaning(root: &Expression<String>, place: Option<&Place<'_>>) -> Result<Bound, Problem> {
+    part(root, place).map(|(bound, _)| bound)
+}
+
 /// Refuses an operand of `!`, `&&` or `||` that has no truth value: a text or a time.
 fn truth(bound: &Bound, kind: Type) -> Result<(), Problem> {
     match kind {
@@ -149,8 +156,7 @@ fn part(expression: &Expression<String>, place: Option<&Place<'_>>) -> Result<(B
             if let (Some((first, path)), Some(place)) = (name.split_once("->"), place) {
                 return behind(first, path, at, place);
             }
-            let (source, kind) = named(name, at, place)?;
-            bound(Node::Name(source), kind)
+            value_of(name, at, place)
         }
         Node::Address(name) => {
             let address = match place {
@@ -188,6 +194,34 @@ fn part(expression: &Expression<String>, place: Option<&Place<'_>>) -> Result<(B
     }
 }
 
+/// The value that a name means.
+fn value_of(name: &str, at: usize, place: Option<&Place<'_>>) -> Result<(Bound, Type), Problem> {
+    if let Some(variable) = place.and_then(|place| in_memory(name, at, place)) {
+        return Ok(variable);
+    }
+    let (source, kind) = named(name, at, place)?;
+    Ok((Expression::new(at, Node::Name(source)), kind))
+}
+
+/// A number or a pointer that is a variable in memory, or a member of one, as a load: so the program or the kernel can compare it.
+fn in_memory(name: &str, at: usize, place: &Place<'_>) -> Option<(Bound, Type)> {
+    let (kind, memory) = place.memory(name).filter(|_| !PROPERTIES.iter().any(|(known, _)| *known == name))?;
+    let (size, signed, kind) = match kind {
+        Kind::Integer { size, signed } => (size, signed, Type::Integer { size, signed }),
+        Kind::Pointer => (place.width(), false, Type::Pointer),
+        _ => return None,
+    };
+    let part = |node| Box::new(Expression::new(at, node));
+    let address = match memory {
+        Memory::At(address) => part(Node::Address(Source::Address(address))),
+        Memory::Frame(register, offset) => {
+            let register = part(Node::Name(Source::Register(general_register(register)?)));
+            part(Node::Two(Operator::Plus, register, part(Node::Number(offset.into()))))
+        }
+    };
+    Some((Expression::new(at, Node::Load { size, signed, address }), kind))
+}
+
 /// A value behind a pointer argument (`item->count`), as loads from memory.
 fn behind(first: &str, path: &str, at: usize, place: &Place<'_>) -> Result<(Bound, Type), Problem> {
     let reached = place.reached(first, path).map_err(|what| Problem::new(at, what))?;
@@ -196,7 +230,7 @@ fn behind(first: &str, path: &str, at: usize, place: &Place<'_>) -> Result<(Boun
         Kind::Integer { size, signed } => (size, signed, Type::Integer { size, signed }),
         _ => (width, false, Type::Pointer),
     };
-    let mut bound = Expression::new(at, Node::Name(named(first, at, Some(place))?.0));
+    let mut bound = value_of(first, at, Some(place))?.0;
     for (step, offset) in reached.offsets.iter().enumerate() {
         let is_last = step + 1 == reached.offsets.len();
         let (size, signed) = if is_last { (size, signed) } else { (width, false) };

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use ubp::rules::Glob;
-use ubp::{Address, Arch, Event, Registers, Session};
+use ubp::{Address, Arch, Event, Pid, Registers, Session, Tid};
+use ubp_symbols::StackFrame;
 use ubp_symbols::values::Data;
 
 use super::bind::{Property, Source};
 use super::expression::{Expression, Node, Operator};
+use super::place::Place;
 use super::value::Value;
 use crate::native::{self, Reg};
 use crate::process::Space;
-use crate::values::{Kind, Value as Argument};
+use crate::values::{Kind, Value as Argument, scope};
 
 /// The largest number of bytes of a text that a pattern is compared with.
 const LONGEST: usize = 4096;
@@ -19,8 +21,10 @@ const LONGEST: usize = 4096;
 /// A thread that arrived at a breakpoint.
 pub(crate) struct Arrived<'a> {
     session: &'a mut Session,
-    space: &'a Space,
-    event: &'a Event,
+    space: &'a mut Space,
+    thread: (Pid, Tid),
+    /// The frame of a caller in which names are looked up; `None`: where the thread is.
+    frame: Option<&'a StackFrame>,
     /// The address of the breakpoint.
     address: u64,
     /// The number of its hits.
@@ -36,19 +40,44 @@ pub(crate) struct Arrived<'a> {
 impl<'a> Arrived<'a> {
     pub(crate) fn new(
         session: &'a mut Session,
-        space: &'a Space,
-        event: &'a Event,
+        space: &'a mut Space,
+        event: &Event,
         address: u64,
         count: u64,
         time: Duration,
     ) -> Arrived<'a> {
+        let (thread, frame, registers, arguments, returned) = ((event.pid, event.tid), None, None, None, None);
+        Arrived { session, space, thread, frame, address, count, time, registers, arguments, returned }
+    }
+
+    /// A held thread in one of the frames of its stack.
+    pub(crate) fn in_frame(
+        session: &'a mut Session,
+        space: &'a mut Space,
+        thread: (Pid, Tid),
+        frame: &'a StackFrame,
+    ) -> Arrived<'a> {
         let (registers, arguments, returned) = (None, None, None);
-        Arrived { session, space, event, address, count, time, registers, arguments, returned }
+        let (address, frame, count, time) = (frame.inside.0, Some(frame), 0, Duration::ZERO);
+        Arrived { session, space, thread, frame, address, count, time, registers, arguments, returned }
     }
 
     /// A thread to which the function at an address has just returned.
-    pub(crate) fn returned(session: &'a mut Session, space: &'a Space, event: &'a Event, function: u64) -> Arrived<'a> {
+    pub(crate) fn returned(
+        session: &'a mut Session,
+        space: &'a mut Space,
+        event: &Event,
+        function: u64,
+    ) -> Arrived<'a> {
         Arrived { returned: Some(function), ..Arrived::new(session, space, event, function, 0, Duration::ZERO) }
+    }
+
+    /// The location.
+    pub(super) fn place(&self) -> Place<'_> {
+        match self.frame {
+            Some(frame) if !frame.is_innermost => Place::in_caller(self.space, self.address),
+            _ => Place::new(self.space, self.address),
+        }
     }
 
     /// Whether an expression holds; `None` if what can be read does not decide it.
@@ -105,13 +134,14 @@ impl<'a> Arrived<'a> {
     fn load(&mut self, address: u64, size: u8, signed: bool) -> Option<i128> {
         let mut bytes = [0; 8];
         let wanted = bytes.get_mut(..size.into())?;
-        let read = self.session.read_memory(self.event.pid, Address(address), wanted).ok()?;
+        let read = self.session.read_memory(self.thread.0, Address(address), wanted).ok()?;
         (read == usize::from(size)).then(|| cut(u64::from_le_bytes(bytes), size, signed))
     }
 
     fn registers(&mut self) -> Option<Registers> {
-        if self.registers.is_none() {
-            self.registers = self.session.registers(self.event.tid).ok();
+        // What unwinding recovers of a caller's registers are its variables, not all registers.
+        if self.registers.is_none() && self.frame.is_none_or(|frame| frame.is_innermost) {
+            self.registers = self.session.registers(self.thread.1).ok();
         }
         self.registers
     }
@@ -141,7 +171,7 @@ impl<'a> Arrived<'a> {
             }
             Source::Integer(place) => {
                 let registers = self.registers()?;
-                native::arguments(self.session, self.event.pid, &registers).get(*place).copied().and_then(number)
+                native::arguments(self.session, self.thread.0, &registers).get(*place).copied().and_then(number)
             }
             Source::Register(register) => self.register(*register).and_then(number),
             Source::Variable { address, size } => self.load(*address, *size, false).map(Value::Number),
@@ -157,7 +187,7 @@ impl<'a> Arrived<'a> {
             let name = std::fs::read(path).ok()?;
             Some(Value::Text(String::from_utf8_lossy(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned()))
         };
-        let (pid, tid) = (self.event.pid.0, self.event.tid.0);
+        let (pid, tid) = (self.thread.0.0, self.thread.1.0);
         match property {
             Property::ThreadId => Some(Value::Number(tid.into())),
             Property::ProcessId => Some(Value::Number(pid.into())),
@@ -170,10 +200,25 @@ impl<'a> Arrived<'a> {
 
     /// The value of an argument, or of a member of one, that debug information tells. `number` is that of an enumeration.
     fn argument(&mut self, name: &str, number: Option<i128>) -> Option<Value> {
-        let registers = self.registers()?;
-        let Arrived { session, space, event, address, arguments, .. } = self;
-        let all = arguments.get_or_insert_with(|| Argument::arguments(session, space, event, *address, &registers));
-        of_data(all.iter().find_map(|argument| argument.member(name))?, number)
+        if self.arguments.is_none() {
+            self.arguments = Some(self.arguments()?);
+        }
+        // What an inner block declares hides what is outside of it.
+        let data = self.arguments.iter().flatten().rev().find_map(|argument| argument.member(name));
+        of_data(data?, number)
+    }
+
+    /// The arguments of the function at its first instruction, or the variables in scope inside of it.
+    fn arguments(&mut self) -> Option<Vec<Argument>> {
+        let registers = self.session.registers(self.thread.1).ok()?;
+        let Arrived { session, space, thread, frame, address, .. } = self;
+        if let Some(frame) = frame {
+            return Some(Argument::in_frame(session, space, *thread, frame, &registers));
+        }
+        Some(match scope(space, *address) {
+            Some(_) => Argument::locals(session, space, *thread, &registers),
+            None => Argument::arguments(session, space, *thread, *address, &registers),
+        })
     }
 
     /// What the function returned.
@@ -190,8 +235,8 @@ impl<'a> Arrived<'a> {
         if let (Some(number), false) = (number, matches!(kind, Kind::Enumeration { .. })) {
             return Some(Value::Number(number));
         }
-        let Arrived { session, space, event, .. } = self;
-        match Argument::returned(session, space, event, function, &registers)? {
+        let Arrived { session, space, thread, .. } = self;
+        match Argument::returned(session, space, *thread, function, &registers)? {
             Argument::Typed(result) => of_data(&result.data, number),
             Argument::Integer { .. } => None,
         }
@@ -222,7 +267,7 @@ impl<'a> Arrived<'a> {
     fn is_text(&mut self, address: u64, wanted: &str) -> Option<bool> {
         let wanted = [wanted.as_bytes(), &[0]].concat();
         let mut bytes = vec![0; wanted.len()];
-        let read = self.session.read_memory(self.event.pid, Address(address), &mut bytes).unwrap_or(0);
+        let read = self.session.read_memory(self.thread.0, Address(address), &mut bytes).unwrap_or(0);
         let read = bytes.get(..read)?;
         match wanted.starts_with(read) {
             true if read.len() < wanted.len() => None,
@@ -233,7 +278,7 @@ impl<'a> Arrived<'a> {
     /// The text at an address, up to its zero byte.
     fn text(&mut self, address: u64) -> Option<Vec<u8>> {
         let mut bytes = vec![0; LONGEST];
-        let read = self.session.read_memory(self.event.pid, Address(address), &mut bytes).ok()?;
+        let read = self.session.read_memory(self.thread.0, Address(address), &mut bytes).ok()?;
         bytes.truncate(read);
         let end = bytes.iter().position(|byte| *byte == 0)?;
         bytes.truncate(end);

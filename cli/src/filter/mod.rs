@@ -7,6 +7,7 @@
 mod bind;
 mod evaluate;
 mod expression;
+mod formula;
 mod lexer;
 mod lower;
 mod parser;
@@ -16,6 +17,7 @@ mod value;
 
 pub(crate) use self::evaluate::Arrived;
 pub(crate) use self::expression::Problem;
+pub(crate) use self::formula::Formula;
 pub(crate) use self::lower::Decision;
 pub(crate) use self::rest::Rest;
 

@@ -6,7 +6,7 @@ use ubp_symbols::{Kind as SymbolKind, Module};
 
 use crate::native::Reg;
 use crate::process::Space;
-use crate::values::{Kind, Parameter, Reached, parameters, reached, result};
+use crate::values::{Kind, Member, Memory, Parameter, Reached, parameters, reached, result, scope};
 
 /// The most arguments that a message lists.
 const LISTED: usize = 8;
@@ -21,6 +21,13 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     pub(super) fn new(space: &Space, address: u64) -> Place<'_> {
         Place { space, address, parameters: parameters(space, address) }
+    }
+
+    /// A place in the caller of the function in which a thread is: nothing is in registers that the thread has now.
+    pub(super) fn in_caller(space: &Space, address: u64) -> Place<'_> {
+        let parameters = parameters(space, address).into_iter();
+        let parameters = parameters.map(|parameter| Parameter { register: None, memory: None, ..parameter }).collect();
+        Place { space, address, parameters }
     }
 
     fn module(&self) -> Option<&Module> {
@@ -43,13 +50,30 @@ impl Place<'_> {
 
     /// The kind of an argument or a member of one, and the register that holds all of it.
     pub(super) fn argument(&self, name: &str) -> Option<(Kind, Option<Reg>)> {
-        let whole = self.parameters.iter().find(|parameter| parameter.name == name);
-        if let Some(parameter) = whole {
-            return Some((parameter.kind, parameter.register.and_then(general_register)));
+        let (parameter, member) = self.parameter(name)?;
+        Some(match member {
+            None => (parameter.kind, parameter.register.and_then(general_register)),
+            Some(member) => (member.kind, None),
+        })
+    }
+
+    /// The kind of a variable or a member of one, and where it lies in memory.
+    pub(super) fn memory(&self, name: &str) -> Option<(Kind, Memory)> {
+        match self.parameter(name)? {
+            (parameter, None) => Some((parameter.kind, parameter.memory?)),
+            (parameter, Some(member)) => Some((member.kind, parameter.memory?.behind(member.offset?)?)),
+        }
+    }
+
+    /// The parameter of that name, or the one that has the member, and the member. What an inner block declares hides what is outside of it.
+    fn parameter(&self, name: &str) -> Option<(&Parameter, Option<&Member>)> {
+        let of = |name: &str| self.parameters.iter().rev().find(|parameter| parameter.name == name);
+        if let Some(whole) = of(name) {
+            return Some((whole, None));
         }
         let (first, member) = name.split_once('.')?;
-        let parameter = self.parameters.iter().find(|parameter| parameter.name == first)?;
-        parameter.members.iter().find(|(known, _)| known == member).map(|(_, kind)| (*kind, None))
+        let parameter = of(first)?;
+        parameter.members.iter().find(|known| known.name == member).map(|member| (parameter, Some(member)))
     }
 
     /// The offsets that lead from an argument to a value behind it, such as `item->count`.
@@ -77,7 +101,7 @@ impl Place<'_> {
         let members =
             self.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| &parameter.members);
         let names: Vec<String> =
-            members.into_iter().flatten().take(LISTED).map(|(member, _)| format!("{name}.{member}")).collect();
+            members.into_iter().flatten().take(LISTED).map(|member| format!("{name}.{}", member.name)).collect();
         if names.is_empty() { String::new() } else { format!("; it has {}", names.join(", ")) }
     }
 
@@ -104,7 +128,8 @@ impl Place<'_> {
                 "nothing tells names of arguments here; write arg0 to arg5, or a register".into()
             }
             None => format!(
-                "the arguments are {}; or write arg0 to arg5, or a register",
+                "the {} are {}; or write arg0 to arg5, or a register",
+                if scope(self.space, self.address).is_some() { "variables" } else { "arguments" },
                 names[..names.len().min(LISTED)].join(", ")
             ),
         };

@@ -1,5 +1,7 @@
 //! The value of a part of an expression.
 
+use std::fmt;
+
 /// The value of a part of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
@@ -31,6 +33,17 @@ impl Value {
         match self {
             Value::Float(value) => Some(value),
             other => other.number().map(|value| value as f64),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(value) => write!(f, "{value}"),
+            Value::Float(value) => write!(f, "{value:?}"),
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Named(name, _) => f.write_str(name),
         }
     }
 }

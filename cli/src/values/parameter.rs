@@ -1,7 +1,10 @@
 //! The parameters of a function, as far as filters ask for them.
 
-use ubp_symbols::types::{Shape, Type};
-use ubp_symbols::values::{self, Format};
+use std::rc::Rc;
+
+use ubp_symbols::Module;
+use ubp_symbols::types::{self, Scope, Shape, Type};
+use ubp_symbols::values::{self, Format, Resting};
 
 use super::kind::Kind;
 use super::value::{Known, known};
@@ -15,11 +18,40 @@ pub(crate) struct Parameter {
     pub(crate) kind: Kind,
     /// The general register that holds all of it at the function's first instruction, by its number in debug information.
     pub(crate) register: Option<u16>,
-    /// Its members by name.
-    pub(crate) members: Vec<(String, Kind)>,
+    /// Where it lies in memory, if it does throughout the function.
+    pub(crate) memory: Option<Memory>,
+    /// Its members.
+    pub(crate) members: Vec<Member>,
 }
 
-/// The parameters of the function at whose first instruction an address is; none if nothing tells them.
+/// A member of a structure.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// Its place in the structure, unless it is a bit-field.
+    pub(crate) offset: Option<u64>,
+}
+
+/// A place in memory, for a thread at the location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// So far from the address in a general register, by its number in debug information.
+    Frame(u16, i64),
+    At(u64),
+}
+
+impl Memory {
+    /// The place behind it.
+    pub(crate) fn behind(self, offset: u64) -> Option<Memory> {
+        Some(match self {
+            Memory::Frame(register, base) => Memory::Frame(register, base.checked_add(i64::try_from(offset).ok()?)?),
+            Memory::At(address) => Memory::At(address.wrapping_add(offset)),
+        })
+    }
+}
+
+/// The parameters of the function at whose first instruction an address is, or the variables in scope inside of one; none if nothing tells them.
 pub(crate) fn parameters(space: &Space, address: u64) -> Vec<Parameter> {
     match known(space, address) {
         Known::Described(module, function) => {
@@ -29,6 +61,7 @@ pub(crate) fn parameters(space: &Space, address: u64) -> Vec<Parameter> {
                 name: parameter.name.clone(),
                 kind: parameter.kind.as_ref().map_or(Kind::Other, |kind| of(kind)),
                 register,
+                memory: None,
                 members: parameter.kind.as_ref().map(|kind| members(kind)).unwrap_or_default(),
             };
             all.map(parameter).collect()
@@ -43,12 +76,46 @@ pub(crate) fn parameters(space: &Space, address: u64) -> Vec<Parameter> {
                 name: name.into(),
                 kind,
                 register: Some(register),
+                memory: None,
                 members: Vec::new(),
             };
             all.map(parameter).collect()
         }
-        Known::Nothing => Vec::new(),
+        Known::Nothing => in_scope(space, address),
     }
+}
+
+/// The variables that are in scope at an instruction inside of a function.
+fn in_scope(space: &Space, address: u64) -> Vec<Parameter> {
+    let Some((module, scope)) = scope(space, address) else { return Vec::new() };
+    let in_file = module.in_file(address);
+    let parameter = |variable: &ubp_symbols::types::Variable| {
+        let (register, memory) = match values::resting(&module.image, in_file, &scope, variable) {
+            Some(Resting::Register(register)) => (Some(register), None),
+            Some(Resting::Memory { register, offset }) => (None, Some(Memory::Frame(register, offset))),
+            Some(Resting::Static(address)) => (None, Some(Memory::At(module.in_memory(address)))),
+            _ => (None, None),
+        };
+        let known = variable.kind.as_ref().ok();
+        Parameter {
+            name: variable.name.clone(),
+            kind: known.map_or(Kind::Other, |kind| of(kind)),
+            register,
+            memory,
+            members: known.map(|kind| members(kind)).unwrap_or_default(),
+        }
+    };
+    scope.variables.iter().map(parameter).collect()
+}
+
+/// What is in scope at an instruction inside of a function, and its module. `None`: the address is the first instruction of one, or nothing is
+/// known.
+pub(crate) fn scope(space: &Space, address: u64) -> Option<(&Module, Rc<Scope>)> {
+    let module = space.module(address)?;
+    let in_file = module.in_file(address);
+    // Malformed debug information counts as none.
+    let scope = module.image.scope(in_file).ok().flatten()?;
+    (scope.start != in_file).then_some((module, scope))
 }
 
 /// What the function at whose first instruction an address is returns; `None`: nothing.
@@ -73,7 +140,7 @@ fn declared(number: usize, operand: &values::Operand) -> Parameter {
         Format::Signed => Kind::Integer { size, signed: true },
         _ => Kind::Float,
     };
-    Parameter { name: format!("arg{number}"), kind, register: operand.register(), members: Vec::new() }
+    Parameter { name: format!("arg{number}"), kind, register: operand.register(), memory: None, members: Vec::new() }
 }
 
 /// What a value of a type is to a filter.
@@ -95,8 +162,13 @@ pub(super) fn of(kind: &Type) -> Kind {
     }
 }
 
-fn members(kind: &Type) -> Vec<(String, Kind)> {
+fn members(kind: &Type) -> Vec<Member> {
     let Shape::Structure(structure) = &kind.shape else { return Vec::new() };
     let named = structure.members.iter().filter(|member| !member.name.is_empty());
-    named.map(|member| (member.name.clone(), of(&member.kind))).collect()
+    let member = |member: &types::Member| Member {
+        name: member.name.clone(),
+        kind: of(&member.kind),
+        offset: member.bits.is_none().then_some(member.offset),
+    };
+    named.map(member).collect()
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use ubp_symbols::Module;
-use ubp_symbols::types::{Shape, Structure, Type};
+use ubp_symbols::types::{Shape, Structure, Type, TypeError};
 
 use super::kind::Kind;
 use super::parameter;
@@ -20,21 +20,34 @@ pub(crate) struct Reached {
 /// The most names that a message lists.
 const LISTED: usize = 8;
 
-/// Follows `path`, such as `place.x` and `next->place.x`, from the argument `first` of the function at whose first instruction an address is.
+/// Follows `path`, such as `place.x` and `next->place.x`, from the argument `first` of the function at whose first instruction an address is, or from
+/// the variable `first` that is in scope at the address.
 ///
 /// # Errors
 /// The text names the argument, the member or the debug information that is missing.
 pub(crate) fn reached(space: &Space, address: u64, first: &str, path: &str) -> Result<Reached, String> {
-    let Known::Described(module, function) = known(space, address) else {
-        return Err("no debug information tells what lies behind a pointer here; write *(u32*)(arg0 + 8)".into());
-    };
     let (name, members) = first.split_once('.').map_or((first, ""), |(name, members)| (name, members));
-    let parameter = function.parameters.iter().find(|parameter| parameter.name == name);
-    let mut kind = match parameter.map(|parameter| &parameter.kind) {
-        Some(Ok(kind)) => Rc::clone(kind),
-        Some(Err(_)) => return Err(format!("debug information does not tell the type of '{name}'")),
-        None => return Err(format!("'{name}' is no argument here")),
+    let known_kind = |kind: &Result<Rc<Type>, TypeError>| match kind {
+        Ok(kind) => Ok(Rc::clone(kind)),
+        Err(_) => Err(format!("debug information does not tell the type of '{name}'")),
     };
+    let (module, kind) = match known(space, address) {
+        Known::Described(module, function) => {
+            let parameter = function.parameters.iter().find(|parameter| parameter.name == name);
+            (module, parameter.map(|parameter| known_kind(&parameter.kind)))
+        }
+        _ => match parameter::scope(space, address) {
+            Some((module, scope)) => {
+                let variable = scope.variables.iter().rev().find(|variable| variable.name == name);
+                (module.clone(), variable.map(|variable| known_kind(&variable.kind)))
+            }
+            None => {
+                let what = "no debug information tells what lies behind a pointer here; write *(u32*)(arg0 + 8)";
+                return Err(what.into());
+            }
+        },
+    };
+    let mut kind = kind.unwrap_or_else(|| Err(format!("'{name}' is no argument here")))?;
     if !members.is_empty() {
         kind = member(&kind, members, first)?.1;
     }

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use ubp::{Address, Event, Pid, Record, Registers, Session};
+use ubp::{Address, Pid, Record, Registers, Session, Tid};
 use ubp_symbols::types::Function;
 use ubp_symbols::values::{self, Argument, Data, Held};
-use ubp_symbols::{Arch, Module, StaticProbe, printable};
+use ubp_symbols::{Arch, Module, StackFrame, StaticProbe, printable};
 
 use super::json;
 use super::prototypes::{self, Prototype};
@@ -68,8 +68,8 @@ pub(crate) fn needs_trap(space: &Space, address: u64) -> bool {
     }
 }
 
-fn held<'a>(session: &'a Session, event: &Event, registers: &'a Registers) -> Held<'a> {
-    Held::new(session, event.pid, event.tid, registers)
+fn held<'a>(session: &'a Session, (pid, tid): (Pid, Tid), registers: &'a Registers) -> Held<'a> {
+    Held::new(session, pid, tid, registers)
 }
 
 fn typed(arguments: Vec<Argument>) -> Vec<Value> {
@@ -94,38 +94,54 @@ impl Value {
     pub(crate) fn arguments(
         session: &mut Session,
         space: &Space,
-        event: &Event,
+        thread: (Pid, Tid),
         address: u64,
         registers: &Registers,
     ) -> Vec<Value> {
-        let text = |session: &mut Session, value| (value, string(session, event.pid, value));
+        let text = |session: &mut Session, value| (value, string(session, thread.0, value));
         match known(space, address) {
             Known::Declared(module, probe) => {
-                typed(values::operand_values(&module, &probe, &mut held(session, event, registers)))
+                typed(values::operand_values(&module, &probe, &mut held(session, thread, registers)))
             }
             Known::Described(module, function) => {
-                let mut thread = held(session, event, registers);
-                typed(values::arguments(&module, &function, &mut thread))
+                let mut held = held(session, thread, registers);
+                typed(values::arguments(&module, &function, &mut held))
             }
             Known::Prototype(prototype) => {
-                let all = native::arguments(session, event.pid, registers);
+                let all = native::arguments(session, thread.0, registers);
                 let all: Vec<_> = all.into_iter().map(|value| text(session, value)).collect();
                 typed(prototype.arguments(&all))
             }
             Known::Nothing => {
-                let all = native::arguments(session, event.pid, registers);
-                let integer = |value| Value::Integer { value, string: string(session, event.pid, value) };
+                let all = native::arguments(session, thread.0, registers);
+                let integer = |value| Value::Integer { value, string: string(session, thread.0, value) };
                 all.into_iter().map(integer).collect()
             }
         }
     }
 
     /// The variables that are in scope where a thread is.
-    pub(crate) fn locals(session: &Session, space: &mut Space, event: &Event, registers: &Registers) -> Vec<Value> {
-        let Some(frame) = space.modules.innermost(session, registers) else { return Vec::new() };
+    pub(crate) fn locals(
+        session: &Session,
+        space: &mut Space,
+        thread: (Pid, Tid),
+        registers: &Registers,
+    ) -> Vec<Value> {
+        let frame = space.modules.innermost(session, registers);
+        frame.map_or_else(Vec::new, |frame| Value::in_frame(session, space, thread, &frame, registers))
+    }
+
+    /// The variables that are in scope in a frame of a thread with these registers.
+    pub(crate) fn in_frame(
+        session: &Session,
+        space: &Space,
+        thread: (Pid, Tid),
+        frame: &StackFrame,
+        registers: &Registers,
+    ) -> Vec<Value> {
         let Some(module) = space.module(frame.inside.0) else { return Vec::new() };
         // Malformed debug information counts as none.
-        let all = values::variables(module, &frame, &mut held(session, event, registers)).unwrap_or_default();
+        let all = values::variables(module, frame, &mut held(session, thread, registers)).unwrap_or_default();
         typed(all.into_iter().map(|local| local.value.into()).collect())
     }
 
@@ -145,19 +161,19 @@ impl Value {
     pub(crate) fn returned(
         session: &mut Session,
         space: &Space,
-        event: &Event,
+        thread: (Pid, Tid),
         function: u64,
         registers: &Registers,
     ) -> Option<Value> {
         let value = native::return_value(registers);
         match known(space, function) {
             Known::Described(module, function) => {
-                let mut thread = held(session, event, registers);
-                values::results(&module, &function, &mut thread).map(Value::Typed)
+                let mut held = held(session, thread, registers);
+                values::results(&module, &function, &mut held).map(Value::Typed)
             }
-            Known::Prototype(prototype) => prototype.result(value, string(session, event.pid, value)).map(Value::Typed),
+            Known::Prototype(prototype) => prototype.result(value, string(session, thread.0, value)).map(Value::Typed),
             Known::Nothing | Known::Declared(..) => {
-                Some(Value::Integer { value, string: string(session, event.pid, value) })
+                Some(Value::Integer { value, string: string(session, thread.0, value) })
             }
         }
     }

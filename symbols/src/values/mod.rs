@@ -4,6 +4,7 @@
 //! says, `read.rs` makes data from bytes, `call.rs` reads all arguments of a call, and `operand/` those of static probes. `variables.rs` reads
 //! what is in scope in a frame, and `node.rs` shows values as trees.
 
+mod at_rest;
 mod call;
 mod convention;
 mod data;
@@ -16,6 +17,7 @@ mod read;
 mod thread;
 mod variables;
 
+pub use self::at_rest::{Resting, resting};
 pub use self::call::{Argument, arguments, is_recordable, registers, results};
 pub use self::data::Data;
 pub(crate) use self::expression::{Base, Frame as ExpressionFrame};

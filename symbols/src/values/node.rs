@@ -57,6 +57,11 @@ impl Node {
         Node { name, kind: kind.name.clone(), data, address, inside }
     }
 
+    /// Its number of bytes; 0 if that is not known.
+    pub fn size(&self) -> u64 {
+        self.inside.as_ref().map_or(0, |inside| inside.kind.size)
+    }
+
     /// Whether the value has parts. [`Node::expand`] may still find that they cannot be read.
     pub fn can_expand(&self) -> bool {
         let Some(inside) = &self.inside else { return false };

@@ -108,7 +108,7 @@ impl Calls<'_> {
         let mut args = None;
         if self.args.args {
             let registers = session.registers(event.tid)?;
-            args = Some(Value::arguments(session, space, event, arrival.address, &registers).into());
+            args = Some(Value::arguments(session, space, (event.pid, event.tid), arrival.address, &registers).into());
         }
         // Other forms need the function alone.
         let is_tree = matches!(self.form, Form::Tree);
@@ -169,7 +169,8 @@ impl Sink for Calls<'_> {
                 if !timing::is_wanted(call.tag.rest.as_ref(), session, space, event, call.function.0) {
                     return Ok(());
                 }
-                let of = |registers| Value::returned(session, space, event, call.function.0, registers);
+                let of =
+                    |registers| Value::returned(session, space, (event.pid, event.tid), call.function.0, registers);
                 let value = registers.as_ref().and_then(of);
                 self.returned(&Returned { event, call, value: value.as_ref() })
             });

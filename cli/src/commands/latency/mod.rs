@@ -86,7 +86,7 @@ impl Latency<'_> {
     fn returned(
         &mut self,
         session: &mut Session,
-        space: &Space,
+        space: &mut Space,
         event: &Event,
         call: &Call<(Rc<Description>, Option<Rest>)>,
     ) -> Result<()> {

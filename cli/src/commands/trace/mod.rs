@@ -152,10 +152,10 @@ impl Trace<'_> {
         if self.args.args || self.args.locals || self.args.stack {
             let registers = session.registers(event.tid)?;
             if self.args.args {
-                hit.args = Some(Value::arguments(session, space, event, address, &registers));
+                hit.args = Some(Value::arguments(session, space, (event.pid, event.tid), address, &registers));
             }
             if self.args.locals {
-                hit.locals = Some(Value::locals(session, space, event, &registers));
+                hit.locals = Some(Value::locals(session, space, (event.pid, event.tid), &registers));
             }
             if self.args.stack {
                 let at_start = hit.description.symbol.is_some() && hit.description.offset == 0;

@@ -64,7 +64,7 @@ impl Returning {
     pub(super) fn leave(
         &mut self,
         session: &mut Session,
-        space: &Space,
+        space: &mut Space,
         event: &Event,
     ) -> Vec<(Call<Open>, Option<Value>)> {
         // After an error: a signal killed the thread here.
@@ -72,9 +72,9 @@ impl Returning {
         let registers = session.registers(event.tid).ok();
         calls.retain(|call| timing::is_wanted(call.tag.rest.as_ref(), session, space, event, call.function.0));
         let of = |call: Call<Open>| {
-            let value = registers
-                .as_ref()
-                .and_then(|registers| Value::returned(session, space, event, call.function.0, registers));
+            let value = registers.as_ref().and_then(|registers| {
+                Value::returned(session, space, (event.pid, event.tid), call.function.0, registers)
+            });
             (call, value)
         };
         calls.into_iter().map(of).collect()
