@@ -2,7 +2,9 @@
 
 mod args;
 mod commands;
+mod dap;
 mod disassembly;
+mod door;
 mod failure;
 mod filter;
 mod follow;

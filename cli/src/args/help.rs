@@ -113,6 +113,21 @@ When gdb leaves, programs run on without breakpoints, except those that gdb kill
 Exit status: 0. 125: the connection or the tracing failed. 126 and 127: the program cannot be started, the process cannot be traced, or there is none. \
 2: the command line is wrong.";
 
+pub(super) const DAP_USAGE: &str = "ntrace dap [[HOST]:PORT|PATH|-]";
+
+pub(super) const DAP: &str = "\
+The editor starts ntrace and talks with it by the standard input and output, or connects to ADDRESS. It starts a program or attaches to a process by \
+a configuration: \"program\", \"args\", \"cwd\", \"env\" to start one, \"pid\" to attach; \"stopOnEntry\", \"followForks\" (debug children too).
+
+Conditions, values and log points are expressions as for --if of ntrace trace, with the variables at the line. A log point without expressions stops no \
+thread.
+
+Whoever can connect can do what you can. Without HOST, ntrace listens on the loopback interface alone.
+
+When the editor leaves, the program that it started is killed, and a process to which it attached runs on.
+
+Exit status: 0. 125: the connection or the tracing failed. 2: the command line is wrong.";
+
 pub(super) const EXPLAIN_USAGE: &str = "\
 ntrace explain [OPTIONS] HEX...
        ntrace explain [OPTIONS] -";

@@ -30,7 +30,7 @@ pub(crate) use self::help::{LOCATIONS, STATUS};
 pub(crate) use self::keeping::RunArgs;
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
-pub(crate) use self::serving::GdbserverArgs;
+pub(crate) use self::serving::{DapArgs, GdbserverArgs};
 pub(crate) use self::timing::{By, CallsArgs, CallsFormat, LatencyArgs};
 pub(crate) use self::tracing::{CountArgs, Format, Method, TableFormat, Target, TimeStyle, TraceArgs};
 pub(crate) use self::viewing::TopArgs;
@@ -81,6 +81,9 @@ pub(crate) enum Command {
     /// Serve gdb or lldb, which debug a program through ntrace
     #[command(override_usage = help::GDBSERVER_USAGE, after_help = help::GDBSERVER)]
     Gdbserver(GdbserverArgs),
+    /// Serve an editor, which debugs a program through ntrace by the Debug Adapter Protocol
+    #[command(override_usage = help::DAP_USAGE, after_help = help::DAP)]
+    Dap(DapArgs),
     /// Explain an instruction: fields, registers, flow, and how a thread passes a breakpoint on it
     #[command(override_usage = help::EXPLAIN_USAGE, after_help = help::EXPLAIN)]
     Explain(ExplainArgs),

@@ -1,4 +1,4 @@
-//! The arguments of `ntrace gdbserver`.
+//! The arguments of `ntrace gdbserver` and `ntrace dap`.
 
 use std::ffi::OsString;
 
@@ -22,4 +22,12 @@ pub(crate) struct GdbserverArgs {
     /// The program to debug, and its arguments
     #[arg(last = true, value_name = "PROG", required_unless_present_any = ["pid", "multi"])]
     pub(crate) program: Vec<OsString>,
+}
+
+/// The arguments of `ntrace dap`.
+#[derive(Debug, Args)]
+pub(crate) struct DapArgs {
+    /// Where to wait for the editor: a port with or without a host, the path of a socket, or - for the standard input and output
+    #[arg(value_name = "ADDRESS", default_value = "-")]
+    pub(crate) address: String,
 }

@@ -4,6 +4,7 @@ mod calls;
 mod completions;
 mod count;
 mod coverage;
+mod dap;
 mod explain;
 mod gdbserver;
 mod grouped;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Latency(args) => worker::run(|control, heritage| latency::run(args, control, heritage)),
         Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),
         Command::Gdbserver(args) => worker::run(|control, heritage| gdbserver::run(args, &control, heritage)),
+        Command::Dap(args) => worker::run(|control, heritage| dap::run(args, &control, heritage)),
         Command::Vocabulary { format } => vocabulary::run(*format),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man => man::run(),
