@@ -92,7 +92,9 @@ fn log_points_say_their_text_at_each_hit_and_stop_nothing() {
         let body = &event["body"];
         match event["event"].as_str().unwrap() {
             "output" if body["category"] == "console" => {
-                said.push((body["line"].as_u64().unwrap(), body["output"].as_str().unwrap().trim_end().to_owned()));
+                // One event may have several lines.
+                let lines = body["output"].as_str().unwrap().lines().map(String::from);
+                said.extend(lines.map(|text| (body["line"].as_u64().unwrap(), text)));
             }
             "stopped" => panic!("{body}"),
             "terminated" => break,

@@ -1,13 +1,16 @@
 //! What an arrival at a breakpoint means.
 
 use serde_json::{Value, json};
-use ubp::Event;
+use ubp::{Event, Pid, Record};
 
 use super::wanted::Said;
 use crate::dap::adapter::Adapter;
 use crate::dap::lines::source;
 use crate::dap::program::Placed;
 use crate::filter::{Arrived, Formula, Verdict};
+
+/// The most lines of a log point that one event of the protocol has.
+const LINES: usize = 1000;
 
 impl Adapter {
     /// Whether an arrival stops the program. A log point says its text here.
@@ -35,6 +38,7 @@ impl Adapter {
                 Said::Value(formula, name) => text.push_str(&self.logged(event, placed.address, &formula, &name)),
             }
         }
+        text.push('\n');
         self.say_at(event.pid, placed.address, &text);
         false
     }
@@ -51,33 +55,41 @@ impl Adapter {
         formula.value(&mut arrived).unwrap_or_else(|problem| format!("<{name}: {problem}>"))
     }
 
-    /// Says what log points said whose threads did not stop.
+    /// Says what log points said whose threads did not stop. Hits of one log point that follow each other are told together.
     pub(in crate::dap) fn take_records(&mut self) {
-        for record in self.session.take_records() {
-            let (pid, address) = (record.pid, record.address.0);
-            let Some(program) = self.programs.get(&pid) else { continue };
-            let mut numbers: Vec<u64> = program
-                .placed
-                .values()
-                .filter(|placed| placed.address == address)
-                .map(|placed| placed.number)
-                .collect();
-            numbers.sort_unstable();
-            for number in numbers {
-                let Some(one) = self.wanted.all.get_mut(&number).filter(|one| one.is_plain_log()) else { continue };
-                one.count += 1;
-                let parts = one.log.iter().flatten();
-                let text: String = parts
-                    .filter_map(|part| if let Said::Text(text) = part { Some(text.as_str()) } else { None })
-                    .collect();
-                self.say_at(pid, address, &text);
+        let records = self.session.take_records();
+        let place = |record: &Record| (record.pid, record.address.0);
+        for run in records.chunk_by(|one, other| place(one) == place(other)) {
+            let Some((pid, address)) = run.first().map(place) else { continue };
+            for (number, text) in self.plain_texts(pid, address) {
+                if let Some(one) = self.wanted.all.get_mut(&number) {
+                    one.count += run.len() as u64;
+                }
+                for part in run.chunks(LINES) {
+                    self.say_at(pid, address, &text.repeat(part.len()));
+                }
             }
         }
     }
 
-    fn say_at(&mut self, pid: ubp::Pid, address: u64, text: &str) {
+    /// The log points at an address that say the same at each hit: their numbers and their lines.
+    fn plain_texts(&self, pid: Pid, address: u64) -> Vec<(u64, String)> {
+        let placed = self.programs.get(&pid).into_iter().flat_map(|program| program.placed.values());
+        let mut numbers: Vec<u64> =
+            placed.filter(|placed| placed.address == address).map(|placed| placed.number).collect();
+        numbers.sort_unstable();
+        let text = |number: u64| {
+            let said = self.wanted.all.get(&number).filter(|one| one.is_plain_log())?.log.iter().flatten();
+            let text = said.filter_map(|part| if let Said::Text(text) = part { Some(text.as_str()) } else { None });
+            Some((number, text.collect::<String>() + "\n"))
+        };
+        numbers.into_iter().filter_map(text).collect()
+    }
+
+    /// Shows lines of a log point.
+    fn say_at(&mut self, pid: Pid, address: u64, lines: &str) {
         let place = self.programs.get(&pid).map(|program| program.space.modules.describe(address));
-        let mut body: Value = json!({ "category": "console", "output": format!("{text}\n") });
+        let mut body: Value = json!({ "category": "console", "output": lines });
         if let Some((path, line)) = place.and_then(|place| place.line) {
             body["source"] = source(&path);
             body["line"] = json!(line);
