@@ -268,12 +268,13 @@ fn a_location_of_after_that_is_not_there_fails() {
 }
 
 /// Conditions inside of a function, each with the number of times that the program says that it holds at `inside`.
-const INSIDE: [(&str, u64); 9] = [
+const INSIDE: [(&str, u64); 10] = [
     ("i == 97", 1),
     ("i >= 90 && total != 3", 10),
     ("mine.y == 4", 25),
     ("mine.x < 0 - mine.y", 0),
     ("at->y == 4 && i < 50", 12),
+    ("both.second.y == 3 && both.first.x == i", 25),
     ("calls == 100", 1),
     ("calls == i + 1", 100),
     ("small == 5", 39),
@@ -288,13 +289,13 @@ fn variables_in_scope_have_their_values_inside_of_a_function() {
         for (expression, expected) in INSIDE {
             for method in ["auto", "trap"] {
                 let flags = ["--if", expression, "--method", method];
-                let counts = count(&["inside.c:19"], &flags, &program, &[]);
+                let counts = count(&["inside.c:24"], &flags, &program, &[]);
                 assert_eq!(counts.total, expected, "{expression} {method}: {}", stderr(&counts.output));
                 assert_eq!(counts.output.status.code(), undisturbed.status.code());
                 assert_eq!(counts.output.stdout, undisturbed.stdout);
             }
         }
-        let wrong = run(&["count", "-b", "inside.c:19", "--if", "nothing == 3", "--", program.to_str().unwrap()]);
+        let wrong = run(&["count", "-b", "inside.c:24", "--if", "nothing == 3", "--", program.to_str().unwrap()]);
         let said = stderr(&wrong);
         assert!(said.contains("the variables are ") && said.contains("small"), "{said}");
     }

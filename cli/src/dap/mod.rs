@@ -24,6 +24,7 @@ mod refusal;
 mod requests;
 mod resume;
 mod serve;
+mod set_variable;
 mod shown;
 mod stack;
 mod start;

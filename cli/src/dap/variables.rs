@@ -64,6 +64,7 @@ impl Adapter {
                 self.shown_nodes(frame, nodes)
             }
             Handle::Parts(frame, node) => {
+                let node = self.again(frame, &node)?;
                 let parts = self.parts(self.frame(frame)?, &node, fields.start as u64)?;
                 self.shown_nodes(frame, parts)
             }
@@ -72,7 +73,7 @@ impl Adapter {
         Ok(json!({ "variables": variables.into_iter().take(count).collect::<Vec<_>>() }))
     }
 
-    fn handle(&self, number: usize) -> Result<Handle, Refusal> {
+    pub(super) fn handle(&self, number: usize) -> Result<Handle, Refusal> {
         let handle = number.checked_sub(1).and_then(|index| self.shown.handles.get(index)).cloned();
         handle.ok_or_else(|| Refusal::new(format!("there is nothing with the reference {number} now")))
     }
@@ -99,15 +100,20 @@ impl Adapter {
     }
 
     /// The variables in scope in a frame.
-    fn locals(&self, frame: &ShownFrame) -> Result<Vec<Node>, Refusal> {
+    pub(super) fn locals(&self, frame: &ShownFrame) -> Result<Vec<Node>, Refusal> {
         let read = self.in_frame(frame, |module, thread| variables(module, &frame.frame, thread))?;
         let all = read.map_err(|error| Refusal::new(error.to_string()))?;
         Ok(all.into_iter().map(|local| local.value).collect())
     }
 
     /// The parts of a value from the number `first` on.
-    fn parts(&self, frame: &ShownFrame, node: &Node, first: u64) -> Result<Vec<Node>, Refusal> {
+    pub(super) fn parts(&self, frame: &ShownFrame, node: &Node, first: u64) -> Result<Vec<Node>, Refusal> {
         self.in_frame(frame, |module, thread| node.expand(module, first, thread))
+    }
+
+    /// A value read once more.
+    pub(super) fn again(&self, frame: usize, node: &Node) -> Result<Node, Refusal> {
+        self.in_frame(self.frame(frame)?, |module, thread| node.again(module, thread))
     }
 
     /// Values in the words of the protocol.
@@ -115,7 +121,7 @@ impl Adapter {
         nodes.into_iter().map(|node| self.shown_node(frame, node)).collect()
     }
 
-    fn shown_node(&mut self, frame: usize, node: Node) -> Value {
+    pub(super) fn shown_node(&mut self, frame: usize, node: Node) -> Value {
         let mut body = json!({ "name": node.name, "type": node.kind, "value": node.data.to_string() });
         let address = if let Data::Pointer { address, .. } = node.data { Some(address) } else { node.address };
         if let Some(address) = address {
@@ -132,12 +138,7 @@ impl Adapter {
 
     /// The process, address and length of a variable that lies in memory, among those of a reference.
     pub(super) fn place_of(&mut self, reference: usize, name: &str) -> Option<(Pid, u64, u64)> {
-        let (frame, nodes) = match self.handle(reference).ok()? {
-            Handle::Locals(frame) => (frame, self.locals(self.frame(frame).ok()?).ok()?),
-            Handle::Parts(frame, node) => (frame, self.parts(self.frame(frame).ok()?, &node, 0).ok()?),
-            Handle::Registers(_) => return None,
-        };
-        let node = nodes.into_iter().rev().find(|node| node.name == name)?;
+        let (frame, node) = self.part_of(reference, name).ok()?;
         Some((self.frame(frame).ok()?.pid, node.address?, node.size()))
     }
 

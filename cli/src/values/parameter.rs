@@ -11,6 +11,11 @@ use super::value::{Known, known};
 use crate::native;
 use crate::process::Space;
 
+/// The deepest nesting of members that filters read.
+const DEEPEST: usize = 4;
+/// The most members of a variable.
+const MOST: usize = 1000;
+
 /// A parameter of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
@@ -102,7 +107,11 @@ fn in_scope(space: &Space, address: u64) -> Vec<Parameter> {
             kind: known.map_or(Kind::Other, |kind| of(kind)),
             register,
             memory,
-            members: known.map(|kind| members(kind)).unwrap_or_default(),
+            members: match known {
+                Some(kind) if memory.is_some() => all_members(kind, DEEPEST),
+                Some(kind) => members(kind),
+                None => Vec::new(),
+            },
         }
     };
     scope.variables.iter().map(parameter).collect()
@@ -160,6 +169,22 @@ pub(super) fn of(kind: &Type) -> Kind {
         Shape::Sequence(sequence) if sequence.element.is_none() => Kind::Text,
         _ => Kind::Other,
     }
+}
+
+/// The members of a structure and those of its members, `.` between names.
+fn all_members(kind: &Type, depth: usize) -> Vec<Member> {
+    let mut all = members(kind);
+    let Shape::Structure(structure) = &kind.shape else { return all };
+    for outer in structure.members.iter().filter(|member| depth > 1 && !member.name.is_empty()) {
+        for inner in all_members(&outer.kind, depth - 1) {
+            let offset = inner.offset.and_then(|offset| outer.offset.checked_add(offset));
+            all.push(Member { name: format!("{}.{}", outer.name, inner.name), offset, ..inner });
+            if all.len() == MOST {
+                return all;
+            }
+        }
+    }
+    all
 }
 
 fn members(kind: &Type) -> Vec<Member> {

@@ -126,3 +126,40 @@ fn registers_and_memory_are_the_threads() {
     assert_eq!(beyond["unreadableBytes"], 8);
     client.leave();
 }
+
+#[test]
+fn a_variable_that_is_set_has_its_value_in_the_program() {
+    let mut client = stopped_at(&["CALL"], &[]);
+    let thread = client.stop("breakpoint");
+    let (_, _, frame) = client.stack(thread).swap_remove(0);
+    let locals = scope(&mut client, frame, "Locals");
+    let all = variables(&mut client, &locals);
+    let reference = |name: &str| all.iter().find(|one| one.0 == name).unwrap().3.clone();
+    let set = |client: &mut Client, reference: &Value, name: &str, value: &str| {
+        client.request("setVariable", json!({ "variablesReference": reference, "name": name, "value": value }))
+    };
+    let first = reference("first");
+    let at = variables(&mut client, &first).into_iter().find(|one| one.0 == "at").unwrap().3;
+    let answer = set(&mut client, &at, "x", "100 + numbers_1");
+    assert!(answer["message"].as_str().unwrap().contains("'numbers_1'"), "{answer}");
+    let answer = set(&mut client, &at, "x", "first.at.y + 100");
+    assert_eq!(answer["body"]["value"], "102", "{answer}");
+    assert_eq!(variables(&mut client, &at)[0].2, "102");
+    assert_eq!(set(&mut client, &reference("numbers"), "[1]", "-5")["body"]["value"], "-5");
+    for (name, value, why) in [
+        ("x", "1 << 40", "does not fit into 4 bytes"),
+        ("x", "nothing", "'nothing'"),
+        ("x", "1 +", "character"),
+        ("nothing", "1", "there is no 'nothing'"),
+    ] {
+        let answer = set(&mut client, &at, name, value);
+        assert!(answer["message"].as_str().unwrap().contains(why), "{answer}");
+    }
+    let answer = set(&mut client, &locals, "first", "1");
+    assert!(answer["message"].as_str().unwrap().contains("no number and no pointer"), "{answer}");
+    crate::set(&mut client, &[]);
+    client.ask("continue", json!({ "threadId": thread }));
+    // The sum has x with its new value.
+    assert!(end(&mut client).0.starts_with("sum 113 "));
+    client.leave();
+}

@@ -62,6 +62,18 @@ impl Node {
         self.inside.as_ref().map_or(0, |inside| inside.kind.size)
     }
 
+    /// The value read once more, if it lies in memory: a debugger may have written there. `module` is the one that the value is of.
+    pub fn again<T: Thread>(&self, module: &Module, thread: &mut T) -> Node {
+        let (Some(address), Some(inside), Some(types)) = (self.address, &self.inside, module.image.types()) else {
+            return self.clone();
+        };
+        let mut bytes = vec![0; inside.bytes.len()];
+        if thread.read(address, &mut bytes) < bytes.len() {
+            return self.clone();
+        }
+        Node::new(self.name.clone(), &inside.kind, bytes, Some(address), types, thread)
+    }
+
     /// Whether the value has parts. [`Node::expand`] may still find that they cannot be read.
     pub fn can_expand(&self) -> bool {
         let Some(inside) = &self.inside else { return false };
