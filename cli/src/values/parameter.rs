@@ -117,10 +117,10 @@ fn in_scope(space: &Space, address: u64) -> Vec<Parameter> {
     scope.variables.iter().map(parameter).collect()
 }
 
-/// What is in scope at an instruction inside of a function, and its module. `None`: the address is the first instruction of one, or nothing is
-/// known.
+/// What is in scope at an instruction inside of a function, and its module. `None`: the address is the first instruction of one, or a static
+/// probe, which has arguments of its own, or nothing is known.
 pub(crate) fn scope(space: &Space, address: u64) -> Option<(&Module, Rc<Scope>)> {
-    let module = space.module(address)?;
+    let module = space.module(address).filter(|_| space.static_probe(address).is_none())?;
     let in_file = module.in_file(address);
     // Malformed debug information counts as none.
     let scope = module.image.scope(in_file).ok().flatten()?;
