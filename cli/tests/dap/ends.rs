@@ -65,8 +65,14 @@ fn a_program_that_was_started_dies_with_the_editor() {
         } else {
             client.leave();
         }
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        // The kernel may still be about to end the killed process; the test runner ends this test if it never does.
+        let is_alive = || {
+            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            !state.is_empty() && !state.contains(") Z ")
+        };
+        while is_alive() {
+            std::thread::yield_now();
+        }
     }
 }
 
