@@ -12,6 +12,7 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "gcc-multilib", sign: "/usr/include/asm", why: "test programs for i386" },
     Package { name: "libc6-dev-i386", sign: "/usr/lib32/crt1.o", why: "test programs for i386" },
     Package { name: "g++", sign: "g++", why: "test programs in C++" },
+    Package { name: "rustfmt", sign: "rustfmt", why: "generated tables in Rust" },
     Package { name: "binutils", sign: "objdump", why: "looking into linked objects" },
     Package { name: "sqlite3", sign: "sqlite3", why: "whole programs with sites everywhere" },
     Package { name: "luajit", sign: "luajit", why: "whole programs with sites everywhere: code made while it runs" },
