@@ -267,6 +267,9 @@ fn a_location_of_after_that_is_not_there_fails() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
 }
 
+/// The line of the program `inside.c` that gets breakpoints.
+const INSIDE_LINE: u32 = 24;
+
 /// Conditions inside of a function, each with the number of times that the program says that it holds at `inside`.
 const INSIDE: [(&str, u64); 10] = [
     ("i == 97", 1),
@@ -283,20 +286,30 @@ const INSIDE: [(&str, u64); 10] = [
 
 #[test]
 fn variables_in_scope_have_their_values_inside_of_a_function() {
+    let line = format!("inside.c:{INSIDE_LINE}");
     for flags in [&["-g", "-O0"][..], &["-g", "-O0", "-fomit-frame-pointer"]] {
         let program = build("inside.c", flags);
         let undisturbed = Command::new(&program).output().unwrap();
         for (expression, expected) in INSIDE {
             for method in ["auto", "trap"] {
                 let flags = ["--if", expression, "--method", method];
-                let counts = count(&["inside.c:24"], &flags, &program, &[]);
+                let counts = count(&[&line], &flags, &program, &[]);
                 assert_eq!(counts.total, expected, "{expression} {method}: {}", stderr(&counts.output));
                 assert_eq!(counts.output.status.code(), undisturbed.status.code());
                 assert_eq!(counts.output.stdout, undisturbed.stdout);
             }
         }
-        let wrong = run(&["count", "-b", "inside.c:24", "--if", "nothing == 3", "--", program.to_str().unwrap()]);
+        let wrong = run(&["count", "-b", &line, "--if", "nothing == 3", "--", program.to_str().unwrap()]);
         let said = stderr(&wrong);
         assert!(said.contains("the variables are ") && said.contains("small"), "{said}");
     }
+}
+
+#[test]
+fn a_32_bit_program_has_no_variables_in_filters_and_none_is_guessed() {
+    let Some(program) = common::build_narrow("inside.c", &["-g", "-O0"]) else { return };
+    let line = format!("inside.c:{INSIDE_LINE}");
+    let output = run(&["count", "-b", &line, "--if", "i == 97", "--", program.to_str().unwrap()]);
+    assert!(stderr(&output).contains("'i' is no argument"), "{}", stderr(&output));
+    assert_ne!(output.status.code(), Some(4));
 }

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Result};
 /// The most events that are handled before the client is heard.
 const BATCH: usize = 64;
 
-/// What is done about an event.
+/// What the adapter does about an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// The thread goes on, with the signal that the event reports.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::adapter::Adapter;
-use super::exceptions::{FILTERS, THROWERS};
+use super::exceptions::{FILTERS, THROWERS, Thrower};
 use super::refusal::{Answered, Refusal};
 
 /// What `setExceptionBreakpoints` has.
@@ -28,8 +28,7 @@ impl Adapter {
         }
         self.exceptions.chosen = fields.filters.into_iter().collect();
         let chosen = &self.exceptions.chosen;
-        let throwers = THROWERS.iter().filter(|(filter, ..)| chosen.contains(*filter));
-        let throwers: Vec<_> = throwers.map(|(_, function, words)| (*function, *words)).collect();
+        let throwers: Vec<Thrower> = THROWERS.into_iter().filter(|thrower| chosen.contains(thrower.filter)).collect();
         self.set_throwers(&throwers);
         Ok(Value::Null)
     }

@@ -28,9 +28,20 @@ const FATAL: [i32; 8] = [
     libc::SIGQUIT,
 ];
 
-/// Functions that a language's run-time calls when it throws: the filter, the function, the user's words.
-pub(super) const THROWERS: [(&str, &str, &str); 2] =
-    [("throw", "__cxa_throw", "C++ exception thrown"), ("panic", "rust_panic", "Rust panic")];
+/// A function that a language's run-time calls to throw an exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Thrower {
+    /// The filter that the user chooses.
+    pub(super) filter: &'static str,
+    pub(super) function: &'static str,
+    /// The exception in the user's words.
+    pub(super) words: &'static str,
+}
+
+pub(super) const THROWERS: [Thrower; 2] = [
+    Thrower { filter: "throw", function: "__cxa_throw", words: "C++ exception thrown" },
+    Thrower { filter: "panic", function: "rust_panic", words: "Rust panic" },
+];
 
 /// What stops the program.
 #[derive(Debug)]

@@ -50,7 +50,7 @@ impl<'a> Link<'a> {
         self.input.as_fd()
     }
 
-    /// Reads what has arrived; `false`: the client is gone.
+    /// Reads the bytes that have arrived. Returns `false` if the client has closed the connection.
     ///
     /// # Errors
     /// The connection failed.

@@ -8,7 +8,7 @@ use ubp_symbols::{Module, differing};
 
 use super::plan::Planned;
 use crate::output::tell;
-use crate::process::Space;
+use crate::process::{Space, replaced};
 
 /// Removes the sites at which memory differs from the file, and reports them.
 pub(super) fn drop_differing(
@@ -18,10 +18,7 @@ pub(super) fn drop_differing(
     sites: &mut Vec<Planned>,
 ) -> ubp::Result<()> {
     let in_file = sites.iter().map(|site| module.in_file(site.address));
-    let differing = differing(session, space.pid, module, in_file, |address| {
-        let symbol = module.image.symbols().holding(address).filter(|symbol| symbol.size > 0)?;
-        Some(symbol.address..symbol.address.saturating_add(symbol.size))
-    })?;
+    let differing = replaced(session, space.pid, module, in_file)?;
     let Some((first, others)) = differing.split_first() else { return Ok(()) };
     let others = match others.len() {
         0 => String::new(),

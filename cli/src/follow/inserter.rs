@@ -19,7 +19,7 @@ use super::{confirm, tracers};
 use crate::location::{self, Location};
 use crate::native;
 use crate::output::{Patience, shown, tell};
-use crate::process::{Role, Space};
+use crate::process::{Role, Space, inside_instruction};
 use crate::values::needs_trap;
 
 /// The largest number of refused instructions that are listed one by one.
@@ -176,7 +176,7 @@ impl Inserter {
 
     fn warn_of_middle(&mut self, module: &Module, address: u64, name: &str) {
         let in_file = module.in_file(address);
-        if let Some(start) = self.wanted.inside_instruction(&module.image, in_file) {
+        if let Some(start) = inside_instruction(&module.image, in_file, self.wanted.mode_of) {
             let start = module.in_memory(start);
             self.told.tell_once(
                 format!("middle {name} {} {in_file:#x}", module.image.name()),

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use ubp_symbols::code::{self, Mode};
+use ubp_symbols::code::Mode;
 use ubp_symbols::{Image, Module, Search, Site};
 
 use crate::location::Location;
@@ -131,15 +131,6 @@ impl Wanted {
             all.get(start..end).unwrap_or_default()
         };
         parts.iter().flat_map(inside).map(|address| module.in_memory(*address)).collect()
-    }
-
-    /// Returns the start of the instruction that an address in the file is inside of. `None` if the address is the start of an instruction,
-    /// or if no instruction is known there.
-    pub(super) fn inside_instruction(&self, image: &Image, address: u64) -> Option<u64> {
-        let all = image.instructions(self.mode_of);
-        let before = *all.get(all.partition_point(|start| *start <= address).checked_sub(1)?)?;
-        let insn = code::decode(image.bytes_at(before)?, before, (self.mode_of)(image))?;
-        (before < address && address - before < insn.len as u64).then_some(before)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use ubp_symbols::Module;
 use ubp_symbols::types::{self, Scope, Shape, Type};
-use ubp_symbols::values::{self, Format, Resting};
+use ubp_symbols::values::{self, Format, SimpleLocation};
+use ubp_symbols::{Arch, Module};
 
 use super::kind::Kind;
 use super::value::{Known, known};
@@ -95,10 +95,10 @@ fn in_scope(space: &Space, address: u64) -> Vec<Parameter> {
     let Some((module, scope)) = scope(space, address) else { return Vec::new() };
     let in_file = module.in_file(address);
     let parameter = |variable: &ubp_symbols::types::Variable| {
-        let (register, memory) = match values::resting(&module.image, in_file, &scope, variable) {
-            Some(Resting::Register(register)) => (Some(register), None),
-            Some(Resting::Memory { register, offset }) => (None, Some(Memory::Frame(register, offset))),
-            Some(Resting::Static(address)) => (None, Some(Memory::At(module.in_memory(address)))),
+        let (register, memory) = match values::simple_location(&module.image, in_file, &scope, variable) {
+            Some(SimpleLocation::Register(register)) => (Some(register), None),
+            Some(SimpleLocation::Memory { register, offset }) => (None, Some(Memory::Frame(register, offset))),
+            Some(SimpleLocation::Static(address)) => (None, Some(Memory::At(module.in_memory(address)))),
             _ => (None, None),
         };
         let known = variable.kind.as_ref().ok();
@@ -118,9 +118,12 @@ fn in_scope(space: &Space, address: u64) -> Vec<Parameter> {
 }
 
 /// What is in scope at an instruction inside of a function, and its module. `None`: the address is the first instruction of one, or a static
-/// probe, which has arguments of its own, or nothing is known.
+/// probe, which has arguments of its own, or the code is 32-bit, or nothing is known.
 pub(crate) fn scope(space: &Space, address: u64) -> Option<(&Module, Rc<Scope>)> {
-    let module = space.module(address).filter(|_| space.static_probe(address).is_none())?;
+    let module = space.module(address).filter(|module| module.image.arch() != Arch::I386)?;
+    if space.static_probe(address).is_some() {
+        return None;
+    }
     let in_file = module.in_file(address);
     // Malformed debug information counts as none.
     let scope = module.image.scope(in_file).ok().flatten()?;

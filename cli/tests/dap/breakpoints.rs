@@ -157,6 +157,11 @@ fn an_instruction_of_the_disassembly_can_have_a_breakpoint() {
     assert_eq!(all[3]["address"], *reference);
     assert_eq!(all[3]["line"], line("CALL"));
     assert!(all.iter().all(|one| one["instruction"] != "??"), "{body}");
+    // A breakpoint inside of an instruction would change what the program does.
+    let inside = json!([{ "instructionReference": reference, "offset": 1 }]);
+    let refused = client.ask("setInstructionBreakpoints", json!({ "breakpoints": inside }));
+    let why = refused["breakpoints"][0]["message"].as_str().unwrap();
+    assert!(why.contains("is inside the instruction at"), "{why}");
     let next = &all[4]["address"];
     let set = client.ask("setInstructionBreakpoints", json!({ "breakpoints": [{ "instructionReference": next }] }));
     assert_eq!(set["breakpoints"][0]["verified"], true, "{set}");

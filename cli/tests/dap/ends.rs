@@ -132,16 +132,23 @@ fn what_is_not_of_the_protocol_ends_the_conversation() {
 
 #[test]
 fn children_are_debugged_where_that_is_asked_for_and_run_by_themselves_otherwise() {
-    let program = common::build("chain.c", &["-g", "-O0"]);
-    let undisturbed = Command::new(&program).output().unwrap();
+    let program = common::build("forked.c", &["-g", "-O0"]);
     for follows in [false, true] {
         let mut client = Client::start();
         client.ask("launch", json!({ "program": program, "followForks": follows }));
+        let parent = client.event("process")["systemProcessId"].as_i64().unwrap();
         client.event("initialized");
-        client.ask("setFunctionBreakpoints", json!({ "breakpoints": [{ "name": "main", "hitCondition": "> 1000" }] }));
+        client.ask("setFunctionBreakpoints", json!({ "breakpoints": [{ "name": "inner" }] }));
         client.ask("configurationDone", json!({}));
-        let (text, status) = end(&mut client);
-        assert_eq!((text.as_bytes(), Some(status)), (&*undisturbed.stdout, undisturbed.status.code().map(i64::from)));
+        if follows {
+            let child = client.stop("function breakpoint");
+            assert_ne!(child, parent);
+            assert_eq!(client.stack(child)[1].0, "main");
+            client.ask("continue", json!({ "threadId": child }));
+        }
+        assert_eq!(client.stop("function breakpoint"), parent);
+        client.ask("continue", json!({ "threadId": parent }));
+        assert_eq!(end(&mut client), ("7 4\n".into(), 2));
         client.leave();
     }
 }

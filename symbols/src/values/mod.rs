@@ -4,7 +4,6 @@
 //! says, `read.rs` makes data from bytes, `call.rs` reads all arguments of a call, and `operand/` those of static probes. `variables.rs` reads
 //! what is in scope in a frame, and `node.rs` shows values as trees.
 
-mod at_rest;
 mod call;
 mod convention;
 mod data;
@@ -14,16 +13,17 @@ mod node;
 mod operand;
 mod place;
 mod read;
+mod simple_location;
 mod thread;
 mod variables;
 
-pub use self::at_rest::{Resting, resting};
 pub use self::call::{Argument, arguments, is_recordable, registers, results};
 pub use self::data::Data;
 pub(crate) use self::expression::{Base, Frame as ExpressionFrame};
 pub use self::held::Held;
 pub use self::node::Node;
 pub use self::operand::{Format, Operand, operand_values, operands};
+pub use self::simple_location::{SimpleLocation, simple_location};
 pub use self::thread::Thread;
 pub use self::variables::{Local, variables};
 pub use crate::unwind::general_register;

@@ -1,14 +1,16 @@
 //! Puts breakpoints into programs: at once, and into modules that are loaded later.
 
 use serde_json::{Value, json};
-use ubp::{Address, BreakpointId, Patch, Pid, Spec};
-use ubp_symbols::{Module, Pattern, by_line, by_name};
+use ubp::{Address, BreakpointId, Patch, Pid, Session, Spec};
+use ubp_symbols::{Module, Pattern, by_line, by_name, code};
 
 use super::wanted::{One, Site};
 use crate::dap::adapter::Adapter;
 use crate::dap::lines::past_prologue;
 use crate::dap::program::Placed;
 use crate::dap::threads;
+use crate::filter::Bound;
+use crate::process::{Space, inside_instruction, replaced};
 
 impl Adapter {
     /// Reads the modules of a process anew, and puts the breakpoints into those that are new.
@@ -59,33 +61,31 @@ impl Adapter {
             return;
         }
         let known = program.addresses(number);
-        let mut addresses: Vec<u64> = modules.iter().flat_map(|module| sites(&one.site, module)).collect();
+        let mut addresses: Vec<u64> = Vec::new();
+        for module in modules {
+            match sites(&one.site, module, session, pid) {
+                Ok(found) => addresses.extend(found),
+                Err(reason) => one.refused = Some(reason),
+            }
+        }
         addresses.sort_unstable();
         addresses.dedup();
+        let mut chosen = Vec::new();
         for address in addresses.into_iter().filter(|address| !known.contains(address)) {
-            let (bound, condition, never) = match &one.condition {
-                None => (None, None, false),
-                Some(filter) => match filter.at(&program.space, address) {
-                    Ok((bound, decision)) => ((!decision.whole).then_some(bound), decision.condition, decision.never),
-                    Err(problem) => {
-                        one.refused = Some(problem.to_string());
-                        continue;
-                    }
-                },
-            };
-            if never {
-                one.refused = Some("the condition never holds there".into());
-                continue;
-            }
-            let mut spec = spec(one, bound.is_none(), address);
-            if let Some(condition) = condition {
-                spec = spec.when(condition).patch(Patch::Auto);
-            }
-            match insert(session, pid, spec) {
-                Ok(id) => {
-                    program.placed.insert(id, Placed { number, address, bound });
-                }
+            match spec(one, &program.space, address) {
+                Ok(spec) => chosen.push(spec),
                 Err(reason) => one.refused = Some(reason),
+            }
+        }
+        let specs: Vec<Spec> = chosen.iter().map(|(spec, _)| spec.clone()).collect();
+        // An error: the process has ended, and its end is reported.
+        let inserted = session.insert(pid, &specs).unwrap_or_default();
+        for ((spec, bound), inserted) in chosen.into_iter().zip(inserted) {
+            match inserted {
+                Ok(id) => {
+                    program.placed.insert(id, Placed { number, address: spec.address.0, bound });
+                }
+                Err(error) => one.refused = Some(error.to_string()),
             }
         }
     }
@@ -124,7 +124,7 @@ impl Adapter {
                     Site::Line { line, .. } => format!("no code of this line or a later one is loaded ({line})"),
                     Site::Function(name) => format!("no function '{name}' is loaded"),
                     Site::Address(address) => format!("no code is at {address:#x}"),
-                    Site::Thrower(name, _) => format!("'{name}' is not loaded"),
+                    Site::Thrower(thrower) => format!("'{}' is not loaded", thrower.function),
                 };
                 let text = one.wrong.clone().or_else(|| one.refused.clone()).unwrap_or(nowhere);
                 let reason = if one.wrong.is_some() || one.refused.is_some() { "failed" } else { "pending" };
@@ -137,34 +137,57 @@ impl Adapter {
 }
 
 /// The addresses in memory that a site means in a module.
-fn sites(site: &Site, module: &Module) -> Vec<u64> {
-    let found = |search: ubp_symbols::Search| search.sites.into_iter().filter(|site| !site.indirect);
-    let address = |site: ubp_symbols::Site| module.in_memory(site.address);
-    match site {
-        Site::Line { path, line } => found(by_line(&module.image, path, *line)).map(address).collect(),
-        Site::Function(name) => {
-            let search = by_name(&module.image, &Pattern::new(name), 0);
-            found(search).map(|site| past_prologue(module, module.in_memory(site.address))).collect()
-        }
-        Site::Thrower(name, _) => found(by_name(&module.image, &Pattern::new(name), 0)).map(address).collect(),
-        Site::Address(address) if module.contains(*address) => vec![*address],
+///
+/// # Errors
+/// No breakpoint is right there: memory does not hold the code of the file, or the address is inside of an instruction.
+fn sites(site: &Site, module: &Module, session: &Session, pid: Pid) -> Result<Vec<u64>, String> {
+    let image = &module.image;
+    let found = |search: ubp_symbols::Search| -> Vec<u64> {
+        search.sites.into_iter().filter(|site| !site.indirect).map(|site| site.address).collect()
+    };
+    let in_file = match site {
+        Site::Line { path, line } => found(by_line(image, path, *line)),
+        Site::Function(name) => found(by_name(image, &Pattern::new(name), 0)),
+        Site::Thrower(thrower) => found(by_name(image, &Pattern::new(thrower.function), 0)),
+        Site::Address(address) if module.contains(*address) => vec![module.in_file(*address)],
         Site::Address(_) => Vec::new(),
+    };
+    // An error: the process has ended, and its end is reported.
+    let replaced = replaced(session, pid, module, in_file.iter().copied()).unwrap_or_default();
+    if let Some(address) = replaced.first() {
+        let address = module.in_memory(*address);
+        return Err(format!("memory does not hold the code of {} at {address:#x}", image.path().display()));
     }
+    if let (Site::Address(address), Some(at)) = (site, in_file.first()) {
+        if let Some(start) = inside_instruction(image, *at, |image| image.arch().mode(code::vendor())) {
+            return Err(format!("{address:#x} is inside the instruction at {:#x}", module.in_memory(start)));
+        }
+    }
+    let in_memory = in_file.into_iter().map(|address| module.in_memory(address));
+    Ok(match site {
+        Site::Function(_) => in_memory.map(|address| past_prologue(module, address)).collect(),
+        _ => in_memory.collect(),
+    })
 }
 
-/// What is inserted: `is_decided` says that no condition is left for the adapter.
-fn spec(one: &One, is_decided: bool, address: u64) -> Spec {
-    match one.is_plain_log() && is_decided {
+/// The breakpoint to insert at an address, and the condition that the adapter evaluates at each hit.
+///
+/// # Errors
+/// The condition makes no sense there, or never holds.
+fn spec(one: &One, space: &Space, address: u64) -> Result<(Spec, Option<Bound>), String> {
+    let (bound, condition) = match &one.condition {
+        None => (None, None),
+        Some(filter) => match filter.at(space, address).map_err(|problem| problem.to_string())? {
+            (_, decision) if decision.never => return Err("the condition never holds there".into()),
+            (bound, decision) => ((!decision.whole).then_some(bound), decision.condition),
+        },
+    };
+    let mut spec = match one.is_plain_log() && bound.is_none() {
         true => Spec::record(Address(address)).patch(Patch::Auto),
         false => Spec::event(Address(address)),
+    };
+    if let Some(condition) = condition {
+        spec = spec.when(condition).patch(Patch::Auto);
     }
-}
-
-fn insert(session: &mut ubp::Session, pid: Pid, spec: Spec) -> Result<BreakpointId, String> {
-    let inserted = session.insert(pid, &[spec]).map_err(|error| error.to_string())?;
-    match inserted.into_iter().next() {
-        Some(Ok(id)) => Ok(id),
-        Some(Err(error)) => Err(error.to_string()),
-        None => Err("the process has ended".into()),
-    }
+    Ok((spec, bound))
 }

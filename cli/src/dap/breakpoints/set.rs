@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::wanted::{Site, Terms};
 use crate::dap::adapter::Adapter;
+use crate::dap::exceptions::Thrower;
 use crate::dap::lines::{code_lines, number_of};
 use crate::dap::refusal::{Answered, Refusal};
 
@@ -109,10 +110,10 @@ impl Adapter {
         Ok(self.replace(&old, wanted))
     }
 
-    /// Sets breakpoints at the functions that throw: each with what is told of an exception.
-    pub(in crate::dap) fn set_throwers(&mut self, throwers: &[(&'static str, &'static str)]) {
-        let old = self.wanted.at(|site| matches!(site, Site::Thrower(..)));
-        let wanted = throwers.iter().map(|(name, words)| (Site::Thrower(name, words), Terms::default())).collect();
+    /// Sets breakpoints at these functions, in the place of those that throw exceptions and had one before.
+    pub(in crate::dap) fn set_throwers(&mut self, throwers: &[Thrower]) {
+        let old = self.wanted.at(|site| matches!(site, Site::Thrower(_)));
+        let wanted = throwers.iter().map(|thrower| (Site::Thrower(*thrower), Terms::default())).collect();
         self.replace(&old, wanted);
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::hit_count::HitCount;
+use crate::dap::exceptions::Thrower;
 use crate::dap::template::{self, Part};
 use crate::filter::{Filter, Formula, pointed};
 
@@ -16,8 +17,7 @@ pub(super) enum Site {
     Function(String),
     /// An instruction.
     Address(u64),
-    /// A function that throws: its name, and what is told of the exception.
-    Thrower(&'static str, &'static str),
+    Thrower(Thrower),
 }
 
 /// When a breakpoint stops the program, and what it says instead.
@@ -44,9 +44,9 @@ pub(super) struct One {
     pub(super) condition: Option<Filter>,
     pub(super) hits: Option<HitCount>,
     pub(super) log: Option<Vec<Said>>,
-    /// What is wrong with the terms. Such a breakpoint is nowhere.
+    /// Why the terms make no sense. Such a breakpoint is set nowhere.
     pub(super) wrong: Option<String>,
-    /// What is wrong at the addresses that were found.
+    /// Why an address of the site has no breakpoint.
     pub(super) refused: Option<String>,
     /// The number of arrivals for which the condition held.
     pub(super) count: u64,
@@ -141,10 +141,10 @@ impl Wanted {
         }
     }
 
-    /// What is told of an exception that a breakpoint is for.
+    /// The exception at whose throwing a breakpoint stops, in the user's words.
     pub(in crate::dap) fn thrown(&self, number: u64) -> Option<&'static str> {
         match self.all.get(&number).map(|one| &one.site) {
-            Some(Site::Thrower(_, words)) => Some(words),
+            Some(Site::Thrower(thrower)) => Some(thrower.words),
             _ => None,
         }
     }
