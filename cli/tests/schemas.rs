@@ -115,6 +115,7 @@ fn what_is_printed_is_what_the_schemas_say() {
     }
     lines("count.v1.json", &["count", "-b", "work", "quiet", "--every-instruction"], &run);
     lines("count-rows.v1.json", &["count", "-b", "work", "--by", "caller", "--hist", "arg0"], &run);
+    lines("count-stacks.v1.json", &["count", "-b", "work", "--stack"], &run);
     lines("latency.v1.json", &["latency", "-b", "work", "--by", "thread"], &run);
     lines("calls.v1.json", &["calls", "-b", "work", "--args", "--return"], &run);
     lines("coverage.v1.json", &["coverage"], &run);

@@ -21,6 +21,10 @@ pub(crate) struct GroupArgs {
     /// Print only the N rows with most hits, and the sum of the others. Memory stays bounded however many rows there are
     #[arg(long, value_name = "N", conflicts_with = "hist", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) top: Option<u32>,
+
+    /// Print a row for each way to a location: the function and its callers, at most 128
+    #[arg(long, conflicts_with_all = ["by", "hist"])]
+    pub(crate) stack: bool,
 }
 
 /// The property of a hit by which hits are divided into rows.

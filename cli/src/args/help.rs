@@ -175,13 +175,14 @@ pub(super) fn count() -> String {
            ntrace count --every-instruction -b main --format json -o counts.json -- ./prog\n  \
            ntrace count -b 'libc!malloc' --by caller --top 10 -- ls -l\n  \
            ntrace count -b 'libc!malloc' --hist arg0 -- ls -l\n  \
+           ntrace count -b 'libc!malloc' --stack --format flamegraph -o ls.svg -- ls -l\n  \
            ntrace count -b 'libc!open*' --if 'path =~ \"/etc/*\"' -- ls -l\n\n\
          {FILTERS}\n\n\
          JSON: one object. Keys: total, counts (hits, location, names, module, symbol, offset, address, file, line), refused \
          (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
          hits are listed too; those of --every-instruction only with --all. With --by, --hist or --top: total, counts (hits, error: how much \
          too large hits may be, by, values (sum, mean, minimum, maximum, histogram (from, to, count)), and the location as above), other \
-         (hits without a row).\n\n{STATUS}"
+         (hits without a row). With --stack: total, stacks (hits, the location, stack: the callers with the same keys), other.\n\n{STATUS}"
     )
 }
 

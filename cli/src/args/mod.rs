@@ -32,7 +32,7 @@ pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
 pub(crate) use self::serving::{DapArgs, GdbserverArgs};
 pub(crate) use self::timing::{By, CallsArgs, CallsFormat, LatencyArgs};
-pub(crate) use self::tracing::{CountArgs, Format, Method, TableFormat, Target, TimeStyle, TraceArgs};
+pub(crate) use self::tracing::{CountArgs, CountFormat, Format, Method, TableFormat, Target, TimeStyle, TraceArgs};
 pub(crate) use self::viewing::TopArgs;
 
 /// The whole command line.

@@ -119,8 +119,8 @@ pub(crate) struct CountArgs {
     pub(crate) target: Target,
 
     /// The format of the results
-    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
-    pub(crate) format: TableFormat,
+    #[arg(long, value_enum, default_value_t = CountFormat::Text)]
+    pub(crate) format: CountFormat,
 
     #[command(flatten)]
     pub(crate) grouping: GroupArgs,
@@ -198,6 +198,34 @@ pub(crate) enum TableFormat {
     Json,
     /// Comma-separated values, a line for each row behind a line with the names of the columns
     Csv,
+}
+
+/// The format of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CountFormat {
+    /// Text for people
+    Text,
+    /// JSON, one object
+    Json,
+    /// Comma-separated values, a line for each row behind a line with the names of the columns
+    Csv,
+    /// With --stack: each stack with its hits, one line a stack
+    Folded,
+    /// With --stack: a flame graph of these stacks, as SVG
+    Flamegraph,
+}
+
+impl CountFormat {
+    /// The format of a table, unless only stacks have this one.
+    pub(crate) fn of_table(self) -> Result<TableFormat, &'static str> {
+        match self {
+            CountFormat::Text => Ok(TableFormat::Text),
+            CountFormat::Json => Ok(TableFormat::Json),
+            CountFormat::Csv => Ok(TableFormat::Csv),
+            CountFormat::Folded => Err("--format folded: only stacks have this form; add --stack"),
+            CountFormat::Flamegraph => Err("--format flamegraph: only stacks have this form; add --stack"),
+        }
+    }
 }
 
 /// The time that is printed with each hit.

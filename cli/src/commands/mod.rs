@@ -6,6 +6,7 @@ mod count;
 mod coverage;
 mod dap;
 mod explain;
+mod flame;
 mod gdbserver;
 mod grouped;
 mod latency;
@@ -13,6 +14,7 @@ mod list;
 mod man;
 mod record;
 mod set;
+mod stacks;
 mod survey;
 mod tally;
 mod timing;
@@ -34,6 +36,9 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Survey(args) => survey::run(args),
         Command::List(args) => list::run(args),
         Command::Trace(args) => worker::run(|control, heritage| trace::run(args, control, heritage)),
+        Command::Count(args) if args.grouping.stack => {
+            worker::run(|control, heritage| stacks::run(args, control, heritage))
+        }
         Command::Count(args) if args.grouping.is_used() => {
             worker::run(|control, heritage| grouped::run(args, control, heritage))
         }

@@ -1,7 +1,6 @@
 //! `ntrace calls`.
 
 mod call;
-mod flame;
 mod json;
 mod perfetto;
 mod text;
@@ -18,6 +17,7 @@ use self::perfetto::Perfetto;
 use self::text::Text;
 use self::tree::Tree;
 use crate::args::{CallsArgs, CallsFormat};
+use crate::commands::flame::{self, Picture};
 use crate::commands::timing;
 use crate::failure::Result;
 use crate::follow::{self, Arrival, Kind, Sink};
@@ -26,6 +26,9 @@ use crate::output::{Output, Summary};
 use crate::process::{Description, Space};
 use crate::values::Value;
 use crate::worker::{Control, End};
+
+const TIMES: Picture =
+    Picture { title: "Time in functions", unit: "ns", empty: "no call returned, so that there is nothing to draw" };
 
 /// Writes calls as they return.
 struct Calls<'a> {
@@ -147,12 +150,8 @@ impl Calls<'_> {
             (Form::Text(mut text), _) => text.finish(&tree, &mut output)?,
             (Form::Json, _) => {}
             (Form::Perfetto(perfetto), _) => perfetto.finish(&mut output)?,
-            (Form::Tree, CallsFormat::Flamegraph) => flame::write(&tree, &mut output)?,
-            (Form::Tree, _) => {
-                for (stack, own) in tree.folded() {
-                    output.line(format_args!("{stack} {own}"))?;
-                }
-            }
+            (Form::Tree, CallsFormat::Flamegraph) => flame::draw(&TIMES, &tree.folded(), &mut output)?,
+            (Form::Tree, _) => flame::write_folded(&tree.folded(), &mut output)?,
         }
         output.flush()
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::commands::flame;
 use crate::process::Description;
 
 /// The largest number of stacks that are told apart, so that a program cannot fill ntrace's memory.
@@ -64,7 +65,7 @@ impl Tree {
         let mut names = Vec::new();
         let mut next = Some(stack);
         while let Some(Stack(number)) = next {
-            names.push(self.nodes[number].function.location.replace(';', ":"));
+            names.push(flame::name(&self.nodes[number].function.location));
             next = self.nodes[number].caller;
         }
         names.reverse();

@@ -26,18 +26,19 @@ struct Count {
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
     check(args)?;
+    let format = args.format.of_table().map_err(Failure::usage)?;
     let summary = Summary::new("hits");
     let mut output = Output::open(args.target.output.as_deref())?;
     let live = if args.quiet { None } else { Live::new(heritage.group()) };
     // JSON and CSV list every location that the user named.
-    let all = args.all || (args.format != TableFormat::Text && !args.target.every_instruction);
+    let all = args.all || (format != TableFormat::Text && !args.target.every_instruction);
     let mut count = Count { tally: Tally::new(all), live };
     let kind = Kind { report: Report::Count, text: false, patch: args.method.into(), results: false };
     let mut follower = follow::start(&args.target, kind, control, heritage)?;
     let end = follower.run(&mut count);
     drop(count.live);
     let table = Table::new(count.tally, follower.refused());
-    let written = match args.format {
+    let written = match format {
         TableFormat::Text => table.write_text(&mut output),
         TableFormat::Json => output.json(&table),
         TableFormat::Csv => table.write_csv(&mut output),

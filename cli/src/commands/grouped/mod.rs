@@ -11,7 +11,7 @@ use ubp::{Address, Patch, Pid, Record, Registers, Report, Session, Tid};
 
 use self::row::{Results, Row};
 use crate::args::{CountArgs, Key, Source, TableFormat};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::native;
@@ -62,6 +62,7 @@ struct Seen {
 
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
+    let format = args.format.of_table().map_err(Failure::usage)?;
     let summary = Summary::new("hits");
     let mut output = Output::open(args.target.output.as_deref())?;
     let kind = match args.grouping.needs_registers() {
@@ -77,7 +78,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let mut follower = follow::start(&args.target, kind, control, heritage)?;
     let end = follower.run(&mut grouped);
     let results = grouped.results();
-    let written = match args.format {
+    let written = match format {
         TableFormat::Text => results.write_text(&mut output),
         TableFormat::Json => output.json(&results),
         TableFormat::Csv => results.write_csv(&mut output),

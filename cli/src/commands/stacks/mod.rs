@@ -1,0 +1,149 @@
+//! `ntrace count --stack`: hits are counted for each way to a location.
+
+mod row;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ubp::{Event, Patch, Pid, Report, Session};
+
+use self::row::{Results, Row};
+use crate::args::{CountArgs, CountFormat};
+use crate::commands::flame::{self, Picture};
+use crate::failure::Result;
+use crate::follow::{self, Arrival, Kind, Sink};
+use crate::heritage::Heritage;
+use crate::output::{Output, Summary};
+use crate::process::{Description, Space};
+use crate::worker::{Control, End};
+
+/// The most rows. Hits of further stacks are summed in one row.
+const MOST: usize = 1 << 16;
+
+const HITS: Picture = Picture {
+    title: "Ways to the locations",
+    unit: "hits",
+    empty: "no thread reached a location, so that there is nothing to draw",
+};
+
+/// An image, and an address in its file.
+type Place = (Option<u64>, u64);
+
+/// The hits so far.
+#[derive(Default)]
+struct Stacks {
+    rows: Vec<Row>,
+    /// The rows by the places of their frames. Processes of one program share rows.
+    by_frames: HashMap<Box<[Place]>, usize>,
+    /// The rows by the addresses of their frames in a process. `None` is the row of all further stacks.
+    by_addresses: HashMap<Pid, HashMap<Box<[u64]>, Option<usize>>>,
+    /// The hits of stacks that have no row.
+    other: u64,
+    /// The hits of threads that a signal killed at the location.
+    killed: u64,
+}
+
+/// Runs the command in the worker process.
+pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
+    let summary = Summary::new("hits");
+    let mut output = Output::open(args.target.output.as_deref())?;
+    // A thread is held while its callers are found.
+    let kind = Kind { report: Report::Event, text: false, patch: Patch::Auto, results: false };
+    let mut stacks = Stacks::default();
+    let mut follower = follow::start(&args.target, kind, control, heritage)?;
+    let end = follower.run(&mut stacks);
+    let results = stacks.results(args.grouping.top);
+    let written = match args.format {
+        CountFormat::Text => results.write_text(&mut output),
+        CountFormat::Json => output.json(&results),
+        CountFormat::Csv => results.write_csv(&mut output),
+        CountFormat::Folded => flame::write_folded(&results.folded(), &mut output),
+        CountFormat::Flamegraph => flame::draw(&HITS, &results.folded(), &mut output),
+    };
+    let end = written.and_then(|()| output.flush()).and(end);
+    if !args.quiet {
+        summary.tell(results.total(), follower.lost_records());
+    }
+    follower.finish(end)
+}
+
+impl Stacks {
+    fn add(&mut self, space: &mut Space, address: u64, callers: &[u64]) {
+        let frames: Box<[u64]> = [&[address], callers].concat().into();
+        let known = self.by_addresses.get(&space.pid).and_then(|known| known.get(&frames));
+        if let Some(row) = known.copied() {
+            return self.count(row);
+        }
+        let row = self.row(space, address, callers);
+        let known = self.by_addresses.entry(space.pid).or_default();
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(frames, row);
+        self.count(row);
+    }
+
+    /// The row of a stack, which may be new.
+    fn row(&mut self, space: &mut Space, address: u64, callers: &[u64]) -> Option<usize> {
+        let at = space.description(address);
+        let callers: Vec<Rc<Description>> =
+            callers.iter().map(|caller| Rc::new(space.describe_caller(*caller))).collect();
+        let places: Box<[Place]> =
+            [&at].into_iter().chain(&callers).map(|frame| (frame.image, frame.in_file)).collect();
+        if let Some(row) = self.by_frames.get(&places) {
+            return Some(*row);
+        }
+        let next = self.rows.len();
+        if next >= MOST {
+            return None;
+        }
+        self.rows.push(Row::new(at, callers));
+        self.by_frames.insert(places, next);
+        Some(next)
+    }
+
+    fn count(&mut self, row: Option<usize>) {
+        match row.and_then(|row| self.rows.get_mut(row)) {
+            Some(row) => row.hits += 1,
+            None => self.other += 1,
+        }
+    }
+
+    fn results(self, top: Option<u32>) -> Results {
+        let shown = top.map_or(usize::MAX, |top| top as usize);
+        Results::new(self.rows, self.other + self.killed, shown)
+    }
+}
+
+impl Sink for Stacks {
+    fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()> {
+        let Ok(registers) = session.registers(arrival.event.tid) else {
+            self.killed += 1;
+            return Ok(());
+        };
+        let at = space.description(arrival.address);
+        let callers = space.callers(session, &registers, at.symbol.is_some() && at.offset == 0);
+        self.add(space, arrival.address, &callers);
+        Ok(())
+    }
+
+    fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Other code may come to the addresses of the module.
+    fn unloaded(&mut self, _: &Session, space: &Space) {
+        self.by_addresses.remove(&space.pid);
+    }
+
+    fn forked(&mut self, _: &Event, _: Pid) {}
+
+    fn ended(&mut self, _: &Session, space: &mut Space) {
+        self.by_addresses.remove(&space.pid);
+    }
+
+    fn tick(&self) -> Option<Duration> {
+        None
+    }
+}
