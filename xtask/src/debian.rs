@@ -100,6 +100,7 @@ impl Suite {
             format!("Dir::State::Lists={}", lists.display()),
             format!("Dir::Cache={}", folder.display()),
             "Acquire::Languages=none".into(),
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
             "APT::Sandbox::User=root".into(),
         ];
         let suite = Suite { name: name.to_owned(), settings, folder };
@@ -123,6 +124,12 @@ impl Suite {
         run::run(self.apt("apt-get").args(["-q", "download"]).args(packages).current_dir(&downloads))?;
         unpack_all(&downloads, folder, patterns)?;
         remove(&downloads)
+    }
+
+    /// Unpacks packages into `root` as they lie in a system, without those that they depend on.
+    pub(crate) fn unpack_as_system(&self, packages: &[String], root: &Path) -> Result<()> {
+        link_into_usr(root)?;
+        self.unpack(packages, &[], root)
     }
 
     /// The names of the packages that begin with `prefix`.
@@ -158,11 +165,12 @@ impl Drop for Suite {
 }
 
 /// Writes the script `name` into `root`, where packages of x86-64 are unpacked: it runs their `program` with `arguments` of the shell's by the
-/// loader and the libraries beside it, whatever this system has.
+/// loader and the libraries beside it, whatever this system has. Libraries that are not there come from the folders of `LD_LIBRARY_PATH`, or are
+/// the system's.
 pub(crate) fn wrap(root: &Path, name: &str, program: &str, arguments: &str) -> Result<()> {
     let text = format!(
         "#!/bin/sh\nroot=$(dirname \"$0\")\nexec \"$root/lib64/ld-linux-x86-64.so.2\" \
-         --library-path \"$root/usr/lib/x86_64-linux-gnu\" \"$root/{program}\" {arguments} \"$@\"\n"
+         --library-path \"$root/usr/lib/x86_64-linux-gnu${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\" \"$root/{program}\" {arguments} \"$@\"\n"
     );
     let path = root.join(name);
     fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -30,6 +30,8 @@ pub(crate) struct Lane {
     pub(crate) name: &'static str,
     /// The place that it occupies.
     pub(crate) place: Place,
+    /// Whether it begins when the lane of [`Place::Cache`] has ended.
+    pub(crate) needs_cache: bool,
     /// Gives the reason why it cannot run here, if there is one.
     pub(crate) obstacle: fn() -> Option<String>,
     pub(crate) step: fn(ledger: &Path) -> Result<()>,
@@ -38,6 +40,8 @@ pub(crate) struct Lane {
 /// What a lane occupies while it runs: lanes of one place follow each other, lanes of different places run side by side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
+    /// The cache outside the checkout, which one lane fills.
+    Cache,
     /// The host's target folder.
     Host,
     /// The fuzzer's target folder.
@@ -207,10 +211,14 @@ fn side_by_side(lanes: &[Lane], length: Length) -> Result<Vec<Report>> {
     Ok(reports.into_iter().flatten().collect())
 }
 
-/// The first of the waiting lanes whose place is free, by its index in `waiting`.
+/// The first of the waiting lanes whose place is free and for which the cache is ready, by its index in `waiting`.
 fn next_to_start(lanes: &[Lane], waiting: &[usize], running: &[usize]) -> Option<usize> {
-    let is_free = |number: &usize| !running.iter().any(|other| lanes[*other].place == lanes[*number].place);
-    waiting.iter().position(is_free)
+    let is_full = !waiting.iter().chain(running).any(|number| lanes[*number].place == Place::Cache);
+    let is_ready = |number: &usize| {
+        let Lane { place, needs_cache, .. } = lanes[*number];
+        (is_full || !needs_cache) && !running.iter().any(|other| lanes[*other].place == place)
+    };
+    waiting.iter().position(is_ready)
 }
 
 /// Runs one lane in a process of its own, which writes to `log`, or to this process's output.
@@ -353,9 +361,18 @@ mod tests {
 
     #[test]
     fn lanes_of_one_place_follow_each_other_and_others_run_beside_them() {
-        let lane = |place| Lane { name: "", place, obstacle: no_obstacle, step: |_| Ok(()) };
+        let lane = |place| Lane { name: "", place, needs_cache: false, obstacle: no_obstacle, step: |_| Ok(()) };
         let lanes = [Place::Host, Place::Host, Place::Arm64].map(lane);
         assert_eq!(next_to_start(&lanes, &[0, 1, 2], &[]), Some(0));
+        assert_eq!(next_to_start(&lanes, &[1, 2], &[0]), Some(1));
+        assert_eq!(next_to_start(&lanes, &[1], &[0, 2]), None);
+        assert_eq!(next_to_start(&lanes, &[1], &[2]), Some(0));
+    }
+
+    #[test]
+    fn lanes_that_need_the_cache_wait_until_it_is_filled() {
+        let lane = |place, needs_cache| Lane { name: "", place, needs_cache, obstacle: no_obstacle, step: |_| Ok(()) };
+        let lanes = [lane(Place::Cache, false), lane(Place::Arm64, true), lane(Place::Host, false)];
         assert_eq!(next_to_start(&lanes, &[1, 2], &[0]), Some(1));
         assert_eq!(next_to_start(&lanes, &[1], &[0, 2]), None);
         assert_eq!(next_to_start(&lanes, &[1], &[2]), Some(0));

@@ -35,6 +35,7 @@ mod test;
 mod truth;
 mod uapi;
 mod unchanged;
+mod viewer;
 mod vm;
 
 use std::process::ExitCode;

@@ -1,9 +1,11 @@
 //! The system packages that tests and benchmarks need.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use crate::apt::{self, CMAKE, LIBCLANG, Package};
-use crate::{assembler, cross, oldest, programs, run, vm};
+use crate::{assembler, cross, lanes, oldest, programs, run, viewer, vm};
 
 /// What `cargo xtask test` needs.
 const FOR_TESTS: &[Package] = &[
@@ -19,6 +21,8 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "golang-go", sign: "go", why: "whole programs with sites everywhere: goroutines" },
     Package { name: "gdb", sign: "gdb", why: "whole programs with sites everywhere" },
     Package { name: "nodejs", sign: "node", why: "whole programs with sites everywhere: code made while it runs" },
+    Package { name: "chromium", sign: "chromium", why: "looking at pictures in a browser" },
+    Package { name: "tmux", sign: "tmux", why: "the terminal view in a terminal of its own kind" },
     CMAKE,
     LIBCLANG,
     Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
@@ -50,19 +54,34 @@ const FOR_VM: &[Package] = &[
     Package { name: "xz-utils", sign: "xz", why: "kernels" },
 ];
 
-/// Does what [`run()`] does, before tests. A user who may not install packages learns which are missing; lanes that need them are skipped.
-pub(crate) fn run_for_tests() -> Result<()> {
+/// Installs the missing packages that tests need. A user who may not install packages learns which are missing; lanes that need them are skipped.
+pub(crate) fn install_for_tests() -> Result<()> {
     if apt::may_install() {
-        return run();
+        apt::install(&for_tests())?;
+        if cross::is_host() && run::is_installed("apt-get") {
+            apt::add_architecture("arm64")?;
+        }
+        return Ok(());
     }
     let missing: Vec<&str> = apt::missing(&for_tests()).into_iter().map(|(name, _)| name).collect();
     if !missing.is_empty() {
         eprintln!("setup: you are not root and cannot use sudo; have these packages installed: {}", missing.join(" "));
     }
-    if let Err(error) = bring() {
-        eprintln!("setup: what the cache keeps is not complete: {error:#}");
-    }
     Ok(())
+}
+
+/// Fills the cache, for lanes. Where packages cannot be installed it may stay incomplete, and the lanes that need what is missing are skipped: the
+/// reason is returned.
+pub(crate) fn fill() -> Result<Option<String>> {
+    match bring() {
+        Err(error) if !apt::may_install() => Ok(Some(format!("{error:#}"))),
+        done => done.map(|()| None),
+    }
+}
+
+/// The lane that fills the cache.
+pub(crate) fn fill_lane(ledger: &Path) -> Result<()> {
+    fill()?.map_or(Ok(()), |missing| lanes::note_skipped(ledger, "a part of the cache", &missing))
 }
 
 /// Installs the missing packages that tests need, and fills the cache.
@@ -82,6 +101,9 @@ fn bring() -> Result<()> {
     }
     if let Err(error) = oldest::bring() {
         eprintln!("setup: no Rust of Debian 13 to build by: {error:#}");
+    }
+    if let Err(error) = viewer::bring() {
+        eprintln!("setup: no speedscope to look at pictures with: {error:#}");
     }
     apt::add_architecture("arm64")?;
     cross::prepare()?;

@@ -8,9 +8,14 @@ use crate::{api, arm64, assembler, cross, fuzz, generate, host, lint, module, ol
 
 /// The lanes. Earlier lanes of a place run first. Behind the tests of this machine, those that take longest stand first.
 pub(crate) fn lanes() -> Vec<Lane> {
-    let lane = |name, place, obstacle, step| Lane { name, place, obstacle, step };
-    let mut lanes = vec![lane("generated tables", Place::Host, no_obstacle, |_| generate::lane())];
+    let lane = |name, place, obstacle, step| Lane { name, place, needs_cache: true, obstacle, step };
+    let mut lanes = vec![
+        lane("generated tables", Place::Host, no_obstacle, |_| generate::lane()),
+        lane("what lies in the cache", Place::Cache, no_obstacle, setup::fill_lane),
+    ];
     lanes.extend(lint::lanes());
+    // What only builds and reads this checkout begins at once.
+    lanes.iter_mut().for_each(|lane| lane.needs_cache = false);
     lanes.extend([
         lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("tests", Place::Host, no_obstacle, host::tests),
@@ -62,7 +67,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             lanes().iter().map(|lane| lane.name).collect::<Vec<_>>().join(", ")
         );
     }
-    setup::run_for_tests()?;
+    setup::install_for_tests()?;
+    let has_lane = chosen.iter().any(|lane| lane.place == Place::Cache);
+    if !has_lane && chosen.iter().any(|lane| lane.needs_cache) {
+        if let Some(missing) = setup::fill()? {
+            eprintln!("setup: what lies in the cache is not complete: {missing}");
+        }
+    }
     let length = match options {
         Options { long: true, .. } => Length::Long,
         Options { again: true, .. } => Length::Again,

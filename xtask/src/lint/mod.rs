@@ -21,7 +21,7 @@ const GENERATED: &str = "Written by `cargo xtask gen`";
 
 /// The lanes.
 pub(crate) fn lanes() -> Vec<Lane> {
-    let lane = |name, obstacle, step| Lane { name, place: Place::Host, obstacle, step };
+    let lane = |name, obstacle, step| Lane { name, place: Place::Host, needs_cache: false, obstacle, step };
     vec![
         lane("format", || component("rustfmt"), format),
         lane("file sizes", no_obstacle, |_| file_sizes(&run::root())),

@@ -28,6 +28,10 @@ const LONG_RUNS: [&str; 3] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK", "NTRACE_EN
 /// The files of a test program in the job's folder, which end with its number: the lines of tests that could not run, and its exit status.
 const SKIPPED_FILE: &str = "skipped";
 const STATUS_FILE: &str = "status";
+/// The file with the seconds since boot at which a program began and ended.
+const TIMES_FILE: &str = "times";
+/// The shortest time, in seconds, of a program that the list of long ones names.
+const LONG: f64 = 20.0;
 
 /// Test programs that cargo has built, and how the machine runs them.
 pub(crate) struct Batch {
@@ -92,12 +96,16 @@ impl Batch {
             job.extend(MOST_OF_LONG);
         }
         job.run(&self.script())?;
-        let mut failed = Vec::new();
+        let (mut failed, mut long) = (Vec::new(), Vec::new());
         for (number, program) in self.suite.programs.iter().enumerate() {
             let told = |file: &str| fs::read_to_string(job.folder().join(format!("{file}.{number}")));
             let skipped = told(SKIPPED_FILE).unwrap_or_default();
             if let Some(ledger) = ledger {
                 skipped.lines().try_for_each(|line| lanes::note(ledger, line))?;
+            }
+            let seconds = told(TIMES_FILE).ok().and_then(|times| between(&times)).unwrap_or_default();
+            if seconds >= LONG {
+                long.push((seconds, &*program.name));
             }
             let status = told(STATUS_FILE).map_or_else(|_| "did not end".to_owned(), |text| text.trim().to_owned());
             passed.note(program, status == "0", &skipped)?;
@@ -105,6 +113,8 @@ impl Batch {
                 failed.push(format!("{}: {status}", program.name));
             }
         }
+        long.sort_by(|a, b| b.0.total_cmp(&a.0));
+        long.iter().for_each(|(seconds, name)| eprintln!("{seconds:8.1} s  {name}"));
         let verdict = self.module.as_ref().map_or(Ok(()), |_| loaded::verdict(self.machine, job.folder()));
         if failed.is_empty() {
             return verdict;
@@ -133,8 +143,10 @@ impl Batch {
             let (name, path, package) = (quoted(name), quote(path), quote(package));
             script += &format!("echo; echo '     Running '{name}\ncd {package}\n");
             script += &format!("export {SKIPPED}={HERE}/{SKIPPED_FILE}.{number}; : >${SKIPPED}\n");
+            script += "read begun rest </proc/uptime\n";
             script += &format!("CARGO_MANIFEST_DIR={package} timeout -s KILL {most} {path}\n");
             script += &format!("echo $? >{HERE}/{STATUS_FILE}.{number}\n");
+            script += &format!("read ended rest </proc/uptime; echo $begun $ended >{HERE}/{TIMES_FILE}.{number}\n");
         }
         match &self.module {
             Some(module) => loaded::around(self.machine, module, &script),
@@ -145,5 +157,23 @@ impl Batch {
     /// Whether one of the programs may take hours.
     fn may_be_long(&self) -> bool {
         self.by_hand || LONG_RUNS.iter().any(|name| std::env::var_os(name).is_some())
+    }
+}
+
+/// The seconds between two times, which a space separates.
+fn between(times: &str) -> Option<f64> {
+    let (begun, ended) = times.trim().split_once(' ')?;
+    Some(ended.parse::<f64>().ok()? - begun.parse::<f64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_program_is_that_between_its_begin_and_its_end() {
+        assert_eq!(between("12.50 14.00\n"), Some(1.5));
+        assert_eq!(between("12.50 \n"), None);
+        assert_eq!(between(""), None);
     }
 }

@@ -13,10 +13,14 @@ use super::machine::{Kind, Machine};
 use super::source::{self, Distributed, MODULES, Source};
 use crate::cache::{self, Entry};
 use crate::cross::{self, DEBIANS_RUSTC};
+use crate::debian::{self, Suite};
 use crate::run;
 
-/// The version of the tool that makes Rust from the kernel's C headers. Debian's is too old.
+/// The version of the tool that makes Rust from the kernel's C headers. Debian 12's is too old.
 const BINDGEN: &str = "0.71.1";
+/// The suite of Debian with that version, and the packages of the tool with its libraries. It finds libclang itself.
+const SUITE_OF_BINDGEN: &str = "trixie";
+const BINDGEN_PACKAGES: [&str; 3] = ["bindgen", "libc6", "libgcc-s1"];
 /// The compiler of debug kernels, for any architecture.
 const CLANG: &str = "clang";
 /// PATH for a kernel's build: Debian's tools come first, whatever the user's PATH has.
@@ -178,7 +182,7 @@ impl Kernel {
             Kind::Debug => "LLVM=1".into(),
             Kind::Debian | Kind::Oldest => format!("CROSS_COMPILE={}", facts.cross_compile),
         });
-        command.arg(set("BINDGEN", &bindgen().folder().join("bin/bindgen")));
+        command.arg(set("BINDGEN", &bindgen().folder().join("bindgen")));
         command.arg(set("RUST_LIB_SRC", &library()?));
         if let Origin::Distributed(Distributed { release, .. }) = &self.origin {
             let folder = source::libclang_folder();
@@ -216,16 +220,22 @@ pub(crate) fn obstacle(machine: Machine) -> Option<String> {
     Kernel::of(machine).err().map(|error| format!("{error:#}; `cargo xtask setup` brings what is missing"))
 }
 
-/// Installs the tools that no package contains.
+/// Brings the tools that this system's release may not have.
 pub(crate) fn prepare() -> Result<()> {
     bindgen().make(|folder| {
-        let mut command = run::cargo(&["install", "bindgen-cli", "--locked", "--version", BINDGEN, "--root"]);
-        run::run(command.arg(folder))
+        let suite = Suite::open(SUITE_OF_BINDGEN, &["amd64"], &folder.with_extension("apt"))?;
+        suite.unpack_as_system(&BINDGEN_PACKAGES.map(str::to_owned), folder)?;
+        debian::wrap(folder, "bindgen", "usr/bin/bindgen", "")?;
+        let told = run::output(Command::new(folder.join("bindgen")).arg("--version"))?;
+        if told.trim() != format!("bindgen {BINDGEN}") {
+            bail!("the bindgen of Debian's {SUITE_OF_BINDGEN} is not {BINDGEN}: {told}");
+        }
+        Ok(())
     })
 }
 
 fn bindgen() -> Entry {
-    Entry::of(format!("tools/bindgen-{BINDGEN}"))
+    Entry::of(format!("tools/{SUITE_OF_BINDGEN}-bindgen-{BINDGEN}"))
 }
 
 fn tools() -> String {
