@@ -174,6 +174,11 @@ fn what_is_not_found_is_named_with_what_was_searched_and_what_is_near() {
     assert!(message.contains("libc.so.6"), "{message}");
     let message = text("midle", &fixed);
     assert!(message.contains("statically linked") && !message.contains("to standard error"), "{message}");
+    assert!(!message.contains("stripped"), "{message}");
+    let stripped = build("calls.c", &["-s"]);
+    let message = text("midle", &stripped);
+    let name = stripped.file_name().unwrap().to_str().unwrap();
+    assert!(message.contains(&format!("; {name} is stripped: take an address of its file ({name}!0x")), "{message}");
     assert!(text("not_code", &program).contains("no code"));
     assert!(text("nosuch!work", &program).contains("no module 'nosuch'"));
     assert!(

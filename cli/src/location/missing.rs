@@ -30,7 +30,7 @@ pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {
             if let Some(image) = data {
                 return format!("'{text}': the symbol in {} has no code", image.name());
             }
-            format!("'{text}': no such symbol in {searched}{}", hint(name, &covered, images))
+            format!("'{text}': no such symbol in {searched}{}{}", hint(name, &covered, images), stripped(&covered))
         }
         Meaning::Probe { .. } => format!("'{text}': {}", no_probe(&covered, &searched)),
         Meaning::Line { file, line } => no_line(reading, text, (file, *line), &covered, &searched),
@@ -48,6 +48,17 @@ fn hint(name: &Pattern, covered: &[&Rc<Image>], images: &[Rc<Image>]) -> String 
     }
     let near = near(name.text(), covered);
     if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) }
+}
+
+/// Names the searched program if the names of its own functions are gone.
+fn stripped(covered: &[&Rc<Image>]) -> String {
+    match covered.iter().find(|image| !image.is_library() && !image.symbols().is_whole()) {
+        Some(image) => {
+            let name = image.name();
+            format!("; {name} is stripped: take an address of its file ({name}!0x1234), or install its debug information")
+        }
+        None => String::new(),
+    }
 }
 
 /// The labels of static probes that a message lists at most.

@@ -19,6 +19,7 @@ use crate::text::utf8;
 #[derive(Debug, Default)]
 pub struct SymbolTable {
     symbols: Vec<Symbol>,
+    is_whole: bool,
     /// The readable name of each symbol, if it differs from the linker's.
     readable: OnceCell<Vec<Option<String>>>,
 }
@@ -27,16 +28,18 @@ impl SymbolTable {
     /// Collects the symbols of the file, of its compressed symbol table, of its debug file, of its stubs, and of the table of Go's runtime.
     pub(crate) fn load(elf: &Elf, debug: Option<&Source>) -> SymbolTable {
         let mut symbols = Vec::new();
-        collect(elf.source(), &mut symbols);
+        let mut is_whole = collect(elf.source(), &mut symbols);
         if let Some(mini) = debug_files::mini(elf) {
-            collect(&mini, &mut symbols);
+            is_whole |= collect(&mini, &mut symbols);
         }
         if let Some(debug) = debug {
-            collect(debug, &mut symbols);
+            is_whole |= collect(debug, &mut symbols);
         }
         let named: HashSet<u64> =
             symbols.iter().filter(|symbol| symbol.has_code()).map(|symbol| symbol.address).collect();
+        let of_tables = symbols.len();
         symbols.extend(go::functions(elf, |address| named.contains(&address)));
+        is_whole |= symbols.len() > of_tables;
         for symbol in &mut symbols {
             // A symbol outside of the code is no function, whatever its type is.
             if symbol.has_code() && !elf.is_code(symbol.address) {
@@ -51,7 +54,13 @@ impl SymbolTable {
         let stubs = plt::stubs(elf, &symbols);
         symbols.extend(stubs);
         symbols.sort_by(order);
-        SymbolTable { symbols, readable: OnceCell::new() }
+        SymbolTable { symbols, is_whole, readable: OnceCell::new() }
+    }
+
+    /// Whether the names of functions that the file does not export are among the symbols. They are not where the file is stripped and there is
+    /// no separate debug file.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// All symbols by address.
@@ -104,15 +113,16 @@ fn order(a: &Symbol, b: &Symbol) -> std::cmp::Ordering {
     rank(a).cmp(&rank(b)).then_with(|| a.name.cmp(&b.name)).then_with(|| b.version.cmp(&a.version))
 }
 
-fn collect(source: &Source, symbols: &mut Vec<Symbol>) {
+/// Adds the symbols of a file. Returns whether it has a table of all its symbols, beside that of those for the dynamic linker.
+fn collect(source: &Source, symbols: &mut Vec<Symbol>) -> bool {
     match parse(source) {
         Ok(object::File::Elf64(file)) => collect_elf(&file, symbols),
         Ok(object::File::Elf32(file)) => collect_elf(&file, symbols),
-        _ => {}
+        _ => false,
     }
 }
 
-fn collect_elf<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>, symbols: &mut Vec<Symbol>) {
+fn collect_elf<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>, symbols: &mut Vec<Symbol>) -> bool {
     let versions = file.elf_section_table().versions(file.endian(), file.data()).ok().flatten();
     let version = |index: SymbolIndex| {
         let versions = versions.as_ref()?;
@@ -122,6 +132,7 @@ fn collect_elf<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>, sy
     };
     symbols.extend(file.symbols().filter_map(|symbol| take(&symbol, None)));
     symbols.extend(file.dynamic_symbols().filter_map(|symbol| take(&symbol, version(symbol.index()))));
+    file.symbols().next().is_some()
 }
 
 fn take<'data>(symbol: &impl ObjectSymbol<'data>, version: Option<(Box<str>, bool)>) -> Option<Symbol> {
