@@ -13,6 +13,7 @@ mod options;
 mod programs;
 mod record;
 mod rounds;
+mod start;
 mod tally;
 
 use anyhow::{Result, bail};
@@ -30,6 +31,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ("hit", hit::run),
     ("record", record::run),
     ("gdb", gdb::run),
+    ("start", start::run),
 ];
 
 fn main() -> Result<()> {

@@ -55,7 +55,9 @@ fn stripped(covered: &[&Rc<Image>]) -> String {
     match covered.iter().find(|image| !image.is_library() && !image.symbols().is_whole()) {
         Some(image) => {
             let name = image.name();
-            format!("; {name} is stripped: take an address of its file ({name}!0x1234), or install its debug information")
+            format!(
+                "; {name} is stripped: take an address of its file ({name}!0x1234), or install its debug information"
+            )
         }
         None => String::new(),
     }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use liblzma::read::XzDecoder;
 use liblzma::stream::Stream;
 use object::ObjectSection;
-use object::read::{CompressedData, CompressionFormat};
+use object::read::{CompressedData, CompressedFileRange, CompressionFormat};
 
 use crate::files::Source;
+use crate::reader::{Paged, Reader};
 
 /// The largest ratio of decompressed to compressed size. Symbols and debug information usually shrink to a fourth.
 const MOST_EXPANSION: u64 = 64;
@@ -18,6 +19,19 @@ const MOST_FOR_UNPACKING: u64 = 128 << 20;
 /// Returns the bytes of a section of `source`. The result is empty if they cannot be read, or if they decompress to too many bytes.
 pub(crate) fn contents<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Arc<[u8]> {
     read(source, section).unwrap_or_default()
+}
+
+/// The largest section of debug information that is read whole. Larger ones are read in blocks.
+const MOST_AT_ONCE: u64 = 4 << 20;
+
+/// Returns the reader of a section of debug information.
+pub(super) fn reader<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Reader {
+    let range = section.compressed_file_range().ok();
+    let is_large =
+        |range: &CompressedFileRange| range.format == CompressionFormat::None && range.uncompressed_size > MOST_AT_ONCE;
+    let extent = range.filter(is_large).and_then(|range| source.extent(range.offset, range.uncompressed_size));
+    let paged = extent.and_then(Paged::new).map(Reader::Paged);
+    paged.unwrap_or_else(|| Reader::whole(contents(source, section)))
 }
 
 fn read<'data>(source: &Source, section: &impl ObjectSection<'data>) -> Option<Arc<[u8]>> {

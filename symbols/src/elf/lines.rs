@@ -7,10 +7,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId, UnitSectionOffset};
+use gimli::{Dwarf, Reader as _, SectionId, UnitSectionOffset};
 use object::{Object, ObjectSection};
 
-use super::contents::contents;
+use super::contents::reader;
 use super::debug_files;
 use super::file::Elf;
 use super::go::GoLines;
@@ -182,8 +182,9 @@ impl DwarfLines {
         header: &gimli::LineProgramHeader<Reader>,
         entry: &gimli::FileEntry<Reader>,
     ) -> gimli::Result<String> {
-        let text =
-            |value| -> gimli::Result<String> { Ok(utf8(self.dwarf.attr_string(unit, value)?.bytes()).into_owned()) };
+        let text = |value| -> gimli::Result<String> {
+            Ok(utf8(&self.dwarf.attr_string(unit, value)?.to_slice()?).into_owned())
+        };
         let name = text(entry.path_name())?;
         if name.starts_with('/') {
             return Ok(name);
@@ -193,7 +194,7 @@ impl DwarfLines {
             None => String::new(),
         };
         let base = match &unit.comp_dir {
-            Some(base) if !folder.starts_with('/') => utf8(base.bytes()).into_owned(),
+            Some(base) if !folder.starts_with('/') => utf8(&base.to_slice()?).into_owned(),
             _ => String::new(),
         };
         Ok(Path::new(&base).join(folder).join(name).to_string_lossy().into_owned())
@@ -208,8 +209,8 @@ fn has_lines(source: &Source) -> bool {
 fn load(source: &Source) -> Option<Dwarf<Reader>> {
     let file = parse(source).ok()?;
     let section = |id: SectionId| -> Result<Reader, gimli::Error> {
-        let data = file.section_by_name(id.name()).map(|section| contents(source, &section));
-        Ok(EndianArcSlice::new(data.unwrap_or_default(), LittleEndian))
+        let section = file.section_by_name(id.name()).map(|section| reader(source, &section));
+        Ok(section.unwrap_or_else(|| Reader::whole(Arc::default())))
     };
     Dwarf::load(section).ok()
 }

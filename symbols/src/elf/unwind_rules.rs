@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gimli::{
-    BaseAddresses, CfaRule, DebugFrame, EhFrame, Encoding, EndianArcSlice, LittleEndian, RegisterRule, UnwindContext,
-    UnwindExpression, UnwindOffset, UnwindSection, Vendor,
+    BaseAddresses, CfaRule, DebugFrame, EhFrame, Encoding, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset,
+    UnwindSection, Vendor,
 };
 
 use super::frames::{DebugFrames, ExceptionFrames, width};
@@ -58,7 +58,7 @@ pub(super) fn at(
     by_debug: Option<&DebugFrames>,
     address: u64,
 ) -> Option<UnwindRules> {
-    let bytes = |data: &Arc<[u8]>| EndianArcSlice::new(Arc::clone(data), LittleEndian);
+    let bytes = |data: &Arc<[u8]>| Reader::whole(Arc::clone(data));
     let vendor = if arch == Arch::Arm64 { Vendor::AArch64 } else { Vendor::Default };
     if let Some(offset) = by_exceptions.functions.entry(address) {
         let mut section = EhFrame::from(bytes(&by_exceptions.data));

@@ -12,4 +12,4 @@ mod source;
 pub(crate) use self::identity::Identity;
 pub(crate) use self::opener::is_plain;
 pub use self::opener::{OpenError, Opened, Root, open};
-pub(crate) use self::source::Source;
+pub(crate) use self::source::{Extent, Source};

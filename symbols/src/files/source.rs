@@ -37,6 +37,13 @@ pub(crate) struct Source {
     refused: RefCell<BTreeSet<String>>,
 }
 
+/// A part of a file that is read in pieces.
+pub(crate) struct Extent {
+    reader: Reader,
+    offset: u64,
+    size: u64,
+}
+
 /// The offset and size of a range.
 type Part = (u64, u64);
 
@@ -108,6 +115,13 @@ impl Source {
         }
     }
 
+    /// A range that the caller reads in pieces and keeps. `None` if the bytes are in memory, or if the range is refused as by [`Source::take`].
+    pub(crate) fn extent(&self, offset: u64, size: u64) -> Option<Extent> {
+        let Bytes::File { reader, .. } = &self.bytes else { return None };
+        self.left.set(self.allow(offset, size)?);
+        Some(Extent { reader: reader.clone(), offset, size })
+    }
+
     /// Whether `size` more bytes that are computed from the file may be kept, such as a decompressed section.
     pub(crate) fn allow_expanded(&self, size: u64) -> bool {
         self.room(size).map(|left| self.left.set(left)).is_some()
@@ -147,6 +161,19 @@ impl Source {
             self.note_refused(format!("a section is not read: more than {} MiB would be kept of the file", MOST >> 20));
         }
         left
+    }
+}
+
+impl Extent {
+    /// The size in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Reads bytes. `None` if they are not in the part, if the file was written since it was opened, or if its file system does not answer.
+    pub(crate) fn read(&self, at: u64, size: u64) -> Option<Arc<[u8]>> {
+        at.checked_add(size).filter(|end| *end <= self.size)?;
+        self.reader.take(self.offset.checked_add(at)?, usize::try_from(size).ok()?)
     }
 }
 

@@ -82,7 +82,7 @@ impl Types {
 
     fn read(&self, die: &Die, address: u64, language: Language, linkage: Linkage) -> Result<Function> {
         let convention = die.value(gimli::DW_AT_calling_convention)?;
-        let is_own = linkage.copy || convention == Some(AttributeValue::CallingConvention(gimli::DW_CC_nocall));
+        let is_own = linkage.copy || matches!(convention, Some(AttributeValue::CallingConvention(gimli::DW_CC_nocall)));
         let frame = self.frame(die, address)?;
         let (mut parameters, mut results, mut all_said) = (Vec::new(), Vec::new(), Vec::new());
         for child in die.children()? {

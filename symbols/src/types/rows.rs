@@ -77,7 +77,7 @@ impl Rows {
         let header = self.of.unit.line_program.as_ref()?.header();
         let entry = header.file(number)?;
         let text = types.units.dwarf(self.of.shared).ok()?.attr_string(&self.of.unit, entry.path_name()).ok()?;
-        Some(text.bytes().to_vec())
+        text.copied()
     }
 }
 

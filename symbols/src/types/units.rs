@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, Unit, UnitHeader, UnitOffset, UnitSectionOffset};
+use gimli::{
+    AttributeValue, DebuggingInformationEntry, Dwarf, Reader as _, Unit, UnitHeader, UnitOffset, UnitSectionOffset,
+};
 
 use super::model::{MOST_PARTS, TypeError, TypeId};
 use crate::reader::Reader;
@@ -180,7 +182,7 @@ impl Units {
         let Some(having) = self.having(die, gimli::DW_AT_name)? else { return Ok(None) };
         let Some(value) = having.value(gimli::DW_AT_name)? else { return Ok(None) };
         let text = self.dwarf(having.of.shared)?.attr_string(&having.of.unit, value)?;
-        let bytes = text.bytes();
-        Ok(Some(utf8(bytes.get(..LONGEST_NAME).unwrap_or(bytes)).into_owned()))
+        let bytes = text.to_slice()?;
+        Ok(Some(utf8(bytes.get(..LONGEST_NAME).unwrap_or(&bytes)).into_owned()))
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use gimli::{AttributeValue, Operation};
+use gimli::{AttributeValue, Operation, Reader as _};
 
 use super::blocks::Level;
 use super::function::FRAME;
@@ -185,13 +185,13 @@ impl Types {
         }
         let Some(having) = self.units.having(entry, gimli::DW_AT_const_value)? else { return Ok((Lies::Gone, false)) };
         let (bytes, is_negative) = match having.value(gimli::DW_AT_const_value)? {
-            Some(AttributeValue::Block(bytes)) => (bytes.bytes().to_vec(), false),
+            Some(AttributeValue::Block(bytes)) => (bytes.to_slice()?.into_owned(), false),
             Some(AttributeValue::Sdata(number)) => (number.to_le_bytes().to_vec(), number < 0),
             Some(value) => match value.udata_value() {
                 Some(number) => (number.to_le_bytes().to_vec(), false),
                 None => {
                     let text = self.units.dwarf(having.of.shared)?.attr_string(&having.of.unit, value)?;
-                    (text.bytes().to_vec(), false)
+                    (text.to_slice()?.into_owned(), false)
                 }
             },
             None => return Ok((Lies::Gone, false)),

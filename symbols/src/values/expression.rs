@@ -155,7 +155,7 @@ impl<'a, T: Thread> Frame<'a, T> {
                 Value::F64(value) => value.to_le_bytes().to_vec(),
                 value => value.to_u64(u64::MAX).map_err(|_| Missing::Unreadable)?.to_le_bytes().to_vec(),
             },
-            gimli::Location::Bytes { value } => value.bytes().to_vec(),
+            gimli::Location::Bytes { value } => value.copied().ok_or(Missing::Unreadable)?,
             gimli::Location::Empty | gimli::Location::ImplicitPointer { .. } => return Err(Missing::Gone),
         };
         whole.get(..size).map(<[u8]>::to_vec).ok_or(Missing::Unreadable)
