@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::apt::{self, CMAKE, LIBCLANG, Package};
-use crate::{assembler, cross, oldest, programs, run, vm};
+use crate::{assembler, cross, debuginfod, oldest, programs, run, vm};
 
 /// What `cargo xtask test` needs.
 const FOR_TESTS: &[Package] = &[
@@ -19,6 +19,7 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "golang-go", sign: "go", why: "whole programs with sites everywhere: goroutines" },
     Package { name: "gdb", sign: "gdb", why: "whole programs with sites everywhere" },
     Package { name: "nodejs", sign: "node", why: "whole programs with sites everywhere: code made while it runs" },
+    Package { name: "libdebuginfod1", sign: "/usr/share/doc/libdebuginfod1", why: "fetching debug files" },
     CMAKE,
     LIBCLANG,
     Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
@@ -82,6 +83,10 @@ fn bring() -> Result<()> {
     }
     if let Err(error) = oldest::bring() {
         eprintln!("setup: no Rust of Debian 13 to build by: {error:#}");
+    }
+    // Without this one tests are skipped.
+    if let Err(error) = debuginfod::bring() {
+        eprintln!("setup: no server of debug files to fetch from: {error:#}");
     }
     apt::add_architecture("arm64")?;
     cross::prepare()?;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use ubp::{Address, BreakpointId, InsertError, InsertReason, Patch, Report, Session, Spec, Tid};
+use ubp_symbols::files::Fetch;
 use ubp_symbols::{Images, Module};
 
 use super::covered::Covered;
@@ -71,6 +72,11 @@ impl Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
         let (watches, covered, patience) = (Watches::default(), Covered::default(), Patience::default());
         Inserter { wanted, images, kind, sieve, gate, refused, told, watches, covered, patience }
+    }
+
+    /// Fetches debug files that this machine does not have, if `fetch` is given.
+    pub(super) fn fetch_by(&mut self, fetch: Option<Fetch>) {
+        fetch.into_iter().for_each(|fetch| self.images.fetch_by(fetch));
     }
 
     /// Whether hits are recorded.

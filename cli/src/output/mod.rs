@@ -17,7 +17,7 @@ mod streams;
 mod summary;
 mod writer;
 
-pub(crate) use self::busy::Patience;
+pub(crate) use self::busy::{Busy, Patience};
 pub(crate) use self::csv::record;
 pub(crate) use self::duration::duration;
 pub(crate) use self::escape::escaped;

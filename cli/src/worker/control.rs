@@ -78,6 +78,11 @@ impl Control {
         Ok(rang.then(|| self.take()).flatten().map_or(Woken::Nothing, Woken::Notice))
     }
 
+    /// What becomes readable when the front sends a notice, for a wait that is none for events.
+    pub(crate) fn notices(&self) -> Arc<File> {
+        Arc::clone(&self.pipe)
+    }
+
     /// The file descriptor that becomes readable when the front sends a notice.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
