@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use ubp::rules::{Occurrence, Reaction, Reading, Summary};
 use ubp::{BreakpointId, Event, EventKind, Pid, Session};
 
@@ -18,9 +17,6 @@ use crate::worker::{self, Control, End, Notice, Woken};
 
 /// The number of events that are handled before the follower looks for notices of the front.
 const BATCH: usize = 256;
-
-/// The time between two looks whether a program without breakpoints has ended.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// A thread that is held at a breakpoint.
 pub(crate) struct Arrival<'a> {
@@ -376,29 +372,11 @@ impl Follower {
         match (&end, child) {
             (Err(failure), Some(pid)) => {
                 tell(format_args!("{failure}; the program continues without breakpoints"));
-                await_program(pid, &mut control);
+                control.await_program(pid);
                 Ok(End::Exited(i32::from(failure.status)))
             }
-            (Ok(_), Some(pid)) if is_over => Ok(await_program(pid, &mut control)),
+            (Ok(_), Some(pid)) if is_over => Ok(control.await_program(pid)),
             _ => end,
-        }
-    }
-}
-
-/// Waits for the end of a program that ntrace started and detached from, and passes signals to it. Ends when the front has ended.
-fn await_program(pid: Pid, control: &mut Control) -> End {
-    loop {
-        match waitpid(nix::unistd::Pid::from_raw(pid.0), Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(_, status)) => return End::Exited(status),
-            Ok(WaitStatus::Signaled(_, signal, _)) => return End::Killed(signal as i32),
-            Ok(_) => {}
-            Err(_) => return End::Detached,
-        }
-        match control.next_within(LOOK) {
-            Some(Notice::Gone) => return End::Detached,
-            // The terminal sent the signal to the program too.
-            Some(Notice::Signal { number, from_terminal: false }) => worker::send(pid, number),
-            Some(Notice::Signal { .. }) | None => {}
         }
     }
 }
