@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use ubp::rules::{Occurrence, Reaction, Reading, Summary};
-use ubp::{BreakpointId, Event, EventKind, Pid, Session};
+use ubp::{BreakpointId, Event, EventKind, Mechanism, Pid, Session};
 
 use super::covered::Covered;
 use super::inserter::{Inserter, Refused};
 use super::ruling::Ruling;
 use crate::failure::{Failure, OWN, Result};
 use crate::filter::{Rest, Verdict};
-use crate::output::tell;
+use crate::output::{Cost, tell};
 use crate::process::Space;
 use crate::worker::{self, Control, End, Notice, Woken};
 
@@ -145,6 +145,12 @@ impl Follower {
     /// The blocks that the user asked for, and those that were executed.
     pub(crate) fn covered(&self) -> &Covered {
         &self.inserter.covered
+    }
+
+    /// What is known of the time that hits cost the program.
+    pub(crate) fn cost(&self) -> Cost {
+        let held = self.session.mechanism() == Mechanism::Ptrace && !self.inserter.has_jumped;
+        if held { Cost::Held } else { Cost::Unknown }
     }
 
     /// The number of hits that code did not record, or overwrote.
@@ -355,6 +361,7 @@ impl Follower {
         while let Ok(Some(event)) = self.session.poll() {
             if matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_)) && !pids.contains(&event.pid) {
                 if let Some(space) = self.spaces.get_mut(&event.pid) {
+                    self.inserter.note_jumps(&self.session, space);
                     self.inserter.covered.note(&self.session, space);
                     sink.ended(&self.session, space);
                 }
@@ -402,6 +409,7 @@ impl From<Failure> for Trouble {
 /// Takes the results of a process that ends, or that executes another program.
 fn leave(inserter: &mut Inserter, session: &Session, space: &mut Space, sink: &mut impl Sink) {
     inserter.gate.settle(session, space);
+    inserter.note_jumps(session, space);
     inserter.covered.note(session, space);
     sink.ended(session, space);
 }
