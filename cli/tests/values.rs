@@ -113,7 +113,7 @@ fn a_structure_behind_a_pointer_is_the_same_by_a_jump_and_by_a_trap_and_null_lea
         }
         let returned = lines.iter().find(|line| line["event"] == "return" && line["symbol"] == "behind");
         assert_eq!(returned.is_some(), flags == ["--return"], "{lines:?}");
-        assert!(returned.is_none_or(|line| line["value"]["target"]["name"]["string"] == "salt"), "{returned:?}");
+        assert!(returned.is_none_or(|line| line["return"]["target"]["name"]["string"] == "salt"), "{returned:?}");
     }
 }
 
