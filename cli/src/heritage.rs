@@ -1,11 +1,13 @@
-//! Gives a program that ntrace starts the signal dispositions and file descriptors that the shell gave to ntrace.
+//! Gives a program that ntrace starts the signal dispositions, file descriptors and variables that the shell gave to ntrace.
 //!
 //! The Rust run-time and ntrace itself change some of them, and those changes are undone in the program.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use nix::libc;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
@@ -15,6 +17,9 @@ use nix::unistd::getpgrp;
 static IGNORED: AtomicU64 = AtomicU64::new(0);
 /// The standard descriptors that were closed when ntrace started. Bit 0 is descriptor 0.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// The variables of the environment that ntrace changes for itself, with their values before; `None`: a variable was not set.
+static VARIABLES: Mutex<Vec<(&str, Option<OsString>)>> = Mutex::new(Vec::new());
 
 /// The number after the last signal.
 const SIGNALS: libc::c_int = 65;
@@ -38,6 +43,14 @@ pub extern "C" fn note() {
     // SAFETY: fcntl with this request takes numbers only.
     let closed = (0..STANDARD_DESCRIPTORS).filter(|&fd| unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1);
     CLOSED.store(closed.fold(0, |set, fd| set | 1 << fd), Ordering::Relaxed);
+}
+
+/// Notes a variable of the environment that ntrace is about to change for itself.
+pub(crate) fn keep_variable(name: &'static str) {
+    let mut kept = VARIABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.iter().all(|(known, _)| *known != name) {
+        kept.push((name, std::env::var_os(name)));
+    }
 }
 
 /// The state that a program inherits.
@@ -73,6 +86,12 @@ impl Heritage {
     /// Makes a command start its program with this state.
     pub(crate) fn give_to(self, command: &mut Command) {
         command.process_group(self.group);
+        for (name, value) in &*VARIABLES.lock().unwrap_or_else(PoisonError::into_inner) {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         // SAFETY: `restore` calls only async-signal-safe functions, and the closure owns the values that it uses.
         unsafe { command.pre_exec(move || self.restore()) };
     }

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod dap;
+mod debuginfod;
 mod disassembly;
 mod door;
 mod failure;
@@ -43,6 +44,7 @@ pub fn run() -> ExitCode {
         Err(error) => return report(&error),
     };
     output::set_colour(cli.color);
+    cli.debuginfod.iter().for_each(|servers| debuginfod::ask(servers));
     commands::run(&cli.command).unwrap_or_else(|failure| {
         tell(&failure);
         ExitCode::from(failure.status)

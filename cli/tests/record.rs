@@ -4,10 +4,11 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::machine::STACK;
-use common::{build, ntrace, run, scratch, stderr, stdout};
+use common::{build, ntrace, run, scratch, source, stderr, stdout};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -162,4 +163,102 @@ fn what_cannot_be_done_is_said() {
         assert_eq!(output.status.code(), Some(status), "{args:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(message), "{args:?}: {}", stderr(&output));
     }
+}
+
+/// The steps of a recording: address, bytes, and where the processor went. The recording is checked, and removed.
+fn steps(file: &Path) -> Vec<[String; 3]> {
+    let checked = ntrace().args(["record", "--check"]).arg(file).output().unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{}{}", stdout(&checked), stderr(&checked));
+    let printed = ntrace().args(["record", "--format", "json", "--print"]).arg(file).output().unwrap();
+    fs::remove_file(file).unwrap();
+    let values = stdout(&printed).lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+    let steps = values.iter().filter(|value| value["event"] == "step");
+    steps.map(|step| ["pc", "bytes", "next"].map(|key| step[key].to_string())).collect()
+}
+
+/// The address of a function of a program that lies at its own addresses, as JSON has it.
+fn address(program: &Path, name: &str) -> String {
+    let output = Command::new("nm").arg(program).output().unwrap();
+    let found =
+        stdout(&output).lines().find_map(|line| Some(line.strip_suffix(&format!(" {name}"))?[..16].to_string()));
+    format!("\"{:#x}\"", u64::from_str_radix(&found.expect("nm knows the function"), 16).unwrap())
+}
+
+#[test]
+fn a_part_of_a_run_is_recorded_as_in_the_recording_of_the_whole_run_and_the_program_ends_as_alone() {
+    let program = build("calls.c", &["-static", "-no-pie"]);
+    let plain = Command::new(&program).arg("3").output().unwrap();
+    // Random addresses of the stack make the C library take other ways.
+    let record = |flags: &[&str]| {
+        let file = scratch("part.ntrace");
+        let mut command = Command::new("setarch");
+        command.args(["-R", env!("CARGO_BIN_EXE_ntrace"), "record", "-o"]).arg(&file).args(flags).arg("--");
+        let output = command.arg(&program).arg("3").output().unwrap();
+        assert_eq!((output.status, stdout(&output)), (plain.status, stdout(&plain)), "{flags:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output), stderr(&plain), "{flags:?}");
+        steps(&file)
+    };
+    let all = record(&[]);
+    let [middle, quiet] = ["middle", "quiet"].map(|name| address(&program, name));
+    let first = |wanted: &str| all.iter().position(|[pc, ..]| pc == wanted).expect("the function is called");
+    let (begin, end) = (first(&middle), first(&quiet));
+    assert!(10 < begin && begin + 7 < end && end + 5 < all.len(), "{begin} {end}");
+    let line = fs::read_to_string(source("calls.c")).unwrap().lines().position(|line| line.contains("int middle("));
+    let line = format!("calls.c:{}", 1 + line.unwrap());
+    for (flags, wanted) in [
+        (&["--after", "middle"][..], &all[begin..]),
+        (&["--until", "quiet"], &all[..end]),
+        (&["--after", "middle", "--until", "quiet"], &all[begin..end]),
+        (&["--after", &line, "--limit", "7", "--registers"], &all[begin..begin + 7]),
+        (&["--limit", "12"], &all[..12]),
+    ] {
+        let part = record(flags);
+        assert_eq!(part.len(), wanted.len(), "{flags:?}");
+        assert!(part == wanted, "{flags:?}");
+    }
+}
+
+#[test]
+fn a_part_of_a_run_with_threads_children_and_another_program_is_checked() {
+    let program = build("threads.c", &["-pthread"]);
+    let path = program.to_str().unwrap();
+    let script = format!("exec '{path}'");
+    for (flags, run) in [
+        (&["--after", "step", "--limit", "20000"][..], &[path][..]),
+        (&["--follow-forks", "--after", "step", "--limit", "20000"], &["sh", "-c", &script]),
+    ] {
+        let file = scratch("part.ntrace");
+        let plain = Command::new(run[0]).args(&run[1..]).output().unwrap();
+        let output = ntrace().args(["record", "-o"]).arg(&file).args(flags).arg("--").args(run).output().unwrap();
+        assert_eq!((output.status, stdout(&output)), (plain.status, stdout(&plain)), "{run:?}: {}", stderr(&output));
+        let steps = steps(&file);
+        assert_eq!(steps.len(), 20000, "{run:?}");
+    }
+}
+
+#[test]
+fn a_part_without_a_beginning_and_a_time_that_is_over_are_told() {
+    let program = build("calls.c", &[]);
+    let run = |flags: &[&str]| {
+        let output = ntrace().args(["record", "-o", "/dev/null"]).args(flags).arg("--").arg(&program).output().unwrap();
+        (output.status.code(), stderr(&output))
+    };
+    let (status, shown) = run(&["--after", "midle"]);
+    assert_eq!(status, Some(125), "{shown}");
+    assert!(shown.contains("no such symbol") && shown.contains("similar: middle"), "{shown}");
+    assert!(shown.contains("--after: the location was not found, so that nothing was recorded"), "{shown}");
+    let (status, shown) = run(&["--after", "abort"]);
+    assert_eq!(status, Some(7), "{shown}");
+    assert!(shown.contains("no thread reached the location, so that nothing was recorded"), "{shown}");
+    let (status, shown) = run(&["--after", "0x1234"]);
+    assert_eq!(status, Some(2), "{shown}");
+    assert!(shown.contains("write MODULE!ADDRESS"), "{shown}");
+    let mut program = Command::new("/bin/cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let file = scratch("short.ntrace");
+    let pid = program.id().to_string();
+    let output = ntrace().args(["record", "--duration", "50ms", "-p", &pid, "-o"]).arg(&file).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    drop(program.stdin.take());
+    assert_eq!(program.wait().unwrap().code(), Some(0));
+    steps(&file);
 }

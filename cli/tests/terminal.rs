@@ -5,6 +5,7 @@ mod common;
 use std::io::Write;
 use std::time::Duration;
 
+use common::machine;
 use common::terminal::Terminal;
 
 /// Three times the interval between two updates of the live line.
@@ -16,10 +17,36 @@ fn totals(shown: &str) -> Vec<u64> {
     before.filter_map(|text| text.rsplit([' ', '\r', '\n']).next()?.parse().ok()).collect()
 }
 
-/// Takes the seconds away from the last line of ntrace.
+/// Takes the seconds away from the last line of ntrace, and what they cost the program.
 fn without_seconds(shown: &str) -> String {
     let Some((before, behind)) = shown.split_once(", seconds ") else { return shown.into() };
-    format!("{before}{}", behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
+    let behind = behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let rest =
+        behind.strip_prefix(ESTIMATE).and_then(|behind| behind.find("times as long").map(|at| &behind[at + 13..]));
+    format!("{before}{}", rest.unwrap_or(behind))
+}
+
+/// The beginning of what the last line says of a slower program.
+const ESTIMATE: &str = ", ntrace at work for ";
+
+#[test]
+fn the_last_line_estimates_the_slowdown_of_hits_that_hold_threads_and_of_no_others() {
+    let last = |command: &str| {
+        let shown = Terminal::run(&format!("$N {command} -o /dev/null -- $P hot; echo END"), &[]).finish();
+        let at = shown.find("seconds ").unwrap_or_else(|| panic!("{shown:?}"));
+        shown[at..].lines().next().unwrap().to_string()
+    };
+    let held = last("count --backend ptrace --method trap -b hot");
+    let Some((seconds, estimate)) = held.split_once(ESTIMATE) else { panic!("{held}") };
+    let number = |text: &str| text.split([' ', ':']).find_map(|word| word.parse::<f64>().ok()).expect("a number");
+    let (seconds, worked) = (number(seconds), number(estimate));
+    assert!(0.0 < worked && worked <= seconds + 0.01, "{held}");
+    assert!(held.ends_with("times as long"), "{held}");
+    let jumped = machine::JUMPS.then_some("count --backend ptrace --method jump -b hot");
+    for command in jumped.into_iter().chain(["count --backend ptrace --method trap -b never"]) {
+        let line = last(command);
+        assert!(!line.contains(ESTIMATE), "{command}: {line}");
+    }
 }
 
 #[test]

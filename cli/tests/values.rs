@@ -40,8 +40,8 @@ fn arguments_and_results_of_c_are_those_that_the_program_prints() {
         [&["-O0", "-g", "-gdwarf-5"][..], &["-O2", "-g", "-gdwarf-5"], &["-O0", "-gdwarf-4"], &["-O2", "-gdwarf-4"]]
     {
         let program = build_with("gcc", "values.c", flags).expect("gcc builds the program");
-        let (told, said) = told(&program, &["scalars", "structures", "pointers", "many", "nothing"]);
-        assert_eq!((told.len(), &told), (5, &said), "{flags:?}");
+        let (told, said) = told(&program, &["scalars", "structures", "pointers", "many", "behind", "nothing"]);
+        assert_eq!((told.len(), &told), (6, &said), "{flags:?}");
     }
 }
 
@@ -51,9 +51,9 @@ fn strings_vectors_and_classes_of_cpp_are_those_that_the_program_prints() {
         [&["-O0", "-g"][..], &["-O2", "-g"], &["-O0", "-gdwarf-4"], &["-O1", "-g", "-D_GLIBCXX_USE_CXX11_ABI=0"]]
     {
         let Some(program) = build_with("g++", "values.cpp", &[&["-std=c++17"], flags].concat()) else { return };
-        let (told, said) = told(&program, &["texts", "containers", "counted"]);
+        let (told, said) = told(&program, &["texts", "containers", "counted", "behind"]);
         let told: Vec<String> = told.iter().map(|call| without_types(call)).collect();
-        assert_eq!((told.len(), told), (3, said), "{flags:?}");
+        assert_eq!((told.len(), told), (4, said), "{flags:?}");
     }
 }
 
@@ -65,18 +65,18 @@ fn slices_strings_and_enumerations_of_rust_are_those_that_the_program_prints() {
     if !done.is_ok_and(|done| done.status.success()) {
         return crossing::skip("slices_strings_and_enumerations_of_rust", "no rustc, or it cannot build the program");
     }
-    let (told, said) = told(&out, &["texts", "options", "shapes"]);
-    assert_eq!((told.len(), told), (5, said));
+    let (told, said) = told(&out, &["texts", "options", "shapes", "behind"]);
+    assert_eq!((told.len(), told), (6, said));
 }
 
 #[test]
 fn strings_and_slices_of_go_in_its_registers_are_those_that_the_program_prints() {
     for flags in [&["-gcflags=-N -l"][..], &[]] {
         let Some(program) = build_go("values.go", flags) else { return };
-        let (mut told, said) = told(&program, &["main.work"]);
+        let (mut told, said) = told(&program, &["main.work", "main.behind"]);
         // A function enters its first instruction once more when its stack has grown.
         told.retain(|call| !call.ends_with('{'));
-        assert_eq!((told.len(), told), (2, said), "{flags:?}");
+        assert_eq!((told.len(), told), (3, said), "{flags:?}");
     }
 }
 
@@ -92,6 +92,28 @@ fn json_has_names_types_and_values() {
         assert_eq!((&args[6]["type"], &args[6]["string"]), (&"const char*".into(), &"txt".into()));
         let big = &hits[1]["args"][2];
         assert_eq!(big["value"], serde_json::json!({ "v": [1, -2, 3, 4], "name": "nam" }));
+    }
+}
+
+#[test]
+fn a_structure_behind_a_pointer_is_the_same_by_a_jump_and_by_a_trap_and_null_leads_to_none() {
+    let program = build_with("gcc", "values.c", &["-O1", "-g"]).expect("gcc builds the program");
+    for flags in [&["--method", "auto"][..], &["--method", "trap"], &["--return"]] {
+        let (lines, output) = trace(&[&["-b", "flat", "-b", "behind", "--args"], flags].concat(), &program, &[]);
+        let hits: Vec<_> = lines.iter().filter(|line| line["event"] == "hit").collect();
+        let [flat, behind] = hits[..] else { panic!("{lines:?} {}", stderr(&output)) };
+        let (flat, behind) = (&flat["args"][0], &behind["args"]);
+        assert_eq!(flat["target"], serde_json::json!({ "a": -7, "b": 4.25 }), "{flags:?}: {flat}");
+        let item = &behind[0]["target"];
+        assert_eq!((&item["name"]["string"], &item["count"]), (&"sugar".into(), &10.into()), "{flags:?}: {behind}");
+        assert!(item["next"].as_str().unwrap().starts_with("0x") && behind[0]["value"].is_string(), "{behind}");
+        for (number, name, value) in [(1, "none", "0x0"), (2, "wild", "0x10000")] {
+            let told = serde_json::json!({ "name": name, "type": "item*", "value": value });
+            assert_eq!(behind[number], told, "{flags:?}");
+        }
+        let returned = lines.iter().find(|line| line["event"] == "return" && line["symbol"] == "behind");
+        assert_eq!(returned.is_some(), flags == ["--return"], "{lines:?}");
+        assert!(returned.is_none_or(|line| line["return"]["target"]["name"]["string"] == "salt"), "{returned:?}");
     }
 }
 

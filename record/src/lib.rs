@@ -71,7 +71,7 @@ pub use item::{Code, Event, EventKind, Header, Item, Machine, Mapping, Next, REG
 pub use options::{Ended, Options, Threads};
 pub use reader::{Reader, read};
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub use recorder::{RecordError, Recorder};
+pub use recorder::{Part, RecordError, Recorder};
 pub use writer::Writer;
 
 #[cfg(doctest)]

@@ -15,6 +15,8 @@ pub struct Options {
     pub follow_forks: bool,
     /// Which threads. Default: all.
     pub threads: Threads,
+    /// The number of instructions after which the recording is over. Default: none.
+    pub limit: Option<u64>,
 }
 
 /// Which threads are recorded. The others run untouched.

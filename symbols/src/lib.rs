@@ -71,7 +71,8 @@
 //! | [`code`] | instructions of any architecture, with what every architecture can answer |
 //!
 //! Debug files are found by build ID and by `.gnu_debuglink`, below the root of the process, in the root of this process and in the cache of
-//! debuginfod's client. Symbols also come from `.gnu_debugdata` and from the table of Go's runtime. Nothing is fetched.
+//! debuginfod's client. Symbols also come from `.gnu_debugdata` and from the table of Go's runtime. Nothing is fetched but by what a caller
+//! gives to [`Images::fetch_by`] or [`Image::fetch_by`].
 //!
 //! # Features
 //!

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
-use crate::{apt, assembler, cross, programs, run, viewer};
+use crate::{apt, assembler, cross, debuginfod, programs, run, viewer};
 
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
@@ -22,7 +22,8 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
     let mut suite = suite()?;
     // Another lane runs this test.
     suite.programs.retain(|program| program.name != assembler::TEST && program.name != assembler::OPERANDS);
-    let mut variables: Vec<_> = programs::variable().into_iter().chain(viewer::variable()).collect();
+    let outside = [programs::variable(), debuginfod::variable(), viewer::variable()];
+    let mut variables: Vec<_> = outside.into_iter().flatten().collect();
     if lanes::is_long() {
         variables.push(("NTRACE_STORM", ROUNDS.into()));
     }

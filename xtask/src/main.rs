@@ -11,6 +11,7 @@ mod coverage;
 mod cross;
 mod deb;
 mod debian;
+mod debuginfod;
 mod fuzz;
 mod generate;
 mod host;

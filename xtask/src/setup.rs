@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::apt::{self, CMAKE, LIBCLANG, Package};
-use crate::{assembler, cross, lanes, oldest, programs, run, viewer, vm};
+use crate::{assembler, cross, debuginfod, lanes, oldest, programs, run, viewer, vm};
 
 /// What `cargo xtask test` needs.
 const FOR_TESTS: &[Package] = &[
@@ -23,6 +23,7 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "nodejs", sign: "node", why: "whole programs with sites everywhere: code made while it runs" },
     Package { name: "chromium", sign: "chromium", why: "looking at pictures in a browser" },
     Package { name: "tmux", sign: "tmux", why: "the terminal view in a terminal of its own kind" },
+    Package { name: "libdebuginfod1", sign: "/usr/share/doc/libdebuginfod1", why: "fetching debug files" },
     CMAKE,
     LIBCLANG,
     Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
@@ -102,8 +103,12 @@ fn bring() -> Result<()> {
     if let Err(error) = oldest::bring() {
         eprintln!("setup: no Rust of Debian 13 to build by: {error:#}");
     }
+    // Without one of these tests are skipped.
     if let Err(error) = viewer::bring() {
         eprintln!("setup: no speedscope to look at pictures with: {error:#}");
+    }
+    if let Err(error) = debuginfod::bring() {
+        eprintln!("setup: no server of debug files to fetch from: {error:#}");
     }
     apt::add_architecture("arm64")?;
     cross::prepare()?;

@@ -44,6 +44,11 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, hide_possible_values = true, global = true)]
     pub(crate) color: Colour,
 
+    /// Fetch debug files that this machine does not have from these servers, in place of those of DEBUGINFOD_URLS; several addresses have spaces
+    /// between them, and `none` fetches nothing
+    #[arg(long, value_name = "SERVERS", global = true)]
+    pub(crate) debuginfod: Option<String>,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }

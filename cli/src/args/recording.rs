@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -26,6 +27,22 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) follow_forks: bool,
 
+    /// Record from the moment when a thread reaches LOCATION for the first time. May be repeated
+    #[arg(long, value_name = "LOCATION")]
+    pub(crate) after: Vec<String>,
+
+    /// Stop when a thread reaches LOCATION; the program runs on without being recorded. May be repeated
+    #[arg(long, value_name = "LOCATION")]
+    pub(crate) until: Vec<String>,
+
+    /// Stop after N instructions; the program runs on without being recorded
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+
+    /// Stop after a time, such as 500ms, 10s or 2min; the program runs on without being recorded
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<Duration>,
+
     /// Do not show the progress on the terminal
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -35,11 +52,11 @@ pub(crate) struct RecordArgs {
     pub(crate) pid: Option<u32>,
 
     /// Compare the recording FILE with the decoder's reading of its bytes
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "registers", "follow_forks", "quiet", "pid", "program"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "registers", "follow_forks", "after", "until", "limit", "duration", "quiet", "pid", "program"])]
     pub(crate) check: Option<PathBuf>,
 
     /// Print the recording FILE
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "output", "registers", "follow_forks", "quiet", "pid", "program"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "output", "registers", "follow_forks", "after", "until", "limit", "duration", "quiet", "pid", "program"])]
     pub(crate) print: Option<PathBuf>,
 
     /// The format of --print

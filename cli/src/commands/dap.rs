@@ -2,6 +2,7 @@
 
 use crate::args::DapArgs;
 use crate::dap::Adapter;
+use crate::debuginfod;
 use crate::door::Door;
 use crate::failure::Result;
 use crate::heritage::Heritage;
@@ -12,7 +13,8 @@ pub(crate) fn run(args: &DapArgs, control: &Control, heritage: Heritage) -> Resu
     let door = Door::open(&args.address)?;
     door.announce("an editor");
     if let Some((input, output)) = door.wait(control.as_fd())? {
-        Adapter::new(heritage)?.serve(input, output, control.as_fd())?;
+        let fetch = debuginfod::fetch(heritage.group(), Some(control.notices()));
+        Adapter::new(heritage, fetch)?.serve(input, output, control.as_fd())?;
     }
     Ok(End::Detached)
 }

@@ -35,12 +35,17 @@ const FILES: &[(&str, &str)] = &[
         "The device of the kernel module (see ntrace(4)). Backend auto uses the module if this file can be opened.",
     ),
     ("/usr/lib/debug", "Debug files by build id or by path, which add symbols and source lines."),
-    ("~/.cache/debuginfod_client", "Debug files that debuginfod's client has fetched. ntrace itself fetches none."),
+    ("~/.cache/debuginfod_client", "Debug files that debuginfod's client has fetched."),
     ("/proc/sys/kernel/yama/ptrace_scope", "Who may trace which process, see ptrace(2)."),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("PATH", "The folders in which ntrace looks for PROG, and for a program that names a module in a location."),
+    (
+        "DEBUGINFOD_URLS",
+        "The servers from which debug files are fetched, with spaces between them. If it is empty or not set, nothing is fetched.",
+    ),
+    ("DEBUGINFOD_TIMEOUT", "The seconds without a byte after which a server is left, 90 by default; 0 is no limit."),
     (
         "DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, HOME",
         "Where the cache of debuginfod's client is, see debuginfod_find_debuginfo(3).",

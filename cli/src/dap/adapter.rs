@@ -7,6 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use ubp::{Options, Pid, Session, Signal, Tid};
 use ubp_symbols::Images;
+use ubp_symbols::files::Fetch;
 
 use super::breakpoints::Wanted;
 use super::exceptions::Exceptions;
@@ -51,17 +52,19 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
-    /// A debugger without programs.
+    /// A debugger without programs. `fetch` brings debug files that this machine does not have.
     ///
     /// # Errors
     /// The calling thread cannot trace.
-    pub(crate) fn new(heritage: Heritage) -> Result<Adapter> {
+    pub(crate) fn new(heritage: Heritage, fetch: Option<Fetch>) -> Result<Adapter> {
         let mut options = Options::default();
         options.vforks = true;
+        let mut images = Images::default();
+        fetch.into_iter().for_each(|fetch| images.fetch_by(fetch));
         let began = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from);
         Ok(Adapter {
             session: Session::with_options(options).map_err(Failure::trace)?,
-            images: Images::default(),
+            images,
             heritage,
             programs: BTreeMap::new(),
             start: Start::default(),

@@ -3,24 +3,20 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use ubp::rules::{Occurrence, Reaction, Reading, Summary};
-use ubp::{BreakpointId, Event, EventKind, Pid, Session};
+use ubp::{BreakpointId, Event, EventKind, Mechanism, Pid, Session};
 
 use super::covered::Covered;
 use super::inserter::{Inserter, Refused};
 use super::ruling::Ruling;
 use crate::failure::{Failure, OWN, Result};
 use crate::filter::{Rest, Verdict};
-use crate::output::tell;
+use crate::output::{Cost, tell};
 use crate::process::Space;
 use crate::worker::{self, Control, End, Notice, Woken};
 
 /// The number of events that are handled before the follower looks for notices of the front.
 const BATCH: usize = 256;
-
-/// The time between two looks whether a program without breakpoints has ended.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// A thread that is held at a breakpoint.
 pub(crate) struct Arrival<'a> {
@@ -149,6 +145,12 @@ impl Follower {
     /// The blocks that the user asked for, and those that were executed.
     pub(crate) fn covered(&self) -> &Covered {
         &self.inserter.covered
+    }
+
+    /// What is known of the time that hits cost the program.
+    pub(crate) fn cost(&self) -> Cost {
+        let held = self.session.mechanism() == Mechanism::Ptrace && !self.inserter.has_jumped;
+        if held { Cost::Held } else { Cost::Unknown }
     }
 
     /// The number of hits that code did not record, or overwrote.
@@ -359,6 +361,7 @@ impl Follower {
         while let Ok(Some(event)) = self.session.poll() {
             if matches!(event.kind, EventKind::Exited(_) | EventKind::Killed(_)) && !pids.contains(&event.pid) {
                 if let Some(space) = self.spaces.get_mut(&event.pid) {
+                    self.inserter.note_jumps(&self.session, space);
                     self.inserter.covered.note(&self.session, space);
                     sink.ended(&self.session, space);
                 }
@@ -376,29 +379,11 @@ impl Follower {
         match (&end, child) {
             (Err(failure), Some(pid)) => {
                 tell(format_args!("{failure}; the program continues without breakpoints"));
-                await_program(pid, &mut control);
+                control.await_program(pid);
                 Ok(End::Exited(i32::from(failure.status)))
             }
-            (Ok(_), Some(pid)) if is_over => Ok(await_program(pid, &mut control)),
+            (Ok(_), Some(pid)) if is_over => Ok(control.await_program(pid)),
             _ => end,
-        }
-    }
-}
-
-/// Waits for the end of a program that ntrace started and detached from, and passes signals to it. Ends when the front has ended.
-fn await_program(pid: Pid, control: &mut Control) -> End {
-    loop {
-        match waitpid(nix::unistd::Pid::from_raw(pid.0), Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(_, status)) => return End::Exited(status),
-            Ok(WaitStatus::Signaled(_, signal, _)) => return End::Killed(signal as i32),
-            Ok(_) => {}
-            Err(_) => return End::Detached,
-        }
-        match control.next_within(LOOK) {
-            Some(Notice::Gone) => return End::Detached,
-            // The terminal sent the signal to the program too.
-            Some(Notice::Signal { number, from_terminal: false }) => worker::send(pid, number),
-            Some(Notice::Signal { .. }) | None => {}
         }
     }
 }
@@ -424,6 +409,7 @@ impl From<Failure> for Trouble {
 /// Takes the results of a process that ends, or that executes another program.
 fn leave(inserter: &mut Inserter, session: &Session, space: &mut Space, sink: &mut impl Sink) {
     inserter.gate.settle(session, space);
+    inserter.note_jumps(session, space);
     inserter.covered.note(session, space);
     sink.ended(session, space);
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Serialize;
-use ubp::{Address, BreakpointId, InsertError, InsertReason, Patch, Report, Session, Spec, Tid};
+use ubp::{Address, Breakpoint, BreakpointId, InsertError, InsertReason, Method, Patch, Report, Session, Spec, Tid};
+use ubp_symbols::files::Fetch;
 use ubp_symbols::{Images, Module};
 
 use super::covered::Covered;
@@ -64,13 +65,20 @@ pub(crate) struct Inserter {
     pub(super) covered: Covered,
     /// Tells that symbols are read, if that takes long.
     pub(super) patience: Patience,
+    /// Whether threads passed a location by a jump.
+    pub(super) has_jumped: bool,
 }
 
 impl Inserter {
     pub(super) fn new(wanted: Wanted, kind: Kind, sieve: Sieve, gate: Gate) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
         let (watches, covered, patience) = (Watches::default(), Covered::default(), Patience::default());
-        Inserter { wanted, images, kind, sieve, gate, refused, told, watches, covered, patience }
+        Inserter { wanted, images, kind, sieve, gate, refused, told, watches, covered, patience, has_jumped: false }
+    }
+
+    /// Fetches debug files that this machine does not have, if `fetch` is given.
+    pub(super) fn fetch_by(&mut self, fetch: Option<Fetch>) {
+        fetch.into_iter().for_each(|fetch| self.images.fetch_by(fetch));
     }
 
     /// Whether hits are recorded.
@@ -95,6 +103,12 @@ impl Inserter {
         let new = space.update(session, &mut self.images)?;
         self.images.take_notes().iter().for_each(tell);
         Ok(new)
+    }
+
+    /// Notes whether threads passed a location by a jump, before a process loses its breakpoints.
+    pub(super) fn note_jumps(&mut self, session: &Session, space: &Space) {
+        let is_jumped = |breakpoint: Breakpoint| breakpoint.method() == Method::Jumped && breakpoint.arrivals() > 0;
+        self.has_jumped = self.has_jumped || session.breakpoints(space.pid).any(is_jumped);
     }
 
     /// Removes the breakpoints in modules that are gone. A module whose file changed is gone, although it is still mapped.

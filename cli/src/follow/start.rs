@@ -20,6 +20,7 @@ use super::running::Running;
 use super::sieve::Sieve;
 use super::watches::Watches;
 use crate::args::Target;
+use crate::debuginfod;
 use crate::failure::{CANNOT_RUN, Failure, Result, USAGE};
 use crate::heritage::Heritage;
 use crate::launch::{
@@ -88,6 +89,7 @@ fn begin(
     let mut inserter = Inserter::new(Wanted::new(locations, sites, mode_of), kind, sieve, gate);
     inserter.watches = Watches::new(observed.watches.clone());
     inserter.patience = Patience::new(heritage.group());
+    inserter.fetch_by(debuginfod::fetch(heritage.group(), Some(control.notices())));
     let ruling = observed.rules.clone().map(Ruling::new).transpose()?;
     let pids = processes(target)?;
     let mut follower = Follower::new(session, inserter, control, pids.is_empty());

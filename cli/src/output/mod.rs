@@ -17,7 +17,7 @@ mod streams;
 mod summary;
 mod writer;
 
-pub(crate) use self::busy::Patience;
+pub(crate) use self::busy::{Busy, Patience};
 pub(crate) use self::csv::record;
 pub(crate) use self::duration::duration;
 pub(crate) use self::escape::escaped;
@@ -25,6 +25,6 @@ pub(crate) use self::ink::{Colour, Ink, set_colour};
 pub(crate) use self::live::{Live, TICK};
 pub(crate) use self::message::{keep_messages, kept_messages, shown, tell};
 pub(crate) use self::screen::{Rescue, Screen, is_unicode, keyboard};
-pub(crate) use self::summary::Summary;
+pub(crate) use self::summary::{Cost, Summary};
 pub(crate) use self::writer::Output;
 pub(crate) use ubp_symbols::utf8;

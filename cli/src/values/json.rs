@@ -5,6 +5,16 @@ use ubp_symbols::values::Data;
 
 /// Numbers, truth values and text as JSON has them, addresses as hexadecimal text, structures as objects.
 pub(super) fn of(data: &Data) -> Value {
+    written(data, false)
+}
+
+/// As [`of`], of what lies behind a pointer: a pointer to text there is an object with the address and the text.
+pub(super) fn behind(data: &Data) -> Value {
+    written(data, true)
+}
+
+fn written(data: &Data, texts: bool) -> Value {
+    let of = |data: &Data| written(data, texts);
     match data {
         Data::Signed(value) => json!(value),
         Data::Unsigned(value) => json!(value),
@@ -14,6 +24,9 @@ pub(super) fn of(data: &Data) -> Value {
         Data::Boolean(value) => json!(value),
         Data::Character(value) => json!(value.to_string()),
         Data::Name(name) => json!(name),
+        Data::Pointer { address, text: Some(text), .. } if texts => {
+            json!({ "value": format!("{address:#x}"), "string": text })
+        }
         Data::Pointer { address, .. } => json!(format!("{address:#x}")),
         Data::Text { text, cut } => json!(format!("{text}{}", if *cut { "…" } else { "" })),
         Data::List { elements, more: 0 } => elements.iter().map(of).collect(),

@@ -90,13 +90,13 @@ fn argument(name: &str, kind: &str, value: u64, text: Option<String>) -> Argumen
         "uint" => Data::Unsigned((value as u32).into()),
         "long" => Data::Signed(value as i64),
         "size" => Data::Unsigned(value),
-        "hex" => Data::Pointer { address: (value as u32).into(), text: None },
+        "hex" => Data::Pointer { address: (value as u32).into(), text: None, target: None },
         "octal" | "created" => Data::Name(format!("0{:o}", value as u32)),
         "char" => match u8::try_from(value & 0xff) {
             Ok(byte) if byte.is_ascii() => Data::Character(byte.into()),
             _ => Data::Unsigned(value & 0xff),
         },
-        _ => Data::Pointer { address: value, text },
+        _ => Data::Pointer { address: value, text, target: None },
     };
     Argument::new(name, kind, data)
 }

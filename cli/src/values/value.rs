@@ -190,7 +190,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// The JSON form: `name`, `type`, `value`, and `string` for the text to which a pointer leads.
+/// The JSON form: `name`, `type`, `value`, and `string` and `target` for the text or the structure to which a pointer leads.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -207,6 +207,9 @@ impl Serialize for Value {
                 map.serialize_entry("value", &json::of(data))?;
                 if let Data::Pointer { text: Some(text), .. } = data {
                     map.serialize_entry("string", text)?;
+                }
+                if let Data::Pointer { target: Some(target), .. } = data {
+                    map.serialize_entry("target", &json::behind(target))?;
                 }
             }
         }

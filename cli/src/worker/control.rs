@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use ubp::{Event, Pid, Session};
 
 use super::bell::Bell;
@@ -26,6 +27,9 @@ pub(crate) enum Notice {
     /// The front has ended.
     Gone,
 }
+
+/// The time between two looks whether a program that is not traced any more has ended.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The size of a notice on the pipe in bytes: the signal's number, and 1 for a signal from the terminal.
 const NOTICE: usize = 2;
@@ -78,6 +82,11 @@ impl Control {
         Ok(rang.then(|| self.take()).flatten().map_or(Woken::Nothing, Woken::Notice))
     }
 
+    /// What becomes readable when the front sends a notice, for a wait that is none for events.
+    pub(crate) fn notices(&self) -> Arc<File> {
+        Arc::clone(&self.pipe)
+    }
+
     /// The file descriptor that becomes readable when the front sends a notice.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
@@ -93,6 +102,24 @@ impl Control {
         let mut fds = [PollFd::new(self.pipe.as_fd(), PollFlags::POLLIN)];
         let found = poll(&mut fds, PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX));
         found.is_ok_and(|found| found > 0).then(|| self.read())
+    }
+
+    /// Waits for the end of a program that ntrace started and detached from, and passes signals to it. Ends when the front has ended.
+    pub(crate) fn await_program(&mut self, pid: Pid) -> End {
+        loop {
+            match waitpid(nix::unistd::Pid::from_raw(pid.0), Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(_, status)) => return End::Exited(status),
+                Ok(WaitStatus::Signaled(_, signal, _)) => return End::Killed(signal as i32),
+                Ok(_) => {}
+                Err(_) => return End::Detached,
+            }
+            match self.next_within(LOOK) {
+                Some(Notice::Gone) => return End::Detached,
+                // The terminal sent the signal to the program too.
+                Some(Notice::Signal { number, from_terminal: false }) => send(pid, number),
+                Some(Notice::Signal { .. }) | None => {}
+            }
+        }
     }
 
     fn read(&mut self) -> Notice {

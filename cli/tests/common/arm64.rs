@@ -6,5 +6,7 @@ pub(crate) const MARKS: &str = "-mbranch-protection=standard";
 pub(crate) const NARROW: Option<&str> = None;
 /// The name of the stack pointer.
 pub(crate) const STACK: &str = "sp";
+/// Whether a location can be a jump.
+pub(crate) const JUMPS: bool = false;
 /// The dynamic loader.
 pub(crate) const LOADER: &str = "/lib/ld-linux-aarch64.so.1";

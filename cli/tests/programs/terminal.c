@@ -1,6 +1,7 @@
 /* Uses its terminal in different ways, and calls `beat` repeatedly meanwhile.
    beats N     N times, with a tenth of a second between. With a further argument it prints when it begins and ends.
    reads       until a line can be read.
+   hot         calls `hot` many times without a pause, and `never` never.
    raw         switches line editing and echo off, prints that, and prints when it is about to switch them on.
    execs N     executes itself N times, each time after ten beats, which take half a second. */
 #define _GNU_SOURCE
@@ -16,6 +17,14 @@ static volatile unsigned long rounds;
 
 __attribute__((noinline)) void beat(void) {
     rounds++;
+}
+
+__attribute__((noinline)) void hot(void) {
+    rounds++;
+}
+
+__attribute__((noinline)) void never(void) {
+    rounds--;
 }
 
 static void beats(int count, long milliseconds) {
@@ -45,6 +54,11 @@ int main(int argc, char **argv) {
         if (read(0, line, sizeof line) < 0)
             return 1;
     }
+    if (strcmp(way, "hot") == 0)
+        for (int i = 0; i < 50000; i++)
+            hot();
+    if (strcmp(way, "cold") == 0)
+        never();
     if (strcmp(way, "raw") == 0) {
         tcgetattr(0, &lines);
         raw = lines;

@@ -37,6 +37,18 @@ APART float many(float f0, float f1, float f2, float f3, float f4, float f5, flo
     return f8;
 }
 
+struct item { const char *name; int count; struct item *next; struct small in; };
+
+APART struct item *behind(struct item *i, struct item *none, struct item *wild, struct small *flat, union { int n; float f; } *either) {
+    printf("behind(i=%p -> {name=\"%s\", count=%d, next=%p, in={…}}, none=0x0, wild=%p, flat=%p -> {a=%d, b=%.2f}, either=%p -> {n=%d, f=%.1f}) = "
+           "%p -> {name=\"%s\", count=%d, next=%p, in={…}}\n",
+           (void *)i, i->name, i->count, (void *)i->next, (void *)wild, (void *)flat, flat->a, flat->b, (void *)either, either->n, either->f,
+           (void *)i->next, i->next->name, i->next->count, (void *)i->next->next);
+    return i->next;
+}
+
+APART void flat(struct small *s) { __asm__ volatile("" : : "r"(s) : "memory"); }
+
 APART void nothing(void) { printf("nothing()\n"); }
 
 int main(void) {
@@ -46,6 +58,11 @@ int main(void) {
     structures((struct small){ 1, 2.75f }, (struct two){ 3.75, -4 }, big, (struct floats){ 1.25f, 2.25f, 3.25f }, 4, 5, 6, 7, (struct bits){ 5, -3 });
     pointers(&n, 1, 200, 'x', 1UL << 40, READ | RUN);
     many(0.25f, 1.25f, 2.25f, 3.25f, 4.25f, 5.25f, 6.25f, 7.25f, 8.25f, 9.25, 10);
+    struct item second = { "salt", -2, &second, { 1, 0 } }, first = { "sugar", 10, &second, { 2, 0 } };
+    struct small flat_one = { -7, 4.25f };
+    int either = 0x3fc00000;
+    flat(&flat_one);
+    behind(&first, 0, (struct item *)0x10000, &flat_one, (void *)&either);
     nothing();
     return 0;
 }

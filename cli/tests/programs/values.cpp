@@ -26,6 +26,12 @@ APART int counted(std::vector<short> w, std::string s) {
     return w.size();
 }
 
+APART const Point *behind(const Point *p, Derived *d, std::string *s, Point *none, Point *&twice) {
+    std::printf("behind(p=%p -> {x=%d, y=%.2f}, d=%p -> {{…}, on=%s}, s=%p -> \"%s\", none=0x0, twice=%p -> {x=%d, y=%.2f}) = %p -> {x=%d, y=%.2f}\n",
+                (void *)p, p->x, p->y, (void *)d, d->on ? "true" : "false", (void *)s, s->c_str(), (void *)twice, twice->x, twice->y, (void *)p, p->x, p->y);
+    return p;
+}
+
 int main() {
     std::vector<short> many;
     for (int i = 0; i < 100; i++)
@@ -35,4 +41,7 @@ int main() {
     d.id = 1, d.on = true;
     containers({1, -2, 3}, {{7, 1.75}}, d, Color::GREEN);
     counted(many, std::string(100, 'x'));
+    Point point{-3, 0.25}, other{5, -1.25}, *there = &other;
+    std::string text = "behind";
+    behind(&point, &d, &text, nullptr, there);
 }

@@ -38,10 +38,23 @@ pub fn shapes(s: Shape, t: &Shape) -> f64 {
     1.5
 }
 
+#[inline(never)]
+#[unsafe(no_mangle)]
+pub fn behind(b: Box<Pair>, r: &Pair, raw: *const Pair, s: Box<Shape>, none: *const Pair) -> Box<Pair> {
+    let pair = |pair: &Pair| format!("{{left={}, right={}}}", pair.left, pair.right);
+    println!(
+        "behind(b={:p} -> {}, r={}, raw={raw:p} -> {}, s={:p} -> Circle(0.75), none={none:p}) = {:p} -> {}",
+        b, pair(&b), pair(r), pair(r), s, b, pair(&b)
+    );
+    b
+}
+
 fn main() {
     texts("abc", "own".into(), &[1, 2, 3], vec![-1, 7]);
     let _ = options(Some(7), None, None, Err(-2), Pair { left: 1, right: -5 }, 2.25, true);
     let _ = options(None, None, Some("text".into()), Ok(3), Pair { left: 255, right: 5 }, -0.5, false);
     shapes(Shape::Rectangle { w: 2, h: 3 }, &Shape::Circle(1.25));
     shapes(Shape::Dot, &Shape::Dot);
+    let own = Pair { left: 9, right: -9 };
+    behind(Box::new(Pair { left: 3, right: 4 }), &own, &own, Box::new(Shape::Circle(0.75)), std::ptr::null());
 }

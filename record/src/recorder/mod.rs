@@ -8,6 +8,7 @@ mod arch;
 mod arch;
 mod detach;
 mod error;
+mod part;
 mod process;
 mod start;
 mod step;
@@ -23,6 +24,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 pub use self::error::RecordError;
+pub use self::part::Part;
+use self::part::Stage;
 use self::process::Process;
 use self::sys::{Report, Whom};
 use self::thread::Thread;
@@ -84,6 +87,9 @@ pub struct Recorder<W: Write> {
     /// Reports of children whose parents have not reported them yet.
     early: HashMap<u32, Report>,
     finished: bool,
+    stage: Stage,
+    /// What says where the recording begins and ends.
+    part: Option<Box<dyn Part>>,
     /// Keeps the recorder on one thread, the only one that ptrace(2) obeys.
     not_send: PhantomData<*const ()>,
 }
@@ -122,6 +128,8 @@ impl<W: Write> Recorder<W> {
             flushed: Instant::now(),
             early: HashMap::new(),
             finished: false,
+            stage: Stage::Within,
+            part: None,
             not_send: PhantomData,
         })
     }
@@ -170,7 +178,7 @@ impl<W: Write> Recorder<W> {
         let wake = wake.map(|wake| wake.as_raw_fd());
         let mut wait = WAITS.0;
         let mut stops = 0;
-        while !self.threads.is_empty() {
+        while !self.threads.is_empty() && !self.is_over() {
             let report = self.next_report()?;
             if let Some((tid, report)) = report {
                 self.report(tid, report)?;
@@ -191,7 +199,7 @@ impl<W: Write> Recorder<W> {
             }
             wait = (wait * 2).min(WAITS.1);
         }
-        Ok(!self.threads.is_empty())
+        Ok(!self.threads.is_empty() && !self.is_over())
     }
 
     /// The kernel's next reports. Waits for one if it cannot take long.
@@ -234,9 +242,11 @@ impl<W: Write> Recorder<W> {
         self.threads.get_mut(&tid).ok_or(RecordError::NoSuchProcess(tid))
     }
 
-    /// Writes an event.
+    /// Writes an event of a thread that is in the trace.
     fn tell(&mut self, tid: u32, kind: EventKind) -> Result<(), RecordError> {
-        let pid = self.threads.get(&tid).map_or(0, |thread| thread.pid);
+        let Some(pid) = self.threads.get(&tid).filter(|thread| thread.recorded).map(|thread| thread.pid) else {
+            return Ok(());
+        };
         self.writer.event(&Event { tid, pid, kind }).map_err(RecordError::Output)
     }
 }

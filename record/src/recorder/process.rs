@@ -17,6 +17,8 @@ pub(super) struct Process {
     /// Executable ranges of addresses that the trace has.
     known: Vec<(u64, u64)>,
     told: Vec<Mapping>,
+    /// Mappings that are known and that the trace does not have.
+    pub(super) unwritten: Vec<Mapping>,
     /// The mappings may have changed.
     pub(super) stale: bool,
 }
@@ -24,7 +26,7 @@ pub(super) struct Process {
 impl Process {
     pub(super) fn open(pid: u32) -> io::Result<Process> {
         let memory = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
-        Ok(Process { pid, memory, known: Vec::new(), told: Vec::new(), stale: true })
+        Ok(Process { pid, memory, known: Vec::new(), told: Vec::new(), unwritten: Vec::new(), stale: true })
     }
 
     /// Reads the readable bytes at an address.

@@ -11,11 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use super::error::RecordError;
+use super::part::Stage;
 use super::process::{self, Process};
 use super::sys::{self, Report};
 use super::thread::{State, Thread};
 use super::{Options, Recorder, Threads};
-use crate::item::EventKind;
 
 /// The pause between two looks at a child that is about to execute its program.
 const PAUSE: Duration = Duration::from_micros(100);
@@ -135,7 +135,7 @@ impl<W: Write> Recorder<W> {
             place.insert(opened.map_err(|source| RecordError::System { call: "opening the memory", tid, source })?);
         }
         self.threads.insert(tid, Thread::new(pid));
-        self.tell(tid, EventKind::Started { by })
+        if self.stage == Stage::Within { self.take_in(tid, by) } else { Ok(()) }
     }
 }
 

@@ -6,6 +6,7 @@ use libc::user_regs_struct;
 
 use super::arch::{self, Class};
 use super::error::RecordError;
+use super::part::Stage;
 use super::process::AHEAD;
 use super::sys::{self, SI_KERNEL, TRAP_BRKPT, TRAP_TRACE};
 use super::thread::{Before, State};
@@ -43,25 +44,28 @@ impl<W: Write> Recorder<W> {
     /// Remembers a thread's state before its next instruction, and writes code that is new to the trace.
     pub(super) fn prepare(&mut self, tid: u32, registers: user_regs_struct) -> Result<(), RecordError> {
         let bits = arch::bits(&registers);
+        let (pid, pc) = (self.thread(tid)?.pid, arch::pc(&registers));
+        self.choose(tid, pid, pc)?;
         let thread = self.thread(tid)?;
-        let pid = thread.pid;
+        let recorded = thread.recorded;
         if thread.bits.replace(bits) != Some(bits) {
             self.tell(tid, EventKind::Bits(bits))?;
         }
-        let code = if bits.is_some() { self.look(pid, arch::pc(&registers))? } else { Code::default() };
+        let code = if bits.is_some() { self.look(pid, pc, recorded)? } else { Code::default() };
         let class = arch::class(code.bytes(), bits);
         self.thread(tid)?.before = Before { registers, code, class };
         Ok(())
     }
 
-    /// Reads an instruction's bytes, and writes them if they are new to the trace.
-    fn look(&mut self, pid: u32, pc: u64) -> Result<Code, RecordError> {
+    /// Reads an instruction's bytes. Writes them if its thread is in the trace and they are new to it.
+    fn look(&mut self, pid: u32, pc: u64, recorded: bool) -> Result<Code, RecordError> {
         let Some(process) = self.processes.get_mut(&pid) else { return Ok(Code::default()) };
         let mut buffer = [0; AHEAD];
         let bytes = process.code(pc, &mut buffer);
         let code = Code::new(bytes);
-        if self.writer.known(pid, pc) != code {
-            for mapping in process.fresh_mappings(pc) {
+        if recorded && self.writer.known(pid, pc) != code {
+            let fresh = process.fresh_mappings(pc);
+            for mapping in process.unwritten.drain(..).chain(fresh) {
                 self.writer.mapping(&mapping).map_err(RecordError::Output)?;
             }
             self.writer.code(pid, pc, bytes).map_err(RecordError::Output)?;
@@ -157,6 +161,9 @@ impl<W: Write> Recorder<W> {
     fn step(&mut self, tid: u32, next: Next) -> Result<(), RecordError> {
         let registers = self.options.registers;
         let thread = self.thread(tid)?;
+        if !thread.recorded {
+            return Ok(());
+        }
         let (pid, before) = (thread.pid, thread.before);
         let step = Step {
             tid,
@@ -167,7 +174,11 @@ impl<W: Write> Recorder<W> {
             next,
             registers: registers.then(|| arch::recorded(&before.registers)),
         };
-        self.writer.step(&step).map_err(RecordError::Output)
+        self.writer.step(&step).map_err(RecordError::Output)?;
+        match self.options.limit {
+            Some(limit) if self.writer.steps() >= limit => self.leave_out(Stage::Over),
+            _ => Ok(()),
+        }
     }
 
     /// Learns the signal mask, and unblocks SIGTRAP where the program blocks it.

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::error::RecordError;
+use super::part::Stage;
 use super::process::{self, Process};
 use super::sys::{self, EVENT_STOP, Report, SYSGOOD};
 use super::thread::State;
@@ -161,13 +162,19 @@ impl<W: Write> Recorder<W> {
         }
         let others: Vec<u32> = self.threads.iter().filter(|(_, t)| t.pid == pid).map(|(&tid, _)| tid).collect();
         let is_known = others.contains(&tid);
+        let was_recorded = self.threads.get(&tid).is_some_and(|thread| thread.recorded);
         for other in others {
             self.forget(other);
         }
         if !is_known {
             self.adopt(tid, pid, former)?;
         }
-        self.threads.insert(tid, super::Thread::new(pid));
+        let adopted = self.threads.insert(tid, super::Thread::new(pid));
+        self.thread(tid)?.recorded = was_recorded || adopted.is_some_and(|thread| thread.recorded);
+        if self.stage == Stage::Within {
+            self.take_in(tid, 0)?;
+        }
+        self.part.iter_mut().for_each(|part| part.executed(pid));
         let opened = Process::open(pid);
         let opened = opened.map_err(|source| RecordError::System { call: "opening the memory", tid, source })?;
         self.processes.insert(pid, opened);

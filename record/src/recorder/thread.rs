@@ -31,6 +31,8 @@ pub(super) enum State {
 pub(super) struct Thread {
     pub(super) pid: u32,
     pub(super) state: State,
+    /// Whether the thread is in the trace.
+    pub(super) recorded: bool,
     /// The state to return to after a stop that does not concern the program's flow.
     pub(super) resumed: State,
     /// At the instruction that is next.
@@ -56,7 +58,16 @@ impl Thread {
         let registers = unsafe { std::mem::zeroed() };
         let before = Before { registers, code: Code::default(), class: Class::Plain };
         let state = State::New;
-        Thread { pid, state, resumed: state, before, bits: None, may_restart: false, blocks_trap: false }
+        Thread {
+            pid,
+            state,
+            recorded: false,
+            resumed: state,
+            before,
+            bits: None,
+            may_restart: false,
+            blocks_trap: false,
+        }
     }
 
     /// Whether the thread will certainly report soon.

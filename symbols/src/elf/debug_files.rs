@@ -1,8 +1,8 @@
 //! Finds separate debug files, which distributions place as gdb's manual describes ("Debugging Information in Separate Files").
 //!
 //! They are searched below the root of the process that maps the image, and by build id also in the root of this process and in the cache
-//! of debuginfod's client; nothing is fetched. The image names the files to open, so a file is used only if its build id or checksum
-//! matches.
+//! of debuginfod's client. A caller that gives a way to fetch files is asked last. The image names the files to open, so a file is used only
+//! if its build id or checksum matches.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,7 @@ use object::Object;
 use super::contents::{contents, unxz};
 use super::file::{Elf, Origin};
 use super::headers::{Parsed, parse};
-use crate::files::{OpenError, Opened, Root, Source, is_plain};
+use crate::files::{Fetch, OpenError, Opened, Root, Source, is_plain};
 
 /// The folder of debug files below a root.
 const FOLDER: &str = "/usr/lib/debug";
@@ -48,13 +48,24 @@ pub(crate) fn find(elf: &Elf) -> Option<Source> {
     others.map(|opened| Source::file(&opened)).find(matches)
 }
 
+/// Returns the debug file of `elf` by build id from elsewhere. An image without a file has none.
+pub(crate) fn fetch(elf: &Elf, fetch: &Fetch) -> Option<Source> {
+    elf.origin()?;
+    fetched(elf, elf.build_id()?, fetch)
+}
+
+fn fetched(elf: &Elf, id: &[u8], fetch: &Fetch) -> Option<Source> {
+    opened_as(&Root::own().ok()?, &fetch.bring(id, elf.path())?, id)
+}
+
 /// Returns the file with the debug information that several debug files share (`dwz`).
-pub(crate) fn supplement(elf: &Elf, debug: &Source) -> Option<Source> {
+pub(crate) fn supplement(elf: &Elf, debug: &Source, fetch: Option<&Fetch>) -> Option<Source> {
     let root = &elf.origin()?.root;
     let file = parse(debug).ok()?;
     let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
     let name = Path::new(OsStr::from_bytes(name));
-    by_build_id(root, id).or_else(|| opened_as(root, name, id).filter(|_| name.is_absolute()))
+    let here = by_build_id(root, id).or_else(|| opened_as(root, name, id).filter(|_| name.is_absolute()));
+    here.or_else(|| fetched(elf, id, fetch?))
 }
 
 /// Returns the compressed symbols that distributions leave in a stripped file (`.gnu_debugdata`).

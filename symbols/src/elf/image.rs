@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use object::Object;
+
 use super::blocks::blocks;
 use super::file::Elf;
 use super::frames::{DebugFrames, ExceptionFrames, Functions};
@@ -19,7 +21,7 @@ use super::table::SymbolTable;
 use super::unwind_rules::{self, UnwindRules};
 use super::{debug_files, ranges};
 use crate::code::Mode;
-use crate::files::{Opened, Root, Source};
+use crate::files::{Fetch, Opened, Root, Source};
 use crate::types::{Function, Linkage, Scope, TypeError, Types};
 
 /// The number of the next image.
@@ -32,6 +34,8 @@ pub struct Image {
     is_go: OnceCell<bool>,
     symbols: OnceCell<SymbolTable>,
     debug: OnceCell<Option<Source>>,
+    fetch: OnceCell<Fetch>,
+    fetched: OnceCell<Option<Source>>,
     lines: OnceCell<Option<Lines>>,
     types: OnceCell<Option<Types>>,
     by_exceptions: OnceCell<ExceptionFrames>,
@@ -81,6 +85,8 @@ impl Image {
             is_go: OnceCell::new(),
             symbols: OnceCell::new(),
             debug: OnceCell::new(),
+            fetch: OnceCell::new(),
+            fetched: OnceCell::new(),
             lines: OnceCell::new(),
             types: OnceCell::new(),
             by_exceptions: OnceCell::new(),
@@ -101,13 +107,17 @@ impl Image {
     /// Messages about parts of the file and of its debug file that were not read since the last call.
     pub fn take_refused(&self) -> BTreeSet<String> {
         let mut refused = self.source().take_refused();
-        refused.extend(self.debug.get().and_then(Option::as_ref).into_iter().flat_map(Source::take_refused));
+        let apart = [self.debug.get(), self.fetched.get()].into_iter().flatten().flatten();
+        refused.extend(apart.flat_map(Source::take_refused));
         refused
     }
 
     /// Functions by name and address.
     pub fn symbols(&self) -> &SymbolTable {
-        self.symbols.get_or_init(|| SymbolTable::load(&self.elf, self.debug_file()))
+        self.symbols.get_or_init(|| {
+            let debug = if self.is_stripped() { self.debug_file_from_anywhere() } else { self.debug_file() };
+            SymbolTable::load(&self.elf, debug)
+        })
     }
 
     /// Whether the file has the runtime of Go.
@@ -117,14 +127,31 @@ impl Image {
         *self.is_go.get_or_init(|| self.symbols().iter().any(|symbol| is_runtime(&symbol.name)))
     }
 
-    /// The separate debug file, if one is found.
+    /// Fetches the debug file where the image needs one and this machine has none. The first call counts, and only for what was not asked of
+    /// the image before.
+    pub fn fetch_by(&self, fetch: Fetch) {
+        let _ = self.fetch.set(fetch);
+    }
+
+    /// The separate debug file, if this machine has one.
     fn debug_file(&self) -> Option<&Source> {
         self.debug.get_or_init(|| debug_files::find(&self.elf)).as_ref()
     }
 
+    /// The separate debug file, fetched if this machine has none.
+    fn debug_file_from_anywhere(&self) -> Option<&Source> {
+        let fetched = || self.fetch.get().and_then(|fetch| debug_files::fetch(&self.elf, fetch));
+        self.debug_file().or_else(|| self.fetched.get_or_init(fetched).as_ref())
+    }
+
+    /// Whether the file has no table of all its symbols.
+    fn is_stripped(&self) -> bool {
+        self.elf.with_file(|file| file.section_by_name(".symtab").is_none()).unwrap_or(true)
+    }
+
     /// Source lines, if there is debug information.
     pub fn lines(&self) -> Option<&Lines> {
-        self.lines.get_or_init(|| Lines::load(&self.elf, || self.debug_file())).as_ref()
+        self.lines.get_or_init(|| Lines::load(&self.elf, || self.debug_file_from_anywhere(), self.fetch.get())).as_ref()
     }
 
     /// Types and functions, if there is debug information.

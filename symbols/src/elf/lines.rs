@@ -17,7 +17,7 @@ use super::go::GoLines;
 use super::headers::{Parsed, parse};
 use super::line_row::LineRow;
 use super::sources::{LineSearch, ends_with};
-use crate::files::Source;
+use crate::files::{Fetch, Source};
 use crate::reader::Reader;
 use crate::text::utf8;
 
@@ -45,9 +45,14 @@ struct DwarfLines {
 }
 
 impl Lines {
-    /// Reads the lines of the file, of its debug file (which `debug` returns), or of a Go program.
-    pub(super) fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<Lines> {
-        let dwarf = DwarfLines::load(elf, debug).map(|lines| Table::Dwarf(Box::new(lines)));
+    /// Reads the lines of the file, of its debug file (which `debug` returns), or of a Go program. `fetch` brings what several debug files
+    /// share.
+    pub(super) fn load<'a>(
+        elf: &'a Elf,
+        debug: impl FnOnce() -> Option<&'a Source>,
+        fetch: Option<&Fetch>,
+    ) -> Option<Lines> {
+        let dwarf = DwarfLines::load(elf, debug, fetch).map(|lines| Table::Dwarf(Box::new(lines)));
         dwarf.or_else(|| GoLines::load(elf).map(Table::Go)).map(Lines)
     }
 
@@ -96,13 +101,13 @@ impl Lines {
 }
 
 impl DwarfLines {
-    fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>) -> Option<DwarfLines> {
+    fn load<'a>(elf: &'a Elf, debug: impl FnOnce() -> Option<&'a Source>, fetch: Option<&Fetch>) -> Option<DwarfLines> {
         let source = match has_lines(elf.source()) {
             true => elf.source(),
             false => debug().filter(|source| has_lines(source))?,
         };
         let mut dwarf = load(source)?;
-        if let Some(shared) = debug_files::supplement(elf, source).and_then(|supplement| load(&supplement)) {
+        if let Some(shared) = debug_files::supplement(elf, source, fetch).and_then(|found| load(&found)) {
             dwarf.set_sup(shared);
         }
         let dwarf = Arc::new(dwarf);

@@ -3,12 +3,14 @@
 //! A name may lead to a pipe, to a device, or to a file system that answers late or never, and a file may claim any size. Each call here
 //! ends with its answer or at the deadline of `patience`.
 
+mod fetch;
 mod identity;
 mod opener;
 mod patience;
 mod pseudo;
 mod source;
 
+pub use self::fetch::Fetch;
 pub(crate) use self::identity::Identity;
 pub(crate) use self::opener::is_plain;
 pub use self::opener::{OpenError, Opened, Root, open};

@@ -9,7 +9,7 @@ use ubp::{Mapping, Pid, Session};
 
 use super::{mapped, running};
 use crate::elf::{ElfError, Image};
-use crate::files::{Identity, OpenError};
+use crate::files::{Fetch, Identity, OpenError};
 
 /// The number of states that are kept for one path. Several programs may be built at one path, one after another.
 const STATES: usize = 4;
@@ -37,6 +37,8 @@ pub struct Images {
     notes: Vec<String>,
     /// All messages so far.
     told: BTreeSet<String>,
+    /// What brings debug files that are not on this machine.
+    fetch: Option<Fetch>,
 }
 
 /// The reason why the file of a mapping cannot be used.
@@ -79,6 +81,11 @@ impl Images {
                 None
             }
         }
+    }
+
+    /// Fetches debug files that this machine does not have, for images that are read from now on.
+    pub fn fetch_by(&mut self, fetch: Fetch) {
+        self.fetch = Some(fetch);
     }
 
     /// Returns the messages about files that cannot be used. Each message is returned once.
@@ -140,7 +147,10 @@ impl Images {
         let settled = identity.is_settled();
         let read = Image::read(path.into(), &candidate.opened, candidate.root.clone(), candidate.path.clone());
         let image = match read {
-            Ok(image) => Some(Rc::new(image)),
+            Ok(image) => {
+                self.fetch.iter().cloned().for_each(|fetch| image.fetch_by(fetch));
+                Some(Rc::new(image))
+            }
             Err(ElfError::NotElf | ElfError::Foreign(_)) => None,
             Err(error) => return Err(Unusable::Image(error)),
         };

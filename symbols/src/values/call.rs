@@ -6,7 +6,7 @@ use super::convention;
 use super::data::Data;
 use super::expression::{Base, Frame, cfa_at_entry};
 use super::place::{At, Part, Place};
-use super::read::Values;
+use super::read::{Values, is_told_by};
 use super::thread::Thread;
 use crate::elf::Arch;
 use crate::process::Module;
@@ -16,6 +16,8 @@ use crate::types::{Function, Known, Shape, Type};
 const MOST: u64 = 4096;
 /// The number of registers of arguments that a record has.
 const RECORDED: usize = 6;
+/// The bytes of memory that a record has for each of them.
+const TEXT: u64 = 64;
 
 /// An argument of a call, or what it returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,17 +160,17 @@ fn fetch<T: Thread>(arch: Arch, at: At, target: &mut [u8], thread: &mut T) -> Op
     Some(())
 }
 
-/// Whether the registers and texts of a record tell all arguments of a function ([`ubp::Record`]): each is a number, or a pointer whose target is
-/// not told or a text, in one of the registers that records have.
+/// Whether the registers and texts of a record tell all arguments of a function ([`ubp::Record`]): each is a number or a pointer, in one of the
+/// registers that records have. Of a pointer, the target is not told, is text, or is a structure of at most 64 bytes that leads to nothing else.
 pub fn is_recordable(module: &Module, function: &Function) -> bool {
     let arch = module.image.arch();
-    let recorded = recorded(arch);
+    let (types, recorded) = (module.image.types(), recorded(arch));
     let registers = registers(module, function);
     function.parameters.iter().zip(registers).all(|(parameter, register)| {
         let Ok(kind) = &parameter.kind else { return true };
         let is_plain = match &kind.shape {
             Shape::Integer { .. } | Shape::Character | Shape::Boolean | Shape::Enumeration(_) => true,
-            Shape::Pointer { reference, .. } => !reference,
+            Shape::Pointer { target, reference } => !reference && is_told_by(types, *target, TEXT),
             _ => false,
         };
         match parameter.known {

@@ -22,12 +22,14 @@ pub enum Data {
     Character(char),
     /// A value of an enumeration by its name, or several of its names with ` | ` between.
     Name(String),
-    /// An address, and the text there if that is printable.
+    /// An address, and what is there.
     Pointer {
         /// The address.
         address: u64,
-        /// The text, cut after 64 bytes.
+        /// The text there if that is printable, cut after 64 bytes.
         text: Option<String>,
+        /// The structure there, if the pointer leads to one, lies in none itself, and the memory can be read.
+        target: Option<Box<Data>>,
     },
     /// A text.
     Text {
@@ -70,7 +72,8 @@ impl fmt::Display for Data {
             Data::Character(value) => write!(f, "{value:?}"),
             Data::Name(name) => f.write_str(name),
             Data::Pointer { text: Some(text), .. } => write!(f, "{text:?}"),
-            Data::Pointer { address, text: None } => write!(f, "{address:#x}"),
+            Data::Pointer { address, target: Some(target), .. } => write!(f, "{address:#x} -> {target}"),
+            Data::Pointer { address, .. } => write!(f, "{address:#x}"),
             Data::Text { text, cut } => write!(f, "{text:?}{}", if *cut { "…" } else { "" }),
             Data::List { elements, more } => {
                 f.write_str("[")?;

@@ -34,6 +34,8 @@ struct Depth {
     all: u32,
     /// The number of structures around it whose members are told.
     structures: u32,
+    /// Whether it is a member or an element. The pointers among those are not followed.
+    part: bool,
 }
 
 impl<'a, T: Thread> Values<'a, T> {
@@ -43,7 +45,7 @@ impl<'a, T: Thread> Values<'a, T> {
 
     /// The data of a value of a type with these bytes.
     pub(super) fn data(&mut self, kind: &Type, bytes: &[u8]) -> Data {
-        self.value(kind, bytes, Depth { all: 0, structures: 0 })
+        self.value(kind, bytes, Depth { all: 0, structures: 0, part: false })
     }
 
     /// Memory of a size, if all of it can be read.
@@ -79,15 +81,15 @@ impl<'a, T: Thread> Values<'a, T> {
         if let Some(kind) = kind.as_ref().filter(|_| reference) {
             return match self.memory(address, kind.size) {
                 Some(bytes) if kind.size > 0 => self.value(kind, &bytes, Depth { all: depth.all + 1, ..depth }),
-                _ => Data::Pointer { address, text: None },
+                _ => Data::Pointer { address, text: None, target: None },
             };
         }
-        let is_text = match &kind {
-            None => target.is_none(),
-            Some(kind) => kind.size == 1 && matches!(kind.shape, Shape::Character | Shape::Integer { .. }),
-        };
-        let text = if is_text { self.text_at(address) } else { None };
-        Data::Pointer { address, text }
+        let text = if leads_to_text(target, kind.as_deref()) { self.text_at(address) } else { None };
+        let target = kind.filter(|kind| !depth.part && is_followed(kind)).and_then(|kind| {
+            let bytes = self.memory(address, kind.size)?;
+            Some(Box::new(self.value(&kind, &bytes, Depth { all: depth.all + 1, part: true, ..depth })))
+        });
+        Data::Pointer { address, text, target }
     }
 
     fn text_at(&mut self, address: u64) -> Option<String> {
@@ -110,7 +112,7 @@ impl<'a, T: Thread> Values<'a, T> {
             return text(bytes.get(..end).unwrap_or_default(), end as u64);
         }
         let shown = bytes.chunks_exact(size).take(MOST_ELEMENTS.min(count) as usize);
-        let inner = Depth { all: depth.all + 1, ..depth };
+        let inner = Depth { all: depth.all + 1, part: true, ..depth };
         let elements: Vec<Data> = shown.map(|bytes| self.value(element, bytes, inner)).collect();
         let more = count.saturating_sub(elements.len() as u64);
         Data::List { elements, more }
@@ -120,7 +122,7 @@ impl<'a, T: Thread> Values<'a, T> {
         if depth.structures > 0 && !members.is_empty() {
             return Data::Elided;
         }
-        let inner = Depth { all: depth.all + 1, structures: depth.structures + 1 };
+        let inner = Depth { all: depth.all + 1, structures: depth.structures + 1, part: true };
         let mut fields = Vec::new();
         for member in members.iter().take(MOST_MEMBERS) {
             let value = self.member(member, bytes, inner);
@@ -190,6 +192,42 @@ impl<'a, T: Thread> Values<'a, T> {
                 other => other,
             },
         }
+    }
+}
+
+/// Whether a pointer with this target, of this type, may lead to text.
+fn leads_to_text(target: Option<TypeId>, kind: Option<&Type>) -> bool {
+    match kind {
+        None => target.is_none(),
+        Some(kind) => kind.size == 1 && matches!(kind.shape, Shape::Character | Shape::Integer { .. }),
+    }
+}
+
+/// Whether a pointer to a value of a type is told with the value.
+fn is_followed(kind: &Type) -> bool {
+    kind.size > 0 && matches!(kind.shape, Shape::Structure(_) | Shape::Variants { .. } | Shape::Sequence(_))
+}
+
+/// Whether a pointer is told with all that is known of its target by so many bytes of memory there.
+pub(super) fn is_told_by(types: Option<&Types>, target: Option<TypeId>, bytes: u64) -> bool {
+    let kind = target.and_then(|target| types?.resolve(target).ok());
+    kind.is_none_or(|kind| !is_followed(&kind) || kind.size <= bytes && is_told_by_itself(types, &kind))
+}
+
+/// Whether a part of a value is told by its own bytes.
+fn is_told_by_itself(types: Option<&Types>, kind: &Type) -> bool {
+    match &kind.shape {
+        Shape::Pointer { target, reference } => {
+            let kind = target.and_then(|target| types?.resolve(target).ok());
+            !reference && !leads_to_text(*target, kind.as_deref())
+        }
+        Shape::Array { element, .. } => is_told_by_itself(types, element),
+        Shape::Structure(structure) => structure.members.iter().all(|member| is_told_by_itself(types, &member.kind)),
+        Shape::Variants { variants, .. } => {
+            variants.iter().all(|variant| is_told_by_itself(types, &variant.member.kind))
+        }
+        Shape::Sequence(_) => false,
+        _ => true,
     }
 }
 

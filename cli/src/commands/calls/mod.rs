@@ -71,7 +71,7 @@ pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Res
     let end = follower.run(&mut calls);
     let written = calls.written;
     let end = calls.finish().and(end);
-    summary.tell(written, 0);
+    summary.tell(written, 0, follower.cost());
     follower.finish(end)
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     };
     let end = written.and_then(|()| output.flush()).and(end);
     if !args.quiet {
-        summary.tell(table.total, 0);
+        summary.tell(table.total, 0, follower.cost());
     }
     follower.finish(end)
 }

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
     let table = latency.table();
     let written = table.write(args, &mut output);
     let end = written.and_then(|()| output.flush()).and(end);
-    summary.tell(table.latencies.iter().map(Row::count).sum(), table.unseen);
+    summary.tell(table.latencies.iter().map(Row::count).sum(), table.unseen, follower.cost());
     follower.finish(end)
 }
 

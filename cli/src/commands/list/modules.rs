@@ -5,17 +5,27 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::getpgrp;
 use ubp::{Options, Pid, Session};
+use ubp_symbols::files::Fetch;
 use ubp_symbols::{Image, Images, Module, Modules, Search, Site, by_address};
 
+use crate::debuginfod;
 use crate::failure::{Failure, NOT_FOUND, Result};
 use crate::location::Location;
 use crate::output::{shown, tell};
 
+/// What fetches debug files. A signal ends a request with the command.
+fn fetch() -> Option<Fetch> {
+    debuginfod::fetch(getpgrp().as_raw(), None)
+}
+
 /// Opens the files. Their code has the addresses of the files.
 pub(super) fn of_files(files: &[PathBuf]) -> Result<Vec<Module>> {
+    let fetch = fetch();
     let open = |path: &PathBuf| {
         let image = Image::open(path).map_err(|error| Failure::own(format!("{}: {error}", shown(path))))?;
+        fetch.iter().cloned().for_each(|fetch| image.fetch_by(fetch));
         Ok(Module::new(Rc::new(image), 0, Vec::new()))
     };
     files.iter().map(open).collect()
@@ -40,6 +50,7 @@ fn read_traced(pid: Pid) -> Result<Vec<Module>> {
         error => Failure::trace(error),
     })?;
     let (mut images, mut modules) = (Images::default(), Modules::new(pid));
+    fetch().into_iter().for_each(|fetch| images.fetch_by(fetch));
     let updated = modules.update(&session, &mut images);
     let detached = session.detach(pid);
     images.take_notes().iter().for_each(tell);

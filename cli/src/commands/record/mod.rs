@@ -3,6 +3,7 @@
 mod check;
 mod file;
 mod instruction;
+mod marks;
 mod print;
 mod session;
 

@@ -1,15 +1,18 @@
 //! Records a program or process.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount};
 use record::{Ended, Options, RecordError, Recorder};
 use ubp::Pid;
 
 use super::file::is_dash;
+use super::marks::{Marks, Shared};
 use crate::args::RecordArgs;
 use crate::failure::{Failure, Result};
 use crate::heritage::Heritage;
@@ -30,7 +33,9 @@ pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Re
     options.registers = args.registers;
     options.follow_forks = args.follow_forks;
     options.threads = args.threads.clone();
-    let recorder = match args.pid {
+    options.limit = args.limit;
+    let marks = Rc::new(RefCell::new(Marks::new(args)?));
+    let mut recorder = match args.pid {
         Some(pid) => {
             check_process(i32::try_from(pid).unwrap_or(i32::MAX))?;
             Recorder::attach(pid, options, out).map_err(|error| failure(path, error))?
@@ -45,9 +50,17 @@ pub(super) fn run(args: &RecordArgs, control: Control, heritage: Heritage) -> Re
             })?
         }
     };
+    if !marks.borrow().is_empty() {
+        recorder.keep_to(Shared(Rc::clone(&marks)), args.after.is_empty()).map_err(|error| failure(path, error))?;
+    }
     let live = if args.quiet { None } else { Live::new(heritage.group()) };
     let begin = Instant::now();
-    Session { recorder, control, live, begin, spawned: args.pid.is_none(), interrupted: false }.run(path)
+    let deadline = args.duration.and_then(|time| begin.checked_add(time));
+    let spawned = args.pid.is_none();
+    let mut session = Session { recorder, control, live, begin, deadline, spawned, interrupted: false };
+    let end = session.run(path)?;
+    marks.borrow().finish(session.recorder.has_begun())?;
+    Ok(end)
 }
 
 fn open(path: &Path) -> Result<Box<dyn Write>> {
@@ -71,6 +84,8 @@ struct Session {
     control: Control,
     live: Option<Live>,
     begin: Instant,
+    /// When to stop.
+    deadline: Option<Instant>,
     /// Whether ntrace started the program.
     spawned: bool,
     /// Whether the user pressed Ctrl-C once.
@@ -78,14 +93,16 @@ struct Session {
 }
 
 impl Session {
-    fn run(mut self, path: &Path) -> Result<End> {
+    fn run(&mut self, path: &Path) -> Result<End> {
         let done = self.follow();
         self.live = None;
         let finished = self.recorder.finish();
+        let pid = self.recorder.pid() as i32;
         let Err(error) = done.and(finished) else {
             return Ok(match self.recorder.ended() {
                 Some(Ended::Exited(status)) => End::Exited(status),
                 Some(Ended::Killed(signal)) => End::Killed(signal),
+                None if self.spawned && self.is_over() => self.control.await_program(Pid(pid)),
                 None => End::Detached,
             });
         };
@@ -94,13 +111,22 @@ impl Session {
             return Err(failure);
         }
         tell(format_args!("{failure}; the program continues without being recorded"));
-        let pid = nix::unistd::Pid::from_raw(self.recorder.pid() as i32);
-        let _ = nix::sys::wait::waitpid(pid, None);
+        let _ = nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(pid), None);
         Ok(End::Exited(i32::from(failure.status)))
     }
 
+    /// Whether the recording is over, although the program may run.
+    fn is_over(&self) -> bool {
+        self.recorder.is_over() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The time until the line is updated, or the recording is over.
+    fn pause(&self) -> Duration {
+        self.deadline.map_or(TICK, |deadline| TICK.min(deadline.saturating_duration_since(Instant::now())))
+    }
+
     fn follow(&mut self) -> Result<(), RecordError> {
-        while self.recorder.advance(TICK, Some(self.control.as_fd()))? {
+        while !self.is_over() && self.recorder.advance(self.pause(), Some(self.control.as_fd()))? {
             if let Some(live) = self.live.as_mut().filter(|live| live.is_due()) {
                 live.show(progress(&self.recorder, self.begin));
             }

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     };
     let end = written.and_then(|()| output.flush()).and(end);
     if !args.quiet {
-        summary.tell(results.total(), follower.lost_records());
+        summary.tell(results.total(), follower.lost_records(), follower.cost());
     }
     follower.finish(end)
 }

@@ -41,7 +41,7 @@ pub(super) fn run(args: &TopArgs, control: Control, heritage: Heritage, feed: &m
     let Counter { tally, feed, .. } = counter;
     let table = Table::new(tally, follower.refused());
     let written = write(args, &table, feed);
-    summary.tell(table.total, 0);
+    summary.tell(table.total, 0, follower.cost());
     follower.finish(written.and(end))
 }
 

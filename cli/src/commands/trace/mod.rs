@@ -82,7 +82,7 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
             tell(format_args!("{lost} hits were lost: the buffer was full (--buffer drop:HITS makes it larger)"))
         }
     }
-    summary.tell(trace.written, follower.lost_records());
+    summary.tell(trace.written, follower.lost_records(), follower.cost());
     follower.finish(end)
 }
 

@@ -142,7 +142,7 @@ fn data<T: Thread>(module: &Module, operand: &Operand, thread: &mut T) -> Option
         (Format::Unsigned, _) if is_address && unsigned >= LOWEST => {
             let mut text = [0; LONGEST];
             let read = thread.read(unsigned, &mut text);
-            Data::Pointer { address: unsigned, text: printable(text.get(..read)?) }
+            Data::Pointer { address: unsigned, text: printable(text.get(..read)?), target: None }
         }
         (Format::Unsigned, _) => Data::Unsigned(unsigned),
     })
