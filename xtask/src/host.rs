@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
-use crate::{apt, assembler, cross, programs, run};
+use crate::{apt, assembler, collectors, cross, programs, run};
 
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
@@ -23,6 +23,7 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
     // Another lane runs this test.
     suite.programs.retain(|program| program.name != assembler::TEST && program.name != assembler::OPERANDS);
     let mut variables = Vec::from_iter(programs::variable());
+    variables.extend(collectors::variables());
     if lanes::is_long() {
         variables.push(("NTRACE_STORM", ROUNDS.into()));
     }
