@@ -20,21 +20,18 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// Starts Prometheus, which fetches from these addresses all the time. `None`, and a skipped test, without Prometheus.
+    /// Starts Prometheus, which fetches from these addresses all the time, from its fifth second on. `None`, and a skipped test, without Prometheus.
     pub(crate) fn prometheus(test: &str, targets: &[SocketAddr]) -> Option<Judge> {
-        let targets: Vec<String> = targets.iter().map(|target| format!("'{target}'")).collect();
-        let text =
-            format!("scrape_configs:\n- job_name: ntrace\n  static_configs: [{{targets: [{}]}}]\n", targets.join(", "));
-        Judge::prometheus_by(test, &text)
-    }
-
-    /// As `prometheus`, by a configuration without its `global`.
-    pub(crate) fn prometheus_by(test: &str, configuration: &str) -> Option<Judge> {
         let folder = scratch("prometheus");
         fs::create_dir(&folder).unwrap();
         let file = folder.join("prometheus.yml");
-        let often = "global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 1m}\n";
-        fs::write(&file, format!("{often}{configuration}")).unwrap();
+        let targets: Vec<String> = targets.iter().map(|target| format!("'{target}'")).collect();
+        let text = format!(
+            "global: {{scrape_interval: 1s, scrape_timeout: 1s}}\nscrape_configs:\n- job_name: ntrace\n  \
+             static_configs: [{{targets: [{}]}}]\n",
+            targets.join(", ")
+        );
+        fs::write(&file, text).unwrap();
         let mut command = program(test, "prometheus", "NTRACE_PROMETHEUS")?;
         command.arg(format!("--config.file={}", file.display()));
         command.arg(format!("--storage.tsdb.path={}", folder.join("data").display()));
@@ -79,6 +76,8 @@ impl Judge {
 
     /// The answer to a query: the labels and the value of each series.
     pub(crate) fn ask(&self, query: &str) -> Vec<(Value, f64)> {
+        // VictoriaMetrics shows what is seconds old, else. Prometheus has no such path.
+        get(self.address, "/internal/force_flush");
         let (head, body) = get(self.address, &format!("/api/v1/query?query={}&nocache=1", quoted(query)));
         let answer: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {head} {body}"));
         assert_eq!(answer["status"], "success", "{query}: {answer}");
