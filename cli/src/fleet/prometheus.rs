@@ -139,8 +139,8 @@ mod tests {
         for line in [
             "ntrace_call_duration_seconds_sum{location=\"f\"} 90.0",
             "ntrace_call_duration_seconds_count{location=\"f\"} 4",
-            "ntrace_call_duration_seconds_bucket{le=\"1.023e-6\",location=\"f\"} 2",
-            "ntrace_call_duration_seconds_bucket{le=\"2.047e-6\",location=\"f\"} 3",
+            "ntrace_call_duration_seconds_bucket{le=\"0.000001023\",location=\"f\"} 2",
+            "ntrace_call_duration_seconds_bucket{le=\"0.000002047\",location=\"f\"} 3",
             "ntrace_call_duration_seconds_bucket{le=\"68.719476735\",location=\"f\"} 3",
             "ntrace_call_duration_seconds_bucket{le=\"+Inf\",location=\"f\"} 4",
         ] {
