@@ -22,6 +22,19 @@ pub(crate) enum Door {
     Socket(UnixListener, PathBuf),
 }
 
+/// Listens at a port, with or without a host before the colon: without a host at the loopback interface.
+///
+/// # Errors
+/// The text is no such address, or nobody can listen there.
+pub(crate) fn listen(address: &str, usage: &str) -> Result<TcpListener> {
+    let usage = || Failure::usage(format!("{}: {usage}", shown(address)));
+    let (host, port) = address.rsplit_once(':').ok_or_else(usage)?;
+    let port: u16 = port.parse().map_err(|_| usage())?;
+    let host = if host.is_empty() { "localhost" } else { host.trim_matches(['[', ']']) };
+    TcpListener::bind((host, port))
+        .map_err(|error| Failure::own(format!("cannot listen at {}: {error}", shown(address))))
+}
+
 /// Whether a descriptor is readable, or closed at its other end.
 pub(crate) fn is_ready(descriptor: BorrowedFd<'_>) -> bool {
     let mut waited = [PollFd::new(descriptor, PollFlags::POLLIN)];
@@ -47,12 +60,7 @@ impl Door {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(fail)?;
             return Ok(Door::Socket(listener, path));
         }
-        let usage =
-            || Failure::usage(format!("{address}: an address is [HOST]:PORT, the path of a socket with a /, or -"));
-        let (host, port) = address.rsplit_once(':').ok_or_else(usage)?;
-        let port: u16 = port.parse().map_err(|_| usage())?;
-        let host = if host.is_empty() { "localhost" } else { host.trim_matches(['[', ']']) };
-        Ok(Door::Tcp(TcpListener::bind((host, port)).map_err(fail)?))
+        Ok(Door::Tcp(listen(address, "an address is [HOST]:PORT, the path of a socket with a /, or -")?))
     }
 
     /// Tells the user where `client` can connect.

@@ -8,6 +8,7 @@ mod disassembly;
 mod door;
 mod failure;
 mod filter;
+mod fleet;
 mod follow;
 mod heritage;
 mod hex;

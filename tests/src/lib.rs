@@ -8,6 +8,7 @@ pub mod line;
 pub mod lockstep;
 mod memory;
 pub mod module;
+pub mod network;
 #[cfg(target_arch = "x86_64")]
 pub mod oracle;
 mod pipe;

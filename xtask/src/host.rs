@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::lanes::{self, SKIPPED};
 use crate::suite::{NTRACE, Setting, Suite};
-use crate::{apt, assembler, cross, debuginfod, programs, run, viewer};
+use crate::{apt, assembler, collectors, cross, debuginfod, programs, run, viewer};
 
 /// Rounds of each storm in a long run.
 const ROUNDS: &str = "2000";
@@ -24,6 +24,7 @@ pub(crate) fn tests(ledger: &Path) -> Result<()> {
     suite.programs.retain(|program| program.name != assembler::TEST && program.name != assembler::OPERANDS);
     let outside = [programs::variable(), debuginfod::variable(), viewer::variable()];
     let mut variables: Vec<_> = outside.into_iter().flatten().collect();
+    variables.extend(collectors::variables());
     if lanes::is_long() {
         variables.push(("NTRACE_STORM", ROUNDS.into()));
     }

@@ -6,6 +6,7 @@ mod arm64;
 mod assembler;
 mod bench;
 mod cache;
+mod collectors;
 mod corpus;
 mod coverage;
 mod cross;

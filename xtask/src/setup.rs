@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::apt::{self, CMAKE, LIBCLANG, Package};
-use crate::{assembler, cross, debuginfod, lanes, oldest, programs, run, viewer, vm};
+use crate::{assembler, collectors, cross, debuginfod, lanes, oldest, programs, run, viewer, vm};
 
 /// What `cargo xtask test` needs.
 const FOR_TESTS: &[Package] = &[
@@ -16,6 +16,8 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "g++", sign: "g++", why: "test programs in C++" },
     Package { name: "rustfmt", sign: "rustfmt", why: "generated tables in Rust" },
     Package { name: "binutils", sign: "objdump", why: "looking into linked objects" },
+    Package { name: "curl", sign: "curl", why: "commands of the guide" },
+    Package { name: "iproute2", sign: "ip", why: "hosts with networks of their own" },
     Package { name: "sqlite3", sign: "sqlite3", why: "whole programs with sites everywhere" },
     Package { name: "luajit", sign: "luajit", why: "whole programs with sites everywhere: code made while it runs" },
     Package { name: "golang-go", sign: "go", why: "whole programs with sites everywhere: goroutines" },
@@ -96,7 +98,7 @@ fn bring() -> Result<()> {
     if !cross::is_host() || !run::is_installed("apt-get") {
         return Ok(());
     }
-    // Without one of these a lane is skipped.
+    // Without one of these a lane or a test is skipped.
     if let Err(error) = assembler::bring() {
         eprintln!("setup: no llvm-mc to compare decoders with: {error:#}");
     }
@@ -109,6 +111,9 @@ fn bring() -> Result<()> {
     }
     if let Err(error) = debuginfod::bring() {
         eprintln!("setup: no server of debug files to fetch from: {error:#}");
+    }
+    if let Err(error) = collectors::bring() {
+        eprintln!("setup: no collector to send numbers to: {error:#}");
     }
     apt::add_architecture("arm64")?;
     cross::prepare()?;

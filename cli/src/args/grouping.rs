@@ -23,7 +23,7 @@ pub(crate) struct GroupArgs {
     pub(crate) top: Option<u32>,
 
     /// Print a row for each way to a location: the function and its callers, at most 128
-    #[arg(long, conflicts_with_all = ["by", "hist"])]
+    #[arg(long, conflicts_with_all = ["by", "hist", "serve", "otlp"])]
     pub(crate) stack: bool,
 }
 

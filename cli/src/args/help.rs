@@ -176,7 +176,8 @@ pub(super) fn count() -> String {
            ntrace count -b 'libc!malloc' --by caller --top 10 -- ls -l\n  \
            ntrace count -b 'libc!malloc' --hist arg0 -- ls -l\n  \
            ntrace count -b 'libc!malloc' --stack --format flamegraph -o ls.svg -- ls -l\n  \
-           ntrace count -b 'libc!open*' --if 'path =~ \"/etc/*\"' -- ls -l\n\n\
+           ntrace count -b 'libc!open*' --if 'path =~ \"/etc/*\"' -- ls -l\n  \
+           ntrace count -b handle_request --serve :9464 --name shopd        (for Prometheus: docs/fleets.md)\n\n\
          {FILTERS}\n\n\
          JSON: one object. Keys: total, counts (hits, location, names, module, symbol, offset, address, file, line), refused \
          (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
@@ -213,6 +214,7 @@ pub(super) fn latency() -> String {
          Examples:\n  \
            ntrace latency -b 'libc!malloc' -b 'libc!free' -- ls -l /usr/lib\n  \
            ntrace latency -b handle_request --by caller --histogram -p 1234        (Ctrl-C prints the table)\n  \
+           ntrace latency -b handle_request --serve :9464 --name shopd        (for Prometheus: docs/fleets.md)\n  \
            ntrace latency -b 'libc!read' --to 'libc!write' -- ./prog\n\n\
          The columns: how often, the sum of the times, the sum without the time in other functions of the table, the mean, the \
          times below which a half, 90 % and 99 % of all times are, and the longest time.\n\n\

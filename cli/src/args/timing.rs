@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::exporting::ExportArgs;
 use super::tracing::{TableFormat, Target};
 
 /// The arguments of `ntrace latency`.
@@ -26,6 +27,9 @@ pub(crate) struct LatencyArgs {
     /// Print a histogram for each row: the number of times from each power of two of nanoseconds to the next
     #[arg(long)]
     pub(crate) histogram: bool,
+
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
 }
 
 /// How the times of one location are divided into rows.

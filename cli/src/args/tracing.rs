@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::buffering::Buffer;
 use super::events::EventArgs;
+use super::exporting::ExportArgs;
 use super::filtering::FilterArgs;
 use super::grouping::GroupArgs;
 
@@ -136,6 +137,9 @@ pub(crate) struct CountArgs {
     /// The instruction that ntrace writes at each location
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
+
+    #[command(flatten)]
+    pub(crate) export: ExportArgs,
 }
 
 /// The instruction at a location.

@@ -1,5 +1,6 @@
 //! `ntrace count`.
 
+mod exported;
 mod table;
 
 use std::collections::HashMap;
@@ -7,10 +8,12 @@ use std::time::Duration;
 
 use ubp::{Event, Pid, Report, Session};
 
+use self::exported::Exported;
 pub(super) use self::table::Table;
 use super::tally::Tally;
 use crate::args::{CountArgs, TableFormat};
 use crate::failure::{Failure, Result};
+use crate::fleet::Exports;
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Live, Output, Summary, TICK};
@@ -21,6 +24,8 @@ use crate::worker::{Control, End};
 struct Count {
     tally: Tally,
     live: Option<Live>,
+    exported: Exported,
+    exports: Exports,
 }
 
 /// Runs the command in the worker process.
@@ -32,12 +37,15 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let live = if args.quiet { None } else { Live::new(heritage.group()) };
     // JSON and CSV list every location that the user named.
     let all = args.all || (format != TableFormat::Text && !args.target.every_instruction);
-    let mut count = Count { tally: Tally::new(all), live };
+    let (exported, exports) = (Exported::default(), Exports::start(&args.export)?);
+    let mut count = Count { tally: Tally::new(all), live, exported, exports };
     let kind = Kind { report: Report::Count, text: false, patch: args.method.into(), results: false };
     let mut follower = follow::start(&args.target, kind, control, heritage)?;
     let end = follower.run(&mut count);
-    drop(count.live);
-    let table = Table::new(count.tally, follower.refused());
+    let Count { tally, live, mut exported, mut exports } = count;
+    drop(live);
+    exports.put_last(|| exported.last(&tally));
+    let table = Table::new(tally, follower.refused());
     let written = match format {
         TableFormat::Text => table.write_text(&mut output),
         TableFormat::Json => output.json(&table),
@@ -47,6 +55,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     if !args.quiet {
         summary.tell(table.total, 0, follower.cost());
     }
+    exports.finish();
     follower.finish(end)
 }
 
@@ -68,6 +77,7 @@ impl Sink for Count {
 
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()> {
         self.tally.prune(spaces);
+        self.exports.put_if_wanted(|| self.exported.snapshot(&self.tally, session, spaces));
         let Some(live) = self.live.as_mut().filter(|live| live.is_due()) else { return Ok(()) };
         let mut total: u64 = self.tally.gone().map(|(_, _, hits)| hits).sum();
         let mut most: Option<(u64, &Space, u64)> = None;
@@ -97,6 +107,6 @@ impl Sink for Count {
     }
 
     fn tick(&self) -> Option<Duration> {
-        self.live.as_ref().map(|_| TICK)
+        self.live.as_ref().map(|_| TICK).into_iter().chain(self.exports.tick()).min()
     }
 }

@@ -1,63 +1,33 @@
 //! `ntrace count` with `--by`, `--hist` or `--top`: hits are divided into rows by what the thread had at the hit.
 
+mod exported;
 mod row;
+mod rows;
 
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::time::Duration;
 
-use ubp::rules::{Aggregate, Buckets, Top};
-use ubp::{Address, Patch, Pid, Record, Registers, Report, Session, Tid};
+use ubp::{Patch, Pid, Record, Report, Session};
 
-use self::row::{Results, Row};
-use crate::args::{CountArgs, Key, Source, TableFormat};
+use self::rows::{Grouped, Place, Seen};
+use crate::args::{CountArgs, TableFormat};
 use crate::failure::{Failure, Result};
+use crate::fleet::{Exports, Roll, Scale};
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::native;
 use crate::output::{Output, Summary};
-use crate::process::{Description, Space, source};
+use crate::process::Space;
 use crate::worker::{Control, End};
 
-/// The most rows. Hits of further rows are summed in one row.
-const MOST: usize = 1 << 16;
 /// The interval at which ntrace reads the recorded hits.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A row's image, address in its file, and what else it is for.
-type Place = (Option<u64>, u64, By);
-
-/// What a row is for beside its location.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum By {
-    Location,
-    Thread(i32),
-    Process(i32),
-    Value(u64),
-    /// A text that names the caller.
-    Caller(Rc<str>),
-}
-
-/// The hits so far.
-enum Rows {
-    All(Aggregate<Place>),
-    Top(Top<Place>),
-}
-
-struct Grouped<'a> {
-    args: &'a CountArgs,
-    rows: Rows,
-    descriptions: HashMap<(Option<u64>, u64), Rc<Description>>,
-}
-
-/// A hit, of whatever origin.
-struct Seen {
-    pid: Pid,
-    tid: Tid,
-    address: u64,
-    caller: Option<Address>,
-    arguments: Vec<u64>,
-    registers: Option<Registers>,
+/// The hits so far, and those who want them while the program runs.
+struct Counting<'a> {
+    grouped: Grouped<'a>,
+    roll: Roll<Place>,
+    exports: Exports,
 }
 
 /// Runs the command in the worker process.
@@ -69,14 +39,13 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
         true => Kind { report: Report::Event, text: false, patch: Patch::Auto, results: false },
         false => Kind { report: Report::Record, text: false, patch: args.method.into(), results: false },
     };
-    let all = || {
-        let rows = Aggregate::new(MOST);
-        Rows::All(if args.grouping.hist.is_some() { rows.with_histogram(Buckets::Log2) } else { rows })
-    };
-    let rows = args.grouping.top.map_or_else(all, |_| Rows::Top(Top::new(MOST)));
-    let mut grouped = Grouped { args, rows, descriptions: HashMap::new() };
+    let roll = Roll::new(args.grouping.hist.map(|_| Scale::Values));
+    let exports = Exports::start(&args.export)?;
+    let mut counting = Counting { grouped: Grouped::new(args), roll, exports };
     let mut follower = follow::start(&args.target, kind, control, heritage)?;
-    let end = follower.run(&mut grouped);
+    let end = follower.run(&mut counting);
+    let Counting { grouped, mut roll, mut exports } = counting;
+    exports.put_last(|| exported::snapshot(&grouped, &mut roll, 0, follower.lost_records()));
     let results = grouped.results();
     let written = match format {
         TableFormat::Text => results.write_text(&mut output),
@@ -87,91 +56,11 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     if !args.quiet {
         summary.tell(results.total, follower.lost_records(), follower.cost());
     }
+    exports.finish();
     follower.finish(end)
 }
 
-impl Seen {
-    fn value(&self, source: Source) -> u64 {
-        match source {
-            Source::Argument(number) => self.arguments.get(number).copied(),
-            Source::Register(register) => self.registers.as_ref().and_then(|registers| registers.get(register)),
-        }
-        .unwrap_or_default()
-    }
-}
-
-impl Grouped<'_> {
-    fn add(&mut self, space: &mut Space, seen: &Seen) {
-        let description = space.description(seen.address);
-        let by = match self.args.grouping.by {
-            None => By::Location,
-            Some(Key::Thread) => By::Thread(seen.tid.0),
-            Some(Key::Process) => By::Process(seen.pid.0),
-            Some(Key::Value(source)) => By::Value(seen.value(source)),
-            Some(Key::Caller) => By::Caller(seen.caller.map_or("an unknown caller".into(), |caller| {
-                let caller = space.describe_caller(caller.0);
-                format!("{}{}", caller.location, source(&caller)).into()
-            })),
-        };
-        let code = (description.image, description.in_file);
-        let place = (code.0, code.1, by);
-        self.descriptions.entry(code).or_insert(description);
-        let value = self.args.grouping.hist.map_or(0, |source| seen.value(source));
-        match &mut self.rows {
-            Rows::All(rows) => rows.add(place, value),
-            Rows::Top(rows) => rows.add(place),
-        }
-    }
-
-    /// The text of a row beside its location.
-    fn by(&self, by: &By) -> String {
-        let name = match self.args.grouping.by {
-            Some(Key::Value(source)) => source.to_string(),
-            _ => String::new(),
-        };
-        match by {
-            By::Location => String::new(),
-            By::Thread(number) => format!("thread {number}"),
-            By::Process(number) => format!("process {number}"),
-            By::Value(value) => format!("{name}={value:#x}"),
-            By::Caller(caller) => format!("from {caller}"),
-        }
-    }
-
-    fn results(self) -> Results {
-        let description = |grouped: &Grouped<'_>, place: &Place| grouped.descriptions.get(&(place.0, place.1)).cloned();
-        let has_values = self.args.grouping.hist.is_some();
-        let mut results = Results::default();
-        match &self.rows {
-            Rows::All(rows) => {
-                let table = rows.read();
-                results.total = table.total();
-                results.other = table.other.as_ref().map_or(0, |other| other.count());
-                for (place, values) in &table.rows {
-                    let by = self.by(&place.2);
-                    let shown = has_values.then_some(values);
-                    results.rows.push(Row::new(description(&self, place), by, values.count(), 0, shown));
-                }
-            }
-            Rows::Top(rows) => {
-                let shown = self.args.grouping.top.map_or(usize::MAX, |top| top as usize);
-                for (number, rank) in rows.read().into_iter().enumerate() {
-                    results.total += rank.count;
-                    if number < shown {
-                        let by = self.by(&rank.key.2);
-                        results.rows.push(Row::new(description(&self, &rank.key), by, rank.count, rank.error, None));
-                    } else {
-                        results.other += rank.count;
-                    }
-                }
-            }
-        }
-        results.sort();
-        results
-    }
-}
-
-impl Sink for Grouped<'_> {
+impl Sink for Counting<'_> {
     fn hit(&mut self, session: &mut Session, space: &mut Space, arrival: &Arrival<'_>) -> Result<()> {
         let Arrival { event, address, .. } = *arrival;
         // A signal may have killed the thread at the site: the hit counts without values then.
@@ -181,7 +70,7 @@ impl Sink for Grouped<'_> {
             seen.arguments = native::arguments(session, event.pid, registers);
             seen.caller = session.return_address(event.pid, registers);
         }
-        self.add(space, &seen);
+        self.grouped.add(space, &seen);
         Ok(())
     }
 
@@ -194,11 +83,13 @@ impl Sink for Grouped<'_> {
             arguments: record.arguments.to_vec(),
             registers: None,
         };
-        self.add(space, &seen);
+        self.grouped.add(space, &seen);
         Ok(())
     }
 
-    fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {
+    fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()> {
+        let Counting { grouped, roll, exports } = self;
+        exports.put_if_wanted(|| exported::snapshot(grouped, roll, spaces.len(), session.lost_records()));
         Ok(())
     }
 

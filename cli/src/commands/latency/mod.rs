@@ -1,5 +1,6 @@
 //! `ntrace latency`.
 
+mod exported;
 mod row;
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,19 +10,17 @@ use std::time::Duration;
 use serde::Serialize;
 use ubp::{Address, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
 
-use self::row::{Row, Times, write_csv, write_text};
+use self::row::{Key, Row, Times, write_csv, write_text};
 use crate::args::{By, LatencyArgs, TableFormat};
 use crate::commands::timing;
 use crate::failure::{Failure, Result};
 use crate::filter::Rest;
+use crate::fleet::{Exports, Roll, Scale};
 use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Output, Summary};
 use crate::process::{Description, Space, source};
 use crate::worker::{Control, End};
-
-/// A row's image, address in its file, and what else it is for.
-type Key = (Option<u64>, u64, String);
 
 /// The times so far.
 struct Latency<'a> {
@@ -35,6 +34,8 @@ struct Latency<'a> {
     unseen: u64,
     /// The calls that had not returned, and the ways that had not ended, when the process ended.
     open: u64,
+    roll: Roll<Key>,
+    exports: Exports,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,7 +58,8 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
     target.locations.extend(args.to.iter().cloned());
     let mut output = Output::open(target.output.as_deref())?;
     let (rows, returns, on_way) = (BTreeMap::new(), Returns::new(), HashMap::new());
-    let mut latency = Latency { args, rows, returns, on_way, unseen: 0, open: 0 };
+    let (roll, exports) = (Roll::new(Some(Scale::Durations)), Exports::start(&args.export)?);
+    let mut latency = Latency { args, rows, returns, on_way, unseen: 0, open: 0, roll, exports };
     let mut follower = follow::start(
         &target,
         Kind { report: Report::Event, text: false, patch: Patch::Auto, results: args.to.is_empty() },
@@ -65,10 +67,13 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
         heritage,
     )?;
     let end = follower.run(&mut latency);
-    let table = latency.table();
+    let Latency { rows, roll, exports, unseen, .. } = &mut latency;
+    exports.put_last(|| exported::snapshot(rows, roll, 0, *unseen));
+    let (table, exports) = latency.table();
     let written = table.write(args, &mut output);
     let end = written.and_then(|()| output.flush()).and(end);
     summary.tell(table.latencies.iter().map(Row::count).sum(), table.unseen, follower.cost());
+    exports.finish();
     follower.finish(end)
 }
 
@@ -130,10 +135,11 @@ impl Latency<'_> {
         Ok(())
     }
 
-    fn table(self) -> Table {
+    fn table(self) -> (Table, Exports) {
         let mut latencies: Vec<Row> = self.rows.into_values().map(Times::row).collect();
         latencies.sort_by(|a, b| a.order().cmp(&b.order()));
-        Table { latencies, open: self.open + self.on_way.len() as u64, unseen: self.unseen }
+        let open = self.open + self.on_way.len() as u64;
+        (Table { latencies, open, unseen: self.unseen }, self.exports)
     }
 }
 
@@ -182,7 +188,9 @@ impl Sink for Latency<'_> {
         Ok(())
     }
 
-    fn idle(&mut self, _: &Session, _: &HashMap<Pid, Space>) -> Result<()> {
+    fn idle(&mut self, _: &Session, spaces: &HashMap<Pid, Space>) -> Result<()> {
+        let Latency { rows, roll, exports, unseen, .. } = self;
+        exports.put_if_wanted(|| exported::snapshot(rows, roll, spaces.len(), *unseen));
         Ok(())
     }
 
@@ -208,6 +216,6 @@ impl Sink for Latency<'_> {
     }
 
     fn tick(&self) -> Option<Duration> {
-        None
+        self.exports.tick()
     }
 }

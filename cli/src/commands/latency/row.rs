@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};
+use crate::fleet::{Distribution, Labels, Scale};
 use crate::output::{Ink, Output, duration, record};
 use crate::process::{Description, source};
 
@@ -15,11 +16,16 @@ const DIGITS: u8 = 2;
 /// The number of characters of the longest bar of a histogram.
 const BAR: u64 = 40;
 
+/// A row's image, address in its file, and what else it is for.
+pub(super) type Key = (Option<u64>, u64, String);
+
 /// The times at one location.
 pub(super) struct Times {
     description: Rc<Description>,
     by: String,
     histogram: Histogram<u64>,
+    /// The number of times from each power of two of nanoseconds to the next. Zero counts as one.
+    powers: [u64; u64::BITS as usize],
     total: Duration,
     inner: Duration,
     least: Duration,
@@ -57,17 +63,34 @@ impl Times {
     pub(super) fn new(description: Rc<Description>, by: String) -> Result<Times> {
         let histogram = Histogram::new(DIGITS).map_err(|error| Failure::own(format!("histogram: {error}")))?;
         let (total, inner, most) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-        Ok(Times { description, by, histogram, total, inner, least: Duration::MAX, most })
+        let powers = [0; u64::BITS as usize];
+        Ok(Times { description, by, histogram, powers, total, inner, least: Duration::MAX, most })
     }
 
     /// Adds a time; `inner` of it was spent in other functions of the table.
     pub(super) fn add(&mut self, time: Duration, inner: Duration) {
         // The histogram grows as needed.
         let _ = self.histogram.record(nanoseconds(time));
+        self.powers[nanoseconds(time).max(1).ilog2() as usize] += 1;
         self.total += time;
         self.inner += inner;
         self.least = self.least.min(time);
         self.most = self.most.max(time);
+    }
+
+    /// What the row is for.
+    pub(super) fn labels(&self) -> Labels {
+        Labels::new(&self.description.location, &self.by)
+    }
+
+    /// The times, divided as on every other host.
+    pub(super) fn distribution(&self) -> Distribution {
+        let mut distribution = Distribution::new(Scale::Durations);
+        distribution.sum = self.total.as_nanos();
+        for (log, count) in self.powers.iter().enumerate().filter(|(_, count)| **count > 0) {
+            distribution.add(u64::MAX >> (u64::BITS as usize - 1 - log), *count);
+        }
+        distribution
     }
 
     pub(super) fn row(self) -> Row {
@@ -87,7 +110,7 @@ impl Times {
             p90: quantile(0.9),
             p99: quantile(0.99),
             maximum: most,
-            histogram: buckets(&self.histogram),
+            histogram: buckets(&self.powers),
             description: self.description,
         }
     }
@@ -98,12 +121,7 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// The buckets from the first to the last that is not empty.
-fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
-    let mut counts = [0; u64::BITS as usize];
-    for value in histogram.iter_recorded() {
-        let log = value.value_iterated_to().max(1).ilog2();
-        counts[log as usize] += value.count_since_last_iteration();
-    }
+fn buckets(counts: &[u64; u64::BITS as usize]) -> Vec<Bucket> {
     let used = |count: &u64| *count > 0;
     let (first, last) = (counts.iter().position(used), counts.iter().rposition(used));
     let (Some(first), Some(last)) = (first, last) else { return Vec::new() };
@@ -174,12 +192,16 @@ fn shared<S: serde::Serializer>(description: &Rc<Description>, serializer: S) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::describe;
 
     #[test]
     fn buckets_go_from_the_first_to_the_last_with_a_time() {
-        let mut histogram = Histogram::new(DIGITS).unwrap();
-        [0, 1, 5, 7, 40].into_iter().for_each(|value| histogram.record(value).unwrap());
-        let counts: Vec<_> = buckets(&histogram).iter().map(|b| (b.from, b.to, b.count)).collect();
+        let description = describe(None, None, 0x1000, 0x1000);
+        let mut times = Times::new(Rc::new(description), String::new()).unwrap();
+        [0, 1, 5, 7, 40].into_iter().for_each(|time| times.add(Duration::from_nanos(time), Duration::ZERO));
+        let told = times.distribution();
+        assert_eq!((told.count(), told.sum), (5, 53));
+        let counts: Vec<_> = times.row().histogram.iter().map(|b| (b.from, b.to, b.count)).collect();
         assert_eq!(counts, [(1, 2, 2), (2, 4, 0), (4, 8, 2), (8, 16, 0), (16, 32, 0), (32, 64, 1)]);
     }
 }
