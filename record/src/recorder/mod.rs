@@ -8,6 +8,7 @@ mod arch;
 mod arch;
 mod detach;
 mod error;
+mod keep;
 mod part;
 mod process;
 mod start;

@@ -208,7 +208,7 @@ fn is_followed(kind: &Type) -> bool {
     kind.size > 0 && matches!(kind.shape, Shape::Structure(_) | Shape::Variants { .. } | Shape::Sequence(_))
 }
 
-/// Whether a pointer is told with all that is known of its target by so many bytes of memory there.
+/// Whether a pointer is told with all that is known of its target, if `bytes` of the memory there are known.
 pub(super) fn is_told_by(types: Option<&Types>, target: Option<TypeId>, bytes: u64) -> bool {
     let kind = target.and_then(|target| types?.resolve(target).ok());
     kind.is_none_or(|kind| !is_followed(&kind) || kind.size <= bytes && is_told_by_itself(types, &kind))
