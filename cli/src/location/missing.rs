@@ -50,9 +50,9 @@ fn hint(name: &Pattern, covered: &[&Rc<Image>], images: &[Rc<Image>]) -> String 
     if near.is_empty() { String::new() } else { format!("; similar: {}", near.join(", ")) }
 }
 
-/// Names the searched program if the names of its own functions are gone.
+/// Names the program, or the first of the searched libraries, if the names of its own functions are gone.
 fn stripped(covered: &[&Rc<Image>]) -> String {
-    match covered.iter().find(|image| !image.is_library() && !image.symbols().is_whole()) {
+    match covered.first().filter(|image| !image.symbols().is_whole()) {
         Some(image) => {
             let name = image.name();
             format!(
