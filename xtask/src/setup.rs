@@ -7,6 +7,13 @@ use anyhow::Result;
 use crate::apt::{self, CMAKE, LIBCLANG, Package};
 use crate::{assembler, collectors, cross, debuginfod, lanes, oldest, programs, run, viewer, vm};
 
+/// The client of debuginfod. Its package has another name in Debian 13, to which apt maps that of Debian 12.
+const LIBDEBUGINFOD: &str = if cfg!(target_arch = "aarch64") {
+    "/usr/lib/aarch64-linux-gnu/libdebuginfod.so.1"
+} else {
+    "/usr/lib/x86_64-linux-gnu/libdebuginfod.so.1"
+};
+
 /// What `cargo xtask test` needs.
 const FOR_TESTS: &[Package] = &[
     Package { name: "gcc", sign: "gcc", why: "test programs in C, linking" },
@@ -25,7 +32,7 @@ const FOR_TESTS: &[Package] = &[
     Package { name: "nodejs", sign: "node", why: "whole programs with sites everywhere: code made while it runs" },
     Package { name: "chromium", sign: "chromium", why: "looking at pictures in a browser" },
     Package { name: "tmux", sign: "tmux", why: "the terminal view in a terminal of its own kind" },
-    Package { name: "libdebuginfod1", sign: "/usr/share/doc/libdebuginfod1", why: "fetching debug files" },
+    Package { name: "libdebuginfod1", sign: LIBDEBUGINFOD, why: "fetching debug files" },
     CMAKE,
     LIBCLANG,
     Package { name: "linux-perf", sign: "perf", why: "the kernel's own probes, to compare counts with" },
