@@ -31,6 +31,7 @@ struct Functions {
 }
 
 /// How far a request is.
+#[derive(Clone, Default)]
 pub(super) struct Step {
     /// The bytes that have come, or the number of calls so far while no server sends the file.
     pub(super) done: u64,
@@ -45,6 +46,9 @@ pub(super) struct Client {
     functions: Functions,
     handle: NonNull<c_void>,
 }
+
+// SAFETY: the library asks only that one thread at a time uses a client, and whoever has the value is the only one.
+unsafe impl Send for Client {}
 
 /// What the callback of a request needs.
 struct Watch<'a> {

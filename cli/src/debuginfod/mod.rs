@@ -6,12 +6,14 @@
 
 mod client;
 mod patience;
+mod request;
 
 use std::cell::RefCell;
 use std::env;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::libc;
@@ -76,28 +78,51 @@ impl Fetcher {
                 State::Loaded,
             );
         }
-        let State::Loaded(client) = state else { return None };
         let mut wait = Wait::new(path, limit(env::var(TIMEOUT).ok().as_deref()), self.patience, self.stop.as_deref());
         if wait.is_stopped() {
             return None;
         }
-        let found = client.find(build_id, &mut |step| wait.goes_on(&step));
+        let client = match std::mem::replace(state, State::Over) {
+            State::Loaded(client) => client,
+            State::Unloaded | State::Over => return None,
+        };
+        let Some((found, back)) = request::make(client, build_id.into(), |step| wait.goes_on(step)) else {
+            // The library is left behind with its request: the run ends, or asks no more.
+            let end = wait.end();
+            drop(wait);
+            if let Some(End::Silent(limit)) = end {
+                let (servers, path) = (&self.servers, shown(path));
+                tell(format_args!(
+                    "{path}: no debug information from {servers}: {}; this run asks no more",
+                    silent(limit)
+                ));
+            }
+            return None;
+        };
         let end = wait.end();
         drop(wait);
         let why = match (found, end) {
-            (Ok(found), _) => return Some(found),
-            (Err(_), Some(End::Stopped)) => return None,
-            (Err(_), Some(End::Silent(limit))) => {
-                format!("nothing came for {} s, the time of {TIMEOUT}", limit.as_secs())
+            (Ok(found), _) => {
+                *state = State::Loaded(back);
+                return Some(found);
             }
-            (Err(Errno::ENOENT), None) => return None,
+            (Err(_), Some(End::Stopped)) => return None,
+            (Err(_), Some(End::Silent(limit))) => silent(limit),
+            (Err(Errno::ENOENT), None) => {
+                *state = State::Loaded(back);
+                return None;
+            }
             (Err(error), None) => error.desc().to_string(),
         };
         let servers = &self.servers;
         tell(format_args!("{}: no debug information from {servers}: {why}; this run asks no more", shown(path)));
-        *state = State::Over;
         None
     }
+}
+
+/// Why a request ended without its answer.
+fn silent(limit: Duration) -> String {
+    format!("nothing came for {} s, the time of {TIMEOUT}", limit.as_secs())
 }
 
 /// Loads the library.
