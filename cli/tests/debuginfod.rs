@@ -253,8 +253,8 @@ fn a_long_wait_is_shown_on_the_terminal_with_what_ends_it_and_the_line_goes_then
         return;
     }
     let mut terminal = Terminal::run("$N count -q -b work -- $PROGRAM; echo END", &variables);
-    let shown = terminal.until(program.file_name().unwrap().to_str().unwrap());
-    assert!(shown.contains("fetching debug information (Ctrl-C ends ntrace): "), "{shown:?}");
+    // Which file is asked for first depends on the debug information that is installed.
+    terminal.until("fetching debug information (Ctrl-C ends ntrace): ");
     terminal.keyboard.write_all(b"\x03").unwrap();
     terminal.until("END");
     let all = terminal.finish();
