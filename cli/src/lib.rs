@@ -25,6 +25,7 @@ mod output;
 mod process;
 mod rules;
 mod syscalls;
+mod thread;
 mod values;
 mod worker;
 

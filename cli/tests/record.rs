@@ -220,8 +220,8 @@ fn a_part_of_a_run_is_recorded_as_in_the_recording_of_the_whole_run_and_the_prog
 
 #[test]
 fn a_part_of_a_run_with_threads_children_and_another_program_is_checked() {
-    let program = build("threads.c", &["-pthread"]);
-    let path = program.to_str().unwrap();
+    let program = build("threads.c", &["-pthread", "-no-pie"]);
+    let (path, first) = (program.to_str().unwrap(), address(&program, "step"));
     let script = format!("exec '{path}'");
     for (flags, run) in [
         (&["--after", "step", "--limit", "20000"][..], &[path][..]),
@@ -233,6 +233,9 @@ fn a_part_of_a_run_with_threads_children_and_another_program_is_checked() {
         assert_eq!((output.status, stdout(&output)), (plain.status, stdout(&plain)), "{run:?}: {}", stderr(&output));
         let steps = steps(&file);
         assert_eq!(steps.len(), 20000, "{run:?}");
+        // While the first thread executes that instruction, others may execute some.
+        let before = steps.iter().position(|[pc, ..]| *pc == first);
+        assert!(before.is_some_and(|before| before < 100), "{before:?} steps before the first, {run:?}");
     }
 }
 

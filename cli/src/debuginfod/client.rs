@@ -47,7 +47,8 @@ pub(super) struct Client {
     handle: NonNull<c_void>,
 }
 
-// SAFETY: the library asks only that one thread at a time uses a client, and whoever has the value is the only one.
+// SAFETY: the library allows any thread to use a client, as long as one thread at a time does. A `Client` is neither `Clone` nor `Sync`, so
+// that only the thread that owns it calls the library.
 unsafe impl Send for Client {}
 
 /// What the callback of a request needs.
@@ -77,8 +78,8 @@ impl Client {
         handle.map(|handle| Client { functions, handle }).ok_or_else(|| format!("{NAME} makes no client"))
     }
 
-    /// Asks the servers of `DEBUGINFOD_URLS` for the debug file with a build ID, and returns its path in the cache. `goes_on` is called about
-    /// every second, or more often, and says whether the request goes on.
+    /// Asks the servers of `DEBUGINFOD_URLS` for the debug file with a build ID, and returns its path in the cache. The answer
+    /// of `goes_on` says whether the request goes on: elfutils 0.192 asks it while a server sends the file, 0.188 also each second before.
     ///
     /// # Errors
     /// `ENOENT` if no server has the file, and else the reason why nothing was learnt.

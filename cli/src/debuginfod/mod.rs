@@ -13,7 +13,6 @@ use std::env;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::libc;
@@ -51,7 +50,7 @@ pub(crate) fn fetch(group: i32, stop: Option<Arc<File>>) -> Option<Fetch> {
     Some(Fetch::new(move |build_id, path| fetcher.bring(&mut *state.try_borrow_mut().ok()?, build_id, path)))
 }
 
-/// What is known of the library.
+/// Whether the library is loaded.
 enum State {
     Unloaded,
     Loaded(Client),
@@ -78,51 +77,34 @@ impl Fetcher {
                 State::Loaded,
             );
         }
-        let mut wait = Wait::new(path, limit(env::var(TIMEOUT).ok().as_deref()), self.patience, self.stop.as_deref());
-        if wait.is_stopped() {
-            return None;
-        }
         let client = match std::mem::replace(state, State::Over) {
             State::Loaded(client) => client,
             State::Unloaded | State::Over => return None,
         };
-        let Some((found, back)) = request::make(client, build_id.into(), |step| wait.goes_on(step)) else {
-            // The library is left behind with its request: the run ends, or asks no more.
-            let end = wait.end();
-            drop(wait);
-            if let Some(End::Silent(limit)) = end {
-                let (servers, path) = (&self.servers, shown(path));
-                tell(format_args!(
-                    "{path}: no debug information from {servers}: {}; this run asks no more",
-                    silent(limit)
-                ));
-            }
-            return None;
-        };
+        let mut wait = Wait::new(path, limit(env::var(TIMEOUT).ok().as_deref()), self.patience, self.stop.as_deref());
+        let answer = request::make(client, build_id.into(), |step| wait.goes_on(step));
         let end = wait.end();
         drop(wait);
-        let why = match (found, end) {
-            (Ok(found), _) => {
-                *state = State::Loaded(back);
+        let why = match (answer, end) {
+            (Some((Ok(found), client)), _) => {
+                *state = State::Loaded(client);
                 return Some(found);
             }
-            (Err(_), Some(End::Stopped)) => return None,
-            (Err(_), Some(End::Silent(limit))) => silent(limit),
-            (Err(Errno::ENOENT), None) => {
-                *state = State::Loaded(back);
+            // No server has the file.
+            (Some((Err(Errno::ENOENT), client)), _) => {
+                *state = State::Loaded(client);
                 return None;
             }
-            (Err(error), None) => error.desc().to_string(),
+            (Some((Err(error), _)), _) => error.desc().to_string(),
+            (None, Some(End::Silent(limit))) => {
+                format!("nothing came for {} s, the time of {TIMEOUT}", limit.as_secs())
+            }
+            (None, Some(End::Stopped) | None) => return None,
         };
         let servers = &self.servers;
         tell(format_args!("{}: no debug information from {servers}: {why}; this run asks no more", shown(path)));
         None
     }
-}
-
-/// Why a request ended without its answer.
-fn silent(limit: Duration) -> String {
-    format!("nothing came for {} s, the time of {TIMEOUT}", limit.as_secs())
 }
 
 /// Loads the library.

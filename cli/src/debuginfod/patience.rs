@@ -1,4 +1,4 @@
-//! The wait for a file: what is shown meanwhile, and what ends it.
+//! The wait for a file: the line that shows its progress, and the conditions that end it.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -37,8 +37,9 @@ pub(super) struct Wait<'a> {
     limit: Option<Duration>,
     stop: Option<&'a File>,
     began: Instant,
-    /// When the last byte came, and what was known then.
+    /// The time at which the last byte came.
     moved: Instant,
+    /// The number of bytes that had come at the last step.
     done: u64,
     busy: Option<Busy>,
     told: bool,

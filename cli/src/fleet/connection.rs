@@ -72,7 +72,7 @@ impl Connection {
         self.go_on()
     }
 
-    /// Reads or writes what is possible without waiting.
+    /// Reads or writes until the socket would block.
     pub(super) fn go_on(&mut self) -> Next {
         match self.step() {
             Ok(next) => next,

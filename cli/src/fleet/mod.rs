@@ -15,7 +15,6 @@ mod resource;
 mod roll;
 mod server;
 mod snapshot;
-mod thread;
 mod url;
 
 pub(crate) use self::exports::Exports;

@@ -8,10 +8,11 @@ use std::{error, io};
 use ureq::Agent;
 
 use super::board::Board;
+use super::otlp;
 use super::resource::Attributes;
 use super::snapshot::Snapshot;
-use super::{otlp, thread};
 use crate::output::tell;
+use crate::thread;
 
 /// The longest time that a message may take, by the specification.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -33,7 +33,7 @@ pub(super) enum Wrong {
     TooLong,
 }
 
-/// Reads what has arrived of a request. `None`: more has to arrive.
+/// Parses the bytes of a request that were received so far. `None` means that the request is not complete.
 pub(super) fn read(bytes: &[u8]) -> Option<Asked> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = Request::new(&mut headers);

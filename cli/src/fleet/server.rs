@@ -18,7 +18,7 @@ use super::connection::{Connection, Next};
 use super::prometheus::{self, TYPE};
 use super::request::{Answer, Asked};
 use super::snapshot::Snapshot;
-use super::thread;
+use crate::thread;
 
 /// The most connections at once. A further one takes the place of the oldest.
 const CONNECTIONS: usize = 32;

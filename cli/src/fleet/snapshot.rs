@@ -1,4 +1,4 @@
-//! What was counted up to a moment.
+//! A snapshot: all counts of a run at one point in time.
 
 use std::sync::Arc;
 use std::time::SystemTime;

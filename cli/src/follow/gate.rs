@@ -45,15 +45,7 @@ impl Gate {
     /// A text is no location, or one that only a running program has.
     pub(super) fn new(args: &FilterArgs, empty: impl Fn(Vec<Location>) -> Wanted) -> Result<Gate> {
         let mark = |option, role, texts: &[String]| {
-            let read = |text: &String| {
-                let location = Location::parse(text).map_err(|what| Failure::usage(format!("{option}: {what}")))?;
-                match location.address() {
-                    Some(_) => Err(Failure::usage(format!("{option} '{text}': write MODULE!ADDRESS, or a name"))),
-                    None => Ok(location),
-                }
-            };
-            let locations = texts.iter().map(read).collect::<Result<Vec<_>>>()?;
-            Ok(Mark { option, role, wanted: empty(locations) })
+            Ok(Mark { option, role, wanted: empty(location::in_files(option, texts)?) })
         };
         let state = if args.after.is_empty() { State::Open } else { State::Closed };
         let after = mark("--after", Role::Begin, &args.after)?;

@@ -2,12 +2,11 @@
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
-
 use super::live::{Live, TICK};
+use crate::thread;
 
 /// Work that takes less time is not shown.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -86,18 +85,13 @@ impl Line {
     /// Calls `draw` repeatedly once a time is over, in a thread of its own. `None`: there can be no thread.
     fn new(after: Duration, mut draw: impl FnMut() + Send + 'static) -> Option<Line> {
         let (done, end) = channel::<()>();
-        let mut before = SigSet::empty();
-        // The second thread takes no signal.
-        sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before)).ok()?;
-        let thread = Builder::new().name("progress".into()).spawn(move || {
+        let thread = thread::spawn("progress", move || {
             let mut wait = after;
             while end.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 draw();
                 wait = TICK;
             }
         });
-        // A mask that was in force is valid.
-        let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
         Some(Line { done: Some(done), thread: Some(thread.ok()?) })
     }
 }

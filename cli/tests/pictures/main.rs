@@ -156,13 +156,17 @@ fn table(test: &str, file: &Path) -> Option<Vec<[String; 3]>> {
 fn a_viewer_in_a_browser_reads_folded_stacks_with_their_times() {
     let file = made(&["calls", "-b", "main", "-b", "middle", "-b", "work", "--format", "folded"], "folded");
     let Some(rows) = table("a_viewer_in_a_browser_reads_folded_stacks", &file) else { return };
-    for line in fs::read_to_string(&file).unwrap().lines() {
-        let (stack, own) = line.rsplit_once(' ').unwrap();
-        let function = stack.rsplit(';').next().unwrap();
-        let row = rows.iter().find(|row| row[2] == function).unwrap_or_else(|| panic!("{function}: {rows:?}"));
-        let shown = row[1].split(' ').next().unwrap().replace(',', "");
-        assert_eq!(shown, own, "{rows:?}");
+    let text = fs::read_to_string(&file).unwrap();
+    let own: Vec<u64> = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse().unwrap()).collect();
+    assert_eq!(own.len(), 3, "{text}");
+    // Each function calls the next, so that its total is its own time and the total of the next.
+    for (number, function) in ["main", "middle", "work"].iter().enumerate() {
+        let row = rows.iter().find(|row| row[2].ends_with(&format!("!{function}")));
+        let row = row.unwrap_or_else(|| panic!("{function}: {rows:?}"));
+        let shown = |column: &str| column.split(' ').next().unwrap().replace(',', "").parse::<u64>().unwrap();
+        assert_eq!([shown(&row[0]), shown(&row[1])], [own[number..].iter().sum(), own[number]], "{rows:?}");
     }
+    assert_eq!(rows.len(), 3, "{rows:?}");
 }
 
 #[test]
@@ -175,7 +179,23 @@ fn a_viewer_in_a_browser_shows_each_slice_of_a_trace() {
     // The viewer names a slice by its name and details, and takes equal ones together.
     for slice in slices {
         let name = format!("{} {}", slice["name"].as_str().unwrap(), slice["args"]);
-        assert!(rows.iter().any(|row| same(&row[2], &name)), "{name} is missing in {rows:?}");
+        let row = rows.iter().find(|row| same(&row[2], &name)).unwrap_or_else(|| panic!("{name}: {rows:?}"));
+        let (shown, dur) = (microseconds(&row[0]), slice["dur"].as_f64().unwrap());
+        assert!((shown - dur).abs() <= dur / 100.0, "{row:?}: {dur} µs");
+    }
+}
+
+/// The time of a text such as `1.79ms (100%)`.
+fn microseconds(text: &str) -> f64 {
+    let time = text.split(' ').next().unwrap();
+    let unit = time.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number: f64 = time[..time.len() - unit.len()].parse().unwrap();
+    match unit {
+        "ns" => number / 1e3,
+        "µs" => number,
+        "ms" => number * 1e3,
+        "s" => number * 1e6,
+        other => panic!("no unit {other} in {text}"),
     }
 }
 

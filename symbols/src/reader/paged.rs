@@ -214,6 +214,13 @@ mod tests {
             assert_eq!(paged.lookup_offset_id(ours.offset_id()), Some(8));
             assert_eq!(paged.len(), whole.len());
         }
+        // From here a search crosses the end of a block.
+        let (mut across, mut known) = readers("across", 3 * BLOCK + 100);
+        across.skip(BLOCK - 3).unwrap();
+        known.skip(BLOCK - 3).unwrap();
+        for byte in 0..251 {
+            assert_eq!(across.find(byte).ok(), known.find(byte).ok(), "{byte}");
+        }
         let rest = paged.len();
         assert!(paged.clone().skip(rest + 1).is_err() && paged.clone().truncate(rest + 1).is_err());
         assert!(paged.clone().split(rest + 1).is_err() && paged.find(251).is_err());

@@ -15,6 +15,8 @@ const MOST_MEMBERS: usize = 32;
 const MOST_BYTES: usize = 16 << 10;
 /// The lowest address that a program can map (`vm.mmap_min_addr`).
 const LOWEST: u64 = 0x1_0000;
+/// The largest number of parts of a structure that is told by a record.
+const MOST_PARTS: usize = 256;
 /// The deepest nesting of values in values: structures, elements and targets of references.
 const DEEPEST: u32 = 6;
 
@@ -211,20 +213,26 @@ fn is_followed(kind: &Type) -> bool {
 /// Whether a pointer is told with all that is known of its target, if `bytes` of the memory there are known.
 pub(super) fn is_told_by(types: Option<&Types>, target: Option<TypeId>, bytes: u64) -> bool {
     let kind = target.and_then(|target| types?.resolve(target).ok());
-    kind.is_none_or(|kind| !is_followed(&kind) || kind.size <= bytes && is_told_by_itself(types, &kind))
+    let mut left = MOST_PARTS;
+    kind.is_none_or(|kind| !is_followed(&kind) || kind.size <= bytes && is_told_by_itself(types, &kind, &mut left))
 }
 
-/// Whether a part of a value is told by its own bytes.
-fn is_told_by_itself(types: Option<&Types>, kind: &Type) -> bool {
+/// Whether a part of a value is told by its own bytes. `left` is the number of parts that may still be looked at: a file may claim a type whose parts
+/// share types, so that their number grows exponentially with the depth.
+fn is_told_by_itself(types: Option<&Types>, kind: &Type, left: &mut usize) -> bool {
+    let Some(fewer) = left.checked_sub(1) else { return false };
+    *left = fewer;
     match &kind.shape {
         Shape::Pointer { target, reference } => {
             let kind = target.and_then(|target| types?.resolve(target).ok());
             !reference && !leads_to_text(*target, kind.as_deref())
         }
-        Shape::Array { element, .. } => is_told_by_itself(types, element),
-        Shape::Structure(structure) => structure.members.iter().all(|member| is_told_by_itself(types, &member.kind)),
+        Shape::Array { element, .. } => is_told_by_itself(types, element, left),
+        Shape::Structure(structure) => {
+            structure.members.iter().all(|member| is_told_by_itself(types, &member.kind, left))
+        }
         Shape::Variants { variants, .. } => {
-            variants.iter().all(|variant| is_told_by_itself(types, &variant.member.kind))
+            variants.iter().all(|variant| is_told_by_itself(types, &variant.member.kind, left))
         }
         Shape::Sequence(_) => false,
         _ => true,
@@ -330,4 +338,32 @@ pub(super) fn bits(member: &Member, first: u64, count: u64, bytes: &[u8]) -> Dat
 fn text(bytes: &[u8], length: u64) -> Data {
     let shown = bytes.get(..MOST_TEXT).unwrap_or(bytes);
     Data::Text { text: String::from_utf8_lossy(shown).into_owned(), cut: length > shown.len() as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::types::Structure;
+
+    /// A structure of `width` members of one type, each of which is such a structure, to a depth.
+    fn nested(width: usize, depth: u32) -> Type {
+        let kind = match depth {
+            0 => Type { name: "int".into(), size: 4, shape: Shape::Integer { signed: true } },
+            _ => nested(width, depth - 1),
+        };
+        let kind = Rc::new(kind);
+        let member = Member { name: "part".into(), offset: 0, bits: None, kind };
+        let structure = Structure { members: vec![member; width], union: true, by_address: false };
+        Type { name: "nested".into(), size: 4, shape: Shape::Structure(structure) }
+    }
+
+    #[test]
+    fn a_type_whose_parts_share_types_is_looked_at_no_longer_than_others() {
+        let is_told = |kind: &Type| is_told_by_itself(None, kind, &mut { MOST_PARTS });
+        assert!(is_told(&nested(2, 4)));
+        // Without a bound, more parts than anybody can look at.
+        assert!(!is_told(&nested(8, 24)));
+    }
 }

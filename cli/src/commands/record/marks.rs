@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::location::{self, Location};
 use crate::output::{shown, tell};
 
-/// The locations of `--after` and `--until`, and what is known of them.
+/// The locations of `--after` and `--until`, with their addresses in each process.
 pub(super) struct Marks {
     after: Mark,
     until: Mark,
@@ -117,14 +117,7 @@ impl Marks {
 
 impl Mark {
     fn new(option: &'static str, texts: &[String]) -> Result<Mark> {
-        let read = |text: &String| {
-            let location = Location::parse(text).map_err(|what| Failure::usage(format!("{option}: {what}")))?;
-            match location.address() {
-                Some(_) => Err(Failure::usage(format!("{option} '{text}': write MODULE!ADDRESS, or a name"))),
-                None => Ok(location),
-            }
-        };
-        let locations = texts.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let locations = location::in_files(option, texts)?;
         let found = vec![false; locations.len()];
         Ok(Mark { option, locations, found, places: HashSet::new() })
     }

@@ -1,4 +1,4 @@
-//! Threads beside the one that traces.
+//! Threads of ntrace's own beside the one that traces.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
@@ -6,7 +6,10 @@ use std::thread::{Builder, JoinHandle};
 use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 
 /// Starts a thread that takes no signal.
-pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+///
+/// # Errors
+/// The kernel gives no thread.
+pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     let mut before = SigSet::empty();
     pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
     let thread = Builder::new().name(name.into()).spawn(work);
