@@ -240,6 +240,22 @@ fn a_part_of_a_run_with_threads_children_and_another_program_is_checked() {
 }
 
 #[test]
+fn a_location_is_found_in_a_program_with_another_root() {
+    let (program, root) = (build("calls.c", &["-static", "-no-pie"]), scratch("root"));
+    fs::create_dir(&root).unwrap();
+    fs::copy(&program, root.join("calls")).unwrap();
+    let run = |command: &mut Command| command.arg(&root).args(["/calls", "3"]).output().unwrap();
+    let plain = run(&mut Command::new("chroot"));
+    if plain.status.code() != Some(7) {
+        return crossing::skip("a_location_is_found_in_a_program_with_another_root", stderr(&plain).trim());
+    }
+    let file = scratch("part.ntrace");
+    let output = run(ntrace().args(["record", "--after", "calls!middle", "-o"]).arg(&file).args(["--", "chroot"]));
+    assert_eq!((output.status, stdout(&output)), (plain.status, stdout(&plain)), "{}", stderr(&output));
+    assert_eq!(steps(&file)[0][0], address(&program, "middle"));
+}
+
+#[test]
 fn a_part_without_a_beginning_and_a_time_that_is_over_are_told() {
     let program = build("calls.c", &[]);
     let run = |flags: &[&str]| {

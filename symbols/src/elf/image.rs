@@ -68,6 +68,13 @@ impl Image {
         Elf::open(path).map(Image::new)
     }
 
+    /// Opens a file by its path in this process' file tree, below the root of a process that mapped it: symbolic links do not leave that root.
+    pub fn open_below(root: &Root, path: &Path) -> Result<Image, ElfError> {
+        let below = root.path_below(path);
+        let opened = root.open(&below).map_err(ElfError::Open)?;
+        Image::read(path.to_path_buf(), &opened, root.clone(), below)
+    }
+
     /// Reads an open file. `path` is the file's name in messages; `below` is its path below `root`.
     pub(crate) fn read(path: PathBuf, opened: &Opened, root: Root, below: PathBuf) -> Result<Image, ElfError> {
         Elf::read(path, opened, root, below).map(Image::new)

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use record::{Mapping, Part};
-use ubp_symbols::Image;
+use ubp_symbols::files::Root;
+use ubp_symbols::{ElfError, Image};
 
 use crate::args::RecordArgs;
 use crate::failure::{Failure, Result};
@@ -75,9 +76,11 @@ impl Marks {
     /// The file of a mapping; `None` if it has none that can be read.
     fn image(&mut self, mapping: &Mapping) -> Option<Rc<Image>> {
         let path = Path::new(std::ffi::OsStr::from_bytes(&mapping.path));
-        let below = path.strip_prefix("/").ok()?;
-        let image = Image::open(&Path::new("/proc").join(mapping.pid.to_string()).join("root").join(below));
-        let image = match image {
+        if !path.is_absolute() {
+            return None;
+        }
+        let root = Root::of(mapping.pid).map_err(ElfError::Open);
+        let image = match root.and_then(|root| Image::open_below(&root, path)) {
             Ok(image) => Rc::new(image),
             Err(error) => {
                 tell(format_args!("{}: {error}: no location in it can be found", shown(path)));
