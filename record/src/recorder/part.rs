@@ -5,7 +5,7 @@
 
 use crate::item::Mapping;
 
-/// Says at which instructions a recording begins and ends. [`Recorder::keep_to`] takes one.
+/// Says at which instructions a recording begins and ends. [`Recorder::keep_to`](crate::Recorder::keep_to) takes one.
 pub trait Part {
     /// A file with code is mapped in a process. A thread of it is about to run an instruction.
     fn mapped(&mut self, mapping: &Mapping);
