@@ -112,6 +112,21 @@ impl Nzcv {
     pub const fn union(self, other: Nzcv) -> Nzcv {
         Nzcv(self.0 | other.0)
     }
+    /// The flags that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Nzcv) -> Nzcv {
+        Nzcv(self.0 & other.0)
+    }
+    /// The flags of this set that are not in `other`.
+    #[must_use]
+    pub const fn difference(self, other: Nzcv) -> Nzcv {
+        Nzcv(self.0 & !other.0)
+    }
+    /// The flags that are not in the set.
+    #[must_use]
+    pub const fn complement(self) -> Nzcv {
+        Nzcv::ALL.difference(self)
+    }
     /// Whether the set contains all flags of `other`.
     pub const fn contains(self, other: Nzcv) -> bool {
         self.0 & other.0 == other.0

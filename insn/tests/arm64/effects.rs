@@ -342,3 +342,11 @@ fn encodings_with_few_free_bits_are_allocated_too() {
     assert!(pfirst.reads().contains(Reg::predicate(1)) && pfirst.reads().contains(Reg::predicate(2)));
     assert!(pfirst.writes().contains(Reg::predicate(1)) && pfirst.flags_written() == Nzcv::ALL);
 }
+
+#[test]
+fn sets_of_condition_flags_have_what_sets_have() {
+    let (both, one) = (Nzcv::N.union(Nzcv::C), Nzcv::C.union(Nzcv::V));
+    assert_eq!(both.intersection(one), Nzcv::C);
+    assert_eq!(both.difference(one), Nzcv::N);
+    assert_eq!(both.complement(), Nzcv::Z.union(Nzcv::V));
+}
