@@ -156,6 +156,8 @@ enum Case {
     AtStart,
     AtHit,
     RunsFromHit,
+    /// At a hit, and a jump stands where the program goes on to.
+    BeforeJump,
 }
 
 /// Runs a program to the first hit of a breakpoint.
@@ -167,11 +169,20 @@ fn to_hit(session: &mut Session, pid: Pid, spec: Spec) {
     }
 }
 
+/// Runs a program to the hit of a breakpoint in front of a jump.
+fn before_jump(session: &mut Session, pid: Pid, work: Address) {
+    let main = symbol(session, pid, "main");
+    to_hit(session, pid, Spec::event(main));
+    session.insert(pid, &[Spec::count(work).patch(Patch::Jump)]).unwrap()[0].unwrap();
+}
+
 /// Lets the call of this number fail in an operation. Returns whether there were as many.
 fn fails(name: &str, operation: Operation, number: i64, case: Case) -> bool {
     let (mut session, pid, work) = at_work_by_ptrace(&["5"]);
-    if case != Case::AtStart {
-        to_hit(&mut session, pid, Spec::event(work));
+    match case {
+        Case::AtStart => (),
+        Case::AtHit | Case::RunsFromHit => to_hit(&mut session, pid, Spec::event(work)),
+        Case::BeforeJump => before_jump(&mut session, pid, work),
     }
     let before = session.registers(pid.leader()).unwrap();
     let judge = Judge::install();
@@ -193,10 +204,13 @@ fn fails(name: &str, operation: Operation, number: i64, case: Case) -> bool {
 }
 
 /// Lets the call of this number fail while a session leaves a program at a hit. Returns whether there were as many.
-fn fails_to_leave(number: i64) -> bool {
+fn fails_to_leave(number: i64, case: Case) -> bool {
     let (mut session, pid, work) = at_work_by_ptrace(&["5"]);
     let mut output = session.take_stdio(pid).stdout.unwrap();
-    to_hit(&mut session, pid, Spec::event(work));
+    match case {
+        Case::BeforeJump => before_jump(&mut session, pid, work),
+        _ => to_hit(&mut session, pid, Spec::event(work)),
+    }
     let judge = Judge::install();
     judge.left.store(number, Ordering::SeqCst);
     let answer = session.detach(pid);
@@ -245,6 +259,7 @@ fn whatever_call_fails_a_held_thread_stays_held_and_the_program_goes_on_as_alone
     }
     let_each_fail(&HOLDING, Case::AtHit);
     let_each_fail(&FIRST, Case::AtStart);
+    let_each_fail(&HOLDING, Case::BeforeJump);
 }
 
 #[test]
@@ -260,9 +275,11 @@ fn whatever_call_fails_a_program_that_is_left_goes_on_as_alone() {
         return;
     }
     build("loop", &[]);
-    let mut number = 0;
-    while std::thread::spawn(move || fails_to_leave(number)).join().unwrap() {
-        number += 1;
+    for case in [Case::AtHit, Case::BeforeJump] {
+        let mut number = 0;
+        while std::thread::spawn(move || fails_to_leave(number, case)).join().unwrap() {
+            number += 1;
+        }
+        assert!(number > 5, "{number} calls");
     }
-    assert!(number > 5, "{number} calls");
 }

@@ -8,10 +8,11 @@ use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any}
 use super::super::reports::Reports;
 use super::super::space::{mapping_at, room};
 use super::super::status;
+use super::super::sys::insist;
 use super::super::tracees::{SpaceId, Tracees};
 use super::arenas::map_arena;
 use crate::process::read_maps;
-use crate::{Error, Mapping, NoJump, Pid, Result, Tid};
+use crate::{Address, Error, Mapping, NoJump, Pid, Result, Tid};
 
 /// The number of addresses that are tried for one store.
 const PLACES: usize = 24;
@@ -199,12 +200,17 @@ pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut 
         if let (Some((at, shape)), Some((file, _))) = (ring, mapped.take_if(|_| ring.is_some())) {
             mapped = map_ring(tracees, reports, tid, at, shape, name, true)?.map(|ring| (file, Some(ring)));
         }
+        let maps = read_maps(child)?;
         let space = tracees.space_of_mut(child)?;
         match (mapped, space.jumps.stores.get_mut(number)) {
             (Some((file, ring)), Some(store)) => (store.counters, store.ring) = (file.into(), ring),
             _ => {
                 let heads: Vec<u64> = space.jumps.sites().collect();
-                space.remove_jumps(&heads, NoJump::NoRoom);
+                let remove = || match space.remove_jumps(&maps, &heads, NoJump::NoRoom) {
+                    Some(site) => Err(Error::Memory { pid: child, address: Address(site) }),
+                    None => Ok(()),
+                };
+                insist(remove)?;
                 space.clear_counts();
                 return Ok(());
             }

@@ -67,9 +67,9 @@ fn restore_code(tracees: &mut Tracees, pid: Pid) -> Result<()> {
     let maps = read_maps(pid)?;
     let space = tracees.space_of_mut(pid)?;
     let heads: Vec<u64> = space.jumps.sites().collect();
-    space.remove_jumps(&heads, NoJump::Asked);
+    let jumped = space.remove_jumps(&maps, &heads, NoJump::Asked);
     let sites: Vec<u64> = space.sites.keys().copied().collect();
-    match space.disarm(&maps, &sites) {
+    match jumped.or(space.disarm(&maps, &sites)) {
         // The storage stays, so that the handler of `SIGTRAP` passes threads there.
         Some(site) if mapping_at(&read_maps(pid)?, site).is_some() => {
             Err(Error::Memory { pid, address: Address(site) })

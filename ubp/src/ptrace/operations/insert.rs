@@ -104,7 +104,10 @@ impl Tracer {
         let mut shared = space.others_in_jumps(&changed);
         shared.extend(changed.iter().filter(|site| unused.binary_search(site).is_err()));
         shared.sort_unstable();
-        self.clear_jumps(pid, &changed, NoJump::Asked)?;
+        match self.clear_jumps(pid, &changed, NoJump::Asked) {
+            Ok(_) | Err(Error::Memory { .. }) => (),
+            Err(error) => return Err(error),
+        }
         if !unused.is_empty() {
             let maps = read_maps(pid)?;
             self.tracees.space_of_mut(pid)?.disarm(&maps, &unused);

@@ -8,7 +8,7 @@ use super::super::stopping::Pinned;
 use super::super::sys::is_gone;
 use super::super::tracees::SpaceId;
 use crate::process::read_maps;
-use crate::{BreakpointId, Error, InsertError, InsertReason, NoJump, Patch, Pid, Result, Spec, Tid};
+use crate::{Address, BreakpointId, Error, InsertError, InsertReason, NoJump, Patch, Pid, Result, Spec, Tid};
 
 /// The stopped threads of a memory.
 pub(in crate::ptrace) struct Halted {
@@ -76,32 +76,45 @@ impl Tracer {
                 halted => halted,
             },
         };
-        // The process may have executed another program meanwhile.
-        if let Some(space) = self.tracees.spaces.get_mut(&before) {
-            space.remove_jumps(heads, reason);
-        }
+        let failed = self.remove_jumps(pid, before, heads, reason);
         halted.map_or(Ok(()), |halted| self.go_on_all(halted))?;
-        Ok(true)
+        match failed {
+            Some(site) => Err(Error::Memory { pid, address: Address(site) }),
+            None => Ok(true),
+        }
     }
 
-    /// Makes breakpoint instructions of jumps that are not wanted any more.
+    /// Makes breakpoint instructions of jumps while nothing runs in their memory. Returns the first whose memory cannot be accessed.
+    fn remove_jumps(&mut self, pid: Pid, space: SpaceId, heads: &[u64], reason: NoJump) -> Option<u64> {
+        // The process may have executed another program meanwhile, or have ended.
+        let space = self.tracees.spaces.get_mut(&space)?;
+        space.remove_jumps(&read_maps(pid).unwrap_or_default(), heads, reason)
+    }
+
+    /// Makes breakpoint instructions of jumps that are not wanted any more. One whose memory cannot be accessed waits for the next event.
     pub(in crate::ptrace) fn clear_unwanted_jumps(&mut self) -> Result<()> {
-        while let Some((id, site)) = self.tracees.unwanted_jumps.pop() {
-            let Some(&pid) = self.tracees.processes_in(id).first() else { continue };
-            match self.clear_heads(pid, &[site], NoJump::Entered) {
-                Err(error) if is_gone(&error) => continue,
-                other => drop(other?),
+        let mut waiting = Vec::new();
+        let mut outcome = Ok(());
+        while outcome.is_ok() {
+            let Some((id, site)) = self.tracees.unwanted_jumps.pop() else { break };
+            match self.clear_unwanted_jump(id, site) {
+                Err(error) if is_gone(&error) => (),
+                Err(Error::Memory { .. }) => waiting.push((id, site)),
+                other => outcome = other,
             }
-            // Breakpoints may have removed themselves.
-            if let Some(space) = self.tracees.spaces.get_mut(&id) {
-                let unused: Vec<u64> = space
-                    .sites
-                    .range(site..site + LENGTH)
-                    .map(|(site, _)| *site)
-                    .filter(|site| space.is_unused(*site))
-                    .collect();
-                unused.into_iter().for_each(|site| space.disarm_one(site));
-            }
+        }
+        self.tracees.unwanted_jumps.extend(waiting);
+        outcome
+    }
+
+    fn clear_unwanted_jump(&mut self, id: SpaceId, site: u64) -> Result<()> {
+        let Some(&pid) = self.tracees.processes_in(id).first() else { return Ok(()) };
+        self.clear_heads(pid, &[site], NoJump::Entered)?;
+        // Breakpoints may have removed themselves.
+        if let Some(space) = self.tracees.spaces.get_mut(&id) {
+            let sites = space.sites.range(site..site + LENGTH).map(|(site, _)| *site);
+            let unused: Vec<u64> = sites.filter(|site| space.is_unused(*site)).collect();
+            unused.into_iter().for_each(|site| space.disarm_one(site));
         }
         Ok(())
     }

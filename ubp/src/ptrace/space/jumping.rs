@@ -88,8 +88,9 @@ impl Space {
         let memory = &self.memory;
         // At any moment of this the tracer may be killed, and the threads run.
         let written = trampolines.write(memory) && mirrors.write(memory) && tails.write(memory) && heads.write(memory);
+        // A jump that cannot be removed stays: a thread that arrives there hits a breakpoint instruction, or is counted.
         if !written {
-            self.remove_jumps(&placed, NoJump::NotOfFile);
+            self.remove_jumps(maps, &placed, NoJump::NotOfFile);
         }
     }
 
@@ -241,27 +242,46 @@ impl Space {
         Ok(offsets)
     }
 
-    /// Makes breakpoint instructions of the jumps at `heads`, which are sorted. No thread of the memory runs.
-    pub(in crate::ptrace) fn remove_jumps(&mut self, heads: &[u64], reason: NoJump) {
+    /// Makes breakpoint instructions of the jumps at `heads`, which are sorted. No thread of the memory runs. Where memory in `maps` cannot be
+    /// accessed, all of the jumps stay, whatever was written: threads go on passing them, and the change can be asked for again. Returns the
+    /// first such site.
+    pub(in crate::ptrace) fn remove_jumps(&mut self, maps: &[Mapping], heads: &[u64], reason: NoJump) -> Option<u64> {
         self.read_rings();
+        self.epoch += 1;
+        let failed = self.put_breakpoints(maps, heads);
+        if failed.is_none() {
+            self.forget_jumps(heads, reason);
+        }
+        failed
+    }
+
+    /// Writes breakpoint instructions, and the program's bytes behind them, over the jumps at `heads`.
+    fn put_breakpoints(&self, maps: &[Mapping], heads: &[u64]) -> Option<u64> {
         let (mut traps, mut tails, mut members) = <(Edits, Edits, Edits)>::default();
         for &site in heads {
             let Some(jump) = self.jumps.get(site) else { continue };
             let [head, tail @ ..] = jump.bytes();
-            // Elsewhere the program has mapped something else, or the tail is not written yet.
-            if self.memory.read_array(site + 1) == Some(tail) {
-                if self.memory.read_array(site) == Some([head]) {
-                    traps.push(site, &BREAKPOINT);
+            match self.memory.read_array::<{ LENGTH as usize }>(site) {
+                // Elsewhere the program has mapped something else, or the tail is not written yet.
+                Some([first, rest @ ..]) if rest == tail => {
+                    if first == head {
+                        traps.push(site, &BREAKPOINT);
+                    }
+                    tails.push(site + 1, jump.original().get(1..).unwrap_or_default());
                 }
-                tails.push(site + 1, jump.original().get(1..).unwrap_or_default());
+                None if mapping_at(maps, site).is_some() => return Some(site),
+                _ => (),
             }
             jump.sites().filter(|member| *member != site).for_each(|member| members.push(member, &BREAKPOINT));
         }
         // The order is that of a change while threads run, because the tracer may be killed at any moment.
-        traps.write(&self.memory);
-        tails.write(&self.memory);
-        members.write(&self.memory);
-        self.epoch += 1;
+        let all = [traps, tails, members].into_iter().all(|edits| edits.write(&self.memory));
+        let is_mapped = |site: &u64| mapping_at(maps, *site).is_some();
+        if all { None } else { heads.iter().copied().find(is_mapped) }
+    }
+
+    /// Forgets jumps whose bytes are gone.
+    pub(in crate::ptrace) fn forget_jumps(&mut self, heads: &[u64], reason: NoJump) {
         for &site in heads {
             self.forget_jump(site, reason);
         }

@@ -248,7 +248,9 @@ impl Space {
     /// breakpoints stay, inactive.
     pub(in crate::ptrace) fn abandon(&mut self, maps: &[Mapping]) {
         let heads: Vec<u64> = self.jumps.sites().collect();
-        self.remove_jumps(&heads, NoJump::NoRoom);
+        if self.remove_jumps(maps, &heads, NoJump::NoRoom).is_some() {
+            self.forget_jumps(&heads, NoJump::NoRoom);
+        }
         let sites: Vec<(u64, SlotId)> = self.sites.iter().map(|(&site, &slot)| (site, slot)).collect();
         let addresses: Vec<u64> = sites.iter().map(|(site, _)| *site).collect();
         for run in self.restoring_runs(maps, &addresses).0 {
