@@ -18,6 +18,9 @@ use crate::run;
 /// The variable that names the file to which a test appends `SKIPPED NAME: REASON` when it cannot run.
 pub(crate) const SKIPPED: &str = "NTRACE_SKIPPED";
 
+/// By how much lanes that may run beside a virtual machine give way to it (`nice(1)`).
+const BESIDE: &str = "10";
+
 /// The variable that is set in a long run.
 const IS_LONG: &str = "NTRACE_LONG";
 /// The variables that a long run sets for tests that have a short form.
@@ -52,10 +55,9 @@ pub(crate) enum Place {
     OldestRust,
     /// The target folder of arm64.
     Arm64,
-    /// The virtual machine of arm64 with the module.
-    ModuleOnArm64,
-    /// The virtual machine of x86-64 with the module.
-    ModuleOnX86,
+    /// The processors, for a virtual machine. Its processors wait for each other, and where one has to wait for the host, the other spins:
+    /// two machines side by side take twice as long as one after the other.
+    Processors,
 }
 
 /// How a lane ended.
@@ -229,7 +231,12 @@ fn apart(lane: &Lane, length: Length, log: Option<&Path>) -> Result<Report> {
         fs::remove_file(&told).with_context(|| format!("cannot remove {}", told.display()))?;
     }
     let program = std::env::current_exe().context("this program has no path")?;
-    let mut command = Command::new(program);
+    // Virtual machines come first.
+    let is_beside = log.is_some() && lane.place != Place::Processors;
+    let mut command = Command::new(if is_beside { Path::new("nice") } else { &program });
+    if is_beside {
+        command.args(["-n", BESIDE]).arg(&program);
+    }
     command.args(["lane", lane.name]).stdin(Stdio::null());
     match length {
         Length::Ordinary => {}

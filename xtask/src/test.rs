@@ -6,22 +6,24 @@ use clap::Args;
 use crate::lanes::{self, Lane, Length, Place, no_obstacle};
 use crate::{api, arm64, assembler, cross, fuzz, generate, host, lint, module, oldest, setup};
 
-/// The lanes. Earlier lanes of a place run first. Behind the tests of this machine, those that take longest stand first.
+/// The lanes. Earlier lanes of a place run first, and the first that can begin. Virtual machines take longest: they follow each other from the
+/// moment that the cache is filled, and all else runs beside them.
 pub(crate) fn lanes() -> Vec<Lane> {
     let lane = |name, place, obstacle, step| Lane { name, place, needs_cache: true, obstacle, step };
     let mut lanes = vec![
         lane("generated tables", Place::Host, no_obstacle, |_| generate::lane()),
         lane("what lies in the cache", Place::Cache, no_obstacle, setup::fill_lane),
+        lane("module on x86-64 (qemu-system)", Place::Processors, module::x86_obstacle, module::on_x86),
+        lane("module on arm64 (qemu-system)", Place::Processors, module::arm64_obstacle, module::on_arm64),
+        lane("arm64 (qemu-system)", Place::Processors, arm64::system_obstacle, arm64::system),
     ];
     lanes.extend(lint::lanes());
     // What only builds and reads this checkout begins at once.
-    lanes.iter_mut().for_each(|lane| lane.needs_cache = false);
+    let waits = |lane: &Lane| lane.place == Place::Processors;
+    lanes.iter_mut().for_each(|lane| lane.needs_cache = waits(lane));
     lanes.extend([
-        lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("tests", Place::Host, no_obstacle, host::tests),
-        lane("module on arm64 (qemu-system)", Place::ModuleOnArm64, module::arm64_obstacle, module::on_arm64),
-        lane("module on x86-64 (qemu-system)", Place::ModuleOnX86, module::x86_obstacle, module::on_x86),
-        lane("arm64 (qemu-system)", Place::Arm64, arm64::system_obstacle, arm64::system),
+        lane("arm64 (qemu-user)", Place::Arm64, cross::user_obstacle, arm64::user),
         lane("fuzz", Place::Fuzzer, fuzz::obstacle, fuzz::short),
         lane("oldest Rust", Place::OldestRust, oldest::obstacle, |_| oldest::check()),
         lane("public interface", Place::Interface, api::obstacle, |_| api::check()),
@@ -29,13 +31,13 @@ pub(crate) fn lanes() -> Vec<Lane> {
         lane("documentation tests", Place::Host, no_obstacle, host::documentation),
         lane(
             "module under KASAN, lockdep and kmemleak (qemu-system)",
-            Place::ModuleOnX86,
+            Place::Processors,
             module::debug_obstacle,
             module::on_debug,
         ),
         lane(
             "module on the oldest kernel (qemu-system)",
-            Place::ModuleOnArm64,
+            Place::Processors,
             module::oldest_obstacle,
             module::on_oldest,
         ),
