@@ -6,7 +6,7 @@
 
 mod common;
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -29,8 +29,9 @@ const NEVER_FAIL: [libc::c_uint; 6] = [
 const NUMBER: u32 = 0;
 const REQUEST: u32 = 16;
 
-/// Decides about the calls of one thread.
+/// Decides about the calls of one thread, and lets all of those that inherit the filter happen.
 struct Judge {
+    thread: u32,
     /// The number of calls until one fails; none does below zero.
     left: AtomicI64,
     failed: AtomicU32,
@@ -63,7 +64,9 @@ impl Judge {
         assert!(listener >= 0, "{}", std::io::Error::last_os_error());
         // SAFETY: the kernel made the descriptor for this call.
         let listener = unsafe { OwnedFd::from_raw_fd(listener as i32) };
-        let judge = Arc::new(Judge { left: AtomicI64::new(-1), failed: AtomicU32::new(0) });
+        // SAFETY: the call only returns a number.
+        let thread = unsafe { libc::gettid() } as u32;
+        let judge = Arc::new(Judge { thread, left: AtomicI64::new(-1), failed: AtomicU32::new(0) });
         let decides = judge.clone();
         std::thread::spawn(move || decides.decide(&listener));
         judge
@@ -81,7 +84,8 @@ impl Judge {
             }
             answer.id = asked.id;
             answer.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
-            if self.left.load(Ordering::SeqCst) >= 0 && self.left.fetch_sub(1, Ordering::SeqCst) == 0 {
+            let is_judged = asked.pid == self.thread && self.left.load(Ordering::SeqCst) >= 0;
+            if is_judged && self.left.fetch_sub(1, Ordering::SeqCst) == 0 {
                 self.failed.fetch_add(1, Ordering::SeqCst);
                 (answer.flags, answer.error) = (0, -libc::EIO);
             }
@@ -229,6 +233,61 @@ fn fails_to_leave(number: i64, case: Case) -> bool {
     failed
 }
 
+/// Lets the call of this number fail while a session attaches to a program whose threads work. Returns whether there were as many.
+fn fails_to_attach(number: i64) -> bool {
+    let (mut child, mut out) = start(&build("killed", &["-pthread"]), &[]);
+    assert_eq!(line(&mut out), "ready\n");
+    let pid = Pid(child.id() as i32);
+    let mut session = Session::new().unwrap();
+    let judge = Judge::install();
+    judge.left.store(number, Ordering::SeqCst);
+    let answer = session.attach(pid);
+    judge.left.store(-1, Ordering::SeqCst);
+    let failed = judge.failed.load(Ordering::SeqCst) > 0;
+    let context = format!("call {number} of attach failed: {failed}; {answer:?}");
+    match answer {
+        Ok(_) => session.detach(pid).unwrap_or_else(|error| panic!("{context}: {error}")),
+        Err(_) => assert_eq!(tracers(pid), Vec::<String>::new(), "{context}"),
+    }
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    assert_eq!(line(&mut out), "wrong 0 traps 0\n", "{context}");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{context}");
+    failed
+}
+
+/// Lets the call of this number fail while a session starts a program. Returns whether there were as many.
+fn fails_to_spawn(number: i64) -> bool {
+    let path = build("loop", &[]);
+    let mut session = Session::new().unwrap();
+    let judge = Judge::install();
+    judge.left.store(number, Ordering::SeqCst);
+    let answer = session.spawn(piped(&path, &["5"]));
+    judge.left.store(-1, Ordering::SeqCst);
+    let failed = judge.failed.load(Ordering::SeqCst) > 0;
+    let context = format!("call {number} of spawn failed: {failed}; {answer:?}");
+    match answer {
+        Ok(pid) => {
+            session.resume(pid.leader()).unwrap_or_else(|error| panic!("{context}: {error}"));
+            let (outcome, plain) = (run(&mut session, pid, |_, _| {}), undisturbed(&path, &["5"]));
+            assert_eq!(exit_of(&outcome), EventKind::Exited(plain.status.code().unwrap()), "{context}");
+            assert_eq!(outcome.output, plain.stdout, "{context}");
+        }
+        Err(_) => {
+            let children = format!("/proc/self/task/{}/children", judge.thread);
+            assert_eq!(std::fs::read_to_string(children).unwrap(), "", "{context}");
+        }
+    }
+    failed
+}
+
+/// The tracers that the threads of a process have.
+fn tracers(pid: Pid) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", pid.0)).unwrap();
+    let status = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("status")).ok());
+    let lines = status.filter_map(|text| text.lines().find(|line| line.starts_with("TracerPid:")).map(str::to_owned));
+    lines.filter(|line| !line.ends_with("\t0")).collect()
+}
+
 /// Whether the kernel lets a thread decide about the calls of another.
 fn can_decide(test: &str) -> bool {
     let mut sizes = [0_u16; 3];
@@ -282,4 +341,29 @@ fn whatever_call_fails_a_program_that_is_left_goes_on_as_alone() {
         }
         assert!(number > 5, "{number} calls");
     }
+}
+
+#[test]
+fn whatever_call_fails_a_program_is_attached_to_or_goes_on_as_alone() {
+    if !can_decide("whatever_call_fails_a_program_is_attached_to_or_goes_on_as_alone") {
+        return;
+    }
+    let mut number = 0;
+    // There are hundreds of calls, and the later ones resemble each other.
+    while std::thread::spawn(move || fails_to_attach(number)).join().unwrap() {
+        number += 1 + number / 16;
+    }
+    assert!(number > 5, "{number} calls");
+}
+
+#[test]
+fn whatever_call_fails_a_program_is_started_or_nothing_is_left_of_it() {
+    if !can_decide("whatever_call_fails_a_program_is_started_or_nothing_is_left_of_it") {
+        return;
+    }
+    let mut number = 0;
+    while std::thread::spawn(move || fails_to_spawn(number)).join().unwrap() {
+        number += 1;
+    }
+    assert!(number > 0, "{number} calls");
 }
