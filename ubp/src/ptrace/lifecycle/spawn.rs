@@ -71,10 +71,9 @@ pub(crate) fn start_program(command: Command, exit_kill: bool) -> Result<(Pid, S
         (Ok(mut child), Ok(pid)) => {
             Ok((pid, Stdio { stdin: child.stdin.take(), stdout: child.stdout.take(), stderr: child.stderr.take() }))
         }
-        (Ok(mut child), Err(error)) => {
-            // A child that could not be seized must not run.
-            let _ = child.kill();
-            let _ = child.wait();
+        (Ok(child), Err(error)) => {
+            // A child that is not traced as it should be must not run.
+            end(Pid(child.id() as i32));
             Err(error)
         }
         // The child failed because the tracer closed its end of the pipe.
@@ -95,11 +94,16 @@ fn pipe() -> std::io::Result<(File, File)> {
     Ok((read, write))
 }
 
-/// Kills a program that is stopped at its exec.
+/// Kills a program that this process has started, and waits for its end.
 pub(crate) fn end(pid: Pid) {
     // SAFETY: kill takes numbers; the process is our child, not reaped yet.
     unsafe { libc::kill(pid.0, libc::SIGKILL) };
-    while let Ok(Some(Report::Stopped { .. }) | None) = wait_for(pid.leader(), true) {}
+    while let Ok(report @ (Some(Report::Stopped { .. }) | None)) = wait_for(pid.leader(), true) {
+        // It may stop once more at its exit (`PTRACE_O_TRACEEXIT`).
+        if report.is_some() {
+            let _ = sys::cont(pid.leader(), 0);
+        }
+    }
 }
 
 /// Detaches a thread that is stopped at its exec.
