@@ -8,7 +8,7 @@ use std::process::Command;
 use gdbserver::Server;
 use ubp::Pid;
 
-/// What is debugged.
+/// The program that a client debugs.
 pub(crate) enum Target {
     Process(Pid),
     Program(Command),

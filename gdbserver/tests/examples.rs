@@ -23,6 +23,8 @@ fn gdb(target: Target, commands: &[&str]) -> String {
     gdb.args(["-s", "KILL", "100", "gdb", "-q", "-nx", "-batch", "-ex", "set sysroot /", "-ex", connect]);
     gdb.args(commands.iter().flat_map(|command| ["-ex", command])).stdin(Stdio::null());
     let output = gdb.output().expect("timeout(1)");
+    // Where gdb has not connected, the example waits for ever.
+    assert!(output.status.success(), "{output:?}");
     server.join().expect("the example ends");
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

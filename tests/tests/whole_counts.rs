@@ -108,7 +108,7 @@ fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
     if !is_wanted("storm", if is_slow { Length::Long } else { Length::Short }) {
         return;
     }
-    // A machine that has the module is emulated. Most of what is stepped is the dynamic linker, which starts each program that is executed.
+    // A machine that has the module is emulated, and steps take long. Most steps of a dynamic program are the dynamic linker's.
     let (flags, rounds): (&[&str], _) = if Path::new(DEVICE).exists() { (&["-static-pie"], "2") } else { (&[], "3") };
     let storm = Program::build("storm.c", flags).expect("gcc builds for this machine");
     let functions = ["main", "work", "compare"].map(|name| storm.instructions(name)).concat();

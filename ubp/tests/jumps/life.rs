@@ -203,3 +203,44 @@ fn a_library_takes_its_jumps_along_each_time_it_goes() {
     // The constructor calls it once, `plugin` twice.
     assert_eq!(hits, [(3, false); 3]);
 }
+
+/// The address of the C library's `munmap` in a process.
+fn munmap_of(session: &Session, pid: Pid) -> Address {
+    let maps = session.process(pid).unwrap().maps().unwrap();
+    let is_libc = |path: &&std::path::PathBuf| path.to_string_lossy().contains("libc.so");
+    let path = maps.iter().filter_map(|map| map.path.as_ref()).find(is_libc).expect("a C library");
+    let output = std::process::Command::new("nm").arg("-D").arg(path).output().expect("nm is needed");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find(|line| line.contains(" munmap@@")).expect("a symbol");
+    Address(session.bias(pid, path).unwrap().unwrap() + u64::from_str_radix(&line[..16], 16).unwrap())
+}
+
+/// What the program unmaps without its dynamic linker is told to nobody.
+#[test]
+fn jumps_whose_memory_is_gone_hold_up_no_other() {
+    let (library, program) = (build("plugin", &["-shared", "-fPIC"]), build("killed", &[]));
+    let stdin = std::process::Stdio::piped();
+    let mut child = piped(&program, &[]).stdin(stdin).env("LD_PRELOAD", &library).spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    assert_eq!(line(&mut out), "ready\n");
+    let mut session = by_ptrace();
+    let pid = session.attach(Pid(child.id() as i32)).unwrap();
+    session.stop(pid).unwrap();
+    let bias = session.bias(pid, &library).unwrap().unwrap();
+    let gone = instructions(&library, "plugged").into_iter().map(|at| auto(Spec::count(Address(bias + at))));
+    let ids: Vec<BreakpointId> =
+        session.insert(pid, &gone.collect::<Vec<_>>()).unwrap().into_iter().flatten().collect();
+    let is_jumped = |id: &BreakpointId| session.breakpoint(pid, *id).unwrap().method() == Method::Jumped;
+    assert!(ids.iter().filter(|id| is_jumped(id)).count() > 1, "a jump counts several instructions");
+    let work = symbol(&session, pid, "work");
+    session.insert(pid, &[jump(work)]).unwrap()[0].unwrap();
+    let munmap = munmap_of(&session, pid);
+    for map in session.process(pid).unwrap().maps().unwrap().iter().filter(|map| map.path.as_ref() == Some(&library)) {
+        assert_eq!(session.call(pid.leader(), munmap, &[map.start.0, map.end.0 - map.start.0]).unwrap(), 0);
+    }
+    session.detach(pid).unwrap();
+    assert!(code(&program, pid, &["work"]).values().all(|(there, own)| there == own));
+    // Its end would call the library.
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -255,29 +255,35 @@ impl Space {
         failed
     }
 
-    /// Writes breakpoint instructions, and the program's bytes behind them, over the jumps at `heads`.
+    /// Writes breakpoint instructions, and the program's bytes behind them, over the jumps at `heads`. Returns the first whose memory cannot be
+    /// accessed.
     fn put_breakpoints(&self, maps: &[Mapping], heads: &[u64]) -> Option<u64> {
         let (mut traps, mut tails, mut members) = <(Edits, Edits, Edits)>::default();
+        let mut touched = Vec::new();
         for &site in heads {
             let Some(jump) = self.jumps.get(site) else { continue };
-            let [head, tail @ ..] = jump.bytes();
-            match self.memory.read_array::<{ LENGTH as usize }>(site) {
-                // Elsewhere the program has mapped something else, or the tail is not written yet.
-                Some([first, rest @ ..]) if rest == tail => {
-                    if first == head {
-                        traps.push(site, &BREAKPOINT);
-                    }
-                    tails.push(site + 1, jump.original().get(1..).unwrap_or_default());
+            let Some([first, rest @ ..]) = self.memory.read_array::<{ LENGTH as usize }>(site) else {
+                match mapping_at(maps, site) {
+                    Some(_) => return Some(site),
+                    None => continue,
                 }
-                None if mapping_at(maps, site).is_some() => return Some(site),
-                _ => (),
+            };
+            let [head, tail @ ..] = jump.bytes();
+            if rest == tail {
+                if first == head {
+                    traps.push(site, &BREAKPOINT);
+                }
+                tails.push(site + 1, jump.original().get(1..).unwrap_or_default());
+            } else if !is_tail_of_program(jump, &rest) {
+                // The program has mapped something else there.
+                continue;
             }
             jump.sites().filter(|member| *member != site).for_each(|member| members.push(member, &BREAKPOINT));
+            touched.push(site);
         }
         // The order is that of a change while threads run, because the tracer may be killed at any moment.
         let all = [traps, tails, members].into_iter().all(|edits| edits.write(&self.memory));
-        let is_mapped = |site: &u64| mapping_at(maps, *site).is_some();
-        if all { None } else { heads.iter().copied().find(is_mapped) }
+        if all { None } else { touched.first().copied() }
     }
 
     /// Forgets jumps whose bytes are gone.
@@ -356,4 +362,13 @@ impl Space {
     pub(super) fn slot_of(&self, site: u64) -> Option<SlotId> {
         self.sites.get(&site).copied()
     }
+}
+
+/// Whether the bytes behind a site are the program's, with breakpoint instructions at the other sites of its jump.
+fn is_tail_of_program(jump: &Jump, tail: &[u8]) -> bool {
+    let original = jump.original().get(1..).unwrap_or_default();
+    let is_breakpoint = |address, byte: &u8| BREAKPOINT.first() == Some(byte) && jump.member(address).is_some();
+    (jump.site + 1..)
+        .zip(tail.iter().zip(original))
+        .all(|(address, (byte, before))| byte == before || is_breakpoint(address, byte))
 }
