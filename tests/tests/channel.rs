@@ -9,6 +9,7 @@ use std::process::Command as Program;
 use std::sync::mpsc;
 
 use crossing::channel::{DEVICE, open, reply, stream};
+use crossing::in_turn;
 use crossing::victim::Victim;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use wire::commands::{Command, Reply};
@@ -177,7 +178,7 @@ crossing::channel_tests! {
         let octal: String = bytes.iter().map(|byte| format!("\\{byte:03o}")).collect();
         let mut shell = Program::new("/bin/sh");
         shell.arg("-c").arg(format!("printf '{octal}' >&0 && exec 3<>{DEVICE}")).stdin(file.try_clone().unwrap());
-        let status = shell.uid(65534).gid(65534).status().unwrap();
+        let status = in_turn(|| shell.uid(65534).gid(65534).spawn()).unwrap().wait().unwrap();
         assert!(status.success(), "{status}");
         assert_eq!(replies(&mut file, 1)[0].0, 0);
     }
@@ -192,6 +193,7 @@ crossing::channel_tests! {
     a_reader_that_waits_can_be_interrupted {
         let mut shell = Program::new("timeout");
         shell.args(["-s", "TERM", "1", "cat", DEVICE]);
-        assert_eq!(shell.status().unwrap().code(), Some(124));
+        let status = in_turn(|| shell.spawn()).unwrap().wait().unwrap();
+        assert_eq!(status.code(), Some(124));
     }
 }

@@ -343,7 +343,8 @@ crossing::channel_tests! {
         std::fs::create_dir(&folder).unwrap();
         let program = folder.join("cat");
         // A process that another test makes meanwhile would have the copy's descriptor, and nobody executes a file that is open for writing.
-        assert!(std::process::Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap().success());
+        let copy = in_turn(|| Program::new("cp").arg("/bin/cat").arg(&program).spawn());
+        assert!(copy.unwrap().wait().unwrap().success());
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut shell = Shell::start(program.to_str().unwrap(), NOBODY);

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
+use crossing::in_turn;
 use crossing::line::{Line, whole};
 use crossing::ring::{Ring, page_size};
 use crossing::victim::Victim;
@@ -221,17 +222,20 @@ crossing::channel_tests! {
         let (mut victim, line) = start(calls, action::RECORD, 0);
         let ring = Ring::map(line.file(), 1).unwrap();
         let base = std::ptr::from_ref(ring.word(0)) as usize;
-        // SAFETY: the copy asks of a page, and ends.
-        let copy = unsafe { libc::fork() };
-        if copy == 0 {
-            // SAFETY: it reads no memory.
-            let there = unsafe { libc::msync(base as *mut libc::c_void, page_size(), libc::MS_ASYNC) };
-            // SAFETY: _exit ends the copy and runs no code of this process in it.
-            unsafe { libc::_exit(i32::from(there == 0)) };
-        }
-        let mut status = -1;
-        // SAFETY: the status is there.
-        assert_eq!(unsafe { libc::waitpid(copy, &mut status, 0) }, copy);
+        let status = in_turn(|| {
+            // SAFETY: the copy asks of a page, and ends.
+            let copy = unsafe { libc::fork() };
+            if copy == 0 {
+                // SAFETY: it reads no memory.
+                let there = unsafe { libc::msync(base as *mut libc::c_void, page_size(), libc::MS_ASYNC) };
+                // SAFETY: _exit ends the copy and runs no code of this process in it.
+                unsafe { libc::_exit(i32::from(there == 0)) };
+            }
+            let mut status = -1;
+            // SAFETY: the status is there.
+            assert_eq!(unsafe { libc::waitpid(copy, &mut status, 0) }, copy);
+            status
+        });
         assert_eq!(status, 0);
         drop(line);
         assert_eq!(victim.ask(3), calls(3));
