@@ -35,6 +35,7 @@ const LINEAR: u64 = 0x500;
 const THREADS: u64 = 0x600;
 const RING: u64 = 0x800;
 const WINDOWS: u64 = 0x900;
+const ENDS: u64 = 0x940;
 const SLOTS: u64 = 0x1000;
 
 const REGISTERS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -43,6 +44,12 @@ const REGISTERS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1
 fn windows(state: &State) -> [(u64, u64); 4] {
     let layout = state.layout;
     [(layout.data, DATA_SIZE), (layout.stack, STACK_SIZE / 2), (0, u64::MAX), (0, 0)]
+}
+
+/// Where the initial thread's stack is said to end: in the middle of the stack, at its end, nowhere.
+fn ends(state: &State) -> [u64; 3] {
+    let stack = state.layout.stack;
+    [stack + STACK_SIZE / 2, stack + STACK_SIZE, 0]
 }
 
 fn register(state: &State, register: Reg) -> u64 {
@@ -99,6 +106,23 @@ fn holds(state: &State, clause: &Clause, arrivals: u64) -> bool {
         Relation::AllOf => left & clause.value == clause.value,
         _ => left & clause.value != 0,
     }
+}
+
+/// The words of the stack that a record has, behind their number.
+fn stack(state: &State, size: u16, end: u64, thread: u64) -> Vec<u8> {
+    let start = register(state, Reg::RSP);
+    let distances = [ends(state)[((end - state.layout.notes - ENDS) / 8) as usize], thread];
+    let distances = distances.into_iter().filter_map(|end| end.checked_sub(start));
+    let limit = distances.fold(size.into(), u64::min) / 8 * 8;
+    let windows = state.windows();
+    let word = |at: u64| {
+        windows.iter().find_map(|(start, window)| {
+            let offset = usize::try_from(at.checked_sub(*start)?).ok()?;
+            window.get(offset..offset.checked_add(8)?)
+        })
+    };
+    let words: Vec<&[u8]> = (start..start + limit).step_by(8).map_while(word).collect();
+    [&(words.len() as u64).to_le_bytes(), &*words.concat()].concat()
 }
 
 struct Maker<'a> {
@@ -167,7 +191,11 @@ impl Maker<'_> {
     }
 
     fn field(&mut self) -> Field {
-        match self.random.below(4) {
+        match self.random.below(5) {
+            4 => {
+                let end = self.state.layout.notes + ENDS + 8 * self.random.below(3);
+                Field::Stack { size: self.random.one_of(&[8, 24, 64]), end }
+            }
             0 => Field::Argument(self.random.below(6) as u8),
             1 => Field::Register(self.random.one_of(&[Reg::RIP, Reg::RAX, Reg::RSP, Reg::RDX, Reg::gpr(13)])),
             2 => Field::Return { window: self.state.layout.notes + WINDOWS + 16 * self.random.below(4) },
@@ -205,9 +233,14 @@ fn check_record(notes: &[u8], state: &State, record: &Record<'_>, taken: u64) ->
                 read(state, &Memory { base: Some(Reg::RSP), offset: 0, size: 8, window: *window })
             }
             Field::Memory(memory) => read(state, memory),
+            Field::Stack { size, end } => Some(stack(state, *size, *end, key)),
             _ => None,
         };
-        let size = if let Field::Memory(memory) = field { memory.size.div_ceil(8) * 8 } else { 8 };
+        let size = match field {
+            Field::Memory(memory) => u16::from(memory.size.div_ceil(8) * 8),
+            Field::Stack { size, .. } => size + 8,
+            _ => 8,
+        };
         if (readable >> bit & 1 != 0) != expected.is_some() {
             return Err(format!("{field:x?} is {expected:x?}, readable: {readable:b}"));
         }
@@ -233,6 +266,11 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let mut state = state_for(lab, &first, random);
     // With alignment checks memory that is not aligned cannot be read.
     state.regs.eflags &= !u64::from(Flags::AC.bits());
+    if random.one_in(2) {
+        // The thread control block is said to lie right above the stack pointer.
+        let block = register(&state, Reg::RSP) + random.below(64);
+        state.data[0x1000..0x1008].copy_from_slice(&block.to_le_bytes());
+    }
     let mut notes = vec![0; NOTES_SIZE as usize];
     let arrivals_before = random.below(4);
     let mut maker = Maker { state: &state, random, arrivals: arrivals_before + 1 };
@@ -290,6 +328,9 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     for (number, (start, length)) in (0..).zip(windows(&state)) {
         put(WINDOWS + 16 * number, start);
         put(WINDOWS + 16 * number + 8, length);
+    }
+    for (number, end) in (0..).zip(ends(&state)) {
+        put(ENDS + 8 * number, end);
     }
     let probes = [probe];
     let jumped = Jumped { code, start: 0, probes: &probes, keep_dead };

@@ -109,7 +109,7 @@ fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
         return;
     }
     // A machine that has the module is emulated, and steps take long. Most steps of a dynamic program are the dynamic linker's.
-    let (flags, rounds): (&[&str], _) = if Path::new(DEVICE).exists() { (&["-static-pie"], "2") } else { (&[], "3") };
+    let (flags, rounds): (&[&str], _) = if Path::new(DEVICE).exists() { (&["-static-pie"], "1") } else { (&[], "3") };
     let storm = Program::build("storm.c", flags).expect("gcc builds for this machine");
     let functions = ["main", "work", "compare"].map(|name| storm.instructions(name)).concat();
     assert!(functions.len() > 100, "{functions:?}");

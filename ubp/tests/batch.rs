@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::HashMap;
+
 use common::*;
 use ubp::{Address, BreakpointId, EventKind, Mechanism, Session, Spec};
 
@@ -31,16 +33,16 @@ fn a_hundred_thousand_sites_are_each_hit_once_and_leave_nothing_behind() {
             specs.reverse();
             ids = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
             // The code repeats five instructions.
-            let methods: Vec<_> = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().method()).collect();
+            let methods: HashMap<_, _> = session.breakpoints(pid).map(|one| (one.id(), one.method())).collect();
+            let methods: Vec<_> = ids.iter().map(|id| methods[id]).collect();
             assert!(methods.iter().eq(methods.iter().take(5).cycle().take(methods.len())));
             let mut shown = vec![0; before.len()];
             session.read_memory(pid, code, &mut shown).unwrap();
             assert!(shown == before, "our bytes are shown");
         }
         EventKind::Hit(ref hit) if hit.id() == done => {
-            for id in &ids {
-                assert_eq!(session.breakpoint(pid, *id).unwrap().hits(), 1);
-            }
+            let hits: HashMap<_, _> = session.breakpoints(pid).map(|one| (one.id(), one.hits())).collect();
+            assert!(ids.iter().all(|id| hits[id] == 1));
             session.remove(pid, &ids).unwrap();
             let mut raw = vec![0; before.len()];
             let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();

@@ -54,6 +54,7 @@ mod refuse;
 mod relocate;
 mod run;
 mod saved;
+mod stack;
 mod thread;
 mod writer;
 

@@ -249,6 +249,17 @@ pub enum Field {
     },
     /// Memory of 1 to 64 bytes.
     Memory(Memory),
+    /// The stack from the program's stack pointer on: a word with the number of words that were read, and room for `size` bytes.
+    ///
+    /// The words end at `size`, at the end of the initial thread's stack, at the base of fs, where those lie above the stack pointer (the
+    /// thread control block lies above a thread's stack), and before the first one that cannot be read. That one faults at a
+    /// [`Place`](super::Place) with a [`fixup`](super::Place::fixup).
+    Stack {
+        /// The most bytes: a multiple of 8, at most 32 KiB.
+        size: u16,
+        /// Address of an aligned word of eight bytes: the address at which the stack of the initial thread ends.
+        end: u64,
+    },
 }
 
 /// What happens to a record for which a ring has no slot.
@@ -281,7 +292,7 @@ pub struct Ring {
     pub slots: u64,
     /// Number of slots as a power of two, at most 30.
     pub count: u8,
-    /// Size of a slot in bytes as a power of two, 6 to 12.
+    /// Size of a slot in bytes as a power of two, 6 to 16.
     pub size: u8,
     /// What happens to a record for which there is no slot. A probe with [`WhenFull::Stop`] has no other action that stops.
     pub full: WhenFull,

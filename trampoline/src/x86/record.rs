@@ -5,7 +5,7 @@ use insn::x86::Reg;
 use super::frame::Frame;
 use super::probe::{Field, Memory, Record, Ring, WhenFull};
 use super::writer::{Label, Writer};
-use super::{Refusal, memory, thread};
+use super::{Refusal, memory, stack, thread};
 use crate::Progress;
 
 /// The registers of integer arguments, by their number (System V ABI, 3.2.3).
@@ -23,7 +23,7 @@ pub(super) fn register(field: &Field) -> Option<Option<Reg>> {
         Field::Register(register) => Some(Some(*register)),
         Field::Argument(number) => ARGUMENTS.get(usize::from(*number)).map(|register| Some(*register)),
         Field::Memory(memory) => Some(memory.base),
-        Field::Return { .. } => Some(None),
+        Field::Return { .. } | Field::Stack { .. } => Some(None),
     }
 }
 
@@ -41,12 +41,19 @@ fn memory_of(field: &Field) -> Option<Memory> {
     }
 }
 
+/// The words of eight bytes that a field takes.
+fn words(field: &Field) -> u32 {
+    match field {
+        Field::Stack { size, .. } => u32::from(*size).div_ceil(8).wrapping_add(1),
+        _ => memory_of(field).map_or(1, |memory| u32::from(memory.size).div_ceil(8)),
+    }
+}
+
 /// Puts a record into its ring. Overwrites rax, rcx, rdx and rsi. Returns the offset behind the `int3` of a full ring.
 pub(super) fn record(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>, pc: u64) -> Option<u16> {
     let ring = record.ring;
-    let words = |field: &Field| memory_of(field).map_or(1, |memory| u32::from(memory.size).div_ceil(8));
     let need = record.fields.iter().map(words).fold(HEAD, u32::saturating_add);
-    if !(6..=12).contains(&ring.size) || ring.count > 30 || need > 1_u32.wrapping_shl(ring.size.into()) / 8 {
+    if !(6..=16).contains(&ring.size) || ring.count > 30 || need > 1_u32.wrapping_shl(ring.size.into()) / 8 {
         writer.refuse(Refusal::NoSuchSize);
         return None;
     }
@@ -180,9 +187,14 @@ fn head(writer: &mut Writer<'_>, record: &Record<'_>) {
 fn fields(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>, pc: u64) {
     let mut at = 8 * HEAD;
     for (number, field) in (0..FIELDS as u32).zip(record.fields) {
+        let here = at;
+        at = at.wrapping_add(8_u32.wrapping_mul(words(field)));
         if let Some(memory) = memory_of(field) {
-            copy(writer, frame, &memory, number, at);
-            at = at.wrapping_add(8 * u32::from(memory.size).div_ceil(8));
+            copy(writer, frame, &memory, number, here);
+            continue;
+        }
+        if let Field::Stack { size, end } = *field {
+            stack::copy(writer, frame, record.key, (size, end), here);
             continue;
         }
         let Some(register) = register(field).flatten() else { continue };
@@ -197,8 +209,7 @@ fn fields(writer: &mut Writer<'_>, frame: &Frame, record: &Record<'_>, pc: u64) 
             frame.load(writer, Reg::RAX, register);
             Reg::RAX
         };
-        store(writer, from, 8, at);
-        at = at.wrapping_add(8);
+        store(writer, from, 8, here);
     }
 }
 
