@@ -211,7 +211,7 @@ pub use self::{
     patch::{NoJump, Patch},
     process::{Auxv, Mapping, Process},
     ptrace::JumpSurvey,
-    record::Record,
+    record::{Record, StackCopy},
     registers::{RegisterSet, Registers, VectorRegisters},
     returns::{Call, Entered, Returns},
     session::Session,

@@ -45,6 +45,9 @@ pub struct Buffer {
     pub when_full: WhenFull,
     /// Number of records for which there is room: at least 64, at most 1,048,576, rounded up to a power of two. Each takes 512 bytes.
     pub records: u32,
+    /// Bytes of the stack for which each record has room ([`Spec::with_stack`](crate::Spec::with_stack)): at most 32,768, rounded up to a multiple
+    /// of 8. Unless it is 0, each record takes 616 bytes and these, rounded up to a power of two.
+    pub stack: u16,
 }
 
 /// What happens to a hit when there is no room for its record. Breakpoints whose hits traps record lose none.
@@ -64,7 +67,7 @@ pub enum WhenFull {
 
 impl Default for Buffer {
     fn default() -> Buffer {
-        Buffer { when_full: WhenFull::Wait, records: 1 << 14 }
+        Buffer { when_full: WhenFull::Wait, records: 1 << 14, stack: 0 }
     }
 }
 

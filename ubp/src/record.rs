@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Address, Pid, Tid};
+use crate::{Address, Pid, Registers, Tid};
 
 /// The number of integer arguments that a record has.
 pub(crate) const ARGUMENTS: usize = 6;
@@ -27,6 +27,33 @@ pub struct Record {
     pub return_address: Option<Address>,
     /// The memory at each argument, for [`Spec::with_text`](crate::Spec::with_text).
     pub(crate) text: Option<Box<[Text; ARGUMENTS]>>,
+    /// The registers and the stack, for [`Spec::with_stack`](crate::Spec::with_stack).
+    pub stack: Option<Box<StackCopy>>,
+}
+
+/// The general registers and the stack of a thread at a hit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StackCopy {
+    /// The registers. The code of a jump records those with numbers in instructions and the pc; flags, selectors and bases are 0 then.
+    pub registers: Registers,
+    /// The stack from the stack pointer on. It ends where memory ends, at the thread control block above, and at [`Buffer::stack`](crate::Buffer::stack).
+    pub bytes: Box<[u8]>,
+    /// Whether [`Buffer::stack`](crate::Buffer::stack) ended it: there may be more callers.
+    pub is_cut: bool,
+}
+
+impl StackCopy {
+    /// Reads memory that the copy has, up to its end. Returns the number of bytes.
+    pub fn read(&self, address: Address, buffer: &mut [u8]) -> usize {
+        let offset = address.0.checked_sub(self.registers.sp().0).and_then(|offset| usize::try_from(offset).ok());
+        let there = offset.and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
+        let count = there.len().min(buffer.len());
+        for (to, from) in buffer.iter_mut().zip(there) {
+            *to = *from;
+        }
+        count
+    }
 }
 
 /// Memory at an argument, as far as it could be read.

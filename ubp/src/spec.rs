@@ -40,6 +40,8 @@ pub struct Spec {
     pub thread: Option<Tid>,
     /// Whether a record has the memory at each argument, up to 64 bytes.
     pub text: bool,
+    /// Whether a record has the general registers and the stack, up to [`Buffer::stack`](crate::Buffer::stack) bytes.
+    pub stack: bool,
     /// The instruction that stands at the address. Only a breakpoint that counts, records or has a condition, without a thread, can have a jump.
     pub patch: Patch,
 }
@@ -63,6 +65,11 @@ impl Spec {
     /// The breakpoint whose records have the memory at each argument.
     pub fn with_text(self) -> Spec {
         Spec { text: true, ..self }
+    }
+
+    /// The breakpoint whose records have the general registers and the stack, from which the callers can be found.
+    pub fn with_stack(self) -> Spec {
+        Spec { stack: true, ..self }
     }
 
     /// The breakpoint with `report` at a hit.

@@ -34,7 +34,7 @@ impl Observed {
         watches: Vec::new(),
         rules: None,
         alone: false,
-        buffer: Buffer { when_full: WhenFull::Wait, records: 1 << 14 },
+        buffer: Buffer { when_full: WhenFull::Wait, records: 1 << 14, stack: 0 },
     };
 
     /// The options of the session that follows a program.

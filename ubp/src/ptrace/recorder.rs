@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::record::{ARGUMENTS, Text};
+use crate::record::{ARGUMENTS, StackCopy, Text};
 use crate::{Pid, Tid};
 
 /// A recorded hit.
@@ -16,6 +16,7 @@ pub(super) struct Recorded {
     pub(super) arguments: [u64; ARGUMENTS],
     pub(super) caller: Option<u64>,
     pub(super) text: Option<Box<[Text; ARGUMENTS]>>,
+    pub(super) stack: Option<Box<StackCopy>>,
 }
 
 /// What is known of recorded hits in an address space.

@@ -13,7 +13,7 @@ const LEAST: u64 = 64;
 fn with_buffer(when_full: WhenFull, records: u32) -> Session {
     let mut options = Options::default();
     options.signals = false;
-    options.buffer = Buffer { when_full, records };
+    options.buffer = Buffer { when_full, records, stack: 0 };
     Session::with_options(options).unwrap()
 }
 

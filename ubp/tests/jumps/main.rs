@@ -11,6 +11,7 @@ mod killed;
 mod life;
 mod records;
 mod signals;
+mod stacks;
 
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdout};

@@ -158,7 +158,7 @@ fn map_store(
             }
         }
         let space = tracees.space_of_mut(pid)?;
-        let head = Store::head();
+        let head = Store::head(room::stack_end(&maps));
         if space.memory.write(start, &head) != head.len() {
             return Err(no_room);
         }

@@ -5,8 +5,8 @@ use trampoline::x86::{
     Action, Clause, Displacement, Field, JUMP_LEN, Place, Probe, Refusal, Site, Trampoline, jump, place,
 };
 
-use super::Test;
-use super::ring::{Detail, Shape, fields, record};
+use super::slot::{fields, record};
+use super::{Detail, Shape, Test, Windows};
 
 /// Room for a trampoline, and for the meanings of its addresses.
 const CODE: usize = 8192;
@@ -35,8 +35,7 @@ pub(in crate::ptrace) struct Recording {
     pub(in crate::ptrace) detail: Detail,
     /// Address of the ring, and what it is like.
     pub(in crate::ptrace) ring: (u64, Shape),
-    /// Addresses of the windows of memory for the return address, and for text.
-    pub(in crate::ptrace) windows: [u64; 2],
+    pub(in crate::ptrace) windows: Windows,
 }
 
 /// A jump at a site.
@@ -87,10 +86,7 @@ impl Workbench {
         let site = Site { pc, code, mode, shadow_stack, keep_dead };
         let lists: Vec<Vec<&[Clause]>> =
             members.iter().map(|member| member.test.iter().flat_map(Test::lists).collect()).collect();
-        let recorded = |recording: &Recording| {
-            let [window, text_window] = recording.windows;
-            fields(recording.detail, window, text_window)
-        };
+        let recorded = |recording: &Recording| fields(recording.detail, recording.windows, recording.ring.1.stack);
         let recorded: Vec<Vec<Field>> =
             members.iter().map(|member| member.recording.as_ref().map(recorded).unwrap_or_default()).collect();
         let mut actions: Vec<Option<Action<'_>>> = Vec::new();

@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use super::Test;
-use super::ring::{Detail, Ring};
+use super::{Detail, Ring, Test, Windows};
 
 /// Bytes of a counter.
 const COUNTER: u64 = 8;
@@ -17,14 +16,15 @@ const EACH: u64 = 128;
 /// Bytes that a test takes without its comparisons, and that one of them takes, at most.
 const TEST: u64 = 128;
 const COMPARISON: u64 = 96;
-/// Bytes that a record takes, and that the text in it takes, at most.
+/// Bytes that a record takes, and that the text and the stack in it take, at most.
 const RECORD: u64 = 512;
 const TEXTS: u64 = 1536;
+const STACK: u64 = 512;
 /// The words at the start of a store: two windows ([`trampoline::x86::Memory`]), each a first address and a length. The first window is all
-/// user memory, the second is user memory from 64 KiB on, where text can lie.
+/// user memory, the second is user memory from 64 KiB on, where text can lie. The end of the initial thread's stack follows.
 const WINDOWS: [u64; 4] = [0, 1 << 47, LOWEST, (1 << 47) - LOWEST];
 const LOWEST: u64 = 0x1_0000;
-const HEAD: u64 = 32;
+const HEAD: u64 = 48;
 
 /// The room that jumps need.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +37,8 @@ pub(in crate::ptrace) struct Need {
 impl Need {
     /// Adds the room for one site.
     pub(in crate::ptrace) fn add(&mut self, test: Option<&Test>, record: Option<Detail>) {
-        let of_record = record.map_or(0, |detail| RECORD + if detail.text { TEXTS } else { 0 });
+        let of = |has, size| if has { size } else { 0 };
+        let of_record = record.map_or(0, |detail| RECORD + of(detail.text, TEXTS) + of(detail.stack, STACK));
         self.code += EACH + of_record + test.map_or(0, |test| TEST + COMPARISON * test.len() as u64);
         self.counters += COUNTER;
         self.records |= record.is_some();
@@ -70,18 +71,19 @@ impl Store {
         (size(need.code + HEAD, EACH), size(need.counters, COUNTER))
     }
 
-    /// The first bytes of the mapping of trampolines.
-    pub(in crate::ptrace) fn head() -> [u8; HEAD as usize] {
+    /// The first bytes of the mapping of trampolines, in a process whose initial thread's stack ends at `stack_end`.
+    pub(in crate::ptrace) fn head(stack_end: u64) -> [u8; HEAD as usize] {
         let mut head = [0; HEAD as usize];
-        for (to, from) in head.iter_mut().zip(WINDOWS.into_iter().flat_map(u64::to_le_bytes)) {
+        let words = WINDOWS.into_iter().chain([stack_end]);
+        for (to, from) in head.iter_mut().zip(words.flat_map(u64::to_le_bytes)) {
             *to = from;
         }
         head
     }
 
-    /// Addresses of the windows of memory that a test may read, and that may be text.
-    pub(in crate::ptrace) fn windows(&self) -> [u64; 2] {
-        [self.base, self.base + 16]
+    /// Addresses of the words at the start.
+    pub(in crate::ptrace) fn windows(&self) -> Windows {
+        Windows { all: self.base, text: self.base + 16, stack_end: self.base + 32 }
     }
 
     pub(in crate::ptrace) fn new(

@@ -32,6 +32,7 @@ impl Tracer {
                 arguments: hit.arguments,
                 return_address: hit.caller.map(Address),
                 text: hit.text,
+                stack: hit.stack,
             }
         });
         let records = records.collect();

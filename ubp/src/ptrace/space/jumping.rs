@@ -171,7 +171,7 @@ impl Space {
         match info.first {
             None => Err(NoJump::Asked),
             // Where memory cannot be read the tracer decides.
-            Some(_) if outlives && (reads_memory || self.breakpoints_at(site).any(|b| b.spec.text)) => {
+            Some(_) if outlives && (reads_memory || self.breakpoints_at(site).any(|b| b.spec.text || b.spec.stack)) => {
                 Err(NoJump::Memory)
             }
             Some(_) => self.can_record_at(site),
@@ -194,9 +194,11 @@ impl Space {
 
     /// What a trampoline records of the arrivals at a site.
     fn record_at(&self, site: u64, outlives: bool) -> Option<Detail> {
-        let mut specs = self.breakpoints_at(site).map(|breakpoint| &breakpoint.spec).filter(|spec| spec.records_all());
-        let text = specs.next()?.text || specs.any(|spec| spec.text);
-        Some(Detail { text, caller: !outlives })
+        let specs = self.breakpoints_at(site).map(|breakpoint| &breakpoint.spec).filter(|spec| spec.records_all());
+        specs.fold(None, |detail, spec| {
+            let Detail { text, stack, .. } = detail.unwrap_or_default();
+            Some(Detail { text: text || spec.text, caller: !outlives, stack: stack || spec.stack })
+        })
     }
 
     /// The test by which a trampoline stops threads at a site.

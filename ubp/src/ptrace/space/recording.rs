@@ -1,8 +1,11 @@
 //! The reading of what trampolines have recorded.
 
 use super::Space;
+use crate::ptrace::arch;
+use crate::ptrace::jumps::Stack;
 use crate::ptrace::recorder::Recorded;
-use crate::{Pid, Tid};
+use crate::record::StackCopy;
+use crate::{Pid, Registers, Tid};
 
 impl Space {
     /// Whether trampolines may record hits.
@@ -46,9 +49,15 @@ impl Space {
             for (text, address) in texts.filter(|(text, _)| text.length > 0) {
                 self.clean(address, &mut text.bytes);
             }
+            let stack = entry.stack.map(|stack| {
+                let registers = Registers { raw: arch::recorded_registers(&stack.registers, site) };
+                let Stack { mut bytes, is_cut, .. } = *stack;
+                self.clean(registers.sp().0, &mut bytes);
+                Box::new(StackCopy { registers, bytes, is_cut })
+            });
             if self.count_recorded(site) {
                 let (ticks, arguments, caller) = (entry.ticks, entry.arguments, entry.caller);
-                self.recorded.hits.push(Recorded { pid, tid, site, ticks, arguments, caller, text });
+                self.recorded.hits.push(Recorded { pid, tid, site, ticks, arguments, caller, text, stack });
             }
         }
         let surplus = |limit: usize| self.recorded.hits.len().checked_sub(limit).filter(|surplus| *surplus > 0);

@@ -8,7 +8,6 @@ use crate::{Arch, Mapping};
 
 /// What is mapped, by address, and the heap where no page of it is mapped yet.
 fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
-    let is = |mapping: &Mapping, name: &str| mapping.path.as_deref().is_some_and(|path| path.as_os_str() == name);
     let area = move |mapping: &Mapping| {
         let usage = match () {
             () if is(mapping, "[heap]") => Use::Heap,
@@ -21,6 +20,16 @@ fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
     let (low, high) = maps.split_at(maps.partition_point(|mapping| mapping.start.0 < heap));
     let empty = (!is_mapped).then_some(Area { start: heap, end: heap, usage: Use::Heap });
     low.iter().map(area).chain(empty).chain(high.iter().map(area))
+}
+
+/// The end of the initial thread's stack; 0 where it is not mapped.
+pub(in crate::ptrace) fn stack_end(maps: &[Mapping]) -> u64 {
+    maps.iter().find(|mapping| is(mapping, "[stack]")).map_or(0, |mapping| mapping.end.0)
+}
+
+/// Whether the kernel gives a mapping this name.
+fn is(mapping: &Mapping, name: &str) -> bool {
+    mapping.path.as_deref().is_some_and(|path| path.as_os_str() == name)
 }
 
 /// Addresses for a mapping of `size` bytes within reach of `low..=high`. First come those far enough away to leave room for

@@ -1,22 +1,37 @@
 //! Records of hits that the tracer makes.
 
 use super::super::arch;
+use super::super::jumps::stack_room;
 use super::super::recorder::Recorded;
 use super::super::space::Space;
 use super::super::tracees::Tracees;
-use crate::record::{TEXT, Text};
-use crate::{Result, Tid};
+use crate::record::{StackCopy, TEXT, Text};
+use crate::{Address, Registers, Result, Tid};
 
 /// The lowest address of text: that of memory that a program can map (`vm.mmap_min_addr`).
 const LOWEST: u64 = 0x1_0000;
 
-/// Records that a thread, which is stopped, is at a site.
-pub(super) fn record_hit(tracees: &mut Tracees, tid: Tid, site: u64, with_text: bool) -> Result<()> {
+/// Records that a thread, which is stopped, is at a site: with the memory at each argument, and with the stack, if that is wanted.
+pub(super) fn record_hit(
+    tracees: &mut Tracees,
+    tid: Tid,
+    site: u64,
+    (with_text, with_stack): (bool, bool),
+) -> Result<()> {
+    let room = stack_room(tracees.options.buffer.stack);
     let (pid, ticks, registers) = (tracees.thread(tid)?.pid, arch::ticks(), arch::read(tid)?);
     let space = tracees.space_of_mut(pid)?;
     let (arguments, caller) = arch::arguments(&registers, |address, buffer| space.read(address, buffer));
     let text = with_text.then(|| Box::new(arguments.map(|address| text_at(space, address))));
-    space.recorded.hits.push(Recorded { pid, tid, site, ticks, arguments, caller, text });
+    let stack = (with_stack && room > 0).then(|| {
+        let mut registers = Registers { raw: registers };
+        registers.set_pc(Address(site));
+        let mut bytes = vec![0; room.into()];
+        let length = space.read(registers.sp().0, &mut bytes);
+        bytes.truncate(length);
+        Box::new(StackCopy { registers, bytes: bytes.into(), is_cut: length == room.into() })
+    });
+    space.recorded.hits.push(Recorded { pid, tid, site, ticks, arguments, caller, text, stack });
     Ok(())
 }
 

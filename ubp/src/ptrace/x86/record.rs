@@ -45,6 +45,43 @@ pub(in crate::ptrace) fn is_zero(registers: &user_regs_struct) -> bool {
     registers.eflags & ZERO != 0
 }
 
+/// The selector of 64-bit code (arch/x86/include/asm/segment.h, `__USER_CS`).
+const USER_CS: u64 = 0x33;
+
+/// The registers of a thread of 64-bit code at a site, of which the general ones have these values by their numbers in instructions.
+pub(in crate::ptrace) fn recorded_registers(general: &[u64; 16], site: u64) -> user_regs_struct {
+    let [rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15] = *general;
+    user_regs_struct {
+        r15,
+        r14,
+        r13,
+        r12,
+        rbp,
+        rbx,
+        r11,
+        r10,
+        r9,
+        r8,
+        rax,
+        rcx,
+        rdx,
+        rsi,
+        rdi,
+        orig_rax: 0,
+        rip: site,
+        cs: USER_CS,
+        eflags: 0,
+        rsp,
+        ss: 0,
+        fs_base: 0,
+        gs_base: 0,
+        ds: 0,
+        es: 0,
+        fs: 0,
+        gs: 0,
+    }
+}
+
 /// The first integer arguments and the return address of a function at its first instruction (System V ABI). `read` reads memory, and returns
 /// the number of bytes.
 pub(in crate::ptrace) fn arguments(
