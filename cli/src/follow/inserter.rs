@@ -43,6 +43,8 @@ pub(crate) struct Kind {
     pub(crate) report: Report,
     /// Whether records have the text at arguments.
     pub(crate) text: bool,
+    /// Whether records have the stack.
+    pub(crate) stack: bool,
     /// The instruction at a site.
     pub(crate) patch: Patch,
     /// Whether the command follows functions to their results.
@@ -290,7 +292,7 @@ impl Inserter {
         if self.wanted.sites == Sites::Blocks {
             return Spec::count(Address(address)).once();
         }
-        let Kind { report, text, patch, .. } = self.kind;
+        let Kind { report, text, stack, patch, .. } = self.kind;
         // Values that a record does not have are read of the held thread, and so is what a condition cannot tell.
         let by_record = !text || patch == Patch::Jump || !needs_trap(space, address);
         let held = report == Report::Event || sieved.bound.is_some() || (report == Report::Record && !by_record);
@@ -301,6 +303,7 @@ impl Inserter {
             (false, condition) => {
                 let spec = spec.report(report).patch(patch);
                 let spec = if text { spec.with_text() } else { spec };
+                let spec = if stack { spec.with_stack() } else { spec };
                 condition.into_iter().fold(spec, Spec::when)
             }
         }

@@ -59,7 +59,7 @@ pub(crate) fn start_observed(
 /// # Errors
 /// As [`start`].
 pub(crate) fn start_blocks(target: &Target, control: Control, heritage: Heritage) -> Result<Follower> {
-    let kind = Kind { report: Report::Count, text: false, results: false, patch: Patch::Trap };
+    let kind = Kind { report: Report::Count, text: false, stack: false, results: false, patch: Patch::Trap };
     begin(target, kind, Sites::Blocks, &Observed::NONE, control, heritage)
 }
 

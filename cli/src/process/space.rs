@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use ubp::{Access, Breakpoint, BreakpointId, Pid, Registers, Session, Tid, WatchId};
+use ubp::{Access, Breakpoint, BreakpointId, Pid, Registers, Session, StackCopy, Tid, WatchId};
 use ubp_symbols::{Images, Module, Modules, StaticProbe};
 
 use super::description::{Description, describe, static_probe};
@@ -175,5 +175,10 @@ impl Space {
     /// Returns the return addresses of a held thread's callers, the innermost first. `at_start`: see [`Modules::callers`].
     pub(crate) fn callers(&mut self, session: &mut Session, registers: &Registers, at_start: bool) -> Vec<u64> {
         self.modules.callers(session, registers, at_start)
+    }
+
+    /// As [`Space::callers`] of a thread that ran on, and whether the copy of its stack ended before they did.
+    pub(crate) fn callers_in(&mut self, stack: &StackCopy, at_start: bool) -> (Vec<u64>, bool) {
+        self.modules.callers_in(stack, at_start)
     }
 }

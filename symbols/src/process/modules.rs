@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
-use ubp::{Address, Mapping, Pid, Registers, Session, Tid};
+use ubp::{Address, Mapping, Pid, Registers, Session, StackCopy, Tid};
 
 use super::frame::Frame;
 use super::images::Images;
@@ -115,6 +115,13 @@ impl Modules {
     pub fn callers(&mut self, session: &Session, registers: &Registers, at_start: bool) -> Vec<u64> {
         let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.mapped));
         unwinder.callers(session, self.pid, &self.mapped, registers, at_start)
+    }
+
+    /// Returns the return addresses of the callers of a thread at a recorded hit, the innermost first, at most 128, and whether the copy of the
+    /// stack ended before they did. `at_start`: see [`Modules::callers`].
+    pub fn callers_in(&mut self, stack: &StackCopy, at_start: bool) -> (Vec<u64>, bool) {
+        let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.mapped));
+        unwinder.callers_in(stack, &self.mapped, at_start)
     }
 
     /// Returns the frames of a held thread's stack, the innermost first.

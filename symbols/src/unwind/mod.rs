@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use framehop::{ModuleSectionInfo, Unwinder as _};
 use object::{Object, ObjectSection};
-use ubp::{Address, Pid, Registers, Session};
+use ubp::{Address, Pid, Registers, Session, StackCopy};
 
 use self::caller::Caller;
 pub(crate) use self::general::General;
@@ -82,8 +82,24 @@ impl Unwinder {
         registers: &Registers,
         at_start: bool,
     ) -> Vec<u64> {
-        let callers = self.follow(session, pid, modules, registers, at_start, DEPTH);
+        let word = |address, size| read_word(session, pid, address, size);
+        let callers = self.follow(modules, registers, at_start, DEPTH, word);
         callers.into_iter().map(|caller| caller.address).collect()
+    }
+
+    /// Returns the return addresses of the callers of a thread that ran on, the innermost first, from a copy of its stack, and whether the copy
+    /// ended before they did. `at_start`: see [`Unwinder::callers`].
+    pub(crate) fn callers_in(&mut self, stack: &StackCopy, modules: &[Module], at_start: bool) -> (Vec<u64>, bool) {
+        let end = stack.registers.sp().0.saturating_add(stack.bytes.len() as u64);
+        let mut has_ended = false;
+        let word = |address: u64, size: usize| {
+            let mut bytes = [0; 8];
+            let read = stack.read(Address(address), bytes.get_mut(..size)?);
+            has_ended = has_ended || (read < size && address.saturating_add(size as u64) > end);
+            (read == size).then(|| u64::from_le_bytes(bytes))
+        };
+        let callers = self.follow(modules, &stack.registers, at_start, DEPTH, word);
+        (callers.into_iter().map(|caller| caller.address).collect(), has_ended && stack.is_cut)
     }
 
     /// Returns the frames of a held thread's stack with their registers, the innermost first, at most `depth` of them and one more.
@@ -96,19 +112,19 @@ impl Unwinder {
         at_start: bool,
         depth: usize,
     ) -> Vec<Raw> {
-        let callers = self.follow(session, pid, modules, registers, at_start, depth.min(DEPTH));
+        let word = |address, size| read_word(session, pid, address, size);
+        let callers = self.follow(modules, registers, at_start, depth.min(DEPTH), word);
         let read = |address, buffer: &mut [u8]| session.read_memory(pid, Address(address), buffer).unwrap_or(0);
         stack::frames(modules, registers, &callers, read)
     }
 
     fn follow(
         &mut self,
-        session: &Session,
-        pid: Pid,
         modules: &[Module],
         registers: &Registers,
         at_start: bool,
         depth: usize,
+        word: impl FnMut(u64, usize) -> Option<u64>,
     ) -> Vec<Caller> {
         let module = |address: u64| modules.iter().find(|module| module.contains(address));
         let by_debug_alone = |address: u64| module(address).is_some_and(|module| is_by_debug_alone(module, address));
@@ -117,7 +133,6 @@ impl Unwinder {
         let is_undescribed =
             |module: &Module| module.image.arch() == Arch::I386 || !module.image.is_described(module.in_file(pc));
         let frameless = at_start && module(pc).is_none_or(is_undescribed);
-        let word = |address: u64, size: usize| read_word(session, pid, address, size);
         self.stack.callers(registers, frameless, depth, by_debug_alone, word)
     }
 }

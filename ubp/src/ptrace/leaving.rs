@@ -42,7 +42,10 @@ impl Left {
 /// that the thread has not executed, is taken back: the thread arrives once more. One that was recorded stays: the thread passes the site.
 pub(super) fn leave_jump(tracees: &mut Tracees, tid: Tid) -> Result<Option<Left>> {
     let left = leave_counted(tracees, tid)?;
-    left.iter().try_for_each(|left| uncount_left(tracees, tid, left))?;
+    if let Some(left) = &left {
+        uncount_left(tracees, tid, left)?;
+        tracees.thread_mut(tid)?.passed = (left.pc != left.site).then_some(left.site);
+    }
     Ok(left)
 }
 

@@ -242,6 +242,9 @@ pub(super) struct Thread {
     pub(super) slot: InSlot,
     /// The instruction that the thread executes at a jump while the program single-steps itself.
     pub(super) traced_at: Option<u64>,
+    /// The jump whose bytes the thread may enter without a branch of the program's: it passed the jump by a slot, whose way back leads to the
+    /// instruction behind, or the tracer led it out of the trampoline.
+    pub(super) passed: Option<u64>,
     pub(super) handlers: Handlers,
     pub(super) calls: Calls,
     pub(super) armed: Armed,
@@ -277,6 +280,7 @@ impl Thread {
             rewound: None,
             slot: InSlot::default(),
             traced_at: None,
+            passed: None,
             handlers: Handlers::default(),
             calls: Calls::default(),
             armed: Armed::default(),

@@ -261,3 +261,23 @@ fn memory_is_read_by_traps_in_a_program_that_outlives_the_tracer() {
     assert_eq!(session.breakpoint(pid, id).unwrap().no_jump(), Some(NoJump::Memory));
     kill(pid);
 }
+
+#[test]
+fn a_jump_stays_where_its_condition_holds_again_and_again() {
+    let program = build("x86/tested", &["-pthread"]);
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&program, &["2000"])).unwrap();
+    let probe = symbol(&session, pid, "probe");
+    // The way back of a thread that was held leads to the instruction behind, which the jump covers.
+    let odd = part(Reg::RDI, 1).is(HasBits, 8);
+    let spec = Spec::event(probe).when(odd).patch(Patch::Jump);
+    let id = session.insert(pid, &[spec]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    let mut hits = 0;
+    run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Hit(_) => hits += 1,
+        EventKind::Exited(_) => assert_eq!(session.breakpoint(pid, id).unwrap().method(), Method::Jumped),
+        _ => {}
+    });
+    assert_eq!(hits, 1000);
+}

@@ -36,8 +36,8 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let summary = Summary::new("hits");
     let mut output = Output::open(args.target.output.as_deref())?;
     let kind = match args.grouping.needs_registers() {
-        true => Kind { report: Report::Event, text: false, patch: Patch::Auto, results: false },
-        false => Kind { report: Report::Record, text: false, patch: args.method.into(), results: false },
+        true => Kind { report: Report::Event, text: false, stack: false, patch: Patch::Auto, results: false },
+        false => Kind { report: Report::Record, text: false, stack: false, patch: args.method.into(), results: false },
     };
     let roll = Roll::new(args.grouping.hist.map(|_| Scale::Values));
     let exports = Exports::start(&args.export)?;

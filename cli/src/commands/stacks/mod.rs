@@ -6,18 +6,20 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ubp::{Event, Patch, Pid, Report, Session};
+use ubp::{Buffer, Event, Patch, Pid, Record, Report, Session};
 
 use self::row::{Results, Row};
-use crate::args::{CountArgs, CountFormat};
+use crate::args::{CountArgs, CountFormat, Method};
 use crate::commands::flame::{self, Picture};
 use crate::failure::Result;
-use crate::follow::{self, Arrival, Kind, Sink};
+use crate::follow::{self, Arrival, Kind, Observed, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Output, Summary};
 use crate::process::{Description, Space};
 use crate::worker::{Control, End};
 
+/// The interval at which ntrace reads the recorded hits.
+const TICK: Duration = Duration::from_millis(20);
 /// The most rows. Hits of further stacks are summed in one row.
 const MOST: usize = 1 << 16;
 
@@ -42,17 +44,24 @@ struct Stacks {
     other: u64,
     /// The hits of threads that a signal killed at the location.
     killed: u64,
+    /// The hits whose outermost callers are missing.
+    cut: u64,
 }
 
 /// Runs the command in the worker process.
 pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Result<End> {
     let summary = Summary::new("hits");
     let mut output = Output::open(args.target.output.as_deref())?;
-    // A thread is held while its callers are found.
-    let kind = Kind { report: Report::Event, text: false, patch: Patch::Auto, results: false };
+    // A thread is held while its callers are found, or they are found in a copy of its stack.
+    let kind = match args.method {
+        Method::Trap => Kind { report: Report::Event, text: false, stack: false, patch: Patch::Trap, results: false },
+        _ => Kind { report: Report::Record, text: false, stack: true, patch: args.method.into(), results: false },
+    };
     let mut stacks = Stacks::default();
-    let mut follower = follow::start(&args.target, kind, control, heritage)?;
+    let observed = Observed { buffer: follow::with_stacks(Buffer::default()), ..Observed::NONE };
+    let mut follower = follow::start_observed(&args.target, kind, &observed, control, heritage)?;
     let end = follower.run(&mut stacks);
+    let cut = stacks.cut;
     let results = stacks.results(args.grouping.top);
     let written = match args.format {
         CountFormat::Text => results.write_text(&mut output),
@@ -62,6 +71,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
         CountFormat::Flamegraph => flame::draw(&HITS, &results.folded(), &mut output),
     };
     let end = written.and_then(|()| output.flush()).and(end);
+    follow::tell_cut(cut);
     if !args.quiet {
         summary.tell(results.total(), follower.lost_records(), follower.cost());
     }
@@ -69,11 +79,12 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
 }
 
 impl Stacks {
-    fn add(&mut self, space: &mut Space, address: u64, callers: &[u64]) {
+    fn add(&mut self, space: &mut Space, address: u64, callers: &[u64], is_cut: bool) {
+        self.cut += u64::from(is_cut);
         let frames: Box<[u64]> = [&[address], callers].concat().into();
         let known = self.by_addresses.get(&space.pid).and_then(|known| known.get(&frames));
         if let Some(row) = known.copied() {
-            return self.count(row);
+            return self.count(row, is_cut);
         }
         let row = self.row(space, address, callers);
         let known = self.by_addresses.entry(space.pid).or_default();
@@ -81,7 +92,7 @@ impl Stacks {
             known.clear();
         }
         known.insert(frames, row);
-        self.count(row);
+        self.count(row, is_cut);
     }
 
     /// The row of a stack, which may be new.
@@ -103,9 +114,12 @@ impl Stacks {
         Some(next)
     }
 
-    fn count(&mut self, row: Option<usize>) {
+    fn count(&mut self, row: Option<usize>, is_cut: bool) {
         match row.and_then(|row| self.rows.get_mut(row)) {
-            Some(row) => row.hits += 1,
+            Some(row) => {
+                row.hits += 1;
+                row.is_cut |= is_cut;
+            }
             None => self.other += 1,
         }
     }
@@ -124,7 +138,15 @@ impl Sink for Stacks {
         };
         let at = space.description(arrival.address);
         let callers = space.callers(session, &registers, at.symbol.is_some() && at.offset == 0);
-        self.add(space, arrival.address, &callers);
+        self.add(space, arrival.address, &callers, false);
+        Ok(())
+    }
+
+    fn recorded(&mut self, space: &mut Space, record: &Record) -> Result<()> {
+        let Some(stack) = &record.stack else { return Ok(()) };
+        let at = space.description(record.address.0);
+        let (callers, is_cut) = space.callers_in(stack, at.symbol.is_some() && at.offset == 0);
+        self.add(space, record.address.0, &callers, is_cut);
         Ok(())
     }
 
@@ -144,6 +166,7 @@ impl Sink for Stacks {
     }
 
     fn tick(&self) -> Option<Duration> {
-        None
+        // Records wake nobody.
+        Some(TICK)
     }
 }

@@ -29,18 +29,22 @@ pub(super) struct Row {
     /// The callers, the innermost first.
     #[serde(serialize_with = "all_shared")]
     stack: Vec<Rc<Description>>,
+    /// Whether the outermost callers of some hits are missing.
+    #[serde(rename = "stack_cut", skip_serializing_if = "is_false")]
+    pub(super) is_cut: bool,
 }
 
 impl Row {
     /// A location and its callers, the innermost first, without hits.
     pub(super) fn new(at: Rc<Description>, stack: Vec<Rc<Description>>) -> Row {
-        Row { hits: 0, at, stack }
+        Row { hits: 0, at, stack, is_cut: false }
     }
 
     /// The functions with a semicolon between, the outermost first.
     fn folded(&self) -> String {
         let callers = self.stack.iter().rev().map(|caller| flame::function(caller));
-        callers.chain([flame::name(&self.at.location)]).collect::<Vec<_>>().join(";")
+        let missing = self.is_cut.then(|| "…".to_string());
+        missing.into_iter().chain(callers).chain([flame::name(&self.at.location)]).collect::<Vec<_>>().join(";")
     }
 }
 
@@ -72,7 +76,7 @@ impl Results {
 
     pub(super) fn write_text(&self, out: &mut Output<'_>) -> Result<()> {
         out.inked(&[(Ink::Head, &format_args!("{:>12}  location", "hits"))])?;
-        for Row { hits, at, stack } in &self.stacks {
+        for Row { hits, at, stack, is_cut } in &self.stacks {
             out.inked(&[
                 (Ink::Plain, &format_args!("{hits:>12}  ")),
                 (Ink::Location, &at.location),
@@ -85,6 +89,9 @@ impl Results {
                     (Ink::Location, &caller.location),
                     (Ink::Minor, &source(caller)),
                 ])?;
+            }
+            if *is_cut {
+                out.inked(&[(Ink::Minor, &format_args!("{:>16} more callers", "…"))])?;
             }
         }
         if self.other > 0 {
@@ -101,6 +108,11 @@ impl Results {
             out.line(record(&[row.hits.to_string(), row.at.location.clone(), callers.join(";")]))
         })
     }
+}
+
+/// Whether a key is left out.
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn shared<S: Serializer>(description: &Rc<Description>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -27,6 +27,9 @@ pub(super) struct Hit {
     pub(super) locals: Option<Vec<Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stack: Option<Vec<Frame>>,
+    /// Whether the outermost callers are missing.
+    #[serde(rename = "stack_cut", skip_serializing_if = "is_false")]
+    pub(super) is_cut: bool,
 }
 
 /// A return from a function. The field names are the keys of the JSON form.
@@ -97,6 +100,9 @@ impl Hit {
                 (Ink::Minor, &source(caller)),
             ])?;
         }
+        if self.is_cut {
+            out.inked(&[(Ink::Minor, &format_args!("{:>24} more callers", "…"))])?;
+        }
         Ok(())
     }
 }
@@ -122,6 +128,11 @@ pub(super) fn seconds<S: Serializer>(time: &Option<Duration>, serializer: S) -> 
     let time = time.unwrap_or_default();
     // A double holds every number of microseconds below 2^53 exactly.
     serializer.serialize_f64(time.as_micros() as f64 / 1e6)
+}
+
+/// Whether a key is left out.
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn shared<S: Serializer>(description: &Rc<Description>, serializer: S) -> Result<S::Ok, S::Error> {

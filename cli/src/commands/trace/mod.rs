@@ -35,8 +35,9 @@ struct Trace<'a> {
     origin: Duration,
     /// The time that is added to the time of events.
     ahead: Duration,
-    /// The number of hits and events that were written.
+    /// The number of hits and events that were written, and of hits whose outermost callers are missing.
     written: u64,
+    cut: u64,
     events: Recorder,
     /// The calls that have not returned, if their returns are wanted.
     returning: Option<Returning>,
@@ -55,15 +56,16 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
         TimeStyle::Epoch => (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?),
     };
     let events = Recorder::new(&args.observed)?;
-    let observed = Observed { buffer: args.buffer.0, ..events.observed() };
+    let buffer = if args.stack { follow::with_stacks(args.buffer.0) } else { args.buffer.0 };
+    let observed = Observed { buffer, ..events.observed() };
     let returning = args.returned.then(Returning::default);
-    let mut trace = Trace { args, output, origin, ahead, written: 0, events, returning };
+    let mut trace = Trace { args, output, origin, ahead, written: 0, cut: 0, events, returning };
     let kind = if holds(args) {
         // A jump holds no thread, except where a condition holds.
         let patch = if args.method == Method::Trap { Patch::Trap } else { Patch::Auto };
-        Kind { report: Report::Event, text: false, patch, results: args.returned }
+        Kind { report: Report::Event, text: false, stack: false, patch, results: args.returned }
     } else {
-        Kind { report: Report::Record, text: args.args, patch: args.method.into(), results: false }
+        Kind { report: Report::Record, text: args.args, stack: args.stack, patch: args.method.into(), results: false }
     };
     let mut follower = follow::start_observed(&args.target, kind, &observed, control, heritage)?;
     let end = follower.run(&mut trace);
@@ -82,13 +84,14 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
             tell(format_args!("{lost} hits were lost: the buffer was full (--buffer drop:HITS makes it larger)"))
         }
     }
+    follow::tell_cut(trace.cut);
     summary.tell(trace.written, follower.lost_records(), follower.cost());
     follower.finish(end)
 }
 
-/// Whether threads are held at hits: to find callers, to read variables, or to follow functions to their returns.
+/// Whether threads are held at hits: to read variables, or to follow functions to their returns.
 fn holds(args: &TraceArgs) -> bool {
-    args.stack || args.locals || args.returned || args.method == Method::Trap
+    args.locals || args.returned || args.method == Method::Trap
 }
 
 fn now(clock: ClockId) -> Result<Duration> {
@@ -148,6 +151,7 @@ impl Trace<'_> {
             args: None,
             locals: None,
             stack: None,
+            is_cut: false,
         };
         if self.args.args || self.args.locals || self.args.stack {
             let registers = session.registers(event.tid)?;
@@ -196,15 +200,24 @@ impl Sink for Trace<'_> {
         if self.is_done() {
             return Ok(());
         }
+        let description = space.description(record.address.0);
+        let at_start = description.symbol.is_some() && description.offset == 0;
+        let callers = record.stack.as_ref().map(|stack| space.callers_in(stack, at_start));
+        let is_cut = callers.as_ref().is_some_and(|(_, is_cut)| *is_cut);
+        self.cut += u64::from(is_cut);
+        let frames =
+            |callers: Vec<u64>| callers.into_iter().map(|caller| Frame(space.describe_caller(caller))).collect();
+        let stack = callers.map(|(callers, _)| frames(callers));
         let hit = Hit {
             event: "hit",
             time: self.time(record.time),
             pid: record.pid.0,
             tid: record.tid.0,
-            description: space.description(record.address.0),
+            description,
             args: self.args.args.then(|| Value::recorded(space, record)),
             locals: None,
-            stack: None,
+            stack,
+            is_cut,
         };
         self.write(&hit)
     }

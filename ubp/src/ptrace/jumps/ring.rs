@@ -99,6 +99,12 @@ impl Ring {
         self.memory.is_some()
     }
 
+    /// Whether a record finds a slot.
+    pub(in crate::ptrace) fn has_room(&self) -> bool {
+        let taken = self.memory.as_ref().map_or(self.done, |memory| memory.load(0));
+        self.shape.full == WhenFull::Overwrite || taken.wrapping_sub(self.done) >> self.shape.count == 0
+    }
+
     /// Reads all complete records. Those of one thread come in their order. Returns also the number of records that were lost since the last
     /// call. `is_last` says that no thread writes any more: a record that is incomplete is lost then.
     pub(in crate::ptrace) fn read(&mut self, is_last: bool) -> (Vec<Entry>, u64) {

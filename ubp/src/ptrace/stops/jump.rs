@@ -69,7 +69,7 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
     on_fault(tracees, tid, info, pc, &left)
 }
 
-/// A trampoline stopped a thread behind its `int3`, because a condition may hold.
+/// A trampoline stopped a thread behind its `int3`, because a condition may hold or the ring is full.
 fn on_test(tracees: &mut Tracees, tid: Tid, behind: u64, site: u64) -> Result<Option<Next>> {
     restore_mask(tracees, tid)?;
     tracees.set_stop(tid, Stop::Trap)?;
@@ -79,7 +79,24 @@ fn on_test(tracees: &mut Tracees, tid: Tid, behind: u64, site: u64) -> Result<Op
         arch::set_pc(tid, behind)?;
         return Ok(Some(Next::Run(0)));
     }
+    if let Some(entry) = once_more(tracees, tid, site)? {
+        arch::set_pc(tid, entry)?;
+        return Ok(Some(Next::Run(0)));
+    }
     act(tracees, tid, site).map(Some)
+}
+
+/// Where a thread that found the ring full records its arrival, after the ring was read. `None`: the tracer records it.
+fn once_more(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Option<u64>> {
+    let thread = tracees.thread(tid)?;
+    if thread.pins > 0 || thread.goal.is_step() || tracees.is_silent(tid) {
+        return Ok(None);
+    }
+    let space = tracees.space_of_mut(tracees.thread(tid)?.pid)?;
+    let Some(jump) = space.jumps.of_member(site) else { return Ok(None) };
+    let (store, entry) = (jump.store, jump.trampoline.entry((site - jump.site) as u8));
+    let is_recorded = jump.member(site).is_some_and(|member| member.recording.is_some());
+    Ok(entry.filter(|_| is_recorded && space.make_room(store)))
 }
 
 /// Does for a thread at a site what the trampoline has not done.
@@ -97,13 +114,15 @@ fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64,
     tracees.set_stop(tid, Stop::Trap)?;
     let (pid, steps) = (tracees.thread(tid)?.pid, tracees.thread(tid)?.goal.is_step());
     let at = site + u64::from(offset);
+    let sent = tracees.thread_mut(tid)?.passed.take();
     if tracees.thread(tid)?.pins > 0 {
         // An operation needs the thread stopped, and the jump may go meanwhile.
         arch::set_pc(tid, at)?;
         return Ok(Next::Stay);
     }
     let space = tracees.space_of_mut(pid)?;
-    let is_unwanted = space.jumps.note_entered(site);
+    // The tracer may have sent the thread there.
+    let is_unwanted = sent != Some(site) && space.jumps.note_entered(site);
     let (entry, is_member) = match space.jumps.get(site) {
         Some(jump) => (jump.trampoline.entry(offset), jump.member(at).is_some()),
         None => return Ok(Next::GoOn),

@@ -79,6 +79,9 @@ pub(in crate::ptrace) fn pass(tracees: &mut Tracees, tid: Tid, slot: SlotId) -> 
     let steps = tracees.thread(tid)?.goal.is_step();
     if !steps && space.info(slot).is_some_and(|info| info.boosted) {
         arch::set_pc(tid, space.slot_address(slot))?;
+        let site = space.entry(slot).map(|entry| entry.site);
+        let passed = site.and_then(|site| space.jumps.of_member(site)).map(|jump| jump.site);
+        tracees.thread_mut(tid)?.passed = passed;
         return Ok(Next::Run(0));
     }
     match space.passing(slot) {
