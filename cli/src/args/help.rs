@@ -148,7 +148,7 @@ pub(super) fn trace() -> String {
          {FILTERS}\n\n\
          {EVENTS}\n\n\
          JSON: one object a line. Keys: event (\"hit\"), time (seconds), pid, tid, location, module, symbol, offset, address, file \
-         and line if known, args and locals (name, type, value, string), stack (location, module, symbol, offset, address, file, line). A return has event (\"return\"), time, pid, tid, depth, \
+         and line if known, args and locals (name, type, value, string), stack (location, module, symbol, offset, address, file, line), stack_cut (true: outer callers are missing). A return has event (\"return\"), time, pid, tid, depth, \
          duration (nanoseconds), the function as a hit, and return (value, string). Other events have event, \
          time, pid, tid, and by their kind: \"syscall\" name, number, arguments, result, error, interrupted, duration (nanoseconds); \
          \"signal\" signal, code, origin, sender, address; \"loaded\" and \"unloaded\" module, start, end, build_id; \"forked\" child; \
@@ -183,7 +183,7 @@ pub(super) fn count() -> String {
          (location, module, address, reason: instructions that --every-instruction left without a breakpoint). Locations without \
          hits are listed too; those of --every-instruction only with --all. With --by, --hist or --top: total, counts (hits, error: how much \
          too large hits may be, by, values (sum, mean, minimum, maximum, histogram (from, to, count)), and the location as above), other \
-         (hits without a row). With --stack: total, stacks (hits, the location, stack: the callers with the same keys), other.\n\n{STATUS}"
+         (hits without a row). With --stack: total, stacks (hits, the location, stack: the callers with the same keys, stack_cut: true if outer callers are missing), other.\n\n{STATUS}"
     )
 }
 

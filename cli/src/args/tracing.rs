@@ -99,12 +99,14 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
 
-    /// The instruction that ntrace writes at each location. With --locals, --stack or --return it is always a trap
+    /// The instruction that ntrace writes at each location. With --locals or --return it is always a trap
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
 
     /// The memory in which code of jumps records hits, and the number of hits for which there is room in each process: lossless (a thread waits while
     /// it is full), drop (hits are lost, and counted), circular (only the last hits of a process are printed, when it ends)
+    ///
+    /// With --stack there is room for 1024 hits at most, because each takes 32 KiB.
     #[arg(long, value_name = "lossless|drop|circular[:HITS]", default_value = "lossless", hide_default_value = true)]
     pub(crate) buffer: Buffer,
 
