@@ -49,8 +49,8 @@ impl StackCopy {
         let offset = address.0.checked_sub(self.registers.sp().0).and_then(|offset| usize::try_from(offset).ok());
         let there = offset.and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
         let count = there.len().min(buffer.len());
-        for (to, from) in buffer.iter_mut().zip(there) {
-            *to = *from;
+        if let (Some(to), Some(from)) = (buffer.get_mut(..count), there.get(..count)) {
+            to.copy_from_slice(from);
         }
         count
     }

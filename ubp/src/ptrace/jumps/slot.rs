@@ -125,8 +125,11 @@ pub(super) fn entry(words: &[u64], room: u16) -> Option<Entry> {
     });
     let stack = stack_of(words, room).and_then(|(start, count)| {
         let registers = words.get(start.checked_sub(REGISTERS + 1)?..)?.first_chunk()?;
-        let bytes = words.get(start..start + count)?.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Some(Box::new(Stack { registers: *registers, bytes, is_cut: 8 * count == room.into() }))
+        let mut bytes = vec![0; 8 * count];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words.get(start..start + count)?) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        Some(Box::new(Stack { registers: *registers, bytes: bytes.into(), is_cut: 8 * count == room.into() }))
     });
     let caller = (id & WITH_CALLER != 0 && readable >> ARGUMENTS & 1 != 0).then_some(*caller);
     let known = id & !(WITH_TEXT | WITH_CALLER | WITH_STACK);
