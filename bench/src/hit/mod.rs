@@ -45,6 +45,13 @@ fn table(title: &str, code: &[u8], options: &Options) -> Result<()> {
     let fields = [Field::Argument(0), Field::Argument(1), Field::Argument(2)];
     let ring = Ring { control: data + 0x4000, slots: data + 0x5000, count: 6, size: 7, full: WhenFull::Lose };
     let records = [Action::Record(Record { ring, id: 1, key: ThreadKey::Word, rdtscp: true, fields: &fields })];
+    // The word for the end of the stack is 0.
+    let stack = Field::Stack { size: 2048, end: data + 0x3000 };
+    let stack: Vec<Field> = (0..16).map(|number| Field::Register(Reg::gpr(number))).chain([stack]).collect();
+    let ring_of_stacks = Ring { slots: data + 0x4_0000, size: 12, ..ring };
+    let record_of_stack =
+        Record { ring: ring_of_stacks, id: 2, key: ThreadKey::Rdfsbase, rdtscp: true, fields: &stack };
+    let stacks = [Action::Record(record_of_stack)];
     let never = [Clause { subject: Subject::Register(Reg::RDI), relation: Relation::Equal, value: 12345 }];
     let never: [&[Clause]; 1] = [&never];
     let with = |actions| Probe { actions, ..Probe::default() };
@@ -55,6 +62,7 @@ fn table(title: &str, code: &[u8], options: &Options) -> Result<()> {
         ("condition that does not hold", Probe { condition: &never, ..with(&atomic) }),
         ("histogram of an argument", with(&histogram)),
         ("record of three arguments", with(&records)),
+        ("record of the registers and 2 KiB of stack", with(&stacks)),
     ];
     let mut functions: Vec<(&'static str, Function)> = vec![(UNPROBED, ground.function(code)?)];
     for (name, probe) in probes.iter().filter(|(name, _)| wanted(name)) {
@@ -76,7 +84,10 @@ fn table(title: &str, code: &[u8], options: &Options) -> Result<()> {
             })
         })
         .collect();
+    // The stack has as many bytes above the functions' frames.
+    let above = std::hint::black_box([0_u8; 2048]);
     let measured = rounds::measure(&mut subjects, options.rounds);
+    std::hint::black_box(&above);
     print(title, &measured);
     Ok(())
 }
