@@ -92,7 +92,9 @@ impl Workbench {
         let mut actions: Vec<Option<Action<'_>>> = Vec::new();
         for (member, fields) in members.iter().zip(&recorded) {
             actions.push(match member.recording {
-                Some(Recording { id, detail, ring, .. }) => Some(Action::Record(record(id, detail, ring, fields))),
+                Some(Recording { id, detail, ring: (at, shape), .. }) => {
+                    Some(Action::Record(record(id, detail, shape.at(at), fields)))
+                }
                 None => member.test.is_some().then_some(Action::Stop),
             });
         }

@@ -1,9 +1,9 @@
 //! One slot of a ring: the record of one hit.
 
 use insn::x86::Reg;
-use trampoline::x86::{Field, Memory, Record, ThreadKey};
+use trampoline::x86::{Field, Memory, Record, Ring, ThreadKey};
 
-use super::{Shape, Shared};
+use super::Shared;
 use crate::record::{ARGUMENTS, TEXT, Text};
 
 /// Words before the fields, of the arguments and the caller, of the text behind all arguments, and of the registers before the stack.
@@ -70,7 +70,7 @@ pub(in crate::ptrace) struct Stack {
     pub(in crate::ptrace) is_cut: bool,
 }
 
-/// The bytes of the stack for which a record has room where so many are asked for.
+/// The bytes of the stack for which a record has room, if a user asks for `asked` bytes.
 pub(in crate::ptrace) fn stack_room(asked: u16) -> u16 {
     asked.min(MOST_STACK).next_multiple_of(8)
 }
@@ -156,9 +156,9 @@ pub(super) fn fields(detail: Detail, windows: Windows, stack: u16) -> Vec<Field>
     fields
 }
 
-/// The record of the site with a number, into the ring at `at`.
-pub(super) fn record(id: u32, detail: Detail, (at, shape): (u64, Shape), fields: &[Field]) -> Record<'_> {
+/// The record of the site with a number, into a ring.
+pub(super) fn record(id: u32, detail: Detail, ring: Ring, fields: &[Field]) -> Record<'_> {
     let marks = [(detail.text, WITH_TEXT), (detail.caller, WITH_CALLER), (detail.stack, WITH_STACK)];
     let id = marks.iter().filter(|(has, _)| *has).fold(id, |id, (_, mark)| id | mark);
-    Record { ring: shape.at(at), id, key: ThreadKey::Rdfsbase, rdtscp: true, fields }
+    Record { ring, id, key: ThreadKey::Rdfsbase, rdtscp: true, fields }
 }
