@@ -4,6 +4,7 @@ use libc::user_regs_struct;
 use stepping::{Exit, Fault, Outcome};
 
 use super::super::arch::{self, Emulated};
+use super::super::plain_hit::can_pass_by;
 use super::super::rewind::original_siginfo;
 use super::super::space::{SlotId, Space};
 use super::super::sys::{self, SigInfo};
@@ -77,9 +78,11 @@ pub(in crate::ptrace) fn pass(tracees: &mut Tracees, tid: Tid, slot: SlotId) -> 
         return Ok(Next::Stay);
     }
     let steps = tracees.thread(tid)?.goal.is_step();
-    if !steps && space.info(slot).is_some_and(|info| info.boosted) {
-        arch::set_pc(tid, space.slot_address(slot))?;
-        return Ok(Next::Run(0));
+    if let Some(passed) = space.by_slot(slot).filter(|_| !steps) {
+        if can_pass_by(tid, passed)? {
+            arch::set_pc(tid, passed.address)?;
+            return Ok(Next::Run(0));
+        }
     }
     match space.passing(slot) {
         Some(Passing::Emulate(..)) => emulate(tracees, tid, slot, 0),
