@@ -75,7 +75,35 @@ fn a_breakpoint_instruction_of_the_programs_own_reaches_its_handler() {
     case_alone("int3", &["int3_case"]);
 }
 
-/// Counts at one site of each of these functions until `hits` are counted.
+/// Runs threads.c, in which eight threads call functions while a timer signals, with one site. Returns the hits and the output.
+fn hits_of_threads(at: u64, timer: &str) -> (u64, Vec<u8>) {
+    let mut session = session_with(|options| options.threads = false);
+    let pid = session.spawn(piped(&build("threads", &[]), &["50", timer])).unwrap();
+    let site = Address(load_address(&session, pid) + at);
+    let id = session.insert(pid, &[Spec::count(site)]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    let mut hits = 0;
+    let outcome = run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            hits = session.breakpoint(pid, id).unwrap().hits();
+        }
+    });
+    assert_eq!(exit_of(&outcome), EventKind::Exited(0));
+    (hits, outcome.output)
+}
+
+#[test]
+fn a_signal_storm_neither_loses_nor_doubles_a_hit_at_a_site_alone() {
+    let program = build("threads", &[]);
+    let plain = undisturbed(&program, &["50", "0"]).stdout;
+    for at in ["hot", "leaf"].iter().flat_map(|function| instructions(&program, function)) {
+        let calm = hits_of_threads(at, "0");
+        assert_eq!(calm.1, plain, "{at:#x}");
+        assert_eq!(hits_of_threads(at, machine::TICK), calm, "{at:#x}");
+    }
+}
+
+/// Counts at these sites until so many hits are counted.
 fn count_for_a_while(session: &mut Session, pid: Pid, sites: &[Address], hits: u64) {
     let specs: Vec<Spec> = sites.iter().map(|at| Spec::count(*at)).collect();
     session.insert(pid, &specs).unwrap().into_iter().for_each(|answer| assert!(answer.is_ok()));
