@@ -23,7 +23,6 @@ const METHODS: &[Method] = &[
     ("ntrace, count", 20_000, ours::hits),
     ("ptrace: lift, step, put back", 4_000, lift::hits),
     ("uprobe, count", 20_000, uprobe::hits),
-    ("ltrace", 2_000, peers::ltrace),
     ("gdb, ignore", 1_000, peers::gdb),
 ];
 
@@ -89,9 +88,9 @@ fn steps(rounds: usize) -> Result<()> {
         raw.push(step::raw());
     }
     let (ours, raw) = (median(ours)?, median(raw)?);
-    println!("\n{:<44}{:>10}{:>14}", "step of a held thread", "ns", "of the kernel's");
-    println!("{:<44}{ours:>10.0}{:>14.2}", "ntrace, step", ours / raw);
-    println!("{:<44}{raw:>10.0}{:>14.2}", "ptrace: PTRACE_SINGLESTEP, waitpid", 1.0);
+    println!("\n{:<44}{:>10}{:>16}", "step of a held thread", "ns", "of the kernel's");
+    println!("{:<44}{ours:>10.0}{:>16.2}", "ntrace, step", ours / raw);
+    println!("{:<44}{raw:>10.0}{:>16.2}", "ptrace: PTRACE_SINGLESTEP, waitpid", 1.0);
     Ok(())
 }
 

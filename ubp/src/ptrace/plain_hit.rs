@@ -69,10 +69,11 @@ pub(super) fn pass_plain_hit(tracees: &mut Tracees, tid: Tid) -> Result<Found> {
         return Ok(Found::Other);
     }
     // What cannot be read is asked for once more by those who take the report.
-    let Ok(pc) = arch::pc(tid) else { return Ok(Found::Other) };
+    let has_calls = tracees.space_at(tid)?.has_calls;
+    let Ok((pc, traced)) = pc_and_trace(tid, has_calls) else { return Ok(Found::Other) };
     let site = pc.wrapping_sub(BEHIND);
     let Some(passed) = tracees.space_at(tid)?.plain_hit(site) else { return Ok(Found::Other) };
-    if !can_pass_by(tid, passed).unwrap_or(false) {
+    if passed.calls && (!has_calls || traced || arch::has_shadow_stack(tid)) {
         return Ok(Found::Other);
     }
     if !sys::signal_mask(tid).is_ok_and(|mask| !sys::had_blocked_trap(mask)) {
@@ -106,6 +107,15 @@ pub(super) fn pass_plain_hit(tracees: &mut Tracees, tid: Tid) -> Result<Found> {
     thread.seen = epoch;
     thread.traced_at = None;
     Ok(Found::Passed)
+}
+
+/// The pc of a stopped thread and, by the same request where that is asked for, whether the program single-steps itself.
+fn pc_and_trace(tid: Tid, asked: bool) -> Result<(u64, bool)> {
+    if !asked {
+        return Ok((arch::pc(tid)?, false));
+    }
+    let registers = arch::read(tid)?;
+    Ok((crate::arch::pc(&registers), arch::traces(&registers)))
 }
 
 /// Whether the code of a slot does for a stopped thread what the instruction does.

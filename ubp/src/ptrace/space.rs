@@ -90,6 +90,8 @@ pub(super) struct Space {
     pub(super) breakpoints: Vec<Option<Breakpoint>>,
     /// A breakpoint may be one of a single thread.
     has_threads: bool,
+    /// A site may have a call whose code in the slot is a [`BySlot::calls`].
+    pub(super) has_calls: bool,
     /// The sites that threads are to run to, and the number of these threads.
     targets: BTreeMap<u64, usize>,
     pub(super) watches: Watches,
@@ -121,6 +123,7 @@ impl Space {
             sites: BTreeMap::new(),
             breakpoints: Vec::new(),
             has_threads: false,
+            has_calls: false,
             targets: BTreeMap::new(),
             watches: Watches::default(),
             epoch: 1,
@@ -148,6 +151,7 @@ impl Space {
             sites: self.sites.clone(),
             breakpoints: self.breakpoints.clone(),
             has_threads: self.has_threads,
+            has_calls: self.has_calls,
             targets: self.targets.clone(),
             watches: self.watches.clone(),
             epoch: self.epoch,

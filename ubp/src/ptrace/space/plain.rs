@@ -42,6 +42,13 @@ impl Space {
         Some(BySlot { address, calls: insn.flow() == Flow::Call })
     }
 
+    /// Whether the slot has the code of a call in several instructions.
+    pub(super) fn calls(&self, slot: SlotId) -> bool {
+        let is_whole = self.info(slot).is_some_and(|info| info.whole);
+        let insn = || decode(self.entry(slot)?.bytes(), self.mode).ok();
+        is_whole && insn().is_some_and(|insn| insn.flow() == Flow::Call)
+    }
+
     /// How a thread passes `site`, if each breakpoint there only counts.
     pub(in crate::ptrace) fn plain_hit(&self, site: u64) -> Option<BySlot> {
         let slot = *self.sites.get(&site)?;

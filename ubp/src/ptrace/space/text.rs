@@ -122,6 +122,7 @@ impl Space {
         }
         let slot = SlotId { arena, number };
         self.sites.insert(site, slot);
+        self.has_calls |= self.calls(slot);
         Ok(slot)
     }
 
