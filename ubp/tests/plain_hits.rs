@@ -103,7 +103,7 @@ fn a_signal_storm_neither_loses_nor_doubles_a_hit_at_a_site_alone() {
     }
 }
 
-/// Counts at these sites until so many hits are counted.
+/// Counts at these sites until `hits` are counted.
 fn count_for_a_while(session: &mut Session, pid: Pid, sites: &[Address], hits: u64) {
     let specs: Vec<Spec> = sites.iter().map(|at| Spec::count(*at)).collect();
     session.insert(pid, &specs).unwrap().into_iter().for_each(|answer| assert!(answer.is_ok()));

@@ -32,16 +32,16 @@ pub(super) struct PlainHits {
     others: u32,
 }
 
-/// So many other reports may come between two such hits.
+/// The number of other reports that may come between two such hits.
 const MOST_OTHERS: u32 = 4;
-/// Where more come, the tracer looks before one of so many reports.
+/// Where more come, the tracer looks before one report in this number.
 const SELDOM: u32 = 16;
 
 impl PlainHits {
     /// Whether the tracer looks before it takes the next report.
     pub(super) fn are_likely(&mut self) -> bool {
         if self.others > MOST_OTHERS {
-            self.others += 1;
+            self.others = self.others.wrapping_add(1);
         }
         self.may_pass && (self.others <= MOST_OTHERS || self.others % SELDOM == 0)
     }
@@ -143,7 +143,7 @@ fn runs_freely(thread: &Thread) -> bool {
         && thread.slot.scratch.is_none()
 }
 
-/// Whether a process has all that it is to have for the case that the tracer is killed. On arm64 nobody moves the pc before a wait.
+/// Whether a process has what it needs if the tracer is killed. On arm64 nobody moves the pc before a wait.
 fn has_settled(tracees: &Tracees, debuggee: &Debuggee) -> bool {
     if debuggee.silent || debuggee.exit_kill {
         return !debuggee.silent;

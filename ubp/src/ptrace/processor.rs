@@ -18,7 +18,7 @@ use crate::Tid;
 const STOPS: u32 = 256;
 /// A longer time tells of what the debuggee does besides.
 const LONGEST: Duration = Duration::from_millis(500);
-/// After so many measurements the other place is measured once more.
+/// The number of measurements after which the other place is measured once more.
 const OFTEN: u32 = 32;
 
 /// Where the tracer runs.
