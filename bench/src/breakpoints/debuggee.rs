@@ -19,7 +19,7 @@ pub(super) const FIELD_STEP: u64 = 4;
 pub(super) const SITES: [&str; 3] = ["add rax, 1", "mov rax, [rip+…]", "call"];
 
 core::arch::global_asm!(
-    ".globl bench_add_loop, bench_add_site, bench_load_loop, bench_load_site, bench_call_loop, bench_call_site",
+    ".globl bench_add_loop, bench_add_site, bench_load_loop, bench_load_site, bench_call_loop, bench_call_site, bench_done",
     "bench_add_loop:",
     "bench_add_site: add rax, 1",
     "dec rdi",
@@ -35,6 +35,8 @@ core::arch::global_asm!(
     "dec rdi",
     "jnz bench_call_loop",
     "2: ret",
+    "bench_done: nop",
+    "ret",
 );
 
 unsafe extern "C" {
@@ -44,6 +46,7 @@ unsafe extern "C" {
     safe fn bench_load_site();
     safe fn bench_call_loop(count: u64);
     safe fn bench_call_site();
+    safe fn bench_done();
 }
 
 /// The debuggee's work.
@@ -54,7 +57,7 @@ pub(super) fn main() -> Result<()> {
         bench_load_site as *const () as usize,
         bench_call_site as *const () as usize,
     ];
-    println!("{} {} {} {field}", sites[0], sites[1], sites[2]);
+    println!("{} {} {} {field} {}", sites[0], sites[1], sites[2], bench_done as *const () as usize);
     for line in std::io::stdin().lines() {
         let line = line?;
         let (site, count) = line.split_once(' ').context("SITE COUNT")?;
@@ -65,7 +68,9 @@ pub(super) fn main() -> Result<()> {
         };
         let start = Instant::now();
         walk(count.parse()?);
-        println!("{}", start.elapsed().as_nanos());
+        let time = start.elapsed().as_nanos();
+        bench_done();
+        println!("{time}");
     }
     Ok(())
 }
@@ -108,6 +113,8 @@ pub(super) struct Debuggee {
     pub(super) sites: [u64; 3],
     /// Address of the field.
     pub(super) field: u64,
+    /// Address of an instruction that is executed once behind each walk, and is not measured.
+    pub(super) done: u64,
 }
 
 impl Debuggee {
@@ -119,8 +126,8 @@ impl Debuggee {
         let mut line = String::new();
         stdout.read_line(&mut line)?;
         let numbers: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-        let [add, load, call, field] = *numbers else { bail!("the debuggee said {line:?}") };
-        Ok(Debuggee { child, stdin, stdout, sites: [add, load, call], field })
+        let [add, load, call, field, done] = *numbers else { bail!("the debuggee said {line:?}") };
+        Ok(Debuggee { child, stdin, stdout, sites: [add, load, call], field, done })
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -137,11 +144,6 @@ impl Debuggee {
         let mut line = String::new();
         self.stdout.read_line(&mut line)?;
         line.trim().parse().with_context(|| format!("the debuggee said {line:?}"))
-    }
-
-    /// The descriptor of the answers, for callers who wait for other events too.
-    pub(super) fn answers(&self) -> &ChildStdout {
-        self.stdout.get_ref()
     }
 }
 

@@ -3,10 +3,12 @@
 mod debuggee;
 mod lift;
 mod ours;
+mod peers;
 mod step;
 mod uprobe;
 
 use anyhow::Result;
+use crossing::on_one_processor;
 
 use crate::options::Options;
 use debuggee::{FIELD, SITES};
@@ -21,10 +23,14 @@ const METHODS: &[Method] = &[
     ("ntrace, count", 20_000, ours::hits),
     ("ptrace: lift, step, put back", 4_000, lift::hits),
     ("uprobe, count", 20_000, uprobe::hits),
+    ("gdb, ignore", 1_000, peers::gdb),
 ];
 
 /// The subject to which the ratios are.
 const BASE: &str = "ptrace: lift, step, put back";
+
+/// Tracer and debuggee are kept on one processor.
+const ONE: &str = ", on one processor";
 
 /// Runs the debuggee if the program was started as one.
 pub(crate) fn as_debuggee() -> Option<Result<()>> {
@@ -36,18 +42,22 @@ pub(crate) fn as_debuggee() -> Option<Result<()>> {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let rounds = options.rounds.max(1);
     let wanted = |name: &str| options.only.as_deref().is_none_or(|only| name.contains(only));
-    for (site, name) in SITES.iter().enumerate() {
+    for (site, (place, name)) in
+        SITES.iter().enumerate().flat_map(|(site, name)| [(site, ("", name)), (site, (ONE, name))])
+    {
         let methods: Vec<&Method> = METHODS.iter().filter(|(name, ..)| wanted(name)).collect();
         let mut times: Vec<Vec<Result<f64>>> = methods.iter().map(|_| Vec::new()).collect();
         for _ in 0..rounds {
             for ((_, count, measure), times) in methods.iter().zip(&mut times) {
-                times.push(measure(site, *count).map(|time| time as f64 / *count as f64));
+                let time =
+                    if place == ONE { on_one_processor(|| measure(site, *count)) } else { measure(site, *count) };
+                times.push(time.map(|time| time as f64 / *count as f64));
             }
         }
         let medians: Vec<Result<f64>> = times.into_iter().map(median).collect();
         let base = methods.iter().zip(&medians).find(|((name, ..), _)| *name == BASE);
         let base = base.and_then(|(_, time)| time.as_ref().ok());
-        println!("\n{:<44}{:>10}{:>12}", format!("hit of `{name}`"), "ns", "× lifting");
+        println!("\n{:<44}{:>10}{:>12}", format!("hit of `{name}`{place}"), "ns", "× lifting");
         for ((method, ..), median) in methods.iter().zip(&medians) {
             match median {
                 Ok(time) => {
@@ -78,9 +88,9 @@ fn steps(rounds: usize) -> Result<()> {
         raw.push(step::raw());
     }
     let (ours, raw) = (median(ours)?, median(raw)?);
-    println!("\n{:<44}{:>10}{:>14}", "step of a held thread", "ns", "of the kernel's");
-    println!("{:<44}{ours:>10.0}{:>14.2}", "ntrace, step", ours / raw);
-    println!("{:<44}{raw:>10.0}{:>14.2}", "ptrace: PTRACE_SINGLESTEP, waitpid", 1.0);
+    println!("\n{:<44}{:>10}{:>16}", "step of a held thread", "ns", "of the kernel's");
+    println!("{:<44}{ours:>10.0}{:>16.2}", "ntrace, step", ours / raw);
+    println!("{:<44}{raw:>10.0}{:>16.2}", "ptrace: PTRACE_SINGLESTEP, waitpid", 1.0);
     Ok(())
 }
 

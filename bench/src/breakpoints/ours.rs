@@ -1,12 +1,9 @@
 //! This project's breakpoints.
 
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use ubp::{Address, Patch, Pid, Session, Spec};
+use ubp::{Address, EventKind, Patch, Pid, Session, Spec};
 
 use super::debuggee::{Debuggee, FIELD, FIELD_STEP};
 
@@ -31,30 +28,17 @@ pub(super) fn unprobed(site: usize, count: u64) -> Result<u64> {
 fn hits_by(patch: Patch, site: usize, count: u64) -> Result<u64> {
     let mut debuggee = Debuggee::start()?;
     let (mut session, pid) = attach(&debuggee)?;
-    let mut ids = session.insert(pid, &[Spec::count(Address(debuggee.sites[site])).patch(patch)])?;
-    let id = ids.pop().context("an answer")??;
+    let counting = Spec::count(Address(debuggee.sites[site])).patch(patch);
+    let ids = session.insert(pid, &[counting, Spec::event(Address(debuggee.done))])?;
+    let ids = ids.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let id = *ids.first().context("an answer")?;
     debuggee.ask(site, count)?;
-    loop {
-        while let Some(event) = session.poll()? {
-            if event.is_held() {
-                session.resume(event.tid)?;
-            }
-        }
-        let mut waiting = [
-            PollFd::new(session.as_fd(), PollFlags::POLLIN),
-            PollFd::new(debuggee.answers().as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut waiting, PollTimeout::NONE) {
-            // A debuggee's stop comes as a signal.
-            Err(Errno::EINTR) => continue,
-            ready => ready?,
-        };
-        if waiting[1].any().unwrap_or(false) {
-            break;
-        }
-    }
+    // The event is that of the instruction behind the walk.
+    let event = session.wait()?.context("the debuggee lives")?;
+    anyhow::ensure!(matches!(event.kind, EventKind::Hit(_)), "{event:?}");
     let seen = session.breakpoint(pid, id).context("the breakpoint")?.hits();
     anyhow::ensure!(seen == count, "{seen} hits of {count}");
+    session.resume(event.tid)?;
     debuggee.answer()
 }
 

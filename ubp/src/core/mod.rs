@@ -50,7 +50,9 @@ pub use arena::{Arena, Error, Number};
 pub use entry::{Entry, State, Stored};
 pub use layout::{Layout, MAGIC, VERSION};
 pub use memory::{Inaccessible, Memory};
-pub use pass::{Passing, Problem, Way, passing, passing_near, prepare, prepare_near, way};
+pub use pass::{
+    Passing, Problem, Way, passing, passing_near, passing_whole, prepare, prepare_near, prepare_whole, way,
+};
 pub use place::{Area, Use, places};
 #[cfg(feature = "std")]
 pub(crate) use place::{GROWTH, LOWEST};

@@ -58,6 +58,20 @@ pub fn prepare_near(bytes: &[u8], site: u64, slot: u64, mode: Mode) -> Result<(P
     prepare_by(bytes, site, mode, |copy| copy.assemble_near(slot))
 }
 
+/// [`prepare`] with a slot that does everything that a branch does ([`Passing::is_boosted`]), where there is one. It pushes nothing on shadow
+/// stacks.
+///
+/// # Errors
+/// The errors of [`prepare`].
+pub fn prepare_whole(bytes: &[u8], site: u64, slot: u64, mode: Mode) -> Result<(Passing, usize), Problem> {
+    let answer = prepare(bytes, site, slot, mode)?;
+    if !arch::WHOLE_BRANCHES || !matches!(answer.0, Passing::Emulate(..)) || answer.0.is_boosted() {
+        return Ok(answer);
+    }
+    let near = prepare_near(bytes, site, slot, mode).ok();
+    Ok(near.filter(|(passing, _)| passing.is_boosted()).unwrap_or(answer))
+}
+
 #[inline(always)]
 fn prepare_by(
     bytes: &[u8],
@@ -80,6 +94,14 @@ fn prepare_by(
 /// The entry was overwritten: it holds no instruction that can be passed.
 pub fn passing(entry: &Entry, slot: u64, mode: Mode) -> Result<Passing, Problem> {
     prepare(entry.bytes(), entry.site, slot, mode).map(|(passing, _)| passing)
+}
+
+/// How threads pass the site of an entry whose slot [`prepare_whole`] made.
+///
+/// # Errors
+/// The errors of [`passing`].
+pub fn passing_whole(entry: &Entry, slot: u64, mode: Mode) -> Result<Passing, Problem> {
+    prepare_whole(entry.bytes(), entry.site, slot, mode).map(|(passing, _)| passing)
 }
 
 /// How threads pass the site of an entry whose slot [`prepare_near`] made.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::pause::Pause;
+use super::plain_hit::{Found as Passing, may_pass_plain_hits, pass_plain_hit};
 use super::reports::Reports;
 use super::rewind::{rewind_if_trap, take_report};
 use super::status::Status;
@@ -28,6 +29,8 @@ enum Look {
     Nothing,
     /// Nothing, but a child that is no tracee has a report, which ends every wait for others.
     Hidden,
+    /// A thread was at a hit that needs nothing but a count, and runs again. There may be more.
+    Passed,
 }
 
 impl Reports {
@@ -40,6 +43,10 @@ impl Reports {
             None => self.collect_any(tracees, may_sleep)?,
         };
         let is_left = !(tracees.threads.is_empty() && self.departing.is_none_departing());
+        if look == Look::Passed {
+            self.pause = Pause::new();
+            return Ok(true);
+        }
         if look == Look::Reports {
             self.pause = Pause::new();
         } else if is_left && (look == Look::Hidden || !may_sleep) {
@@ -74,6 +81,16 @@ impl Reports {
 
     /// Takes the report of the only tracee.
     fn collect_only(&mut self, tracees: &mut Tracees, tid: Tid, sleep: bool) -> Result<Look> {
+        if self.plain_hits.are_likely() && may_pass_plain_hits(tracees, tid) {
+            match self.pass_only(tracees, tid, sleep) {
+                Ok(Some(Passing::Passed)) => return Ok(Look::Passed),
+                Ok(Some(Passing::Other)) => {}
+                Ok(Some(Passing::Running) | None) => return Ok(Look::Nothing),
+                // Its end is found below.
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let mut look = |block| match take_report(tracees, tid, block) {
             Err(error) if is_gone(&error) => {
                 // Another thread of its process executed a program, or somebody else took the report of the end.
@@ -82,19 +99,52 @@ impl Reports {
             }
             other => other,
         };
-        let polled = if sleep { self.polling.poll(|| look(false))? } else { None };
+        let polls = sleep && !self.processor.is_near();
+        let polled = if polls { self.polling.poll(|| look(false))? } else { None };
         let taken = if polled.is_some() { polled } else { look(sleep)? };
         let Some(report) = taken else { return Ok(Look::Nothing) };
         self.sort_in(tracees, tid, report);
         Ok(Look::Reports)
     }
 
+    /// Passes a hit of the only tracee, if the hit needs nothing but a count. `None`: the thread has nothing to report.
+    fn pass_only(&mut self, tracees: &mut Tracees, tid: Tid, sleep: bool) -> Result<Option<Passing>> {
+        let mut look = || match pass_plain_hit(tracees, tid)? {
+            Passing::Running => match wait::peek(tid, false)? {
+                None => Ok(None),
+                // The thread has stopped just now.
+                Some(libc::SIGTRAP) => pass_plain_hit(tracees, tid).map(Some),
+                Some(_) => Ok(Some(Passing::Other)),
+            },
+            found => Ok(Some(found)),
+        };
+        let mut found = match sleep {
+            true if self.processor.is_near() => None,
+            true => self.polling.poll(&mut look)?,
+            false => look()?,
+        };
+        if found.is_none() && sleep && wait::peek(tid, true)?.is_some() {
+            found = look()?;
+        }
+        if let Some(found) = found {
+            self.note_plain(tid, found);
+        }
+        Ok(found)
+    }
+
+    fn note_plain(&mut self, tid: Tid, found: Passing) {
+        self.plain_hits.note(found);
+        if found == Passing::Passed {
+            self.processor.note_stop(tid);
+        }
+    }
+
     /// Takes a stop of any tracee, or all reports.
     fn collect_any(&mut self, tracees: &mut Tracees, sleep: bool) -> Result<Look> {
-        let mut first = None;
+        let (mut first, polls) = (None, sleep && !self.processor.is_near());
         if self.single < MOST_SINGLE && self.may_take_unseen(tracees) {
             self.single += 1;
-            let mut taken = if sleep { self.polling.poll(wait::take_stop)? } else { wait::take_stop()? };
+            let mut taken = if polls { self.polling.poll(wait::take_stop)? } else { wait::take_stop()? };
             if taken.is_none() && sleep {
                 first = wait::peek_any(true)?.some();
                 if matches!(first, Some(Found::Report(_, signal)) if signal != 0) {
@@ -106,10 +156,10 @@ impl Reports {
                 return Ok(Look::Reports);
             }
         } else if sleep {
-            first = match self.polling.poll(|| wait::peek_any(false).map(Found::some))? {
-                None => wait::peek_any(true)?.some(),
-                polled => polled,
-            };
+            first = if polls { self.polling.poll(|| wait::peek_any(false).map(Found::some))? } else { None };
+            if first.is_none() {
+                first = wait::peek_any(true)?.some();
+            }
         }
         self.single = 0;
         self.collect_all(tracees, first)
@@ -118,6 +168,8 @@ impl Reports {
     /// Takes the reports of all tracees; `first` is what the kernel told before.
     fn collect_all(&mut self, tracees: &mut Tracees, mut first: Option<Found>) -> Result<Look> {
         let mut look = Look::Nothing;
+        // A thread that has passed a hit may be at the next one before the reports of others are found: that one waits for theirs.
+        let mut passed = Vec::new();
         // No thread goes on before its report is handled, so that each has few.
         for _ in 0..BATCH + 2 * tracees.threads.len() {
             match first.take().map_or_else(|| wait::peek_any(false), Ok)? {
@@ -135,6 +187,9 @@ impl Reports {
                     self.collect_each(tracees)?;
                     return Ok(if self.queue.is_empty() { Look::Hidden } else { Look::Reports });
                 }
+                Found::Report(tid, libc::SIGTRAP) if self.pass_one(tracees, tid, &mut passed)? => {
+                    look = if look == Look::Nothing { Look::Passed } else { look };
+                }
                 Found::Report(tid, signal) => {
                     rewind_if_trap(tracees, tid, signal)?;
                     if let Some(report) = wait::wait_for(tid, false)? {
@@ -145,6 +200,19 @@ impl Reports {
             }
         }
         Ok(look)
+    }
+
+    /// Passes a hit of a thread that has a report, if the hit needs nothing but a count. The thread is in `passed` then, and was not before.
+    fn pass_one(&mut self, tracees: &mut Tracees, tid: Tid, passed: &mut Vec<Tid>) -> Result<bool> {
+        if passed.contains(&tid) || !self.plain_hits.are_likely() || !may_pass_plain_hits(tracees, tid) {
+            return Ok(false);
+        }
+        let found = pass_plain_hit(tracees, tid)?;
+        self.note_plain(tid, found);
+        if found == Passing::Passed {
+            passed.push(tid);
+        }
+        Ok(found == Passing::Passed)
     }
 
     /// Whether no stop has to be looked at before it is taken.

@@ -2,9 +2,9 @@
 //!
 //! Each room calls only those above it:
 //!
-//! - `sys`, `wait`, `status`, `blocked`, `pause`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
+//! - `sys`, `wait`, `status`, `blocked`, `pause`, `processor`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
 //! - `calls`, `jumps`, `record_clock`, `recorder`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
-//! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `goal`, `arming`;
+//! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `plain_hit`, `goal`, `arming`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `leaving`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
 //! - `lifecycle/release`: the end of all that in one address space;
@@ -38,6 +38,8 @@ mod lifecycle;
 mod notify;
 mod operations;
 mod pause;
+mod plain_hit;
+mod processor;
 mod record_clock;
 mod recorder;
 mod remote;

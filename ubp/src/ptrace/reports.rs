@@ -9,6 +9,8 @@ use std::time::Duration;
 use super::departing::Departing;
 use super::notify::Notify;
 use super::pause::{Pause, Polling};
+use super::plain_hit::PlainHits;
+use super::processor::Processor;
 use super::rewind::take_report;
 use super::sys::Report;
 use super::thread::State;
@@ -28,6 +30,8 @@ pub(super) struct Reports {
     pub(super) pause: Pause,
     /// The number of stops that were taken one by one since all reports were.
     pub(super) single: u32,
+    pub(super) plain_hits: PlainHits,
+    pub(super) processor: Processor,
 }
 
 impl Reports {
@@ -40,6 +44,8 @@ impl Reports {
             polling: Polling::new(options.busy_wait),
             pause: Pause::new(),
             single: 0,
+            plain_hits: PlainHits::default(),
+            processor: Processor::new(options.follow_processors),
         })
     }
 
@@ -68,10 +74,14 @@ impl Reports {
     ) -> Result<Option<(Tid, Report)>> {
         loop {
             if let Some(report) = self.queue.pop_front() {
+                self.processor.note_stop(report.0);
                 return Ok(Some(report));
             }
-            let more = self.fill(tracees, blocking.may_block())?;
-            if !more && self.queue.is_empty() {
+            // No operation of the tracer is under way.
+            self.plain_hits.may_pass = true;
+            let more = self.fill(tracees, blocking.may_block());
+            self.plain_hits.may_pass = false;
+            if !more? && self.queue.is_empty() {
                 return Ok(None);
             }
         }

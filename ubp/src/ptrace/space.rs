@@ -7,6 +7,7 @@ mod edits;
 mod jumping;
 pub(super) mod mirror;
 pub(super) mod page;
+mod plain;
 mod recording;
 pub(super) mod room;
 mod storage;
@@ -18,11 +19,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use self::mirror::Mirror;
+pub(super) use self::plain::BySlot;
 use super::jumps::{Jumps, Ring};
 use super::recorder::Recorder;
 use super::watch::Watches;
-use crate::arch::{Mode, Place, mode};
-use crate::core::{Arena, Entry, Number, Passing, State, passing};
+use crate::arch::{Mode, Place, WHOLE_BRANCHES, mode};
+use crate::core::{Arena, Entry, Number, Passing, State, passing, passing_whole};
 use crate::memory::ProcessMemory;
 use crate::{Arch, Breakpoint, BreakpointId, Mapping, Method, NoJump, Pid, Result};
 
@@ -50,6 +52,8 @@ pub(super) struct Info {
     pub(super) internal: Option<Internal>,
     /// A thread passes the site by a jump to the slot alone.
     pub(super) boosted: bool,
+    /// A jump to the slot may stand for the emulation ([`Space::by_slot`](Space::by_slot)).
+    whole: bool,
     method: Option<Method>,
 }
 
@@ -58,7 +62,8 @@ impl Info {
     fn of(passing: &Passing) -> Info {
         let method = Method::of(passing);
         let boosted = method == Method::Boosted && passing.code().scratch.is_none();
-        Info { first: None, internal: None, boosted, method: Some(method) }
+        let whole = WHOLE_BRANCHES && method == Method::Emulated && passing.is_boosted();
+        Info { first: None, internal: None, boosted, whole, method: Some(method) }
     }
 }
 
@@ -85,6 +90,8 @@ pub(super) struct Space {
     pub(super) breakpoints: Vec<Option<Breakpoint>>,
     /// A breakpoint may be one of a single thread.
     has_threads: bool,
+    /// A site may have a call whose code in the slot is a [`BySlot::calls`].
+    pub(super) has_calls: bool,
     /// The sites that threads are to run to, and the number of these threads.
     targets: BTreeMap<u64, usize>,
     pub(super) watches: Watches,
@@ -116,6 +123,7 @@ impl Space {
             sites: BTreeMap::new(),
             breakpoints: Vec::new(),
             has_threads: false,
+            has_calls: false,
             targets: BTreeMap::new(),
             watches: Watches::default(),
             epoch: 1,
@@ -143,6 +151,7 @@ impl Space {
             sites: self.sites.clone(),
             breakpoints: self.breakpoints.clone(),
             has_threads: self.has_threads,
+            has_calls: self.has_calls,
             targets: self.targets.clone(),
             watches: self.watches.clone(),
             epoch: self.epoch,
@@ -206,6 +215,8 @@ impl Space {
     }
 
     pub(super) fn passing(&self, slot: SlotId) -> Option<Passing> {
+        let whole = self.info(slot).is_some_and(|info| info.whole);
+        let passing = if whole { passing_whole } else { passing };
         passing(&self.entry(slot)?, self.slot_address(slot), self.mode).ok()
     }
 

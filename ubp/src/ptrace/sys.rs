@@ -38,6 +38,9 @@ pub(super) const SYNCHRONOUS_SIGNALS: u64 = {
     1 << (a - 1) | 1 << (b - 1) | 1 << (c - 1) | 1 << (d - 1) | 1 << (e - 1) | 1 << (f - 1)
 };
 
+/// `SIGTRAP` in a set of signals.
+pub(super) const TRAP_BIT: u64 = 1 << (libc::SIGTRAP - 1);
+
 /// Whether the error only says that a thread or process has ended, which the kernel reports besides.
 pub(super) fn is_gone(error: &Error) -> bool {
     matches!(error, Error::NoSuchThread(_) | Error::NoSuchProcess(_))
@@ -191,6 +194,14 @@ pub(super) fn signal_mask(tid: Tid) -> Result<u64> {
 
 pub(super) fn set_signal_mask(tid: Tid, mask: u64) -> Result<()> {
     ptrace(PTRACE_SETSIGMASK, "PTRACE_SETSIGMASK", tid, size_of::<u64>(), &raw const mask as usize).map(drop)
+}
+
+/// Whether a thread with this mask had blocked `SIGTRAP` before it ran into a breakpoint instruction: the kernel unblocks a signal that it
+/// forces. That was so where all other signals are blocked; no program blocks `SIGTRAP` alone.
+pub(super) fn had_blocked_trap(mask: u64) -> bool {
+    const NEVER: u64 = 1 << (libc::SIGKILL - 1) | 1 << (libc::SIGSTOP - 1);
+    const STANDARD: u64 = (1 << 31) - 1;
+    mask & STANDARD | NEVER | TRAP_BIT == STANDARD && mask & TRAP_BIT == 0
 }
 
 /// Reads a register set into `buffer` and returns its length.

@@ -4,6 +4,25 @@ use ubp::{Address, EventKind, Options, Session, Spec};
 
 use super::*;
 
+/// Runs one case of signals.c undisturbed, and with a site on one instruction after the other, which has no other site near it; all must agree.
+pub fn case_alone(name: &str, functions: &[&str]) {
+    let program = build("signals", &[]);
+    let plain = undisturbed(&program, &[name]);
+    for at in functions.iter().flat_map(|function| instructions(&program, function)) {
+        for exit_kill in [true, false] {
+            let mut session = session_with(|options| options.exit_kill = exit_kill);
+            let pid = session.spawn(piped(&program, &[name])).unwrap();
+            let base = load_address(&session, pid);
+            session.insert(pid, &[Spec::count(Address(base + at))]).unwrap()[0].unwrap();
+            session.resume(pid.leader()).unwrap();
+            let outcome = run(&mut session, pid, |_, _| ());
+            assert_eq!(outcome.text(), String::from_utf8_lossy(&plain.stdout), "{name}, site {at:#x}");
+            let exit = outcome.exits.iter().find(|exit| exit.0 == pid).map(|exit| exit.1.clone());
+            assert_eq!(exit, Some(EventKind::Exited(plain.status.code().unwrap())), "{name}, site {at:#x}");
+        }
+    }
+}
+
 /// Runs one case of signals.c undisturbed and with sites, with and without signal events; all must agree.
 pub fn case(name: &str, functions: &[&str]) {
     case_by(Spec::count, name, functions);

@@ -14,6 +14,8 @@ pub const BREAKPOINT: [u8; 4] = stepping::arm64::BREAKPOINT.to_le_bytes();
 pub const ALIGNMENT: u64 = 4;
 /// Distance in bytes from the breakpoint instruction to the pc of a thread that executed it.
 pub const BEHIND: u64 = 0;
+/// Whether the code of a slot can stand for a branch as a whole. Over ptrace branches are emulated.
+pub const WHOLE_BRANCHES: bool = false;
 
 /// The mode in which code is decoded; A64 has only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

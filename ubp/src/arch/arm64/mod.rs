@@ -12,8 +12,8 @@ mod vector;
 #[cfg(test)]
 pub(crate) use self::code::MODE;
 pub use self::code::{
-    ALIGNMENT, BEHIND, BREAKPOINT, Code, Emulate, Error, MARGIN, MAX_LEN, Mode, Place, Refusal, Reg, Slot, decode,
-    length, plan, refusal,
+    ALIGNMENT, BEHIND, BREAKPOINT, Code, Emulate, Error, MARGIN, MAX_LEN, Mode, Place, Refusal, Reg, Slot,
+    WHOLE_BRANCHES, decode, length, plan, refusal,
 };
 #[cfg(feature = "std")]
 pub(crate) use self::code::{Insn, enters_kernel, is_passed_whole};

@@ -14,6 +14,8 @@ pub const BREAKPOINT: [u8; 1] = [0xcc];
 pub const ALIGNMENT: u64 = 1;
 /// Distance in bytes from the breakpoint instruction to the pc of a thread that executed it.
 pub const BEHIND: u64 = 1;
+/// Whether the code of a slot can stand for a branch as a whole: only shadow stacks stay as they were.
+pub const WHOLE_BRANCHES: bool = true;
 
 /// Bytes of code before and after an instruction that decide whether it can carry a breakpoint.
 pub const MARGIN: u64 = 0;

@@ -22,6 +22,11 @@ pub(in crate::ptrace) fn traces(_: &user_regs_struct) -> bool {
     false
 }
 
+/// Whether a thread has a stack that only calls write. No code of a slot makes calls.
+pub(in crate::ptrace) fn has_shadow_stack(_: Tid) -> bool {
+    false
+}
+
 /// Does nothing: no instruction stores what ptrace sets for a step.
 pub(in crate::ptrace) fn hide_step(
     _: Tid,

@@ -7,7 +7,7 @@ use trampoline::x86::trap;
 
 use super::{SlotId, Space};
 use crate::arch::{MAX_LEN, decode, length};
-use crate::core::{Entry, prepare};
+use crate::core::{Entry, prepare_whole};
 use crate::ptrace::jumps::LENGTH;
 
 /// The mark of an entry whose threads continue in the slot, and whose site stays as it is; trap_handler_64.s knows it.
@@ -84,7 +84,7 @@ impl Space {
                 (Err(slot), length(&insn))
             }
             None => {
-                let (passing, length) = prepare(code, address, storage.arena.slot(number), mode).ok()?;
+                let (passing, length) = prepare_whole(code, address, storage.arena.slot(number), mode).ok()?;
                 (Ok(passing), length)
             }
         };

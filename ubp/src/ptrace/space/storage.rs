@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use stepping::SLOT_SIZE;
+
 use super::super::arch::{GROUP, PAGE, reaches};
 use super::mirror::Mirror;
 use super::{Info, SlotId, Space, Storage};
-use crate::core::{Arena, Layout, Number, State, passing};
+use crate::core::{Arena, Layout, Memory, Number, State, passing_whole};
 
 impl Space {
     pub(in crate::ptrace) fn add_storage(&mut self, arena: Arena<Mirror>, guarded: bool, far: Option<Range<u64>>) {
@@ -29,9 +31,12 @@ impl Space {
                 State::Retired | State::Inactive => drop(self.retired.insert(slot, self.epoch)),
                 State::Free => continue,
             }
-            if let (Ok(passing), Some(info)) =
-                (passing(&entry, storage.arena.slot(number), mode), storage.info.get_mut(number.0 as usize))
-            {
+            let Ok(passing) = passing_whole(&entry, storage.arena.slot(number), mode) else { continue };
+            // Another version may have written other code.
+            let (code, mut there) = (passing.code().bytes, [0; SLOT_SIZE]);
+            let at = storage.arena.slot(number) - storage.arena.base();
+            let is_read = storage.arena.memory().read(at, &mut there).is_ok();
+            if let Some(info) = storage.info.get_mut(number.0 as usize).filter(|_| is_read && there == code) {
                 *info = Info::of(&passing);
             }
         }

@@ -4,7 +4,7 @@ use super::super::arch::GRANULE;
 use super::view::{Mark, mark};
 use super::{Info, SlotId, Space, mapping_at};
 use crate::arch::{ALIGNMENT, BREAKPOINT, MARGIN, MAX_LEN, refusal};
-use crate::core::{Entry, Problem, State, prepare};
+use crate::core::{Entry, Problem, State, prepare_whole};
 use crate::{InsertReason, Mapping, NoJump, Result};
 
 /// Sites farther apart than this are written apart.
@@ -110,7 +110,7 @@ impl Space {
         let storage = self.storages.get_mut(arena).ok_or(InsertReason::NoRoom)?;
         let number = storage.arena.next_number().map_err(|_| InsertReason::NoRoom)?;
         let (passing, length) =
-            prepare(bytes, site, storage.arena.slot(number), mode).map_err(|problem| match problem {
+            prepare_whole(bytes, site, storage.arena.slot(number), mode).map_err(|problem| match problem {
                 Problem::NotAnInstruction(error) => InsertReason::NotAnInstruction(error),
                 Problem::Refused(refusal) => InsertReason::Refused(refusal),
             })?;
@@ -122,6 +122,7 @@ impl Space {
         }
         let slot = SlotId { arena, number };
         self.sites.insert(site, slot);
+        self.has_calls |= self.calls(slot);
         Ok(slot)
     }
 

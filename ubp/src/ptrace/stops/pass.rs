@@ -4,6 +4,7 @@ use libc::user_regs_struct;
 use stepping::{Exit, Fault, Outcome};
 
 use super::super::arch::{self, Emulated};
+use super::super::plain_hit::can_pass_by;
 use super::super::rewind::original_siginfo;
 use super::super::space::{SlotId, Space};
 use super::super::sys::{self, SigInfo};
@@ -77,12 +78,14 @@ pub(in crate::ptrace) fn pass(tracees: &mut Tracees, tid: Tid, slot: SlotId) -> 
         return Ok(Next::Stay);
     }
     let steps = tracees.thread(tid)?.goal.is_step();
-    if !steps && space.info(slot).is_some_and(|info| info.boosted) {
-        arch::set_pc(tid, space.slot_address(slot))?;
-        let site = space.entry(slot).map(|entry| entry.site);
-        let passed = site.and_then(|site| space.jumps.of_member(site)).map(|jump| jump.site);
-        tracees.thread_mut(tid)?.passed = passed;
-        return Ok(Next::Run(0));
+    if let Some(by_slot) = space.by_slot(slot).filter(|_| !steps) {
+        if can_pass_by(tid, by_slot)? {
+            arch::set_pc(tid, by_slot.address)?;
+            let site = space.entry(slot).map(|entry| entry.site);
+            let passed = site.and_then(|site| space.jumps.of_member(site)).map(|jump| jump.site);
+            tracees.thread_mut(tid)?.passed = passed;
+            return Ok(Next::Run(0));
+        }
     }
     match space.passing(slot) {
         Some(Passing::Emulate(..)) => emulate(tracees, tid, slot, 0),

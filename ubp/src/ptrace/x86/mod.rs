@@ -30,6 +30,7 @@ pub(super) use self::place::{APART, FAR, GROUP, PAGE, end, reaches};
 pub(super) use self::record::{arguments, can_record, is_zero, record_slot, recorded_registers, thread_key, ticks};
 pub(super) use self::registers::{pc, read, set_pc, write};
 pub(super) use self::restart::{DECIDED_IN_PLACE, asks_for_restart, frame_pc, restart, returned_eintr};
+pub(super) use self::shadow_stack::has_shadow_stack;
 pub(super) use self::syscalls::{
     CALLS_HIDE_REGISTERS, ENTERS, call_again, calls, gate, is_return, maps_code, may_return, restart_number, result,
     shares_memory, skip_call, to_call,

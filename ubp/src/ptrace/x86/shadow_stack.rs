@@ -34,6 +34,11 @@ pub(super) fn pointer(tid: Tid) -> Option<u64> {
     }
 }
 
+/// Whether a thread has a shadow stack in use.
+pub(in crate::ptrace) fn has_shadow_stack(tid: Tid) -> bool {
+    pointer(tid).is_some()
+}
+
 pub(super) fn set_pointer(tid: Tid, ssp: u64) -> Result<()> {
     sys::set_register_set(tid, NT_X86_SHSTK, &ssp.to_ne_bytes())
 }
