@@ -3,6 +3,7 @@
 //! The length of an instruction decides where the next one starts, so one decoder waits most of the time. The functions here run several decoders
 //! over parts of the code. A decoder that starts amid an instruction soon meets the right starts: from there on its answers count.
 
+use super::decode::length;
 use super::{Insn, MAX_LEN, Mode, Reg, decode};
 use crate::{Flow, Target};
 
@@ -190,11 +191,11 @@ fn look(bytes: &[u8; ROUND + MAX_LEN], mode: Mode, lanes: &mut [Lane; LANES]) {
 /// Looks at the next instruction of a lane.
 #[inline(always)]
 fn step(bytes: &[u8; ROUND + MAX_LEN], first: usize, mode: Mode, lane: &mut Lane, at: &mut usize, found: &mut usize) {
-    let insn = bytes.get(first + *at..).and_then(|rest| decode(rest, mode).ok());
+    let len = bytes.get(first + *at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| length(chunk, mode));
     // Written always, and counted if there is an instruction.
     if let Some(place) = lane.starts.get_mut(*found) {
         *place = *at as u16;
     }
-    *found += usize::from(insn.is_some());
-    *at += insn.map_or(1, |insn| insn.len());
+    *found += usize::from(len != 0);
+    *at += len.max(1) as usize;
 }

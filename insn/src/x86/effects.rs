@@ -1,5 +1,7 @@
 //! All that an instruction reads and writes, at once.
 
+use super::chunk::MAX_LEN;
+use super::general::decode_packed;
 use super::insn::Packed;
 use super::{Flags, Insn, Memory, Mode, Reg, RegSet};
 
@@ -31,11 +33,13 @@ pub struct Effects {
     pub operand_size: u8,
 }
 
-/// The effects of an instruction, from plain words: if the caller kept all fields in memory, every instruction would pay for it.
+/// The effects of a rare instruction, from its bytes alone: if the caller kept all fields in registers, every instruction would pay for it.
+#[cold]
 #[inline(never)]
-fn general(bytes: u128, words: (u64, u64), mode: Mode) -> Effects {
+fn general(bytes: u128, mode: Mode) -> Effects {
     let bytes = bytes.to_le_bytes();
-    match Packed::of_words(words) {
+    let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else { return Effects::NONE };
+    match Packed::of_words(decode_packed(chunk, mode)) {
         Ok(packed) => packed.unpack(bytes, mode).general_effects(),
         Err(_) => Effects::NONE,
     }
@@ -63,10 +67,7 @@ impl Insn {
     pub fn effects(&self) -> Effects {
         match self.record() {
             Some(record) => self.common_effects(record),
-            None => {
-                let packed = Packed::of_insn(self);
-                general(u128::from_le_bytes(self.bytes), packed.to_words(), self.mode)
-            }
+            None => general(u128::from_le_bytes(self.bytes), self.mode),
         }
     }
     /// The effects of any instruction.
