@@ -1,8 +1,5 @@
 //! All that an instruction reads and writes, at once.
 
-use super::chunk::MAX_LEN;
-use super::general::decode_packed;
-use super::insn::Packed;
 use super::{Flags, Insn, Memory, Mode, Reg, RegSet};
 
 /// What an instruction reads and writes: the answers of the accessors of the same names.
@@ -37,12 +34,7 @@ pub struct Effects {
 #[cold]
 #[inline(never)]
 fn general(bytes: u128, mode: Mode) -> Effects {
-    let bytes = bytes.to_le_bytes();
-    let Some(chunk) = bytes.first_chunk::<MAX_LEN>() else { return Effects::NONE };
-    match Packed::of_words(decode_packed(chunk, mode)) {
-        Ok(packed) => packed.unpack(bytes, mode).general_effects(),
-        Err(_) => Effects::NONE,
-    }
+    Insn::again(bytes, mode).map_or(Effects::NONE, |insn| insn.general_effects())
 }
 
 impl Effects {

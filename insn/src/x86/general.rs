@@ -65,6 +65,15 @@ fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, E
     Ok(decoder.insn)
 }
 
+impl Insn {
+    /// The instruction of these bytes once more, with all fields but those of [`Packed::completed`].
+    pub(super) fn again(bytes: u128, mode: Mode) -> Option<Insn> {
+        let bytes = bytes.to_le_bytes();
+        let packed = Packed::of_words(decode_packed(bytes.first_chunk::<MAX_LEN>()?, mode)).ok()?;
+        Some(packed.unpack(bytes, mode))
+    }
+}
+
 impl Decoder<'_> {
     fn prefixes(&mut self) -> Result<(), Error> {
         let mut at = 0;
