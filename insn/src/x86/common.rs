@@ -87,9 +87,8 @@ impl Insn {
         if self.unusual != 0 {
             return None;
         }
-        let choosing = u32::from(self.modrm_or_opcode())
-            | u32::from(self.pp) << select::PP
-            | u32::from(self.ext) << select::EXT;
+        let choosing =
+            u32::from(self.modrm_or_opcode()) | u32::from(self.pp) << select::PP | u32::from(self.ext) << select::EXT;
         let at = usize::from(self.space & 3) << 8 | usize::from(self.opcode);
         let entry = OPCODES[at & 0x3ff];
         let place = choosing.wrapping_shr(entry >> select::POSITION) & entry >> select::MASK & 0xff;

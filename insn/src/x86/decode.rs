@@ -2,7 +2,7 @@
 //! [`super::prefixed`].
 
 use super::chunk::{MAX_LEN, bytes_of, first_word, padded};
-use super::general::{self, decode_packed};
+use super::general::decode_packed;
 use super::insn::{NO_SEGMENT, Packed};
 use super::opcode::{from_opcode, without_rex};
 use super::{Bits, Error, Insn, Mode};
@@ -19,15 +19,6 @@ pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Insn, Error> {
         None => Packed::of_words(decode_packed(bytes, mode))?.completed(bytes_of(chunk), mode),
     };
     Ok(packed.unpack(bytes_of(chunk), mode))
-}
-
-/// The length of the instruction at the start of the bytes; 0 if there is no instruction.
-#[inline(always)]
-pub(super) fn length(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
-    match hot(chunk, mode) {
-        Some(packed) => packed.len,
-        None => general::length(chunk, mode),
-    }
 }
 
 /// Fewer than 15 bytes, which only the end of a buffer has.

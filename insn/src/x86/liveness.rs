@@ -68,8 +68,14 @@ pub fn dead(code: &[u8], offset: usize, mode: Mode) -> Dead {
 pub fn dead_among(code: &[u8], offset: usize, mode: Mode, wanted: Dead) -> Dead {
     let (registers, flags) = (wanted.registers.intersection(REGISTERS), wanted.flags.intersection(FLAGS));
     let first = Path { offset, registers, flags };
-    let mut scan =
-        Scan { code, mode, needed: (RegSet::EMPTY, Flags::EMPTY), waiting: [first; BRANCHES], paths: 1, left: INSTRUCTIONS };
+    let mut scan = Scan {
+        code,
+        mode,
+        needed: (RegSet::EMPTY, Flags::EMPTY),
+        waiting: [first; BRANCHES],
+        paths: 1,
+        left: INSTRUCTIONS,
+    };
     while let Some(path) = scan.next() {
         // Flags alone are known much sooner.
         if registers.is_empty() { scan.follow::<false>(path) } else { scan.follow::<true>(path) }

@@ -31,6 +31,7 @@ mod operand_list;
 mod operands;
 mod parts;
 mod prefixed;
+mod quick;
 mod regs;
 mod rex;
 mod validity;

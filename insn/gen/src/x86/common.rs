@@ -155,7 +155,8 @@ impl Choice {
 /// The bits of a rule for each value of the fields side by side.
 fn combined(fields: &[(u32, &[u64])]) -> Vec<Vec<u64>> {
     fields.iter().fold(vec![Vec::new()], |values, (_, bits)| {
-        let with = |bit: &u64| values.iter().map(|value| value.iter().copied().chain([*bit]).collect()).collect::<Vec<_>>();
+        let with =
+            |bit: &u64| values.iter().map(|value| value.iter().copied().chain([*bit]).collect()).collect::<Vec<_>>();
         bits.iter().flat_map(with).collect()
     })
 }
