@@ -30,8 +30,10 @@ pub(crate) struct Common {
     pub(crate) records: Vec<u64>,
     /// Sizes of operands and of memory.
     pub(crate) sizes: Vec<u64>,
-    /// Sets of registers read, written, overwritten, and overwritten if the operand size is 2: the low and the high word of each.
-    pub(crate) implied: Vec<[u64; 8]>,
+    /// Sets of registers read and written: the low and the high word of each.
+    pub(crate) implied: Vec<[u64; 4]>,
+    /// Sets of registers overwritten, and overwritten if the operand size is 2.
+    pub(crate) wholes: Vec<[u64; 4]>,
 }
 
 /// Builds the tables of the forms, which `semantics` has as words.
@@ -40,7 +42,8 @@ pub(crate) fn build(
     slots: &BTreeMap<(usize, u8), Vec<usize>>,
     semantics: &mut Semantics,
 ) -> Result<Common, String> {
-    let mut out = Common { records: vec![0], sizes: vec![0], implied: vec![[0; 8]], ..Default::default() };
+    let mut out =
+        Common { records: vec![0], sizes: vec![0], implied: vec![[0; 4]], wholes: vec![[0; 4]], ..Default::default() };
     let mut choices = Vec::new();
     for space in SPACES {
         for opcode in 0..=255 {
@@ -56,8 +59,7 @@ pub(crate) fn build(
                     (true, false) => MEM,
                     (true, true) => REG,
                 };
-                let words =
-                    if slot == (0, 0xc8) { [0; 2] } else { record(&forms[i], in_memory, semantics, &mut out.implied)? };
+                let words = if slot == (0, 0xc8) { [0; 2] } else { record(&forms[i], in_memory, semantics, &mut out)? };
                 let [first, sizes] = words;
                 let sizes = u64::from(number(&mut out.sizes, sizes)?) << common::SIZES;
                 let number = intern(&mut out.records, if first == 0 { 0 } else { first | sizes });
@@ -77,11 +79,12 @@ pub(crate) fn build(
         let entry = out.entry(choice)?;
         out.opcodes.push(entry);
     }
-    if out.implied.len() > common::SETS || out.sizes.len() > common::SIZES_LEN {
+    if out.implied.len() > common::SETS || out.wholes.len() > common::WHOLES || out.sizes.len() > common::SIZES_LEN {
         return Err("more sets of registers or sizes than a record can name".to_owned());
     }
     // A mask serves in place of a comparison.
-    out.implied.resize(common::SETS, [0; 8]);
+    out.implied.resize(common::SETS, [0; 4]);
+    out.wholes.resize(common::WHOLES, [0; 4]);
     out.sizes.resize(common::SIZES_LEN, 0);
     Ok(out)
 }
@@ -108,8 +111,7 @@ impl Common {
 const FIELDS: [(u32, &[u64]); 5] = [
     (0, &bits::<8>(RM)),
     (3, &bits::<8>(EXT)),
-    // mod: a register by its greatest value alone.
-    (6, &[MEM, MEM, MEM, REG]),
+    (select::IS_REGISTER, &[MEM, REG]),
     (select::PP, &bits::<4>(PP)),
     (select::EXT, &bits::<2>(V)),
 ];
@@ -183,12 +185,7 @@ fn all(bits: &[u64]) -> u64 {
 }
 
 /// The word of a form, without the number of its sizes, and these; 0 if they cannot tell it.
-fn record(
-    form: &Form,
-    in_memory: bool,
-    semantics: &mut Semantics,
-    implied: &mut Vec<[u64; 8]>,
-) -> Result<[u64; 2], String> {
+fn record(form: &Form, in_memory: bool, semantics: &mut Semantics, out: &mut Common) -> Result<[u64; 2], String> {
     let stored = encode(form, semantics)?;
     let numbers = stored[part::NUMBERS];
     let attributes = (stored[part::MEMORY] >> part::ATTRIBUTES) as u32;
@@ -215,10 +212,9 @@ fn record(
     }
     let mut flags = semantics.flags.get((numbers >> part::FLAGS & 0xff) as usize).copied().unwrap_or_default();
     flags[0] |= if has(attr::CONDITION) { CONDITIONS[usize::from(form.opcode & 15)] } else { 0 };
-    let Some(sets) = sets(numbers, semantics, kind, flags, sizes[0] == 2) else { return Ok([0; 2]) };
+    let Some((implied, whole)) = sets(numbers, semantics, kind, flags, sizes[0] == 2) else { return Ok([0; 2]) };
     let is_lea = form.space == 0 && form.opcode == 0x8d;
     let bits = [
-        (common::SIMPLE, true),
         (common::COUNT, has(attr::COUNT)),
         (common::VENDOR, is_near || stored[part::MEMORY] as u8 == size::M),
         (common::NO_SEGMENT, is_lea),
@@ -226,7 +222,8 @@ fn record(
     ];
     let bits = bits.into_iter().filter(|(_, holds)| *holds).fold(0, |word, (bit, _)| word | bit);
     let first = fields
-        | u64::from(number(implied, sets)?) << common::IMPLIED
+        | u64::from(number(&mut out.implied, implied)?) << common::IMPLIED
+        | u64::from(number(&mut out.wholes, whole)?) << common::WHOLE
         | u64::from(number(&mut semantics.flags, flags)?) << common::FLAGS
         | u64::from(code >> memory::ACCESS & 3) << common::ACCESS
         | u64::from(kind) << common::STACK
@@ -268,7 +265,7 @@ fn operands(mut codes: u64, is_memory: bool, has_words: bool, has: &impl Fn(u32)
             (usage::WRITTEN, is_written),
             (usage::WHOLE, is_written && !keeps(operand::BYTE)),
             (usage::WHOLE_BY_WORD, is_written && !keeps(kept_by_word)),
-            (usage::VECTOR, !is_general),
+            (usage::VECTOR, !is_general && (is_read || is_written)),
             (usage::BYTE, is_general && code & operand::BYTE != 0),
         ];
         let field = used.into_iter().filter(|(_, holds)| *holds).fold(0, |bits, (bit, _)| bits | u64::from(bit));
@@ -279,7 +276,8 @@ fn operands(mut codes: u64, is_memory: bool, has_words: bool, has: &impl Fn(u32)
     }
     // In place of a register modrm.rm may name the base of an address.
     if is_memory && word >> common::RM & 0xff == 0 && !has(attr::NOTHING) {
-        word |= u64::from(usage::READ) << common::RM;
+        word |=
+            u64::from(usage::READ) << common::RM | u64::from(usage::INDEX) << common::INDEX | u64::from(common::RIP);
     }
     Some(word)
 }
@@ -315,8 +313,14 @@ fn memory_size(code: u8, operand: u8, w: bool) -> Option<u8> {
     })
 }
 
-/// The sets of registers that no field names, with those of the stack's addresses and of the flags.
-fn sets(numbers: u64, semantics: &Semantics, kind: u8, flags: [u32; 4], has_words: bool) -> Option<[u64; 8]> {
+/// The sets of registers that no field names, with those of the stack's addresses and of the flags: read and written, then overwritten.
+fn sets(
+    numbers: u64,
+    semantics: &Semantics,
+    kind: u8,
+    flags: [u32; 4],
+    has_words: bool,
+) -> Option<([u64; 4], [u64; 4])> {
     let set = |position: u32| semantics.sets.get((numbers >> position & 0xff) as usize).copied();
     let system = 1 << bank::SYSTEM;
     let flags_register = |holds: bool| u128::from(holds) << common::FLAGS_REGISTER;
@@ -333,8 +337,6 @@ fn sets(numbers: u64, semantics: &Semantics, kind: u8, flags: [u32; 4], has_word
     }
     let by_word = if has_words { part::OVERWRITTEN_BY_WORD } else { part::OVERWRITTEN };
     let overwritten = [set(part::OVERWRITTEN)? & !system, set(by_word)? & !system];
-    let sets = [read, written, overwritten[0], overwritten[1]].map(|set| [set as u64, (set >> 64) as u64]);
-    let mut words = [0; 8];
-    words.iter_mut().zip(sets.into_iter().flatten()).for_each(|(to, word)| *to = word);
-    Some(words)
+    let words = |[first, second]: [u128; 2]| [first as u64, (first >> 64) as u64, second as u64, (second >> 64) as u64];
+    Some((words([read, written]), words(overwritten)))
 }

@@ -75,6 +75,9 @@ pub(crate) fn common(c: &Common) -> String {
     array(&mut out, "Records to choose from.", "LISTS", "u16", &c.lists, 12, u16::to_string);
     array(&mut out, "Records (see `codes::common`).", "RECORDS", "u64", &c.records, 5, |record| format!("{record:#x}"));
     array(&mut out, "Sizes of operands and of memory.", "SIZES", "u64", &c.sizes, 5, |sizes| format!("{sizes:#x}"));
-    array(&mut out, "Registers that no field names.", "IMPLIED", "[u64; 8]", &c.implied, 1, |words| row(words));
+    array(&mut out, "Registers read and written that no field names.", "IMPLIED", "[u64; 4]", &c.implied, 1, |set| {
+        row(set)
+    });
+    array(&mut out, "Registers overwritten that no field names.", "WHOLES", "[u64; 4]", &c.wholes, 1, |set| row(set));
     out
 }
