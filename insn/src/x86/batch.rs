@@ -3,8 +3,7 @@
 //! The length of an instruction decides where the next one starts, so one decoder waits most of the time. The functions here run several decoders
 //! over parts of the code. A decoder that starts amid an instruction soon meets the right starts: from there on its answers count.
 
-use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode};
-use super::{general, quick};
+use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode, general, quick};
 use crate::{Flow, Target};
 
 /// What a function of this module did.

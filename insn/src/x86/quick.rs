@@ -77,3 +77,31 @@ fn depending(len: u32, word: u64, rest: u64) -> u32 {
         _ => len + if word & 0xf8 == 0x48 { 4 } else { 0 },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Mode, decode};
+    use super::{MAX_LEN, length};
+
+    #[test]
+    fn lengths_are_those_that_the_decoder_finds() {
+        // No SIB byte without base, one without, and one that has mod 0's look.
+        const REST: [[u8; 3]; 3] = [[0x24, 0x11, 0xff], [0x25, 0x90, 0x00], [0xe5, 0x7f, 0x80]];
+        const REX: [&[u8]; 4] = [&[], &[0x40], &[0x48], &[0x47]];
+        let mut found = 0;
+        for at in 0..2 * 256 * 256 * 12 {
+            let [modrm, opcode, rest, which] = u32::to_le_bytes(at);
+            let (rest, which) = (usize::from(rest | which << 4), usize::from(rest & 1));
+            let escape: &[u8] = if which == 0 { &[] } else { &[0x0f] };
+            let parts = [REX[rest / 2 % 4], escape, &[opcode, modrm], &REST[rest / 8 % 3]];
+            let mut bytes = [0x5a; MAX_LEN];
+            bytes.iter_mut().zip(parts.into_iter().flatten()).for_each(|(to, byte)| *to = *byte);
+            if let Some(len) = length(&bytes) {
+                found += 1;
+                assert_eq!(decode(&bytes, Mode::INTEL_64).map(|insn| insn.len()), Ok(len as usize), "{bytes:02x?}");
+                assert_eq!(decode(&bytes, Mode::AMD_64).map(|insn| insn.len()), Ok(len as usize), "{bytes:02x?}");
+            }
+        }
+        assert!(found > 500_000, "{found}");
+    }
+}
