@@ -3,7 +3,7 @@
 //! The length of an instruction decides where the next one starts, so one decoder waits most of the time. The functions here run several decoders
 //! over parts of the code. A decoder that starts amid an instruction soon meets the right starts: from there on its answers count.
 
-use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode, general, quick};
+use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode, quick};
 use crate::{Flow, Target};
 
 /// What a function of this module did.
@@ -220,7 +220,7 @@ fn step(bytes: &[u8; ROUND + MAX_LEN], first: usize, mode: Mode, lane: &mut Lane
             *at += len as usize;
         }
         None => {
-            let len = general::length(chunk, mode);
+            let len = quick::other(chunk, mode);
             *found += usize::from(len != 0);
             *at += len.max(1) as usize;
         }
@@ -230,5 +230,5 @@ fn step(bytes: &[u8; ROUND + MAX_LEN], first: usize, mode: Mode, lane: &mut Lane
 /// The length of the instruction at the start of the bytes, in 64-bit mode; 0 if there is no instruction.
 #[inline(always)]
 fn length(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
-    quick::length(chunk).unwrap_or_else(|| general::length(chunk, mode))
+    quick::length(chunk).unwrap_or_else(|| quick::other(chunk, mode))
 }

@@ -4,8 +4,11 @@
 
 use super::chunk::{MAX_LEN, first_word};
 use super::codes::entry::{self, ALIKE, GROUP3, GROUPS as COUNT, IMM64, IMMEDIATE, MODRM};
-use super::entry::modrm;
+use super::entry::{group, immediate, modrm, one_byte, two_byte};
 use super::generated::hot::{GROUPS, ONE_BYTE, TWO_BYTE};
+use super::insn::ext;
+use super::opcode::without_rex;
+use super::{Mode, general};
 
 /// In an entry: the number of immediate bytes depends on more than the opcode.
 const DEPENDS: u32 = 0x80;
@@ -66,6 +69,40 @@ pub(super) fn length(chunk: &[u8; MAX_LEN]) -> Option<u32> {
     Some(if opcode & DEPENDS != 0 { depending(len, word, rest) } else { len })
 }
 
+/// The length of an instruction that [`length`] does not tell, in 64-bit mode; 0 if there is no instruction.
+#[inline(never)]
+pub(super) fn other(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
+    prefixed(first_word(chunk)).unwrap_or_else(|| general::length(chunk, mode))
+}
+
+/// The length of an instruction behind one prefix that selects a form or a segment; `None` for all others.
+#[inline(always)]
+fn prefixed(word: u64) -> Option<u32> {
+    let prefix = word as u8;
+    let (is_66, is_f2, is_f3) = (prefix == 0x66, prefix == 0xf2, prefix == 0xf3);
+    if !(is_66 | is_f2 | is_f3 | (prefix & 0xe7 == 0x26) | (prefix & 0xfe == 0x64)) {
+        return None;
+    }
+    let alike = ALIKE << (u32::from(is_66) + 2 * u32::from(is_f3) + 3 * u32::from(is_f2));
+    let (mut rest, rex) = without_rex(word >> 8);
+    let is_escaped = rest as u8 == 0x0f;
+    rest = if is_escaped { rest >> 8 } else { rest };
+    let entry = if is_escaped { two_byte(rest as u8) } else { one_byte(rest as u8) };
+    let following = (rest >> 8) as u8;
+    if entry & alike == 0 || group(entry) >> (following >> 3) & 1 == 0 {
+        return None;
+    }
+    let after = u32::from(modrm(following)) & entry;
+    let no_base = if after & 0x20 != 0 && rest >> 16 & 7 == 5 { 4 } else { 0 };
+    let size = match rex & ext::W != 0 {
+        true => 2,
+        false => u32::from(!is_66),
+    };
+    let has_immediate = entry & GROUP3 == 0 || following & 0x30 == 0;
+    let immediate = if has_immediate { immediate(entry, size) } else { 0 };
+    Some(2 + u32::from(rex != 0) + u32::from(is_escaped) + (after & 15) + no_base + immediate)
+}
+
 /// The length of an instruction whose immediate depends on modrm.reg (F6, F7) or on REX.W (B8 to BF).
 #[cold]
 #[inline(always)]
@@ -81,27 +118,29 @@ fn depending(len: u32, word: u64, rest: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::super::{Mode, decode};
-    use super::{MAX_LEN, length};
+    use super::{MAX_LEN, first_word, length, prefixed};
 
     #[test]
     fn lengths_are_those_that_the_decoder_finds() {
-        // No SIB byte without base, one without, and one that has mod 0's look.
+        // What follows modrm: a SIB byte with a base, and two that have none behind a modrm with mod 0.
         const REST: [[u8; 3]; 3] = [[0x24, 0x11, 0xff], [0x25, 0x90, 0x00], [0xe5, 0x7f, 0x80]];
         const REX: [&[u8]; 4] = [&[], &[0x40], &[0x48], &[0x47]];
-        let mut found = 0;
-        for at in 0..2 * 256 * 256 * 12 {
-            let [modrm, opcode, rest, which] = u32::to_le_bytes(at);
-            let (rest, which) = (usize::from(rest | which << 4), usize::from(rest & 1));
-            let escape: &[u8] = if which == 0 { &[] } else { &[0x0f] };
-            let parts = [REX[rest / 2 % 4], escape, &[opcode, modrm], &REST[rest / 8 % 3]];
+        const PREFIXES: [&[u8]; 7] = [&[], &[0x66], &[0xf2], &[0xf3], &[0x65], &[0x2e], &[0x66, 0xf3]];
+        let mut found = [0; 2];
+        for (at, prefix) in (0..256 * 256 * 24).flat_map(|at| PREFIXES.map(|prefix| (at, prefix))) {
+            let [modrm, opcode, rest, _] = u32::to_le_bytes(at);
+            let rest = usize::from(rest);
+            let escape: &[u8] = if rest & 1 == 0 { &[] } else { &[0x0f] };
+            let parts = [prefix, REX[rest / 2 % 4], escape, &[opcode, modrm], &REST[rest / 8 % 3]];
             let mut bytes = [0x5a; MAX_LEN];
             bytes.iter_mut().zip(parts.into_iter().flatten()).for_each(|(to, byte)| *to = *byte);
-            if let Some(len) = length(&bytes) {
-                found += 1;
+            let told = length(&bytes).or_else(|| prefixed(first_word(&bytes)));
+            if let Some(len) = told {
+                found[usize::from(!prefix.is_empty())] += 1;
                 assert_eq!(decode(&bytes, Mode::INTEL_64).map(|insn| insn.len()), Ok(len as usize), "{bytes:02x?}");
                 assert_eq!(decode(&bytes, Mode::AMD_64).map(|insn| insn.len()), Ok(len as usize), "{bytes:02x?}");
             }
         }
-        assert!(found > 500_000, "{found}");
+        assert!(found[0] > 500_000 && found[1] > 2_000_000, "{found:?}");
     }
 }
