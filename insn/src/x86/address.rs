@@ -123,7 +123,7 @@ impl Insn {
     }
     #[inline]
     fn address(&self, modrm: u8, sib: Option<u8>, vector: bool, memory: &mut Memory) {
-        let b = (self.ext & ext::B) << 3 | self.ext & ext::B4;
+        let b = (self.ext & ext::B) << 3 | (self.ext & ext::B4) >> 1;
         let mode = modrm >> 6;
         let Some(sib) = sib else {
             memory.base = if mode == 0 && modrm & 7 == 5 {
@@ -140,8 +140,8 @@ impl Insn {
         if vector {
             let high = if self.is_evex() { self.vvvv & 16 } else { 0 };
             memory.index = Some(Reg::vector(index | high));
-        } else if index | (self.ext & ext::X4) >> 1 != 4 {
-            memory.index = Some(Reg::gpr(index | (self.ext & ext::X4) >> 1));
+        } else if index | (self.ext & ext::X4) >> 2 != 4 {
+            memory.index = Some(Reg::gpr(index | (self.ext & ext::X4) >> 2));
         }
         memory.scale = 1 << (sib >> 6);
     }

@@ -3,7 +3,7 @@
 //! The length of an instruction decides where the next one starts, so one decoder waits most of the time. The functions here run several decoders
 //! over parts of the code. A decoder that starts amid an instruction soon meets the right starts: from there on its answers count.
 
-use super::{Insn, MAX_LEN, Mode, Reg, decode};
+use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode, quick};
 use crate::{Flow, Target};
 
 /// What a function of this module did.
@@ -36,11 +36,14 @@ impl Branch {
 }
 
 /// The number of decoders that run side by side.
-const LANES: usize = 2;
+const LANES: usize = 3;
 /// The number of bytes that each of them looks at in a round.
 const SPAN: usize = 1024;
 /// The number of bytes of a round. As many more must follow, as an instruction has at most, so that a lane can decode its last one.
 const ROUND: usize = LANES * SPAN;
+
+/// The number of places that are too few for a round.
+const FEW: usize = ROUND / 8;
 
 /// Writes the offsets at which instructions start into `starts`, in order, until the code or the array ends.
 ///
@@ -60,39 +63,13 @@ pub fn starts(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
     let code = addressable(code);
     let mut swept = Swept::default();
     let mut lanes = [Lane::EMPTY; LANES];
-    // Every byte may start an instruction.
+    let in_rounds = if mode.bits == Bits::B64 { code } else { &[] };
     while let (Some(bytes), Some(places)) = (
-        code.get(swept.end..).and_then(|rest| rest.first_chunk()),
-        starts.get_mut(swept.found..).and_then(|rest| rest.get_mut(..ROUND)),
+        in_rounds.get(swept.end..).and_then(|rest| rest.first_chunk()),
+        starts.get_mut(swept.found..).filter(|places| places.len() >= FEW),
     ) {
         look(bytes, mode, &mut lanes);
-        let base = swept.end as u32;
-        let mut at = 0;
-        let mut found = 0;
-        for (lane, first) in lanes.iter().zip((0..).step_by(SPAN)) {
-            let mut known = lane.starts.get(..lane.found).unwrap_or_default();
-            // Until the sweep meets a start that the lane has found, it goes on alone.
-            while at < first + SPAN {
-                let offset = at.saturating_sub(first);
-                known = known
-                    .get(known.iter().take_while(|start| usize::from(**start) < offset).count()..)
-                    .unwrap_or_default();
-                if known.first().is_some_and(|start| first + usize::from(*start) == at) {
-                    for (place, start) in places.iter_mut().skip(found).zip(known) {
-                        *place = base + first as u32 + u32::from(*start);
-                    }
-                    found += known.len();
-                    at = first + lane.end;
-                    break;
-                }
-                let len = bytes.get(at..).and_then(|rest| decode(rest, mode).ok()).map(|insn| insn.len());
-                if let (Some(_), Some(place)) = (len, places.get_mut(found)) {
-                    *place = base + at as u32;
-                    found += 1;
-                }
-                at += len.unwrap_or(1);
-            }
-        }
+        let (at, found) = joined(bytes, mode, &lanes, swept.end as u32, places);
         swept.found += found;
         swept.end += at;
     }
@@ -102,6 +79,48 @@ pub fn starts(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
             1
         })
     })
+}
+
+/// Writes what a round found into `places`, and finds what the lanes lack. Returns the offset in `bytes` of the first byte that was not looked at
+/// and the number of places written.
+#[inline(always)]
+fn joined(
+    bytes: &[u8; ROUND + MAX_LEN],
+    mode: Mode,
+    lanes: &[Lane; LANES],
+    base: u32,
+    places: &mut [u32],
+) -> (usize, usize) {
+    let (mut at, mut found) = (0, 0);
+    for (lane, first) in lanes.iter().zip((0..).step_by(SPAN)) {
+        let mut known = lane.starts.get(..lane.found).unwrap_or_default();
+        // Until the sweep meets a start that the lane has found, it goes on alone.
+        while at < first + SPAN {
+            let offset = at.saturating_sub(first);
+            known =
+                known.get(known.iter().take_while(|start| usize::from(**start) < offset).count()..).unwrap_or_default();
+            let free = places.get_mut(found..).unwrap_or_default();
+            if known.first().is_some_and(|start| first + usize::from(*start) == at) {
+                for (place, start) in free.iter_mut().zip(known) {
+                    *place = base + first as u32 + u32::from(*start);
+                }
+                if let Some(start) = known.get(free.len()) {
+                    return (first + usize::from(*start), places.len());
+                }
+                found += known.len();
+                at = first + lane.end;
+                break;
+            }
+            let len = bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| length(chunk, mode));
+            if len != 0 {
+                let Some(place) = free.first_mut() else { return (at, found) };
+                *place = base + at as u32;
+                found += 1;
+            }
+            at += len.max(1) as usize;
+        }
+    }
+    (at, found)
 }
 
 /// Writes the branches into `branches`, in order, until the code or the array ends. The sweep is that of [`starts`].
@@ -190,11 +209,26 @@ fn look(bytes: &[u8; ROUND + MAX_LEN], mode: Mode, lanes: &mut [Lane; LANES]) {
 /// Looks at the next instruction of a lane.
 #[inline(always)]
 fn step(bytes: &[u8; ROUND + MAX_LEN], first: usize, mode: Mode, lane: &mut Lane, at: &mut usize, found: &mut usize) {
-    let insn = bytes.get(first + *at..).and_then(|rest| decode(rest, mode).ok());
+    let Some(chunk) = bytes.get(first + *at..).and_then(|rest| rest.first_chunk()) else { return };
     // Written always, and counted if there is an instruction.
     if let Some(place) = lane.starts.get_mut(*found) {
         *place = *at as u16;
     }
-    *found += usize::from(insn.is_some());
-    *at += insn.map_or(1, |insn| insn.len());
+    match quick::length(chunk) {
+        Some(len) => {
+            *found += 1;
+            *at += len as usize;
+        }
+        None => {
+            let len = quick::other(chunk, mode);
+            *found += usize::from(len != 0);
+            *at += len.max(1) as usize;
+        }
+    }
+}
+
+/// The length of the instruction at the start of the bytes, in 64-bit mode; 0 if there is no instruction.
+#[inline(always)]
+fn length(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
+    quick::length(chunk).unwrap_or_else(|| quick::other(chunk, mode))
 }

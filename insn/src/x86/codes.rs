@@ -425,43 +425,43 @@ pub(crate) mod attr {
     pub(crate) const PART_OF_REGISTER: u32 = 0x8_0000;
 }
 
-/// The layout of a record of common effects, one word. The comments of its parts give a number of bits.
+/// The layout of a record of common effects, one word; 0 if a record cannot tell them. The comments of its parts give a number of bits.
 pub(crate) mod common {
-    /// In a list: the rest is the number of a node, not of a record.
-    pub(crate) const NODE: u16 = 0x8000;
-    /// Position of the code of modrm.reg as a register.
+    /// Position of a byte: how modrm.reg is used as a register ([`usage`]).
     pub(crate) const REG: u32 = 0;
-    /// Eight bits: the number of the sizes, which are the operand sizes for 2, 4 and 8 by prefixes, a byte each, and from [`MEMORY_SIZES`] on
+    /// Position of a byte: how modrm.rm, or the opcode's low bits, are used as a register; in records of memory forms as the base of an address.
+    pub(crate) const RM: u32 = 8;
+    /// Position of a byte: [`usage::INDEX`] if the form reads the index of an address.
+    pub(crate) const INDEX: u32 = 16;
+    /// The form computes an address, which may be relative to rip. The bit is that of rip in the high word of a set.
+    pub(crate) const RIP: u32 = 1 << 30;
+    /// Five bits: the number of the sizes, which are the operand sizes for 2, 4 and 8 by prefixes, a byte each, and from [`MEMORY_SIZES`] on
     /// those of memory.
-    pub(crate) const SIZES: u32 = 8;
-    /// Position of the code of modrm.rm, or of the opcode's low bits, as a register; in records of memory forms as the base of an address.
-    pub(crate) const RM: u32 = 16;
-    /// The bits of such a code: twice those of [`usage`], the second behind a prefix 66 without REX.W.
-    pub(crate) const FIELD: u64 = 0xff;
-    /// Eight bits: the number of the sets of registers that no field names.
-    pub(crate) const IMPLIED: u32 = 32;
+    pub(crate) const SIZES: u32 = 32;
+    /// The number of such sizes, with room to spare.
+    pub(crate) const SIZES_LEN: usize = 32;
+    /// Seven bits: the number of the sets of registers that the form reads and writes and no field names.
+    pub(crate) const IMPLIED: u32 = 37;
     /// The number of such sets, with room to spare.
     pub(crate) const SETS: usize = 128;
-    /// Eight bits: the number of the flags.
-    pub(crate) const FLAGS: u32 = 40;
     /// Two bits: the access to the memory operand, one of [`super::access`].
-    pub(crate) const ACCESS: u32 = 48;
+    pub(crate) const ACCESS: u32 = 44;
     /// Two bits: the access to the stack, one of [`implicit`].
-    pub(crate) const STACK: u32 = 50;
-    /// The record tells all effects.
-    pub(crate) const SIMPLE: u64 = 1 << 52;
+    pub(crate) const STACK: u32 = 46;
     /// The form has a memory operand in modrm.
-    pub(crate) const IN_MEMORY: u64 = 1 << 53;
+    pub(crate) const IN_MEMORY: u64 = 1 << 48;
     /// The form keeps the flags if its count is 0.
-    pub(crate) const COUNT: u64 = 1 << 54;
+    pub(crate) const COUNT: u64 = 1 << 49;
     /// Vendors differ if there is a prefix 66. The record is Intel's.
-    pub(crate) const VENDOR: u64 = 1 << 55;
+    pub(crate) const VENDOR: u64 = 1 << 50;
     /// The form does not use the segment of the memory operand.
-    pub(crate) const NO_SEGMENT: u64 = 1 << 56;
-    /// The register of modrm.reg is a byte register.
-    pub(crate) const BYTE_REG: u64 = 1 << 58;
-    /// That of modrm.rm, or of the opcode's low bits, is one; never in memory forms.
-    pub(crate) const BYTE_RM: u64 = 1 << 59;
+    pub(crate) const NO_SEGMENT: u64 = 1 << 51;
+    /// Six bits: the number of the sets of registers that the form overwrites and no field names.
+    pub(crate) const WHOLE: u32 = 52;
+    /// The number of such sets, with room to spare.
+    pub(crate) const WHOLES: usize = 64;
+    /// Six bits, the highest: the number of the flags.
+    pub(crate) const FLAGS: u32 = 58;
     /// The position of the sizes of memory.
     pub(crate) const MEMORY_SIZES: u32 = 32;
     /// The number of `Reg::FLAGS`.
@@ -475,19 +475,28 @@ pub(crate) mod common {
         pub(crate) const LEAVE: u8 = 3;
     }
 
-    /// How a register is used.
+    /// Bits of the byte that tells how a register is used.
     pub(crate) mod usage {
-        pub(crate) const READ: u64 = 1;
-        pub(crate) const WRITTEN: u64 = 2;
-        /// A vector register, not a general one.
-        pub(crate) const VECTOR: u64 = 4;
         /// Overwritten in whole.
-        pub(crate) const WHOLE: u64 = 8;
-        /// Number of bits.
-        pub(crate) const BITS: u32 = 4;
+        pub(crate) const WHOLE: u8 = 1;
+        /// Overwritten in whole behind a prefix 66 without REX.W.
+        pub(crate) const WHOLE_BY_WORD: u8 = 2;
+        /// The highest bits, which with the register's number select a place in a table.
+        pub(crate) const SELECTING: u8 = 0xf0;
+        pub(crate) const READ: u8 = 0x10;
+        pub(crate) const WRITTEN: u8 = 0x20;
+        /// A vector register, not a general one.
+        pub(crate) const VECTOR: u8 = 0x40;
+        /// A byte register, of which numbers 4 to 7 are ah to bh.
+        pub(crate) const BYTE: u8 = 0x80;
+        /// The index of an address, of which number 4 is none. No register is used as a vector register without access.
+        pub(crate) const INDEX: u8 = VECTOR;
+        /// With any access: no register.
+        pub(crate) const NONE: u8 = VECTOR | BYTE;
     }
 
-    /// The field that chooses the record among those of an opcode. An entry has the start of the records in the low half.
+    /// The field that chooses the record among those of an opcode, or several fields side by side. An entry has the start of the records in
+    /// the low half.
     pub(crate) mod select {
         /// Position of the field's mask in an entry.
         pub(crate) const MASK: u32 = 16;
@@ -495,9 +504,9 @@ pub(crate) mod common {
         pub(crate) const POSITION: u32 = 24;
         /// Positions of fields in the word that they make: after modrm's rm and reg, whether modrm names a register.
         pub(crate) const IS_REGISTER: u32 = 6;
-        /// `Insn::ext`, which begins with REX.B.
-        pub(crate) const EXT: u32 = 8;
         /// The mandatory prefix.
-        pub(crate) const PP: u32 = 16;
+        pub(crate) const PP: u32 = 7;
+        /// `Insn::ext`, which begins with REX.B.
+        pub(crate) const EXT: u32 = 9;
     }
 }

@@ -3,11 +3,12 @@
 //! A form's record (`generated/common.rs`, [`codes::common`](super::codes::common)) tells everything by a few look-ups. Nothing branches on
 //! what kind of instruction it is, because no processor predicts that.
 
+use super::address_fields;
 use super::codes::common::{self as record, implicit, select, usage};
 use super::codes::{access, bank};
 use super::effects::Effects;
 use super::flags::{Flagged, has_count};
-use super::generated::common::{IMPLIED, LISTS, NODES, OPCODES, RECORDS, SIZES};
+use super::generated::common::{IMPLIED, LISTS, OPCODES, RECORDS, SIZES, WHOLES};
 use super::generated::semantics::FLAGS;
 use super::insn::{NO_SEGMENT, ext, shape};
 use super::{Flags, Insn, Memory, Prefixes, Reg, RegSet, Vendor};
@@ -16,34 +17,31 @@ use crate::Access;
 /// Vector registers in the low word of a set.
 const VECTORS: u64 = 0xffff_ffff << bank::VECTOR;
 
-/// The registers that a field reads and writes, by its code of [`usage`] and the number in it.
+/// The registers that a field reads and writes, by the selecting bits of [`usage`] and the number in it.
 struct Fields {
-    read: [u64; 8 << 4],
-    written: [u64; 8 << 4],
+    read: [u64; 256],
+    written: [u64; 256],
 }
 
 static FIELDS: Fields = {
-    let mut fields = Fields { read: [0; 8 << 4], written: [0; 8 << 4] };
+    let mut fields = Fields { read: [0; 256], written: [0; 256] };
     let mut at = 0;
-    while at < 8 << 4 {
-        let (usage, number) = (at as u64 >> 4, at as u32 & 15);
-        let bit = 1 << if usage & usage::VECTOR != 0 { bank::VECTOR as u32 + number } else { number };
-        fields.read[at] = if usage & usage::READ != 0 { bit } else { 0 };
-        fields.written[at] = if usage & usage::WRITTEN != 0 { bit } else { 0 };
+    while at < 256 {
+        let (used, number) = (at as u8, at as u32 & 15);
+        let bit: u64 = match used & (usage::VECTOR | usage::BYTE) {
+            0 => 1 << number,
+            usage::VECTOR => 1 << (bank::VECTOR as u32 + number),
+            // ah to bh are parts of rax to rbx.
+            usage::BYTE if number & 12 == 4 => 1 << (number - 4),
+            usage::BYTE => 1 << number,
+            _ => 0,
+        };
+        let is_index = used & usage::SELECTING == usage::INDEX && number != 4;
+        fields.read[at] = if is_index { 1 << number } else { bit & all_if(used & usage::READ != 0) };
+        fields.written[at] = bit & all_if(used & usage::WRITTEN != 0);
         at += 1;
     }
     fields
-};
-
-/// The bit of each index register; number 4 is none.
-static INDEXES: [u64; 16] = {
-    let mut bits = [0; 16];
-    let mut number = 0;
-    while number < 16 {
-        bits[number] = if number == 4 { 0 } else { 1 << number };
-        number += 1;
-    }
-    bits
 };
 
 const ACCESSES: [Access; 4] = {
@@ -56,8 +54,8 @@ const ACCESSES: [Access; 4] = {
 
 /// All bits if it holds.
 #[inline(always)]
-fn all_if(holds: bool) -> u64 {
-    u64::from(holds).wrapping_neg()
+const fn all_if(holds: bool) -> u64 {
+    (holds as u64).wrapping_neg()
 }
 
 #[inline(always)]
@@ -73,7 +71,7 @@ impl Insn {
         // Masked, not branched: the highest bit of the shape is that of modrm.
         const { assert!(shape::MODRM == 0x80) };
         let mask = (self.shape as i8 >> 7) as u8;
-        after_opcode & mask | self.opcode & !mask
+        after_opcode & mask | (self.opcode | 0xc0) & !mask
     }
     /// The record of the instruction.
     #[inline(always)]
@@ -81,37 +79,30 @@ impl Insn {
         if self.unusual != 0 {
             return None;
         }
-        let modrm = u32::from(self.modrm_or_opcode());
-        let choosing = modrm & 0x3f
-            | u32::from(modrm >= 0xc0) << select::IS_REGISTER
-            | u32::from(self.ext) << select::EXT
-            | u32::from(self.pp) << select::PP;
-        let choose = |entry: u32| {
-            let place = choosing.wrapping_shr(entry >> select::POSITION) & entry >> select::MASK & 15;
-            LISTS.get(((entry & 0xffff) + place) as usize).copied()
-        };
+        let choosing = address_fields::of_modrm(self.modrm_or_opcode()).choosing()
+            | u32::from(self.pp) << select::PP
+            | u32::from(self.ext) << select::EXT;
         let at = usize::from(self.space & 3) << 8 | usize::from(self.opcode);
-        let mut number = choose(OPCODES[at & 0x3ff])?;
-        while number & record::NODE != 0 {
-            number = choose(*NODES.get(usize::from(number & !record::NODE))?)?;
-        }
+        let entry = OPCODES[at & 0x3ff];
+        let place = choosing.wrapping_shr(entry >> select::POSITION) & entry >> select::MASK & 0xff;
+        let number = *LISTS.get(((entry & 0xffff) + place) as usize)?;
         let found = *RECORDS.get(usize::from(number))?;
         let is_amd_word = self.mode.vendor == Vendor::Amd && u16::from(self.prefixes) & Prefixes::OPERAND_SIZE != 0;
-        let usable = found & record::SIMPLE != 0 && !(is_amd_word && found & record::VENDOR != 0);
+        let usable = found != 0 && !(is_amd_word && found & record::VENDOR != 0);
         usable.then_some(found)
     }
     /// By the record: the operand size in the lowest byte, and the size of memory.
     #[inline(always)]
-    fn sizes(&self, first: u64) -> u64 {
-        let second = SIZES.get((first >> record::SIZES & 0xff) as usize).copied().unwrap_or(0);
+    fn sizes(&self, record: u64) -> u64 {
+        let sizes = SIZES[(record >> record::SIZES & 31) as usize];
         let small = u32::from(self.prefixes) & Prefixes::OPERAND_SIZE as u32;
-        second.wrapping_shr(if self.ext & ext::W != 0 { 16 } else { 8 - small })
+        sizes.wrapping_shr(if self.ext & ext::W != 0 { 16 } else { 8 - small })
     }
     /// The flags that a record tells.
     #[inline(always)]
-    pub(super) fn common_flags(&self, first: u64) -> Flagged {
-        let [read, written, mut overwritten, undefined] = FLAGS[(first >> record::FLAGS & 63) as usize];
-        if first & record::COUNT != 0 && !has_count(self, self.sizes(first) as u8) {
+    pub(super) fn common_flags(&self, record: u64) -> Flagged {
+        let [read, written, mut overwritten, undefined] = FLAGS[(record >> record::FLAGS) as usize];
+        if record & record::COUNT != 0 && !has_count(self, self.sizes(record) as u8) {
             overwritten = 0;
         }
         Flagged {
@@ -123,62 +114,46 @@ impl Insn {
     }
     /// The effects that a record tells.
     #[inline(always)]
-    pub(super) fn common_effects(&self, first: u64) -> Effects {
-        let fields = u32::from(self.modrm_or_opcode());
-        let sib = u32::from(self.behind >> 8);
-        let ext = u32::from(self.ext);
-        let has_sib = fields & 7 == 4;
-        let is_memory = first & record::IN_MEMORY != 0;
-        let is_word = u32::from(self.prefixes & Prefixes::OPERAND_SIZE as u8 & !self.ext & ext::W);
-        let rm_field = if has_sib & is_memory { sib } else { fields } & 7;
-        // ah to bh are parts of rax to rbx, where no REX makes them spl to dil. REX shifts the bits out: a test for it would be mispredicted.
-        const { assert!(ext::REX == 0x80 && record::BYTE_REG == 1 << 58 && record::BYTE_RM == 1 << 59) };
-        let bytes = (first >> 56).wrapping_shl((ext & u32::from(ext::REX)) >> 2) as u32;
-        let reg_number = (fields >> 3 & 7 | (ext & u32::from(ext::R)) << 1) & !(bytes & 4);
-        let rm_number = (rm_field | (ext & u32::from(ext::B)) << 3) & !(bytes >> 1 & 4);
-        let no_base = is_memory & (fields < 0x40) & (rm_field == 5);
+    pub(super) fn common_effects(&self, record: u64) -> Effects {
+        let modrm = self.modrm_or_opcode();
+        let fields = address_fields::of_modrm(modrm);
+        let (has_sib, is_relative) = (fields.has_sib(), fields.is_relative());
+        let sib = if has_sib { address_fields::of_sib((self.behind >> 8) as u8, modrm) } else { 0 };
+        let ([reg, rm, index], rip) = fields.used(address_fields::of_rex(self.ext), sib, record);
 
         // The memory operand of modrm. Most of it is masked, not branched.
-        let code = |at: u32| (first >> at) as u32 & 7;
-        let rm_read = u64::from(code(record::RM) & usage::READ as u32);
-        let reg = (code(record::REG) << 4 | reg_number) as usize & 0x7f;
-        let rm = (if no_base { 0 } else { code(record::RM) << 4 } | rm_number) as usize & 0x7f;
-        let index_number = (sib >> 3 & 7 | (ext & u32::from(ext::X)) << 2) as u8;
-        let has_index = has_sib & (index_number != 4);
-        let is_relative = no_base & !has_sib;
-        let is_indexed = has_sib & is_memory & (rm_read != 0);
-        let index = INDEXES[usize::from(index_number & 15)] & all_if(is_indexed);
-        let mut high = (rm_read & u64::from(is_relative)) << (Reg::RIP.number() - 64);
+        let (rm_number, index_number) = (rm as u8 & 15, index as u8 & 15);
+        let no_base = is_relative | (sib >> record::RM & u32::from(usage::NONE) != 0);
+        let is_memory = record & record::IN_MEMORY != 0;
+        let mut high = u64::from(rip);
         let on_stack = !no_base & (rm_number & !1 == 4);
         let mut segment = if on_stack { Reg::SS } else { Reg::DS };
         if self.segment != NO_SEGMENT {
             segment = Reg::segment(self.segment);
             let base = if segment == Reg::FS { Reg::FS_BASE } else { Reg::GS_BASE };
-            high |= (rm_read & u64::from(is_memory & (first & record::NO_SEGMENT == 0))) << (base.number() & 63);
+            let is_used = record & u64::from(record::RIP) != 0 && record & record::NO_SEGMENT == 0;
+            high |= u64::from(is_used) << (base.number() & 63);
         }
         let at = u32::from(self.opcode_at.wrapping_add(2).wrapping_add(u8::from(has_sib)) & 15);
         let word = u128::from_le_bytes(self.bytes).wrapping_shr(8 * at) as i32;
-        let unused = if fields & 0xc0 == 0x40 { 24 } else { 0 };
+        let unused = if modrm & 0xc0 == 0x40 { 24 } else { 0 };
         let displacement = i64::from(word.wrapping_shl(unused).wrapping_shr(unused));
-        let base_reg = if is_relative { Reg::RIP } else { Reg::gpr(rm_number as u8) };
-        let base = (!no_base | is_relative).then_some(base_reg);
-        let index_reg = has_index.then_some(Reg::gpr(index_number));
-        let scale = if has_sib { 1 << (sib >> 6) } else { 1 };
-        let displacement = if (fields >= 0x40) | no_base { displacement } else { 0 };
-        let sizes = self.sizes(first);
+        let base_reg = if is_relative { Reg::RIP } else { Reg::gpr(rm_number) };
+        let has_index = has_sib & (index_number != 4);
+        let sizes = self.sizes(record);
         let operand_size = sizes as u8;
         let memory = Memory {
             segment,
-            base,
-            index: index_reg,
-            scale,
-            displacement,
+            base: (!no_base | is_relative).then_some(base_reg),
+            index: has_index.then_some(Reg::gpr(index_number)),
+            scale: if has_sib { 1 << (self.behind >> 14) } else { 1 },
+            displacement: if (modrm >= 0x40) | no_base { displacement } else { 0 },
             size: (sizes >> record::MEMORY_SIZES) as u8 as u16,
             address_size: 8,
-            access: ACCESSES[(first >> record::ACCESS & 3) as usize],
+            access: ACCESSES[(record >> record::ACCESS & 3) as usize],
         };
 
-        let stack = (first >> record::STACK) as u8 & 3;
+        let stack = (record >> record::STACK) as u8 & 3;
         let pushed = i64::from(operand_size) & all_if(stack == implicit::PUSH) as i64;
         let on_stack = Memory {
             segment: Reg::SS,
@@ -191,17 +166,19 @@ impl Insn {
             access: ACCESSES[if stack == implicit::PUSH { access::WRITE } else { access::READ } as usize],
         };
 
-        let flags = self.common_flags(first);
-        let implied = IMPLIED.get((first >> record::IMPLIED & 127) as usize).unwrap_or(&[0; 8]);
-        let by_size = if is_word != 0 { [implied[6], implied[7]] } else { [implied[4], implied[5]] };
+        let flags = self.common_flags(record);
+        let implied = &IMPLIED[(record >> record::IMPLIED & 127) as usize];
+        let is_word = u32::from(self.prefixes & Prefixes::OPERAND_SIZE as u8 & !self.ext & ext::W);
+        let wholes = &WHOLES[(record >> record::WHOLE & 63) as usize];
+        let by_size = if is_word != 0 { [wholes[2], wholes[3]] } else { [wholes[0], wholes[1]] };
         // A word keeps the rest of a general register.
-        const { assert!(Prefixes::OPERAND_SIZE as u8 == ext::W && ext::W == 8 && usage::BITS == 4) };
+        const { assert!(Prefixes::OPERAND_SIZE as u8 == ext::W && ext::W == 8 && usage::WHOLE_BY_WORD == usage::WHOLE << 1) };
         let whole_of = |at: u32, field: usize| {
-            FIELDS.written[field] & all_if(first.wrapping_shr(at + is_word / 2) & usage::WHOLE != 0)
+            FIELDS.written[field] & all_if(record.wrapping_shr(at + is_word / 8) & u64::from(usage::WHOLE) != 0)
         };
         let whole = by_size[0] | whole_of(record::REG, reg) | whole_of(record::RM, rm);
         Effects {
-            reads: set([implied[0] | FIELDS.read[reg] | FIELDS.read[rm] | index, implied[1] | high]),
+            reads: set([implied[0] | FIELDS.read[reg] | FIELDS.read[rm] | FIELDS.read[index], implied[1] | high]),
             writes: set([implied[2] | FIELDS.written[reg] | FIELDS.written[rm], implied[3]]),
             overwrites: set([whole & !VECTORS, by_size[1]]),
             overwrites_low: set([whole & VECTORS, 0]),

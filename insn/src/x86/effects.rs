@@ -1,6 +1,5 @@
 //! All that an instruction reads and writes, at once.
 
-use super::insn::Packed;
 use super::{Flags, Insn, Memory, Mode, Reg, RegSet};
 
 /// What an instruction reads and writes: the answers of the accessors of the same names.
@@ -31,14 +30,11 @@ pub struct Effects {
     pub operand_size: u8,
 }
 
-/// The effects of an instruction, from plain words: if the caller kept all fields in memory, every instruction would pay for it.
+/// The effects of a rare instruction, from its bytes alone: if the caller kept all fields in registers, every instruction would pay for it.
+#[cold]
 #[inline(never)]
-fn general(bytes: u128, words: (u64, u64), mode: Mode) -> Effects {
-    let bytes = bytes.to_le_bytes();
-    match Packed::of_words(words) {
-        Ok(packed) => packed.unpack(bytes, mode).general_effects(),
-        Err(_) => Effects::NONE,
-    }
+fn general(bytes: u128, mode: Mode) -> Effects {
+    Insn::again(bytes, mode).map_or(Effects::NONE, |insn| insn.general_effects())
 }
 
 impl Effects {
@@ -63,10 +59,7 @@ impl Insn {
     pub fn effects(&self) -> Effects {
         match self.record() {
             Some(record) => self.common_effects(record),
-            None => {
-                let packed = Packed::of_insn(self);
-                general(u128::from_le_bytes(self.bytes), packed.to_words(), self.mode)
-            }
+            None => general(u128::from_le_bytes(self.bytes), self.mode),
         }
     }
     /// The effects of any instruction.

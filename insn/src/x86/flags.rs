@@ -2,7 +2,7 @@
 
 use super::codes::attr;
 use super::form::Form;
-use super::{Flags, Insn};
+use super::{Flags, Insn, Mode};
 
 /// The flags of an instruction, named as the accessors of [`Insn`].
 #[derive(Clone, Copy)]
@@ -11,6 +11,11 @@ pub(super) struct Flagged {
     pub(super) written: Flags,
     pub(super) overwritten: Flags,
     pub(super) undefined: Flags,
+}
+
+impl Flagged {
+    const NONE: Flagged =
+        Flagged { read: Flags::EMPTY, written: Flags::EMPTY, overwritten: Flags::EMPTY, undefined: Flags::EMPTY };
 }
 
 /// The attributes of forms whose flags depend on fields of the instruction.
@@ -40,13 +45,8 @@ impl Insn {
     pub(super) fn flagged(&self) -> Flagged {
         match self.record() {
             Some(record) => self.common_flags(record),
-            None => self.general_flags(),
+            None => general(u128::from_le_bytes(self.bytes), self.mode),
         }
-    }
-    #[inline(never)]
-    fn general_flags(&self) -> Flagged {
-        let form = self.form();
-        self.flags_by(&form, self.size_of(&form))
     }
     /// The flags of the instruction. `size` is the operand size in bytes.
     #[inline]
@@ -83,6 +83,16 @@ impl Insn {
         let read = flags(read.bits());
         Flagged { read, written: flags(written), overwritten: flags(always), undefined: flags(undefined) }
     }
+}
+
+/// The flags of a rare instruction, from its bytes alone: if the caller kept all fields in registers, every instruction would pay for it.
+#[cold]
+#[inline(never)]
+fn general(bytes: u128, mode: Mode) -> Flagged {
+    Insn::again(bytes, mode).map_or(Flagged::NONE, |insn| {
+        let form = insn.form();
+        insn.flags_by(&form, insn.size_of(&form))
+    })
 }
 
 /// Whether a shift has an immediate count by which all its flags are defined: not 0, and less than the number of bits of the operand (SDM

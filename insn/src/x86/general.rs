@@ -21,7 +21,22 @@ pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
         }
         None => padded(bytes),
     };
-    Packed::words(&decode(&chunk, available, mode))
+    decode_any(&chunk, available, mode)
+}
+
+/// The length of an instruction that the hot path does not answer; 0 if there is no instruction.
+#[inline(never)]
+pub(super) fn length(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
+    match prefixed::decode(chunk, mode) {
+        Some(packed) => packed.len,
+        None => Packed::of_words(decode_any(chunk, MAX_LEN, mode)).map_or(0, |packed| packed.len),
+    }
+}
+
+/// Decodes an instruction of any kind, of which `available` bytes are there; the result is in the form of [`Packed::words`].
+#[inline(never)]
+fn decode_any(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> (u64, u64) {
+    Packed::words(&decode(chunk, available, mode))
 }
 
 #[inline(always)]
@@ -48,6 +63,15 @@ fn decode(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> Result<Insn, E
     let mut decoder = Decoder { chunk, available, insn };
     decoder.prefixes()?;
     Ok(decoder.insn)
+}
+
+impl Insn {
+    /// The instruction of these bytes once more, with all fields but those of [`Packed::completed`].
+    pub(super) fn again(bytes: u128, mode: Mode) -> Option<Insn> {
+        let bytes = bytes.to_le_bytes();
+        let packed = Packed::of_words(decode_packed(bytes.first_chunk::<MAX_LEN>()?, mode)).ok()?;
+        Some(packed.unpack(bytes, mode))
+    }
 }
 
 impl Decoder<'_> {

@@ -68,17 +68,17 @@ pub(super) mod shape {
     pub(in super::super) const REX2: u8 = of(entry::REX2);
 }
 
-/// Bits of `Insn::ext`: REX's four as they stand, then REX2's and EVEX's fifth bits.
+/// Bits of `Insn::ext`: REX's four as they stand, whether there is REX, then REX2's and EVEX's fifth bits.
 pub(super) mod ext {
     pub(in super::super) const B: u8 = 1;
     pub(in super::super) const X: u8 = 2;
     pub(in super::super) const R: u8 = 4;
     pub(in super::super) const W: u8 = 8;
-    pub(in super::super) const B4: u8 = 0x10;
-    pub(in super::super) const X4: u8 = 0x20;
-    pub(in super::super) const R4: u8 = 0x40;
     /// A REX or REX2 prefix: byte registers 4 to 7 are spl to dil.
-    pub(in super::super) const REX: u8 = 0x80;
+    pub(in super::super) const REX: u8 = 0x10;
+    pub(in super::super) const B4: u8 = 0x20;
+    pub(in super::super) const X4: u8 = 0x40;
+    pub(in super::super) const R4: u8 = 0x80;
 }
 
 /// `Insn::shape` of an entry of the hot tables.

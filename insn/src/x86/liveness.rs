@@ -68,15 +68,24 @@ pub fn dead(code: &[u8], offset: usize, mode: Mode) -> Dead {
 pub fn dead_among(code: &[u8], offset: usize, mode: Mode, wanted: Dead) -> Dead {
     let (registers, flags) = (wanted.registers.intersection(REGISTERS), wanted.flags.intersection(FLAGS));
     let first = Path { offset, registers, flags };
-    let mut scan =
-        Scan { needed: (RegSet::EMPTY, Flags::EMPTY), waiting: [first; BRANCHES], paths: 1, left: INSTRUCTIONS };
+    let mut scan = Scan {
+        code,
+        mode,
+        needed: (RegSet::EMPTY, Flags::EMPTY),
+        waiting: [first; BRANCHES],
+        paths: 1,
+        left: INSTRUCTIONS,
+    };
     while let Some(path) = scan.next() {
-        scan.follow(code, mode, path);
+        // Flags alone are known much sooner.
+        if registers.is_empty() { scan.follow::<false>(path) } else { scan.follow::<true>(path) }
     }
     Dead { registers: registers.difference(scan.needed.0), flags: flags.difference(scan.needed.1) }
 }
 
-struct Scan {
+struct Scan<'a> {
+    code: &'a [u8],
+    mode: Mode,
     /// The registers and flags that at least one path needs.
     needed: (RegSet, Flags),
     /// The paths that the scan has not followed yet: the first `paths`.
@@ -86,25 +95,23 @@ struct Scan {
     left: usize,
 }
 
-impl Scan {
+impl Scan<'_> {
     /// Takes the last path that waits.
     fn next(&mut self) -> Option<Path> {
         self.paths = self.paths.checked_sub(1)?;
         self.waiting.get(self.paths).copied()
     }
-    fn follow(&mut self, code: &[u8], mode: Mode, mut path: Path) {
-        loop {
-            // Another path may have shown that some of them are needed.
-            path.registers = path.registers.difference(self.needed.0);
-            path.flags = path.flags.difference(self.needed.1);
-            if path.registers.is_empty() && path.flags.is_empty() {
-                return;
-            }
-            let rest = code.get(path.offset..).unwrap_or_default();
-            let next = if self.left == 0 { None } else { decode(rest, mode).ok() };
+    /// Follows a path. It has no registers unless `REGISTERS`.
+    fn follow<const REGISTERS: bool>(&mut self, mut path: Path) {
+        // Another path may have shown that some of them are needed.
+        path.registers = path.registers.difference(self.needed.0);
+        path.flags = path.flags.difference(self.needed.1);
+        while !path.flags.is_empty() || REGISTERS && !path.registers.is_empty() {
+            let rest = self.code.get(path.offset..).unwrap_or_default();
+            let next = if self.left == 0 { None } else { decode(rest, self.mode).ok() };
             let Some(insn) = next else { return self.need(&path) };
             self.left -= 1;
-            self.pass(&insn, &mut path);
+            self.pass::<REGISTERS>(&insn, &mut path);
             let end = path.offset + insn.len();
             if insn.flow() == Flow::Next {
                 path.offset = end;
@@ -130,16 +137,17 @@ impl Scan {
     }
     /// Removes from the path what the instruction reads or overwrites.
     #[inline(always)]
-    fn pass(&mut self, insn: &Insn, path: &mut Path) {
+    fn pass<const REGISTERS: bool>(&mut self, insn: &Insn, path: &mut Path) {
         let flags = insn.flagged();
-        self.needed.1 = self.needed.1.union(path.flags.intersection(flags.read));
-        path.flags = path.flags.difference(flags.overwritten);
-        if path.registers.is_empty() {
-            return;
+        let read = path.flags.intersection(flags.read);
+        self.needed.1 = self.needed.1.union(read);
+        path.flags = path.flags.difference(read.union(flags.overwritten));
+        if REGISTERS && !path.registers.is_empty() {
+            let effects = insn.effects();
+            let read = path.registers.intersection(effects.reads);
+            self.needed.0 = self.needed.0.union(read);
+            path.registers = path.registers.difference(read.union(effects.overwrites));
         }
-        let effects = insn.effects();
-        self.needed.0 = self.needed.0.union(path.registers.intersection(effects.reads));
-        path.registers = path.registers.difference(effects.overwrites);
     }
     fn need(&mut self, path: &Path) {
         self.needed.0 = self.needed.0.union(path.registers);

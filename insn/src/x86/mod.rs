@@ -3,6 +3,7 @@
 //! "SDM" is the Intel 64 and IA-32 Architectures Software Developer's Manual, "APM" the AMD64 Architecture Programmer's Manual.
 
 mod address;
+mod address_fields;
 mod batch;
 mod choice;
 mod chunk;
@@ -31,6 +32,7 @@ mod operand_list;
 mod operands;
 mod parts;
 mod prefixed;
+mod quick;
 mod regs;
 mod rex;
 mod validity;

@@ -67,12 +67,12 @@ impl Insn {
         let evex = self.is_evex();
         // Shifts move the bits of `ext` to the bits 3 and 4 of a number.
         let low = modrm & 7 | (self.ext & ext::B) << 3;
-        let reg = modrm >> 3 & 7 | (self.ext & ext::R) << 1 | (self.ext & ext::R4) >> 2;
+        let reg = modrm >> 3 & 7 | (self.ext & ext::R) << 1 | (self.ext & ext::R4) >> 3;
         let mut numbers = [0; source::LEN];
         numbers[usize::from(source::REG)] = reg;
         // REX2's fourth bits extend no vector register.
         numbers[usize::from(source::REG_VECTOR)] = if evex { reg } else { reg & 15 };
-        numbers[usize::from(source::RM)] = low | self.ext & ext::B4;
+        numbers[usize::from(source::RM)] = low | (self.ext & ext::B4) >> 1;
         numbers[usize::from(source::RM_VECTOR)] = if evex { low | (self.ext & ext::X) << 3 } else { low };
         numbers[usize::from(source::VVVV)] = self.vvvv;
         let last = self.bytes[usize::from(self.len.wrapping_sub(1) & 15)];

@@ -85,7 +85,7 @@ fn a_batch_finds_what_single_instructions_tell() {
 #[test]
 fn a_batch_goes_on_where_the_array_was_full() {
     let mut random = Random(7);
-    for room in [1, 3, 2048, 2049, 5000] {
+    for room in [1, 3, 383, 384, 700, 2048, 2049, 3072, 5000] {
         let code = code(9_000, &mut random);
         let (mut all, mut at) = (Vec::new(), 0);
         while at < code.len() {

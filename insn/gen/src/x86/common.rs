@@ -3,7 +3,7 @@
 //! A form becomes a word ([`super::codes::common`]), which has the number of its sizes. A form that the word cannot tell gets the word 0, and the general tables serve.
 
 use super::codes::common::{self, implicit as stack, select, usage};
-use super::codes::key::{ALL, BITS, EXT, MEM, PP, REG, RM, V, W};
+use super::codes::key::{ALL, BITS, EXT, MEM, PP, REG, RM, V};
 use super::codes::{attr, bank, form as part, implicit, memory, operand, register_bank, rule, size, source, space};
 use super::parse::Form;
 use super::rules;
@@ -23,17 +23,17 @@ const CONDITIONS: [u32; 16] = {
 /// The tables.
 #[derive(Default)]
 pub(crate) struct Common {
-    /// By space and opcode: a field and a start.
+    /// By space and opcode: fields and a start.
     pub(crate) opcodes: Vec<u32>,
-    /// Numbers of records, or of `nodes` with [`common::NODE`].
+    /// Numbers of records.
     pub(crate) lists: Vec<u16>,
-    /// Fields and starts of further choices.
-    pub(crate) nodes: Vec<u32>,
     pub(crate) records: Vec<u64>,
     /// Sizes of operands and of memory.
     pub(crate) sizes: Vec<u64>,
-    /// Sets of registers read, written, overwritten, and overwritten if the operand size is 2: the low and the high word of each.
-    pub(crate) implied: Vec<[u64; 8]>,
+    /// Sets of registers read and written: the low and the high word of each.
+    pub(crate) implied: Vec<[u64; 4]>,
+    /// Sets of registers overwritten, and overwritten if the operand size is 2.
+    pub(crate) wholes: Vec<[u64; 4]>,
 }
 
 /// Builds the tables of the forms, which `semantics` has as words.
@@ -43,7 +43,8 @@ pub(crate) fn build(
     semantics: &mut Semantics,
 ) -> Result<Common, String> {
     let mut out =
-        Common { records: vec![0], sizes: vec![0], implied: vec![[0; 8]], lists: vec![0], ..Default::default() };
+        Common { records: vec![0], sizes: vec![0], implied: vec![[0; 4]], wholes: vec![[0; 4]], ..Default::default() };
+    let mut choices = Vec::new();
     for space in SPACES {
         for opcode in 0..=255 {
             let slot = (usize::from(space), opcode);
@@ -58,110 +59,133 @@ pub(crate) fn build(
                     (true, false) => MEM,
                     (true, true) => REG,
                 };
-                let words =
-                    if slot == (0, 0xc8) { [0; 2] } else { record(&forms[i], in_memory, semantics, &mut out.implied)? };
+                let words = if slot == (0, 0xc8) { [0; 2] } else { record(&forms[i], in_memory, semantics, &mut out)? };
                 let [first, sizes] = words;
                 let sizes = u64::from(number(&mut out.sizes, sizes)?) << common::SIZES;
                 let number = intern(&mut out.records, if first == 0 { 0 } else { first | sizes });
-                let rules = rules::rules(&forms[i]).into_iter().map(|rule| (rule & !other, number));
+                // No instruction of these maps has the third value of V.
+                let rules = rules::rules(&forms[i]).into_iter().map(|rule| (rule & !other & !(4 << V), number));
                 ruled.extend(rules.filter(|(rule, _)| rule & (MEM | REG) != 0));
             }
             ruled.retain(|(rule, _)| rule & rule::REFUSED == 0 && rule >> BITS & 1 != 0);
-            let choice = choose(&ruled, &mut out, 0)?;
-            let start = out.place(&[choice])?;
-            // One choice at least, so that a look-up in the lists always follows.
-            let entry = if choice & common::NODE == 0 { start } else { out.nodes[usize::from(choice & !common::NODE)] };
-            out.opcodes.push(entry);
+            choices.push(Choice::of(&ruled));
         }
     }
-    if out.implied.len() > common::SETS {
-        return Err("more sets of registers than a record can name".to_owned());
+    // The longest first, because a short list often is a part of a long one.
+    let mut longest_first: Vec<&Choice> = choices.iter().collect();
+    longest_first.sort_by_key(|choice| std::cmp::Reverse(choice.records.len()));
+    longest_first.into_iter().for_each(|choice| out.place(&choice.records));
+    for choice in &choices {
+        let entry = out.entry(choice)?;
+        out.opcodes.push(entry);
     }
+    if out.implied.len() > common::SETS || out.wholes.len() > common::WHOLES || out.sizes.len() > common::SIZES_LEN {
+        return Err("more sets of registers or sizes than a record can name".to_owned());
+    }
+    // A mask serves in place of a comparison.
+    out.implied.resize(common::SETS, [0; 4]);
+    out.wholes.resize(common::WHOLES, [0; 4]);
+    out.sizes.resize(common::SIZES_LEN, 0);
     Ok(out)
 }
 
 impl Common {
-    /// The start of the items in the lists.
-    fn place(&mut self, items: &[u16]) -> Result<u32, String> {
-        let found = self.lists.windows(items.len()).position(|window| window == items);
-        let start = found.unwrap_or_else(|| {
-            self.lists.extend(items);
-            self.lists.len() - items.len()
-        });
-        u16::try_from(start).map(u32::from).map_err(|_| "more choices than an opcode's entry can name".to_owned())
+    /// Where the records lie in the lists, if they do.
+    fn find(&self, records: &[u16]) -> Option<usize> {
+        self.lists.windows(records.len()).position(|window| window == records)
+    }
+    fn place(&mut self, records: &[u16]) {
+        if self.find(records).is_none() {
+            self.lists.extend(records);
+        }
+    }
+    /// The entry of an opcode whose choice has its place.
+    fn entry(&self, choice: &Choice) -> Result<u32, String> {
+        let start = self.find(&choice.records).and_then(|start| u16::try_from(start).ok());
+        let start = start.ok_or("more choices than an opcode's entry can name")?;
+        Ok(choice.position << select::POSITION | (choice.records.len() as u32 - 1) << select::MASK | u32::from(start))
     }
 }
 
-/// A field that chooses: its position in the word of [`select`], and the bits of a rule for each of its values.
-struct Field {
+/// The fields that choose, by their positions in the word of [`select`], and the bits of a rule for each of their values.
+const FIELDS: [(u32, &[u64]); 5] = [
+    (0, &bits::<8>(RM)),
+    (3, &bits::<8>(EXT)),
+    (select::IS_REGISTER, &[MEM, REG]),
+    (select::PP, &bits::<4>(PP)),
+    (select::EXT, &bits::<2>(V)),
+];
+
+const fn bits<const N: usize>(first: u32) -> [u64; N] {
+    let mut bits = [0; N];
+    let mut at = 0;
+    while at < N {
+        bits[at] = 1 << (first + at as u32);
+        at += 1;
+    }
+    bits
+}
+
+/// The most records among which an entry can choose.
+const MOST: usize = 256;
+
+/// The records of an opcode, and the position of the fields that choose among them.
+struct Choice {
     position: u32,
-    values: Vec<u64>,
+    records: Vec<u16>,
 }
 
-impl Field {
-    /// The fields, the cheapest first.
-    fn all() -> [Field; 7] {
-        let both = [MEM, REG].into_iter().flat_map(|form| (EXT..EXT + 8).map(move |bit| form | 1 << bit)).collect();
-        let field =
-            |position, at: u32, count: u32| Field { position, values: (at..at + count).map(|bit| 1 << bit).collect() };
-        [
-            Field { position: select::IS_REGISTER, values: vec![MEM, REG] },
-            field(3, EXT, 8),
-            Field { position: 3, values: both },
-            field(select::PP, PP, 4),
-            field(select::EXT + 3, W, 2),
-            field(select::EXT, V, 2),
-            field(0, RM, 8),
-        ]
-    }
-    fn entry(&self) -> u32 {
-        self.position << select::POSITION | (self.values.len() as u32 - 1) << select::MASK
+impl Choice {
+    /// The choice by as few bits as possible, of fields side by side. `ruled` has the opcode's rules, each with its record.
+    fn of(ruled: &[(u64, u16)]) -> Choice {
+        let runs = (0..FIELDS.len()).flat_map(|first| (first..=FIELDS.len()).map(move |end| &FIELDS[first..end]));
+        let few = runs.filter(|fields| fields.iter().map(|(_, bits)| bits.len()).product::<usize>() <= MOST);
+        let choices = few.map(|fields| {
+            let position = fields.first().map_or(0, |(position, _)| *position);
+            let chosen: Vec<Option<u16>> = combined(fields).iter().map(|values| decided(ruled, values)).collect();
+            let undecided = chosen.iter().filter(|record| record.is_none()).count();
+            // The record 0 stands for one that no field decides.
+            let records: Vec<u16> = chosen.into_iter().map(Option::unwrap_or_default).collect();
+            // Of those that leave something undecided, the part that they leave counts.
+            (undecided * 256 / records.len(), Choice { position, records })
+        });
+        let best = choices.min_by_key(|(undecided, choice)| (*undecided, choice.records.len()));
+        best.map_or(Choice { position: 0, records: vec![0] }, |(_, choice)| choice)
     }
 }
 
-/// The rules that allow a value of a field, with that value alone. A rule that an earlier one covers never fits.
-fn narrowed(ruled: &[(u64, u16)], value: u64, all: u64) -> Vec<(u64, u16)> {
+/// The bits of a rule for each value of the fields side by side.
+fn combined(fields: &[(u32, &[u64])]) -> Vec<Vec<u64>> {
+    fields.iter().fold(vec![Vec::new()], |values, (_, bits)| {
+        let with =
+            |bit: &u64| values.iter().map(|value| value.iter().copied().chain([*bit]).collect()).collect::<Vec<_>>();
+        bits.iter().flat_map(with).collect()
+    })
+}
+
+/// The record of the instructions that have each of the values, if they have one record.
+fn decided(ruled: &[(u64, u16)], values: &[u64]) -> Option<u16> {
+    let fields = |bit: u64| FIELDS.iter().find(|(_, bits)| bits.contains(&bit)).map_or(0, |(_, bits)| all(bits));
+    let known = values.iter().fold(0, |known, value| known | fields(*value));
+    let value = all(values);
     let mut kept: Vec<(u64, u16)> = Vec::new();
     for &(rule, record) in ruled.iter().filter(|(rule, _)| rule & value == value) {
-        let rule = rule & !all | value;
+        let rule = rule & !known | value;
+        // A rule that an earlier one covers never fits.
         if kept.iter().all(|(earlier, _)| rule & !earlier & ALL != 0) {
             kept.push((rule, record));
         }
     }
-    kept
+    let first = kept.first().map_or(0, |(_, record)| *record);
+    kept.iter().all(|(_, record)| *record == first).then_some(first)
 }
 
-/// The record of the rules, or a node that chooses; the record 0 if no field decides.
-fn choose(ruled: &[(u64, u16)], out: &mut Common, depth: u32) -> Result<u16, String> {
-    let first = ruled.first().map_or(0, |(_, record)| *record);
-    if ruled.iter().all(|(_, record)| *record == first) {
-        return Ok(first);
-    }
-    let split = |field: &Field| -> Vec<Vec<(u64, u16)>> {
-        let all = field.values.iter().fold(0, |all, value| all | value);
-        field.values.iter().map(|value| narrowed(ruled, *value, all)).collect()
-    };
-    let undecided = |part: &&Vec<(u64, u16)>| part.iter().any(|(_, record)| *record != part[0].1);
-    // The field that leaves the least part of its values undecided, among those that separate anything.
-    let best = Field::all()
-        .into_iter()
-        .map(|field| (field.entry(), split(&field)))
-        .filter(|(_, parts)| parts.iter().any(|part| part.len() < ruled.len()))
-        .min_by_key(|(_, parts)| (parts.iter().filter(undecided).count() * 8).div_ceil(parts.len()));
-    let Some((field, parts)) = best.filter(|_| depth < 4) else { return Ok(0) };
-    let items = parts.iter().map(|part| choose(part, out, depth + 1)).collect::<Result<Vec<u16>, String>>()?;
-    let entry = field | out.place(&items)?;
-    let node = intern(&mut out.nodes, entry);
-    Ok(node | common::NODE)
+fn all(bits: &[u64]) -> u64 {
+    bits.iter().fold(0, |all, bit| all | bit)
 }
 
 /// The word of a form, without the number of its sizes, and these; 0 if they cannot tell it.
-fn record(
-    form: &Form,
-    in_memory: bool,
-    semantics: &mut Semantics,
-    implied: &mut Vec<[u64; 8]>,
-) -> Result<[u64; 2], String> {
+fn record(form: &Form, in_memory: bool, semantics: &mut Semantics, out: &mut Common) -> Result<[u64; 2], String> {
     let stored = encode(form, semantics)?;
     let numbers = stored[part::NUMBERS];
     let attributes = (stored[part::MEMORY] >> part::ATTRIBUTES) as u32;
@@ -177,7 +201,7 @@ fn record(
         implicit::LEAVE => stack::LEAVE,
         _ => return Ok([0; 2]),
     };
-    let code = stored[part::MEMORY] as u16;
+    let code = if in_memory { stored[part::MEMORY] as u16 } else { 0 };
     let is_near = ["jump", "jcc", "call", "ret"].iter().any(|flow| form.has(flow));
     let sizes = [2, 4, 8].map(|plain| operand_size(plain, is_near, &has));
     let Some(fields) = operands(stored[part::OPERANDS], in_memory, sizes[0] == 2, &has) else { return Ok([0; 2]) };
@@ -188,22 +212,19 @@ fn record(
     }
     let mut flags = semantics.flags.get((numbers >> part::FLAGS & 0xff) as usize).copied().unwrap_or_default();
     flags[0] |= if has(attr::CONDITION) { CONDITIONS[usize::from(form.opcode & 15)] } else { 0 };
-    let Some(sets) = sets(numbers, semantics, kind, flags, sizes[0] == 2) else { return Ok([0; 2]) };
-    let byte = |place, bit| if is_byte(stored[part::OPERANDS], place) { bit } else { 0 };
+    let Some((implied, whole)) = sets(numbers, semantics, kind, flags, sizes[0] == 2) else { return Ok([0; 2]) };
     let is_lea = form.space == 0 && form.opcode == 0x8d;
     let bits = [
-        (common::SIMPLE, true),
         (common::COUNT, has(attr::COUNT)),
-        (common::VENDOR, is_near || code as u8 == size::M),
+        (common::VENDOR, is_near || stored[part::MEMORY] as u8 == size::M),
         (common::NO_SEGMENT, is_lea),
         (common::IN_MEMORY, in_memory),
     ];
     let bits = bits.into_iter().filter(|(_, holds)| *holds).fold(0, |word, (bit, _)| word | bit);
     let first = fields
-        | u64::from(number(implied, sets)?) << common::IMPLIED
+        | u64::from(number(&mut out.implied, implied)?) << common::IMPLIED
+        | u64::from(number(&mut out.wholes, whole)?) << common::WHOLE
         | u64::from(number(&mut semantics.flags, flags)?) << common::FLAGS
-        | byte(&[source::REG], common::BYTE_REG)
-        | if in_memory { 0 } else { byte(&[source::RM], common::BYTE_RM) }
         | u64::from(code >> memory::ACCESS & 3) << common::ACCESS
         | u64::from(kind) << common::STACK
         | bits;
@@ -211,7 +232,8 @@ fn record(
     Ok([first, bytes(sizes) | bytes(memory_sizes) << common::MEMORY_SIZES])
 }
 
-/// The codes of the two fields that name registers; `has_words` says that a prefix 66 makes operands of two bytes. `None` if others do, or in other banks.
+/// The bytes of the two fields that name registers; `has_words` says that a prefix 66 makes operands of two bytes. `None` if others do, or in
+/// other banks.
 fn operands(mut codes: u64, is_memory: bool, has_words: bool, has: &impl Fn(u32) -> bool) -> Option<u64> {
     let mut word = 0;
     while codes != 0 {
@@ -231,47 +253,33 @@ fn operands(mut codes: u64, is_memory: bool, has_words: bool, has: &impl Fn(u32)
             register_bank::VECTOR => false,
             _ => return None,
         };
-        let mut field = 0;
-        for (variant, is_word) in [false, true].into_iter().enumerate() {
-            if code & operand::REGISTER_FORM != 0 && is_memory {
-                continue;
-            }
-            let (is_read, is_written) = (code >> operand::ACCESS & 1 != 0, code >> operand::ACCESS & 2 != 0);
-            let kept_by = if is_word && has_words { operand::BYTE | operand::SIZED } else { operand::BYTE };
-            let keeps_part = has(attr::PART) || has(attr::PART_OF_REGISTER) && !is_memory;
-            let keeps = is_general && code & kept_by != 0 || keeps_part && !is_read;
-            let used = [
-                (usage::READ, is_read),
-                (usage::WRITTEN, is_written),
-                (usage::WHOLE, is_written && !keeps),
-                (usage::VECTOR, !is_general),
-            ];
-            let bits = used.into_iter().filter(|(_, holds)| *holds).fold(0, |bits, (bit, _)| bits | bit);
-            field |= bits << (variant as u32 * usage::BITS);
+        if code & operand::REGISTER_FORM != 0 && is_memory {
+            continue;
         }
-        if word >> place & common::FIELD != 0 {
+        let (is_read, is_written) = (code >> operand::ACCESS & 1 != 0, code >> operand::ACCESS & 2 != 0);
+        let keeps_part = has(attr::PART) || has(attr::PART_OF_REGISTER) && !is_memory;
+        let keeps = |kept_by| is_general && code & kept_by != 0 || keeps_part && !is_read;
+        let kept_by_word = if has_words { operand::BYTE | operand::SIZED } else { operand::BYTE };
+        let used = [
+            (usage::READ, is_read),
+            (usage::WRITTEN, is_written),
+            (usage::WHOLE, is_written && !keeps(operand::BYTE)),
+            (usage::WHOLE_BY_WORD, is_written && !keeps(kept_by_word)),
+            (usage::VECTOR, !is_general && (is_read || is_written)),
+            (usage::BYTE, is_general && code & operand::BYTE != 0),
+        ];
+        let field = used.into_iter().filter(|(_, holds)| *holds).fold(0, |bits, (bit, _)| bits | u64::from(bit));
+        if word >> place & 0xff != 0 {
             return None;
         }
         word |= field << place;
     }
     // In place of a register modrm.rm may name the base of an address.
-    for field in [common::RM, common::RM + usage::BITS] {
-        if is_memory && word >> field & 15 == 0 && !has(attr::NOTHING) {
-            word |= usage::READ << field;
-        }
+    if is_memory && word >> common::RM & 0xff == 0 && !has(attr::NOTHING) {
+        word |=
+            u64::from(usage::READ) << common::RM | u64::from(usage::INDEX) << common::INDEX | u64::from(common::RIP);
     }
     Some(word)
-}
-
-/// Whether a field at one of the places names a byte register.
-fn is_byte(mut codes: u64, places: &[u16]) -> bool {
-    let mut found = false;
-    while codes != 0 {
-        let code = codes as u16;
-        codes >>= 16;
-        found |= places.contains(&(code & operand::SOURCE)) && code & operand::BYTE != 0;
-    }
-    found
 }
 
 /// The operand size for one by prefixes alone, in bytes. Near branches are Intel's.
@@ -305,8 +313,14 @@ fn memory_size(code: u8, operand: u8, w: bool) -> Option<u8> {
     })
 }
 
-/// The sets of registers that no field names, with those of the stack's addresses and of the flags.
-fn sets(numbers: u64, semantics: &Semantics, kind: u8, flags: [u32; 4], has_words: bool) -> Option<[u64; 8]> {
+/// The sets of registers that no field names, with those of the stack's addresses and of the flags: read and written, then overwritten.
+fn sets(
+    numbers: u64,
+    semantics: &Semantics,
+    kind: u8,
+    flags: [u32; 4],
+    has_words: bool,
+) -> Option<([u64; 4], [u64; 4])> {
     let set = |position: u32| semantics.sets.get((numbers >> position & 0xff) as usize).copied();
     let system = 1 << bank::SYSTEM;
     let flags_register = |holds: bool| u128::from(holds) << common::FLAGS_REGISTER;
@@ -323,8 +337,6 @@ fn sets(numbers: u64, semantics: &Semantics, kind: u8, flags: [u32; 4], has_word
     }
     let by_word = if has_words { part::OVERWRITTEN_BY_WORD } else { part::OVERWRITTEN };
     let overwritten = [set(part::OVERWRITTEN)? & !system, set(by_word)? & !system];
-    let sets = [read, written, overwritten[0], overwritten[1]].map(|set| [set as u64, (set >> 64) as u64]);
-    let mut words = [0; 8];
-    words.iter_mut().zip(sets.into_iter().flatten()).for_each(|(to, word)| *to = word);
-    Some(words)
+    let words = |[first, second]: [u128; 2]| [first as u64, (first >> 64) as u64, second as u64, (second >> 64) as u64];
+    Some((words([read, written]), words(overwritten)))
 }

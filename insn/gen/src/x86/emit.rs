@@ -71,11 +71,13 @@ pub(crate) fn semantics(s: &Semantics) -> String {
 pub(crate) fn common(c: &Common) -> String {
     let mut out = head("opcodes.txt");
     let hex = |entry: &u32| format!("{entry:#x}");
-    array(&mut out, "Field that chooses, and start, by space and opcode.", "OPCODES", "u32", &c.opcodes, 10, hex);
-    array(&mut out, "Records, or nodes, to choose from.", "LISTS", "u16", &c.lists, 12, u16::to_string);
-    array(&mut out, "Field that chooses, and start, of nodes.", "NODES", "u32", &c.nodes, 10, hex);
+    array(&mut out, "Fields that choose, and start, by space and opcode.", "OPCODES", "u32", &c.opcodes, 10, hex);
+    array(&mut out, "Records to choose from.", "LISTS", "u16", &c.lists, 12, u16::to_string);
     array(&mut out, "Records (see `codes::common`).", "RECORDS", "u64", &c.records, 5, |record| format!("{record:#x}"));
     array(&mut out, "Sizes of operands and of memory.", "SIZES", "u64", &c.sizes, 5, |sizes| format!("{sizes:#x}"));
-    array(&mut out, "Registers that no field names.", "IMPLIED", "[u64; 8]", &c.implied, 1, |words| row(words));
+    array(&mut out, "Registers read and written that no field names.", "IMPLIED", "[u64; 4]", &c.implied, 1, |set| {
+        row(set)
+    });
+    array(&mut out, "Registers overwritten that no field names.", "WHOLES", "[u64; 4]", &c.wholes, 1, |set| row(set));
     out
 }
