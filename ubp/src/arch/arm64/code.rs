@@ -41,10 +41,11 @@ pub fn refusal(code: &[u8], offset: usize, site: u64) -> Option<Refusal> {
     // The aligned words around the instruction.
     let before = offset.min(MARGIN as usize) / MAX_LEN;
     let mut words = [0; 2 * WINDOW + 1];
-    let code = code.get(offset.saturating_sub(before * MAX_LEN)..).unwrap_or_default();
+    let mut rest = code.get(offset.saturating_sub(before * MAX_LEN)..).unwrap_or_default();
     let mut length = 0;
-    for (to, word) in words.iter_mut().zip(code.chunks_exact(MAX_LEN)) {
-        *to = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+    for to in &mut words {
+        let Some((word, behind)) = rest.split_first_chunk() else { break };
+        (*to, rest) = (u32::from_le_bytes(*word), behind);
         length += 1;
     }
     let words = words.get(..length).unwrap_or_default();
