@@ -21,7 +21,7 @@ pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
         }
         None => padded(bytes),
     };
-    decode_any(&chunk, available, mode)
+    Packed::words(&decode(&chunk, available, mode))
 }
 
 /// The length of an instruction that the hot path does not answer; 0 if there is no instruction.
@@ -29,14 +29,8 @@ pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
 pub(super) fn length(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
     match prefixed::decode(chunk, mode) {
         Some(packed) => packed.len,
-        None => Packed::of_words(decode_any(chunk, MAX_LEN, mode)).map_or(0, |packed| packed.len),
+        None => Packed::of_words(decode_packed(chunk, mode)).map_or(0, |packed| packed.len),
     }
-}
-
-/// Decodes an instruction of any kind, of which `available` bytes are there; the result is in the form of [`Packed::words`].
-#[inline(never)]
-fn decode_any(chunk: &[u8; MAX_LEN], available: usize, mode: Mode) -> (u64, u64) {
-    Packed::words(&decode(chunk, available, mode))
 }
 
 #[inline(always)]
@@ -137,8 +131,8 @@ impl Decoder<'_> {
         }
         let payload = self.byte(at + 1)?;
         let opcode = self.byte(at + 2)?;
-        let bit = |n: u8, to: u8| if payload >> n & 1 != 0 { to } else { 0 };
-        self.insn.ext = payload & 15 | ext::REX | bit(4, ext::B4) | bit(5, ext::X4) | bit(6, ext::R4);
+        const { assert!(ext::B4 == 0x10 << 1 && ext::X4 == 0x20 << 1 && ext::R4 == 0x40 << 1) };
+        self.insn.ext = payload & 15 | ext::REX | (payload & 0x70) << 1;
         self.insn.shape |= shape::REX2;
         let row = opcode >> 4;
         if payload & 0x80 != 0 {

@@ -56,9 +56,9 @@ pub(super) fn xop(d: &mut Decoder<'_>, at: u8) -> Result<(), Error> {
 }
 
 fn inverted_rxb(d: &mut Decoder<'_>, p0: u8) {
-    let clear = |mask: u8, to: u8| if p0 & mask == 0 { to } else { 0 };
+    const { assert!(ext::R == 0x80 >> 5 && ext::X == 0x40 >> 5 && ext::B == 0x20 >> 5) };
     if d.insn.mode.bits == Bits::B64 {
-        d.insn.ext |= clear(0x80, ext::R) | clear(0x40, ext::X) | clear(0x20, ext::B);
+        d.insn.ext |= !p0 >> 5;
     }
 }
 
@@ -104,8 +104,8 @@ pub(super) fn evex(d: &mut Decoder<'_>, at: u8) -> Result<(), Error> {
     inverted_rxb(d, p0);
     let set = |on: bool, to: u8| if on { to } else { 0 };
     let insn = &mut d.insn;
-    insn.ext |= set(p1 & 0x80 != 0, ext::W) | set(p0 & 8 != 0, ext::B4) | set(p1 & 4 == 0, ext::X4);
-    insn.ext |= set(long && p0 & 0x10 == 0, ext::R4);
+    const { assert!(ext::W == 0x80 >> 4 && ext::B4 == 8 << 2 && ext::X4 == 4 << 4 && ext::R4 == 0x10 << 3) };
+    insn.ext |= (p1 & 0x80) >> 4 | (p0 & 8) << 2 | (!p1 & 4) << 4 | set(long, (!p0 & 0x10) << 3);
     insn.vvvv = !(p1 >> 3) & 15 | set(long && p2 & 8 == 0, 16);
     insn.p2 = p2;
     insn.pp = p1 & 3;
