@@ -97,8 +97,7 @@
 //! - A session's descriptor ([`AsFd`](std::os::fd::AsFd)) is served by a thread that blocks all signals. It exists from the first use of
 //!   the descriptor on. A hit takes longer while that thread passes it on: [`Session::wait`] is the fast way, and
 //!   [`Session::wait_unless`] is one that another thread can end.
-//! - [`Session::wait`] polls before it sleeps ([`Options::busy_wait`]), and may stay on the processor of the thread that stops
-//!   ([`Options::follow_processors`]).
+//! - [`Session::wait`] polls before it sleeps ([`Options::busy_wait`]).
 //! - A wait of *another* thread for any child (`waitpid(-1, …)`, or for a process group) takes reports of debuggees, because the kernel
 //!   shows a tracee to all threads of the tracer's process; `__WNOTHREAD` avoids that. A session with [`Options::others_wait`] finds stops
 //!   that were taken so, and a debuggee whose end was taken, of which it can report neither status nor event. Without the option

@@ -30,10 +30,6 @@ pub struct Options {
     /// is done before ever fewer waits, so that it takes no more than a thousandth of the time. Over the kernel module there is nothing to
     /// wait for at a hit.
     pub busy_wait: Duration,
-    /// Default: on. While [`Session::wait`](crate::Session::wait) handles many stops it may keep its thread on the processor of the thread that stops,
-    /// if that is faster: then no processor has to be woken at a hit. When the call returns, its thread may use the same processors as before. Those
-    /// of debuggees are never changed. Over the kernel module there is nothing to wait for at a hit.
-    pub follow_processors: bool,
     /// Default: off. Other threads of this process wait for any child (`waitpid(-1, …)`), and so may take reports of debuggees (see the documentation of
     /// the crate). The session then looks for threads whose reports were taken, every 10 milliseconds.
     pub others_wait: bool,
@@ -86,7 +82,6 @@ impl Default for Options {
             vforks: false,
             syscalls: Syscalls::NONE,
             busy_wait: Duration::from_micros(50),
-            follow_processors: true,
             others_wait: false,
             buffer: Buffer::default(),
         }

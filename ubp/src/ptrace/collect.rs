@@ -99,8 +99,7 @@ impl Reports {
             }
             other => other,
         };
-        let polls = sleep && !self.processor.is_near();
-        let polled = if polls { self.polling.poll(|| look(false))? } else { None };
+        let polled = if sleep { self.polling.poll(|| look(false))? } else { None };
         let taken = if polled.is_some() { polled } else { look(sleep)? };
         let Some(report) = taken else { return Ok(Look::Nothing) };
         self.sort_in(tracees, tid, report);
@@ -118,33 +117,22 @@ impl Reports {
             },
             found => Ok(Some(found)),
         };
-        let mut found = match sleep {
-            true if self.processor.is_near() => None,
-            true => self.polling.poll(&mut look)?,
-            false => look()?,
-        };
+        let mut found = if sleep { self.polling.poll(&mut look)? } else { look()? };
         if found.is_none() && sleep && wait::peek(tid, true)?.is_some() {
             found = look()?;
         }
         if let Some(found) = found {
-            self.note_plain(tid, found);
+            self.plain_hits.note(found);
         }
         Ok(found)
     }
 
-    fn note_plain(&mut self, tid: Tid, found: Passing) {
-        self.plain_hits.note(found);
-        if found == Passing::Passed {
-            self.processor.note_stop(tid);
-        }
-    }
-
     /// Takes a stop of any tracee, or all reports.
     fn collect_any(&mut self, tracees: &mut Tracees, sleep: bool) -> Result<Look> {
-        let (mut first, polls) = (None, sleep && !self.processor.is_near());
+        let mut first = None;
         if self.single < MOST_SINGLE && self.may_take_unseen(tracees) {
             self.single += 1;
-            let mut taken = if polls { self.polling.poll(wait::take_stop)? } else { wait::take_stop()? };
+            let mut taken = if sleep { self.polling.poll(wait::take_stop)? } else { wait::take_stop()? };
             if taken.is_none() && sleep {
                 first = wait::peek_any(true)?.some();
                 if matches!(first, Some(Found::Report(_, signal)) if signal != 0) {
@@ -156,10 +144,10 @@ impl Reports {
                 return Ok(Look::Reports);
             }
         } else if sleep {
-            first = if polls { self.polling.poll(|| wait::peek_any(false).map(Found::some))? } else { None };
-            if first.is_none() {
-                first = wait::peek_any(true)?.some();
-            }
+            first = match self.polling.poll(|| wait::peek_any(false).map(Found::some))? {
+                None => wait::peek_any(true)?.some(),
+                polled => polled,
+            };
         }
         self.single = 0;
         self.collect_all(tracees, first)
@@ -208,7 +196,7 @@ impl Reports {
             return Ok(false);
         }
         let found = pass_plain_hit(tracees, tid)?;
-        self.note_plain(tid, found);
+        self.plain_hits.note(found);
         if found == Passing::Passed {
             passed.push(tid);
         }

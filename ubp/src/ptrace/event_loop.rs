@@ -11,7 +11,6 @@ impl Tracer {
         self.reports.clear_wake();
         self.events.forget_told();
         let event = self.find_event(blocking);
-        self.reports.processor.end();
         match event {
             // The next look at the descriptor shall lead to the next call.
             Ok(Some(_)) | Err(_) => self.reports.wake(),

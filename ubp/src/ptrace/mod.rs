@@ -2,7 +2,7 @@
 //!
 //! Each room calls only those above it:
 //!
-//! - `sys`, `wait`, `status`, `blocked`, `pause`, `processor`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
+//! - `sys`, `wait`, `status`, `blocked`, `pause`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
 //! - `calls`, `jumps`, `record_clock`, `recorder`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
 //! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `plain_hit`, `goal`, `arming`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `leaving`, `resend`, `slot`;
@@ -39,7 +39,6 @@ mod notify;
 mod operations;
 mod pause;
 mod plain_hit;
-mod processor;
 mod record_clock;
 mod recorder;
 mod remote;

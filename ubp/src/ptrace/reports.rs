@@ -10,7 +10,6 @@ use super::departing::Departing;
 use super::notify::Notify;
 use super::pause::{Pause, Polling};
 use super::plain_hit::PlainHits;
-use super::processor::Processor;
 use super::rewind::take_report;
 use super::sys::Report;
 use super::thread::State;
@@ -31,7 +30,6 @@ pub(super) struct Reports {
     /// The number of stops that were taken one by one since all reports were.
     pub(super) single: u32,
     pub(super) plain_hits: PlainHits,
-    pub(super) processor: Processor,
 }
 
 impl Reports {
@@ -45,7 +43,6 @@ impl Reports {
             pause: Pause::new(),
             single: 0,
             plain_hits: PlainHits::default(),
-            processor: Processor::new(options.follow_processors),
         })
     }
 
@@ -74,7 +71,6 @@ impl Reports {
     ) -> Result<Option<(Tid, Report)>> {
         loop {
             if let Some(report) = self.queue.pop_front() {
-                self.processor.note_stop(report.0);
                 return Ok(Some(report));
             }
             // No operation of the tracer is under way.

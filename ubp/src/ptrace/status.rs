@@ -106,12 +106,6 @@ pub(super) fn heap_start(pid: Pid) -> Result<u64> {
     Ok(stat(pid)?(START_BRK).unwrap_or(0))
 }
 
-/// The processor on which a thread ran last.
-pub(super) fn processor(tid: Tid) -> Option<usize> {
-    const PROCESSOR: usize = 39;
-    usize::try_from(stat(Pid(tid.0)).ok()?(PROCESSOR)?).ok()
-}
-
 /// The addresses of a process' code, stack, data, heap, arguments and environment. `None`: the kernel hides them.
 pub(super) fn layout(pid: Pid) -> Option<[u64; 10]> {
     const FIELDS: [usize; 10] = [26, 27, 28, 45, 46, 47, 48, 49, 50, 51];

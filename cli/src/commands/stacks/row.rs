@@ -30,7 +30,7 @@ pub(super) struct Row {
     #[serde(serialize_with = "all_shared")]
     stack: Vec<Rc<Description>>,
     /// Whether the outermost callers of some hits are missing.
-    #[serde(rename = "stack_cut", skip_serializing_if = "is_false")]
+    #[serde(rename = "stack_cut", skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_cut: bool,
 }
 
@@ -108,11 +108,6 @@ impl Results {
             out.line(record(&[row.hits.to_string(), row.at.location.clone(), callers.join(";")]))
         })
     }
-}
-
-/// Whether a key is left out.
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 fn shared<S: Serializer>(description: &Rc<Description>, serializer: S) -> Result<S::Ok, S::Error> {

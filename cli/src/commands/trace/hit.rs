@@ -28,7 +28,7 @@ pub(super) struct Hit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stack: Option<Vec<Frame>>,
     /// Whether the outermost callers are missing.
-    #[serde(rename = "stack_cut", skip_serializing_if = "is_false")]
+    #[serde(rename = "stack_cut", skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_cut: bool,
 }
 
@@ -128,11 +128,6 @@ pub(super) fn seconds<S: Serializer>(time: &Option<Duration>, serializer: S) -> 
     let time = time.unwrap_or_default();
     // A double holds every number of microseconds below 2^53 exactly.
     serializer.serialize_f64(time.as_micros() as f64 / 1e6)
-}
-
-/// Whether a key is left out.
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 fn shared<S: Serializer>(description: &Rc<Description>, serializer: S) -> Result<S::Ok, S::Error> {
