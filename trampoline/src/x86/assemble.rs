@@ -115,6 +115,10 @@ impl Site<'_> {
     /// Writes the trampoline at `at` into `code`, and the meanings of its addresses into `places`, sorted by offset. `int3` fills the rest of
     /// `code`. Two kilobytes and 256 places are enough for all but large records.
     ///
+    /// A probe may be behind the bytes that the jump covers, up to the eleventh instruction. The trampoline runs all instructions up to that one. A
+    /// thread that comes there by a branch finds the program's own instruction, or what the caller puts there, and [`Trampoline::entry`] is where
+    /// the probe acts for it too.
+    ///
     /// # Errors
     /// Why there is no such trampoline.
     pub fn assemble(
@@ -124,7 +128,8 @@ impl Site<'_> {
         code: &mut [u8],
         places: &mut [Place],
     ) -> Result<Trampoline, Refusal> {
-        let run = run(self.code, self.mode)?;
+        let last = probes.iter().map(|probe| probe.offset).max().unwrap_or_default();
+        let run = run(self.code, self.mode, last)?;
         let mut named = RegSet::EMPTY;
         for probe in probes {
             named = named.union(names(probe).ok_or(Refusal::NoSuchRegister)?);

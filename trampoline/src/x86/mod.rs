@@ -11,8 +11,9 @@
 //!
 //! # The trampoline
 //!
-//! [`Site::assemble`] writes it: the probe (count the arrival, test the condition, act), then the program's instructions that the jump covers, then
-//! a jump back. Every instruction of the run may have a probe, so that one trampoline serves sites that are close to each other.
+//! [`Site::assemble`] writes it: the probe (count the arrival, test the condition, act), then the *run*, then a jump back. The run has the program's
+//! instructions that the jump covers, and those up to the last probe. Every instruction of it may have a probe, so that one trampoline serves all
+//! sites of a basic block.
 //!
 //! A probe overwrites registers and flags only if [`insn::x86::dead`] proves that the code does not need them, or pushes them first. Pushes go
 //! below the red zone. Flags are kept by `lahf` and `seto`. Vector and x87 state are never touched.

@@ -119,13 +119,13 @@ fn stores_own_address(insn: &Insn) -> bool {
     }
 }
 
-/// A branch to an address of the program: within the bytes that the jump covers it leads to the instruction's place in the trampoline.
+/// A branch to an address of the program: within the run, but to the site, it leads to the instruction's place in the trampoline.
 fn go(writer: &mut Writer<'_>, context: &Context<'_>, starts: &mut Starts, opcode: &[u8], to: u64) {
     let distance = to.wrapping_sub(context.pc);
     let elements = context.run.elements.iter().zip(starts.iter_mut());
     let inside = elements
         .filter_map(|(element, start)| Some((element.as_ref()?, start)))
-        .find(|(element, _)| u64::from(element.offset) == distance && (1..JUMP_LEN as u64).contains(&distance));
+        .find(|(element, _)| u64::from(element.offset) == distance && distance != 0);
     match inside {
         Some((_, start)) => writer.jump(opcode, start),
         None => writer.jump_out(opcode, to),

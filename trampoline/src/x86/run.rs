@@ -1,4 +1,4 @@
-//! The instructions that a jump covers.
+//! The instructions that a trampoline runs.
 
 use insn::Flow;
 use insn::x86::{Bits, Encoding, Insn, Map, Mode, decode};
@@ -6,8 +6,10 @@ use insn::x86::{Bits, Encoding, Insn, Map, Mode, decode};
 use super::Refusal;
 use super::bytes::JUMP_LEN;
 
-/// The most instructions of a run: five of one byte, and those that instructions with a delayed trap need behind them.
-pub(super) const MOST: usize = 10;
+/// The most instructions of a run. Those behind [`FURTHEST`] are for instructions with a delayed trap, which need some behind them.
+pub(super) const MOST: usize = 16;
+/// The number of instructions to which probes extend a run.
+const FURTHEST: usize = 11;
 
 /// An instruction and its offset from the site.
 #[derive(Clone, Copy)]
@@ -23,17 +25,18 @@ pub(super) struct Run {
     pub(super) len: u8,
 }
 
-/// The instructions at the start of `code` that a jump there covers. A run does not end behind an instruction that delays a single-step trap
-/// until the next one is complete, so that the next one is the program's.
-pub(super) fn run(code: &[u8], mode: Mode) -> Result<Run, Refusal> {
+/// The instructions at the start of `code` that a jump there covers, and those up to the one at the offset `last`. A run does not end behind an
+/// instruction that delays a single-step trap until the next one is complete, so that the next one is the program's.
+pub(super) fn run(code: &[u8], mode: Mode, last: u8) -> Result<Run, Refusal> {
     if mode.bits != Bits::B64 {
         return Err(Refusal::Not64Bit);
     }
     let mut run = Run { elements: [None; MOST], len: 0 };
     let mut delays = false;
-    for place in &mut run.elements {
+    for (count, place) in run.elements.iter_mut().enumerate() {
         let covered = usize::from(run.len) >= JUMP_LEN;
-        if covered && !delays {
+        let is_last = run.len > last || count >= FURTHEST;
+        if covered && is_last && !delays {
             break;
         }
         let rest = code.get(usize::from(run.len)..).unwrap_or_default();

@@ -7,6 +7,7 @@ mod common;
 mod conditions;
 mod counts;
 mod covered;
+mod further;
 mod killed;
 mod life;
 mod records;

@@ -161,6 +161,11 @@ impl Jump {
         self.members.iter().find(|member| self.site + u64::from(member.offset) == address)
     }
 
+    /// Whether the address is that of a member behind the bytes of the jump. A breakpoint instruction stands there.
+    pub(in crate::ptrace) fn is_further(&self, address: u64) -> bool {
+        address >= self.site + JUMP_LEN as u64 && self.member(address).is_some()
+    }
+
     /// The instructions of the trampoline that stop threads.
     pub(in crate::ptrace) fn stops(&self) -> impl Iterator<Item = u64> {
         self.trampoline.stops().map(|(_, behind)| behind.wrapping_sub(1))

@@ -14,7 +14,7 @@ mod store;
 mod survey;
 mod test;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) use self::displacement::displacements;
 pub(super) use self::jump::{Draft, Jump, Member, Recording, Workbench};
 pub(super) use self::mirror::Mirror;
 pub(super) use self::ring::{Ring, Shape};
-pub(super) use self::scan::{KEPT, LOOK, Sweep, Window, scan};
+pub(super) use self::scan::{Found, KEPT, LOOK, Sweep, Window, scan};
 pub(super) use self::shared::Shared;
 pub(super) use self::slot::{Detail, Stack, Windows, stack_room};
 pub(super) use self::store::{Need, Store};
@@ -34,7 +34,7 @@ pub(super) use self::test::Test;
 
 /// Bytes of a jump.
 pub(super) const LENGTH: u64 = JUMP_LEN as u64;
-/// How many threads may enter the covered bytes of a jump before it becomes a breakpoint instruction.
+/// How often threads may enter the run of a jump at one address before the jump ends there.
 const ENTRIES: u32 = 32;
 
 /// The place of a pc outside of the program's code.
@@ -51,8 +51,10 @@ pub(super) enum Inside {
 pub(super) struct Jumps {
     /// By site. Forked children share them.
     heads: BTreeMap<u64, Arc<Jump>>,
-    /// How many threads have entered the covered bytes, by site.
+    /// How often threads have entered the run of a jump behind its beginning, by address.
     entries: HashMap<u64, u32>,
+    /// The addresses where this happened too often.
+    entered: BTreeSet<u64>,
     /// The sites, by the addresses of their trampolines.
     trampolines: BTreeMap<u64, u64>,
     pub(super) mirrors: Vec<Mirror>,
@@ -113,24 +115,41 @@ impl Jumps {
     /// Forgets a jump. No thread may be in its trampoline.
     pub(super) fn remove(&mut self, site: u64) {
         let Some(jump) = self.heads.remove(&site) else { return };
-        self.entries.remove(&site);
         self.trampolines.remove(&jump.trampoline.at());
         if let Some(store) = self.stores.get_mut(jump.store) {
             store.jumps = store.jumps.saturating_sub(1);
         }
     }
 
-    /// The jump of which a thread that trapped at `pc`, by a trap of this kind, entered covered bytes, and the offset of the byte.
+    /// The jump whose run a thread entered that trapped at `pc`, by a trap of this kind, and the offset of the byte.
     pub(super) fn entered(&self, kind: Trap, pc: u64) -> Option<(&Jump, u8)> {
-        let jump = self.over(pc.wrapping_sub(kind.distance()))?;
-        Some((jump, covered(jump.site, jump.displacement, kind, pc)?))
+        let at = pc.wrapping_sub(kind.distance());
+        let jump = self.over(at)?;
+        let is_further = || kind == Trap::Breakpoint && jump.is_further(at);
+        let further = || is_further().then(|| (at - jump.site) as u8);
+        Some((jump, covered(jump.site, jump.displacement, kind, pc).or_else(further)?))
     }
 
-    /// Notes that a thread entered the covered bytes of a jump. Returns whether that happened too often.
-    pub(super) fn note_entered(&mut self, site: u64) -> bool {
-        let entered = self.entries.entry(site).or_default();
-        *entered = entered.saturating_add(1);
-        *entered % ENTRIES == 0
+    /// Notes that a thread entered the run of a jump at an address. Returns whether that happened too often.
+    pub(super) fn note_entered(&mut self, address: u64) -> bool {
+        let entries = self.entries.entry(address).or_default();
+        *entries = entries.saturating_add(1);
+        let is_often = *entries % ENTRIES == 0;
+        if is_often {
+            self.entered.insert(address);
+        }
+        is_often
+    }
+
+    /// The addresses at which threads have entered runs too often.
+    pub(super) fn all_entered(&self) -> &BTreeSet<u64> {
+        &self.entered
+    }
+
+    /// Where a thread continues that comes to an address at which a trampoline counts.
+    pub(super) fn entry(&self, address: u64) -> Option<u64> {
+        let jump = self.of_member(address)?;
+        jump.trampoline.entry((address - jump.site) as u8)
     }
 
     /// Where in a mirror or a trampoline a thread is.

@@ -1,12 +1,16 @@
 //! What the code around a site says about a jump there.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use insn::Flow;
 use insn::x86::{Insn, MAX_LEN, Mode, decode};
 
 use super::LENGTH;
 use crate::{Address, NoJump};
+
+/// The smallest page of all architectures: what is mapped anew, or made inaccessible, is whole pages.
+const PAGE: u64 = 4096;
 
 /// Bytes of code behind a site that are searched for branches into the jump.
 pub(in crate::ptrace) const LOOK: usize = 512;
@@ -37,6 +41,23 @@ impl<'a> Window<'a> {
             Some((at - insn.len(), insn))
         })
     }
+
+    /// The offsets of the instructions from `from` on that end before `end`, up to one that does not lead to the next one. None of them enters the
+    /// kernel.
+    fn further(&self, from: usize, end: u64) -> Vec<u8> {
+        let mut offsets = Vec::new();
+        for (offset, insn) in self.insns(from) {
+            let enters = matches!(insn.flow(), Flow::Syscall | Flow::Interrupt | Flow::Trap | Flow::Transaction);
+            if enters || (offset + insn.len()) as u64 > end {
+                break;
+            }
+            offsets.push(offset as u8);
+            if !falls_through(&insn) {
+                break;
+            }
+        }
+        offsets
+    }
 }
 
 /// The instructions of the windows that were looked at, as far as the next window may need them. All windows show the same code.
@@ -46,6 +67,8 @@ pub(in crate::ptrace) struct Sweep {
     starts: VecDeque<u64>,
     /// Addresses of branches and of their targets, ascending by the former.
     branches: VecDeque<(u64, u64)>,
+    /// The targets, behind the site, of branches before it, and the addresses of these.
+    ahead: BTreeMap<u64, u64>,
     /// Address behind the last instruction.
     end: u64,
 }
@@ -57,12 +80,18 @@ impl Sweep {
         while self.starts.front().is_some_and(|start| *start < site) {
             self.starts.pop_front();
         }
-        while self.branches.front().is_some_and(|(at, _)| *at < site) {
+        while let Some((at, target)) = self.branches.front().copied().filter(|(at, _)| *at < site) {
             self.branches.pop_front();
+            if target > site {
+                self.ahead.insert(target, at);
+            }
+        }
+        while self.ahead.first_key_value().is_some_and(|(target, _)| *target <= site) {
+            self.ahead.pop_first();
         }
         // Another instruction than before may begin in the midst of one.
         if self.starts.front().copied().unwrap_or(self.end) != site {
-            (self.starts, self.branches, self.end) = (VecDeque::new(), VecDeque::new(), site);
+            *self = Sweep { end: site, ..Sweep::default() };
         }
         for (offset, insn) in window.insns((self.end - site) as usize) {
             let at = site + offset as u64;
@@ -71,13 +100,34 @@ impl Sweep {
             self.end = at + insn.len() as u64;
         }
     }
+
+    /// The branch outside of `inside` that leads to the lowest address in `range`, and this address.
+    fn first_target(&self, range: Range<u64>, inside: Range<u64>) -> Option<(u64, u64)> {
+        let before = self.ahead.range(range.clone()).next().map(|(target, at)| (*target, *at));
+        let behind = self.branches.iter().filter(|(at, target)| !inside.contains(at) && range.contains(target));
+        before.into_iter().chain(behind.map(|(at, target)| (*target, *at))).min()
+    }
 }
 
-/// Looks for what makes a jump at a site wrong or slow. Returns the offsets at which instructions begin that the jump covers.
-pub(in crate::ptrace) fn scan(window: &Window<'_>, sweep: &mut Sweep) -> Result<Vec<u8>, NoJump> {
+/// The instructions of a trampoline, by the offsets of their addresses from the site.
+#[derive(Debug, Default)]
+pub(in crate::ptrace) struct Found {
+    /// Those that the jump covers.
+    pub(in crate::ptrace) covered: Vec<u8>,
+    /// Those behind them to which no other way is known than from the instruction before.
+    pub(in crate::ptrace) further: Vec<u8>,
+}
+
+/// Looks for what makes a jump at a site wrong or slow. Threads were seen to come to the addresses in `entered` by branches.
+pub(in crate::ptrace) fn scan(
+    window: &Window<'_>,
+    sweep: &mut Sweep,
+    entered: &BTreeSet<u64>,
+) -> Result<Found, NoJump> {
     let site = window.site;
-    let mut starts = Vec::new();
+    let mut found = Found::default();
     let mut end = 0;
+    let mut falls = true;
     for (offset, insn) in window.insns(0).take_while(|(offset, _)| (*offset as u64) < LENGTH) {
         let at = Address(site + offset as u64);
         end = offset + insn.len();
@@ -87,14 +137,29 @@ pub(in crate::ptrace) fn scan(window: &Window<'_>, sweep: &mut Sweep) -> Result<
             Flow::Call if (end as u64) < LENGTH => return Err(NoJump::BranchTarget(at)),
             _ => {}
         }
-        starts.push(offset as u8);
+        falls &= falls_through(&insn);
+        found.covered.push(offset as u8);
     }
     let covered = site + 1..site + LENGTH;
-    // A branch among the covered instructions stays in the trampoline.
     let behind = site + end as u64;
     sweep.advance(window);
-    match sweep.branches.iter().find(|(at, target)| *at >= behind && covered.contains(target)) {
-        Some((at, _)) => Err(NoJump::BranchTarget(Address(*at))),
-        None => Ok(starts),
+    // A branch among the covered instructions stays in the trampoline.
+    if let Some((_, at)) = sweep.first_target(covered.clone(), site..behind) {
+        return Err(NoJump::BranchTarget(Address(at)));
     }
+    if entered.range(covered).next().is_some() {
+        return Err(NoJump::Entered);
+    }
+    let last = (site | (PAGE - 1)).min(site + window.kept().len() as u64 - 1);
+    if falls && behind <= last {
+        let target = sweep.first_target(behind..last + 1, 0..0).map(|(target, _)| target);
+        let known = target.into_iter().chain(entered.range(behind..=last).next().copied()).min();
+        found.further = window.further(end, known.unwrap_or(last + 1) - site);
+    }
+    Ok(found)
+}
+
+/// Whether a thread comes from the instruction to the next one, if by no other way.
+fn falls_through(insn: &Insn) -> bool {
+    matches!(insn.flow(), Flow::Next | Flow::ConditionalJump)
 }

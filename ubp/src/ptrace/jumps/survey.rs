@@ -1,5 +1,7 @@
 //! Jumps in code that no process has mapped.
 
+use std::collections::BTreeSet;
+
 use insn::x86::{Bits, Mode};
 
 use super::{Draft, KEPT, LENGTH, LOOK, Member, Sweep, Window, Workbench, scan};
@@ -48,7 +50,7 @@ impl JumpSurvey {
             return Some(NoJump::NoRoom);
         }
         let window = Window { site, code, mode };
-        if let Err(reason) = scan(&window, &mut Sweep::default()) {
+        if let Err(reason) = scan(&window, &mut Sweep::default(), &BTreeSet::new()) {
             return Some(reason);
         }
         let at = site + DISTANCE;

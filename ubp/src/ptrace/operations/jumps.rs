@@ -3,7 +3,6 @@
 use super::super::Tracer;
 use super::super::breakpoints::jump_memory::{outlives, provide};
 use super::super::event_stop::note_key;
-use super::super::jumps::LENGTH;
 use super::super::stopping::Pinned;
 use super::super::sys::is_gone;
 use super::super::tracees::SpaceId;
@@ -109,14 +108,15 @@ impl Tracer {
 
     fn clear_unwanted_jump(&mut self, id: SpaceId, site: u64) -> Result<()> {
         let Some(&pid) = self.tracees.processes_in(id).first() else { return Ok(()) };
+        let jump = self.tracees.spaces.get(&id).and_then(|space| space.jumps.get(site));
+        let members: Vec<u64> = jump.into_iter().flat_map(|jump| jump.sites()).collect();
         self.clear_heads(pid, &[site], NoJump::Entered)?;
         // Breakpoints may have removed themselves.
-        if let Some(space) = self.tracees.spaces.get_mut(&id) {
-            let sites = space.sites.range(site..site + LENGTH).map(|(site, _)| *site);
-            let unused: Vec<u64> = sites.filter(|site| space.is_unused(*site)).collect();
-            unused.into_iter().for_each(|site| space.disarm_one(site));
-        }
-        Ok(())
+        let Some(space) = self.tracees.spaces.get_mut(&id) else { return Ok(()) };
+        let (unused, used): (Vec<u64>, Vec<u64>) = members.into_iter().partition(|site| space.is_unused(*site));
+        unused.into_iter().for_each(|site| space.disarm_one(site));
+        // Another jump may begin where threads came in.
+        self.place_jumps(pid, &used)
     }
 
     /// Puts jumps at those of `sites`, which are sorted, that can have one.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::arch::{can_record, jump_mode, may_have_shadow_stacks};
 use super::super::jumps::{
-    Detail, Draft, Jump, KEPT, LENGTH, LOOK, Member, Need, Recording, Sweep, Test, Window, Workbench, scan,
+    Detail, Draft, Found, Jump, KEPT, LENGTH, LOOK, Member, Need, Recording, Sweep, Test, Window, Workbench, scan,
 };
 use super::edits::Edits;
 use super::{SlotId, Space, mapping_at};
@@ -107,11 +107,32 @@ impl Space {
             return Err(NoJump::End);
         }
         let window = Window { site, code: reader.window(self, mapping, site), mode };
-        let starts = scan(&window, sweep)?;
+        let found = scan(&window, sweep, self.jumps.all_entered())?;
         let draft = Draft { site, code: window.kept().into(), mode, shadow_stack: may_have_shadow_stacks() };
-        let offsets = self.offsets_of_members(site, &starts, outlives)?;
         let code = mapping.start.0..mapping.end.0;
-        let mirror = self.jumps.mirrors.iter().find(|mirror| mirror.serves(&code)).ok_or(NoJump::NoRoom)?.clone();
+        let covered = self.covered_members(site, &found, outlives)?;
+        let further = self.further_members(site, &found, outlives);
+        if !further.is_empty() {
+            let all: Vec<u8> = covered.iter().copied().chain(further).collect();
+            if self.write_jump(draft.clone(), &code, &all, outlives, bench, written).is_ok() {
+                return Ok(());
+            }
+        }
+        self.write_jump(draft, &code, &covered, outlives, bench, written)
+    }
+
+    /// Adds the jump of a draft, which counts the arrivals at these offsets, to the table and to what is written.
+    fn write_jump(
+        &mut self,
+        draft: Draft,
+        code: &Range<u64>,
+        offsets: &[u8],
+        outlives: bool,
+        bench: &mut Workbench,
+        written: &mut Written,
+    ) -> Result<(), NoJump> {
+        let site = draft.site;
+        let mirror = self.jumps.mirrors.iter().find(|mirror| mirror.serves(code)).ok_or(NoJump::NoRoom)?.clone();
         let member_sites = || offsets.iter().map(|offset| site + u64::from(*offset));
         for at in member_sites() {
             if self.record_at(at, outlives).is_some() {
@@ -119,7 +140,7 @@ impl Space {
             }
         }
         let need = self.need_for(member_sites(), outlives);
-        let serves = self.jumps.stores.iter().position(|store| store.serves(&code, &mirror.range, need));
+        let serves = self.jumps.stores.iter().position(|store| store.serves(code, &mirror.range, need));
         let number = serves.ok_or(NoJump::NoRoom)?;
         let store = self.jumps.stores.get(number).ok_or(NoJump::NoRoom)?;
         let counters = store.next_counters(offsets.len()).ok_or(NoJump::NoRoom)?;
@@ -133,8 +154,8 @@ impl Space {
         };
         let members = offsets.iter().zip(counters).map(member).collect::<Result<Vec<Member>, NoJump>>()?;
         let trampoline = bench.make(&draft, &members, store.next()).map_err(NoJump::Trampoline)?;
-        let behind = site + starts.last().map_or(0, |last| u64::from(*last)) + 1;
-        if let Some((&other, _)) = self.sites.range(behind..site + trampoline.run_len() as u64).next() {
+        let last = offsets.last().map_or(0, |last| u64::from(*last)).max(LENGTH - 1);
+        if let Some((&other, _)) = self.sites.range(site + last + 1..site + trampoline.run_len() as u64).next() {
             return Err(NoJump::TooClose(Address(other)));
         }
         let (at, mirrored) = mirror.jump(site, trampoline.at()).ok_or(NoJump::NoRoom)?;
@@ -229,19 +250,29 @@ impl Space {
         std::iter::successors(first.and_then(get), move |breakpoint| breakpoint.next.and_then(get))
     }
 
-    /// The offsets of the sites whose arrivals the trampoline of a jump at `site` counts. `starts` are those of its instructions.
-    fn offsets_of_members(&self, site: u64, starts: &[u8], outlives: bool) -> Result<Vec<u8>, NoJump> {
+    /// The offset of a jump at `site`, and those of the sites among its bytes.
+    fn covered_members(&self, site: u64, found: &Found, outlives: bool) -> Result<Vec<u8>, NoJump> {
         let mut offsets = vec![0];
         for (&other, _) in self.sites.range(site + 1..site + LENGTH) {
             let offset = (other - site) as u8;
-            let is_member =
-                starts.contains(&offset) && self.jumps.get(other).is_none() && self.can_count(other, outlives).is_ok();
-            if !is_member {
+            if !found.covered.contains(&offset) || !self.can_be_member(other, outlives) {
                 return Err(NoJump::TooClose(Address(other)));
             }
             offsets.push(offset);
         }
         Ok(offsets)
+    }
+
+    /// The offsets of the sites behind the bytes of a jump at `site`, as long as each instruction there has one. If the tracer is killed, the
+    /// breakpoint instructions there must go by themselves, so that there are none where a process outlives it.
+    fn further_members(&self, site: u64, found: &Found, outlives: bool) -> Vec<u8> {
+        let is_member = |offset: &u8| !outlives && self.can_be_member(site + u64::from(*offset), outlives);
+        found.further.iter().copied().take_while(is_member).collect()
+    }
+
+    /// Whether the trampoline of a jump before a site can count the arrivals there.
+    fn can_be_member(&self, site: u64, outlives: bool) -> bool {
+        self.jumps.of_member(site).is_none() && self.can_count(site, outlives).is_ok()
     }
 
     /// Makes breakpoint instructions of the jumps at `heads`, which are sorted. No thread of the memory runs. Where memory in `maps` cannot be
@@ -280,7 +311,8 @@ impl Space {
                 // The program has mapped something else there.
                 continue;
             }
-            jump.sites().filter(|member| *member != site).for_each(|member| members.push(member, &BREAKPOINT));
+            let covered = jump.sites().filter(|member| *member != site && !jump.is_further(*member));
+            covered.for_each(|member| members.push(member, &BREAKPOINT));
             touched.push(site);
         }
         // The order is that of a change while threads run, because the tracer may be killed at any moment.

@@ -276,7 +276,7 @@ impl Space {
         }
         self.restore_retired();
         for entry in self.sites.values().filter_map(|&slot| self.entry(slot)) {
-            if self.is_jumped(entry.site) {
+            if self.jumps.of_member(entry.site).is_some_and(|jump| !jump.is_further(entry.site)) {
                 // Jumps come and go only while no thread makes a process.
                 continue;
             }

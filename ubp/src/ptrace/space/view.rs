@@ -39,7 +39,7 @@ impl Space {
 
     /// Whether our instruction stands at `site`; `None` where the memory cannot be read.
     fn has_ours(&self, site: u64) -> Option<bool> {
-        match self.jumps.of_member(site) {
+        match self.jumps.of_member(site).filter(|jump| !jump.is_further(site)) {
             Some(jump) => self.memory.read_array(jump.site).map(|bytes| bytes == jump.bytes()),
             None => self.memory.read_array(site).map(|bytes| bytes == BREAKPOINT),
         }

@@ -108,7 +108,7 @@ fn act(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
     on_counted(tracees, tid, site)
 }
 
-/// A thread entered the bytes that a jump covers. It goes on with the instruction that begins there.
+/// A thread entered the run of a jump. It goes on with the instruction that begins there.
 fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64, offset: u8) -> Result<Next> {
     restore_mask(tracees, tid)?;
     tracees.set_stop(tid, Stop::Trap)?;
@@ -122,7 +122,7 @@ fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64,
     }
     let space = tracees.space_of_mut(pid)?;
     // The tracer may have sent the thread there.
-    let is_unwanted = sent != Some(site) && space.jumps.note_entered(site);
+    let is_unwanted = sent != Some(site) && space.jumps.note_entered(at);
     let (entry, is_member) = match space.jumps.get(site) {
         Some(jump) => (jump.trampoline.entry(offset), jump.member(at).is_some()),
         None => return Ok(Next::GoOn),

@@ -154,11 +154,19 @@ fn arrival(tracees: &mut Tracees, tid: Tid, from: u64, to: u64) -> Result<Option
     if is_programs || is_internal || from / PAGE != to / PAGE || !space.is_armed(to) {
         return Ok(None);
     }
-    let epoch = space.epoch;
+    let (epoch, entry) = (space.epoch, space.jumps.entry(to));
     let thread = tracees.thread_mut(tid)?;
     thread.arrivals += 1;
     thread.seen = epoch;
-    Ok(Some(Next::Arrive(slot, to)))
+    match entry {
+        // The trampoline acts.
+        Some(entry) if !arch::traces(&arch::read(tid)?) => {
+            arch::set_pc(tid, entry)?;
+            Ok(Some(Next::Run(0)))
+        }
+        Some(_) => Ok(None),
+        None => Ok(Some(Next::Arrive(slot, to))),
+    }
 }
 
 /// Sends a stopped thread into a slot; with `probe`, to make the processor raise the fault that the emulation met.

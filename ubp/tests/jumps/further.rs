@@ -1,0 +1,72 @@
+//! Jumps whose trampolines count at instructions behind the bytes that the jump replaces.
+
+use ubp::{Address, EventKind, Method, NoJump, Patch};
+
+use crate::common::*;
+use crate::{KINDS, by_ptrace};
+
+/// The number of instructions of `block` in further.c.
+const INSTRUCTIONS: usize = 10;
+/// Rounds after which no instruction has been entered too often, and such after which each has been.
+const FEW: u64 = 6;
+const MANY: u64 = 200;
+
+/// The arrivals at each instruction of a function, and how it is passed, in a run of further.c; `only` is its second argument.
+fn told(kind: fn(Address) -> ubp::Spec, function: &str, rounds: u64, only: &str) -> Vec<(u64, Method, Option<NoJump>)> {
+    let program = build("x86/further", &[]);
+    let args = [&rounds.to_string(), only];
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&program, &args)).unwrap();
+    let base = load_address(&session, pid);
+    let sites = instructions(&program, function).into_iter().map(|at| Address(base + at));
+    let specs: Vec<_> = sites.map(|at| kind(at).patch(Patch::Auto)).collect();
+    assert!(session.insert(pid, &specs).unwrap().iter().all(Result::is_ok));
+    session.resume(pid.leader()).unwrap();
+    let mut seen = Vec::new();
+    let outcome = run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            let all = session.breakpoints(pid);
+            seen = all.map(|breakpoint| (breakpoint.arrivals(), breakpoint.method(), breakpoint.no_jump())).collect();
+        }
+    });
+    assert_eq!(exit_of(&outcome), EventKind::Exited(0));
+    assert_eq!(outcome.text(), String::from_utf8_lossy(&undisturbed(&program, &args).stdout));
+    seen
+}
+
+#[test]
+fn one_jump_counts_at_each_instruction_of_a_block_wherever_threads_enter_it() {
+    for kind in KINDS {
+        let seen = told(kind, "block", FEW, "-1");
+        let expected: Vec<_> = (1..=INSTRUCTIONS as u64).map(|entries| (entries * FEW, Method::Jumped, None)).collect();
+        assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn a_block_that_is_entered_everywhere_again_and_again_is_counted_right() {
+    for kind in KINDS {
+        let seen: Vec<u64> = told(kind, "block", MANY, "-1").into_iter().map(|(arrivals, ..)| arrivals).collect();
+        let expected: Vec<u64> = (1..=INSTRUCTIONS as u64).map(|entries| entries * MANY).collect();
+        assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn a_jump_ends_where_threads_enter_its_run_again_and_again_and_another_begins_there() {
+    for kind in KINDS {
+        // `cmc`, behind `inc`, `add` and `lea`.
+        let seen = told(kind, "block", MANY, "3");
+        let expected: Vec<_> =
+            (0..INSTRUCTIONS).map(|number| (if number < 3 { MANY } else { 2 * MANY }, Method::Jumped, None)).collect();
+        assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn a_loop_within_a_run_is_counted_round_by_round() {
+    for kind in KINDS {
+        let seen: Vec<u64> = told(kind, "around", MANY, "0").into_iter().map(|(arrivals, ..)| arrivals).collect();
+        assert_eq!(seen, [1, 1, 1, MANY, MANY, MANY, MANY, 1]);
+    }
+}
