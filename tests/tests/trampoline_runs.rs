@@ -35,7 +35,8 @@ fn around(insn: &Insn, position: usize, random: &mut Random) -> Vec<u8> {
         }
     }
     code.extend(insn.bytes());
-    while code.len() < 5 + 8 {
+    let len = 5 + 8 + random.below(24) as usize;
+    while code.len() < len {
         code.extend(random.one_of(FILLERS));
     }
     code
@@ -50,6 +51,26 @@ fn starts(code: &[u8], lab: &Lab) -> Vec<u8> {
         at += decode(&code[at..], lab.mode()).expect("an instruction").len();
     }
     starts
+}
+
+/// The number of instructions to which probes extend a run.
+const FURTHEST: u64 = 11;
+
+/// A probe that counts at the site, and often one at a later instruction, to which the run goes on. That one does nothing: what probes push below the
+/// red zone would differ from one to the next.
+fn probes(code: &[u8], lab: &Lab, random: &mut Random) -> Vec<Probe<'static>> {
+    let mut probes = vec![Probe { arrivals: Some(lab.layout().notes), ..Probe::default() }];
+    let mut offset = 0;
+    for _ in 0..random.below(FURTHEST) * random.below(2) {
+        match decode(code.get(offset..).unwrap_or_default(), lab.mode()) {
+            Ok(insn) if offset + insn.len() < code.len() => offset += insn.len(),
+            _ => break,
+        }
+    }
+    if offset > 0 {
+        probes.push(Probe { offset: offset as u8, ..Probe::default() });
+    }
+    probes
 }
 
 /// Whether a run of it depends on more than its state, or it does what a jump cannot leave alone.
@@ -73,7 +94,7 @@ struct Tally {
 fn check(lab: &mut Lab, insn: &Insn, position: usize, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
     let code = around(insn, position, random);
     let counter = lab.layout().notes;
-    let probes = [Probe { arrivals: Some(counter), ..Probe::default() }];
+    let probes = probes(&code, lab, random);
     let starts = starts(&code, lab);
     let start = random.one_of(&starts);
     let jumped = Jumped { code: &code, start, probes: &probes, keep_dead: true };
@@ -218,7 +239,8 @@ fn calls_and_branches_at_every_position_do_behind_a_jump_what_they_do_undisturbe
 /// Some instructions of any forms in a row, or any bytes.
 fn any_code(forms: &[Skeleton], lab: &Lab, random: &mut Random) -> Vec<u8> {
     let mut code = Vec::new();
-    while code.len() < 12 {
+    let len = 12 + random.below(20) as usize;
+    while code.len() < len {
         match random.below(4) {
             0 => code.push(random.byte()),
             1 => code.extend(random.one_of(FILLERS)),
@@ -250,8 +272,6 @@ fn any_bytes_entered_at_any_byte_do_behind_a_jump_what_they_do_undisturbed() {
     let count = std::env::var("NTRACE_TRAMPOLINE_CODES").ok().and_then(|text| text.parse().ok()).unwrap_or(1500_u64);
     let mut random = Random::new(count);
     let forms = skeletons(lab.mode());
-    let counter = lab.layout().notes;
-    let probes = [Probe { arrivals: Some(counter), ..Probe::default() }];
     let (mut runs, mut traps, mut inside, mut wrong) = (0, 0, 0, Vec::new());
     for _ in 0..count {
         let code = any_code(&forms, &lab, &mut random);
@@ -259,6 +279,7 @@ fn any_bytes_entered_at_any_byte_do_behind_a_jump_what_they_do_undisturbed() {
         let Some(first) = decode(&code[usize::from(start)..], lab.mode()).ok().filter(|_| is_tame(&code, &lab)) else {
             continue;
         };
+        let probes = probes(&code, &lab, &mut random);
         let jumped = Jumped { code: &code, start, probes: &probes, keep_dead: true };
         let Ok((trampoline, ..)) = jumped.assemble(&lab) else { continue };
         inside += u64::from(start != 0 && trampoline.entry(start).is_none());

@@ -1,5 +1,5 @@
 use insn::x86::Reg;
-use trampoline::x86::{Action, Probe, Site, Source};
+use trampoline::x86::{Action, Probe, Refusal, Site, Source};
 
 use crate::{AT, COUNTER, PC, assemble, count, hex, site};
 
@@ -102,4 +102,41 @@ fn a_register_that_a_later_probe_of_the_run_reads_is_alive() {
     assert!(pushes(&bytes[..end]), "{bytes:02x?}");
     let (trampoline, bytes, _) = assemble(&site(&code), &[first]).unwrap();
     assert!(!pushes(&bytes[..(trampoline.copy(0).unwrap() - AT) as usize]), "{bytes:02x?}");
+}
+
+/// push; mov; xor; inc x 6; cmp; jne -17; ret: the block goes on for 22 bytes behind the jump.
+const BLOCK: &str = "55 4889e5 31c0 48ffc0 48ffc0 48ffc0 48ffc0 48ffc0 48ffc0 4839f8 75ef c3";
+
+#[test]
+fn the_run_goes_on_to_the_last_probe() {
+    let code = hex(BLOCK);
+    assert_eq!(assemble(&site(&code), &[count()]).unwrap().0.run_len(), 6);
+    for offset in [6, 9, 24, 27] {
+        let last = Probe { offset, arrivals: Some(COUNTER + 8), ..Probe::default() };
+        let (trampoline, ..) = assemble(&site(&code), &[count(), last]).unwrap();
+        let len = if offset == 27 { 2 } else { 3 };
+        assert_eq!(trampoline.run_len(), usize::from(offset) + len);
+        assert_ne!(trampoline.entry(offset), trampoline.copy(offset));
+        assert_eq!(trampoline.boundaries().collect::<Vec<_>>(), [1, 4]);
+    }
+}
+
+#[test]
+fn a_probe_behind_the_eleventh_instruction_is_refused() {
+    let code = [0x90; 32];
+    let probe = |offset| Probe { offset, arrivals: Some(COUNTER), ..Probe::default() };
+    assert!(assemble(&site(&code), &[probe(10)]).is_ok());
+    assert_eq!(assemble(&site(&code), &[probe(11)]).map(drop), Err(Refusal::NotAtInstruction(11)));
+}
+
+#[test]
+fn a_branch_to_an_instruction_behind_the_jump_stays_in_a_run_that_has_it() {
+    let code = hex(BLOCK);
+    let last = Probe { offset: 27, arrivals: Some(COUNTER + 8), ..Probe::default() };
+    let (trampoline, bytes, _) = assemble(&site(&code), &[count(), last]).unwrap();
+    // jne to the third `inc`
+    let jne = (trampoline.copy(27).unwrap() - AT) as usize;
+    assert_eq!(bytes[jne..jne + 2], [0x0f, 0x85]);
+    let distance = i32::from_le_bytes(bytes[jne + 2..jne + 6].try_into().unwrap());
+    assert_eq!(Some((AT + jne as u64 + 6).wrapping_add_signed(distance.into())), trampoline.entry(12));
 }
