@@ -59,6 +59,7 @@
 //! (`ntrace-trampoline` says how), but each such branch costs a trap, so that [`Patch::Auto`] looks for branches there.
 //! [`Breakpoint::no_jump`] tells why a site has no jump ([`NoJump`]).
 //!
+//! - One jump serves the sites of a basic block, if each instruction from its own on has one. A thread that branches into the block traps once.
 //! - While jumps come or go, all threads of the memory are stopped. [`Session::insert`] and [`Session::write_memory`] fail with
 //!   [`Error::Uninterruptible`] if a jump has to go and a thread cannot be stopped within a second; a removed breakpoint's jump stays then, and
 //!   counts for nobody.
