@@ -4,6 +4,7 @@ mod alone;
 mod arm64;
 mod breakpoints;
 mod clock;
+mod commands;
 mod decode;
 mod gdb;
 #[cfg(target_arch = "x86_64")]
@@ -32,6 +33,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ("record", record::run),
     ("gdb", gdb::run),
     ("start", start::run),
+    ("commands", commands::run),
 ];
 
 fn main() -> Result<()> {
