@@ -24,6 +24,9 @@ fn every_promised_key_is_there_and_null_where_it_does_not_apply() {
         "boosted",
         "reason",
         "slot",
+        "jump",
+        "no_jump",
+        "jump_text",
         "flags_read",
         "flags_written",
         "memory",
@@ -80,6 +83,40 @@ fn the_text_names_fields_flow_plan_and_slot() {
     for part in ["mov rax, [rip+0x10]", "rex 48", "opcode 8b", "modrm 05", "0x401017", "slot, boosted", "jmp 0x401007"]
     {
         assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn a_jump_is_shown_with_the_code_that_it_leads_to() {
+    // push rbp; mov rbp, rsp; xor eax, eax; ret
+    let answers = explain(&["--at", "0x401000", "554889e531c0c3"]);
+    let text: Vec<&str> =
+        answers[0]["jump_text"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let target = |line: &str| line.rsplit(' ').next().unwrap().to_string();
+    assert!(text[0].starts_with("0x401000: e9 ") && text[1].starts_with(&target(text[0])), "{text:#?}");
+    assert!(text[2].starts_with(&target(text[1])), "{text:#?}");
+    assert_eq!(text.iter().filter(|line| line.contains("lock inc qword ptr")).count(), 1, "{text:#?}");
+    for (line, end) in text[text.len() - 4..].iter().zip(["push rbp", "mov rbp, rsp", "xor eax, eax", "jmp 0x401006"]) {
+        assert!(line.ends_with(end), "{line}");
+    }
+    assert_eq!(answers[0]["no_jump"], Value::Null);
+    assert!(answers[0]["jump"].as_str().unwrap().starts_with("e9"));
+}
+
+#[test]
+fn why_there_is_no_jump_is_told() {
+    for (args, reason) in [
+        (["--arch", "x86_64", "554889e5"], "the code ends too soon"),
+        (["--arch", "x86_64", "0f059090909090"], "the instruction at 0x400000 enters the kernel"),
+        (["--arch", "i386", "5589e531c0c3"], "only programs of 64-bit x86 can have jumps"),
+    ] {
+        let answer = &explain(&args)[0];
+        assert_eq!(
+            (answer["no_jump"].as_str(), &answer["jump"], &answer["jump_text"]),
+            (Some(reason), &Value::Null, &Value::Null)
+        );
+        let text = stdout(&run(&[&["explain"][..], &args].concat()));
+        assert!(text.contains(&format!("  jump         none: {reason}\n")), "{text}");
     }
 }
 

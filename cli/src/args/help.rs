@@ -305,7 +305,9 @@ Examples:
 
 JSON: one object an instruction. Keys: hex, valid, error, length, text, flow, target, encoding, fields, operand_size, \
 address_size, memory, implicit_memory, reads, writes, flags_read, flags_written, plan (\"emulate\", \"slot\", \"refuse\"), boosted, \
-exit, scratch, reason, slot (bytes), slot_address, slot_text. A key that does not apply is null.
+exit, scratch, reason, slot (bytes), slot_address, slot_text, jump (the bytes of the jump that counts there, if HEX has five bytes \
+or more from the instruction on), no_jump (why there can be none), jump_text (jump, mirror and trampoline). A key that does not \
+apply is null.
 
 HEX may contain spaces, commas, 0x and \\x. Several instructions in one HEX are explained one after another. With -, each line \
 of standard input is one instruction and gets one line, even if it is invalid; length is the number of bytes that the \

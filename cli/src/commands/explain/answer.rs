@@ -5,6 +5,7 @@ use insn::{Access, Flow};
 use serde::Serialize;
 use stepping::x86::{Exit, Plan, plan};
 use survey::slot_address;
+use ubp::{Address, JumpSurvey};
 
 use super::fields::{Part, parts};
 use crate::disassembly::Disassembler;
@@ -38,6 +39,9 @@ pub(crate) struct Answer {
     pub(crate) slot: Option<String>,
     pub(crate) slot_address: Option<String>,
     pub(crate) slot_text: Option<Vec<String>>,
+    pub(crate) jump: Option<String>,
+    pub(crate) no_jump: Option<String>,
+    pub(crate) jump_text: Option<Vec<String>>,
     /// The instruction's bytes, for the text form.
     #[serde(skip)]
     pub(crate) bytes: Vec<u8>,
@@ -71,8 +75,9 @@ impl Answer {
         Answer { bytes: bytes.to_vec(), at, ..Answer::invalid(hex::plain(bytes), error.to_string()) }
     }
 
-    /// Returns the answer for `insn` at the address `at`. `hex` are the user's digits.
-    pub(crate) fn of(insn: &Insn, hex: String, at: u64, disassembler: &mut Disassembler) -> Answer {
+    /// Returns the answer for `insn` at the address `at`, which begins `code`. `hex` are the user's digits.
+    pub(crate) fn of(insn: &Insn, code: &[u8], hex: String, at: u64, tools: &mut Tools) -> Answer {
+        let disassembler = &mut tools.disassembler;
         let mut answer = Answer {
             hex,
             valid: true,
@@ -95,7 +100,20 @@ impl Answer {
             ..Answer::default()
         };
         answer.plan(insn, at, disassembler);
+        answer.jump(code, insn.mode(), at, tools);
         answer
+    }
+
+    fn jump(&mut self, code: &[u8], mode: Mode, at: u64, tools: &mut Tools) {
+        match tools.jumps.code(Address(at), code, mode) {
+            Ok(jump) => {
+                let parts =
+                    [(at, &jump.jump[..]), (jump.mirror.0, &jump.mirror_jump[..]), (jump.trampoline.0, &jump.code[..])];
+                let text = parts.into_iter().flat_map(|(at, part)| sweep_text(part, at, mode, &mut tools.disassembler));
+                (self.jump, self.jump_text) = (Some(hex::plain(&jump.jump)), Some(text.collect()));
+            }
+            Err(reason) => self.no_jump = Some(reason.to_string()),
+        }
     }
 
     fn plan(&mut self, insn: &Insn, at: u64, disassembler: &mut Disassembler) {
@@ -140,6 +158,18 @@ impl MemoryAnswer {
             access: access_name(memory.access),
             address: at.map(address),
         }
+    }
+}
+
+/// What explains x86 instructions.
+pub(crate) struct Tools {
+    pub(crate) disassembler: Disassembler,
+    jumps: JumpSurvey,
+}
+
+impl Tools {
+    pub(crate) fn new() -> Tools {
+        Tools { disassembler: Disassembler::new(), jumps: JumpSurvey::new() }
     }
 }
 

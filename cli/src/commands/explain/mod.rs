@@ -11,9 +11,8 @@ use std::process::ExitCode;
 use insn::x86::{Bits, Mode, decode};
 use ubp_symbols::code;
 
-use self::answer::Answer;
+use self::answer::{Answer, Tools};
 use crate::args::{Arch, ExplainArgs};
-use crate::disassembly::Disassembler;
 use crate::failure::{Failure, Result};
 use crate::hex;
 use crate::output::{Output, utf8};
@@ -23,7 +22,7 @@ struct Explainer {
     mode: Mode,
     at: u64,
     json: bool,
-    disassembler: Disassembler,
+    tools: Tools,
 }
 
 /// Runs the command.
@@ -36,7 +35,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode> {
     };
     let mode = Mode::new(bits, args.vendor.map_or_else(code::vendor, Into::into));
     let mode = if args.lenient { mode.lenient() } else { mode };
-    let mut explainer = Explainer { mode, at: args.at, json: args.json, disassembler: Disassembler::new() };
+    let mut explainer = Explainer { mode, at: args.at, json: args.json, tools: Tools::new() };
     let mut out = Output::stdout();
     let status = match args.hex.as_slice() {
         [dash] if dash == "-" => explainer.lines(&mut io::stdin().lock(), &mut out)?,
@@ -57,7 +56,7 @@ impl Explainer {
         let mut pc = self.at;
         while !rest.is_empty() {
             let answer = match decode(rest, self.mode) {
-                Ok(insn) => Answer::of(&insn, hex::plain(insn.bytes()), pc, &mut self.disassembler),
+                Ok(insn) => Answer::of(&insn, rest, hex::plain(insn.bytes()), pc, &mut self.tools),
                 Err(error) => Answer::undecodable(rest, pc, error),
             };
             if self.json { out.json(&answer) } else { text::write_long(&answer, out) }?;
@@ -89,7 +88,7 @@ impl Explainer {
             Err(error) => return Answer::invalid(line.into(), error),
         };
         match decode(&bytes, self.mode) {
-            Ok(insn) => Answer::of(&insn, hex::plain(&bytes), self.at, &mut self.disassembler),
+            Ok(insn) => Answer::of(&insn, &bytes, hex::plain(&bytes), self.at, &mut self.tools),
             Err(error) => Answer::undecodable(&bytes, self.at, error),
         }
     }

@@ -31,6 +31,12 @@ pub(crate) fn write_long(answer: &Answer, out: &mut Output<'_>) -> Result<()> {
     for line in answer.slot_text.iter().flatten() {
         row(out, "", line)?;
     }
+    if let Some(reason) = &answer.no_jump {
+        return row(out, "jump", &format!("none: {reason}"));
+    }
+    for (number, line) in answer.jump_text.iter().flatten().enumerate() {
+        row(out, if number == 0 { "jump" } else { "" }, line)?;
+    }
     Ok(())
 }
 

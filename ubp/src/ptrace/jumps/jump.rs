@@ -1,6 +1,6 @@
 //! One jump, and its trampoline.
 
-use insn::x86::Mode;
+use insn::x86::{Mode, decode};
 use trampoline::x86::{
     Action, Clause, Displacement, Field, JUMP_LEN, Place, Probe, Refusal, Site, Trampoline, jump, place,
 };
@@ -112,6 +112,15 @@ impl Workbench {
             }
         }
         site.assemble(&probes, at, &mut self.code, &mut self.places)
+    }
+
+    /// The instructions of the trampoline that was made last, without the constants behind them.
+    pub(in crate::ptrace) fn instructions(&self, trampoline: &Trampoline, mode: Mode) -> &[u8] {
+        let code = self.code(trampoline);
+        let places = self.places.get(..trampoline.places()).unwrap_or_default();
+        let last = places.last().map_or(0, |place| usize::from(place.offset));
+        let len = code.get(last..).and_then(|rest| decode(rest, mode).ok()).map_or(0, |insn| insn.len());
+        code.get(..last + len).unwrap_or(code)
     }
 
     /// The code of the trampoline that was made last.

@@ -4,12 +4,32 @@ use std::collections::BTreeSet;
 
 use insn::x86::{Bits, Mode};
 
-use super::{Draft, KEPT, LENGTH, LOOK, Member, Sweep, Window, Workbench, scan};
+use trampoline::x86::{JUMP_LEN, Trampoline, jump, mirror_jump};
+
+use super::{Draft, LENGTH, LOOK, Member, Sweep, Window, Workbench, displacements, scan};
 use crate::{Address, NoJump};
 
 /// The distance of a trampoline from its site, and of a counter from its trampoline, in bytes.
 const DISTANCE: u64 = 0x100_0000;
 const COUNTERS: u64 = 0x10_0000;
+/// The least address that a process can map, by default (`vm.mmap_min_addr`).
+const LOWEST: u64 = 0x1_0000;
+
+/// A jump that counts, and the code to which it leads ([`JumpSurvey::code`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JumpCode {
+    /// The jump at the site.
+    pub jump: [u8; JUMP_LEN],
+    /// The address in the mirror to which it leads.
+    pub mirror: Address,
+    /// The jump there.
+    pub mirror_jump: [u8; JUMP_LEN],
+    /// The address of the trampoline, to which that one leads.
+    pub trampoline: Address,
+    /// The instructions there. They add one to a counter, do what the program's instructions do that the jump covers, and jump back.
+    pub code: Vec<u8>,
+}
 
 /// Tells where code can have jumps ([`Patch::Jump`](crate::Patch::Jump)), from the code alone.
 ///
@@ -38,26 +58,59 @@ impl JumpSurvey {
     /// Why there is no jump at an address, whatever else is mapped and set. `code` is the code from there to the end of its mapping; no more
     /// than 512 bytes are looked at.
     pub fn no_jump(&mut self, address: Address, code: &[u8], mode: Mode) -> Option<NoJump> {
+        self.make(address, code, mode).err()
+    }
+
+    /// The jump at an address and the code to which it leads, at addresses that a process may have for them. `code` is that of
+    /// [`JumpSurvey::no_jump`].
+    ///
+    /// ```
+    /// use insn::x86::Mode;
+    /// use ubp::{Address, JumpSurvey};
+    ///
+    /// // push %rbp; mov %rsp, %rbp; xor %eax, %eax; ret
+    /// let code = [0x55, 0x48, 0x89, 0xe5, 0x31, 0xc0, 0xc3];
+    /// let jump = JumpSurvey::new().code(Address(0x40_1000), &code, Mode::INTEL_64)?;
+    /// assert_eq!(jump.jump[0], 0xe9);
+    /// // The program's instructions, and the jump back behind them.
+    /// assert!(jump.code[..jump.code.len() - 4].ends_with(&[0x55, 0x48, 0x89, 0xe5, 0x31, 0xc0, 0xe9]));
+    /// # Ok::<(), ubp::NoJump>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Why there is no jump.
+    pub fn code(&mut self, address: Address, code: &[u8], mode: Mode) -> Result<JumpCode, NoJump> {
+        let made = self.make(address, code, mode)?;
+        let site = address.0;
+        let leads =
+            |displacement: &trampoline::x86::Displacement| displacement.mirror(site).wrapping_sub(LOWEST) < 1 << 47;
+        let displacement = displacements(false).find(leads).ok_or(NoJump::NoRoom)?;
+        let mirror = displacement.mirror(site);
+        let mirror_jump = mirror_jump(mirror, made.at()).map_err(NoJump::Trampoline)?;
+        let code = self.bench.instructions(&made, mode).to_vec();
+        let (mirror, trampoline) = (Address(mirror), Address(made.at()));
+        Ok(JumpCode { jump: jump(displacement), mirror, mirror_jump, trampoline, code })
+    }
+
+    /// Makes the trampoline of a jump at an address.
+    fn make(&mut self, address: Address, code: &[u8], mode: Mode) -> Result<Trampoline, NoJump> {
         let site = address.0;
         if mode.bits != Bits::B64 {
-            return Some(NoJump::Architecture);
+            return Err(NoJump::Architecture);
         }
         let Some(code) = code.get(..code.len().min(LOOK)).filter(|code| code.len() as u64 >= LENGTH) else {
-            return Some(NoJump::End);
+            return Err(NoJump::End);
         };
         if site > u64::MAX / 2 {
             // No program has code there.
-            return Some(NoJump::NoRoom);
+            return Err(NoJump::NoRoom);
         }
         let window = Window { site, code, mode };
-        if let Err(reason) = scan(&window, &mut Sweep::default(), &BTreeSet::new()) {
-            return Some(reason);
-        }
+        scan(&window, &mut Sweep::default(), &BTreeSet::new())?;
         let at = site + DISTANCE;
         let member = Member { offset: 0, counter: (at + COUNTERS) & !7, test: None, recording: None };
-        let kept = code.get(..KEPT).unwrap_or(code);
-        let draft = Draft { site, code: kept.into(), mode, shadow_stack: false };
-        self.bench.make(&draft, &[member], at).err().map(NoJump::Trampoline)
+        let draft = Draft { site, code: window.kept().into(), mode, shadow_stack: false };
+        self.bench.make(&draft, &[member], at).map_err(NoJump::Trampoline)
     }
 }
 
