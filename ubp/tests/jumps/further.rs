@@ -1,9 +1,9 @@
 //! Jumps whose trampolines count at instructions behind the bytes that the jump replaces.
 
-use ubp::{Address, EventKind, Method, NoJump, Patch};
+use ubp::{Address, EventKind, Method, NoJump, Patch, Spec};
 
 use crate::common::*;
-use crate::{KINDS, by_ptrace};
+use crate::{KINDS, auto, by_ptrace};
 
 /// The number of instructions of `block` in further.c.
 const INSTRUCTIONS: usize = 10;
@@ -12,7 +12,7 @@ const FEW: u64 = 6;
 const MANY: u64 = 200;
 
 /// The arrivals at each instruction of a function, and how it is passed, in a run of further.c; `only` is its second argument.
-fn told(kind: fn(Address) -> ubp::Spec, function: &str, rounds: u64, only: &str) -> Vec<(u64, Method, Option<NoJump>)> {
+fn told(kind: fn(Address) -> Spec, function: &str, rounds: u64, only: &str) -> Vec<(u64, Method, Option<NoJump>)> {
     let program = build("x86/further", &[]);
     let args = [&rounds.to_string(), only];
     let mut session = by_ptrace();
@@ -69,4 +69,26 @@ fn a_loop_within_a_run_is_counted_round_by_round() {
         let seen: Vec<u64> = told(kind, "around", MANY, "0").into_iter().map(|(arrivals, ..)| arrivals).collect();
         assert_eq!(seen, [1, 1, 1, MANY, MANY, MANY, MANY, 1]);
     }
+}
+
+#[test]
+fn a_branch_before_a_site_into_the_bytes_of_its_jump_is_known() {
+    let program = build("x86/further", &[]);
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&program, &["1"])).unwrap();
+    let base = load_address(&session, pid);
+    let sites: Vec<Address> = instructions(&program, "forward").into_iter().map(|at| Address(base + at)).collect();
+    // `mov`, `inc` and `lea`; the branch is behind `mov` and `test`.
+    let specs = [0, 3, 4].map(|number| auto(Spec::count(sites[number])));
+    let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+    let reasons: Vec<_> = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().no_jump()).collect();
+    assert_eq!(reasons, [None, Some(NoJump::BranchTarget(sites[2])), None]);
+    session.resume(pid.leader()).unwrap();
+    let mut hits = Vec::new();
+    run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            hits = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).collect();
+        }
+    });
+    assert_eq!(hits, [2, 1, 2]);
 }

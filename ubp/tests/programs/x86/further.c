@@ -7,13 +7,16 @@ long enter(void *at, long rax, long rdi);
 void block(void);
 // A loop of more than the five bytes of a jump, whose beginning no branch from outside knows.
 long around(long);
+// A branch before `inc` leads behind it, into the bytes that a jump there would replace.
+long forward(long);
 
 __asm__(".text\n"
-        ".globl enter, block, around, around_end\n"
+        ".globl enter, block, around, forward, forward_end\n"
         "enter: mov %rsi, %rax; xchg %rdi, %rdx; clc; jmp *%rdx\n"
         "block: inc %eax; add $1, %rax; lea 1(%rax,%rax), %rax; cmc; adc %rdi, %rax; inc %rax; neg %rdi; sub %rdi, %rax; nop; ret\n"
         "around: xor %eax, %eax; nop; nop; add %rdi, %rax; lea 3(%rax), %rax; dec %rdi; jnz around + 4; ret\n"
-        "around_end:\n");
+        "forward: mov $5, %eax; test %edi, %edi; je 1f; inc %eax; 1: lea 3(%rax), %rax; ret\n"
+        "forward_end:\n");
 
 static const int offsets[] = {0, 2, 6, 11, 12, 15, 18, 21, 24, 25};
 
@@ -27,5 +30,6 @@ int main(int argc, char **argv) {
         printf("+%d %ld\n", offsets[i], all);
     }
     printf("around %ld\n", around(rounds));
+    printf("forward %ld %ld\n", forward(0), forward(1));
     return 0;
 }
