@@ -1,5 +1,8 @@
 //! Jumps whose trampolines count at instructions behind the bytes that the jump replaces.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
 use ubp::{Address, EventKind, Method, NoJump, Patch, Spec};
 
 use crate::common::*;
@@ -54,12 +57,38 @@ fn a_block_that_is_entered_everywhere_again_and_again_is_counted_right() {
 
 #[test]
 fn a_jump_ends_where_threads_enter_its_run_again_and_again_and_another_begins_there() {
+    // `cmc`, behind `inc`, `add` and `lea`.
+    const ENTERED: usize = 3;
     for kind in KINDS {
-        // `cmc`, behind `inc`, `add` and `lea`.
-        let seen = told(kind, "block", MANY, "3");
-        let expected: Vec<_> =
-            (0..INSTRUCTIONS).map(|number| (if number < 3 { MANY } else { 2 * MANY }, Method::Jumped, None)).collect();
-        assert_eq!(seen, expected);
+        let program = build("x86/further", &[]);
+        let mut session = by_ptrace();
+        let pid = session.spawn(piped(&program, &[&MANY.to_string(), &ENTERED.to_string()])).unwrap();
+        let base = load_address(&session, pid);
+        let sites: Vec<Address> = instructions(&program, "block").into_iter().map(|at| Address(base + at)).collect();
+        let specs: Vec<_> = sites.iter().map(|at| auto(kind(*at))).collect();
+        let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+        let behind = symbol(&session, pid, "around");
+        session.insert(pid, &[Spec::event(behind)]).unwrap()[0].unwrap();
+        let opcode = |site: Address| {
+            let mut byte = [0];
+            let memory = File::open(format!("/proc/{}/mem", pid.leader().0)).unwrap();
+            memory.read_exact_at(&mut byte, site.0).unwrap();
+            byte[0]
+        };
+        // Jumps, and a breakpoint instruction, as they stand in memory.
+        assert_eq!([sites[0], sites[ENTERED]].map(opcode), [0xe9, 0xcc]);
+        session.resume(pid.leader()).unwrap();
+        let (mut seen, mut arrivals) = (Vec::new(), Vec::new());
+        run(&mut session, pid, |session, event| match event.kind {
+            EventKind::Hit(_) => seen.push([sites[0], sites[ENTERED]].map(opcode)),
+            EventKind::Exited(_) => {
+                arrivals = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().arrivals()).collect();
+            }
+            _ => {}
+        });
+        assert_eq!(seen, [[0xe9, 0xe9]]);
+        let expected = (0..INSTRUCTIONS).map(|number| if number < ENTERED { MANY } else { 2 * MANY });
+        assert_eq!(arrivals, expected.collect::<Vec<u64>>());
     }
 }
 
