@@ -22,6 +22,7 @@ mod general;
 mod generated;
 mod insn;
 mod key;
+mod lanes;
 mod liveness;
 mod memory;
 mod mode;
@@ -37,6 +38,11 @@ mod regs;
 mod rex;
 mod validity;
 mod vector;
+#[cfg(all(any(feature = "std", test), target_arch = "x86_64"))]
+mod wide;
+#[cfg(not(all(any(feature = "std", test), target_arch = "x86_64")))]
+#[path = "narrow.rs"]
+mod wide;
 mod x87;
 
 pub use batch::{Branch, Swept, branches, starts};
