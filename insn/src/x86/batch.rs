@@ -67,7 +67,7 @@ fn starts_by(finder: Option<Finder>, code: &[u8], mode: Mode, starts: &mut [u32]
         let base = swept.end as u32;
         let (at, found) = match finder {
             Some(finder) => {
-                finder.lengths(bytes, &mut lens);
+                finder.lengths(in_rounds.get(swept.end..).unwrap_or_default(), &mut lens);
                 let told = |at: usize, _: &_| lens.get(at).filter(|len| **len != 0).map(|len| u32::from(*len));
                 round(bytes, mode, told, &mut lanes, base, places)
             }
@@ -176,11 +176,11 @@ mod tests {
         for size in (ROUND - 20..ROUND + 120).chain(2 * ROUND - 4..2 * ROUND + 40) {
             check(&middle[size..2 * size], Mode::INTEL_64);
         }
-        for begin in 0..64 {
+        for begin in 0..40 {
             check(&middle[begin..begin + 3 * ROUND], Mode::AMD_64);
         }
         for mode in [Mode::INTEL_64, Mode::AMD_64.lenient(), Mode::INTEL_32] {
-            check(&program, mode);
+            check(&middle[..middle.len().min(1 << 18)], mode);
         }
     }
 }

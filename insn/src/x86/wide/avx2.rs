@@ -47,6 +47,12 @@ impl Vectors for Finder {
     type Block = __m256i;
 
     #[inline(always)]
+    fn prefetch(self, bytes: &[u8]) {
+        // SAFETY: a prefetch changes nothing and cannot fault, wherever the address leads.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
     fn load(self, bytes: &[u8; BLOCK]) -> __m256i {
         // SAFETY: the processor has AVX2, as for all methods; the 32 bytes may be read, and the load needs no alignment.
         unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }

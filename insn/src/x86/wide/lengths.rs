@@ -24,9 +24,11 @@ pub(super) fn lengths<V: Vectors>(v: V, bytes: &[u8], lens: &mut [u8]) {
     let none = v.each(0);
     let none = State { state: none, sizes: none };
     let mut next = Stages { escaped: none, opcode: none, rex: none, prefixed: none };
+    let size = lens.len();
     for (number, lens) in lens.chunks_exact_mut(BLOCK).enumerate().rev() {
         let window = bytes.get(number * BLOCK..).and_then(|rest| rest.first_chunk::<{ BLOCK + BEHIND }>());
         if let (Some(window), Some(lens)) = (window, lens.first_chunk_mut()) {
+            v.prefetch(bytes.get(number * BLOCK + size..).unwrap_or_default());
             next = block(v, window, lens, &next);
         }
     }

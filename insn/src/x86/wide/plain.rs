@@ -12,6 +12,7 @@ fn of_two(a: [u8; BLOCK], b: [u8; BLOCK], of: impl Fn(u8, u8) -> u8) -> [u8; BLO
 impl Vectors for Plain {
     type Block = [u8; BLOCK];
 
+    fn prefetch(self, _: &[u8]) {}
     fn load(self, bytes: &[u8; BLOCK]) -> [u8; BLOCK] {
         *bytes
     }

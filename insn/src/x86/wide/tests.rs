@@ -71,11 +71,11 @@ fn vectors_tell_most_that_has_no_prefix_and_all_of_it_is_right() {
 #[test]
 fn behind_one_prefix_too() {
     for prefix in PREFIXES {
-        let [told, _] = compare(&instructions(&[prefix], (0..=255).step_by(3)), STRIDE);
+        let [told, _] = compare(&instructions(&[prefix], (0..=255).step_by(9)), STRIDE);
         match prefix {
-            0x66 | 0xf3 | 0xf2 => assert!(told > 80_000, "{prefix:x}: {told}"),
+            0x66 | 0xf3 | 0xf2 => assert!(told > 25_000, "{prefix:x}: {told}"),
             0x67 | 0xf0 => assert_eq!(told, 0),
-            _ => assert!(told > 20_000, "{prefix:x}: {told}"),
+            _ => assert!(told > 6_000, "{prefix:x}: {told}"),
         }
     }
 }
@@ -83,7 +83,7 @@ fn behind_one_prefix_too() {
 #[test]
 fn behind_two_prefixes_too() {
     for prefix in PREFIXES.into_iter().flat_map(|first| PREFIXES.map(|second| [first, second])) {
-        compare(&instructions(&prefix, [0x00, 0x04, 0x45, 0x8c, 0xd0, 0xff].into_iter()), STRIDE);
+        compare(&instructions(&prefix, [0x04, 0xd0].into_iter()), STRIDE);
     }
 }
 
@@ -96,20 +96,57 @@ fn at_every_byte_of_noise_vectors_are_right_or_tell_nothing() {
         state ^= state << 17;
         state
     };
-    let mut noise: Vec<u8> = (0..40_000).flat_map(|_| next().to_le_bytes()).collect();
+    let mut noise: Vec<u8> = (0..8_000).flat_map(|_| next().to_le_bytes()).collect();
     let [told, _] = compare(&noise, 1);
-    assert!(told > 100_000, "{told}");
+    assert!(told > 20_000, "{told}");
     // Few values, so that prefixes and escapes follow each other.
     let bytes = [0x66, 0x0f, 0x48, 0xf3, 0xb8, 0xf7, 0x05, 0x25, 0x2e, 0xc7, 0x44, 0x83];
     noise.iter_mut().for_each(|byte| *byte = bytes[usize::from(*byte) % bytes.len()]);
     let [told, _] = compare(&noise, 1);
-    assert!(told > 100_000, "{told}");
+    assert!(told > 20_000, "{told}");
 }
 
 #[test]
-fn at_every_byte_of_this_program_vectors_are_right_or_tell_nothing() {
+fn at_every_byte_of_a_program_vectors_are_right_or_tell_nothing() {
     let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-    for code in program.chunks(1 << 16).filter(|code| code.len() > BLOCK) {
+    for code in program[program.len() / 2..].chunks(1 << 16).take(3) {
         compare(code, 1);
     }
+}
+
+#[test]
+fn zz_histogram() {
+    use std::collections::BTreeMap;
+    let mut counts: BTreeMap<std::string::String, usize> = BTreeMap::new();
+    let mut total = 0;
+    for path in std::env::var("TEXTS").unwrap().split(' ') {
+        let code = std::fs::read(path).unwrap();
+        let size = (code.len() - 40) / BLOCK * BLOCK;
+        let mut lens = vec![0xff; size];
+        Finder::new().unwrap().lengths(&code, &mut lens);
+        let mut at = 0;
+        while at < size {
+            let d = decode(&code[at..], Mode::INTEL_64).map(|i| i.len());
+            total += 1;
+            if lens[at] == 0 {
+                let mut name = std::string::String::new();
+                let mut b = &code[at..];
+                while [0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x3e, 0x26, 0x36, 0x64, 0x65].contains(&b[0]) {
+                    name += &std::format!("{:02x} ", b[0]);
+                    b = &b[1..];
+                }
+                if b[0] & 0xf0 == 0x40 { b = &b[1..]; }
+                if d.is_err() { name = "invalid".into() } else
+                if b[0] == 0x0f && (b[1] == 0x38 || b[1] == 0x3a) { name += &std::format!("0f {:02x}", b[1]) } else
+                if b[0] == 0x0f { name += &std::format!("0f {:02x}", b[1]) } else
+                { name += &std::format!("{:02x}", b[0]) }
+                *counts.entry(name).or_default() += 1;
+            }
+            at += d.unwrap_or(1);
+        }
+    }
+    let mut all: Vec<_> = counts.into_iter().collect();
+    all.sort_by_key(|x| std::cmp::Reverse(x.1));
+    std::println!("{total} unknown {}", all.iter().map(|x| x.1).sum::<usize>());
+    for (n, c) in all.iter().take(60) { std::println!("{c:8} {:.3}% {n}", *c as f64 * 100. / total as f64); }
 }

@@ -8,6 +8,8 @@ pub(super) trait Vectors: Copy {
     /// The bytes that one step computes with.
     type Block: Copy;
 
+    /// Brings the first of the bytes into the cache.
+    fn prefetch(self, bytes: &[u8]);
     fn load(self, bytes: &[u8; BLOCK]) -> Self::Block;
     fn store(self, block: Self::Block, bytes: &mut [u8; BLOCK]);
     /// A block of the same bytes.
