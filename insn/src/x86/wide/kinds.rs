@@ -8,11 +8,11 @@ use super::state::{GROWS, PLAIN, SHRINKS, WITH_66, WITH_F2, WITH_F3};
 /// An opcode of each kind of the one-byte map, by the kind's number. Opcodes are of one kind if the hot table tells the same of them, but for the
 /// flow. Number 0 is the kind of all other opcodes: the hot tables tell nothing of 0F. The order is one that needs few terms.
 const ONE: [u8; 16] = [0x0f, 0x50, 0x01, 0xc6, 0x68, 0x70, 0x81, 0xe8, 0x8d, 0xff, 0xf6, 0xf7, 0x80, 0xb8, 0xc7, 0xeb];
-/// The same of the 0F map.
-const TWO: [u8; 16] = [0x0f, 0x6f, 0x28, 0x50, 0x05, 0x77, 0x6c, 0x13, 0x1f, 0x70, 0x2b, 0x16, 0x80, 0xc6, 0xb8, 0x12];
+/// The same of the 0F map, without opcodes for which modrm can be invalid. 0F fills the places of numbers that would make more terms.
+const TWO: [u8; 16] = [0x0f, 0x6f, 0x28, 0x6c, 0x05, 0x0f, 0x70, 0x0f, 0x1f, 0x16, 0x80, 0x0f, 0xb8, 0x0f, 0xc6, 0x0f];
 
 /// The number of terms of [`KINDS`].
-pub(super) const TERMS: usize = 9;
+pub(super) const TERMS: usize = 8;
 /// The kinds of a byte: of the one-byte map in the low nibble, of the 0F map in the high one.
 pub(super) static KINDS: [Term; TERMS] = {
     let (mut kinds, mut at) = ([0; 256], 0);
@@ -69,13 +69,12 @@ pub(super) static VALID: Term = {
 /// A set of modrm bytes: those whose low nibble is in the first set and whose high nibble is in the second.
 type Set = (u16, u16);
 
-/// The sets of all classes: those that the kinds need.
+/// The sets of all classes: those that the kinds of the one-byte map need.
 const SETS: [Set; CLASSES.len()] = {
     let (mut sets, mut number) = ([(0, 0); CLASSES.len()], 0);
     let mut at = 0;
-    while at < 64 {
-        let entry = if at < 32 { ONE_BYTE[ONE[at / 2] as usize] } else { TWO_BYTE[TWO[at / 2 - 16] as usize] };
-        let set = halves(valid(entry))[at % 2];
+    while at < 2 * ONE.len() {
+        let set = halves(valid(ONE_BYTE[ONE[at / 2] as usize]))[at % 2];
         if set.1 != 0 && position(&sets, set) == CLASSES.len() {
             sets[number] = set;
             number += 1;
@@ -108,7 +107,7 @@ const fn halves(valid: u32) -> [Set; 2] {
 
 /// The valid values of modrm's mod and reg; none if the hot tables do not tell.
 const fn valid(entry: u32) -> u32 {
-    if entry & 15 * ALIKE == 0 { 0 } else { GROUPS[(entry >> GROUP & 31) as usize] as u32 }
+    if !is_told(entry) { 0 } else { GROUPS[(entry >> GROUP & 31) as usize] as u32 }
 }
 
 /// The number of the kind of an opcode.
@@ -117,12 +116,17 @@ const fn kind(table: &[u32; 256], kinds: &[u8; 16], opcode: usize) -> u8 {
     let (entry, mut kind) = (table[opcode], 15);
     while kind > 0 {
         let other = table[kinds[kind] as usize];
-        if entry & COUNTS == other & COUNTS && valid(entry) == valid(other) {
+        if is_told(other) && entry & COUNTS == other & COUNTS && valid(entry) == valid(other) {
             break;
         }
         kind -= 1;
     }
     kind as u8
+}
+
+/// Whether the hot tables tell of an opcode, without prefix or behind one.
+const fn is_told(entry: u32) -> bool {
+    entry & 15 * ALIKE != 0
 }
 
 const fn properties(table: &[u32; 256], kinds: &[u8; 16], first: u32) -> Properties {
@@ -132,8 +136,7 @@ const fn properties(table: &[u32; 256], kinds: &[u8; 16], first: u32) -> Propert
         let entry = table[kinds[kind] as usize];
         let (immediate, small) = (entry >> IMMEDIATE & 15, entry >> SMALL & 15);
         assert!(matches!(immediate, 0 | 1 | 4) && (immediate == small || immediate - small == SHRINKS as u32));
-        let [even, odd] = halves(valid(entry));
-        all.classes[kind] = class(even) | class(odd);
+        all.classes[kind] = if first == 1 { classes(valid(entry)) } else { 0 };
         all.operand[kind] = if entry & MODRM != 0 { 7 } else { 0 };
         let mut state = (first + immediate) as u8;
         let mut with_66 = entry & ALIKE << 1 != 0;
@@ -150,11 +153,18 @@ const fn properties(table: &[u32; 256], kinds: &[u8; 16], first: u32) -> Propert
         let shrinks = if with_66 && immediate != small { SHRINKS } else { 0 };
         let grows = if entry & IMM64 != 0 { GROWS } else { 0 };
         all.sizes[kind] = shrinks | grows;
-        // Vectors look at sizes of the one-byte map alone.
-        assert!(first == 1 || all.sizes[kind] == 0 && entry & GROUP3 == 0);
+        // Vectors look at classes and sizes of the one-byte map alone.
+        let is_simple = all.sizes[kind] == 0 && entry & GROUP3 == 0 && valid(entry) == u32::MAX;
+        assert!(first == 1 || is_simple || !is_told(entry));
         kind += 1;
     }
     all
+}
+
+/// The classes that together contain the valid modrm bytes.
+const fn classes(valid: u32) -> u8 {
+    let [even, odd] = halves(valid);
+    class(even) | class(odd)
 }
 
 /// The bit of a set; none of the empty one.

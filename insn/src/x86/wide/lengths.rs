@@ -22,8 +22,8 @@ const REX: u8 = 4;
 #[inline(always)]
 pub(super) fn lengths<V: Vectors>(v: V, bytes: &[u8], lens: &mut [u8]) {
     let none = v.each(0);
-    let none = State { state: none, sizes: none };
-    let mut next = Stages { escaped: none, opcode: none, rex: none, prefixed: none };
+    let unknown = State { state: none, sizes: none };
+    let mut next = Stages { escaped: none, opcode: unknown, rex: unknown, prefixed: unknown };
     let size = lens.len();
     for (number, lens) in lens.chunks_exact_mut(BLOCK).enumerate().rev() {
         let window = bytes.get(number * BLOCK..).and_then(|rest| rest.first_chunk::<{ BLOCK + BEHIND }>());
@@ -51,8 +51,8 @@ impl<B: Copy> State<B> {
 
 /// The states of a block on the way to the lengths. The block before it needs the first byte of each.
 struct Stages<B> {
-    /// Behind 0F.
-    escaped: State<B>,
+    /// Behind 0F, without sizes.
+    escaped: B,
     /// At the opcode, or at the 0F before it.
     opcode: State<B>,
     /// The same, or at the REX before it.
@@ -75,11 +75,11 @@ fn block<V: Vectors>(
 
     let operand = Operand::of(v, load(1), load(2));
     let kinds = sum::<V, TERMS>(v, &KINDS, low, high);
-    let one_byte = operand.behind(v, &ONE_BYTE_KINDS, v.and(kinds, v.each(0x0f)));
+    let one_byte = operand.behind_one_byte(v, v.and(kinds, v.each(0x0f)));
     let escaped = operand.behind(v, &TWO_BYTE_KINDS, v.high_nibbles(kinds));
 
     let is_escape = v.equal(first, v.each(0x0f));
-    let behind = v.and(is_escape, v.ahead(escaped.state, next.escaped.state));
+    let behind = v.and(is_escape, v.ahead(escaped, next.escaped));
     let opcode = State { state: v.or(one_byte.state, behind), sizes: one_byte.sizes };
 
     let is_wide = v.equal(v.and(first, v.each(0xf8)), v.each(0x48));
@@ -119,15 +119,22 @@ impl<B: Copy> Operand<B> {
         Operand { len, classes }
     }
 
-    /// The states of opcodes of these kinds with the operand.
+    /// The states of opcodes of these kinds with the operand, whatever it is.
     #[inline(always)]
-    fn behind<V: Vectors<Block = B>>(&self, v: V, properties: &Properties, kinds: B) -> State<B> {
-        let classes = v.and(v.look_up(v.table(&properties.classes), kinds), self.classes);
+    fn behind<V: Vectors<Block = B>>(&self, v: V, properties: &Properties, kinds: B) -> B {
         let len = v.and(v.look_up(v.table(&properties.operand), kinds), self.len);
-        let state = v.add(v.look_up(v.table(&properties.state), kinds), len);
-        let state = v.without(state, v.equal(classes, v.each(0)));
+        v.add(v.look_up(v.table(&properties.state), kinds), len)
+    }
+
+    /// The same for the one-byte map, where the operand can be invalid.
+    #[inline(always)]
+    fn behind_one_byte<V: Vectors<Block = B>>(&self, v: V, kinds: B) -> State<B> {
+        let properties = &ONE_BYTE_KINDS;
+        let classes = v.and(v.look_up(v.table(&properties.classes), kinds), self.classes);
         let missing = v.and(classes, v.each(TEST_BYTE | TEST));
-        State { state: v.subtract(state, missing), sizes: v.look_up(v.table(&properties.sizes), kinds) }
+        let state = v.subtract(self.behind(v, properties, kinds), missing);
+        let state = v.without(state, v.equal(classes, v.each(0)));
+        State { state, sizes: v.look_up(v.table(&properties.sizes), kinds) }
     }
 }
 
