@@ -34,6 +34,7 @@ const SWEEPS: &[(&str, Sweep)] = &[
     (FLOW, ours::flow),
     (FULL, ours::full),
     (STARTS, ours::starts_in_batches),
+    ("ntrace, the same without vectors", ours::starts_without),
     ("ntrace, branches in batches, per branch", ours::branches_in_batches),
     (iced::NAME, iced::length),
     (iced::FLOW, iced::flow),

@@ -1,10 +1,11 @@
 //! Many instructions at once: where they start, and which of them are branches.
 //!
-//! Starts are found in rounds ([`super::lanes`]), by lengths that vectors tell ([`super::wide`]) or the hot tables ([`quick`]).
+//! Starts are found by lengths that vectors tell ([`super::wide`]), or in rounds by several decoders ([`super::lanes`]).
 
-use super::lanes::{FEW, LANES, Lane, ROUND, round};
+use super::lanes::{FEW, LANES, Lane, round};
+use super::walk::{PART, Walk};
 use super::wide::Finder;
-use super::{Bits, Insn, Mode, Reg, decode, quick};
+use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode};
 use crate::{Flow, Target};
 
 /// What a function of this module did.
@@ -54,34 +55,68 @@ pub fn starts(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
     starts_by(Finder::new(), code, mode, starts)
 }
 
+/// What [`starts`] does where the processor has no vectors, for tests and measurements. The answers are the same.
+#[cfg(feature = "std")]
+pub fn starts_without_vectors(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
+    starts_by(None, code, mode, starts)
+}
+
 /// What [`starts`] does, by vectors if there is a finder.
 fn starts_by(finder: Option<Finder>, code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
     let code = addressable(code);
-    let mut swept = Swept::default();
-    let (mut lanes, mut lens) = ([Lane::EMPTY; LANES], [0; ROUND]);
-    let in_rounds = if mode.bits == Bits::B64 { code } else { &[] };
-    while let (Some(bytes), Some(places)) = (
-        in_rounds.get(swept.end..).and_then(|rest| rest.first_chunk()),
-        starts.get_mut(swept.found..).filter(|places| places.len() >= FEW),
-    ) {
-        let base = swept.end as u32;
-        let (at, found) = match finder {
-            Some(finder) => {
-                finder.lengths(in_rounds.get(swept.end..).unwrap_or_default(), &mut lens);
-                let told = |at: usize, _: &_| lens.get(at).filter(|len| **len != 0).map(|len| u32::from(*len));
-                round(bytes, mode, told, &mut lanes, base, places)
-            }
-            None => round(bytes, mode, |_, chunk| quick::length(chunk), &mut lanes, base, places),
-        };
-        swept.found += found;
-        swept.end += at;
-    }
+    let swept = match finder {
+        _ if mode.bits != Bits::B64 => Swept::default(),
+        Some(finder) => in_parts(finder, code, mode, starts),
+        None => in_rounds(code, mode, starts),
+    };
     one_by_one(code, mode, swept, |found, start, _| {
         starts.get_mut(found).map(|place| {
             *place = start;
             1
         })
     })
+}
+
+/// Sweeps over code of 64-bit mode until less than a part is left, or no place. Each start needs the last one, and vectors need none: the processor
+/// walks through a part while it computes the lengths of the next part.
+fn in_parts(finder: Finder, code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
+    let mut swept = Swept::default();
+    let (mut these, mut next) = (&mut [0; PART], &mut [0; PART]);
+    let mut base = 0;
+    if let Some(first) = code.first_chunk() {
+        finder.lengths(code, these, &mut Walk::nowhere(first));
+    }
+    while let Some(bytes) = code.get(base..).and_then(|rest| rest.first_chunk()) {
+        let mut walk =
+            Walk { bytes, mode, lens: these, base, places: starts, at: swept.end - base, found: swept.found };
+        let rest = code.get(base + PART..).filter(|rest| rest.len() >= PART + MAX_LEN);
+        if let Some(rest) = rest {
+            finder.lengths(rest, next, &mut walk);
+        }
+        walk.finish();
+        swept = Swept { found: walk.found, end: base + walk.at };
+        base += PART;
+        if swept.end < base {
+            break;
+        }
+        core::mem::swap(&mut these, &mut next);
+    }
+    swept
+}
+
+/// Sweeps over code of 64-bit mode until less than a round is left, of the code or of the places.
+fn in_rounds(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
+    let mut swept = Swept::default();
+    let mut lanes = [Lane::EMPTY; LANES];
+    while let (Some(bytes), Some(places)) = (
+        code.get(swept.end..).and_then(|rest| rest.first_chunk()),
+        starts.get_mut(swept.found..).filter(|places| places.len() >= FEW),
+    ) {
+        let (at, found) = round(bytes, mode, &mut lanes, swept.end as u32, places);
+        swept.found += found;
+        swept.end += at;
+    }
+    swept
 }
 
 /// Writes the branches into `branches`, in order, until the code or the array ends. The sweep is that of [`starts`].
@@ -141,8 +176,8 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    use super::super::{Mode, decode, lanes::ROUND};
-    use super::{Finder, starts_by};
+    use super::super::{Mode, decode};
+    use super::{Finder, PART, starts_by};
 
     fn one_by_one(code: &[u8], mode: Mode) -> Vec<u32> {
         let (mut starts, mut at) = (Vec::new(), 0);
@@ -173,11 +208,11 @@ mod tests {
     fn with_and_without_vectors_starts_are_those_of_single_instructions_wherever_code_ends() {
         let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let middle = &program[program.len() / 2..];
-        for size in (ROUND - 20..ROUND + 120).chain(2 * ROUND - 4..2 * ROUND + 40) {
+        for size in (PART - 4..PART + 60).chain(2 * PART - 4..2 * PART + 60).chain(3072..3072 + 30) {
             check(&middle[size..2 * size], Mode::INTEL_64);
         }
         for begin in 0..40 {
-            check(&middle[begin..begin + 3 * ROUND], Mode::AMD_64);
+            check(&middle[begin..begin + 3 * PART], Mode::AMD_64);
         }
         for mode in [Mode::INTEL_64, Mode::AMD_64.lenient(), Mode::INTEL_32] {
             check(&middle[..middle.len().min(1 << 18)], mode);

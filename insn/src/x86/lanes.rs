@@ -33,79 +33,72 @@ impl Lane {
     pub(super) const EMPTY: Lane = Lane { starts: [0; SPAN], found: 0, end: 0 };
 }
 
-/// Finds the starts of a round, and writes them into `places`, with `base` added. `common` tells the lengths of instructions by their offset and
-/// their bytes, or nothing of an instruction. Returns the offset in `bytes` of the first byte that was not looked at and the number of places
-/// written.
+/// Finds the starts of a round, and writes them into `places`, with `base` added. Returns what [`joined`] does.
 #[inline(always)]
 pub(super) fn round(
     bytes: &Bytes,
     mode: Mode,
-    common: impl Fn(usize, &[u8; MAX_LEN]) -> Option<u32>,
     lanes: &mut [Lane; LANES],
     base: u32,
     places: &mut [u32],
 ) -> (usize, usize) {
-    look(bytes, mode, &common, lanes);
-    joined(bytes, mode, common, lanes, base, places)
+    look(bytes, mode, lanes);
+    joined(bytes, mode, lanes, base, places)
 }
 
 /// Runs all lanes over the bytes, in turns.
 #[inline(never)]
-fn look(bytes: &Bytes, mode: Mode, common: impl Fn(usize, &[u8; MAX_LEN]) -> Option<u32>, lanes: &mut [Lane; LANES]) {
-    let (mut at, mut found) = ([0; LANES], [0; LANES]);
-    while at.iter().all(|at| *at < SPAN) {
+fn look(bytes: &Bytes, mode: Mode, lanes: &mut [Lane; LANES]) {
+    let mut turns = [Turn::default(); LANES];
+    while turns.iter().all(|turn| turn.at < SPAN) {
         for n in 0..LANES {
-            step(bytes, n * SPAN, mode, &common, &mut lanes[n], &mut at[n], &mut found[n]);
+            step(bytes, n * SPAN, mode, &mut lanes[n], &mut turns[n]);
         }
     }
     for n in 0..LANES {
-        while at[n] < SPAN {
-            step(bytes, n * SPAN, mode, &common, &mut lanes[n], &mut at[n], &mut found[n]);
+        while turns[n].at < SPAN {
+            step(bytes, n * SPAN, mode, &mut lanes[n], &mut turns[n]);
         }
-        (lanes[n].end, lanes[n].found) = (at[n], found[n]);
+        (lanes[n].end, lanes[n].found) = (turns[n].at, turns[n].found);
     }
+}
+
+/// Where a lane is.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    /// The offset of its next instruction, from its first byte on.
+    at: usize,
+    /// The number of instructions before it.
+    found: usize,
 }
 
 /// Looks at the next instruction of a lane.
 #[inline(always)]
-fn step(
-    bytes: &Bytes,
-    first: usize,
-    mode: Mode,
-    common: impl Fn(usize, &[u8; MAX_LEN]) -> Option<u32>,
-    lane: &mut Lane,
-    at: &mut usize,
-    found: &mut usize,
-) {
-    let Some(chunk) = bytes.get(first + *at..).and_then(|rest| rest.first_chunk()) else { return };
+fn step(bytes: &Bytes, first: usize, mode: Mode, lane: &mut Lane, turn: &mut Turn) {
+    let Some(chunk) = bytes.get(first + turn.at..).and_then(|rest| rest.first_chunk()) else { return };
     // Written always, and counted if there is an instruction.
-    if let Some(place) = lane.starts.get_mut(*found) {
-        *place = *at as u16;
+    if let Some(place) = lane.starts.get_mut(turn.found) {
+        *place = turn.at as u16;
     }
-    match common(first + *at, chunk) {
-        Some(len) => {
-            *found += 1;
-            *at += len as usize;
-        }
-        None => {
-            let len = quick::other(chunk, mode);
-            *found += usize::from(len != 0);
-            *at += len.max(1) as usize;
-        }
+    match quick::length(chunk) {
+        Some(len) => *turn = Turn { at: turn.at + len as usize, found: turn.found + 1 },
+        None => *turn = other(bytes, first, mode, *turn),
     }
 }
 
-/// Writes what a round found into `places`, and finds what the lanes lack. Returns the offset in `bytes` of the first byte that was not looked at
-/// and the number of places written.
+/// Where a lane is after an instruction of unknown length.
+#[cold]
+#[inline(never)]
+fn other(bytes: &Bytes, first: usize, mode: Mode, turn: Turn) -> Turn {
+    let chunk = bytes.get(first + turn.at..).and_then(|rest| rest.first_chunk());
+    let len = chunk.map_or(0, |chunk| quick::other(chunk, mode));
+    Turn { at: turn.at + len.max(1) as usize, found: turn.found + usize::from(len != 0) }
+}
+
+/// Writes what a round found into `places`, with `base` added, and finds what the lanes lack. Returns the offset in `bytes` of the first byte that was
+/// not looked at and the number of places written.
 #[inline(always)]
-fn joined(
-    bytes: &Bytes,
-    mode: Mode,
-    common: impl Fn(usize, &[u8; MAX_LEN]) -> Option<u32>,
-    lanes: &[Lane; LANES],
-    base: u32,
-    places: &mut [u32],
-) -> (usize, usize) {
+fn joined(bytes: &Bytes, mode: Mode, lanes: &[Lane; LANES], base: u32, places: &mut [u32]) -> (usize, usize) {
     let (mut at, mut found) = (0, 0);
     for (lane, first) in lanes.iter().zip((0..).step_by(SPAN)) {
         let mut known = lane.starts.get(..lane.found).unwrap_or_default();
@@ -127,7 +120,7 @@ fn joined(
                 break;
             }
             let chunk = bytes.get(at..).and_then(|rest| rest.first_chunk());
-            let len = chunk.map_or(0, |chunk| common(at, chunk).unwrap_or_else(|| quick::other(chunk, mode)));
+            let len = chunk.map_or(0, |chunk| quick::length(chunk).unwrap_or_else(|| quick::other(chunk, mode)));
             if len != 0 {
                 let Some(place) = free.first_mut() else { return (at, found) };
                 *place = base + at as u32;

@@ -38,6 +38,7 @@ mod regs;
 mod rex;
 mod validity;
 mod vector;
+mod walk;
 #[cfg(all(any(feature = "std", test), target_arch = "x86_64"))]
 mod wide;
 #[cfg(not(all(any(feature = "std", test), target_arch = "x86_64")))]
@@ -45,6 +46,8 @@ mod wide;
 mod wide;
 mod x87;
 
+#[cfg(feature = "std")]
+pub use batch::starts_without_vectors;
 pub use batch::{Branch, Swept, branches, starts};
 pub use chunk::MAX_LEN;
 pub use effects::Effects;

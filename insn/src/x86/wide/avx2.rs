@@ -3,6 +3,7 @@
 
 use core::arch::x86_64::*;
 
+use super::super::walk::Walk;
 use super::lengths;
 use super::vectors::{BLOCK, Vectors};
 
@@ -17,9 +18,9 @@ impl Finder {
     }
 
     /// What [`lengths::lengths`] does.
-    pub(in super::super) fn lengths(self, bytes: &[u8], lens: &mut [u8]) {
+    pub(in super::super) fn lengths(self, bytes: &[u8], lens: &mut [u8], walk: &mut Walk<'_>) {
         // SAFETY: a `Finder` exists only where the processor has AVX2, which is all that the function asks for.
-        unsafe { with_avx2(self, bytes, lens) }
+        unsafe { with_avx2(self, bytes, lens, walk) }
     }
 }
 
@@ -28,8 +29,8 @@ impl Finder {
 /// # Safety
 /// The processor has AVX2.
 #[target_feature(enable = "avx2")]
-unsafe fn with_avx2(finder: Finder, bytes: &[u8], lens: &mut [u8]) {
-    lengths::lengths(finder, bytes, lens);
+unsafe fn with_avx2(finder: Finder, bytes: &[u8], lens: &mut [u8], walk: &mut Walk<'_>) {
+    lengths::lengths(finder, bytes, lens, walk);
 }
 
 /// Defines methods of [`Vectors`] by intrinsics that take no pointer.

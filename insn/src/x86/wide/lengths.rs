@@ -4,6 +4,7 @@
 //! behind 0F, then behind REX, then behind other prefixes, each from the last one a byte on. Blocks follow each other from the last to the first,
 //! so that the next block is always known.
 
+use super::super::walk::Walk;
 use super::factor::Term;
 use super::kinds::{
     KINDS, ONE_BYTE_KINDS, PREFIX_BYTES, PREFIX_TERMS, Properties, TERMS, TEST, TEST_BYTE, TWO_BYTE_KINDS, VALID,
@@ -19,8 +20,9 @@ const REX: u8 = 4;
 
 /// Writes the lengths of the instructions at each byte into `lens`, whose size is a multiple of [`BLOCK`], where vectors tell them. A length of 0
 /// tells nothing. `bytes` has at least two bytes more than `lens`; what vectors tell of an instruction may lie in bytes behind these.
+/// The walk goes on after each block: the processor takes its steps while it computes.
 #[inline(always)]
-pub(super) fn lengths<V: Vectors>(v: V, bytes: &[u8], lens: &mut [u8]) {
+pub(super) fn lengths<V: Vectors>(v: V, bytes: &[u8], lens: &mut [u8], walk: &mut Walk<'_>) {
     let none = v.each(0);
     let unknown = State { state: none, sizes: none };
     let mut next = Stages { escaped: none, opcode: unknown, rex: unknown, prefixed: unknown };
@@ -31,6 +33,7 @@ pub(super) fn lengths<V: Vectors>(v: V, bytes: &[u8], lens: &mut [u8]) {
             v.prefetch(bytes.get(number * BLOCK + size..).unwrap_or_default());
             next = block(v, window, lens, &next);
         }
+        walk.steps();
     }
 }
 
@@ -68,12 +71,10 @@ fn block<V: Vectors>(
     lens: &mut [u8; BLOCK],
     next: &Stages<V::Block>,
 ) -> Stages<V::Block> {
-    let load =
-        |at: usize| window.get(at..).and_then(|rest| rest.first_chunk()).map_or(v.each(0), |bytes| v.load(bytes));
-    let first = load(0);
+    let first = load(v, window, 0);
     let (low, high) = (v.and(first, v.each(0x0f)), v.high_nibbles(first));
 
-    let operand = Operand::of(v, load(1), load(2));
+    let operand = Operand::of(v, load(v, window, 1), load(v, window, 2));
     let kinds = sum::<V, TERMS>(v, &KINDS, low, high);
     let one_byte = operand.behind_one_byte(v, v.and(kinds, v.each(0x0f)));
     let escaped = operand.behind(v, &TWO_BYTE_KINDS, v.high_nibbles(kinds));
@@ -93,11 +94,24 @@ fn block<V: Vectors>(
     Stages { escaped, opcode, rex, prefixed }
 }
 
+/// The block at an offset, which is at most [`BEHIND`].
+#[inline(always)]
+fn load<V: Vectors>(v: V, window: &[u8; BLOCK + BEHIND], at: usize) -> V::Block {
+    match window.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => v.load(bytes),
+        None => v.each(0),
+    }
+}
+
 /// The sum of products that a table of 256 bytes is.
 #[inline(always)]
 fn sum<V: Vectors, const COUNT: usize>(v: V, terms: &[Term; COUNT], low: V::Block, high: V::Block) -> V::Block {
-    let product = |term: &Term| v.and(v.look_up(v.table(&term.low), low), v.look_up(v.table(&term.high), high));
-    terms.iter().fold(v.each(0), |sum, term| v.xor(sum, product(term)))
+    // No closures: a function that is not inlined is not compiled for vectors.
+    let mut sum = v.each(0);
+    for term in terms {
+        sum = v.xor(sum, v.and(v.look_up(v.table(&term.low), low), v.look_up(v.table(&term.high), high)));
+    }
+    sum
 }
 
 /// What the bytes behind an opcode are if they are modrm, SIB byte and displacement.

@@ -3,6 +3,7 @@
 use std::vec;
 use std::vec::Vec;
 
+use super::super::walk::{PART, Walk};
 use super::super::{MAX_LEN, Mode, decode, quick};
 use super::plain::Plain;
 use super::vectors::BLOCK;
@@ -20,10 +21,10 @@ const STRIDE: usize = 16;
 fn told(code: &[u8]) -> Vec<u8> {
     let size = (code.len() - 2) / BLOCK * BLOCK;
     let mut lens = vec![0xff; size];
-    lengths::lengths(Plain, code, &mut lens);
+    lengths::lengths(Plain, code, &mut lens, &mut Walk::nowhere(&[0; PART + MAX_LEN]));
     if let Some(finder) = Finder::new() {
         let mut found = vec![0xff; size];
-        finder.lengths(code, &mut found);
+        finder.lengths(code, &mut found, &mut Walk::nowhere(&[0; PART + MAX_LEN]));
         assert!(found == lens, "AVX2 and plain code differ");
     }
     lens
@@ -112,41 +113,4 @@ fn at_every_byte_of_a_program_vectors_are_right_or_tell_nothing() {
     for code in program[program.len() / 2..].chunks(1 << 16).take(3) {
         compare(code, 1);
     }
-}
-
-#[test]
-fn zz_histogram() {
-    use std::collections::BTreeMap;
-    let mut counts: BTreeMap<std::string::String, usize> = BTreeMap::new();
-    let mut total = 0;
-    for path in std::env::var("TEXTS").unwrap().split(' ') {
-        let code = std::fs::read(path).unwrap();
-        let size = (code.len() - 40) / BLOCK * BLOCK;
-        let mut lens = vec![0xff; size];
-        Finder::new().unwrap().lengths(&code, &mut lens);
-        let mut at = 0;
-        while at < size {
-            let d = decode(&code[at..], Mode::INTEL_64).map(|i| i.len());
-            total += 1;
-            if lens[at] == 0 {
-                let mut name = std::string::String::new();
-                let mut b = &code[at..];
-                while [0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x3e, 0x26, 0x36, 0x64, 0x65].contains(&b[0]) {
-                    name += &std::format!("{:02x} ", b[0]);
-                    b = &b[1..];
-                }
-                if b[0] & 0xf0 == 0x40 { b = &b[1..]; }
-                if d.is_err() { name = "invalid".into() } else
-                if b[0] == 0x0f && (b[1] == 0x38 || b[1] == 0x3a) { name += &std::format!("0f {:02x}", b[1]) } else
-                if b[0] == 0x0f { name += &std::format!("0f {:02x}", b[1]) } else
-                { name += &std::format!("{:02x}", b[0]) }
-                *counts.entry(name).or_default() += 1;
-            }
-            at += d.unwrap_or(1);
-        }
-    }
-    let mut all: Vec<_> = counts.into_iter().collect();
-    all.sort_by_key(|x| std::cmp::Reverse(x.1));
-    std::println!("{total} unknown {}", all.iter().map(|x| x.1).sum::<usize>());
-    for (n, c) in all.iter().take(60) { std::println!("{c:8} {:.3}% {n}", *c as f64 * 100. / total as f64); }
 }
