@@ -5,9 +5,6 @@ use super::{Mode, quick};
 
 /// The number of bytes whose lengths are known at a time.
 pub(super) const PART: usize = 2048;
-/// The number of instructions of some steps: that of a block of vectors, as a rule.
-const STEPS: usize = 8;
-
 /// The lengths of the instructions at all bytes of a part; 0 where they are not known.
 pub(super) type Lens = [u8; PART];
 
@@ -32,14 +29,6 @@ impl<'a> Walk<'a> {
         Walk { bytes, mode: Mode::INTEL_64, lens: &[0; PART], base: 0, places: &mut [], at: 0, found: 0 }
     }
 
-    /// Passes some instructions of the part.
-    #[inline(always)]
-    pub(super) fn steps(&mut self) {
-        for _ in 0..STEPS {
-            self.step();
-        }
-    }
-
     /// Passes all instructions of the part.
     pub(super) fn finish(&mut self) {
         while self.step() {}
@@ -47,7 +36,7 @@ impl<'a> Walk<'a> {
 
     /// Passes an instruction. Returns whether there was one, and a place for it.
     #[inline(always)]
-    fn step(&mut self) -> bool {
+    pub(super) fn step(&mut self) -> bool {
         let (Some(len), Some(place)) = (self.lens.get(self.at), self.places.get_mut(self.found)) else { return false };
         *place = (self.base + self.at) as u32;
         let mut len = usize::from(*len);

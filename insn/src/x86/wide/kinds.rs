@@ -11,6 +11,9 @@ const ONE: [u8; 16] = [0x0f, 0x50, 0x01, 0xc6, 0x68, 0x70, 0x81, 0xe8, 0x8d, 0xf
 /// The same of the 0F map, without opcodes for which modrm can be invalid. 0F fills the places of numbers that would make more terms.
 const TWO: [u8; 16] = [0x0f, 0x6f, 0x28, 0x6c, 0x05, 0x0f, 0x70, 0x0f, 0x1f, 0x16, 0x80, 0x0f, 0xb8, 0x0f, 0xc6, 0x0f];
 
+/// In an entry: the bits that tell with which prefixes the group decides.
+const ANY_PREFIX: u32 = 15 * ALIKE;
+
 /// The number of terms of [`KINDS`].
 pub(super) const TERMS: usize = 8;
 /// The kinds of a byte: of the one-byte map in the low nibble, of the 0F map in the high one.
@@ -112,7 +115,7 @@ const fn valid(entry: u32) -> u32 {
 
 /// The number of the kind of an opcode.
 const fn kind(table: &[u32; 256], kinds: &[u8; 16], opcode: usize) -> u8 {
-    const COUNTS: u32 = MODRM | IMM64 | GROUP3 | 15 << IMMEDIATE | 15 << SMALL | 15 * ALIKE;
+    const COUNTS: u32 = MODRM | IMM64 | GROUP3 | 15 << IMMEDIATE | 15 << SMALL | ANY_PREFIX;
     let (entry, mut kind) = (table[opcode], 15);
     while kind > 0 {
         let other = table[kinds[kind] as usize];
@@ -126,7 +129,7 @@ const fn kind(table: &[u32; 256], kinds: &[u8; 16], opcode: usize) -> u8 {
 
 /// Whether the hot tables tell of an opcode, without prefix or behind one.
 const fn is_told(entry: u32) -> bool {
-    entry & 15 * ALIKE != 0
+    entry & ANY_PREFIX != 0
 }
 
 const fn properties(table: &[u32; 256], kinds: &[u8; 16], first: u32) -> Properties {

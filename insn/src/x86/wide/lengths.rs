@@ -15,6 +15,8 @@ use super::vectors::{BLOCK, Vectors};
 
 /// The number of bytes behind those of a block that tell of its instructions.
 const BEHIND: usize = 2;
+/// The number of instructions that the walk passes after a block: as many as a block has, as a rule.
+const STEPS: usize = 8;
 /// The high nibble of a REX prefix.
 const REX: u8 = 4;
 
@@ -33,7 +35,9 @@ pub(super) fn lengths<V: Vectors>(v: V, bytes: &[u8], lens: &mut [u8], walk: &mu
             v.prefetch(bytes.get(number * BLOCK + size..).unwrap_or_default());
             next = block(v, window, lens, &next);
         }
-        walk.steps();
+        for _ in 0..STEPS {
+            walk.step();
+        }
     }
 }
 
