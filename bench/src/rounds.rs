@@ -73,3 +73,11 @@ pub(crate) fn print_aim(name: &str, peer: &str, aim: f64, measured: &[Measured])
         println!("aim: {name} {aim} times {}: {median:.2}, by the least {least:.2}", peer.name);
     }
 }
+
+/// How many bytes the subject `name` looks at in a nanosecond, by the median and by the least time, if all its units together have `bytes` bytes.
+pub(crate) fn print_rate(name: &str, bytes: u64, measured: &[Measured]) {
+    if let Some(one) = measured.iter().find(|one| one.name == name) {
+        let rate = |nanoseconds: f64| bytes as f64 / (nanoseconds * one.units as f64);
+        println!("{name}: {:.2} GB/s, by the least {:.2}", rate(one.nanoseconds), rate(one.least));
+    }
+}

@@ -37,18 +37,25 @@
 //!
 //! # Features
 //!
-//! There are no features: the crate is always `no_std` and contains both architectures. A linker drops what is not used; the proof in
-//! the repository keeps length, flow, target and validity below 24 KiB for x86 and 16 KiB for A64.
+//! Both architectures are always there. A linker drops what is not used; the proof in the repository keeps length, flow, target and validity
+//! below 24 KiB for x86 and 16 KiB for A64.
+//!
+//! - `std`, off by default: [`x86::starts`] uses vectors where the processor has AVX2, which the standard library finds out at run time. It finds
+//!   the same starts in less time. Without the feature the crate is `no_std`.
 //!
 //! # Guarantees
 //!
-//! - The crate allocates nothing, has no dependency, no `unsafe` code and no state, and cannot panic.
+//! - The crate allocates nothing, has no dependency and no state, and cannot panic. Without the feature `std` it has no `unsafe` code.
 //! - The decoder reads no byte past the slice, nor past the fifteenth.
 //! - The same bytes and mode give the same answer everywhere, in a kernel too.
 //! - Invalid encodings are refused, with the byte that decides; differences of vendors are a mode, not a build option.
 //! - The minimal Rust version is 1.85. Raising it is a minor version change.
 #![no_std]
-#![forbid(unsafe_code)]
+#![cfg_attr(not(any(feature = "std", test)), forbid(unsafe_code))]
+#![cfg_attr(any(feature = "std", test), deny(unsafe_code))]
+
+#[cfg(any(feature = "std", test))]
+extern crate std;
 
 #[macro_use]
 mod codes;

@@ -19,6 +19,9 @@ type OneShot = fn(&[u8], &[u32], &mut Tally);
 
 const FLOW: &str = "ntrace, + flow, target";
 const FULL: &str = "ntrace, + registers, flags";
+const STARTS: &str = "ntrace, starts in batches";
+/// How many times faster than iced-x86's lengths we aim to find starts.
+const STARTS_AIM: f64 = 4.0;
 /// How many times faster than iced-x86's InstructionInfo we aim to be.
 const EFFECTS_AIM: f64 = 2.0;
 /// How many times faster than iced-x86 with flow and target we aim to be.
@@ -30,7 +33,8 @@ const SWEEPS: &[(&str, Sweep)] = &[
     ("ntrace, length and validity", ours::length),
     (FLOW, ours::flow),
     (FULL, ours::full),
-    ("ntrace, starts in batches", ours::starts_in_batches),
+    (STARTS, ours::starts_in_batches),
+    ("ntrace, the same without vectors", ours::starts_without),
     ("ntrace, branches in batches, per branch", ours::branches_in_batches),
     (iced::NAME, iced::length),
     (iced::FLOW, iced::flow),
@@ -70,6 +74,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     rounds::print("sweep, per instruction", iced::NAME, &measured);
     rounds::print_aim(FLOW, iced::FLOW, SWEEP_AIM, &measured);
     rounds::print_aim(FULL, iced::FULL, EFFECTS_AIM, &measured);
+    rounds::print_aim(STARTS, iced::NAME, STARTS_AIM, &measured);
+    let bytes = programs.iter().map(|code| code.bytes.len() as u64).sum();
+    rounds::print_rate(STARTS, bytes, &measured);
 
     let in_order: Vec<Vec<u32>> = programs.iter().map(|code| iced::starts(&code.bytes)).collect();
     let scattered: Vec<Vec<u32>> = in_order.iter().map(|starts| scattered(starts)).collect();

@@ -1,7 +1,7 @@
 //! This project's decoder.
 
 use insn::Target;
-use insn::x86::{Branch, Insn, Mode, branches, decode, starts};
+use insn::x86::{Branch, Insn, Mode, Swept, branches, decode, starts, starts_without_vectors};
 
 use crate::tally::Tally;
 
@@ -28,6 +28,15 @@ pub(super) fn full(code: &[u8], tally: &mut Tally) {
 const ROOM: usize = 1 << 14;
 
 pub(super) fn starts_in_batches(code: &[u8], tally: &mut Tally) {
+    all_starts(code, tally, starts);
+}
+
+pub(super) fn starts_without(code: &[u8], tally: &mut Tally) {
+    all_starts(code, tally, starts_without_vectors);
+}
+
+#[inline(always)]
+fn all_starts(code: &[u8], tally: &mut Tally, starts: impl Fn(&[u8], Mode, &mut [u32]) -> Swept) {
     let (mut found, mut rest) = (vec![0; ROOM], code);
     while !rest.is_empty() {
         let swept = starts(rest, MODE, &mut found);

@@ -1,9 +1,11 @@
 //! Many instructions at once: where they start, and which of them are branches.
 //!
-//! The length of an instruction decides where the next one starts, so one decoder waits most of the time. The functions here run several decoders
-//! over parts of the code. A decoder that starts amid an instruction soon meets the right starts: from there on its answers count.
+//! Starts are found by lengths that vectors tell ([`super::wide`]), or in rounds by several decoders ([`super::lanes`]).
 
-use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode, quick};
+use super::lanes::{FEW, LANES, Lane, round};
+use super::walk::{PART, Walk};
+use super::wide::Finder;
+use super::{Bits, Insn, MAX_LEN, Mode, Reg, decode};
 use crate::{Flow, Target};
 
 /// What a function of this module did.
@@ -35,16 +37,6 @@ impl Branch {
     pub const EMPTY: Branch = Branch { start: 0, len: 0, flow: Flow::Next, target: Target::None };
 }
 
-/// The number of decoders that run side by side.
-const LANES: usize = 3;
-/// The number of bytes that each of them looks at in a round.
-const SPAN: usize = 1024;
-/// The number of bytes of a round. As many more must follow, as an instruction has at most, so that a lane can decode its last one.
-const ROUND: usize = LANES * SPAN;
-
-/// The number of places that are too few for a round.
-const FEW: usize = ROUND / 8;
-
 /// Writes the offsets at which instructions start into `starts`, in order, until the code or the array ends.
 ///
 /// The sweep is linear: each instruction starts where the last one ended, and after a byte at which no instruction starts the sweep goes on
@@ -60,19 +52,23 @@ const FEW: usize = ROUND / 8;
 /// assert_eq!((&found[..swept.found], swept.end), (&[0, 1, 5][..], 6));
 /// ```
 pub fn starts(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
+    starts_by(Finder::new(), code, mode, starts)
+}
+
+/// What [`starts`] does where the processor has no vectors, for tests and measurements. The answers are the same.
+#[cfg(feature = "std")]
+pub fn starts_without_vectors(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
+    starts_by(None, code, mode, starts)
+}
+
+/// What [`starts`] does, by vectors if there is a finder.
+fn starts_by(finder: Option<Finder>, code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
     let code = addressable(code);
-    let mut swept = Swept::default();
-    let mut lanes = [Lane::EMPTY; LANES];
-    let in_rounds = if mode.bits == Bits::B64 { code } else { &[] };
-    while let (Some(bytes), Some(places)) = (
-        in_rounds.get(swept.end..).and_then(|rest| rest.first_chunk()),
-        starts.get_mut(swept.found..).filter(|places| places.len() >= FEW),
-    ) {
-        look(bytes, mode, &mut lanes);
-        let (at, found) = joined(bytes, mode, &lanes, swept.end as u32, places);
-        swept.found += found;
-        swept.end += at;
-    }
+    let swept = match finder {
+        _ if mode.bits != Bits::B64 => Swept::default(),
+        Some(finder) => in_parts(finder, code, mode, starts),
+        None => in_rounds(code, mode, starts),
+    };
     one_by_one(code, mode, swept, |found, start, _| {
         starts.get_mut(found).map(|place| {
             *place = start;
@@ -81,46 +77,46 @@ pub fn starts(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
     })
 }
 
-/// Writes what a round found into `places`, and finds what the lanes lack. Returns the offset in `bytes` of the first byte that was not looked at
-/// and the number of places written.
-#[inline(always)]
-fn joined(
-    bytes: &[u8; ROUND + MAX_LEN],
-    mode: Mode,
-    lanes: &[Lane; LANES],
-    base: u32,
-    places: &mut [u32],
-) -> (usize, usize) {
-    let (mut at, mut found) = (0, 0);
-    for (lane, first) in lanes.iter().zip((0..).step_by(SPAN)) {
-        let mut known = lane.starts.get(..lane.found).unwrap_or_default();
-        // Until the sweep meets a start that the lane has found, it goes on alone.
-        while at < first + SPAN {
-            let offset = at.saturating_sub(first);
-            known =
-                known.get(known.iter().take_while(|start| usize::from(**start) < offset).count()..).unwrap_or_default();
-            let free = places.get_mut(found..).unwrap_or_default();
-            if known.first().is_some_and(|start| first + usize::from(*start) == at) {
-                for (place, start) in free.iter_mut().zip(known) {
-                    *place = base + first as u32 + u32::from(*start);
-                }
-                if let Some(start) = known.get(free.len()) {
-                    return (first + usize::from(*start), places.len());
-                }
-                found += known.len();
-                at = first + lane.end;
-                break;
-            }
-            let len = bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| length(chunk, mode));
-            if len != 0 {
-                let Some(place) = free.first_mut() else { return (at, found) };
-                *place = base + at as u32;
-                found += 1;
-            }
-            at += len.max(1) as usize;
-        }
+/// Sweeps over code of 64-bit mode until less than a part is left, or no place. Each start needs the last one, and vectors need none: the processor
+/// walks through a part while it computes the lengths of the next part.
+fn in_parts(finder: Finder, code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
+    let mut swept = Swept::default();
+    let (mut these, mut next) = (&mut [0; PART], &mut [0; PART]);
+    let mut base = 0;
+    if let Some(first) = code.first_chunk() {
+        finder.lengths(code, these, &mut Walk::nowhere(first));
     }
-    (at, found)
+    while let Some(bytes) = code.get(base..).and_then(|rest| rest.first_chunk()) {
+        let mut walk =
+            Walk { bytes, mode, lens: these, base, places: starts, at: swept.end - base, found: swept.found };
+        let rest = code.get(base + PART..).filter(|rest| rest.len() >= PART + MAX_LEN);
+        if let Some(rest) = rest {
+            finder.lengths(rest, next, &mut walk);
+        }
+        walk.finish();
+        swept = Swept { found: walk.found, end: base + walk.at };
+        base += PART;
+        if swept.end < base {
+            break;
+        }
+        core::mem::swap(&mut these, &mut next);
+    }
+    swept
+}
+
+/// Sweeps over code of 64-bit mode until less than a round is left, of the code or of the places.
+fn in_rounds(code: &[u8], mode: Mode, starts: &mut [u32]) -> Swept {
+    let mut swept = Swept::default();
+    let mut lanes = [Lane::EMPTY; LANES];
+    while let (Some(bytes), Some(places)) = (
+        code.get(swept.end..).and_then(|rest| rest.first_chunk()),
+        starts.get_mut(swept.found..).filter(|places| places.len() >= FEW),
+    ) {
+        let (at, found) = round(bytes, mode, &mut lanes, swept.end as u32, places);
+        swept.found += found;
+        swept.end += at;
+    }
+    swept
 }
 
 /// Writes the branches into `branches`, in order, until the code or the array ends. The sweep is that of [`starts`].
@@ -175,60 +171,51 @@ fn one_by_one(
     swept
 }
 
-/// What a decoder found that began at a multiple of [`SPAN`].
-#[derive(Clone, Copy)]
-struct Lane {
-    /// Offsets of instructions, from the lane's first byte on: the first `found`.
-    starts: [u16; SPAN],
-    found: usize,
-    /// Where the lane's last instruction ends.
-    end: usize,
-}
+#[cfg(test)]
+mod tests {
+    use std::vec;
+    use std::vec::Vec;
 
-impl Lane {
-    const EMPTY: Lane = Lane { starts: [0; SPAN], found: 0, end: 0 };
-}
+    use super::super::{Mode, decode};
+    use super::{Finder, PART, starts_by};
 
-/// Runs all lanes over the bytes, in turns.
-#[inline(never)]
-fn look(bytes: &[u8; ROUND + MAX_LEN], mode: Mode, lanes: &mut [Lane; LANES]) {
-    let (mut at, mut found) = ([0; LANES], [0; LANES]);
-    while at.iter().all(|at| *at < SPAN) {
-        for n in 0..LANES {
-            step(bytes, n * SPAN, mode, &mut lanes[n], &mut at[n], &mut found[n]);
+    fn one_by_one(code: &[u8], mode: Mode) -> Vec<u32> {
+        let (mut starts, mut at) = (Vec::new(), 0);
+        while at < code.len() {
+            at += match decode(&code[at..], mode) {
+                Ok(insn) => {
+                    starts.push(at as u32);
+                    insn.len()
+                }
+                Err(_) => 1,
+            };
+        }
+        starts
+    }
+
+    fn check(code: &[u8], mode: Mode) {
+        let expected = one_by_one(code, mode);
+        let finders = [None, Finder::new()];
+        // The second is missing where there are no vectors.
+        for finder in finders.into_iter().take(1 + usize::from(finders[1].is_some())) {
+            let mut found = vec![u32::MAX; code.len()];
+            let swept = starts_by(finder, code, mode, &mut found);
+            assert!(found[..swept.found] == expected && swept.end == code.len(), "{} bytes, {mode:?}", code.len());
         }
     }
-    for n in 0..LANES {
-        while at[n] < SPAN {
-            step(bytes, n * SPAN, mode, &mut lanes[n], &mut at[n], &mut found[n]);
-        }
-        (lanes[n].end, lanes[n].found) = (at[n], found[n]);
-    }
-}
 
-/// Looks at the next instruction of a lane.
-#[inline(always)]
-fn step(bytes: &[u8; ROUND + MAX_LEN], first: usize, mode: Mode, lane: &mut Lane, at: &mut usize, found: &mut usize) {
-    let Some(chunk) = bytes.get(first + *at..).and_then(|rest| rest.first_chunk()) else { return };
-    // Written always, and counted if there is an instruction.
-    if let Some(place) = lane.starts.get_mut(*found) {
-        *place = *at as u16;
-    }
-    match quick::length(chunk) {
-        Some(len) => {
-            *found += 1;
-            *at += len as usize;
+    #[test]
+    fn with_and_without_vectors_starts_are_those_of_single_instructions_wherever_code_ends() {
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let middle = &program[program.len() / 2..];
+        for size in (PART - 4..PART + 60).chain(2 * PART - 4..2 * PART + 60).chain(3072..3072 + 30) {
+            check(&middle[size..2 * size], Mode::INTEL_64);
         }
-        None => {
-            let len = quick::other(chunk, mode);
-            *found += usize::from(len != 0);
-            *at += len.max(1) as usize;
+        for begin in 0..40 {
+            check(&middle[begin..begin + 3 * PART], Mode::AMD_64);
+        }
+        for mode in [Mode::INTEL_64, Mode::AMD_64.lenient(), Mode::INTEL_32] {
+            check(&middle[..middle.len().min(1 << 18)], mode);
         }
     }
-}
-
-/// The length of the instruction at the start of the bytes, in 64-bit mode; 0 if there is no instruction.
-#[inline(always)]
-fn length(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
-    quick::length(chunk).unwrap_or_else(|| quick::other(chunk, mode))
 }

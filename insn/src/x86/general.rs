@@ -27,10 +27,7 @@ pub(super) fn decode_packed(bytes: &[u8], mode: Mode) -> (u64, u64) {
 /// The length of an instruction that the hot path does not answer; 0 if there is no instruction.
 #[inline(never)]
 pub(super) fn length(chunk: &[u8; MAX_LEN], mode: Mode) -> u32 {
-    match prefixed::decode(chunk, mode) {
-        Some(packed) => packed.len,
-        None => Packed::of_words(decode_packed(chunk, mode)).map_or(0, |packed| packed.len),
-    }
+    Packed::of_words(decode_packed(chunk, mode)).map_or(0, |packed| packed.len)
 }
 
 #[inline(always)]

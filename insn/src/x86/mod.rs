@@ -22,6 +22,7 @@ mod general;
 mod generated;
 mod insn;
 mod key;
+mod lanes;
 mod liveness;
 mod memory;
 mod mode;
@@ -37,8 +38,16 @@ mod regs;
 mod rex;
 mod validity;
 mod vector;
+mod walk;
+#[cfg(all(any(feature = "std", test), target_arch = "x86_64"))]
+mod wide;
+#[cfg(not(all(any(feature = "std", test), target_arch = "x86_64")))]
+#[path = "narrow.rs"]
+mod wide;
 mod x87;
 
+#[cfg(feature = "std")]
+pub use batch::starts_without_vectors;
 pub use batch::{Branch, Swept, branches, starts};
 pub use chunk::MAX_LEN;
 pub use effects::Effects;
