@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod completing;
 mod dap;
 mod debuginfod;
 mod disassembly;

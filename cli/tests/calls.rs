@@ -143,6 +143,47 @@ fn slices_of_a_perfetto_trace_lie_within_that_of_their_caller() {
 }
 
 #[test]
+fn counters_of_a_perfetto_trace_have_the_calls_and_the_numbers_of_their_time() {
+    let program = build("calls.c", &[]);
+    let (lines, output) = calls(&["middle", "work"], &["--args", "--return", "--format", "perfetto"], &program, &["3"]);
+    assert_eq!(output.status.code(), Some(7));
+    let trace: Vec<Value> = serde_json::from_str(&lines.join("\n")).unwrap();
+    let of = |phase: &str| trace.iter().filter(|entry| entry["ph"] == phase).collect::<Vec<_>>();
+    let (slices, counters) = (of("X"), of("C"));
+    let sums = |location: &str| {
+        let rates = counters.iter().filter(|entry| entry["name"] == "calls a second");
+        rates
+            .filter_map(|entry| entry["args"].as_object()?.iter().find(|(key, _)| key.ends_with(location))?.1.as_f64())
+            .sum::<f64>()
+    };
+    // A window lasts a tenth of a second, and behind the last there is none.
+    assert_eq!((sums("!middle").round(), sums("!work").round()), (30.0, 30.0), "{counters:?}");
+    assert!(
+        counters.iter().rfind(|entry| entry["name"] == "calls a second").unwrap()["args"]
+            .as_object()
+            .unwrap()
+            .values()
+            .all(|rate| *rate == 0.0)
+    );
+    let works: Vec<_> = slices.iter().filter(|slice| slice["name"] == "work").collect();
+    for (number, slice) in works.iter().enumerate() {
+        let at = |time: f64, key: &str| {
+            let is_here = |entry: &&&Value| entry["ts"].as_f64() == Some(time) && entry["pid"] == slice["pid"];
+            let entry = counters.iter().filter(is_here).find(|entry| entry["args"][key].is_number());
+            entry.unwrap_or_else(|| panic!("{key} at {time}: {counters:?}"))["args"][key].as_f64().unwrap()
+        };
+        let [start, length] = ["ts", "dur"].map(|key| slice[key].as_f64().unwrap());
+        assert_eq!(at(start, "n"), number as f64);
+        let ends: Vec<f64> = counters
+            .iter()
+            .filter(|entry| entry["args"]["return"].is_number())
+            .map(|entry| entry["ts"].as_f64().unwrap())
+            .collect();
+        assert!(ends.iter().any(|end| (end - start - length).abs() < 0.01), "{ends:?} {start} {length}");
+    }
+}
+
+#[test]
 fn threads_signals_and_forks_disturb_neither_the_pairs_nor_the_program() {
     let program = build("threads.c", &["-pthread"]);
     let (calls, output) = json(&["step", "run"], &program, &[]);

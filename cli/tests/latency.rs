@@ -70,6 +70,23 @@ fn rows_can_be_those_of_threads_processes_and_callers() {
 }
 
 #[test]
+fn rows_can_be_those_of_the_values_of_an_expression() {
+    let program = build("calls.c", &[]);
+    let (table, output) = latency(&["-b", "work", "--by", "n % 3"], &program, &["8"]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let mut found: Vec<_> = rows(&table).iter().map(|row| (row["by"].as_str().unwrap(), &row["count"])).collect();
+    found.sort_unstable_by_key(|(by, _)| *by);
+    assert_eq!(found, [("n % 3=0", &Value::from(3)), ("n % 3=1", &3.into()), ("n % 3=2", &2.into())]);
+    // A name that means nothing is told once, and the times are there.
+    let (table, output) = latency(&["-b", "work", "--by", "nosuch"], &program, &["4"]);
+    assert_eq!((counts(&table), &rows(&table)[0]["by"]), (vec![4], &"nosuch=?".into()));
+    assert_eq!(stderr(&output).matches("'nosuch' is no argument").count(), 1, "{}", stderr(&output));
+    let output = run(&["latency", "-b", "work", "--by", "n +", "--", program.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("  n +\n"), "{}", stderr(&output));
+}
+
+#[test]
 fn the_time_between_two_locations_is_that_of_one_thread() {
     let program = build("threads.c", &["-pthread"]);
     let (table, _) = latency(&["-b", "step", "--to", "raise"], &program, &[]);

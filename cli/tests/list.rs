@@ -5,7 +5,7 @@ mod common;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use common::{build, c_library, ntrace, run, stderr, stdout};
+use common::{build, c_library, count, machine, ntrace, run, stderr, stdout};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -113,6 +113,43 @@ fn a_location_that_means_nothing_is_told_and_the_others_are_listed() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(stdout(&output).lines().count(), 2, "{}", stdout(&output));
     assert!(stderr(&output).contains("'mian'") && stderr(&output).contains("similar: main"), "{}", stderr(&output));
+}
+
+#[test]
+fn copies_of_a_function_in_others_are_listed_and_their_addresses_are_locations() {
+    for version in ["-gdwarf-4", "-gdwarf-5"] {
+        let program = build("copies.c", &["-O1", version]);
+        let path = program.to_str().unwrap();
+        let (rows, status) = list(&["doubled", "-f", path]);
+        assert_eq!((rows.len(), status), (2, Some(0)), "{rows:?}");
+        for (row, function) in rows.iter().zip(["first", "second"]) {
+            assert_eq!((&row["symbol"], &row["inlined"]), (&function.into(), &"doubled".into()), "{row}");
+            let location = row["location"].as_str().unwrap();
+            assert_eq!(count(&[location], &[], &program, &[]).total, 1, "{row}");
+        }
+    }
+    assert_eq!(list(&["doubled", "-f", build("copies.c", &["-O1", "-g0"]).to_str().unwrap()]).1, Some(1));
+}
+
+/// Where the list says so, a jump can be set while the program runs, and nowhere else.
+#[test]
+fn a_jump_is_set_where_the_list_says_that_one_can_be() {
+    if !machine::JUMPS {
+        return;
+    }
+    let program = build("calls.c", &[]);
+    let path = program.to_str().unwrap();
+    let (rows, _) = list(&["main", "middle", "work", "main+0x4", "-f", path]);
+    let mut seen = 0;
+    for row in &rows {
+        let location = row["location"].as_str().unwrap();
+        let output = run(&["count", "--backend", "ptrace", "--method", "jump", "-b", location, "--", path]);
+        let is_set = !stderr(&output).contains("refused") && output.status.code() == Some(7);
+        assert_eq!(row["jump"], is_set, "{row}: {}", stderr(&output));
+        assert_eq!(row["no_jump"].is_null(), is_set, "{row}");
+        seen += usize::from(is_set);
+    }
+    assert!(seen > 0, "{rows:?}");
 }
 
 #[test]

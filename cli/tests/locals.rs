@@ -15,8 +15,10 @@ use ubp_symbols::{Images, Modules, Pattern, by_line, by_name};
 
 const SOURCE: &str = "locals.c";
 /// The marked lines, in the order in which the program first comes to them.
-const MARKS: [&str; 10] =
-    ["inmost", "busy", "caller", "loop", "numbers", "inner", "middle", "outer", "compound", "recurse"];
+const MARKS: [&str; 14] = [
+    "inmost", "busy", "caller", "loop", "numbers", "inner", "middle", "outer", "compound", "handed", "handing",
+    "passing", "again", "recurse",
+];
 
 /// A frame.
 #[derive(Clone, Default)]
@@ -194,8 +196,14 @@ fn compare(flags: &[&str], told: &[Stop], expected: &[Stop]) -> usize {
             }
             for (name, value) in &frame.told {
                 let Some(expected) = expected.told.get(name) else { panic!("{place}: {name} is not there") };
-                // gdb shows what happens to lie there, and finds what a caller gave by the caller's code.
-                if value == "<not initialized yet>" || value == "<optimized out>" && flags[0] != "-O0" {
+                // gdb shows what happens to lie there, and also finds what a caller gave in a vector register.
+                // Of characters with holes between them it writes numbers and letters.
+                // A pointer to what lies nowhere has no address.
+                if expected.starts_with('{') && !expected.ends_with('}') || expected == "<synthetic pointer>" {
+                    continue;
+                }
+                let is_fraction = expected.parse::<f64>().is_ok_and(|value| value.fract() != 0.0);
+                if value == "<not initialized yet>" || value == "<optimized out>" && is_fraction && flags[0] != "-O0" {
                     continue;
                 }
                 assert_eq!(value, expected, "{place}: {name}");

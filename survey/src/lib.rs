@@ -2,7 +2,7 @@
 //!
 //! [`Code`] is the code of an [`Image`](ubp_symbols::Image): the functions that the file describes, or its code sections. [`Survey`] counts its
 //! instructions by the way in which threads pass a breakpoint there, and lists those that are refused. [`Uprobes`] tells what the kernel's uprobes
-//! do with them. [`way_at`] asks about one instruction. [`sweep()`] decodes x86 code.
+//! do with them. [`way_at`] and [`no_jump_at`] ask about one instruction. [`sweep()`] decodes x86 code.
 //!
 //! # Example
 //!
@@ -36,4 +36,4 @@ pub use crate::counts::Counts;
 pub use crate::survey::{Refused, Survey, Undecodable};
 pub use crate::sweep::{Found, sweep};
 pub use crate::uprobes::{Uprobe, Uprobes};
-pub use crate::way::{Way, slot_address, way_at};
+pub use crate::way::{Way, no_jump_at, slot_address, way_at};

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use stepping::Exit;
+use ubp::NoJump;
 use ubp_symbols::Image;
 use ubp_symbols::code::Mode;
 
@@ -54,6 +55,14 @@ pub fn way_at(image: &Image, mode: Mode, address: u64) -> Option<Way> {
     match mode {
         Mode::X86(mode) => x86::way_at(image.bytes_at(address)?, address, mode),
         Mode::Arm64 => arm64::way_at(address, |at| image.bytes_at(at)),
+    }
+}
+
+/// Why no jump can be set at an address of an image, whatever else is mapped and set. `None`: one can, over ptrace.
+pub fn no_jump_at(image: &Image, mode: Mode, address: u64) -> Option<String> {
+    match mode {
+        Mode::X86(mode) => x86::no_jump_at(image.bytes_at(address).unwrap_or_default(), address, mode),
+        Mode::Arm64 => Some(NoJump::Architecture.to_string()),
     }
 }
 

@@ -39,6 +39,11 @@ fn reason(no_jump: NoJump) -> String {
     }
 }
 
+/// Why there is no jump at the first instruction of `bytes`.
+pub(crate) fn no_jump_at(bytes: &[u8], pc: u64, mode: Mode) -> Option<String> {
+    JumpSurvey::new().no_jump(Address(pc), bytes, mode).map(reason)
+}
+
 /// How a thread passes a breakpoint on the first instruction of `bytes`.
 pub(crate) fn way_at(bytes: &[u8], pc: u64, mode: Mode) -> Option<Way> {
     decode(bytes, mode).ok().map(|insn| way(&insn, pc))

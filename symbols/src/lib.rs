@@ -61,6 +61,7 @@
 //! | [`Pattern`], [`by_name`] | functions by linker's name, readable name, shorter names, or glob, in C, C++, Rust and Go |
 //! | [`SymbolTable`] | symbols by address |
 //! | [`Lines`], [`by_line`] | source lines of an address, addresses of a line |
+//! | [`by_inlined`] | the copies of a function in other functions |
 //! | [`StaticProbe`], [`by_probe`] | what a program declares for tracers (USDT); [`values::operand_values`] reads the arguments there |
 //! | [`demangle`], [`Names`] | names of C++ and Rust that people read |
 //! | [`types`], [`Image::function`] | types, functions and parameters from debug information in C, C++, Rust and Go |
@@ -102,11 +103,11 @@ mod unwind;
 pub mod values;
 
 pub use self::elf::{
-    Arch, Elf, ElfError, Image, Kind, LineRow, LineSearch, Lines, Names, Segment, StaticProbe, Symbol, SymbolTable,
-    demangle, short_names,
+    Arch, Elf, ElfError, Image, Kind, LineRow, LineSearch, Lines, Names, Needed, Segment, StaticProbe, Symbol,
+    SymbolTable, demangle, short_names,
 };
 pub use self::process::{Frame, Images, Module, Modules, Place, StackFrame, differing};
-pub use self::search::{ModuleName, Pattern, Search, Site, by_address, by_line, by_name, by_probe};
+pub use self::search::{ModuleName, Pattern, Search, Site, by_address, by_inlined, by_line, by_name, by_probe};
 pub use self::text::{printable, utf8};
 
 #[cfg(doctest)]

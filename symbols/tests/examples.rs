@@ -79,7 +79,7 @@ fn a_running_process_stops_at_a_function_and_goes_on() {
 fn is_set(pid: Pid, program: &std::path::Path) -> bool {
     use std::os::unix::fs::FileExt;
     let image = ubp_symbols::Image::open(program).unwrap();
-    let inner = image.symbols().iter().find(|symbol| &*symbol.name == "inner").unwrap().address;
+    let inner = image.symbols().iter().find(|symbol| symbol.name == "inner").unwrap().address;
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let first = maps.lines().find(|line| line.ends_with(program.to_str().unwrap())).unwrap();
     let base = u64::from_str_radix(first.split('-').next().unwrap(), 16).unwrap();

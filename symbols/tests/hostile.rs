@@ -13,7 +13,7 @@ use ubp_symbols::{ElfError, Image, Names, Pattern, by_line, by_name};
 fn examine(image: &Image) -> usize {
     let mut answers = by_name(image, &Pattern::new("*n*r"), 0).sites.len() + by_line(image, "calls.c", 1).sites.len();
     for (symbol, _) in image.symbols().readable() {
-        answers += Names::of(&symbol.name).shared.len();
+        answers += Names::of(symbol.name).shared.len();
         answers += usize::from(image.symbols().holding(symbol.address).is_some());
         answers += usize::from(image.is_described(symbol.address));
         answers += image.function(symbol.address).ok().flatten().map_or(0, |function| function.parameters.len());

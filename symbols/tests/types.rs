@@ -9,7 +9,7 @@ use ubp_symbols::types::TypeError;
 #[test]
 fn types_that_contain_themselves_end_with_an_error() {
     let image = Image::open(&build("cyclic.s", &["-nostdlib", "-static"])).unwrap();
-    let start = image.symbols().iter().find(|symbol| &*symbol.name == "_start").unwrap().address;
+    let start = image.symbols().iter().find(|symbol| symbol.name == "_start").unwrap().address;
     let function = image.function(start).unwrap().unwrap();
     let kinds: Vec<_> =
         function.parameters.iter().map(|parameter| (&*parameter.name, parameter.kind.clone())).collect();

@@ -26,6 +26,9 @@ pub(crate) const FOR_BENCHMARKS: &[Package] = &[
     Package { name: "gdb", sign: "gdb", why: "a recorder, a peer" },
     Package { name: "gdbserver", sign: "gdbserver", why: "a peer" },
     Package { name: "valgrind", sign: "valgrind", why: "a recorder, a peer" },
+    Package { name: "ltrace", sign: "ltrace", why: "a peer" },
+    Package { name: "linux-perf", sign: "perf", why: "a peer" },
+    Package { name: "bpftrace", sign: "bpftrace", why: "a peer" },
 ];
 /// What builds the peers that are written in C.
 pub(crate) const CMAKE: Package = Package { name: "cmake", sign: "cmake", why: "building Zydis, a peer" };

@@ -21,8 +21,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.name.as_deref().is_none_or(|name| ["gdb", "start", "commands"].contains(&name)) {
         run::run(&mut run::cargo(&["build", "--profile", "compared", "--quiet", "--package", "ntrace-cli"]))?;
     }
-    let mut arguments =
-        vec!["run", "--profile", "compared", "--quiet", "--package", "bench", "--features", "zydis,bad64", "--"];
+    let mut arguments = vec!["run", "--profile", "compared", "--quiet", "--package", "bench"];
+    // Those who decode nothing need no peers that decode.
+    if options.name.as_deref().is_none_or(|name| !["gdb", "start"].contains(&name)) {
+        arguments.extend(["--features", "zydis,bad64"]);
+    }
+    arguments.push("--");
     arguments.extend(options.name.as_deref());
     arguments.extend(options.rest.iter().map(String::as_str));
     let mut command = run::cargo(&arguments);

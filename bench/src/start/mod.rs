@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use self::program::Program;
-use self::tools::TOOLS;
+use self::tools::{TOOLS, Tool};
 use crate::options::Options;
 
 /// What one run took.
@@ -37,28 +37,38 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Runs all tools in rounds, one behind the other, and prints the medians.
 fn compare(name: &str, program: &Program, options: &Options) {
+    let is_wanted = |tool: &str| options.only.as_deref().is_none_or(|only| tool.contains(only));
+    let mut all: Vec<(&Tool, Result<Vec<Cost>>)> =
+        TOOLS.iter().filter(|(tool, _)| is_wanted(tool)).map(|tool| (tool, Ok(Vec::new()))).collect();
+    for _ in 0..options.rounds.max(1) {
+        for ((_, command), costs) in &mut all {
+            if let Ok(known) = costs {
+                match command(program).and_then(measure) {
+                    Ok(cost) => known.extend(cost),
+                    Err(error) => *costs = Err(error),
+                }
+            }
+        }
+    }
     println!("\n{name:<72}{:>10}{:>10}{:>12}", "ms", "MiB", "of ntrace");
     let mut ours = None;
-    for (tool, command) in TOOLS {
-        if options.only.as_deref().is_some_and(|only| !tool.contains(only)) {
-            continue;
-        }
-        let rounds: Result<Option<Vec<Cost>>> =
-            (0..options.rounds.max(1)).map(|_| measure(command(program)?)).collect();
-        match rounds.map(|rounds| rounds.map(median)) {
-            Ok(Some(Cost { milliseconds, mebibytes })) => {
+    for ((tool, _), costs) in all {
+        match costs {
+            Ok(costs) if costs.is_empty() => {}
+            Ok(costs) => {
+                let Cost { milliseconds, mebibytes } = median(&costs);
                 let ours = *ours.get_or_insert(milliseconds);
                 println!("{tool:<72}{milliseconds:>10.1}{mebibytes:>10.1}{:>11.2}x", milliseconds / ours);
             }
-            Ok(None) => {}
             Err(error) => println!("{tool:<72}   SKIPPED: {error:#}"),
         }
     }
 }
 
 /// The medians of time and of memory.
-fn median(costs: Vec<Cost>) -> Cost {
+fn median(costs: &[Cost]) -> Cost {
     let middle = |of: fn(&Cost) -> f64| {
         let mut values: Vec<f64> = costs.iter().map(of).collect();
         values.sort_unstable_by(f64::total_cmp);

@@ -251,11 +251,11 @@ pub(super) fn list() -> String {
          Examples:\n  \
            ntrace list 'mem*' -f /lib/x86_64-linux-gnu/libc.so.6\n  \
            ntrace list main 'libc!open*' -p 1234\n\n\
-         The columns: the address (with -p in memory, else in the file), the size of the function in bytes, and how a thread \
-         passes a breakpoint there: emulated (without a copy), boosted (a copy that jumps back), trapped (a copy with a trap \
+         The columns: the address (with -p in memory, else in the file), the size of the function in bytes, what is set there over ptrace \
+         (jump, or trap where no jump can be set), and how a thread passes a breakpoint: emulated (without a copy), boosted (a copy that jumps back), trapped (a copy with a trap \
          after it), stepped (a copy that is single-stepped), or refused, with the reason.\n\n\
          JSON: one object a line. Keys: location, module, symbol, offset, address, in_file, size, names, indirect, file, line, \
-         passed, reason.\n\n\
+         jump, no_jump, passed, reason.\n\n\
          Exit status: 0. 1: a location means nothing. 125: a file cannot be read, or the process cannot be traced. 127: there \
          is no such process. 2: the command line is wrong."
     )
@@ -271,6 +271,9 @@ Examples:
   ntrace record -o - --registers -p 1234 | zstd >trace.zst        (Ctrl-C ends the recording)
   ntrace record --check ls.ntrace
   ntrace record --print ls.ntrace | less
+
+There is no --if: an expression is computed of a thread that a breakpoint holds, and a recording sets none. --after, --until and --limit choose \
+what is recorded.
 
 --check compares each step with the decoder's reading of its bytes: length, flow and target. It reports each mismatch with \
 address, bytes, expected and actual value, and exits with status 1. FILE may be - in all three forms.

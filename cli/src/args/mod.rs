@@ -33,7 +33,7 @@ pub(crate) use self::keeping::RunArgs;
 pub(crate) use self::listing::ListArgs;
 pub(crate) use self::recording::RecordArgs;
 pub(crate) use self::serving::{DapArgs, GdbserverArgs};
-pub(crate) use self::timing::{By, CallsArgs, CallsFormat, LatencyArgs};
+pub(crate) use self::timing::{CallsArgs, CallsFormat, LatencyArgs};
 pub(crate) use self::tracing::{CountArgs, CountFormat, Format, Method, TableFormat, Target, TimeStyle, TraceArgs};
 pub(crate) use self::viewing::TopArgs;
 
@@ -108,6 +108,9 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+        /// The command line of which the script asks what may stand at the cursor
+        #[arg(last = true, hide = true)]
+        line: Vec<String>,
     },
     /// Print the manual page ntrace(1)
     #[command(after_help = help::MAN)]

@@ -13,16 +13,16 @@ pub(crate) struct LatencyArgs {
     pub(crate) target: Target,
 
     /// The format of the results
-    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    #[arg(long, alias = "output-format", value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
 
     /// Measure until the same thread reaches LOCATION, instead of until the function returns. May be repeated
     #[arg(long, value_name = "LOCATION")]
     pub(crate) to: Vec<String>,
 
-    /// Print a row for each location, or for each location and thread, process or caller
-    #[arg(long, value_enum, default_value_t = By::Location)]
-    pub(crate) by: By,
+    /// Print a row for each location, or for each location and thread, process, caller, or value that an expression as for --if has when the function is entered
+    #[arg(long, value_name = "location|thread|process|caller|EXPRESSION", default_value = "location")]
+    pub(crate) by: String,
 
     /// Print a histogram for each row: the number of times from each power of two of nanoseconds to the next
     #[arg(long)]
@@ -30,19 +30,6 @@ pub(crate) struct LatencyArgs {
 
     #[command(flatten)]
     pub(crate) export: ExportArgs,
-}
-
-/// How the times of one location are divided into rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    /// One row for a location
-    Location,
-    /// A row for each thread
-    Thread,
-    /// A row for each process
-    Process,
-    /// A row for each place from which the function is called
-    Caller,
 }
 
 /// The arguments of `ntrace calls`.
@@ -53,7 +40,7 @@ pub(crate) struct CallsArgs {
     pub(crate) target: Target,
 
     /// The format of the results
-    #[arg(long, value_enum, default_value_t = CallsFormat::Text)]
+    #[arg(long, alias = "output-format", value_enum, default_value_t = CallsFormat::Text)]
     pub(crate) format: CallsFormat,
 
     /// Print calls up to this depth; 1 is a call that no traced function made
@@ -85,6 +72,7 @@ pub(crate) enum CallsFormat {
     Folded,
     /// A flame graph of these stacks, as SVG
     Flamegraph,
-    /// A trace for ui.perfetto.dev: each call as a slice of its thread
+    /// A trace for ui.perfetto.dev: each call as a slice of its thread, and counters: calls a second by location, and with --args and --return
+    /// the numbers among them
     Perfetto,
 }

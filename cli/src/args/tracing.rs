@@ -74,7 +74,7 @@ pub(crate) struct TraceArgs {
     pub(crate) observed: EventArgs,
 
     /// The format of the results
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, alias = "output-format", value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
     /// Print the arguments of the function: by debug information or by a prototype of the C library, else the first six integers. A pointer
@@ -122,7 +122,7 @@ pub(crate) struct CountArgs {
     pub(crate) target: Target,
 
     /// The format of the results
-    #[arg(long, value_enum, default_value_t = CountFormat::Text)]
+    #[arg(long, alias = "output-format", value_enum, default_value_t = CountFormat::Text)]
     pub(crate) format: CountFormat,
 
     #[command(flatten)]

@@ -51,7 +51,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Gdbserver(args) => worker::run(|control, heritage| gdbserver::run(args, &control, heritage)),
         Command::Dap(args) => worker::run(|control, heritage| dap::run(args, &control, heritage)),
         Command::Vocabulary { format } => vocabulary::run(*format),
-        Command::Completions { shell } => completions::run(*shell),
+        Command::Completions { shell, line } => completions::run(*shell, line),
         Command::Man => man::run(),
     }
 }

@@ -110,7 +110,7 @@ impl Place<'_> {
         let own = self.module();
         own.into_iter().chain(self.space.modules.iter()).find_map(|module| {
             let is_wanted =
-                |symbol: &&ubp_symbols::Symbol| symbol.kind != SymbolKind::ThreadLocal && *symbol.name == *name;
+                |symbol: &ubp_symbols::Symbol<'_>| symbol.kind != SymbolKind::ThreadLocal && symbol.name == name;
             let symbol = module.image.symbols().iter().find(is_wanted)?;
             let size = if symbol.kind == SymbolKind::Data { symbol.size } else { 0 };
             Some((module.in_memory(symbol.address), size))

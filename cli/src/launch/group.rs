@@ -13,6 +13,30 @@ use crate::output::tell;
 /// What `/proc/PID/exe` ends with where the file was replaced or removed while the program runs.
 const REMOVED: &str = " (deleted)";
 
+/// A running process.
+pub(crate) struct Running {
+    pub(crate) pid: i32,
+    /// The name of its file, or of its first thread where the file cannot be seen.
+    pub(crate) name: String,
+    /// The path of its executable file, where that can be seen.
+    pub(crate) executable: Option<String>,
+}
+
+/// The processes of this user, for root those of all users, ascending.
+pub(crate) fn running() -> Vec<Running> {
+    let user = Status::read(getpid().as_raw()).map(|own| own.user);
+    let all = processes(|_, status| user == Some(0) || user == Some(status.user)).unwrap_or_default();
+    let process = |pid| {
+        let executable = program(pid);
+        let name = match &executable {
+            Some(path) => last(path).to_string(),
+            None => Status::read(pid)?.name,
+        };
+        Some(Running { pid, name, executable })
+    };
+    all.into_iter().filter_map(process).collect()
+}
+
 /// The processes whose program or first thread has a name, ascending. ntrace itself is not among them.
 ///
 /// # Errors

@@ -7,6 +7,6 @@ mod program;
 mod status;
 
 pub(crate) use self::attach::{attach_failure, check_process, record_failure};
-pub(crate) use self::group::{processes_executing, processes_named, processes_of_container};
-pub(crate) use self::program::{command, not_permitted_to_trace, spawn_failure, start_failure};
+pub(crate) use self::group::{Running, processes_executing, processes_named, processes_of_container, running};
+pub(crate) use self::program::{command, not_permitted_to_trace, spawn_failure, start_failure, which};
 pub(crate) use self::status::named;

@@ -34,7 +34,7 @@ pub(crate) fn command(program: &[OsString], heritage: Heritage) -> Result<Comman
 }
 
 /// Returns the file that a program's name means, as execvp(3) finds it.
-fn which(name: &OsStr) -> Option<PathBuf> {
+pub(crate) fn which(name: &OsStr) -> Option<PathBuf> {
     let path = Path::new(name);
     if path.components().count() > 1 || name.to_string_lossy().contains('/') {
         return Some(path.to_path_buf());

@@ -42,7 +42,7 @@ fn hint(name: &Pattern, covered: &[&Rc<Image>], images: &[Rc<Image>]) -> String 
     if name.is_glob() {
         return String::new();
     }
-    let is_there = |image: &Rc<Image>| image.symbols().iter().any(|symbol| symbol.has_code() && name.is(&symbol.name));
+    let is_there = |image: &Rc<Image>| image.symbols().iter().any(|symbol| symbol.has_code() && name.is(symbol.name));
     if let Some(image) = images.iter().find(|image| is_there(image)) {
         return format!("; it is in {}", image.name());
     }

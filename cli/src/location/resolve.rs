@@ -1,6 +1,7 @@
 //! Finds the addresses of a location in a file.
 
-use ubp_symbols::{Image, ModuleName, Search, by_address, by_line, by_name, by_probe};
+use ubp_symbols::types::Inlined;
+use ubp_symbols::{Image, ModuleName, Search, by_address, by_inlined, by_line, by_name, by_probe};
 
 use super::grammar::{Location, Meaning, Reading};
 
@@ -11,6 +12,17 @@ impl Location {
         let mut search = found.unwrap_or_default();
         search.note = search.note.map(|note| format!("'{}' in {}: {note}", self.text, image.name()));
         search
+    }
+}
+
+impl Location {
+    /// The copies of the function in other functions of an image, if the location is a function's name. All of the debug information is read for it.
+    pub(crate) fn inlined(&self, image: &Image) -> Vec<Inlined> {
+        let name = |reading: &Reading| match &reading.meaning {
+            Meaning::Symbol { name, offset: 0 } if !name.is_glob() && reading.covers(image) => Some(name.clone()),
+            _ => None,
+        };
+        self.readings.iter().find_map(name).map(|name| by_inlined(image, &name)).unwrap_or_default()
     }
 }
 

@@ -67,7 +67,7 @@ impl Watch {
                         false => kind == Kind::Data,
                     };
                     for symbol in image.symbols().iter().filter(|symbol| wanted(symbol.kind)) {
-                        if name.is(&symbol.name) || demangle(&symbol.name).is_some_and(|readable| name.is(&readable)) {
+                        if name.is(symbol.name) || demangle(symbol.name).is_some_and(|readable| name.is(&readable)) {
                             let (address, size) = (symbol.address.wrapping_add(*offset), symbol.size);
                             found.push(Datum { address, size: size.saturating_sub(*offset) });
                         }

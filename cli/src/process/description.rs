@@ -87,8 +87,8 @@ pub(super) fn static_probe<'a>(image: &'a Image, address: u64, names: &[String])
 
 /// Whether a symbol at an address in the file has that name, or an indirect function of that name may have selected it.
 fn is_name(image: &Image, address: u64, name: &str) -> bool {
-    let chosen = |symbol: &Symbol| symbol.kind == Kind::Indirect && *symbol.name == *name;
-    image.symbols().at(address).iter().any(|symbol| *symbol.name == *name) || image.symbols().iter().any(chosen)
+    let chosen = |symbol: Symbol<'_>| symbol.kind == Kind::Indirect && symbol.name == name;
+    image.symbols().at(address).any(|symbol| symbol.name == name) || image.symbols().iter().any(chosen)
 }
 
 /// Returns ` at file:line` with the last component of the path, or nothing if the line is unknown.

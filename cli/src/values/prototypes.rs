@@ -32,7 +32,7 @@ pub(super) fn of<'a>(
         return None;
     }
     let known = KNOWN.get_or_init(|| TABLE.lines().filter_map(parse).collect());
-    let by_symbol = image.symbols().at(address).iter().find_map(|symbol| known.get(&*symbol.name));
+    let by_symbol = image.symbols().at(address).find_map(|symbol| known.get(symbol.name));
     by_symbol.or_else(|| locations.find_map(|location| known.get(location.rsplit(['!', ':']).next()?)))
 }
 

@@ -90,6 +90,21 @@ impl Value {
         }
     }
 
+    /// The name and the value, if it is a number that a counter can show.
+    pub(crate) fn number(&self) -> Option<(&str, f64)> {
+        let Value::Typed(Argument { name, data, .. }) = self else { return None };
+        let value = match data {
+            Data::Signed(value) => *value as f64,
+            Data::Unsigned(value) => *value as f64,
+            Data::Boolean(value) => f64::from(u8::from(*value)),
+            Data::Single(bits) => f32::from_bits(*bits).into(),
+            Data::Double(bits) => f64::from_bits(*bits),
+            _ => return None,
+        };
+        // JSON has no infinity and no NaN.
+        value.is_finite().then_some((name.as_str(), value))
+    }
+
     /// The arguments of the function at whose first instruction a thread is.
     pub(crate) fn arguments(
         session: &mut Session,

@@ -99,6 +99,43 @@ ALONE long recurse(int depth, long factor)
     return below + local;
 }
 
+struct two {
+    long kept, gone;
+};
+
+/* Behind the calls nobody has what the caller gave: the caller's code tells it. One member of the structure is nowhere. */
+ALONE long handed(long a, long b)
+{
+    struct two two = { inmost(a, "handed"), sink };
+    long more = inmost(two.kept, "more");
+    sink = more; /* handed */
+    return two.kept + more;
+}
+
+ALONE long handing(long a, long b)
+{
+    long twice = a * 2;
+    long result = handed(twice, b);
+    sink = result + twice; /* handing */
+    return result + b;
+}
+
+ALONE long passing(long a)
+{
+    long result = handing(a, 3) + 1;
+    sink = result; /* passing */
+    return result;
+}
+
+/* It begins anew by a jump where the compiler makes one of the last call: nobody tells what that gave. */
+ALONE long again(long left, long step)
+{
+    sink = inmost(left, "again"); /* again */
+    if (left <= 0)
+        return step;
+    return again(left - step, step);
+}
+
 int main(void)
 {
     struct pair pair = { 1, 0.25 };
@@ -106,6 +143,8 @@ int main(void)
     all += (long)numbers(1.5F, 2.25, true, 'z', 200);
     all += shadows(9);
     all += compound(pair, &pair);
+    all += passing(21);
+    all += again(4, 2);
     all += recurse(3, 11);
     sink = all;
     return 0;

@@ -5,6 +5,17 @@ use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
 
 use super::headers::Parsed;
 use crate::files::Source;
+use crate::text::utf8;
+
+/// The libraries with which the loader links a file, as the file states them (ld.so(8)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Needed {
+    /// The names of the libraries.
+    pub libraries: Vec<String>,
+    /// The folders in which they are looked for first. `$ORIGIN` in them is the file's own folder.
+    pub folders: Vec<String>,
+}
 
 /// Whether the file names a dynamic loader.
 pub(super) fn has_interpreter(file: &Parsed<'_>) -> bool {
@@ -34,4 +45,26 @@ pub(super) fn is_library(file: &Parsed<'_>) -> bool {
         _ => None,
     };
     !has_interpreter(file) && flags.is_some_and(|flags| flags & u64::from(elf::DF_1_PIE) == 0)
+}
+
+/// Returns the libraries that the file states. A malformed file states none.
+pub(super) fn needed(file: &Parsed<'_>) -> Needed {
+    fn ask<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> Needed {
+        let mut needed = Needed::default();
+        let Ok(table) = file.elf_dynamic_table() else { return needed };
+        for entry in table.iter() {
+            let text = || table.string(entry).map(|text| utf8(text).into_owned()).unwrap_or_default();
+            match entry.tag {
+                elf::DT_NEEDED => needed.libraries.push(text()),
+                elf::DT_RPATH | elf::DT_RUNPATH => needed.folders.extend(text().split(':').map(str::to_string)),
+                _ => {}
+            }
+        }
+        needed
+    }
+    match file {
+        object::File::Elf64(file) => ask(file),
+        object::File::Elf32(file) => ask(file),
+        _ => Needed::default(),
+    }
 }

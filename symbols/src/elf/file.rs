@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectKind, ObjectSymbol, ReadRef, elf};
 
-use super::dynamic;
+use super::dynamic::{self, Needed};
 use super::headers::{Arch, ElfError, IDENTIFICATION, Parsed, arch, parse};
 use super::segments::{Segment, segments};
 use crate::files::{Identity, Opened, Root, Source, open};
@@ -128,6 +128,11 @@ impl Elf {
     /// Whether the file is a library. A dynamic loader is one.
     pub fn is_library(&self) -> bool {
         self.with_file(dynamic::is_library).unwrap_or(false)
+    }
+
+    /// The libraries with which the loader links the file.
+    pub fn needed(&self) -> Needed {
+        self.with_file(dynamic::needed).unwrap_or_default()
     }
 
     /// The address of the function that other modules find by a name: in the table of dynamic symbols. A file without that table is linked to no

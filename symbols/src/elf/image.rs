@@ -22,7 +22,7 @@ use super::unwind_rules::{self, UnwindRules};
 use super::{debug_files, ranges};
 use crate::code::Mode;
 use crate::files::{Fetch, Opened, Root, Source};
-use crate::types::{Function, Linkage, Scope, TypeError, Types};
+use crate::types::{CallSite, Function, Linkage, Scope, TypeError, Types};
 
 /// The number of the next image.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -131,7 +131,7 @@ impl Image {
     pub fn is_go(&self) -> bool {
         // Every goroutine returns to this function.
         let is_runtime = |name: &str| matches!(name, "runtime.goexit" | "runtime.goexit.abi0");
-        *self.is_go.get_or_init(|| self.symbols().iter().any(|symbol| is_runtime(&symbol.name)))
+        *self.is_go.get_or_init(|| self.symbols().iter().any(|symbol| is_runtime(symbol.name)))
     }
 
     /// Fetches the debug file where the image needs one and this machine has none. The first call counts, and only for what was not asked of
@@ -176,9 +176,8 @@ impl Image {
         let is_copy = |name: &str| [".isra.", ".constprop.", ".part."].iter().any(|mark| name.contains(mark));
         match (unit, self.types()) {
             (Some(unit), Some(types)) => {
-                let symbols = self.symbols().at(address);
-                let copy = symbols.iter().any(|symbol| is_copy(&symbol.name));
-                let global = symbols.iter().any(|symbol| symbol.global);
+                let copy = self.symbols().at(address).any(|symbol| is_copy(symbol.name));
+                let global = self.symbols().at(address).any(|symbol| symbol.global);
                 types.function(unit, address, Linkage { copy, global })
             }
             _ => Ok(None),
@@ -194,6 +193,22 @@ impl Image {
             (Some(unit), Some(types)) => types.scope(unit, address),
             _ => Ok(None),
         }
+    }
+
+    /// What the call before a return address in the file gave. `None`: debug information does not tell it.
+    pub(crate) fn call_site(&self, return_address: u64) -> Option<Rc<CallSite>> {
+        let unit = self.lines()?.unit(return_address.wrapping_sub(1))?;
+        self.types()?.call_site(unit, return_address).ok().flatten()
+    }
+
+    /// Whether the function whose first instruction is at an address in the file may begin anew by a jump, without a call.
+    pub(crate) fn may_begin_anew(&self, start: u64) -> bool {
+        let (Some(lines), Some(types)) = (self.lines(), self.types()) else { return true };
+        let find = |name: &str| {
+            let named = self.symbols().iter().filter(|symbol| symbol.name == name && symbol.has_code());
+            named.filter_map(|symbol| Some((lines.unit(symbol.address)?, symbol.address))).collect()
+        };
+        lines.unit(start).is_none_or(|unit| types.may_begin_anew(unit, start, &find).unwrap_or(true))
     }
 
     /// The static probes that the file declares for tracers (USDT), by address.

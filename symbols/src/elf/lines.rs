@@ -1,6 +1,7 @@
 //! Source lines from debug information (DWARF), or from the table of Go's runtime.
 
-use std::collections::BTreeSet;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -17,6 +18,7 @@ use super::go::GoLines;
 use super::headers::{Parsed, parse};
 use super::line_row::LineRow;
 use super::sources::{LineSearch, ends_with};
+use super::unit_map::{UnitMap, alone};
 use crate::files::{Fetch, Source};
 use crate::reader::Reader;
 use crate::text::utf8;
@@ -41,8 +43,15 @@ impl fmt::Debug for Lines {
 /// The line tables of one file.
 struct DwarfLines {
     dwarf: Arc<Dwarf<Reader>>,
-    context: addr2line::Context<Reader>,
+    /// The units by their code, if a list tells them: of most programs nobody asks for more than a few units.
+    units: Option<UnitMap>,
+    /// The lines of the units that were asked for.
+    alone: RefCell<HashMap<usize, Option<Rc<Context>>>>,
+    /// The lines of all units.
+    whole: OnceCell<Option<Context>>,
 }
+
+type Context = addr2line::Context<Reader>;
 
 impl Lines {
     /// Reads the lines of the file, of its debug file (which `debug` returns), or of a Go program. `fetch` brings what several debug files
@@ -84,7 +93,10 @@ impl Lines {
     /// The offset in `.debug_info` of the unit that describes the code at an address.
     pub(super) fn unit(&self, address: u64) -> Option<usize> {
         let Table::Dwarf(lines) = &self.0 else { return None };
-        let unit = lines.context.find_dwarf_and_unit(address).skip_all_loads()?;
+        if let Some(unit) = lines.units.as_ref().and_then(|units| units.holding(address)) {
+            return Some(unit);
+        }
+        let unit = lines.whole()?.find_dwarf_and_unit(address).skip_all_loads()?;
         match unit.header.offset() {
             UnitSectionOffset::DebugInfoOffset(offset) => Some(offset.0),
             UnitSectionOffset::DebugTypesOffset(_) => None,
@@ -110,19 +122,38 @@ impl DwarfLines {
         if let Some(shared) = debug_files::supplement(elf, source, fetch).and_then(|found| load(&found)) {
             dwarf.set_sup(shared);
         }
-        let dwarf = Arc::new(dwarf);
-        let context = addr2line::Context::from_arc_dwarf(Arc::clone(&dwarf)).ok()?;
-        Some(DwarfLines { dwarf, context })
+        // Names in a file that several debug files share are looked up with all units.
+        let units = if dwarf.sup().is_none() { UnitMap::load(&dwarf, |address| elf.is_code(address)) } else { None };
+        let lines = DwarfLines { dwarf: Arc::new(dwarf), units, alone: RefCell::default(), whole: OnceCell::new() };
+        (lines.units.is_some() || lines.whole().is_some()).then_some(lines)
+    }
+
+    /// The lines of all units.
+    fn whole(&self) -> Option<&Context> {
+        self.whole.get_or_init(|| Context::from_arc_dwarf(Arc::clone(&self.dwarf)).ok()).as_ref()
+    }
+
+    /// The lines of the unit with the code at an address alone, if the list tells it and not all units are known already.
+    fn alone(&self, address: u64) -> Option<Rc<Context>> {
+        let unit = self.units.as_ref().filter(|_| self.whole.get().is_none())?.holding(address)?;
+        let read = || alone(&self.dwarf, unit).and_then(Context::from_dwarf).ok().map(Rc::new);
+        self.alone.borrow_mut().entry(unit).or_insert_with(read).clone()
     }
 
     fn of(&self, address: u64) -> Option<(String, u32)> {
-        let location = self.context.find_location(address).ok().flatten()?;
-        Some((location.file?.to_string(), location.line?))
+        let told = |context: &Context| {
+            let location = context.find_location(address).ok().flatten()?;
+            Some((location.file?.to_string(), location.line?))
+        };
+        match self.alone(address) {
+            Some(unit) => told(&unit),
+            None => told(self.whole()?),
+        }
     }
 
     fn rows(&self, range: Range<u64>) -> Vec<LineRow> {
         // What cannot be read has no lines.
-        let found = self.context.find_location_range(range.start, range.end).ok();
+        let found = self.whole().and_then(|whole| whole.find_location_range(range.start, range.end).ok());
         let mut rows: Vec<LineRow> = Vec::new();
         for (start, length, location) in found.into_iter().flatten() {
             let (Some(name), Some(line)) = (location.file, location.line) else { continue };

@@ -25,9 +25,12 @@ mod spelling;
 mod static_probes;
 mod symbol;
 mod table;
+mod texts;
+mod unit_map;
 mod unwind_rules;
 
 pub(crate) use self::contents::contents;
+pub use self::dynamic::Needed;
 pub use self::file::Elf;
 pub use self::headers::{Arch, ElfError};
 pub use self::image::Image;

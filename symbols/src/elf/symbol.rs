@@ -18,10 +18,10 @@ pub enum Kind {
     ThreadLocal,
 }
 
-/// One symbol.
-#[derive(Clone, Debug)]
+/// One symbol. Its texts lie in the [`SymbolTable`](crate::SymbolTable) that it is of.
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Symbol {
+pub struct Symbol<'a> {
     /// The address in the file.
     pub address: u64,
     /// The size in bytes; 0 if the file does not state it.
@@ -31,12 +31,12 @@ pub struct Symbol {
     /// Whether other modules can see the symbol.
     pub global: bool,
     /// The linker's name, without the version.
-    pub name: Box<str>,
+    pub name: &'a str,
     /// The symbol's version, and whether it is the default version.
-    pub version: Option<(Box<str>, bool)>,
+    pub version: Option<(&'a str, bool)>,
 }
 
-impl Symbol {
+impl Symbol<'_> {
     /// Whether a breakpoint can be set at the symbol.
     pub fn has_code(&self) -> bool {
         !matches!(self.kind, Kind::Data | Kind::ThreadLocal)
@@ -44,9 +44,11 @@ impl Symbol {
 
     /// The name with the version: `memcpy@GLIBC_2.2.5`, for the default version also with `@@`.
     pub fn versioned(&self) -> impl Iterator<Item = String> {
-        let signs = |(_, default): &(Box<str>, bool)| if *default { &["@", "@@"][..] } else { &["@"] };
-        let forms =
-            self.version.iter().flat_map(move |version| signs(version).iter().map(move |sign| (sign, &version.0)));
+        let signs = |default| if default { &["@", "@@"][..] } else { &["@"] };
+        let forms = self
+            .version
+            .into_iter()
+            .flat_map(move |(version, default)| signs(default).iter().map(move |sign| (sign, version)));
         forms.map(|(sign, version)| format!("{}{sign}{version}", self.name))
     }
 }

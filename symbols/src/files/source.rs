@@ -82,6 +82,20 @@ impl Source {
         Source::new(Bytes::Memory(data.into()))
     }
 
+    /// Gives `f` a source of the same bytes, which keeps what `f` reads until `f` returns.
+    pub(crate) fn briefly<T>(&self, f: impl FnOnce(&Source) -> T) -> T {
+        let source = Source::new(match &self.bytes {
+            Bytes::File { reader, .. } => {
+                Bytes::File { cache: Box::new(ReadCache::new(reader.clone())), reader: reader.clone() }
+            }
+            Bytes::Memory(data) => Bytes::Memory(Arc::clone(data)),
+        });
+        source.left.set(self.left.get());
+        let result = f(&source);
+        self.refused.borrow_mut().append(&mut source.take_refused());
+        result
+    }
+
     fn new(bytes: Bytes) -> Source {
         let (kept, taken, refused) = Default::default();
         Source { bytes, kept, taken, left: Cell::new(MOST), refused }

@@ -15,4 +15,5 @@ pub use self::module::Module;
 pub use self::modules::Modules;
 pub use self::place::Place;
 pub use self::running::differing;
+pub(crate) use self::stack_frame::Caller;
 pub use self::stack_frame::StackFrame;

@@ -46,7 +46,7 @@ impl Module {
         Place {
             module: Some(self.image.name().to_string()),
             symbol: symbol.map(|symbol| symbol.name.to_string()),
-            readable: symbol.and_then(|symbol| demangle(&symbol.name)),
+            readable: symbol.and_then(|symbol| demangle(symbol.name)),
             offset: symbol.map_or(in_file, |symbol| in_file.wrapping_sub(symbol.address)),
             line: self.image.lines().and_then(|lines| lines.of(inside)),
         }

@@ -11,9 +11,12 @@ use super::frame::Frame;
 use super::images::Images;
 use super::module::Module;
 use super::place::Place;
-use super::stack_frame::StackFrame;
+use super::stack_frame::{Caller, StackFrame};
 use crate::elf::Image;
 use crate::unwind::{Raw, Unwinder};
+
+/// The number of callers of the innermost frame that are found for what they gave: a value may have been handed on.
+const FOLLOWED: usize = 4;
 
 /// The modules of one process with their files. Call [`Modules::update`] after each [`EventKind::Loaded`](ubp::EventKind::Loaded) and
 /// [`EventKind::Unloaded`](ubp::EventKind::Unloaded); a program that executes another one needs new `Modules`.
@@ -150,7 +153,7 @@ impl Modules {
 
     /// Returns the innermost frame of a thread with these registers, which is quicker than [`Modules::stack`].
     pub fn innermost(&mut self, session: &Session, registers: &Registers) -> Option<StackFrame> {
-        self.frames(session, registers, 1).into_iter().next()
+        self.frames(session, registers, FOLLOWED).into_iter().next()
     }
 
     fn frames(&mut self, session: &Session, registers: &Registers, depth: usize) -> Vec<StackFrame> {
@@ -158,11 +161,17 @@ impl Modules {
         let at_start = place.symbol.is_some() && place.offset == 0;
         let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(&self.mapped));
         let raw = unwinder.frames(session, self.pid, &self.mapped, registers, at_start, depth);
-        let frame = |(number, raw): (usize, &Raw)| {
-            let place = describe(self.at(raw.inside), raw.address, raw.inside);
-            StackFrame::new(raw, place, number == 0)
-        };
-        raw.iter().enumerate().map(frame).collect()
+        let mut caller: Option<Rc<Caller>> = None;
+        let mut frames = Vec::new();
+        for (number, raw) in raw.iter().enumerate().rev() {
+            let module = self.at(raw.inside);
+            let place = describe(module, raw.address, raw.inside);
+            frames.push(StackFrame::new(raw, place, number == 0, caller.clone()));
+            let Raw { address, inside, registers, cfa } = *raw;
+            caller = Some(Rc::new(Caller { address, inside, module: module.cloned(), registers, cfa, caller }));
+        }
+        frames.reverse();
+        frames
     }
 }
 

@@ -1,6 +1,9 @@
+use std::rc::Rc;
+
 use ubp::Address;
 
-use super::Place;
+use super::module::Module;
+use super::place::Place;
 use crate::unwind::{General, Raw};
 
 /// One frame of a thread's stack, with what is known of its registers. [`values::variables`](crate::values::variables) reads the variables there.
@@ -18,12 +21,33 @@ pub struct StackFrame {
     /// Whether the thread is in this frame: no function was called from here.
     pub is_innermost: bool,
     registers: General,
+    caller: Option<Rc<Caller>>,
+}
+
+/// A frame from which another one was called.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    /// The return address in memory.
+    pub(crate) address: u64,
+    /// The address that decides where the frame is.
+    pub(crate) inside: u64,
+    /// The module of the call.
+    pub(crate) module: Option<Module>,
+    pub(crate) registers: General,
+    pub(crate) cfa: Option<u64>,
+    /// The frame from which this one was called.
+    pub(crate) caller: Option<Rc<Caller>>,
 }
 
 impl StackFrame {
-    pub(super) fn new(raw: &Raw, place: Place, is_innermost: bool) -> StackFrame {
+    pub(super) fn new(raw: &Raw, place: Place, is_innermost: bool, caller: Option<Rc<Caller>>) -> StackFrame {
         let (address, inside) = (Address(raw.address), Address(raw.inside));
-        StackFrame { address, place, inside, cfa: raw.cfa.map(Address), is_innermost, registers: raw.registers }
+        StackFrame { address, place, inside, cfa: raw.cfa.map(Address), is_innermost, registers: raw.registers, caller }
+    }
+
+    /// The frame from which this one was called, if that is known.
+    pub(crate) fn caller(&self) -> Option<&Caller> {
+        self.caller.as_deref()
     }
 
     /// A general register of the frame by its number in debug information, the stack pointer included. `None`: there is no such register, the

@@ -63,26 +63,26 @@ enum Likeness {
 ///
 /// The closest matches count alone: a name that a function has exactly is not taken for the end of another function's name, nor for a glob.
 pub fn by_name(image: &Image, name: &Pattern, offset: u64) -> Search {
-    let alike = |symbol: &'_ Symbol| likeness(symbol, &Names::of(&symbol.name), name);
+    let alike = |symbol: &Symbol<'_>| likeness(symbol, &Names::of(symbol.name), name);
     let symbols = image.symbols();
-    let meant: Vec<(&Symbol, Likeness)> = match name.is_word() {
+    let meant: Vec<(Symbol<'_>, Likeness)> = match name.is_word() {
         // A single word is the name of a function outside of all namespaces and crates. Mangled names contain it unchanged.
         true => symbols
             .iter()
             .filter(|symbol| symbol.name.contains(name.text()))
-            .filter_map(|symbol| Some((symbol, alike(symbol)?)))
+            .filter_map(|symbol| Some((symbol, alike(&symbol)?)))
             .collect(),
         false => symbols
             .readable()
             .filter(|(_, readable)| name.may_mean(readable))
-            .filter_map(|(symbol, _)| Some((symbol, alike(symbol)?)))
+            .filter_map(|(symbol, _)| Some((symbol, alike(&symbol)?)))
             .collect(),
     };
     choose(image, meant, offset)
 }
 
-fn likeness(symbol: &Symbol, names: &Names, name: &Pattern) -> Option<Likeness> {
-    if name.is(&symbol.name) || names.readable.as_ref().is_some_and(|form| name.is(form)) {
+fn likeness(symbol: &Symbol<'_>, names: &Names, name: &Pattern) -> Option<Likeness> {
+    if name.is(symbol.name) || names.readable.as_ref().is_some_and(|form| name.is(form)) {
         return Some(Likeness::Own);
     }
     let is_versioned = name.text().contains('@') && symbol.version.is_some();
@@ -95,7 +95,7 @@ fn likeness(symbol: &Symbol, names: &Names, name: &Pattern) -> Option<Likeness> 
     if names.leads_to.iter().any(|form| name.is(form)) {
         return Some(Likeness::LeadsTo);
     }
-    if names.readable.iter().chain(&names.shared).any(|form| name.ends(form)) || name.ends(&symbol.name) {
+    if names.readable.iter().chain(&names.shared).any(|form| name.ends(form)) || name.ends(symbol.name) {
         return Some(Likeness::End);
     }
     // A glob matches functions; it matches stubs only if it contains an @.
@@ -107,14 +107,14 @@ fn likeness(symbol: &Symbol, names: &Names, name: &Pattern) -> Option<Likeness> 
     let mut forms = names.readable.iter().chain(&names.shared);
     let by_glob = name.is_glob()
         && is_wanted
-        && (name.matches(&symbol.name)
+        && (name.matches(symbol.name)
             || forms.any(|form| name.matches(form))
             || is_versioned && symbol.versioned().any(|form| name.matches(&form)));
     by_glob.then_some(Likeness::Glob)
 }
 
 /// Selects the symbols that match most closely, and returns their sites.
-fn choose(image: &Image, meant: Vec<(&Symbol, Likeness)>, offset: u64) -> Search {
+fn choose(image: &Image, meant: Vec<(Symbol<'_>, Likeness)>, offset: u64) -> Search {
     // A name that equals a symbol is no glob. An offset applies to one instance of a function and not to all.
     let closest = meant.iter().map(|(_, likeness)| *likeness).min();
     let farthest = match closest {
@@ -141,11 +141,11 @@ fn choose(image: &Image, meant: Vec<(&Symbol, Likeness)>, offset: u64) -> Search
         }
     }
     search.sites = sites.into_values().collect();
-    let left_out = |(symbol, likeness): &(&Symbol, Likeness)| *likeness == Likeness::LeadsTo || !symbol.has_code();
+    let left_out = |(symbol, likeness): &(Symbol<'_>, Likeness)| *likeness == Likeness::LeadsTo || !symbol.has_code();
     if farthest != Likeness::Glob {
         let is_site =
-            |symbol: &Symbol| search.sites.iter().any(|site| site.address == symbol.address.wrapping_add(offset));
-        let left_out: Vec<&Symbol> = meant
+            |symbol: &Symbol<'_>| search.sites.iter().any(|site| site.address == symbol.address.wrapping_add(offset));
+        let left_out: Vec<Symbol<'_>> = meant
             .iter()
             .filter(|meant| left_out(meant))
             .map(|(symbol, _)| *symbol)
@@ -157,11 +157,11 @@ fn choose(image: &Image, meant: Vec<(&Symbol, Likeness)>, offset: u64) -> Search
 }
 
 /// Returns a note about symbols that were left out, and why.
-fn note(left_out: &[&Symbol]) -> Option<String> {
+fn note(left_out: &[Symbol<'_>]) -> Option<String> {
     let mut words: Vec<String> = left_out
         .iter()
         .map(|symbol| {
-            let name = demangle(&symbol.name).unwrap_or_else(|| symbol.name.to_string());
+            let name = demangle(symbol.name).unwrap_or_else(|| symbol.name.to_string());
             if symbol.has_code() { name } else { format!("{name} (no code)") }
         })
         .collect();

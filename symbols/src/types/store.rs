@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use gimli::Dwarf;
 
+use super::call_site::CallSite;
 use super::extents::Extents;
 use super::function::Function;
 use super::model::{Type, TypeError, TypeId};
@@ -30,6 +31,10 @@ pub struct Types {
     pub(super) extents: RefCell<HashMap<usize, Rc<Extents>>>,
     /// What is in scope at addresses.
     pub(super) scopes: RefCell<HashMap<u64, Scoped>>,
+    /// What calls gave, by their return addresses.
+    pub(super) calls: RefCell<HashMap<u64, Option<Rc<CallSite>>>>,
+    /// Whether functions may begin anew without a call, by their addresses.
+    pub(super) anew: RefCell<HashMap<u64, bool>>,
 }
 
 impl fmt::Debug for Types {
@@ -46,6 +51,8 @@ impl Types {
             functions: RefCell::default(),
             extents: RefCell::default(),
             scopes: RefCell::default(),
+            calls: RefCell::default(),
+            anew: RefCell::default(),
         }
     }
 }

@@ -127,6 +127,16 @@ impl Units {
         Ok(self.headers[usize::from(shared)].get_or_init(read))
     }
 
+    /// The places of all units in `.debug_info`.
+    pub(super) fn starts(&self) -> Vec<usize> {
+        self.headers(false).map(|headers| headers.iter().map(|(start, _)| *start).collect()).unwrap_or_default()
+    }
+
+    /// Gives back the memory of a unit. It is read again when it is needed.
+    pub(super) fn forget(&self, one: &One) {
+        self.units.borrow_mut().remove(&(one.shared, one.start));
+    }
+
     /// The unit that holds an offset in `.debug_info`.
     pub(super) fn holding(&self, shared: bool, offset: usize) -> Result<Rc<One>> {
         let headers = self.headers(shared)?;

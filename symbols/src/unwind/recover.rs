@@ -5,7 +5,7 @@ use super::native;
 use crate::elf::{Arch, Cfa, Rule};
 use crate::process::Module;
 use crate::types::Location;
-use crate::values::{Base, ExpressionFrame, Thread};
+use crate::values::{Base, Entry, ExpressionFrame, Thread};
 
 /// What unwind information tells of a frame.
 pub(super) struct Recovered {
@@ -96,7 +96,7 @@ fn is_kept(module: &Module, number: u16) -> bool {
 fn number<T: Thread>(module: &Module, thread: &mut T, location: &Location, first: Option<u64>) -> Option<u64> {
     let (arch, bias) = (module.image.arch(), module.bias);
     let mut frame =
-        ExpressionFrame { thread, arch, bias, types: None, cfa: None, base: Base::Unknown, at_entry: false };
+        ExpressionFrame { thread, arch, bias, types: None, cfa: None, base: Base::Unknown, entry: Entry::Unknown };
     frame.number(location, first).ok()
 }
 

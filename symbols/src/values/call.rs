@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::convention;
 use super::data::Data;
-use super::expression::{Base, Frame, cfa_at_entry};
+use super::expression::{Base, Entry, Frame, Missing, cfa_at_entry};
 use super::place::{At, Part, Place};
 use super::read::{Values, is_told_by};
 use super::thread::Thread;
@@ -69,22 +69,28 @@ fn places(arch: Arch, function: &Function) -> Vec<Option<Place>> {
 
 fn argument<T: Thread>(module: &Module, kind: &Type, known: &Known, place: Option<Place>, thread: &mut T) -> Data {
     let Some(types) = module.image.types() else { return Data::Unknown("no type") };
-    let bytes = match (known, place) {
+    let found = match (known, place) {
         (Known::Gone, _) => return Data::Unknown("optimized out"),
         (Known::Constant(value), _) => {
             let size = usize::try_from(kind.size).unwrap_or(0).min(8);
-            value.to_le_bytes().get(..size).map(<[u8]>::to_vec)
+            value.to_le_bytes().get(..size).map(|bytes| (bytes.to_vec(), Vec::new()))
         }
         (Known::Location(location), _) => {
             let (arch, bias, cfa) = (module.image.arch(), module.bias, cfa_at_entry(module.image.arch(), thread));
-            let mut frame = Frame { thread, arch, bias, types: Some(types), cfa, base: Base::Cfa, at_entry: true };
-            frame.bytes(location, kind.size).ok().map(|found| found.bytes)
+            let mut frame = Frame { thread, arch, bias, types: Some(types), cfa, base: Base::Cfa, entry: Entry::Now };
+            match frame.bytes(location, kind.size) {
+                Ok(found) => Some((found.bytes, found.holes)),
+                Err(Missing::Gone) => return Data::Unknown(Missing::Gone.reason()),
+                Err(_) => None,
+            }
         }
-        (Known::Convention, Some(place)) => bytes(module.image.arch(), &place, kind.size, thread),
+        (Known::Convention, Some(place)) => {
+            bytes(module.image.arch(), &place, kind.size, thread).map(|bytes| (bytes, Vec::new()))
+        }
         (Known::Convention, None) => None,
     };
-    match bytes {
-        Some(bytes) => Values::new(types, thread).data(kind, &bytes),
+    match found {
+        Some((bytes, holes)) => Values::new(types, thread).data(kind, &bytes, &holes),
         None => Data::Unknown("unreadable"),
     }
 }
@@ -106,7 +112,7 @@ pub fn results<T: Thread>(module: &Module, function: &Function, thread: &mut T) 
     let mut all = Vec::new();
     for (kind, place) in plain.iter().zip(places) {
         let bytes = place.and_then(|place| bytes(arch, &place, kind.size, thread));
-        let data = bytes.map(|bytes| Values::new(types, thread).data(kind, &bytes));
+        let data = bytes.map(|bytes| Values::new(types, thread).data(kind, &bytes, &[]));
         all.push((kind.name.clone(), data.unwrap_or(Data::Unknown("unreadable"))));
     }
     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,7 +1,8 @@
 //! Evaluates location expressions of debug information.
 
-use gimli::{EndianSlice, EvaluationResult, LittleEndian, Piece, Value, ValueType};
+use gimli::{EndianSlice, EvaluationResult, Expression, LittleEndian, Operation, Piece, Value, ValueType};
 
+use super::holes::Hole;
 use super::thread::Thread;
 use crate::elf::Arch;
 use crate::reader::Reader;
@@ -9,8 +10,8 @@ use crate::types::{Location, Types};
 
 /// The largest number of operations of one expression.
 const MOST_OPERATIONS: u32 = 1000;
-/// The deepest nesting of expressions.
-const DEEPEST: u32 = 4;
+/// The deepest nesting of expressions. One may ask for what a caller gave, and that for what its caller gave.
+const DEEPEST: u32 = 8;
 /// The largest number of bytes of a value that lies in registers or in parts.
 const MOST: u64 = 4096;
 /// The largest number of bytes of a value that lies in memory of which the rest is left out.
@@ -53,6 +54,22 @@ pub(crate) enum Base<'a> {
     Unknown,
 }
 
+/// What is known of registers at the entry of the function.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry<'a> {
+    /// They are those of the frame.
+    Now,
+    /// They are what the caller gave.
+    Given(&'a dyn Given),
+    Unknown,
+}
+
+/// What the caller of a function gave.
+pub(crate) trait Given {
+    /// The value of a register at the function's entry. `thread` is that of the frames, and `depth` the number of expressions that may still be nested.
+    fn given(&self, register: u16, thread: &mut dyn Thread, depth: u32) -> Option<u64>;
+}
+
 /// What an expression needs to know of a frame of a thread.
 pub(crate) struct Frame<'a, T> {
     /// The registers of the frame, and memory.
@@ -65,8 +82,7 @@ pub(crate) struct Frame<'a, T> {
     /// The address behind the return address, where the frame of the caller ends.
     pub(crate) cfa: Option<u64>,
     pub(crate) base: Base<'a>,
-    /// Whether the registers are those of the function's entry.
-    pub(crate) at_entry: bool,
+    pub(crate) entry: Entry<'a>,
 }
 
 /// The bytes of a value.
@@ -75,6 +91,8 @@ pub(crate) struct Bytes {
     pub(crate) bytes: Vec<u8>,
     /// Where they lie in memory.
     pub(crate) address: Option<u64>,
+    /// Those that are not there, which are zeros in `bytes`. Not all are.
+    pub(crate) holes: Vec<Hole>,
 }
 
 /// The vector register of a number in debug information, by its number among these.
@@ -101,12 +119,12 @@ impl<'a, T: Thread> Frame<'a, T> {
         let pieces = self.evaluate(location, None, DEEPEST)?;
         if let [Piece { size_in_bits: None, location: gimli::Location::Address { address }, .. }] = pieces[..] {
             let bytes = self.memory(address, size.min(MOST_IN_MEMORY))?;
-            return Ok(Bytes { bytes, address: Some(address) });
+            return Ok(Bytes { bytes, address: Some(address), holes: Vec::new() });
         }
         if size > MOST {
             return Err(Missing::Unreadable);
         }
-        let mut bytes = Vec::new();
+        let (mut bytes, mut holes) = (Vec::new(), Vec::new());
         let is_single = pieces.len() == 1;
         for piece in pieces {
             let wanted = match piece.size_in_bits {
@@ -117,12 +135,24 @@ impl<'a, T: Thread> Frame<'a, T> {
             if wanted.saturating_add(bytes.len() as u64) > MOST {
                 return Err(Missing::Unreadable);
             }
-            bytes.extend(self.piece(piece, wanted as usize)?);
+            match self.piece(piece, wanted as usize) {
+                Ok(part) => bytes.extend(part),
+                Err(missing) => {
+                    let start = bytes.len() as u64;
+                    holes.push((Hole { range: start..start + wanted, reason: missing.reason() }, missing));
+                    bytes.resize(bytes.len() + wanted as usize, 0);
+                }
+            }
+        }
+        let absent: u64 = holes.iter().map(|(hole, _)| hole.range.end - hole.range.start).sum();
+        if let Some((_, missing)) = holes.first().filter(|_| absent >= bytes.len() as u64) {
+            return Err(*missing);
         }
         // Zeros are left out at the end of a value.
         bytes.resize(bytes.len().max(size as usize), 0);
         bytes.truncate(size as usize);
-        Ok(Bytes { bytes, address: None })
+        let holes = holes.into_iter().map(|(hole, _)| hole).collect();
+        Ok(Bytes { bytes, address: None, holes })
     }
 
     /// The number that an expression gives, which finds `first` on its stack.
@@ -130,7 +160,7 @@ impl<'a, T: Thread> Frame<'a, T> {
         self.number_within(location, first, DEEPEST)
     }
 
-    fn number_within(&mut self, location: &Location, first: Option<u64>, depth: u32) -> Found<u64> {
+    pub(super) fn number_within(&mut self, location: &Location, first: Option<u64>, depth: u32) -> Found<u64> {
         let pieces = self.evaluate(location, first, depth)?;
         match pieces.into_iter().next().map(|piece| piece.location) {
             Some(gimli::Location::Address { address }) => Ok(address),
@@ -212,14 +242,8 @@ impl<'a, T: Thread> Frame<'a, T> {
                 EvaluationResult::RequiresCallFrameCfa => {
                     evaluation.resume_with_call_frame_cfa(self.cfa.ok_or(Missing::Lost)?)
                 }
-                // Behind the entry, only the caller knows what it gave.
-                EvaluationResult::RequiresEntryValue(_) if !self.at_entry => return Err(Missing::Gone),
                 EvaluationResult::RequiresEntryValue(expression) => {
-                    let inner = Location { expression, ..location.clone() };
-                    let pieces = self.evaluate(&inner, None, depth)?;
-                    let piece = pieces.into_iter().next().ok_or(Missing::Unreadable)?;
-                    let value = typed(ValueType::Generic, &self.piece(piece, 8)?)?;
-                    evaluation.resume_with_entry_value(value)
+                    evaluation.resume_with_entry_value(self.at_entry(expression, location, depth)?)
                 }
                 EvaluationResult::RequiresRelocatedAddress(address) => {
                     evaluation.resume_with_relocated_address(self.bias.wrapping_add(address))
@@ -237,6 +261,27 @@ impl<'a, T: Thread> Frame<'a, T> {
                 _ => return Err(Missing::Unreadable),
             }
             .map_err(malformed)?;
+        }
+    }
+
+    /// What an expression was at the entry of the function.
+    fn at_entry(&mut self, expression: Expression<Reader>, around: &Location, depth: u32) -> Found<Value> {
+        match self.entry {
+            Entry::Now => {
+                let inner = Location { expression, ..around.clone() };
+                let pieces = self.evaluate(&inner, None, depth)?;
+                let piece = pieces.into_iter().next().ok_or(Missing::Unreadable)?;
+                typed(ValueType::Generic, &self.piece(piece, 8)?)
+            }
+            Entry::Given(caller) => {
+                let mut operations = expression.operations(around.encoding);
+                let register = match (operations.next(), operations.next()) {
+                    (Ok(Some(Operation::Register { register })), Ok(None)) => register.0,
+                    _ => return Err(Missing::Gone),
+                };
+                caller.given(register, self.thread, depth).map(Value::Generic).ok_or(Missing::Gone)
+            }
+            Entry::Unknown => Err(Missing::Gone),
         }
     }
 

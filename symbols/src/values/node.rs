@@ -3,6 +3,8 @@
 use std::rc::Rc;
 
 use super::data::Data;
+use super::expression::Bytes;
+use super::holes::{Hole, within};
 use super::read::{UNREADABLE, Values, bits, chosen, part};
 use super::thread::Thread;
 use crate::process::Module;
@@ -35,6 +37,8 @@ struct Inside {
     kind: Rc<Type>,
     /// The bytes of the value. They may end before it, if it lies in memory.
     bytes: Rc<[u8]>,
+    /// Those that are not there.
+    holes: Rc<[Hole]>,
 }
 
 impl Node {
@@ -44,16 +48,10 @@ impl Node {
     }
 
     /// A value of a type with these bytes.
-    pub(super) fn new<T: Thread>(
-        name: String,
-        kind: &Rc<Type>,
-        bytes: Vec<u8>,
-        address: Option<u64>,
-        types: &Types,
-        thread: &mut T,
-    ) -> Node {
-        let data = Values::new(types, thread).data(kind, &bytes);
-        let inside = Some(Inside { kind: Rc::clone(kind), bytes: bytes.into() });
+    pub(super) fn new<T: Thread>(name: String, kind: &Rc<Type>, found: Bytes, types: &Types, thread: &mut T) -> Node {
+        let Bytes { bytes, address, holes } = found;
+        let data = Values::new(types, thread).data(kind, &bytes, &holes);
+        let inside = Some(Inside { kind: Rc::clone(kind), bytes: bytes.into(), holes: holes.into() });
         Node { name, kind: kind.name.clone(), data, address, inside }
     }
 
@@ -71,7 +69,8 @@ impl Node {
         if thread.read(address, &mut bytes) < bytes.len() {
             return self.clone();
         }
-        Node::new(self.name.clone(), &inside.kind, bytes, Some(address), types, thread)
+        let found = Bytes { bytes, address: Some(address), holes: Vec::new() };
+        Node::new(self.name.clone(), &inside.kind, found, types, thread)
     }
 
     /// Whether the value has parts. [`Node::expand`] may still find that they cannot be read.
@@ -100,12 +99,24 @@ impl Node {
             return Vec::new();
         };
         let mut reader = Reader { types, thread, first };
-        reader.parts(&self.name, &inside.kind, &inside.bytes, self.address)
+        reader.parts(
+            &self.name,
+            &inside.kind,
+            Raw { bytes: &inside.bytes, holes: &inside.holes, address: self.address },
+        )
     }
 }
 
 fn is_empty(data: &Data) -> bool {
     matches!(data, Data::List { elements, more: 0 } if elements.is_empty())
+}
+
+/// The bytes of a value whose parts are read.
+#[derive(Clone, Copy)]
+struct Raw<'b> {
+    bytes: &'b [u8],
+    holes: &'b [Hole],
+    address: Option<u64>,
 }
 
 /// Reads the parts of a value.
@@ -117,47 +128,52 @@ struct Reader<'a, T> {
 }
 
 impl<T: Thread> Reader<'_, T> {
-    fn parts(&mut self, name: &str, kind: &Rc<Type>, bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+    fn parts(&mut self, name: &str, kind: &Rc<Type>, raw: Raw<'_>) -> Vec<Node> {
         match &kind.shape {
-            Shape::Structure(structure) => self.members(&structure.members, bytes, address),
-            Shape::Array { element, count, .. } => self.elements(element, *count, bytes, address),
-            Shape::Variants { tag, variants } => match chosen(tag.as_ref(), variants, bytes) {
-                Ok(Some(variant)) => self.variant(&variant.member, bytes, address),
+            Shape::Structure(structure) => self.members(&structure.members, raw),
+            Shape::Array { element, count, .. } => self.elements(element, *count, raw),
+            Shape::Variants { tag, variants } => match chosen(tag.as_ref(), variants, raw.bytes) {
+                Ok(Some(variant)) => self.variant(&variant.member, raw),
                 _ => Vec::new(),
             },
             Shape::Sequence(sequence) => {
                 let Some(element) = sequence.element.and_then(|element| self.types.resolve(element).ok()) else {
                     return Vec::new();
                 };
-                let extent = Values::new(self.types, self.thread).extent(sequence, element.size, bytes);
-                extent.map_or_else(Vec::new, |(start, count)| self.elements(&element, count, &[], Some(start)))
+                let extent = Values::new(self.types, self.thread).extent(sequence, element.size, raw.bytes);
+                extent.map_or_else(Vec::new, |(start, count)| {
+                    self.elements(&element, count, Raw { bytes: &[], holes: &[], address: Some(start) })
+                })
             }
-            Shape::Pointer { target: Some(target), .. } => self.target(name, *target, bytes),
+            Shape::Pointer { target: Some(target), .. } => self.target(name, *target, raw.bytes),
             _ => Vec::new(),
         }
     }
 
-    fn members(&mut self, members: &[Member], bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+    fn members(&mut self, members: &[Member], raw: Raw<'_>) -> Vec<Node> {
         let first = usize::try_from(self.first).unwrap_or(usize::MAX);
-        members.iter().skip(first).take(MOST as usize).map(|member| self.member(member, bytes, address)).collect()
+        members.iter().skip(first).take(MOST as usize).map(|member| self.member(member, raw)).collect()
     }
 
-    fn member(&mut self, member: &Member, bytes: &[u8], address: Option<u64>) -> Node {
+    fn member(&mut self, member: &Member, raw: Raw<'_>) -> Node {
         let name = member.name.clone();
         if let Some((first, count)) = member.bits {
-            let data = bits(member, first, count, bytes);
+            let data = bits(member, first, count, raw.bytes, raw.holes);
             return Node { name, kind: member.kind.name.clone(), data, address: None, inside: None };
         }
-        self.part(name, &member.kind, member.offset, bytes, address)
+        self.part(name, &member.kind, member.offset, raw)
     }
 
-    /// The part at an offset of a value with these bytes at an address.
-    fn part(&mut self, name: String, kind: &Rc<Type>, offset: u64, bytes: &[u8], address: Option<u64>) -> Node {
-        let at = address.map(|address| address.wrapping_add(offset));
-        let known = part(bytes, offset, kind.size).map(<[u8]>::to_vec);
-        match known.or_else(|| self.memory(at?, kind.size)) {
-            Some(bytes) => Node::new(name, kind, bytes, at, self.types, self.thread),
-            None => Node { name, kind: kind.name.clone(), data: UNREADABLE, address: at, inside: None },
+    /// The part at an offset of a value.
+    fn part(&mut self, name: String, kind: &Rc<Type>, offset: u64, raw: Raw<'_>) -> Node {
+        let address = raw.address.map(|address| address.wrapping_add(offset));
+        let known = part(raw.bytes, offset, kind.size).map(<[u8]>::to_vec);
+        match known.or_else(|| self.memory(address?, kind.size)) {
+            Some(bytes) => {
+                let holes = within(raw.holes, offset, kind.size);
+                Node::new(name, kind, Bytes { bytes, address, holes }, self.types, self.thread)
+            }
+            None => Node { name, kind: kind.name.clone(), data: UNREADABLE, address, inside: None },
         }
     }
 
@@ -166,24 +182,24 @@ impl<T: Thread> Reader<'_, T> {
         (self.thread.read(address, &mut bytes) == bytes.len()).then_some(bytes)
     }
 
-    fn elements(&mut self, element: &Rc<Type>, count: u64, bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+    fn elements(&mut self, element: &Rc<Type>, count: u64, raw: Raw<'_>) -> Vec<Node> {
         let numbers = self.first..count.min(self.first.saturating_add(MOST));
-        let element_at = |number: u64| {
-            let offset = number.saturating_mul(element.size);
-            self.part(format!("[{number}]"), element, offset, bytes, address)
-        };
+        let element_at =
+            |number: u64| self.part(format!("[{number}]"), element, number.saturating_mul(element.size), raw);
         numbers.map(element_at).collect()
     }
 
     /// The members of a variant stand for it. A variant that is no structure is the only part.
-    fn variant(&mut self, member: &Member, bytes: &[u8], address: Option<u64>) -> Vec<Node> {
+    fn variant(&mut self, member: &Member, raw: Raw<'_>) -> Vec<Node> {
         match &member.kind.shape {
             Shape::Structure(structure) => {
-                let at = address.map(|address| address.wrapping_add(member.offset));
-                let bytes = part(bytes, member.offset, member.kind.size).unwrap_or_default();
-                self.members(&structure.members, bytes, at)
+                let (offset, size) = (member.offset, member.kind.size);
+                let holes = within(raw.holes, offset, size);
+                let bytes = part(raw.bytes, offset, size).unwrap_or_default();
+                let address = raw.address.map(|address| address.wrapping_add(offset));
+                self.members(&structure.members, Raw { bytes, holes: &holes, address })
             }
-            _ if self.first == 0 => vec![self.member(member, bytes, address)],
+            _ if self.first == 0 => vec![self.member(member, raw)],
             _ => Vec::new(),
         }
     }
@@ -192,10 +208,14 @@ impl<T: Thread> Reader<'_, T> {
         let Some(kind) = self.types.resolve(target).ok().filter(|kind| kind.size > 0) else { return Vec::new() };
         let Some(at) = super::read::number(bytes) else { return Vec::new() };
         let Some(bytes) = self.memory(at, kind.size) else { return Vec::new() };
+        let address = Some(at);
         match &kind.shape {
-            Shape::Structure(_) | Shape::Variants { .. } => self.parts(name, &kind, &bytes, Some(at)),
+            Shape::Structure(_) | Shape::Variants { .. } => {
+                self.parts(name, &kind, Raw { bytes: &bytes, holes: &[], address })
+            }
             _ if self.first == 0 => {
-                vec![Node::new(format!("*{name}"), &kind, bytes, Some(at), self.types, self.thread)]
+                let found = Bytes { bytes, address, holes: Vec::new() };
+                vec![Node::new(format!("*{name}"), &kind, found, self.types, self.thread)]
             }
             _ => Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Makes data from the bytes of a value.
 
 use super::data::Data;
+use super::holes::{self, Hole, within};
 use super::thread::Thread;
 use crate::text::printable;
 use crate::types::{Length, Member, Sequence, Shape, Type, TypeId, Types, Variant};
@@ -45,9 +46,9 @@ impl<'a, T: Thread> Values<'a, T> {
         Values { types, thread, left: MOST_BYTES }
     }
 
-    /// The data of a value of a type with these bytes.
-    pub(super) fn data(&mut self, kind: &Type, bytes: &[u8]) -> Data {
-        self.value(kind, bytes, Depth { all: 0, structures: 0, part: false })
+    /// The data of a value of a type with these bytes, of which those in holes are not there.
+    pub(super) fn data(&mut self, kind: &Type, bytes: &[u8], holes: &[Hole]) -> Data {
+        self.value(kind, bytes, holes, Depth { all: 0, structures: 0, part: false })
     }
 
     /// Memory of a size, if all of it can be read.
@@ -58,9 +59,12 @@ impl<'a, T: Thread> Values<'a, T> {
         (address >= LOWEST && self.thread.read(address, &mut bytes) == size).then_some(bytes)
     }
 
-    fn value(&mut self, kind: &Type, bytes: &[u8], depth: Depth) -> Data {
+    fn value(&mut self, kind: &Type, bytes: &[u8], holes: &[Hole], depth: Depth) -> Data {
         if depth.all > DEEPEST {
             return Data::Elided;
+        }
+        if let Some(reason) = holes::reason(kind, holes) {
+            return Data::Unknown(reason);
         }
         match &kind.shape {
             Shape::Integer { signed } => integer(bytes, *signed),
@@ -69,9 +73,9 @@ impl<'a, T: Thread> Values<'a, T> {
             Shape::Float => float(bytes),
             Shape::Enumeration(names) => enumeration(names, bytes),
             Shape::Pointer { target, reference } => self.pointer(*target, *reference, bytes, depth),
-            Shape::Array { element, count, .. } => self.array(element, *count, bytes, depth),
-            Shape::Structure(structure) => self.structure(&structure.members, bytes, depth),
-            Shape::Variants { tag, variants } => self.variants(tag.as_ref(), variants, bytes, depth),
+            Shape::Array { element, count, .. } => self.array(element, *count, bytes, holes, depth),
+            Shape::Structure(structure) => self.structure(&structure.members, bytes, holes, depth),
+            Shape::Variants { tag, variants } => self.variants((tag.as_ref(), variants), bytes, holes, depth),
             Shape::Sequence(sequence) => self.sequence(sequence, bytes, depth),
             Shape::Opaque => Data::Unknown("no type"),
         }
@@ -82,14 +86,14 @@ impl<'a, T: Thread> Values<'a, T> {
         let kind = target.and_then(|target| self.types.resolve(target).ok());
         if let Some(kind) = kind.as_ref().filter(|_| reference) {
             return match self.memory(address, kind.size) {
-                Some(bytes) if kind.size > 0 => self.value(kind, &bytes, Depth { all: depth.all + 1, ..depth }),
+                Some(bytes) if kind.size > 0 => self.value(kind, &bytes, &[], Depth { all: depth.all + 1, ..depth }),
                 _ => Data::Pointer { address, text: None, target: None },
             };
         }
         let text = if leads_to_text(target, kind.as_deref()) { self.text_at(address) } else { None };
         let target = kind.filter(|kind| !depth.part && is_followed(kind)).and_then(|kind| {
             let bytes = self.memory(address, kind.size)?;
-            Some(Box::new(self.value(&kind, &bytes, Depth { all: depth.all + 1, part: true, ..depth })))
+            Some(Box::new(self.value(&kind, &bytes, &[], Depth { all: depth.all + 1, part: true, ..depth })))
         });
         Data::Pointer { address, text, target }
     }
@@ -104,54 +108,71 @@ impl<'a, T: Thread> Values<'a, T> {
         printable(bytes.get(..read)?)
     }
 
-    fn array(&mut self, element: &Type, count: u64, bytes: &[u8], depth: Depth) -> Data {
+    fn array(&mut self, element: &Type, count: u64, bytes: &[u8], holes: &[Hole], depth: Depth) -> Data {
         let size = usize::try_from(element.size).unwrap_or(0);
         if size == 0 {
             return Data::List { elements: Vec::new(), more: count };
         }
-        if matches!(element.shape, Shape::Character) && size == 1 {
+        if matches!(element.shape, Shape::Character) && size == 1 && holes.is_empty() {
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
             return text(bytes.get(..end).unwrap_or_default(), end as u64);
         }
         let shown = bytes.chunks_exact(size).take(MOST_ELEMENTS.min(count) as usize);
         let inner = Depth { all: depth.all + 1, part: true, ..depth };
-        let elements: Vec<Data> = shown.map(|bytes| self.value(element, bytes, inner)).collect();
+        let holes_of = |number: usize| within(holes, (number * size) as u64, size as u64);
+        let elements: Vec<Data> =
+            shown.enumerate().map(|(number, bytes)| self.value(element, bytes, &holes_of(number), inner)).collect();
         let more = count.saturating_sub(elements.len() as u64);
         Data::List { elements, more }
     }
 
-    fn structure(&mut self, members: &[Member], bytes: &[u8], depth: Depth) -> Data {
+    fn structure(&mut self, members: &[Member], bytes: &[u8], holes: &[Hole], depth: Depth) -> Data {
         if depth.structures > 0 && !members.is_empty() {
             return Data::Elided;
         }
         let inner = Depth { all: depth.all + 1, structures: depth.structures + 1, part: true };
         let mut fields = Vec::new();
         for member in members.iter().take(MOST_MEMBERS) {
-            let value = self.member(member, bytes, inner);
+            let value = self.member(member, bytes, holes, inner);
             fields.push((member.name.clone(), value));
         }
         Data::Fields(fields)
     }
 
-    fn member(&mut self, member: &Member, bytes: &[u8], depth: Depth) -> Data {
+    fn member(&mut self, member: &Member, bytes: &[u8], holes: &[Hole], depth: Depth) -> Data {
         if let Some((first, count)) = member.bits {
-            return bits(member, first, count, bytes);
+            return bits(member, first, count, bytes, holes);
         }
-        match part(bytes, member.offset, member.kind.size) {
-            Some(bytes) => self.value(&member.kind, bytes, depth),
+        let (offset, size) = (member.offset, member.kind.size);
+        match part(bytes, offset, size) {
+            Some(bytes) => self.value(&member.kind, bytes, &within(holes, offset, size), depth),
             None => UNREADABLE,
         }
     }
 
-    fn variants(&mut self, tag: Option<&Member>, variants: &[Variant], bytes: &[u8], depth: Depth) -> Data {
+    fn variants(
+        &mut self,
+        (tag, variants): (Option<&Member>, &[Variant]),
+        bytes: &[u8],
+        holes: &[Hole],
+        depth: Depth,
+    ) -> Data {
+        let of_tag = tag.map(|tag| within(holes, tag.offset, tag.kind.size)).unwrap_or_default();
+        if let Some(hole) = of_tag.first() {
+            return Data::Unknown(hole.reason);
+        }
         let member = match chosen(tag, variants, bytes) {
             Ok(Some(Variant { member, .. })) => member,
             Ok(None) => return Data::Unknown("no such variant"),
             Err(Unreadable) => return UNREADABLE,
         };
-        let data = match part(bytes, member.offset, member.kind.size) {
+        let (offset, size) = (member.offset, member.kind.size);
+        let data = match part(bytes, offset, size) {
             // A variant counts as one structure with its enumeration.
-            Some(bytes) => self.value(&member.kind, bytes, Depth { all: depth.all + 1, ..depth }),
+            Some(bytes) => {
+                let holes = within(holes, offset, size);
+                self.value(&member.kind, bytes, &holes, Depth { all: depth.all + 1, ..depth })
+            }
             None => UNREADABLE,
         };
         Data::Variant { name: member.name.clone(), data: Box::new(data) }
@@ -186,7 +207,7 @@ impl<'a, T: Thread> Values<'a, T> {
         let Some(memory) = memory else { return UNREADABLE };
         match element {
             None => text(&memory, count),
-            Some(element) => match self.array(&element, shown, &memory, depth) {
+            Some(element) => match self.array(&element, shown, &memory, &[], depth) {
                 Data::List { elements, .. } => {
                     let more = count.saturating_sub(elements.len() as u64);
                     Data::List { elements, more }
@@ -321,9 +342,12 @@ fn enumeration(names: &[(i64, String)], bytes: &[u8]) -> Data {
 }
 
 /// The value of a bit-field in the bytes of its structure.
-pub(super) fn bits(member: &Member, first: u64, count: u64, bytes: &[u8]) -> Data {
+pub(super) fn bits(member: &Member, first: u64, count: u64, bytes: &[u8], holes: &[Hole]) -> Data {
     let first = member.offset.saturating_mul(8).saturating_add(first);
     let size = (first % 8).saturating_add(count).div_ceil(8);
+    if let Some(hole) = within(holes, first / 8, size).first() {
+        return Data::Unknown(hole.reason);
+    }
     let value = part(bytes, first / 8, size).and_then(number);
     let (Some(value), 1..=64) = (value, count) else { return UNREADABLE };
     let value = value >> (first % 8) << (64 - count);

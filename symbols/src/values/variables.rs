@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::call::{Argument, arguments};
-use super::expression::{Base, Bytes, Found, Frame, Missing};
+use super::entry::Called;
+use super::expression::{Base, Bytes, Entry, Found, Frame, Missing};
 use super::node::Node;
 use super::thread::Thread;
 use crate::elf::Arch;
@@ -56,7 +57,7 @@ impl<T: Thread> Thread for InFrame<'_, T> {
 /// The variables that are in scope in a frame of a thread, in the order of [`Scope::variables`]. `module` is the one that contains
 /// [`StackFrame::inside`]. None are told where no debug information describes the code, and in 32-bit programs.
 ///
-/// A value that is not there is [`Data::Unknown`](super::Data::Unknown) with the reason:
+/// A value, or a part of a structure or array, that is not there is [`Data::Unknown`](super::Data::Unknown) with the reason:
 ///
 /// | reason | what it says |
 /// |---|---|
@@ -97,7 +98,7 @@ impl<T: Thread> Reader<'_, T> {
         let value = match &variable.kind {
             Err(_) => Node::unknown(name, String::new(), MALFORMED),
             Ok(kind) => match self.bytes(variable, kind) {
-                Ok(found) => Node::new(name, kind, found.bytes, found.address, self.types, self.thread),
+                Ok(found) => Node::new(name, kind, found, self.types, self.thread),
                 Err(reason) => {
                     let mut node = Node::unknown(name, kind.name.clone(), reason);
                     let is_it = |argument: &&Argument| variable.inlined.is_none() && argument.name == variable.name;
@@ -119,19 +120,26 @@ impl<T: Thread> Reader<'_, T> {
                 let size = usize::try_from(kind.size).unwrap_or(0).min(bytes.len().max(16));
                 let mut bytes = bytes.clone();
                 bytes.resize(size, if *is_negative { 0xff } else { 0 });
-                Ok(Bytes { bytes, address: None })
+                Ok(Bytes { bytes, address: None, holes: Vec::new() })
             }
             Lies::At(location) => self.at(location, kind).map_err(Missing::reason),
         }
     }
 
     fn at(&mut self, location: &crate::types::Location, kind: &Type) -> Found<Bytes> {
-        let at_entry = self.frame.is_innermost && self.module.in_file(self.frame.inside.0) == self.scope.start;
+        let is_at_entry = self.frame.is_innermost && self.module.in_file(self.frame.inside.0) == self.scope.start;
+        let start = self.module.in_memory(self.scope.start);
+        let called = self.frame.caller().map(|caller| Called { module: self.module, start, caller });
+        let entry = match &called {
+            _ if is_at_entry => Entry::Now,
+            Some(called) => Entry::Given(called),
+            None => Entry::Unknown,
+        };
         let base = self.scope.frame_base.as_ref().map_or(Base::Unknown, Base::At);
         let mut thread = InFrame { frame: self.frame, thread: self.thread };
         let (arch, bias) = (self.module.image.arch(), self.module.bias);
         let cfa = self.frame.cfa.map(|cfa| cfa.0);
-        let mut frame = Frame { thread: &mut thread, arch, bias, types: Some(self.types), cfa, base, at_entry };
+        let mut frame = Frame { thread: &mut thread, arch, bias, types: Some(self.types), cfa, base, entry };
         frame.bytes(location, kind.size)
     }
 }

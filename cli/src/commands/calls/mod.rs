@@ -3,6 +3,7 @@
 mod call;
 mod json;
 mod perfetto;
+mod rates;
 mod text;
 mod tree;
 
@@ -149,7 +150,7 @@ impl Calls<'_> {
         match (form, args.format) {
             (Form::Text(mut text), _) => text.finish(&tree, &mut output)?,
             (Form::Json, _) => {}
-            (Form::Perfetto(perfetto), _) => perfetto.finish(&mut output)?,
+            (Form::Perfetto(mut perfetto), _) => perfetto.finish(&mut output)?,
             (Form::Tree, CallsFormat::Flamegraph) => flame::draw(&TIMES, &tree.folded(), &mut output)?,
             (Form::Tree, _) => flame::write_folded(&tree.folded(), &mut output)?,
         }

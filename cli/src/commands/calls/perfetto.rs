@@ -1,12 +1,16 @@
 //! Calls as a trace of the JSON format that Perfetto and Chrome's `about:tracing` read ("Trace Event Format").
+//!
+//! Beside a slice for each call there are counters: for each location the calls that returned in a second, and for arguments and results that are
+//! numbers their values.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use serde::Serialize;
 use ubp::{Event, Pid, Tid};
 
 use super::call::Returned;
+use super::rates::{Rate, Rates};
 use super::tree::Tree;
 use crate::failure::Result;
 use crate::output::{Output, utf8};
@@ -19,13 +23,14 @@ pub(super) struct Perfetto {
     named: HashSet<(Pid, Tid)>,
     /// Whether an event was written.
     begun: bool,
+    rates: Rates,
 }
 
 /// One event. The field names are those of the format; times are microseconds.
 #[derive(Serialize)]
 struct Entry<'a, T: Serialize> {
     name: &'a str,
-    /// `X` is a slice with a duration, `M` is a name.
+    /// `X` is a slice with a duration, `C` is a counter, `M` is a name.
     ph: &'static str,
     pid: i32,
     tid: i32,
@@ -80,7 +85,35 @@ impl Perfetto {
             dur: Some(microseconds(event.time.saturating_sub(call.entered))),
             args: details,
         };
-        self.write(&slice, out)
+        self.write(&slice, out)?;
+        let of_args = call.tag.args.iter().flat_map(|args| args.iter()).filter_map(Value::number);
+        self.write_counters(event, &function.location, call.entered, of_args.collect(), out)?;
+        let of_result = value.and_then(Value::number).map(|(_, number)| ("return", number));
+        self.write_counters(event, &function.location, event.time, of_result.into_iter().collect(), out)?;
+        let over = self.rates.add(event.pid, event.time, &function.location);
+        over.iter().try_for_each(|rate| self.write_rate(rate, out))
+    }
+
+    /// Writes the values that counters of an event's process have from a time on. The viewer shows a counter for each of them.
+    fn write_counters(
+        &mut self,
+        event: &Event,
+        name: &str,
+        time: Duration,
+        args: BTreeMap<&str, f64>,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
+        if args.is_empty() {
+            return Ok(());
+        }
+        let (pid, tid, ts) = (event.pid.0, event.tid.0, Some(microseconds(time)));
+        self.write(&Entry { name, ph: "C", pid, tid, ts, dur: None, args }, out)
+    }
+
+    fn write_rate(&mut self, rate: &Rate, out: &mut Output<'_>) -> Result<()> {
+        let Rate { pid, from, calls } = rate;
+        let (tid, ts) = (pid.leader().0, Some(microseconds(*from)));
+        self.write(&Entry { name: "calls a second", ph: "C", pid: pid.0, tid, ts, dur: None, args: calls }, out)
     }
 
     /// Writes the names of the event's process and thread, before their first slice.
@@ -104,7 +137,9 @@ impl Perfetto {
     }
 
     /// Ends the array.
-    pub(super) fn finish(&self, out: &mut Output<'_>) -> Result<()> {
+    pub(super) fn finish(&mut self, out: &mut Output<'_>) -> Result<()> {
+        let last = self.rates.finish();
+        last.iter().try_for_each(|rate| self.write_rate(rate, out))?;
         out.trusted(if self.begun { b"]\n" } else { b"[]\n" })
     }
 }

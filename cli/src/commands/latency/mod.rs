@@ -1,5 +1,6 @@
 //! `ntrace latency`.
 
+mod by;
 mod exported;
 mod row;
 
@@ -10,8 +11,9 @@ use std::time::Duration;
 use serde::Serialize;
 use ubp::{Address, Call, Event, Patch, Pid, Report, Returns, Session, Tid};
 
+use self::by::By;
 use self::row::{Key, Row, Times, write_csv, write_text};
-use crate::args::{By, LatencyArgs, TableFormat};
+use crate::args::{LatencyArgs, TableFormat};
 use crate::commands::timing;
 use crate::failure::{Failure, Result};
 use crate::filter::Rest;
@@ -25,9 +27,9 @@ use crate::worker::{Control, End};
 /// The times so far.
 struct Latency<'a> {
     args: &'a LatencyArgs,
+    by: By,
     rows: BTreeMap<Key, Times>,
-    /// The open calls, each with its function.
-    returns: Returns<(Rc<Description>, Option<Rest>)>,
+    returns: Returns<Open>,
     /// The threads on their way to a location of `--to`, where they come from, and since when.
     on_way: HashMap<(Pid, Tid), (Rc<Description>, Duration)>,
     /// The calls whose return cannot be seen.
@@ -36,6 +38,16 @@ struct Latency<'a> {
     open: u64,
     roll: Roll<Key>,
     exports: Exports,
+}
+
+/// A call that has not returned.
+#[derive(Clone)]
+struct Open {
+    function: Rc<Description>,
+    /// What the result has to satisfy.
+    rest: Option<Rest>,
+    /// The value by which the times are divided.
+    value: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,11 +67,15 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
     if target.filter.is_used() && !args.to.is_empty() {
         return Err(Failure::usage("--to: the way from one location to another has no --if and no --sample"));
     }
+    let by = By::parse(&args.by)?;
+    if matches!(by, By::Value(_)) && !args.to.is_empty() {
+        return Err(Failure::usage("--by: an expression is computed when a function is entered, and not with --to"));
+    }
     target.locations.extend(args.to.iter().cloned());
     let mut output = Output::open(target.output.as_deref())?;
     let (rows, returns, on_way) = (BTreeMap::new(), Returns::new(), HashMap::new());
     let (roll, exports) = (Roll::new(Some(Scale::Durations)), Exports::start(&args.export)?);
-    let mut latency = Latency { args, rows, returns, on_way, unseen: 0, open: 0, roll, exports };
+    let mut latency = Latency { args, by, rows, returns, on_way, unseen: 0, open: 0, roll, exports };
     let mut follower = follow::start(
         &target,
         Kind { report: Report::Event, text: false, stack: false, patch: Patch::Auto, results: args.to.is_empty() },
@@ -69,8 +85,8 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
     let end = follower.run(&mut latency);
     let Latency { rows, roll, exports, unseen, .. } = &mut latency;
     exports.put_last(|| exported::snapshot(rows, roll, 0, *unseen));
-    let (table, exports) = latency.table();
-    let written = table.write(args, &mut output);
+    let (table, exports, by) = latency.table();
+    let written = table.write(args, &by, &mut output);
     let end = written.and_then(|()| output.flush()).and(end);
     summary.tell(table.latencies.iter().map(Row::count).sum(), table.unseen, follower.cost());
     exports.finish();
@@ -88,33 +104,20 @@ impl Latency<'_> {
     }
 
     /// Adds a call that returned.
-    fn returned(
-        &mut self,
-        session: &mut Session,
-        space: &mut Space,
-        event: &Event,
-        call: &Call<(Rc<Description>, Option<Rest>)>,
-    ) -> Result<()> {
-        let (function, rest) = &call.tag;
+    fn returned(&mut self, session: &mut Session, space: &mut Space, event: &Event, call: &Call<Open>) -> Result<()> {
+        let Open { function, rest, value } = &call.tag;
         if !timing::is_wanted(rest.as_ref(), session, space, event, call.function.0) {
             return Ok(());
         }
-        let by = match self.args.by {
+        let by = match &self.by {
+            By::Value(_) => value.clone(),
             By::Caller => {
                 let caller = space.describe_caller(call.caller.0);
                 format!("from {}{}", caller.location, source(&caller))
             }
-            _ => self.by(event),
+            by => by.of(event),
         };
         self.add(function, by, call.duration, call.inner)
-    }
-
-    fn by(&self, event: &Event) -> String {
-        match self.args.by {
-            By::Thread => format!("thread {}", event.tid),
-            By::Process => format!("process {}", event.pid),
-            By::Location | By::Caller => String::new(),
-        }
     }
 
     /// Ends the way that the thread is on, and begins the next.
@@ -125,7 +128,7 @@ impl Latency<'_> {
         let here = (event.pid, event.tid);
         if asked.range(first..).next().is_some() {
             if let Some((from, since)) = self.on_way.remove(&here) {
-                let by = format!("to {} {}", space.description(address).location, self.by(event));
+                let by = format!("to {} {}", space.description(address).location, self.by.of(event));
                 self.add(&from, by.trim_end().into(), event.time.saturating_sub(since), Duration::ZERO)?;
             }
         }
@@ -135,23 +138,23 @@ impl Latency<'_> {
         Ok(())
     }
 
-    fn table(self) -> (Table, Exports) {
+    fn table(self) -> (Table, Exports, By) {
         let mut latencies: Vec<Row> = self.rows.into_values().map(Times::row).collect();
         latencies.sort_by(|a, b| a.order().cmp(&b.order()));
         let open = self.open + self.on_way.len() as u64;
-        (Table { latencies, open, unseen: self.unseen }, self.exports)
+        (Table { latencies, open, unseen: self.unseen }, self.exports, self.by)
     }
 }
 
 impl Table {
-    fn write(&self, args: &LatencyArgs, out: &mut Output<'_>) -> Result<()> {
+    fn write(&self, args: &LatencyArgs, by: &By, out: &mut Output<'_>) -> Result<()> {
         match args.format {
             TableFormat::Text => {}
             TableFormat::Json => return out.json(self),
             TableFormat::Csv => return write_csv(&self.latencies, out),
         }
         // A row that names another place beside the function does not show the function's line.
-        let sources = args.by != By::Caller && args.to.is_empty();
+        let sources = !matches!(by, By::Caller) && args.to.is_empty();
         write_text(&self.latencies, sources, args.histogram, out)?;
         match (self.open, args.to.is_empty()) {
             (0, _) => {}
@@ -182,7 +185,11 @@ impl Sink for Latency<'_> {
         }
         let function = timing::function(space, address, &mut self.returns)?;
         let rest = arrival.rest.clone();
-        if let Ok(None) = self.returns.enter(session, event, |_| (function, rest)) {
+        let value = match &mut self.by {
+            By::Value(values) => values.at(session, space, event, address),
+            _ => String::new(),
+        };
+        if let Ok(None) = self.returns.enter(session, event, |_| Open { function, rest, value }) {
             self.unseen += 1;
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use ubp_symbols::Image;
 
 use self::modules::{Found, find, of_files, of_process};
-use self::row::{row, write_text};
+use self::row::{inlined_row, row, write_text};
 use crate::args::{Format, ListArgs};
 use crate::failure::{Failure, Result};
 use crate::location::{Location, explain};
@@ -26,9 +26,10 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode> {
         Some(pid) => of_process(ubp::Pid(pid))?,
         None => of_files(&args.files)?,
     };
-    let Found { sites, notes, missing } = find(&locations, &modules, args.pid.is_some());
+    let Found { sites, inlined, notes, missing } = find(&locations, &modules, args.pid.is_some());
     notes.iter().for_each(tell);
-    let rows: Vec<_> = sites.into_iter().map(|(module, site)| row(module, &site)).collect();
+    let own = sites.iter().map(|(module, site)| row(module, site));
+    let rows: Vec<_> = own.chain(inlined.iter().filter_map(|(module, copy)| inlined_row(module, copy))).collect();
     let mut out = Output::stdout();
     match args.format {
         Format::Text if rows.is_empty() => {}

@@ -8,6 +8,7 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::getpgrp;
 use ubp::{Options, Pid, Session};
 use ubp_symbols::files::Fetch;
+use ubp_symbols::types::Inlined;
 use ubp_symbols::{Image, Images, Module, Modules, Search, Site, by_address};
 
 use crate::debuginfod;
@@ -63,6 +64,8 @@ fn read_traced(pid: Pid) -> Result<Vec<Module>> {
 pub(super) struct Found<'a> {
     /// The sites, by module and address. A site has the names of all locations that mean it.
     pub(super) sites: Vec<(&'a Module, Site)>,
+    /// The copies of the functions in others.
+    pub(super) inlined: Vec<(&'a Module, Inlined)>,
     pub(super) notes: Vec<String>,
     /// The locations without a site.
     pub(super) missing: Vec<&'a Location>,
@@ -71,7 +74,7 @@ pub(super) struct Found<'a> {
 /// Searches all modules. `in_memory`: the modules belong to a process, and addresses are those in its memory.
 pub(super) fn find<'a>(locations: &'a [Location], modules: &'a [Module], in_memory: bool) -> Found<'a> {
     let mut found: BTreeMap<(usize, u64), Site> = BTreeMap::new();
-    let (mut notes, mut missing) = (Vec::new(), Vec::new());
+    let (mut notes, mut missing, mut inlined) = (Vec::new(), Vec::new(), Vec::new());
     for location in locations {
         let mut is_found = false;
         for (number, module) in modules.iter().enumerate() {
@@ -80,7 +83,9 @@ pub(super) fn find<'a>(locations: &'a [Location], modules: &'a [Module], in_memo
                 search.sites.extend(location.address().and_then(|at| site_at(at, module, in_memory, number == 0)));
             }
             let Search { sites, note, .. } = search;
-            is_found |= !sites.is_empty();
+            let copies = location.inlined(&module.image);
+            is_found |= !sites.is_empty() || !copies.is_empty();
+            inlined.extend(copies.into_iter().map(|copy| (module, copy)));
             notes.extend(note);
             for site in sites {
                 found.entry((number, site.address)).or_insert(site);
@@ -91,7 +96,7 @@ pub(super) fn find<'a>(locations: &'a [Location], modules: &'a [Module], in_memo
         }
     }
     let sites = found.into_iter().filter_map(|((number, _), site)| Some((modules.get(number)?, site))).collect();
-    Found { sites, notes, missing }
+    Found { sites, inlined, notes, missing }
 }
 
 /// The site at an address without a module: in memory, or counted from the base of the program, which is the first module.

@@ -28,7 +28,7 @@ pub fn file(data: &[u8]) {
 fn read(image: &Image) {
     let mode = |image: &Image| image.arch().mode(Vendor::Intel);
     for (symbol, _) in image.symbols().readable() {
-        Names::of(&symbol.name);
+        Names::of(symbol.name);
         image.symbols().holding(symbol.address);
     }
     for segment in image.segments() {

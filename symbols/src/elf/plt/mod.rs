@@ -17,24 +17,23 @@ use super::headers::{Arch, Parsed};
 use super::symbol::{Kind, Symbol};
 use crate::code::Mode;
 
-/// Returns a symbol `name@plt` for each stub. The relocation of the slot that a stub jumps through has the name.
-pub(crate) fn stubs(elf: &Elf, symbols: &[Symbol]) -> Vec<Symbol> {
-    elf.with_file(|file| find(elf, file, symbols)).unwrap_or_default()
+/// Gives `add` a symbol `name@plt` for each stub. The relocation of the slot that a stub jumps through has the name, or the address of a function
+/// that `function` names.
+pub(crate) fn stubs<'a>(elf: &Elf, function: impl Fn(u64) -> Option<&'a str>, add: &mut dyn FnMut(Symbol<'_>)) {
+    let _: Option<()> = elf.with_file(|file| find(elf, file, function, add));
 }
 
-fn find(elf: &Elf, file: &Parsed<'_>, symbols: &[Symbol]) -> Vec<Symbol> {
-    let slots = slots(file, symbols);
+fn find<'a>(elf: &Elf, file: &Parsed<'_>, function: impl Fn(u64) -> Option<&'a str>, add: &mut dyn FnMut(Symbol<'_>)) {
+    let slots = slots(file, function);
     let got = file.section_by_name(".got.plt").or_else(|| file.section_by_name(".got")).map(|s| s.address());
-    let mut stubs = Vec::new();
     for section in file.sections() {
         if !section.name().is_ok_and(is_plt) {
             continue;
         }
         if let Ok(data) = section.data() {
-            sweep(elf.arch(), section.address(), data, &slots, got, &mut stubs);
+            sweep(elf.arch(), section.address(), data, &slots, got, add);
         }
     }
-    stubs
 }
 
 /// Whether a section of this name contains stubs.
@@ -43,7 +42,7 @@ pub(crate) fn is_plt(name: &str) -> bool {
 }
 
 /// Returns the name of the function of each slot in the global offset table.
-fn slots(file: &Parsed<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
+fn slots<'a>(file: &Parsed<'_>, function: impl Fn(u64) -> Option<&'a str>) -> HashMap<u64, String> {
     let mut slots = HashMap::new();
     let table = file.dynamic_symbol_table();
     for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
@@ -57,9 +56,7 @@ fn slots(file: &Parsed<'_>, symbols: &[Symbol]) -> HashMap<u64, String> {
                 } else {
                     Some(relocation.addend() as u64)
                 };
-                resolver
-                    .and_then(|address| symbols.iter().find(|s| s.address == address && s.has_code()))
-                    .map(|symbol| symbol.name.to_string())
+                resolver.and_then(&function).map(str::to_string)
             }
             _ => None,
         };
@@ -82,14 +79,21 @@ fn implicit_addend(file: &Parsed<'_>, address: u64) -> Option<u64> {
 }
 
 /// Finds the stubs in a section.
-fn sweep(arch: Arch, start: u64, data: &[u8], slots: &HashMap<u64, String>, got: Option<u64>, stubs: &mut Vec<Symbol>) {
+fn sweep(
+    arch: Arch,
+    start: u64,
+    data: &[u8],
+    slots: &HashMap<u64, String>,
+    got: Option<u64>,
+    add: &mut dyn FnMut(Symbol<'_>),
+) {
     let found = |stub: Stub| {
-        let name = format!("{}@plt", slots.get(&stub.slot)?).into();
-        let size = stub.end.wrapping_sub(stub.start);
-        Some(Symbol { address: stub.start, size, kind: Kind::Plt, global: false, name, version: None })
+        let Some(function) = slots.get(&stub.slot) else { return };
+        let (name, size) = (format!("{function}@plt"), stub.end.wrapping_sub(stub.start));
+        add(Symbol { address: stub.start, size, kind: Kind::Plt, global: false, name: &name, version: None });
     };
     match arch.mode(Vendor::Intel).lenient() {
-        Mode::X86(mode) => x86::walk(mode, start, data, got, |stub| stubs.extend(found(stub))),
-        Mode::Arm64 => arm64::walk(start, data, |stub| stubs.extend(found(stub))),
+        Mode::X86(mode) => x86::walk(mode, start, data, got, found),
+        Mode::Arm64 => arm64::walk(start, data, found),
     }
 }
