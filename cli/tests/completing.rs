@@ -13,7 +13,7 @@ use common::{build, build_with, ntrace, run, scratch, stderr, stdout};
 /// The variable for the longest wait, and one that no machine needs.
 const PATIENCE: (&str, &str) = ("NTRACE_COMPLETION_MS", "60000");
 
-/// What is offered to a shell that gives words as they are, for the word at a place of a line.
+/// The words that a shell gets for the word at a place of a line, if it gives ntrace the words without quotes.
 fn offered(words: &[&str], at: usize) -> Vec<String> {
     let (current, number) = (words[at], at.to_string());
     let others = [&words[..at], &words[at + 1..]].concat();
@@ -105,7 +105,7 @@ struct Shell {
     name: &'static str,
     start: &'static str,
     prepare: &'static str,
-    /// Whether the shell tells what is behind the cursor.
+    /// Whether the shell gives ntrace the words behind the cursor.
     tells_all: bool,
 }
 

@@ -37,8 +37,8 @@
 //!
 //! # Features
 //!
-//! Both architectures are always there. A linker drops what is not used; the proof in the repository keeps length, flow, target and validity
-//! below 24 KiB for x86 and 16 KiB for A64.
+//! The crate always has both architectures. A linker drops the code that nobody calls. The proof in the repository keeps length, flow, target
+//! and validity below 24 KiB for x86 and 16 KiB for A64.
 //!
 //! - `std`, off by default: [`x86::starts`] uses vectors where the processor has AVX2, which the standard library finds out at run time. It finds
 //!   the same starts in less time. Without the feature the crate is `no_std`.

@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Executable,
 }
 
-/// What is asked for.
+/// A question of a shell: which values the word at the cursor can become.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) kind: Kind,
@@ -92,7 +92,8 @@ fn option<'a, 'b>(command: &'a Command, word: &'b str) -> Option<Named<'a, 'b>> 
 }
 
 impl Asked {
-    /// What is asked for at a word of a command line, whose first word is `ntrace`. `None`: something that the declarations tell.
+    /// The question at the word `at` of a command line, whose first word is `ntrace`. `None`: the script's own declarations have the answer, as for
+    /// the name of an option.
     pub(super) fn of(words: &[String], at: usize) -> Option<Asked> {
         let root = Cli::command();
         let mut command = &root;
@@ -160,7 +161,7 @@ impl Whom {
 mod tests {
     use super::*;
 
-    /// What is asked for at the word that ends with `|`.
+    /// The question at the word that ends with `|`.
     fn asked(line: &str) -> Option<Asked> {
         let words: Vec<String> = line.split(' ').map(|word| word.replace('|', "")).collect();
         Asked::of(&words, line.split(' ').position(|word| word.ends_with('|')).unwrap())

@@ -1,4 +1,5 @@
-//! What stands in for [`super::wide`] where there are no vectors: without the feature `std`, and on other processors.
+//! The finder of [`super::wide`] for builds without vectors, which finds no processor that has them: builds without the feature `std`, and
+//! builds for other architectures.
 
 use super::walk::Walk;
 

@@ -41,7 +41,7 @@ pub(super) fn lengths<V: Vectors>(v: V, bytes: &[u8], lens: &mut [u8], walk: &mu
     }
 }
 
-/// What is known of the instruction at each byte: its state, and how prefixes change its immediate.
+/// For the instruction at each byte of a block: its state, and how a prefix before it changes the size of its immediate.
 #[derive(Clone, Copy)]
 struct State<B> {
     state: B,
