@@ -2,10 +2,9 @@
 
 use insn::x86::{Insn, Mode, decode};
 use stepping::x86::{Plan, plan};
-use ubp::{Address, JumpSurvey, NoJump};
+use ubp::{Address, JumpSurvey, JumpSurveyed, NoJump};
 
 use crate::survey::Survey;
-use crate::sweep::{Found, sweep};
 use crate::way::{Way, slot_address};
 
 /// Counts all instructions of `code`, which consists of pieces with their addresses. `rests` has the same addresses, with all code from there
@@ -15,15 +14,13 @@ pub(crate) fn look(code: &[(u64, &[u8])], rests: &[(u64, &[u8])], mode: Mode, su
     for &(start, bytes) in code {
         let whole = rests.binary_search_by_key(&start, |(start, _)| *start).ok().and_then(|at| rests.get(at));
         let whole = whole.map_or(bytes, |(_, rest)| rest);
-        for (pc, found) in sweep(bytes, start, mode) {
+        for (Address(pc), found) in jumps.in_order(Address(start), whole, bytes.len(), mode) {
             match found {
-                Found::Insn(insn) => {
+                JumpSurveyed::Insn(insn, no_jump) => {
                     survey.add(pc, insn.bytes(), way(&insn, pc));
-                    let rest = whole.get(pc.wrapping_sub(start) as usize..).unwrap_or_default();
-                    let no_jump = jumps.no_jump(Address(pc), rest, mode);
                     survey.add_jump(pc == start, no_jump.map(reason));
                 }
-                Found::Undecodable(byte, error) => survey.add_undecodable(pc, &[byte], error),
+                JumpSurveyed::Undecodable(byte, error) => survey.add_undecodable(pc, &[byte], error),
             }
         }
     }

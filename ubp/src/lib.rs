@@ -211,7 +211,7 @@ pub use self::{
     options::{Buffer, Mechanism, Options, WhenFull},
     patch::{NoJump, Patch},
     process::{Auxv, Mapping, Process},
-    ptrace::{JumpCode, JumpSurvey},
+    ptrace::{JumpCode, JumpSurvey, JumpSurveyed},
     record::{Record, StackCopy},
     registers::{RegisterSet, Registers, VectorRegisters},
     returns::{Call, Entered, Returns},

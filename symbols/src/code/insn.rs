@@ -15,3 +15,14 @@ pub struct Insn {
     /// Whether the instruction does nothing: assemblers put it between functions.
     pub is_padding: bool,
 }
+
+/// What an instruction's successors depend on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    /// The length in bytes.
+    pub(crate) len: usize,
+    /// Where control goes.
+    pub(crate) flow: Flow,
+    /// The target of a direct branch.
+    pub(crate) target: Option<u64>,
+}

@@ -7,6 +7,7 @@ mod x86;
 
 pub use self::cpu::vendor;
 pub use self::insn::Insn;
+pub(crate) use self::insn::Step;
 
 /// How code is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,16 @@ impl Mode {
         match self {
             Mode::X86(_) => 1,
             Mode::Arm64 => ::insn::arm64::LEN as u64,
+        }
+    }
+}
+
+/// Length, flow and target of the instruction at the start of `bytes`, which are at the address `pc`.
+pub(crate) fn step(bytes: &[u8], pc: u64, mode: Mode) -> Option<Step> {
+    match mode {
+        Mode::X86(mode) => x86::step(bytes, pc, mode),
+        Mode::Arm64 => {
+            arm64::decode(bytes, pc).map(|insn| Step { len: insn.len, flow: insn.flow, target: insn.target })
         }
     }
 }

@@ -1,6 +1,14 @@
+use ::insn::Flow;
 use ::insn::x86::{Bits, Map, Mode, Reg};
 
-use super::insn::Insn;
+use super::insn::{Insn, Step};
+
+pub(super) fn step(bytes: &[u8], pc: u64, mode: Mode) -> Option<Step> {
+    let insn = ::insn::x86::decode(bytes, mode).ok()?;
+    let flow = insn.flow();
+    let target = if flow == Flow::Next { None } else { insn.target_address(pc) };
+    Some(Step { len: insn.len(), flow, target })
+}
 
 pub(super) fn decode(bytes: &[u8], pc: u64, mode: Mode) -> Option<Insn> {
     let insn = ::insn::x86::decode(bytes, mode).ok()?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
+use std::thread;
 
 use insn::Flow;
 use object::{Object, ObjectSection, RelocationTarget, SectionKind};
@@ -16,74 +17,144 @@ use crate::code::{self, Insn, Mode};
 pub(crate) fn reached(elf: &Elf, known: &[Range<u64>]) -> Vec<Range<u64>> {
     let sections = elf.with_file(text).unwrap_or_default();
     let mode = elf.arch().mode(code::vendor()).lenient();
-    let mut flood = Flood { elf, mode, known, sections, found: BTreeMap::new(), work: Vec::new() };
+    let known = Known { ranges: known, sections: &sections };
+    let mut flood = Flood { elf, mode, known, found: BTreeMap::new(), work: Vec::new() };
     flood.work = elf.with_file(|file| starts(elf, file)).unwrap_or_default();
-    for range in known {
-        let walk = flood.follow(range.start, range.end);
-        if walk.falls_through && walk.end == range.end {
-            flood.pad(range.end);
-        }
-    }
+    let (targets, ends) = known.leave(elf, mode);
+    flood.work.extend(targets);
+    ends.into_iter().for_each(|end| flood.pad(end));
     while let Some(start) = flood.work.pop() {
         if flood.is_new(start) {
-            let end = flood.follow(start, flood.next_start(start)).end;
-            if end > start {
-                flood.found.insert(start, end);
+            let walk = flood.follow(start);
+            flood.work.extend(walk.targets);
+            if walk.end > start {
+                flood.found.insert(start, walk.end);
             }
         }
     }
     flood.found.into_iter().map(|(start, end)| start..end).collect()
 }
 
+/// The code that is known at the beginning.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    ranges: &'a [Range<u64>],
+    /// The sections with code.
+    sections: &'a [Range<u64>],
+}
+
+/// The least number of known ranges for a thread.
+const PART: usize = 1024;
+
+impl Known<'_> {
+    /// Whether an address is in a code section and in no known range.
+    fn is_outside(&self, address: u64) -> bool {
+        self.sections.iter().any(|section| section.contains(&address)) && {
+            let behind = self.ranges.partition_point(|range| range.start <= address);
+            !self.ranges[..behind].last().is_some_and(|range| range.contains(&address))
+        }
+    }
+
+    /// The targets outside of branches in known code, and the ends of the ranges behind which control continues. Threads share the work.
+    fn leave(&self, elf: &Elf, mode: Mode) -> (Vec<u64>, Vec<u64>) {
+        let code = |range: &Range<u64>| (range.clone(), elf.bytes_at(range.start).unwrap_or_default());
+        let code: Vec<(Range<u64>, &[u8])> = self.ranges.iter().map(code).collect();
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let parts = || code.chunks(code.len().div_ceil(threads).max(PART));
+        let mut found: Vec<(Vec<u64>, Vec<u64>)> = parts().map(|_| Default::default()).collect();
+        thread::scope(|scope| {
+            let mut parts = parts().zip(&mut found);
+            let own = parts.next();
+            for (part, found) in parts {
+                scope.spawn(|| *found = self.leave_part(part, mode));
+            }
+            if let Some((part, found)) = own {
+                *found = self.leave_part(part, mode);
+            }
+        });
+        let (targets, ends): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        (targets.concat(), ends.concat())
+    }
+
+    fn leave_part(&self, part: &[(Range<u64>, &[u8])], mode: Mode) -> (Vec<u64>, Vec<u64>) {
+        let (mut targets, mut ends) = (Vec::new(), Vec::new());
+        for (range, bytes) in part {
+            let mut walk = Walk::from(range.start);
+            // Most branches stay in their function.
+            walk.along(bytes, range.end, mode, |target| !range.contains(&target) && self.is_outside(target));
+            targets.append(&mut walk.targets);
+            if walk.falls_through && walk.end == range.end {
+                ends.push(range.end);
+            }
+        }
+        (targets, ends)
+    }
+}
+
+/// A sequence of instructions.
+struct Walk {
+    /// The address behind it, and whether control continues there.
+    end: u64,
+    falls_through: bool,
+    /// The targets of its branches to new code.
+    targets: Vec<u64>,
+}
+
+impl Walk {
+    fn from(start: u64) -> Walk {
+        Walk { end: start, falls_through: true, targets: Vec::new() }
+    }
+
+    /// Takes the instructions up to `limit`. `bytes` are the code from its end on.
+    fn along(&mut self, bytes: &[u8], limit: u64, mode: Mode, is_new: impl Fn(u64) -> bool) {
+        let mut rest = bytes;
+        while self.end < limit {
+            let Some(step) = self.step(rest, mode, &is_new) else { break };
+            rest = rest.get(step..).unwrap_or_default();
+        }
+    }
+
+    /// Takes the next instruction, and returns its length.
+    fn step(&mut self, rest: &[u8], mode: Mode, is_new: impl Fn(u64) -> bool) -> Option<usize> {
+        let step = code::step(rest, self.end, mode)?;
+        self.end += step.len as u64;
+        self.falls_through =
+            !matches!(step.flow, Flow::Jump | Flow::Return | Flow::Far | Flow::Faulting | Flow::Privileged);
+        self.targets.extend(step.target.filter(|&target| is_new(target)));
+        Some(step.len)
+    }
+}
+
 struct Flood<'a> {
     elf: &'a Elf,
     mode: Mode,
-    known: &'a [Range<u64>],
-    sections: Vec<Range<u64>>,
+    known: Known<'a>,
     /// The ends of the ranges that were found, by start.
     found: BTreeMap<u64, u64>,
     work: Vec<u64>,
 }
 
-/// The end of a sequence of instructions, and whether control continues there.
-struct Walk {
-    end: u64,
-    falls_through: bool,
-}
-
 impl Flood<'_> {
     /// Whether an address is in a code section and in no range so far.
     fn is_new(&self, address: u64) -> bool {
-        self.sections.iter().any(|section| section.contains(&address))
-            && self.range_of(address).is_none()
+        self.known.is_outside(address)
             && self.found.range(..=address).next_back().is_none_or(|(_, &end)| address >= end)
-    }
-
-    fn range_of(&self, address: u64) -> Option<&Range<u64>> {
-        let behind = self.known.partition_point(|range| range.start <= address);
-        self.known[..behind].last().filter(|range| range.contains(&address))
     }
 
     /// Returns the start of the next range after `address`.
     fn next_start(&self, address: u64) -> u64 {
-        let known = self.known.get(self.known.partition_point(|range| range.start <= address));
+        let known = self.known.ranges;
+        let known = known.get(known.partition_point(|range| range.start <= address));
         let found = self.found.range((Bound::Excluded(address), Bound::Unbounded)).next();
         known.map_or(u64::MAX, |range| range.start).min(found.map_or(u64::MAX, |(&start, _)| start))
     }
 
-    /// Notes the branch targets from `start` to `limit`. If `start` is in no known range, the sequence ends with control flow.
-    fn follow(&mut self, start: u64, limit: u64) -> Walk {
-        let ends_with_flow = self.range_of(start).is_none();
-        let mut walk = Walk { end: start, falls_through: false };
-        while walk.end < limit {
-            let Some(insn) = self.decode(walk.end) else { break };
-            walk.end += insn.len as u64;
-            walk.falls_through =
-                !matches!(insn.flow, Flow::Jump | Flow::Return | Flow::Far | Flow::Faulting | Flow::Privileged);
-            if let Some(target) = insn.target.filter(|&target| self.is_new(target)) {
-                self.work.push(target);
-            }
-            if ends_with_flow && !walk.falls_through {
+    /// The instructions from `start` to the next range or to the first one behind which control does not continue.
+    fn follow(&self, start: u64) -> Walk {
+        let (mut walk, limit) = (Walk::from(start), self.next_start(start));
+        while walk.end < limit && walk.falls_through {
+            let rest = self.elf.bytes_at(walk.end).unwrap_or_default();
+            if walk.step(rest, self.mode, |target| self.is_new(target)).is_none() {
                 break;
             }
         }

@@ -71,3 +71,4 @@ pub use probe::{
     WhenFull,
 };
 pub use refuse::Refusal;
+pub use relocate::relocates;

@@ -15,7 +15,7 @@ use insn::{Flow, Target};
 
 use super::Refusal;
 use super::bytes::JUMP_LEN;
-use super::run::{Element, MOST, Run};
+use super::run::{Element, MOST, Run, delays_trap};
 use super::writer::{Label, State, Writer};
 use crate::Progress;
 
@@ -24,6 +24,8 @@ const JMP: &[u8] = &[0xe9];
 /// Extensions of opcode ff: `jmp` and `push`. That of `call` is 2.
 const JUMP: u8 = 4;
 const PUSH: u8 = 6;
+/// The greatest distance of an address that trampolines within 1 GiB of an instruction surely reach.
+const NEAR: u64 = 1 << 29;
 /// Bytes of a return address.
 const ADDRESS: u16 = 8;
 
@@ -37,6 +39,24 @@ pub(super) struct Context<'a> {
     pub(super) run: &'a Run,
     /// Whether the program's threads have shadow stacks.
     pub(super) shadow_stack: bool,
+}
+
+/// Whether every trampoline within 1 GiB of the instruction at `pc` can run it, in a program without shadow stacks. If not, only
+/// [`Site::assemble`](super::Site::assemble) tells.
+pub fn relocates(insn: &Insn, pc: u64) -> bool {
+    let is_near = |address: u64| address.wrapping_sub(pc).wrapping_add(NEAR) < 2 * NEAR;
+    let reaches = || insn.rip_relative_address(pc).is_none_or(is_near);
+    let goes = || insn.target_address(pc).is_none_or(is_near) && !insn.prefixes().has(Prefixes::OPERAND_SIZE);
+    match insn.flow() {
+        Flow::Next => !delays_trap(insn) && !stores_own_address(insn) && reaches(),
+        Flow::Jump | Flow::ConditionalJump => goes() && reaches(),
+        Flow::Call if matches!(insn.target(), Target::Relative(_)) => goes(),
+        Flow::Call => {
+            goes() && reaches() && insn.modrm_offset().is_some() && !stores_own_address(insn) && !is_by_stack(insn)
+        }
+        Flow::Return => true,
+        _ => false,
+    }
 }
 
 /// Appends code that does what the instruction does. The writer's state is that at the instruction.
@@ -165,10 +185,7 @@ fn push_return(writer: &mut Writer<'_>, next: u64) {
 fn call_indirect(writer: &mut Writer<'_>, insn: &Insn, offset: u8, pc: u64, next: u64) -> Result<(), Refusal> {
     let refusal = Refusal::CallThroughStack(offset);
     let memory = insn.memory();
-    let by_stack = match memory {
-        Some(memory) => memory.base == Some(Reg::RSP),
-        None => insn.target() == Target::Register(Reg::RSP),
-    };
+    let by_stack = is_by_stack(insn);
     if by_stack {
         let moved = memory.filter(|memory| memory.index.is_none() && !(-15..0).contains(&memory.displacement));
         moved.ok_or(refusal)?;
@@ -200,6 +217,14 @@ fn call_indirect(writer: &mut Writer<'_>, insn: &Insn, offset: u8, pc: u64, next
     writer.push(copy_of.get(..modrm_offset.wrapping_add(2)).unwrap_or_default());
     writer.push(&displacement.to_le_bytes());
     Ok(())
+}
+
+/// Whether the target of a call through a register or memory depends on the stack pointer.
+fn is_by_stack(insn: &Insn) -> bool {
+    match insn.memory() {
+        Some(memory) => memory.base == Some(Reg::RSP),
+        None => insn.target() == Target::Register(Reg::RSP),
+    }
 }
 
 /// The instruction's modrm byte with another extension of its opcode.

@@ -55,7 +55,7 @@ pub(super) fn run(code: &[u8], mode: Mode, last: u8) -> Result<Run, Refusal> {
 
 /// Whether a single-step trap of the instruction comes only after the next instruction, or the instruction can set the trap flag, which traps
 /// after the next one.
-fn delays_trap(insn: &Insn) -> bool {
+pub(super) fn delays_trap(insn: &Insn) -> bool {
     if insn.encoding() != Encoding::Legacy {
         return false;
     }

@@ -64,7 +64,7 @@ use std::cell::Cell;
 pub(crate) use self::arch::landing_pads;
 pub(crate) use self::borrowed::Borrowed;
 use self::events::Events;
-pub use self::jumps::{JumpCode, JumpSurvey};
+pub use self::jumps::{JumpCode, JumpSurvey, JumpSurveyed};
 pub(crate) use self::lifecycle::{end, release, start};
 use self::record_clock::Clock;
 use self::reports::Reports;

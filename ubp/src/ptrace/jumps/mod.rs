@@ -4,6 +4,7 @@
 //! goes only while no thread of the memory runs. `trampoline` says what jump, mirror and trampoline are.
 
 mod displacement;
+mod in_order;
 mod jump;
 mod mirror;
 mod ring;
@@ -29,7 +30,7 @@ pub(super) use self::scan::{Found, KEPT, LOOK, Sweep, Window, scan};
 pub(super) use self::shared::Shared;
 pub(super) use self::slot::{Detail, Stack, Windows, stack_room};
 pub(super) use self::store::{Need, Store};
-pub use self::survey::{JumpCode, JumpSurvey};
+pub use self::survey::{JumpCode, JumpSurvey, JumpSurveyed};
 pub(super) use self::test::Test;
 
 /// Bytes of a jump.
