@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{build_go, build_with, ntrace, scratch, source, stderr, stdout, trace};
@@ -19,11 +19,23 @@ fn told(program: &Path, locations: &[&str]) -> (Vec<String>, Vec<String>) {
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     let call = |line: &str| {
         let (_, call) = line.split_once('!').unwrap_or_else(|| panic!("{line}"));
-        let call = call.rsplit_once(" at values.").map_or(call, |(call, _)| call);
+        let call = call.rsplit_once(" at ").map_or(call, |(call, _)| call);
         call.replace("main.", "")
     };
     let said = stdout(&output).lines().map(str::to_string).collect();
     (text.lines().map(call).collect(), said)
+}
+
+/// Builds a program of Rust. `None`: the test `name` is skipped.
+fn build_rust(name: &str, file: &str, flags: &[&str]) -> Option<PathBuf> {
+    let out = scratch(&file.replace('.', "_"));
+    let mut command = Command::new("rustc");
+    let done = command.args(["--edition", "2024", "-g", "-o"]).arg(&out).args(flags).arg(source(file)).output();
+    if !done.is_ok_and(|done| done.status.success()) {
+        crossing::skip(name, "no rustc, or it cannot build the program");
+        return None;
+    }
+    Some(out)
 }
 
 /// Removes the types that a demangled name has behind it.
@@ -59,14 +71,22 @@ fn strings_vectors_and_classes_of_cpp_are_those_that_the_program_prints() {
 
 #[test]
 fn slices_strings_and_enumerations_of_rust_are_those_that_the_program_prints() {
-    let out = scratch("values_rs");
-    let done =
-        Command::new("rustc").args(["--edition", "2024", "-g", "-o"]).arg(&out).arg(source("values.rs")).output();
-    if !done.is_ok_and(|done| done.status.success()) {
-        return crossing::skip("slices_strings_and_enumerations_of_rust", "no rustc, or it cannot build the program");
-    }
-    let (told, said) = told(&out, &["texts", "options", "shapes", "behind"]);
+    let name = "slices_strings_and_enumerations_of_rust_are_those_that_the_program_prints";
+    let Some(program) = build_rust(name, "values.rs", &[]) else { return };
+    let (told, said) = told(&program, &["texts", "options", "shapes", "behind"]);
     assert_eq!((told.len(), told), (6, said));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn results_of_rust_in_memory_are_those_that_the_program_prints_also_where_it_is_optimized() {
+    let name = "results_of_rust_in_memory_are_those_that_the_program_prints_also_where_it_is_optimized";
+    for flags in [&[][..], &["-O"]] {
+        let Some(program) = build_rust(name, "memory.rs", flags) else { return };
+        let functions = ["memory::plain", "memory::kind", "memory::text", "memory::result", "unit"];
+        let (told, said) = told(&program, &functions);
+        assert_eq!((told.len(), told), (15, said), "{flags:?}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::args::Target;
 use crate::failure::{Failure, Result};
 use crate::filter::{Arrived, Rest};
 use crate::process::{Description, Space};
+use crate::values::Callee;
 
 /// Refuses arguments that make no sense for calls.
 pub(super) fn check(target: &Target) -> Result<()> {
@@ -41,9 +42,9 @@ pub(super) fn is_wanted(
     session: &mut Session,
     space: &mut Space,
     event: &Event,
-    function: u64,
+    callee: Callee,
 ) -> bool {
-    rest.is_none_or(|rest| rest.holds(&mut Arrived::returned(session, space, event, function)))
+    rest.is_none_or(|rest| rest.holds(&mut Arrived::returned(session, space, event, callee)))
 }
 
 /// The present time of the clock of events.

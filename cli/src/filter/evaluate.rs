@@ -13,7 +13,7 @@ use super::place::Place;
 use super::value::Value;
 use crate::native::{self, Reg};
 use crate::process::Space;
-use crate::values::{Kind, Value as Argument, scope};
+use crate::values::{Callee, Kind, Value as Argument, scope};
 
 /// The largest number of bytes of a text that a pattern is compared with.
 const LONGEST: usize = 4096;
@@ -34,7 +34,7 @@ pub(crate) struct Arrived<'a> {
     registers: Option<Registers>,
     arguments: Option<Vec<Argument>>,
     /// The function that has just returned, if one has.
-    returned: Option<u64>,
+    returned: Option<Callee>,
 }
 
 impl<'a> Arrived<'a> {
@@ -62,14 +62,15 @@ impl<'a> Arrived<'a> {
         Arrived { session, space, thread, frame, address, count, time, registers, arguments, returned }
     }
 
-    /// A thread to which the function at an address has just returned.
+    /// A thread to which a function has just returned.
     pub(crate) fn returned(
         session: &'a mut Session,
         space: &'a mut Space,
         event: &Event,
-        function: u64,
+        callee: Callee,
     ) -> Arrived<'a> {
-        Arrived { returned: Some(function), ..Arrived::new(session, space, event, function, 0, Duration::ZERO) }
+        let arrived = Arrived::new(session, space, event, callee.function(), 0, Duration::ZERO);
+        Arrived { returned: Some(callee), ..arrived }
     }
 
     /// The location.
@@ -223,7 +224,7 @@ impl<'a> Arrived<'a> {
 
     /// What the function returned.
     fn result(&mut self, kind: Kind) -> Option<Value> {
-        let function = self.returned?;
+        let callee = self.returned?;
         let registers = self.registers()?;
         let number = match kind {
             Kind::Integer { size, signed } | Kind::Enumeration { size, signed } => {
@@ -236,7 +237,7 @@ impl<'a> Arrived<'a> {
             return Some(Value::Number(number));
         }
         let Arrived { session, space, thread, .. } = self;
-        match Argument::returned(session, space, *thread, function, &registers)? {
+        match Argument::returned(session, space, *thread, callee, &registers)? {
             Argument::Typed(result) => of_data(&result.data, number),
             Argument::Integer { .. } => None,
         }

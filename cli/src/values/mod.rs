@@ -11,4 +11,4 @@ mod value;
 pub(crate) use self::kind::Kind;
 pub(crate) use self::parameter::{Member, Memory, Parameter, parameters, result, scope};
 pub(crate) use self::reached::{Reached, reached};
-pub(crate) use self::value::{Block, List, Value, needs_trap};
+pub(crate) use self::value::{Block, Callee, List, Value, needs_trap};

@@ -76,6 +76,36 @@ fn typed(arguments: Vec<Argument>) -> Vec<Value> {
     arguments.into_iter().map(Value::Typed).collect()
 }
 
+/// A function that was called, by its first instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Callee {
+    function: u64,
+    /// The address of the memory in which it returns its result, if that is known.
+    memory: Option<u64>,
+}
+
+impl Callee {
+    /// A function of which nothing is kept but its address.
+    pub(crate) fn new(function: u64) -> Callee {
+        Callee { function, memory: None }
+    }
+
+    /// The address of its first instruction.
+    pub(crate) fn function(self) -> u64 {
+        self.function
+    }
+
+    /// The function at whose first instruction a thread is.
+    pub(crate) fn entered(session: &mut Session, space: &Space, thread: (Pid, Tid), function: u64) -> Callee {
+        let memory = || {
+            let Known::Described(module, described) = known(space, function) else { return None };
+            let registers = session.registers(thread.1).ok()?;
+            values::result_memory(&module, &described, &mut held(session, thread, &registers))
+        };
+        Callee { memory: memory(), ..Callee::new(function) }
+    }
+}
+
 impl Value {
     /// The value of an argument of that name, or of a member of one (`point.x`).
     pub(crate) fn member(&self, path: &str) -> Option<&Data> {
@@ -172,19 +202,19 @@ impl Value {
         }
     }
 
-    /// The value that the function at an address has just returned. `None`: it is known to return nothing.
+    /// The value that a function has just returned. `None`: it is known to return nothing.
     pub(crate) fn returned(
         session: &mut Session,
         space: &Space,
         thread: (Pid, Tid),
-        function: u64,
+        callee: Callee,
         registers: &Registers,
     ) -> Option<Value> {
         let value = native::return_value(registers);
-        match known(space, function) {
+        match known(space, callee.function) {
             Known::Described(module, function) => {
                 let mut held = held(session, thread, registers);
-                values::results(&module, &function, &mut held).map(Value::Typed)
+                values::results(&module, &function, callee.memory, &mut held).map(Value::Typed)
             }
             Known::Prototype(prototype) => prototype.result(value, string(session, thread.0, value)).map(Value::Typed),
             Known::Nothing | Known::Declared(..) => {

@@ -95,8 +95,26 @@ fn argument<T: Thread>(module: &Module, kind: &Type, known: &Known, place: Optio
     }
 }
 
-/// What a function of a module returned to which a thread has just returned from it. `None`: it returns nothing.
-pub fn results<T: Thread>(module: &Module, function: &Function, thread: &mut T) -> Option<Argument> {
+/// The address of the memory in which a function of a module will return its result. A thread is at the function's first instruction. `None`: it
+/// returns no result in memory, or the address is not known.
+pub fn result_memory<T: Thread>(module: &Module, function: &Function, thread: &mut T) -> Option<u64> {
+    let arch = module.image.arch();
+    let results: Vec<&Rc<Type>> = types(function);
+    let results: Vec<&Type> = results.iter().map(|kind| &***kind).collect();
+    let at = convention::result_memory(arch, function.language, &results)?;
+    let mut address = [0; 8];
+    fetch(arch, at, &mut address, thread)?;
+    Some(u64::from_le_bytes(address))
+}
+
+/// What a function of a module returned to which a thread has just returned from it. `None`: it returns nothing. `memory` is what
+/// [`result_memory`] was at the function's first instruction.
+pub fn results<T: Thread>(
+    module: &Module,
+    function: &Function,
+    memory: Option<u64>,
+    thread: &mut T,
+) -> Option<Argument> {
     let arch = module.image.arch();
     if function.is_own && !function.results.is_empty() {
         return Some(Argument::new("", "", Data::Unknown("optimized out")));
@@ -111,7 +129,10 @@ pub fn results<T: Thread>(module: &Module, function: &Function, thread: &mut T) 
     let types = module.image.types()?;
     let mut all = Vec::new();
     for (kind, place) in plain.iter().zip(places) {
-        let bytes = place.and_then(|place| bytes(arch, &place, kind.size, thread));
+        let bytes = match memory {
+            Some(address) => bytes_at(address, kind.size, thread),
+            None => place.and_then(|place| bytes(arch, &place, kind.size, thread)),
+        };
         let data = bytes.map(|bytes| Values::new(types, thread).data(kind, &bytes, &[]));
         all.push((kind.name.clone(), data.unwrap_or(Data::Unknown("unreadable"))));
     }
@@ -144,12 +165,17 @@ fn bytes<T: Thread>(arch: Arch, place: &Place, size: u64, thread: &mut T) -> Opt
         Place::Pointed(at) => {
             let mut address = [0; 8];
             fetch(arch, *at, &mut address, thread)?;
-            if thread.read(u64::from_le_bytes(address), &mut value) != length {
-                return None;
-            }
+            return bytes_at(u64::from_le_bytes(address), size, thread);
         }
     }
     Some(value)
+}
+
+/// The bytes of a value in memory.
+fn bytes_at<T: Thread>(address: u64, size: u64, thread: &mut T) -> Option<Vec<u8>> {
+    let length = usize::try_from(size).ok().filter(|_| size <= MOST)?;
+    let mut value = vec![0; length];
+    (thread.read(address, &mut value) == length).then_some(value)
 }
 
 fn fetch<T: Thread>(arch: Arch, at: At, target: &mut [u8], thread: &mut T) -> Option<()> {

@@ -19,7 +19,7 @@ mod simple_location;
 mod thread;
 mod variables;
 
-pub use self::call::{Argument, arguments, is_recordable, registers, results};
+pub use self::call::{Argument, arguments, is_recordable, registers, result_memory, results};
 pub use self::data::Data;
 pub(crate) use self::expression::{Base, Entry, Frame as ExpressionFrame};
 pub use self::held::Held;

@@ -67,6 +67,8 @@ impl<'a, T: Thread> Values<'a, T> {
             return Data::Unknown(reason);
         }
         match &kind.shape {
+            // Rust's `()`
+            Shape::Integer { .. } if kind.size == 0 => Data::Fields(Vec::new()),
             Shape::Integer { signed } => integer(bytes, *signed),
             Shape::Character => character(bytes),
             Shape::Boolean => number(bytes).map_or(UNREADABLE, |value| Data::Boolean(value != 0)),

@@ -7,13 +7,14 @@ use ubp::{Call, Event};
 
 use super::tree::Stack;
 use crate::filter::Rest;
-use crate::values::{List, Value};
+use crate::values::{Callee, List, Value};
 
 /// A call that has not returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Open {
     pub(super) stack: Stack,
     pub(super) args: Option<Rc<[Value]>>,
+    pub(super) callee: Callee,
     /// What the result has to satisfy, if that decides whether the call is wanted.
     pub(super) rest: Option<Rest>,
 }

@@ -25,7 +25,7 @@ use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Output, Summary};
 use crate::process::{Description, Space};
-use crate::values::Value;
+use crate::values::{Callee, Value};
 use crate::worker::{Control, End};
 
 const TIMES: Picture =
@@ -109,10 +109,14 @@ impl Calls<'_> {
         function: Rc<Description>,
     ) -> ubp::Result<Option<(usize, Open)>> {
         let event = arrival.event;
-        let mut args = None;
+        let (mut args, mut callee) = (None, Callee::new(arrival.address));
+        let thread = (event.pid, event.tid);
         if self.args.args {
             let registers = session.registers(event.tid)?;
-            args = Some(Value::arguments(session, space, (event.pid, event.tid), arrival.address, &registers).into());
+            args = Some(Value::arguments(session, space, thread, arrival.address, &registers).into());
+        }
+        if self.args.returned || arrival.rest.is_some() {
+            callee = Callee::entered(session, space, thread, arrival.address);
         }
         // Other forms need the function alone.
         let is_tree = matches!(self.form, Form::Tree);
@@ -120,7 +124,7 @@ impl Calls<'_> {
         let (tree, mut open) = (&mut self.tree, None);
         let entered = self.returns.enter(session, event, |caller| {
             let stack = tree.stack(caller.filter(|_| is_tree).map(|caller| caller.stack), function);
-            open.insert(Open { stack, args, rest }).clone()
+            open.insert(Open { stack, args, callee, rest }).clone()
         })?;
         Ok(entered.map(|entered| entered.depth).zip(open))
     }
@@ -166,11 +170,11 @@ impl Sink for Calls<'_> {
             let calls = self.returns.leave(session, event).unwrap_or_default();
             let registers = self.args.returned.then(|| session.registers(event.tid).ok()).flatten();
             return calls.iter().try_for_each(|call| {
-                if !timing::is_wanted(call.tag.rest.as_ref(), session, space, event, call.function.0) {
+                if !timing::is_wanted(call.tag.rest.as_ref(), session, space, event, call.tag.callee) {
                     return Ok(());
                 }
                 let of =
-                    |registers| Value::returned(session, space, (event.pid, event.tid), call.function.0, registers);
+                    |registers| Value::returned(session, space, (event.pid, event.tid), call.tag.callee, registers);
                 let value = registers.as_ref().and_then(of);
                 self.returned(&Returned { event, call, value: value.as_ref() })
             });

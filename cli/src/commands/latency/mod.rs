@@ -22,6 +22,7 @@ use crate::follow::{self, Arrival, Kind, Sink};
 use crate::heritage::Heritage;
 use crate::output::{Output, Summary};
 use crate::process::{Description, Space, source};
+use crate::values::Callee;
 use crate::worker::{Control, End};
 
 /// The times so far.
@@ -44,6 +45,7 @@ struct Latency<'a> {
 #[derive(Clone)]
 struct Open {
     function: Rc<Description>,
+    callee: Callee,
     /// What the result has to satisfy.
     rest: Option<Rest>,
     /// The value by which the times are divided.
@@ -105,8 +107,8 @@ impl Latency<'_> {
 
     /// Adds a call that returned.
     fn returned(&mut self, session: &mut Session, space: &mut Space, event: &Event, call: &Call<Open>) -> Result<()> {
-        let Open { function, rest, value } = &call.tag;
-        if !timing::is_wanted(rest.as_ref(), session, space, event, call.function.0) {
+        let Open { function, callee, rest, value } = &call.tag;
+        if !timing::is_wanted(rest.as_ref(), session, space, event, *callee) {
             return Ok(());
         }
         let by = match &self.by {
@@ -189,7 +191,11 @@ impl Sink for Latency<'_> {
             By::Value(values) => values.at(session, space, event, address),
             _ => String::new(),
         };
-        if let Ok(None) = self.returns.enter(session, event, |_| Open { function, rest, value }) {
+        let callee = match rest {
+            Some(_) => Callee::entered(session, space, (event.pid, event.tid), address),
+            None => Callee::new(address),
+        };
+        if let Ok(None) = self.returns.enter(session, event, |_| Open { function, callee, rest, value }) {
             self.unseen += 1;
         }
         Ok(())

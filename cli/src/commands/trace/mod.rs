@@ -191,7 +191,7 @@ impl Sink for Trace<'_> {
             self.write(&hit)?;
         }
         if let (Some(returning), Some(function)) = (&mut self.returning, function) {
-            returning.enter(session, arrival, function, hit.args);
+            returning.enter(session, space, arrival, function, hit.args);
         }
         Ok(())
     }

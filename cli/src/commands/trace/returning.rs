@@ -11,7 +11,7 @@ use crate::failure::Result;
 use crate::filter::Rest;
 use crate::follow::Arrival;
 use crate::process::{Description, Space};
-use crate::values::Value;
+use crate::values::{Callee, Value};
 
 /// A call that has not returned.
 #[derive(Clone)]
@@ -19,6 +19,7 @@ pub(super) struct Open {
     function: Rc<Description>,
     /// What the result has to satisfy, if that decides whether the call is wanted.
     rest: Option<Rest>,
+    callee: Callee,
     /// The arguments of a call that has no line yet.
     args: Option<Rc<[Value]>>,
 }
@@ -50,14 +51,17 @@ impl Returning {
     pub(super) fn enter(
         &mut self,
         session: &mut Session,
+        space: &Space,
         arrival: &Arrival<'_>,
         function: Rc<Description>,
         args: Option<Vec<Value>>,
     ) {
+        let thread = (arrival.event.pid, arrival.event.tid);
+        let callee = Callee::entered(session, space, thread, arrival.address);
         let rest = arrival.rest.clone();
         let args = args.filter(|_| rest.is_some()).map(Rc::from);
         // After an error: a signal killed the thread here.
-        let _ = self.0.enter(session, arrival.event, |_| Open { function, rest, args });
+        let _ = self.0.enter(session, arrival.event, |_| Open { function, rest, callee, args });
     }
 
     /// The wanted calls that have just returned, each with its value. `None`: the function returns nothing.
@@ -70,10 +74,10 @@ impl Returning {
         // After an error: a signal killed the thread here.
         let mut calls = self.0.leave(session, event).unwrap_or_default();
         let registers = session.registers(event.tid).ok();
-        calls.retain(|call| timing::is_wanted(call.tag.rest.as_ref(), session, space, event, call.function.0));
+        calls.retain(|call| timing::is_wanted(call.tag.rest.as_ref(), session, space, event, call.tag.callee));
         let of = |call: Call<Open>| {
             let value = registers.as_ref().and_then(|registers| {
-                Value::returned(session, space, (event.pid, event.tid), call.function.0, registers)
+                Value::returned(session, space, (event.pid, event.tid), call.tag.callee, registers)
             });
             (call, value)
         };

@@ -42,6 +42,8 @@ fn collect(kind: &Type, offset: u64, all: &mut Vec<Leaf>) -> Option<()> {
         (all.len() <= MOST).then_some(())
     };
     match &kind.shape {
+        // Rust's `()` is a number without size in debug information.
+        Shape::Integer { .. } if kind.size == 0 => Some(()),
         Shape::Float if kind.size > 8 => push(offset, kind.size, Class::Extended),
         Shape::Float => push(offset, kind.size, Class::Float),
         Shape::Integer { .. } | Shape::Character | Shape::Boolean | Shape::Enumeration(_) | Shape::Pointer { .. } => {

@@ -7,7 +7,7 @@ mod machine;
 mod rust;
 
 use self::machine::{Cursor, Machine};
-use super::place::Place;
+use super::place::{At, Place};
 use crate::elf::Arch;
 use crate::types::{Language, Type};
 
@@ -20,13 +20,7 @@ pub(super) fn arguments(
 ) -> Vec<Option<Place>> {
     let Some(machine) = Machine::of(arch, language) else { return vec![None; types.len()] };
     let mut cursor = Cursor::new(machine);
-    // The address of the memory for a large result comes first, but on arm64.
-    let hidden = match (language, results) {
-        (Language::C, [result]) => c::is_returned_in_memory(machine, result) && !machine.is_arm,
-        (Language::Rust, [result]) => rust::result(machine, result).is_none(),
-        _ => false,
-    };
-    if hidden {
+    if is_hidden(machine, language, results) {
         cursor.general();
     }
     let mut places = Vec::new();
@@ -46,6 +40,21 @@ pub(super) fn arguments(
     places
 }
 
+/// Whether the address of the memory for a large result is the first argument.
+fn is_hidden(machine: &'static Machine, language: Language, results: &[&Type]) -> bool {
+    match (language, results) {
+        (Language::C, [result]) => c::is_returned_in_memory(machine, result) && !machine.is_arm,
+        (Language::Rust, [result]) => rust::result(machine, result).is_none(),
+        _ => false,
+    }
+}
+
+/// Where the address of the memory for a large result lies at a function's first instruction. On arm64 compilers use x8 or x0.
+pub(super) fn result_memory(arch: Arch, language: Language, results: &[&Type]) -> Option<At> {
+    let machine = Machine::of(arch, language)?;
+    (!machine.is_arm && is_hidden(machine, language, results)).then(|| Cursor::new(machine).general()).flatten()
+}
+
 /// Where the results of a function lie when it has returned.
 pub(super) fn results(arch: Arch, language: Language, types: &[&Type]) -> Vec<Option<Place>> {
     let Some(machine) = Machine::of(arch, language) else { return vec![None; types.len()] };
@@ -54,7 +63,8 @@ pub(super) fn results(arch: Arch, language: Language, types: &[&Type]) -> Vec<Op
             let mut cursor = Cursor::new(machine);
             types.iter().map(|kind| go::value(&mut cursor, kind).filter(go::is_in_registers)).collect()
         }
-        (Language::Rust, [kind]) => vec![rust::result(machine, kind).or_else(|| machine.returned_in_memory())],
+        // Optimized functions do not return the address of a result in memory.
+        (Language::Rust, [kind]) => vec![rust::result(machine, kind)],
         (Language::C, [kind]) => vec![c::result(machine, kind)],
         _ => vec![None; types.len()],
     }
