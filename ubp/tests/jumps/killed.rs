@@ -108,3 +108,53 @@ fn branch(kind: usize) {
 fn tracer_of_covered() {
     trace_by_jumps(&["ones", "twos", "threes", "fours", "skip"]);
 }
+
+const HEADS: [&str; 6] = ["returns", "jumps", "jumps_far", "jumps_by", "calls", "tests"];
+
+/// Functions that begin with a branch, a call or a return have jumps in a process that outlives the tracer too.
+#[test]
+fn a_program_runs_on_with_jumps_at_branches_calls_and_returns() {
+    for kind in 0..KINDS.len() {
+        let program = build("x86/heads", &["-pthread", "-mno-red-zone"]);
+        let (child, mut out) = start(&program, &[]);
+        assert_eq!(line(&mut out), "ready\n");
+        let pid = Pid(child.id() as i32);
+        // One tracer is killed while its jumps stand, another while they come and go.
+        kill(traced("killed::tracer_of_heads", pid, kind));
+        kill(traced("killed::tracer_of_heads_that_come_and_go", pid, kind));
+        let mut session = by_ptrace();
+        session.attach(pid).unwrap();
+        assert!(code(&program, pid, &HEADS).values().all(|(there, own)| there == own), "kind {kind}");
+        session.detach(pid).unwrap();
+        assert_eq!(end_of(child, out), "wrong 0\n", "kind {kind}");
+    }
+}
+
+/// Tracers for the test above, in their own processes.
+#[test]
+fn tracer_of_heads() {
+    trace_by_jumps(&HEADS);
+}
+
+#[test]
+fn tracer_of_heads_that_come_and_go() {
+    let Some(pid) = std::env::var_os(TARGET) else { return };
+    let pid = Pid(pid.to_str().unwrap().parse().unwrap());
+    let mut session = by_ptrace();
+    session.attach(pid).unwrap();
+    let kind = KINDS[std::env::var(KIND).unwrap().parse::<usize>().unwrap()];
+    for round in 0_u64.. {
+        let specs = HEADS.map(|name| kind(symbol(&session, pid, name)).patch(Patch::Auto));
+        let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+        // Removed at once, and after some stops.
+        for _ in 0..round % 3 {
+            if let Some(event) = session.poll().unwrap() {
+                session.resume(event.tid).unwrap();
+            }
+        }
+        session.remove(pid, &ids).unwrap();
+        if round == 2 {
+            println!("\njumps");
+        }
+    }
+}

@@ -47,7 +47,8 @@ impl Space {
             if slot.is_none() && entry.is_some() {
                 return false;
             }
-            let alone = |slot: &SlotId| entry.is_some() || self.info(*slot).is_some_and(|info| info.boosted);
+            let alone =
+                |slot: &SlotId| entry.is_some() || self.info(*slot).is_some_and(|info| info.boosted || info.whole);
             if let Some(slot) = slot.filter(|slot| !alone(slot)) {
                 // The handler could not do what the tracer does behind the copy.
                 self.answers.remove(&address);

@@ -182,7 +182,7 @@ impl Space {
         if info.internal.is_some() || self.is_target(site) {
             return Err(NoJump::Tracer);
         }
-        if outlives && !info.boosted {
+        if outlives && !(info.boosted || info.whole) {
             return Err(NoJump::NeedsTracer(Address(site)));
         }
         if let Some(reason) = self.breakpoints_at(site).find_map(|breakpoint| breakpoint.spec.no_jump()) {
