@@ -40,7 +40,7 @@ pub use self::names::{Names, demangle};
 pub use self::segments::Segment;
 pub use self::shape::short_names;
 pub use self::sources::LineSearch;
-pub(crate) use self::spelling::as_demangled;
+pub(crate) use self::spelling::{as_demangled, with_strings};
 pub use self::static_probes::StaticProbe;
 pub use self::symbol::{Kind, Symbol};
 pub use self::table::SymbolTable;

@@ -24,6 +24,16 @@ pub(crate) fn as_demangled(name: &str) -> String {
     const_behind(&spelled)
 }
 
+/// The name of `std::string` since GCC 5, without needless spaces.
+const STRING: &str = "std::__cxx11::basic_string<char,std::char_traits<char>,std::allocator<char>>";
+
+/// Returns a name with `std::string` as the libraries of GCC since version 5 name it.
+pub(crate) fn with_strings(name: &str) -> String {
+    let mut parts = name.split("std::string");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |out, part| out + if part.starts_with(is_word) { "std::string" } else { STRING } + part)
+}
+
 fn const_behind(name: &str) -> String {
     let mut out = String::new();
     let mut rest = name;
@@ -80,5 +90,10 @@ mod tests {
         let name = "f(std::basic_string<char,std::char_traits<char>,std::allocator<char>>const&,unsigned long int)";
         assert_eq!(as_demangled(name), "f(std::string const&,unsigned long)");
         assert_eq!(as_demangled("nul(decltype(nullptr))"), "nul(std::nullptr_t)");
+    }
+
+    #[test]
+    fn a_string_has_its_long_name_and_a_view_of_one_keeps_its_own() {
+        assert_eq!(with_strings("A<std::string>::f(std::string_view)"), format!("A<{STRING}>::f(std::string_view)"));
     }
 }

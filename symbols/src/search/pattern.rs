@@ -4,14 +4,14 @@ use std::iter;
 
 use regex::Regex;
 
-use crate::elf::as_demangled;
+use crate::elf::{as_demangled, with_strings};
 
 /// A name, or a glob: `*` matches any characters, `?` matches one character, and `\` quotes the next character. All other characters,
 /// including brackets and braces, match themselves. Spaces count only between words.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
-    /// The exact names: the text, the text without quotes, and the text with types as the demangler spells them.
+    /// The exact names: the text, the text without quotes, and the text with types as the demangler spells them, and as libraries name strings.
     literal: Vec<String>,
     /// Each matching name contains at least one of these words.
     hints: Vec<String>,
@@ -39,9 +39,12 @@ impl Pattern {
             }
         }
         regex.push('$');
+        let strings = format!("(?:std::string|{})", regex::escape(&with_strings("std::string")));
+        let regex = with_strings(&regex).replace(&with_strings("std::string"), &strings);
         // A pattern that is too long for a regular expression is longer than any name, and matches itself.
         let glob = wild.then(|| Regex::new(&regex).ok()).flatten();
-        let mut literal = vec![self::squeezed(&as_demangled(&unquoted)).collect(), unquoted, squeezed];
+        let demangled = self::squeezed(&as_demangled(&unquoted)).collect::<String>();
+        let mut literal = vec![with_strings(&demangled), demangled, unquoted, squeezed];
         literal.dedup();
         let hints = literal.iter().map(|literal| hint(literal)).collect();
         Pattern { text: text.into(), literal, hints, glob }
@@ -155,6 +158,19 @@ mod tests {
         assert!(!Pattern::new("operatornew").is("operator new"));
         assert!(Pattern::new("<u32 as  r::Tr>::go").is("<u32 as r::Tr>::go"));
         assert!(Pattern::new("over(const char *)").is("over(char const*)"));
+    }
+
+    #[test]
+    fn a_string_of_cpp_has_its_short_name_or_its_long_one() {
+        let name = "Shelf<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >::take(int)";
+        for text in ["Shelf<std::string>::take(int)", "Shelf<std::string>*", "Shelf<std::string >::ta*", "*::take*"] {
+            let pattern = Pattern::new(text);
+            assert!(pattern.matches(name) && pattern.may_mean(name), "{text}");
+            assert!(pattern.matches("Shelf<std::string>::take(int)"), "{text}");
+        }
+        for text in ["Shelf<std::string_view>::take(int)", "Shelf<std::string_view>*"] {
+            assert!(!Pattern::new(text).matches(name), "{text}");
+        }
     }
 
     #[test]
