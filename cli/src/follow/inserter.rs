@@ -16,7 +16,7 @@ use super::semaphore::raise_semaphore;
 use super::sieve::{Sieve, Sieved};
 use super::told::Told;
 use super::watches::Watches;
-use super::{confirm, tracers};
+use super::{confirm, jumpless, tracers};
 use crate::location::{self, Location};
 use crate::native;
 use crate::output::{Patience, shown, tell};
@@ -275,6 +275,10 @@ impl Inserter {
         }
         let specs: Vec<Spec> = sites.iter().map(|(address, _, sieved)| self.spec(space, *address, sieved)).collect();
         let answers = session.insert(space.pid, &specs)?;
+        let inserted: Vec<BreakpointId> = answers.iter().filter_map(|answer| answer.as_ref().ok()).copied().collect();
+        if self.kind.patch == Patch::Auto {
+            jumpless::tell(session, space, &inserted, &mut self.told);
+        }
         for ((address, name, sieved), answer) in sites.into_iter().zip(answers) {
             match answer {
                 Ok(id) => {

@@ -5,6 +5,7 @@ mod covered;
 mod follower;
 mod gate;
 mod inserter;
+mod jumpless;
 mod observed;
 mod plan;
 mod ruling;
