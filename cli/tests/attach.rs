@@ -33,7 +33,10 @@ type Code = [u8; BREAKPOINT.len()];
 
 impl Waits {
     fn start() -> Waits {
-        let mut child = Command::new(build("waits.c", &[])).stdout(Stdio::piped()).spawn().unwrap();
+        Waits::start_by(&mut Command::new(build("waits.c", &[])))
+    }
+    fn start_by(command: &mut Command) -> Waits {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut waits = Waits { child, lines, beat: 0, code: Code::default() };
         let line = waits.line();
@@ -238,6 +241,22 @@ fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
     let output = child.wait_with_output().unwrap();
     let text = stderr(&output);
     assert!(text.contains("!strlen") || text.contains("(strlen)"), "{text}");
+    waits.ends_clean();
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn where_jumps_find_no_memory_is_said_and_hits_are_counted() {
+    let mut waits = Waits::start_by(Command::new(build("waits.c", &[])).env("FULL", "1"));
+    let child = ntrace().args(["count", "-b", "beat", "-p", &waits.pid()]).stderr(Stdio::piped()).spawn().unwrap();
+    waits.beats_with_a_breakpoint();
+    send(child.id(), Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    let text = stderr(&output);
+    let program = fs::read_link(format!("/proc/{}/exe", waits.pid())).unwrap();
+    let name = program.file_name().unwrap().to_str().unwrap();
+    let said = format!("ntrace: {name}: each hit at 1 location stops its thread, because there is no jump: no memory");
+    assert!(text.contains(&said) && text.contains(&format!("  {name}!beat at ")), "{text}");
     waits.ends_clean();
 }
 
