@@ -6,7 +6,7 @@ use super::Flags;
 use super::codes::common::{self as record, select};
 use super::codes::{entry, flow};
 use super::generated::common::{LISTS, OPCODES, RECORDS, SIZES};
-use super::generated::hot::{GROUPS, ONE_BYTE, TWO_BYTE};
+use super::generated::hot::HOT;
 use super::generated::semantics::FLAGS;
 use super::step::{CONSIDERED, Lead};
 
@@ -135,8 +135,8 @@ const fn place(rows: &[Row; ROOM], used: usize, wanted: &[Row; REGS], count: usi
 
 /// The row of an opcode and a value of modrm.reg, without prefix but REX; `None` if there is no such instruction.
 const fn row_of(opcode: usize, reg: usize) -> Option<Row> {
-    let hot = if opcode < 256 { ONE_BYTE[opcode] } else { TWO_BYTE[opcode - 256] };
-    let group = GROUPS[(hot >> entry::GROUP & 31) as usize];
+    let hot = if opcode < 256 { HOT.one_byte[opcode] } else { HOT.two_byte[opcode - 256] };
+    let group = HOT.groups[(hot >> entry::GROUP & 31) as usize];
     if hot & entry::ALIKE == 0 || group & 0x0101_0101 << reg == 0 {
         return None;
     }

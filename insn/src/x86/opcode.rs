@@ -37,26 +37,24 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
     }
     len += at + 1;
     let modrm = (word >> 8) as u8;
-    // One test for both, because the base alone is random if there is no SIB byte.
-    let base_5 = ((word >> 16 & 7 ^ 5) as u32).wrapping_sub(1);
-    if after & base_5 & 0x20 != 0 {
+    if after & 0x20 != 0 {
         cold();
-        len += 4;
+        len += if word >> 16 & 7 == 5 { 4 } else { 0 };
     }
     let group = entry::group(entry);
     if group >> (modrm >> 3) & 1 == 0 {
         return None;
     }
     let flow = (group >> 32 >> (modrm >> 1 & 0x1c)) as u8 & 15;
-    // W, moved to the position of IMM64.
-    let long = IMM64 & u32::from(rex & ext::W) << 3;
-    let small = prefixes & Prefixes::OPERAND_SIZE as u8 != 0 && rex & ext::W == 0;
-    if entry & (GROUP3 | long) != 0 || small {
+    let is_wide = rex & ext::W != 0;
+    let small = prefixes & Prefixes::OPERAND_SIZE as u8 != 0 && !is_wide;
+    if entry & (GROUP3 | IMM64) != 0 || small {
+        cold();
         let tail = entry::immediate(entry, 1);
         let right = match (entry & GROUP3 != 0, modrm & 0x30) {
             (true, 0x10..) => 0,
             _ if small => entry::immediate(entry, 0),
-            (false, _) if long != 0 => entry::immediate(entry, 2),
+            (false, _) if is_wide => entry::immediate(entry, 2),
             _ => tail,
         };
         len = len + right - tail;
@@ -68,7 +66,7 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
         entry,
         place: [space, at as u8, word as u8, prefixes],
         more: [segment, rex, 0, 0, pp, len as u8, flow, 0],
-        behind: (word >> 8) as u16,
+        behind: (word >> 8) as u32,
         unusual: shape_of(entry) & (shape::MOFFS | shape::REX2),
     })
 }

@@ -6,7 +6,7 @@ use super::chunk::{MAX_LEN, first_word};
 use super::codes::entry::{self, ALIKE, GROUP3, GROUPS as COUNT, IMM64, IMMEDIATE, MODRM};
 use super::entry::{group, immediate, modrm, one_byte, two_byte};
 use super::flag_rows::{self, NUMBERS, Row};
-use super::generated::hot::{GROUPS, ONE_BYTE, TWO_BYTE};
+use super::generated::hot::HOT;
 use super::insn::ext;
 use super::opcode::without_rex;
 use super::{Mode, general};
@@ -29,7 +29,7 @@ static OPCODES: [u32; 512] = {
     let mut opcodes = [0; 512];
     let mut at = 0;
     while at < 512 {
-        let entry = if at < 256 { ONE_BYTE[at] } else { TWO_BYTE[at - 256] };
+        let entry = if at < 256 { HOT.one_byte[at] } else { HOT.two_byte[at - 256] };
         let fixed = (entry >> IMMEDIATE & 15) + if at < 256 { 1 } else { 2 };
         let group = if entry & ALIKE != 0 { entry >> entry::GROUP & (NOTHING - 1) } else { NOTHING };
         opcodes[at] = entry & (MODRM | GROUP3 | IMM64) | fixed << FIXED | (NUMBERS[at] as u32) << ROWS | group << GROUP;
@@ -43,7 +43,7 @@ static VALID: [u32; ROOM] = {
     let mut valid = [0; ROOM];
     let mut at = 0;
     while at < COUNT {
-        valid[at] = GROUPS[at] as u32;
+        valid[at] = HOT.groups[at] as u32;
         at += 1;
     }
     valid
