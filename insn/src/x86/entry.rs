@@ -1,11 +1,11 @@
 //! Look-ups in the hot tables (`generated/hot.rs`).
 
-use super::codes::entry::{GROUP, HAS_MODRM, IMM64, IMMEDIATE, MODRM, SMALL};
+use super::codes::entry::{GROUP, HAS_MODRM, IMM64, IMMEDIATE, MODRM, small};
 use super::generated::hot::HOT;
 
 /// The entry of an opcode with modrm and an immediate of `immediate` bytes.
 pub(super) const fn with_modrm(immediate: u32) -> u32 {
-    MODRM | HAS_MODRM | immediate << IMMEDIATE | immediate << SMALL
+    MODRM | HAS_MODRM | immediate << IMMEDIATE
 }
 
 /// The entry of a one-byte opcode.
@@ -34,9 +34,9 @@ pub(super) fn modrm(byte: u8) -> u8 {
 #[inline(always)]
 pub(super) fn immediate(entry: u32, size: u32) -> u32 {
     match size {
-        0 => entry >> SMALL & 15,
+        0 => small(entry >> IMMEDIATE & 0xff),
         2 if entry & IMM64 != 0 => 8,
-        _ => entry >> IMMEDIATE & 15,
+        _ => entry >> IMMEDIATE & 0xff,
     }
 }
 
@@ -44,5 +44,5 @@ pub(super) fn immediate(entry: u32, size: u32) -> u32 {
 #[inline(always)]
 pub(super) fn group(entry: u32) -> u64 {
     let table: &[u64; 32] = &HOT.groups;
-    table[(entry >> GROUP & 31) as usize]
+    table[(entry >> GROUP) as usize]
 }

@@ -136,7 +136,7 @@ const fn place(rows: &[Row; ROOM], used: usize, wanted: &[Row; REGS], count: usi
 /// The row of an opcode and a value of modrm.reg, without prefix but REX; `None` if there is no such instruction.
 const fn row_of(opcode: usize, reg: usize) -> Option<Row> {
     let hot = if opcode < 256 { HOT.one_byte[opcode] } else { HOT.two_byte[opcode - 256] };
-    let group = HOT.groups[(hot >> entry::GROUP & 31) as usize];
+    let group = HOT.groups[(hot >> entry::GROUP) as usize];
     if hot & entry::ALIKE == 0 || group & 0x0101_0101 << reg == 0 {
         return None;
     }
@@ -144,7 +144,7 @@ const fn row_of(opcode: usize, reg: usize) -> Option<Row> {
     if matches!(opcode, 0xd9 | 0xda | 0xdd | 0xdf | 0x100 | 0x101) {
         return Some(Row(OTHER));
     }
-    let immediate = hot >> entry::IMMEDIATE & 15;
+    let immediate = hot >> entry::IMMEDIATE & 0xff;
     let lead = match (group >> 32 >> (4 * reg)) as u8 & 15 {
         flow::NEXT => Lead::Next,
         flow::CONDITIONAL_JUMP if immediate != 0 => Lead::Branch,

@@ -17,9 +17,9 @@ pub(super) fn without_rex(word: u64) -> (u64, u8) {
 #[inline(always)]
 fn cold() {}
 
-/// The instruction whose opcode or escape is the lowest byte of `word`, at offset `at`; `None` if the hot tables are not sufficient.
+/// The instruction whose opcode or escape is the lowest byte of `word`, before the offset `end`; `None` if the hot tables are not sufficient.
 #[inline(always)]
-pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp: u8, segment: u8) -> Option<Packed> {
+pub(super) fn from_opcode(mut word: u64, rex: u8, mut end: u32, prefixes: u8, pp: u8, segment: u8) -> Option<Packed> {
     let alike = ALIKE << pp;
     let mut space = 0;
     let (mut entry, mut after, mut len) = look_up(word, entry::one_byte);
@@ -28,14 +28,14 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
             return None;
         }
         word >>= 8;
-        at += 1;
+        end += 1;
         space = 1;
         (entry, after, len) = look_up(word, entry::two_byte);
         if entry & alike == 0 {
             return None;
         }
     }
-    len += at + 1;
+    len += end;
     let modrm = (word >> 8) as u8;
     if after & 0x20 != 0 {
         cold();
@@ -64,7 +64,7 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
         len,
         flow,
         entry,
-        place: [space, at as u8, word as u8, prefixes],
+        place: [space, end as u8 - 1, word as u8, prefixes],
         more: [segment, rex, 0, 0, pp, len as u8, flow, 0],
         behind: (word >> 8) as u32,
         unusual: shape_of(entry) & (shape::MOFFS | shape::REX2),
@@ -77,5 +77,5 @@ fn look_up(word: u64, table: impl Fn(u8) -> u32) -> (u32, u32, u32) {
     let entry = table(word as u8);
     // Masked, not branched, because every fifth instruction has no modrm.
     let after = u32::from(entry::modrm((word >> 8) as u8)) & entry;
-    (entry, after, (entry >> IMMEDIATE & 15) + (after & 15))
+    (entry, after, (entry >> IMMEDIATE & 0xff) + (after & 15))
 }

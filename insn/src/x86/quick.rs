@@ -30,8 +30,8 @@ static OPCODES: [u32; 512] = {
     let mut at = 0;
     while at < 512 {
         let entry = if at < 256 { HOT.one_byte[at] } else { HOT.two_byte[at - 256] };
-        let fixed = (entry >> IMMEDIATE & 15) + if at < 256 { 1 } else { 2 };
-        let group = if entry & ALIKE != 0 { entry >> entry::GROUP & (NOTHING - 1) } else { NOTHING };
+        let fixed = (entry >> IMMEDIATE & 0xff) + if at < 256 { 1 } else { 2 };
+        let group = if entry & ALIKE != 0 { entry >> entry::GROUP } else { NOTHING };
         opcodes[at] = entry & (MODRM | GROUP3 | IMM64) | fixed << FIXED | (NUMBERS[at] as u32) << ROWS | group << GROUP;
         at += 1;
     }

@@ -1,6 +1,6 @@
 //! The kinds of opcodes whose lengths vectors tell, and their properties. Everything is computed from the hot tables.
 
-use super::super::codes::entry::{ALIKE, GROUP, GROUP3, IMM64, IMMEDIATE, MODRM, SMALL};
+use super::super::codes::entry::{ALIKE, GROUP, GROUP3, IMM64, IMMEDIATE, MODRM, small};
 use super::super::generated::hot::HOT;
 use super::factor::{Term, terms};
 use super::state::{GROWS, PLAIN, SHRINKS, WITH_66, WITH_F2, WITH_F3};
@@ -110,12 +110,12 @@ const fn halves(valid: u32) -> [Set; 2] {
 
 /// The valid values of modrm's mod and reg; none if the hot tables do not tell.
 const fn valid(entry: u32) -> u32 {
-    if !is_told(entry) { 0 } else { HOT.groups[(entry >> GROUP & 31) as usize] as u32 }
+    if !is_told(entry) { 0 } else { HOT.groups[(entry >> GROUP) as usize] as u32 }
 }
 
 /// The number of the kind of an opcode.
 const fn kind(table: &[u32; 256], kinds: &[u8; 16], opcode: usize) -> u8 {
-    const COUNTS: u32 = MODRM | IMM64 | GROUP3 | 15 << IMMEDIATE | 15 << SMALL | ANY_PREFIX;
+    const COUNTS: u32 = MODRM | IMM64 | GROUP3 | 0xff << IMMEDIATE | ANY_PREFIX;
     let (entry, mut kind) = (table[opcode], 15);
     while kind > 0 {
         let other = table[kinds[kind] as usize];
@@ -137,7 +137,8 @@ const fn properties(table: &[u32; 256], kinds: &[u8; 16], first: u32) -> Propert
     let mut kind = 1;
     while kind < 16 {
         let entry = table[kinds[kind] as usize];
-        let (immediate, small) = (entry >> IMMEDIATE & 15, entry >> SMALL & 15);
+        let immediate = entry >> IMMEDIATE & 0xff;
+        let small = small(immediate);
         assert!(matches!(immediate, 0 | 1 | 4) && (immediate == small || immediate - small == SHRINKS as u32));
         all.classes[kind] = if first == 1 { classes(valid(entry)) } else { 0 };
         all.operand[kind] = if entry & MODRM != 0 { 7 } else { 0 };
