@@ -17,7 +17,8 @@ pub(super) fn without_rex(word: u64) -> (u64, u8) {
 #[inline(always)]
 fn cold() {}
 
-/// The instruction whose opcode or escape is the lowest byte of `word`, before the offset `end`; `None` if the hot tables are not sufficient.
+/// The instruction whose opcode or escape is the lowest byte of `word`, with the offset `end` behind it; `None` if the hot tables are not
+/// sufficient.
 #[inline(always)]
 pub(super) fn from_opcode(mut word: u64, rex: u8, mut end: u32, prefixes: u8, pp: u8, segment: u8) -> Option<Packed> {
     let alike = ALIKE << pp;
