@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ObjectSymbol};
 
 /// Found on any Debian of x86-64, or not: each alone is enough.
 const X86: &[&str] = &[
@@ -50,4 +50,20 @@ pub fn text(path: &Path) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + S
     let file = std::fs::read(path)?;
     let object = object::File::parse(&*file)?;
     Ok(object.section_by_name(".text").ok_or("no .text")?.data()?.to_vec())
+}
+
+/// Where the functions that a file exports begin in its `.text`, in order.
+///
+/// # Errors
+/// The file cannot be read, is no object file, or has no such section.
+pub fn functions(path: &Path) -> Result<Vec<usize>, Box<dyn std::error::Error + Send + Sync>> {
+    let file = std::fs::read(path)?;
+    let object = object::File::parse(&*file)?;
+    let text = object.section_by_name(".text").ok_or("no .text")?;
+    let exported = object.dynamic_symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text);
+    let offsets = exported.filter_map(|symbol| symbol.address().checked_sub(text.address()));
+    let mut offsets: Vec<usize> = offsets.filter(|at| *at < text.size()).map(|at| at as usize).collect();
+    offsets.sort_unstable();
+    offsets.dedup();
+    Ok(offsets)
 }

@@ -1,12 +1,13 @@
 //! Decoding speed over the code of real programs.
 
 mod iced;
+mod liveness;
 mod ours;
 mod yaxpeax;
 #[cfg(feature = "zydis")]
 mod zydis;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::alone;
 use crate::options::Options;
@@ -56,7 +57,7 @@ const ONE_SHOTS: &[(&str, OneShot)] = &[
     ("Zydis, without operands", zydis::one_shot),
 ];
 
-/// Runs sweeps and one-shot decoding.
+/// Runs sweeps, one-shot decoding and questions of liveness.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let programs = programs::load(&options.program, crossing::programs::of_x86)?;
     if programs.is_empty() {
@@ -87,6 +88,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let measured = rounds::measure(&mut subjects, options.rounds);
         rounds::print(title, iced::NAME, &measured);
         rounds::print_aim(FLOW, iced::FLOW, ONE_SHOT_AIM, &measured);
+    }
+
+    let functions = programs.iter().map(|code| crossing::programs::functions(&code.path));
+    let functions: Vec<Vec<usize>> = functions.collect::<Result<_, _>>().map_err(|error| anyhow!(error))?;
+    // Of a program that exports functions; the C library is the first of the usual ones.
+    if let Some((code, functions)) = programs.iter().zip(&functions).find(|(_, functions)| !functions.is_empty()) {
+        let measured = rounds::measure(&mut liveness::subjects(code, functions, wanted), 100 * options.rounds);
+        rounds::print("what is dead where exported functions begin", liveness::FLAGS, &measured);
     }
     Ok(())
 }

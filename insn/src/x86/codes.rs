@@ -97,27 +97,31 @@ pub(crate) mod entry {
     pub(crate) const IMM64: u32 = 1 << 6;
     /// The immediate exists only for modrm.reg 0 and 1.
     pub(crate) const GROUP3: u32 = 1 << 7;
-    /// Position of the number of immediate bytes.
+    /// Position of a byte: the number of immediate bytes.
     pub(crate) const IMMEDIATE: u32 = 8;
-    /// Position of the number of immediate bytes at operand size 2.
-    pub(crate) const SMALL: u32 = 12;
-    /// Position of the group's number.
-    pub(crate) const GROUP: u32 = 16;
     /// A near branch: 66 shortens its distance on AMD only, in 64-bit mode.
-    pub(crate) const NEAR: u32 = 1 << 21;
+    pub(crate) const NEAR: u32 = 1 << 16;
     /// The immediate is an address, of the address size.
-    pub(crate) const MOFFS: u32 = 1 << 22;
+    pub(crate) const MOFFS: u32 = 1 << 17;
     /// modrm.mod is ignored: the operand is a register.
-    pub(crate) const ANY_MOD: u32 = 1 << 23;
+    pub(crate) const ANY_MOD: u32 = 1 << 18;
     /// In 64-bit mode and with no mandatory prefix the group decides validity and flow; the next three bits: with 66, F3, F2. Not
     /// set for prefixes, escapes, and opcodes that depend on more than modrm's mod and reg.
-    pub(crate) const ALIKE: u32 = 1 << 24;
+    pub(crate) const ALIKE: u32 = 1 << 19;
     /// Not in the tables: introduced by REX2.
-    pub(crate) const REX2: u32 = 1 << 28;
+    pub(crate) const REX2: u32 = 1 << 23;
     /// A modrm byte follows, as [`MODRM`] says.
-    pub(crate) const HAS_MODRM: u32 = 1 << 29;
+    pub(crate) const HAS_MODRM: u32 = 1 << 24;
     /// Position of the byte with the bits of `Insn::shape`, among others.
-    pub(crate) const SHAPE: u32 = 22;
+    pub(crate) const SHAPE: u32 = 17;
+    /// Position of the group's number, in the highest bits.
+    pub(crate) const GROUP: u32 = 27;
+
+    /// The number of immediate bytes at operand size 2, by that at size 4: of these, numbers of four bytes and far pointers shrink.
+    pub(crate) const fn small(immediate: u32) -> u32 {
+        immediate - (immediate >> 1 & 2)
+    }
+
     /// Number of groups.
     pub(crate) const GROUPS: usize = 32;
 }

@@ -146,7 +146,7 @@ impl Insn {
             segment,
             base: (!no_base | is_relative).then_some(base_reg),
             index: has_index.then_some(Reg::gpr(index_number)),
-            scale: if has_sib { 1 << (self.behind >> 14) } else { 1 },
+            scale: if has_sib { 1 << (self.behind >> 14 & 3) } else { 1 },
             displacement: if (modrm >= 0x40) | no_base { displacement } else { 0 },
             size: (sizes >> record::MEMORY_SIZES) as u8 as u16,
             address_size: 8,

@@ -36,7 +36,7 @@ fn hot(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Packed> {
     }
     let (word, rex) = without_rex(first_word(chunk));
     // At most REX, escape, opcode, modrm, sib, four bytes of displacement and four of immediate, or eight without modrm.
-    from_opcode(word, rex, u32::from(rex != 0), 0, 0, NO_SEGMENT)
+    from_opcode(word, rex, 1 + u32::from(rex != 0), 0, 0, NO_SEGMENT)
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Decoder<'_> {
             return Err(Error::out_of_bytes(self.chunk, self.available));
         }
         self.insn.len = len;
-        if len > 8 && BRANCHES.contains(&self.insn.flow) {
+        if (len > 8 || self.insn.tail == 2) && BRANCHES.contains(&self.insn.flow) {
             self.insn.flow |= LONG;
         }
         Ok(())

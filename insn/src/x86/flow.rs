@@ -62,9 +62,8 @@ impl Insn {
         if self.flow > flow::RETURN {
             return other_target(bytes, self.mode);
         }
-        // The distance ends the first word.
-        let end = (bytes as u64).wrapping_shl(0u32.wrapping_sub(8 * u32::from(self.len))) as i64;
-        let distance = end.wrapping_shr(0u32.wrapping_sub(8 * u32::from(self.tail)));
+        // It has one byte or four.
+        let distance = if self.tail & 4 != 0 { i64::from(self.behind as i32) } else { i64::from(self.behind as i8) };
         // A conditional move, not a branch: no processor predicts which instruction is a branch.
         let mut target = Target::Relative(distance);
         if !BRANCHES.contains(&self.flow) {

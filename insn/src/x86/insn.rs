@@ -23,7 +23,7 @@ pub struct Insn {
     /// Mandatory prefix: 0 none, 1 66, 2 F3, 3 F2.
     pub(super) pp: u8,
     pub(super) len: u8,
-    /// One of [`flow`]; with [`LONG`] of a relative branch whose distance lies beyond the first word.
+    /// One of [`flow`]; with [`LONG`] of a relative branch whose distance `behind` does not have.
     pub(super) flow: u8,
     /// Not 0 if no record tells the effects ([`super::common`]).
     pub(super) unusual: u8,
@@ -37,9 +37,9 @@ pub struct Insn {
     pub(super) tail: u8,
     /// Bits of [`shape`].
     pub(super) shape: u8,
-    /// The two bytes behind the opcode: modrm and SIB byte, if there are such.
-    pub(super) behind: u16,
     pub(super) mode: Mode,
+    /// The four bytes behind the opcode, as far as they are in the first word: modrm and SIB byte, or the distance of a branch.
+    pub(super) behind: u32,
 }
 
 /// No segment override counts.
@@ -47,7 +47,7 @@ pub(super) const NO_SEGMENT: u8 = 0xff;
 
 /// Flows of relative branches.
 pub(super) const BRANCHES: RangeInclusive<u8> = flow::JUMP..=flow::CALL;
-/// In `Insn::flow`: a relative branch that is longer than the first word.
+/// In `Insn::flow`: a relative branch that is longer than the first word, or whose distance has two bytes.
 pub(super) const LONG: u8 = 16;
 
 /// Bits of `Insn::shape`, at their places in an entry of the hot tables ([`entry::SHAPE`]); the other bits mean nothing.
@@ -111,8 +111,8 @@ pub(super) struct Packed {
     pub(super) place: [u8; 4],
     /// Segment, ext, vvvv, p2, pp, length and flow, from the lowest byte on.
     pub(super) more: [u8; 8],
-    /// The two bytes behind the opcode.
-    pub(super) behind: u16,
+    /// The four bytes behind the opcode.
+    pub(super) behind: u32,
     /// [`Insn::unusual`].
     pub(super) unusual: u8,
 }
@@ -157,11 +157,13 @@ impl Packed {
     #[inline(always)]
     pub(super) fn completed(self, bytes: [u8; 16], mode: Mode) -> Packed {
         let [space, opcode_at, _, prefixes] = self.place;
-        let behind = u128::from_le_bytes(bytes).wrapping_shr(8 * u32::from(opcode_at) + 8) as u16;
+        let behind = (u128::from_le_bytes(bytes) as u64).wrapping_shr(8 * u32::from(opcode_at) + 8) as u32;
         let unusual = shape_of(self.entry) & (shape::MOFFS | shape::REX2)
             | prefixes & Prefixes::ADDRESS_SIZE as u8
             | space & !space::M0F3A
-            | mode.bits as u8 ^ Bits::B64 as u8;
+            | mode.bits as u8 ^ Bits::B64 as u8
+            // modrm and SIB byte would lie beyond the first word.
+            | u8::from(opcode_at > 5);
         Packed { behind, unusual, ..self }
     }
     /// The instruction.

@@ -1,15 +1,14 @@
 //! The registers and flags whose values code does not need.
 
 use super::codes::bank;
-use super::{Bits, Flags, Insn, Mode, Prefixes, Reg, RegSet, decode};
+use super::step::{CONSIDERED, Lead, Step};
+use super::{Bits, Flags, Insn, Mode, Prefixes, Reg, RegSet, decode, flag_step};
 use crate::{Flow, Target};
 
 /// The greatest number of instructions that a scan decodes, on all paths together.
 const INSTRUCTIONS: usize = 48;
 /// The greatest number of branches whose targets wait to be followed.
 const BRANCHES: usize = 8;
-/// The flags that a scan considers: the arithmetic flags and the direction flag.
-const FLAGS: Flags = Flags::STATUS.union(Flags::DF);
 /// The registers that a scan considers: general, vector, mask and MMX registers. The stack pointer is always needed, because the kernel puts
 /// the frame of a signal below it.
 const REGISTERS: RegSet = RegSet::from_bits((1 << bank::BOUND) - 1).without(Reg::RSP);
@@ -22,14 +21,6 @@ pub struct Dead {
     pub registers: RegSet,
     /// The arithmetic flags and the direction flag that every path overwrites before it reads them.
     pub flags: Flags,
-}
-
-/// A path of execution, with the registers and flags that it has neither read nor overwritten so far.
-#[derive(Clone, Copy)]
-struct Path {
-    offset: usize,
-    registers: RegSet,
-    flags: Flags,
 }
 
 /// The registers and flags whose values the code at `offset` of `code` does not need.
@@ -49,7 +40,7 @@ struct Path {
 /// assert!(dead.flags.contains(Flags::CF.union(Flags::ZF)) && !dead.flags.contains(Flags::AF));
 /// ```
 pub fn dead(code: &[u8], offset: usize, mode: Mode) -> Dead {
-    dead_among(code, offset, mode, Dead { registers: REGISTERS, flags: FLAGS })
+    dead_among(code, offset, mode, Dead { registers: REGISTERS, flags: CONSIDERED })
 }
 
 /// The registers and flags of `wanted` whose values the code at `offset` of `code` does not need: what [`dead`] tells of these. The scan ends
@@ -66,92 +57,149 @@ pub fn dead(code: &[u8], offset: usize, mode: Mode) -> Dead {
 /// assert_eq!(dead, wanted);
 /// ```
 pub fn dead_among(code: &[u8], offset: usize, mode: Mode, wanted: Dead) -> Dead {
-    let (registers, flags) = (wanted.registers.intersection(REGISTERS), wanted.flags.intersection(FLAGS));
-    let first = Path { offset, registers, flags };
-    let mut scan = Scan {
-        code,
-        mode,
-        needed: (RegSet::EMPTY, Flags::EMPTY),
-        waiting: [first; BRANCHES],
-        paths: 1,
-        left: INSTRUCTIONS,
-    };
-    while let Some(path) = scan.next() {
-        // Flags alone are known much sooner.
-        if registers.is_empty() { scan.follow::<false>(path) } else { scan.follow::<true>(path) }
+    let (registers, flags) = (wanted.registers.intersection(REGISTERS), wanted.flags.intersection(CONSIDERED));
+    if registers.is_empty() {
+        return Dead { registers, flags: flags.difference(needed(code, offset, mode, flags)) };
     }
-    Dead { registers: registers.difference(scan.needed.0), flags: flags.difference(scan.needed.1) }
+    let wanted = Dead { registers, flags };
+    wanted.difference(needed(code, offset, mode, wanted))
 }
 
-struct Scan<'a> {
-    code: &'a [u8],
-    mode: Mode,
-    /// The registers and flags that at least one path needs.
-    needed: (RegSet, Flags),
-    /// The paths that the scan has not followed yet: the first `paths`.
-    waiting: [Path; BRANCHES],
-    paths: usize,
-    /// The number of instructions that the scan may still decode.
-    left: usize,
+/// A path of execution, with what it has neither read nor overwritten so far.
+#[derive(Clone, Copy)]
+struct Path<W> {
+    offset: usize,
+    wanted: W,
 }
 
-impl Scan<'_> {
-    /// Takes the last path that waits.
-    fn next(&mut self) -> Option<Path> {
-        self.paths = self.paths.checked_sub(1)?;
-        self.waiting.get(self.paths).copied()
-    }
-    /// Follows a path. It has no registers unless `REGISTERS`.
-    fn follow<const REGISTERS: bool>(&mut self, mut path: Path) {
-        // Another path may have shown that some of them are needed.
-        path.registers = path.registers.difference(self.needed.0);
-        path.flags = path.flags.difference(self.needed.1);
-        while !path.flags.is_empty() || REGISTERS && !path.registers.is_empty() {
-            let rest = self.code.get(path.offset..).unwrap_or_default();
-            let next = if self.left == 0 { None } else { decode(rest, self.mode).ok() };
-            let Some(insn) = next else { return self.need(&path) };
-            self.left -= 1;
-            self.pass::<REGISTERS>(&insn, &mut path);
-            let end = path.offset + insn.len();
-            if insn.flow() == Flow::Next {
-                path.offset = end;
+/// What at least one path from `offset` on needs of what is wanted.
+#[inline(never)]
+fn needed<W: Wanted>(code: &[u8], offset: usize, mode: Mode, wanted: W) -> W {
+    let mut path = Path { offset, wanted };
+    // The paths that the scan has not followed yet: the first `paths`.
+    let (mut waiting, mut paths) = ([path; BRANCHES], 0_usize);
+    let mut needed = wanted.difference(wanted);
+    let mut left = INSTRUCTIONS;
+    loop {
+        while !path.wanted.is_empty() {
+            let step = if left == 0 { None } else { path.wanted.step(code, path.offset, mode) };
+            let Some(Step { read, overwritten, len, lead, distance }) = step else { break };
+            left -= 1;
+            needed = needed.union(path.wanted.intersection(read));
+            path.wanted = path.wanted.difference(read.union(overwritten));
+            path.offset += len;
+            if lead == Lead::Next {
                 continue;
             }
-            let target = match insn.target() {
-                Target::Relative(distance) if !is_short(&insn) => end.checked_add_signed(distance as isize),
-                _ => None,
-            };
-            match (insn.flow(), target) {
-                (Flow::Jump | Flow::Call, Some(target)) => path.offset = target,
-                (Flow::ConditionalJump, Some(target)) => {
-                    match self.waiting.get_mut(self.paths) {
-                        Some(free) => *free = Path { offset: target, ..path },
-                        None => return self.need(&path),
-                    }
-                    self.paths += 1;
-                    path.offset = end;
-                }
-                _ => return self.need(&path),
+            let Some(target) = path.offset.checked_add_signed(distance).filter(|_| lead != Lead::Away) else { break };
+            if lead == Lead::Jump {
+                path.offset = target;
+                continue;
             }
+            let Some(free) = waiting.get_mut(paths) else { break };
+            *free = Path { offset: target, ..path };
+            paths += 1;
         }
+        // What is left of a path that the scan gives up is needed.
+        needed = needed.union(path.wanted);
+        let Some(last) = paths.checked_sub(1) else { return needed };
+        let Some(next) = waiting.get(last) else { return needed };
+        // This path may have shown that the next one need not tell everything.
+        path = Path { wanted: next.wanted.difference(needed), ..*next };
+        paths = last;
     }
-    /// Removes from the path what the instruction reads or overwrites.
+}
+
+/// What a scan asks for.
+trait Wanted: Copy {
+    fn is_empty(self) -> bool;
+    fn union(self, other: Self) -> Self;
+    fn intersection(self, other: Self) -> Self;
+    fn difference(self, other: Self) -> Self;
+    /// What the instruction at that offset of the code does; `None` if there is none. The sets contain what matters of `self`.
+    fn step(self, code: &[u8], offset: usize, mode: Mode) -> Option<Step<Self>>;
+}
+
+/// Flags alone are known after few instructions, and a table tells what most instructions do to them.
+impl Wanted for Flags {
     #[inline(always)]
-    fn pass<const REGISTERS: bool>(&mut self, insn: &Insn, path: &mut Path) {
-        let flags = insn.flagged();
-        let read = path.flags.intersection(flags.read);
-        self.needed.1 = self.needed.1.union(read);
-        path.flags = path.flags.difference(read.union(flags.overwritten));
-        if REGISTERS && !path.registers.is_empty() {
-            let effects = insn.effects();
-            let read = path.registers.intersection(effects.reads);
-            self.needed.0 = self.needed.0.union(read);
-            path.registers = path.registers.difference(read.union(effects.overwrites));
-        }
+    fn is_empty(self) -> bool {
+        self.is_empty()
     }
-    fn need(&mut self, path: &Path) {
-        self.needed.0 = self.needed.0.union(path.registers);
-        self.needed.1 = self.needed.1.union(path.flags);
+    #[inline(always)]
+    fn union(self, other: Flags) -> Flags {
+        self.union(other)
+    }
+    #[inline(always)]
+    fn intersection(self, other: Flags) -> Flags {
+        self.intersection(other)
+    }
+    #[inline(always)]
+    fn difference(self, other: Flags) -> Flags {
+        self.difference(other)
+    }
+    #[inline(always)]
+    fn step(self, code: &[u8], offset: usize, mode: Mode) -> Option<Step<Flags>> {
+        let rest = code.get(offset..)?;
+        let quick = rest.first_chunk().filter(|_| mode.bits == Bits::B64).and_then(flag_step::step);
+        if quick.is_some() { quick } else { other_flags(rest, mode) }
+    }
+}
+
+impl Wanted for Dead {
+    #[inline(always)]
+    fn is_empty(self) -> bool {
+        self.flags.is_empty() && self.registers.is_empty()
+    }
+    #[inline(always)]
+    fn union(self, other: Dead) -> Dead {
+        Dead { registers: self.registers.union(other.registers), flags: self.flags.union(other.flags) }
+    }
+    #[inline(always)]
+    fn intersection(self, other: Dead) -> Dead {
+        Dead { registers: self.registers.intersection(other.registers), flags: self.flags.intersection(other.flags) }
+    }
+    #[inline(always)]
+    fn difference(self, other: Dead) -> Dead {
+        Dead { registers: self.registers.difference(other.registers), flags: self.flags.difference(other.flags) }
+    }
+    #[inline(always)]
+    fn step(self, code: &[u8], offset: usize, mode: Mode) -> Option<Step<Dead>> {
+        let rest = code.get(offset..)?;
+        if self.registers.is_empty() {
+            let Step { read, overwritten, len, lead, distance } = other_flags(rest, mode)?;
+            let of = |flags| Dead { registers: RegSet::EMPTY, flags };
+            return Some(Step { read: of(read), overwritten: of(overwritten), len, lead, distance });
+        }
+        let insn = decode(rest, mode).ok()?;
+        let effects = insn.effects();
+        let read = Dead { registers: effects.reads, flags: effects.flags_read };
+        let overwritten = Dead { registers: effects.overwrites, flags: effects.flags_overwritten };
+        let (lead, distance) = way(&insn);
+        Some(Step { read, overwritten, len: insn.len(), lead, distance })
+    }
+}
+
+/// What any instruction does to flags. The callers have asked the table before.
+#[cold]
+#[inline(never)]
+fn other_flags(code: &[u8], mode: Mode) -> Option<Step<Flags>> {
+    let insn = decode(code, mode).ok()?;
+    let flags = insn.flagged();
+    let (lead, distance) = way(&insn);
+    Some(Step { read: flags.read, overwritten: flags.overwritten, len: insn.len(), lead, distance })
+}
+
+/// Where an instruction leads.
+#[inline(always)]
+fn way(insn: &Insn) -> (Lead, isize) {
+    if insn.flow() == Flow::Next {
+        return (Lead::Next, 0);
+    }
+    match (insn.flow(), insn.target()) {
+        (Flow::Jump | Flow::Call, Target::Relative(distance)) if !is_short(insn) => (Lead::Jump, distance as isize),
+        (Flow::ConditionalJump, Target::Relative(distance)) if !is_short(insn) => (Lead::Branch, distance as isize),
+        _ => (Lead::Away, 0),
     }
 }
 
@@ -159,4 +207,45 @@ impl Scan<'_> {
 fn is_short(insn: &Insn) -> bool {
     let may_be = insn.mode().bits != Bits::B64 || insn.prefixes().has(Prefixes::OPERAND_SIZE);
     may_be && insn.operand_size() == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::x86::MAX_LEN;
+
+    /// What a step tells of the flags that are considered: those that are needed there, and those that nobody needs.
+    fn told(step: &Step<Flags>) -> (Flags, Flags) {
+        let left = CONSIDERED.difference(step.read).difference(step.overwritten);
+        let needed = step.read.union(if step.lead == Lead::Away { left } else { Flags::EMPTY });
+        (needed.intersection(CONSIDERED), step.overwritten.difference(step.read).intersection(CONSIDERED))
+    }
+
+    #[test]
+    fn the_table_of_flags_tells_what_decoding_tells_of_every_opcode_and_modrm() {
+        const REX: [&[u8]; 4] = [&[], &[0x40], &[0x48], &[0x47]];
+        // A SIB byte or an immediate, and more of them: counts of 0, of more than an operand's bits and of others, distances to both sides.
+        const REST: [u8; 8] = [0x00, 0x01, 0x1f, 0x20, 0x25, 0x40, 0x7f, 0x80];
+        let (mut found, mut by_lead) = (0, [0; 4]);
+        for at in 0..256 * 256 * 64 {
+            let [modrm, opcode, rest, _] = u32::to_le_bytes(at);
+            let rest = usize::from(rest);
+            let escape: &[u8] = if rest & 1 == 0 { &[] } else { &[0x0f] };
+            let behind = [REST[rest / 8 % 8]; MAX_LEN];
+            let parts = [REX[rest / 2 % 4], escape, &[opcode, modrm], &behind];
+            let mut bytes = [0; MAX_LEN];
+            bytes.iter_mut().zip(parts.into_iter().flatten()).for_each(|(to, byte)| *to = *byte);
+            let Some(step) = flag_step::step(&bytes) else { continue };
+            found += 1;
+            by_lead[step.lead as usize] += 1;
+            for mode in [Mode::INTEL_64, Mode::AMD_64.lenient()] {
+                let other = other_flags(&bytes, mode).expect("an instruction");
+                assert_eq!((told(&step), step.len), (told(&other), other.len), "{bytes:02x?}");
+                assert!(step.lead == other.lead, "{bytes:02x?}");
+                let leads_there = matches!(step.lead, Lead::Branch | Lead::Jump);
+                assert!(!leads_there || step.distance == other.distance, "{bytes:02x?}");
+            }
+        }
+        assert!(found > 2_000_000 && by_lead.iter().all(|count| *count > 1000), "{found}, {by_lead:?}");
+    }
 }

@@ -17,9 +17,10 @@ pub(super) fn without_rex(word: u64) -> (u64, u8) {
 #[inline(always)]
 fn cold() {}
 
-/// The instruction whose opcode or escape is the lowest byte of `word`, at offset `at`; `None` if the hot tables are not sufficient.
+/// The instruction whose opcode or escape is the lowest byte of `word`, with the offset `end` behind it; `None` if the hot tables are not
+/// sufficient.
 #[inline(always)]
-pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp: u8, segment: u8) -> Option<Packed> {
+pub(super) fn from_opcode(mut word: u64, rex: u8, mut end: u32, prefixes: u8, pp: u8, segment: u8) -> Option<Packed> {
     let alike = ALIKE << pp;
     let mut space = 0;
     let (mut entry, mut after, mut len) = look_up(word, entry::one_byte);
@@ -28,35 +29,33 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
             return None;
         }
         word >>= 8;
-        at += 1;
+        end += 1;
         space = 1;
         (entry, after, len) = look_up(word, entry::two_byte);
         if entry & alike == 0 {
             return None;
         }
     }
-    len += at + 1;
+    len += end;
     let modrm = (word >> 8) as u8;
-    // One test for both, because the base alone is random if there is no SIB byte.
-    let base_5 = ((word >> 16 & 7 ^ 5) as u32).wrapping_sub(1);
-    if after & base_5 & 0x20 != 0 {
+    if after & 0x20 != 0 {
         cold();
-        len += 4;
+        len += if word >> 16 & 7 == 5 { 4 } else { 0 };
     }
     let group = entry::group(entry);
     if group >> (modrm >> 3) & 1 == 0 {
         return None;
     }
     let flow = (group >> 32 >> (modrm >> 1 & 0x1c)) as u8 & 15;
-    // W, moved to the position of IMM64.
-    let long = IMM64 & u32::from(rex & ext::W) << 3;
-    let small = prefixes & Prefixes::OPERAND_SIZE as u8 != 0 && rex & ext::W == 0;
-    if entry & (GROUP3 | long) != 0 || small {
+    let is_wide = rex & ext::W != 0;
+    let small = prefixes & Prefixes::OPERAND_SIZE as u8 != 0 && !is_wide;
+    if entry & (GROUP3 | IMM64) != 0 || small {
+        cold();
         let tail = entry::immediate(entry, 1);
         let right = match (entry & GROUP3 != 0, modrm & 0x30) {
             (true, 0x10..) => 0,
             _ if small => entry::immediate(entry, 0),
-            (false, _) if long != 0 => entry::immediate(entry, 2),
+            (false, _) if is_wide => entry::immediate(entry, 2),
             _ => tail,
         };
         len = len + right - tail;
@@ -66,9 +65,9 @@ pub(super) fn from_opcode(mut word: u64, rex: u8, mut at: u32, prefixes: u8, pp:
         len,
         flow,
         entry,
-        place: [space, at as u8, word as u8, prefixes],
+        place: [space, end as u8 - 1, word as u8, prefixes],
         more: [segment, rex, 0, 0, pp, len as u8, flow, 0],
-        behind: (word >> 8) as u16,
+        behind: (word >> 8) as u32,
         unusual: shape_of(entry) & (shape::MOFFS | shape::REX2),
     })
 }
@@ -79,5 +78,5 @@ fn look_up(word: u64, table: impl Fn(u8) -> u32) -> (u32, u32, u32) {
     let entry = table(word as u8);
     // Masked, not branched, because every fifth instruction has no modrm.
     let after = u32::from(entry::modrm((word >> 8) as u8)) & entry;
-    (entry, after, (entry >> IMMEDIATE & 15) + (after & 15))
+    (entry, after, (entry >> IMMEDIATE & 0xff) + (after & 15))
 }

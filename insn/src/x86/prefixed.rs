@@ -41,7 +41,7 @@ pub(super) fn decode(chunk: &[u8; MAX_LEN], mode: Mode) -> Option<Packed> {
         pp = 1;
     }
     let (word, rex) = without_rex(rest as u64);
-    let packed = from_opcode(word, rex, at + u32::from(rex != 0), prefixes, pp, segment)?;
+    let packed = from_opcode(word, rex, at + 1 + u32::from(rex != 0), prefixes, pp, segment)?;
     let most = if packed.flow == flow::NEXT { MAX_LEN as u32 } else { 8 };
     (packed.len <= most).then_some(packed)
 }

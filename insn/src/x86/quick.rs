@@ -1,19 +1,20 @@
-//! The lengths of common instructions of 64-bit mode, and nothing else of them: for batches.
+//! The lengths of common instructions of 64-bit mode for batches, and with their flags for scans.
 //!
 //! The tables here are the hot ones, rearranged so that few steps give a length.
 
 use super::chunk::{MAX_LEN, first_word};
 use super::codes::entry::{self, ALIKE, GROUP3, GROUPS as COUNT, IMM64, IMMEDIATE, MODRM};
 use super::entry::{group, immediate, modrm, one_byte, two_byte};
-use super::generated::hot::{GROUPS, ONE_BYTE, TWO_BYTE};
+use super::flag_rows::{self, NUMBERS, Row};
+use super::generated::hot::HOT;
 use super::insn::ext;
 use super::opcode::without_rex;
 use super::{Mode, general};
 
-/// In an entry: the number of immediate bytes depends on more than the opcode.
-const DEPENDS: u32 = 0x80;
 /// Position of a byte: the number of bytes without modrm and what it brings along.
 const FIXED: u32 = 8;
+/// Position of the numbers of the rows of flags ([`flag_rows::NUMBERS`]).
+const ROWS: u32 = 16;
 /// Position of the group, in the highest bits.
 const GROUP: u32 = 26;
 /// The number of a group without a valid instruction.
@@ -21,17 +22,17 @@ const NOTHING: u32 = COUNT as u32;
 /// The number of groups, with room to spare, so that a mask serves in place of a comparison.
 const ROOM: usize = 2 * COUNT;
 
-/// By the opcode, behind 0F in the second half: what modrm adds ([`MODRM`]), [`DEPENDS`], the bytes at [`FIXED`], and the group. The group of an
-/// opcode that the hot tables do not decide without prefix is [`NOTHING`].
+/// By the opcode, behind 0F in the second half: what modrm adds ([`MODRM`]), [`GROUP3`] and [`IMM64`], the bytes at [`FIXED`], the rows, and the
+/// group. The group of an opcode that the hot tables do not decide without prefix is [`NOTHING`].
 static OPCODES: [u32; 512] = {
+    const { assert!(ROWS + flag_rows::BITS == GROUP) };
     let mut opcodes = [0; 512];
     let mut at = 0;
     while at < 512 {
-        let entry = if at < 256 { ONE_BYTE[at] } else { TWO_BYTE[at - 256] };
-        let fixed = (entry >> IMMEDIATE & 15) + if at < 256 { 1 } else { 2 };
-        let group = if entry & ALIKE != 0 { entry >> entry::GROUP & (NOTHING - 1) } else { NOTHING };
-        let depends = if entry & (GROUP3 | IMM64) != 0 { DEPENDS } else { 0 };
-        opcodes[at] = entry & MODRM | depends | fixed << FIXED | group << GROUP;
+        let entry = if at < 256 { HOT.one_byte[at] } else { HOT.two_byte[at - 256] };
+        let fixed = (entry >> IMMEDIATE & 0xff) + if at < 256 { 1 } else { 2 };
+        let group = if entry & ALIKE != 0 { entry >> entry::GROUP } else { NOTHING };
+        opcodes[at] = entry & (MODRM | GROUP3 | IMM64) | fixed << FIXED | (NUMBERS[at] as u32) << ROWS | group << GROUP;
         at += 1;
     }
     opcodes
@@ -42,31 +43,51 @@ static VALID: [u32; ROOM] = {
     let mut valid = [0; ROOM];
     let mut at = 0;
     while at < COUNT {
-        valid[at] = GROUPS[at] as u32;
+        valid[at] = HOT.groups[at] as u32;
         at += 1;
     }
     valid
 };
 
+/// A common instruction of 64-bit mode, without prefix but REX.
+pub(super) struct Quick {
+    pub(super) len: u32,
+    /// The word whose lowest byte is the opcode.
+    pub(super) word: u64,
+    pub(super) row: Row,
+    /// Whether there is a REX prefix with W.
+    pub(super) is_wide: bool,
+}
+
 /// The length of the instruction at the start of the bytes, in 64-bit mode; `None` if it is not common.
 #[inline(always)]
 pub(super) fn length(chunk: &[u8; MAX_LEN]) -> Option<u32> {
+    common(chunk).map(|quick| quick.len)
+}
+
+/// The instruction at the start of the bytes, in 64-bit mode; `None` if it is not common.
+#[inline(always)]
+pub(super) fn common(chunk: &[u8; MAX_LEN]) -> Option<Quick> {
     let word = first_word(chunk);
     // Neither REX nor 0F is a branch, because it would be mispredicted.
     let has_rex = word & 0xf0 == 0x40;
     let mut rest = if has_rex { word >> 8 } else { word };
     let is_escaped = rest as u8 == 0x0f;
     rest = if is_escaped { rest >> 8 } else { rest };
-    let opcode = OPCODES[usize::from(rest as u8) | usize::from(is_escaped) << 8];
-    let after = u32::from(modrm((rest >> 8) as u8)) & opcode;
-    if VALID[(opcode >> GROUP) as usize] >> (rest >> 11 & 31) & 1 == 0 {
+    let entry = OPCODES[usize::from(rest as u8) | usize::from(is_escaped) << 8];
+    let after = u32::from(modrm((rest >> 8) as u8)) & entry;
+    if VALID[(entry >> GROUP) as usize] >> (rest >> 11 & 31) & 1 == 0 {
         return None;
     }
     // One test for both, because the base alone is random if there is no SIB byte.
     let base_5 = ((rest >> 16 & 7 ^ 5) as u32).wrapping_sub(1);
     let no_base = (after & base_5 & 0x20) >> 3;
-    let len = (after & 15) + u32::from((opcode >> FIXED) as u8) + u32::from(has_rex) + no_base;
-    Some(if opcode & DEPENDS != 0 { depending(len, word, rest) } else { len })
+    let len = (after & 15) + u32::from((entry >> FIXED) as u8) + u32::from(has_rex) + no_base;
+    let is_wide = word & 0xf8 == 0x48;
+    let long = if is_wide { IMM64 } else { 0 };
+    let len = if entry & (GROUP3 | long) != 0 { depending(len, rest) } else { len };
+    let row = flag_rows::row(entry >> ROWS & ((1 << flag_rows::BITS) - 1), (rest >> 11) as u32);
+    Some(Quick { len, word: rest, row, is_wide })
 }
 
 /// The length of an instruction that [`length`] does not tell, in 64-bit mode; 0 if there is no instruction.
@@ -103,15 +124,15 @@ fn prefixed(word: u64) -> Option<u32> {
     Some(2 + u32::from(rex != 0) + u32::from(is_escaped) + (after & 15) + no_base + immediate)
 }
 
-/// The length of an instruction whose immediate depends on modrm.reg (F6, F7) or on REX.W (B8 to BF).
+/// The length of an instruction whose immediate depends on modrm.reg (F6, F7), or is wider by REX.W (B8 to BF).
 #[cold]
 #[inline(always)]
-fn depending(len: u32, word: u64, rest: u64) -> u32 {
+fn depending(len: u32, rest: u64) -> u32 {
     match (rest as u8, (rest >> 8) as u8 & 0x30) {
         (0xf6, 0x10..) => len - 1,
         (0xf7, 0x10..) => len - 4,
         (0xf6 | 0xf7, _) => len,
-        _ => len + if word & 0xf8 == 0x48 { 4 } else { 0 },
+        _ => len + 4,
     }
 }
 

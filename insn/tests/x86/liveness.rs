@@ -1,7 +1,8 @@
 //! What code does not need of the values before it.
 
 use super::hex;
-use insn::x86::{Dead, Flags, Mode, Reg, RegSet, dead, dead_among};
+use insn::x86::{Dead, Flags, Mode, Reg, RegSet, dead, dead_among, decode};
+use insn::{Flow, Target};
 
 fn of(text: &str) -> Dead {
     dead(&hex(text), 0, Mode::INTEL_64)
@@ -73,6 +74,28 @@ fn many_branches_are_given_up() {
 }
 
 #[test]
+fn a_scan_ends_after_48_instructions_and_with_nine_branches_that_wait() {
+    // nop, many times; mov ecx, 1; cmp eax, ecx
+    for (count, is_dead) in [(46, true), (48, false)] {
+        let code = hex(&format!("{} b901000000 39c8", "90".repeat(count)));
+        let mut wanted = Dead::default();
+        wanted.flags = Flags::STATUS;
+        assert_eq!(dead_among(&code, 0, Mode::INTEL_64, wanted).flags.contains(Flags::ZF), is_dead, "{count}");
+        assert_eq!(dead(&code, 0, Mode::INTEL_64).registers.contains(Reg::RCX), is_dead, "{count}");
+    }
+    let nops = hex(&format!("{} 39c8", "90".repeat(47)));
+    assert!(dead(&nops, 0, Mode::INTEL_64).flags.contains(Flags::ZF));
+    // jne 1f, many times; 1: mov ecx, 1
+    for (count, is_dead) in [(8, true), (9, false)] {
+        let branches: String = (0..count).rev().map(|after| format!("75{:02x}", 2 * after)).collect();
+        let code = hex(&format!("{branches} b901000000"));
+        let mut wanted = Dead::default();
+        wanted.registers = RegSet::EMPTY.with(Reg::RCX);
+        assert_eq!(dead_among(&code, 0, Mode::INTEL_64, wanted) == wanted, is_dead, "{count}");
+    }
+}
+
+#[test]
 fn a_narrower_question_has_the_same_answer_for_what_it_asks() {
     for text in ["31c0 89d1 c3", "7406 b801000000 c3 b802000000 b902000000 c3", "d3e1 c3", "ebfe", "4839f7 7500 c3"] {
         let whole = of(text);
@@ -96,4 +119,112 @@ fn what_is_not_asked_does_not_use_up_the_scan() {
         dead(&code, 0, Mode::INTEL_64).flags.is_empty(),
         "the scan of all registers is longer than this test thinks"
     );
+}
+
+/// What the documentation of [`dead_among`] says, with no regard to time: the flags and registers among those wanted that code needs.
+fn needed(code: &[u8], offset: usize, mode: Mode, wanted: (Flags, RegSet)) -> (Flags, RegSet) {
+    let (mut needed, mut paths, mut left) = ((Flags::EMPTY, RegSet::EMPTY), vec![(offset, wanted)], 48);
+    while let Some((mut at, (mut flags, mut registers))) = paths.pop() {
+        flags = flags.difference(needed.0);
+        registers = registers.difference(needed.1);
+        while !flags.is_empty() || !registers.is_empty() {
+            let insn = code.get(at..).and_then(|rest| decode(rest, mode).ok()).filter(|_| left > 0);
+            let mut next = None;
+            if let Some(insn) = insn {
+                left -= 1;
+                needed.0 = needed.0.union(flags.intersection(insn.flags_read()));
+                needed.1 = needed.1.union(registers.intersection(insn.reads()));
+                flags = flags.difference(insn.flags_read().union(insn.flags_overwritten()));
+                registers = registers.difference(insn.reads().union(insn.overwrites()));
+                let end = at + insn.len();
+                let target = match insn.target() {
+                    Target::Relative(distance) => end.checked_add_signed(distance as isize),
+                    _ => None,
+                };
+                // A target that is cut to 16 bits depends on where the code lies.
+                let is_cut = insn.operand_size() == 2;
+                next = match (insn.flow(), target.filter(|_| !is_cut)) {
+                    (Flow::Next, _) => Some(end),
+                    (Flow::Jump | Flow::Call, target) => target,
+                    (Flow::ConditionalJump, Some(target)) if paths.len() < 8 => {
+                        paths.push((target, (flags, registers)));
+                        Some(end)
+                    }
+                    _ => None,
+                };
+            }
+            match next {
+                Some(next) => at = next,
+                None => {
+                    needed = (needed.0.union(flags), needed.1.union(registers));
+                    break;
+                }
+            }
+        }
+    }
+    needed
+}
+
+#[test]
+fn a_scan_tells_what_its_documentation_says_of_random_code() {
+    // What random bytes seldom have: branches, flags that are read or kept, counts, prefixes.
+    const PIECES: [&[u8]; 16] = [
+        &[0x0f, 0x84],
+        &[0x74, 2],
+        &[0xeb, 1],
+        &[0xe8, 3, 0, 0, 0],
+        &[0x48, 0xc1, 0xe0],
+        &[0x0f, 0xa4],
+        &[0xd3],
+        &[0xc0],
+        &[0xf7],
+        &[0x83],
+        &[0xff],
+        &[0x66],
+        &[0xf3, 0x0f],
+        &[0x64, 0x48],
+        &[0x0f, 0x05],
+        &[0xc3],
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state >> 8
+    };
+    let considered = (Flags::STATUS.union(Flags::DF), RegSet::from_bits((1 << 80) - 1).without(Reg::RSP));
+    let mut unneeded = [0, 0];
+    for _ in 0..60_000 {
+        let mut code = Vec::new();
+        while code.len() < 100 {
+            let chosen = random();
+            match chosen & 7 {
+                0..3 => code.extend(PIECES[(chosen >> 8) as usize & 15]),
+                3 => code.push((chosen >> 8) as u8 & 15),
+                _ => code.push((chosen >> 8) as u8),
+            }
+        }
+        let at = random() as usize % code.len();
+        let mode = [Mode::INTEL_64, Mode::AMD_64, Mode::INTEL_64, Mode::INTEL_32][random() as usize & 3];
+        let registers = RegSet::from_bits(u128::from(random()) << 24 | u128::from(random()));
+        let few = Flags::from_bits(random() as u32);
+        for (flags, registers) in [
+            (Flags::STATUS, RegSet::EMPTY),
+            (few, RegSet::EMPTY),
+            (few, RegSet::EMPTY.with(Reg::RAX)),
+            (few, registers),
+        ] {
+            let mut wanted = Dead::default();
+            (wanted.flags, wanted.registers) = (flags, registers);
+            let told = dead_among(&code, at, mode, wanted);
+            let asked = (flags.intersection(considered.0), registers.intersection(considered.1));
+            let needed = needed(&code, at, mode, asked);
+            let expected = (asked.0.difference(needed.0), asked.1.difference(needed.1));
+            assert_eq!((told.flags, told.registers), expected, "{mode:?}, {at}: {code:02x?}");
+            unneeded[0] += u32::from(!told.flags.is_empty());
+            unneeded[1] += u32::from(!told.registers.is_empty());
+        }
+    }
+    assert!(unneeded.iter().all(|count| *count > 5_000), "{unneeded:?}");
 }

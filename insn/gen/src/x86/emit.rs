@@ -5,27 +5,30 @@ use super::common::Common;
 use super::hot::Hot;
 use super::semantics::Semantics;
 use super::validity::Validity;
-use crate::write::{array, head, row};
+use crate::write::{array, field, head, row};
+use std::fmt::Write;
 
 pub(crate) fn hot(hot: &Hot) -> String {
     let mut out = head("opcodes.txt");
     let hex = |e: &u32| format!("{e:#x}");
-    array(&mut out, "Entries of the one-byte map (see `entry`).", "ONE_BYTE", "u32", &hot.entries[0], 8, hex);
-    array(&mut out, "Entries of the 0F map.", "TWO_BYTE", "u32", &hot.entries[1], 8, hex);
-    array(&mut out, "Bytes of modrm and what it brings along (see `entry`).", "MODRM", "u8", &hot.modrm, 16, |e| {
-        format!("{e:#x}")
-    });
     let mut groups = hot.groups.clone();
     groups.resize(GROUPS, 0);
-    array(
-        &mut out,
-        "Groups: valid values of modrm's mod and reg, and the flows of reg (see `entry`).",
-        "GROUPS",
-        "u64",
-        &groups,
-        4,
-        |e| format!("{e:#x}"),
-    );
+    let fields = [
+        ("Entries of the one-byte map (see `entry`).", "one_byte", "u32", 256),
+        ("Entries of the 0F map.", "two_byte", "u32", 256),
+        ("Bytes of modrm and what it brings along (see `entry`).", "modrm", "u8", 256),
+        ("Groups: valid values of modrm's mod and reg, and the flows of reg (see `entry`).", "groups", "u64", GROUPS),
+    ];
+    out.push_str("/// The hot tables, side by side, so that one address serves for all.\npub(crate) struct Hot {\n");
+    for (doc, name, kind, len) in fields {
+        let _ = writeln!(out, "/// {doc}\npub(crate) {name}: [{kind}; {len}],");
+    }
+    out.push_str("}\n\npub(crate) static HOT: Hot = Hot {\n");
+    field(&mut out, "one_byte", &hot.entries[0], 8, hex);
+    field(&mut out, "two_byte", &hot.entries[1], 8, hex);
+    field(&mut out, "modrm", &hot.modrm, 16, |e| format!("{e:#x}"));
+    field(&mut out, "groups", &groups, 4, |e| format!("{e:#x}"));
+    out.push_str("};\n");
     out
 }
 

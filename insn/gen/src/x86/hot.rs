@@ -1,7 +1,7 @@
 //! The tables of the hot path: one entry per opcode of the one-byte and 0F maps, modrm lengths, groups.
 
 use super::codes::entry::{
-    ALIKE, ANY_MOD, GROUP, GROUP3, GROUPS, HAS_MODRM, IMM64, IMMEDIATE, MODRM, MOFFS, NEAR, SMALL,
+    ALIKE, ANY_MOD, GROUP, GROUP3, GROUPS, HAS_MODRM, IMM64, IMMEDIATE, MODRM, MOFFS, NEAR, small,
 };
 use super::codes::key::{self, AAA, B, BITS, EXT, L, MEM, PP, REG, RM, STRICT, V, VENDOR, W, WITH_66, Z};
 use super::codes::rule::{FLOW, REFUSED};
@@ -119,7 +119,8 @@ fn entry(forms: &[&Form], groups: &mut Vec<u64>) -> u32 {
     if modrm {
         entry |= MODRM | HAS_MODRM;
     }
-    entry |= most[1] << IMMEDIATE | most[0] << SMALL;
+    entry |= most[1] << IMMEDIATE;
+    assert_eq!(small(most[1]), most[0], "the immediates of opcode {:x} shrink in another way", forms[0].opcode);
     if most[2] != most[1] {
         assert_eq!(most[2], 8, "an immediate of REX.W is of eight bytes");
         entry |= IMM64;

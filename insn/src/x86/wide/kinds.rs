@@ -1,7 +1,7 @@
 //! The kinds of opcodes whose lengths vectors tell, and their properties. Everything is computed from the hot tables.
 
-use super::super::codes::entry::{ALIKE, GROUP, GROUP3, IMM64, IMMEDIATE, MODRM, SMALL};
-use super::super::generated::hot::{GROUPS, ONE_BYTE, TWO_BYTE};
+use super::super::codes::entry::{ALIKE, GROUP, GROUP3, IMM64, IMMEDIATE, MODRM, small};
+use super::super::generated::hot::HOT;
 use super::factor::{Term, terms};
 use super::state::{GROWS, PLAIN, SHRINKS, WITH_66, WITH_F2, WITH_F3};
 
@@ -20,7 +20,7 @@ pub(super) const TERMS: usize = 8;
 pub(super) static KINDS: [Term; TERMS] = {
     let (mut kinds, mut at) = ([0; 256], 0);
     while at < 256 {
-        kinds[at] = kind(&ONE_BYTE, &ONE, at) | kind(&TWO_BYTE, &TWO, at) << 4;
+        kinds[at] = kind(&HOT.one_byte, &ONE, at) | kind(&HOT.two_byte, &TWO, at) << 4;
         at += 1;
     }
     terms(&kinds)
@@ -39,9 +39,9 @@ pub(super) struct Properties {
 }
 
 /// The kinds of the one-byte map.
-pub(super) static ONE_BYTE_KINDS: Properties = properties(&ONE_BYTE, &ONE, 1);
+pub(super) static ONE_BYTE_KINDS: Properties = properties(&HOT.one_byte, &ONE, 1);
 /// The kinds of the 0F map.
-pub(super) static TWO_BYTE_KINDS: Properties = properties(&TWO_BYTE, &TWO, 2);
+pub(super) static TWO_BYTE_KINDS: Properties = properties(&HOT.two_byte, &TWO, 2);
 
 /// A bit of a class and of modrm bytes: the group is F6, and the instruction has no immediate. The bit is the number of bytes that it lacks.
 pub(super) const TEST_BYTE: u8 = 1;
@@ -77,7 +77,7 @@ const SETS: [Set; CLASSES.len()] = {
     let (mut sets, mut number) = ([(0, 0); CLASSES.len()], 0);
     let mut at = 0;
     while at < 2 * ONE.len() {
-        let set = halves(valid(ONE_BYTE[ONE[at / 2] as usize]))[at % 2];
+        let set = halves(valid(HOT.one_byte[ONE[at / 2] as usize]))[at % 2];
         if set.1 != 0 && position(&sets, set) == CLASSES.len() {
             sets[number] = set;
             number += 1;
@@ -110,12 +110,12 @@ const fn halves(valid: u32) -> [Set; 2] {
 
 /// The valid values of modrm's mod and reg; none if the hot tables do not tell.
 const fn valid(entry: u32) -> u32 {
-    if !is_told(entry) { 0 } else { GROUPS[(entry >> GROUP & 31) as usize] as u32 }
+    if !is_told(entry) { 0 } else { HOT.groups[(entry >> GROUP) as usize] as u32 }
 }
 
 /// The number of the kind of an opcode.
 const fn kind(table: &[u32; 256], kinds: &[u8; 16], opcode: usize) -> u8 {
-    const COUNTS: u32 = MODRM | IMM64 | GROUP3 | 15 << IMMEDIATE | 15 << SMALL | ANY_PREFIX;
+    const COUNTS: u32 = MODRM | IMM64 | GROUP3 | 0xff << IMMEDIATE | ANY_PREFIX;
     let (entry, mut kind) = (table[opcode], 15);
     while kind > 0 {
         let other = table[kinds[kind] as usize];
@@ -137,7 +137,8 @@ const fn properties(table: &[u32; 256], kinds: &[u8; 16], first: u32) -> Propert
     let mut kind = 1;
     while kind < 16 {
         let entry = table[kinds[kind] as usize];
-        let (immediate, small) = (entry >> IMMEDIATE & 15, entry >> SMALL & 15);
+        let immediate = entry >> IMMEDIATE & 0xff;
+        let small = small(immediate);
         assert!(matches!(immediate, 0 | 1 | 4) && (immediate == small || immediate - small == SHRINKS as u32));
         all.classes[kind] = if first == 1 { classes(valid(entry)) } else { 0 };
         all.operand[kind] = if entry & MODRM != 0 { 7 } else { 0 };

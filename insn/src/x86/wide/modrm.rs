@@ -1,6 +1,6 @@
 //! The number of bytes of modrm and what it brings along, by nibbles.
 
-use super::super::generated::hot::MODRM;
+use super::super::generated::hot::HOT;
 
 /// modrm has a SIB byte.
 const SIB: u8 = 1;
@@ -32,8 +32,8 @@ const _: () = {
     let mut at = 0;
     while at < 256 * 8 {
         let (modrm, base) = (at & 255, at >> 8);
-        let told = MODRM[modrm] & 15;
-        let told = if MODRM[modrm] & 0x20 != 0 && base == 5 { told + 4 } else { told };
+        let told = HOT.modrm[modrm] & 15;
+        let told = if HOT.modrm[modrm] & 0x20 != 0 && base == 5 { told + 4 } else { told };
         let (low, high) = (modrm & 15, modrm >> 4);
         assert!(told == EXTRA[(RM[low] & MOD[high] & BASE[base]) as usize] + DISPLACEMENT[high]);
         assert!(BASE[base] == BASE[base + 8]);
