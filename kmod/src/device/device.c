@@ -103,8 +103,8 @@ void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *co
 }
 
 /*
- * Sleeps as a held thread until the count is not `known`, or for this number of moments of 20 ms unless that is 0. Only SIGKILL interrupts it. Where a ring is
- * mapped nobody tells that its reader has made room.
+ * Sleeps as a held thread until the count is not `known`, or for this number of moments of 20 ms unless that is 0. Only SIGKILL interrupts it.
+ * Where a ring is mapped nobody tells that its reader has made room.
  */
 void ntrace_wait_change(struct wait_queue_head *queue, const unsigned long *count, unsigned long known, int moments)
 {
