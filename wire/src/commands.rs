@@ -221,12 +221,12 @@ commands! {
         vocabulary: blob,
     }
 
-    /// Chooses what happens to an event for which there is no room, and when a reader is woken (`BUFFERS` in ntrace(4)). It takes effect
+    /// Chooses what happens to a hit for which there is no room, and when a reader is woken (`BUFFERS` in ntrace(4)). It takes effect
     /// at once, also for threads that wait for room.
     0x03 buffer Buffer {
-        /// Mode: 0, the event is lost (drop); 1, the oldest unread events are lost (circular); 2, the event's thread waits (lossless).
+        /// Mode: 0, the hit is lost (drop); 1, the oldest unread hits are lost (circular); 2, the thread waits (lossless).
         mode: word,
-        /// Bytes of unread events for which there is room: a multiple of 8 from 8192 to 16777216; 0 for 524288. A mapped ring has its own
+        /// Bytes of unread events with which there is room for a hit: a multiple of 8 from 8192 to 16777216; 0 for 524288. A mapped ring has its own
         /// size instead, but in the mode circular.
         size: word,
         /// Low-water mark: unread bytes from which a reader is woken, at most `size`; 0 or 1 for any.

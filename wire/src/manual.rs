@@ -80,11 +80,13 @@ These end the wait: a reader that makes room; \fBbuffer\fR; \fBdetach\fR; the en
 Other signals and stops reach the thread after the wait.
 A thread of the process that read or polled the channel last does not wait: its event is lost.
 Where a process reads a channel by another one's help, and waits for room itself, \fBSIGKILL\fR or closing the channel ends that.
-An event for which the kernel has no memory is lost in every mode, and so is the end of a thread while 1 MiB is unread.
+The modes are about hits.
+All other events have 512 KiB more, beyond which they are lost, or wait in the mode lossless; only the end of a thread cannot wait.
+An event for which the kernel has no memory is lost in every mode.
 .P
 The event \fBlost\fR tells the exact number of lost events, where they are missing, and at the latest when everything before them is read.
 \fBheld\fR and \fBended\fR are never lost.
-In the mode circular these two come before older events, and the tags give the order.
+In the mode circular all events but \fBhit\fR come before older hits, and the tags give the order.
 .P
 A reader is woken once the low-water mark is reached, and not again before it has caught up.
 It is woken below the mark by a reply, by \fBheld\fR and \fBended\fR, and as soon as an event finds no room.
@@ -110,9 +112,9 @@ Head: number of bytes ever written. The kernel stores it after the bytes.
 16
 Tail: number of bytes ever read. The reader stores it after reading.
 .P
-An event that does not fit is lost, or its thread waits, as the mode says; \fBheld\fR and \fBended\fR go to the stream instead.
+A hit that does not fit is lost, or its thread waits, as the mode says; other events go to the stream instead.
 A thread that waits for room sees within 20 milliseconds that the reader has stored a new tail, and at once if the reader calls \fBpoll\fR(2).
-In the mode circular all events go to the stream, because the kernel cannot overwrite what a program may be reading.
+In the mode circular hits go to the stream, because the kernel cannot overwrite what a program may be reading.
 While 1 MiB of the stream is unread, the event of a thread that is held waits, and the thread with it.
 \fBpoll\fR(2) reports \fBPOLLIN\fR while the ring is not empty.
 Ends of threads and processes enter the ring at the next event, \fBpoll\fR or \fBread\fR.

@@ -213,13 +213,13 @@ impl Channel {
         }
     }
 
-    /// Sleeps until there is room, in the mode lossless unless `is_over` holds.
+    /// Sleeps until there is room for events that are no hits, in the mode lossless unless `is_over` holds.
     pub(crate) fn wait_for_room(&self, is_over: impl Fn() -> bool) {
         loop {
             let known = self.room.get();
             let messages = self.messages.lock();
             let is_lossless = messages.buffer().mode == Mode::Lossless;
-            let waits = is_lossless && !messages.has_room();
+            let waits = is_lossless && !messages.has_reserve();
             drop(messages);
             if !waits || !self.may_wait() || is_over() {
                 return;
@@ -270,9 +270,9 @@ impl Channel {
         }
     }
 
-    /// Whether events are lost, because too much is unread.
+    /// Whether events that are no hits are lost, because too much is unread.
     pub(crate) fn is_full(&self) -> bool {
-        !self.messages.lock().has_room()
+        !self.messages.lock().has_reserve()
     }
 
     /// Counts an event as lost. Does not sleep.

@@ -14,6 +14,9 @@ use crate::channel::ring::Ring;
 /// Unread bytes that make a session stop carrying out commands. A reply may be longer.
 pub(crate) const FULL: usize = 1 << 20;
 
+/// Room for events that are no hits where hits have taken theirs: threads and processes are rarer, and a user must know of them.
+const RESERVE: u64 = 512 << 10;
+
 /// Unread messages.
 pub(crate) struct Messages {
     queue: Queue,
@@ -62,9 +65,19 @@ impl Messages {
         &self.buffer
     }
 
-    /// Whether there is room for further events.
-    pub(crate) fn has_room(&self) -> bool {
-        ((self.len() - self.replied.min(self.len())) as u64) < self.buffer.size
+    /// Whether there is room for further hits.
+    fn has_room(&self) -> bool {
+        self.unreplied() < self.buffer.size
+    }
+
+    /// Whether there is room for further events that are no hits.
+    pub(crate) fn has_reserve(&self) -> bool {
+        self.unreplied() < self.buffer.size + RESERVE
+    }
+
+    /// Unread bytes of the queue behind the last reply.
+    fn unreplied(&self) -> u64 {
+        self.len().saturating_sub(self.replied) as u64
     }
 
     /// Whether a reader of the stream is woken.
@@ -157,16 +170,15 @@ impl Messages {
         let is_held = matches!(event, Event::Held { .. });
         let is_lossless = self.buffer.mode == Mode::Lossless;
         let is_due = match event {
+            Event::Hit { .. } => false,
             Event::Ended { .. } => true,
             // The threads of a debuggee may be held again and again, and ended by execve before anybody has read that they were.
             Event::Held { .. } => self.len() < FULL,
-            // The thread cannot wait. Those that begin do, so there are no more of them while nobody reads.
-            Event::ThreadEnded { .. } => is_lossless && self.len() < FULL,
-            _ => false,
+            _ => self.has_reserve(),
         };
         let is_ended = matches!(event, Event::Ended { .. });
-        // One that may wait must not be overwritten.
-        let has_place = is_due || self.takes_all(is_held) || !is_held && self.has_room();
+        let is_hit = matches!(event, Event::Hit { .. });
+        let has_place = is_due || self.takes(is_hit) || is_hit && self.has_room();
         let told = if has_place { self.write(event, is_due) } else { Err(ENOSPC) };
         match told {
             Ok(()) => self.events += 1,
@@ -183,10 +195,10 @@ impl Messages {
         told
     }
 
-    /// Whether the place of events that are not due says itself whether there is room.
-    fn takes_all(&self, is_held: bool) -> bool {
+    /// Whether another place than the queue takes an event that is not due, if that has room: in the mode circular hits alone.
+    fn takes(&self, is_hit: bool) -> bool {
         match (&self.circular, &self.ring) {
-            (Some(_), _) => !is_held,
+            (Some(_), _) => is_hit,
             (None, ring) => ring.is_some(),
         }
     }
