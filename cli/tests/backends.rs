@@ -108,4 +108,25 @@ crossing::channel_tests! {
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(9), "{}", stderr(&output));
         assert!(stderr(&output).contains("in all"), "{}", stderr(&output));
     }
+
+    what_a_full_buffer_does_is_chosen_by_the_same_words {
+        let program = build("calls.c", &[]);
+        let traced = |buffer: &str| {
+            let args = [KERNEL, &["-b", "work", "--buffer", buffer]].concat();
+            let (lines, output) = trace(&args, &program, &["3000"]);
+            let told = stderr(&output);
+            let number = |line: &str| line.split_whitespace().find_map(|word| word.parse::<usize>().ok());
+            let lost = told.lines().find(|line| line.contains("lost") || line.contains("overwritten")).and_then(number);
+            (lines.len(), lost.unwrap_or(0), told)
+        };
+        let (all, lost, told) = traced("lossless:64");
+        assert!(all >= 3000 && lost == 0, "{all} {told}");
+        for buffer in ["drop:64", "circular:64"] {
+            let (lines, lost, told) = traced(buffer);
+            assert_eq!(lines + lost, all, "{buffer}: {told}");
+            if buffer == "circular:64" {
+                assert!(lines <= 64 && told.contains("overwritten"), "{lines} {told}");
+            }
+        }
+    }
 }

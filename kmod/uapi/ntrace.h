@@ -85,7 +85,7 @@ struct ntrace_buffer {
 	 * size instead, but in the mode circular.
 	 */
 	__u64 size;
-	/* Low-water mark: unread bytes from which a reader is woken, at most `size`; 0 or 1 for any. */
+	/* Low-water mark: unread bytes from which hits wake a reader, at most `size`; 0 or 1 for any. */
 	__u64 mark;
 };
 struct ntrace_buffer_reply {

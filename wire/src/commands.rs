@@ -229,7 +229,7 @@ commands! {
         /// Bytes of unread events with which there is room for a hit: a multiple of 8 from 8192 to 16777216; 0 for 524288. A mapped ring has its own
         /// size instead, but in the mode circular.
         size: word,
-        /// Low-water mark: unread bytes from which a reader is woken, at most `size`; 0 or 1 for any.
+        /// Low-water mark: unread bytes from which hits wake a reader, at most `size`; 0 or 1 for any.
         mark: word,
     } -> {}
 

@@ -89,7 +89,7 @@ The event \fBlost\fR tells the exact number of lost events, where they are missi
 In the mode circular all events but \fBhit\fR come before older hits, and the tags give the order.
 .P
 A reader is woken once the low-water mark is reached, and not again before it has caught up.
-It is woken below the mark by a reply, by \fBheld\fR and \fBended\fR, and as soon as an event finds no room.
+Below the mark it is woken by anything but a hit, and as soon as a hit finds no room.
 A file with \fBO_NONBLOCK\fR gives what there is, below the mark too.
 A change of the mode keeps all unread events.
 Fields of \fI/proc/PID/fdinfo/FD\fR: \fBntrace\-version\fR, \fBntrace\-unread\fR in bytes, \fBntrace\-buffer\fR (the mode), \fBntrace\-waiting\fR (threads that wait for room).

@@ -62,15 +62,6 @@ struct Notes {
     all: KVec<Note>,
     /// Number of events that could not be noted.
     missed: u64,
-    /// Number of notes from which readers are woken, unless a process has ended.
-    mark: usize,
-}
-
-impl Notes {
-    /// Whether readers are woken.
-    fn is_due(&self) -> bool {
-        self.all.len() >= self.mark || self.all.iter().any(|note| note.status.is_some())
-    }
 }
 
 impl Channel {
@@ -86,7 +77,7 @@ impl Channel {
                 room <- WaitCount::new(),
                 waiting: AtomicUsize::new(0),
                 reader: AtomicPtr::new(core::ptr::null_mut()),
-                notes <- new_spinlock!(Notes { all: KVec::new(), missed: 0, mark: 1 }, "ntrace notes"),
+                notes <- new_spinlock!(Notes { all: KVec::new(), missed: 0 }, "ntrace notes"),
             }),
             GFP_KERNEL_ACCOUNT,
         )
@@ -139,7 +130,6 @@ impl Channel {
         let mut messages = self.messages.lock();
         self.settle(&mut messages);
         let set = messages.set_buffer(buffer, circular);
-        self.notes.lock().mark = if buffer.mark > 1 { MOST_NOTES / 2 } else { 1 };
         self.update(&mut messages);
         self.room.add(1);
         set
@@ -265,9 +255,7 @@ impl Channel {
             notes.missed += 1;
         }
         self.unread.fall(self.unread.get() + 1, FULL);
-        if notes.is_due() {
-            self.ready.raise(true);
-        }
+        self.ready.raise(true);
     }
 
     /// Whether events that are no hits are lost, because too much is unread.
@@ -302,7 +290,7 @@ impl Channel {
         self.kept.store(messages.kept(), Ordering::Relaxed);
         let notes = self.notes.lock();
         self.unread.fall(messages.len() + notes.all.len(), FULL);
-        self.ready.raise(messages.is_due() || notes.is_due());
+        self.ready.raise(messages.is_due() || !notes.all.is_empty());
         if wakes {
             self.ready.wake();
         }

@@ -176,7 +176,6 @@ impl Messages {
             Event::Held { .. } => self.len() < FULL,
             _ => self.has_reserve(),
         };
-        let is_ended = matches!(event, Event::Ended { .. });
         let is_hit = matches!(event, Event::Hit { .. });
         let has_place = is_due || self.takes(is_hit) || is_hit && self.has_room();
         let told = if has_place { self.write(event, is_due) } else { Err(ENOSPC) };
@@ -189,7 +188,7 @@ impl Messages {
             Err(_) if is_held => {}
             Err(_) => self.miss(1),
         }
-        if is_held || is_ended || told.is_err() {
+        if !is_hit || told.is_err() {
             self.hurry();
         }
         told
