@@ -84,7 +84,7 @@ fn field(line: &Line, name: &str) -> String {
     found.unwrap_or_else(|| panic!("no {name} in {info}"))
 }
 
-/// Sleeps until so many threads wait for room.
+/// Sleeps until this number of threads waits for room.
 fn wait_for_waiting(line: &Line, threads: u64) {
     while field(line, "waiting") != threads.to_string() {
         std::thread::yield_now();
@@ -173,7 +173,7 @@ impl Seen {
         true
     }
 
-    /// Reads until so many hits were told or lost.
+    /// Reads until `all` hits were told or lost.
     fn read_until(&mut self, line: &Line, piece: usize, all: u64) {
         loop {
             self.read(line, piece, false);
@@ -264,7 +264,7 @@ crossing::channel_tests! {
             assert_eq!(seen.hits + seen.lost, round * CALLS);
             assert_eq!(seen.last, round * CALLS);
         }
-        // So many events of 72 bytes have room.
+        // An event has 72 bytes.
         assert_eq!(seen.hits, 3 * LEAST.div_ceil(72));
     }
 

@@ -102,7 +102,7 @@ impl Circular {
         (bytes > 0 && bytes <= self.used).then_some(Oldest { bytes, tag: word(1)? })
     }
 
-    /// The offset of the byte that is so many behind the first.
+    /// The offset of the byte that is `behind` bytes behind the first.
     fn place(&self, behind: usize) -> usize {
         let at = self.start + behind;
         if at < self.bytes.len() {

@@ -11,8 +11,7 @@ use wire::commands::{Command, Reply};
 use wire::events::{self, Event};
 use wire::{Failure, Split, split};
 
-use super::arch;
-use super::record::ToldHit;
+use super::recorder::ToldHit;
 use super::wake::Wake;
 use crate::backend::Blocking;
 use crate::{Error, Result};
@@ -242,9 +241,8 @@ impl State {
                 match Event::parse(&message).map_err(wrong)? {
                     Event::Lost { count } if self.counts_lost => self.lost += count,
                     Event::Hit { time, debuggee, thread, address, registers, memory, .. } => {
-                        let hit =
-                            |registers| ToldHit { time, debuggee, thread, address, registers, stack: memory.to_vec() };
-                        self.hits.extend(arch::registers(registers).map(hit));
+                        let (registers, stack) = (registers.to_vec(), memory.to_vec());
+                        self.hits.push(ToldHit { time, debuggee, thread, address, registers, stack });
                     }
                     event => self.told.extend(told(&event)),
                 }

@@ -23,6 +23,7 @@ mod lifecycle;
 mod loading;
 mod memory;
 mod record;
+mod recorder;
 mod site;
 mod step;
 mod wake;
@@ -32,7 +33,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use wire::{Failure, Status};
 
 use self::channel::Channel;
-use self::record::Recorder;
+use self::recorder::Recorder;
 use self::site::{Goal, Own, Site};
 use crate::arch::Mode;
 use crate::loader::Loader;

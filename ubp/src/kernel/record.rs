@@ -1,67 +1,17 @@
 //! Records of hits: the module tells of a hit while the thread goes on, or the session makes the record of the held thread.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use libc::user_regs_struct;
 use wire::Status;
-use wire::buffer::{LEAST, MOST, Mode};
-use wire::commands::Command;
 
-use super::{Kernel, failed};
+use super::recorder::command;
+use super::{Kernel, arch, failed};
 use crate::ptrace::arguments;
 use crate::record::{StackCopy, TEXT, Text};
-use crate::{Address, Buffer, Pid, Record, Result, Spec, Tid, WhenFull};
+use crate::{Address, Pid, Record, Result, Spec, Tid, WhenFull};
 
-/// Bytes of memory that the module tells of a hit: the return address of a function at its first instruction.
-pub(super) const MEMORY: u16 = 8;
-/// Bytes of an event of a hit: its header and fields, the registers, the memory.
-const EVENT: u64 = 72 + size_of::<user_regs_struct>() as u64 + MEMORY as u64;
 /// The lowest address of text: that of memory that a program can map (`vm.mmap_min_addr`).
 const LOWEST: u64 = 0x1_0000;
-
-/// The recorded hits of a session.
-#[derive(Debug, Default)]
-pub(super) struct Recorder {
-    /// Whether the module tells of hits. It is unknown before the first breakpoint that records.
-    by_module: Option<bool>,
-    records: VecDeque<Record>,
-    /// Number of records that were overwritten here.
-    overwritten: u64,
-}
-
-/// A hit of which the module has told.
-#[derive(Debug)]
-pub(super) struct ToldHit {
-    pub(super) time: u64,
-    pub(super) debuggee: u64,
-    pub(super) thread: u64,
-    pub(super) address: u64,
-    pub(super) registers: user_regs_struct,
-    /// The first bytes of the stack, as many as could be read.
-    pub(super) stack: Vec<u8>,
-}
-
-/// The command that gives the channel the session's buffer. Hits wake the session where they are not to be kept for later.
-fn command(buffer: Buffer) -> Command<'static> {
-    let size = u64::from(buffer.records).saturating_mul(EVENT).clamp(LEAST, MOST);
-    let (mode, mark) = match buffer.when_full {
-        WhenFull::Wait => (Mode::Lossless, size / 2),
-        WhenFull::Drop => (Mode::Drop, size / 2),
-        WhenFull::Overwrite => (Mode::Circular, size),
-    };
-    Command::Buffer { mode: mode as u64, size, mark }
-}
-
-impl Recorder {
-    fn push(&mut self, record: Record, buffer: Buffer) {
-        self.records.push_back(record);
-        if buffer.when_full == WhenFull::Overwrite && self.records.len() > buffer.records as usize {
-            self.records.pop_front();
-            self.overwritten += 1;
-        }
-    }
-}
 
 impl Kernel {
     /// Whether the module tells of the hits of breakpoints. A module that does not know the command `buffer` holds their threads.
@@ -85,7 +35,7 @@ impl Kernel {
         for hit in self.channel.take_hits() {
             let Some(pid) = self.named(hit.debuggee).or_else(|| self.ended_as(hit.debuggee)) else { continue };
             self.count_filtered(pid, hit.address);
-            let raw = hit.registers;
+            let Some(raw) = arch::registers(&hit.registers) else { continue };
             // The return address lies at the stack pointer on x86, and in a register on arm64.
             let (arguments, caller) = arguments(&raw, |_, buffer| {
                 let there = hit.stack.get(..buffer.len()).unwrap_or_default();
@@ -165,26 +115,5 @@ impl Kernel {
     /// The process with this number in the channel that has ended.
     fn ended_as(&self, number: u64) -> Option<Pid> {
         self.ended.iter().find(|(_, debuggee)| debuggee.number == number).map(|(pid, _)| *pid)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_buffer_is_a_command_that_the_module_accepts() {
-        for (when_full, mode) in
-            [(WhenFull::Wait, Mode::Lossless), (WhenFull::Drop, Mode::Drop), (WhenFull::Overwrite, Mode::Circular)]
-        {
-            for records in [0, 64, 1000, 16_384, u32::MAX] {
-                let Command::Buffer { mode: number, size, mark } = command(Buffer { when_full, records, stack: 0 })
-                else {
-                    panic!()
-                };
-                let buffer = wire::buffer::Buffer::from_words(number, size, mark);
-                assert_eq!(buffer.map(|buffer| buffer.mode), Ok(mode), "{records}");
-            }
-        }
     }
 }

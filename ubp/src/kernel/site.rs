@@ -3,7 +3,7 @@
 use wire::site::{self, Memory, action};
 
 use super::filter;
-use super::record::MEMORY;
+use super::recorder::MEMORY;
 use crate::{Breakpoint, BreakpointId, Pid, Report, Spec, Tid};
 
 /// A purpose of the session itself for a site, beside the user's breakpoints.
