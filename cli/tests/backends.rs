@@ -3,8 +3,9 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use common::{Counts, build, build_narrow, count, run, stderr, trace};
 use serde_json::Value;
@@ -46,6 +47,33 @@ fn without_the_module_the_kernel_back_end_says_so() {
     let output = run(&["count", "--backend", "kernel", "-b", "main", "--", "true"]);
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(stderr(&output), "ntrace: /dev/ntrace: the kernel module is not loaded; --backend ptrace needs none\n");
+}
+
+/// What `ntrace channel` writes and tells for these lines, and its status.
+fn by_hand(script: &str) -> (String, String, Option<i32>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ntrace"));
+    let mut ntrace =
+        command.arg("channel").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    ntrace.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let output = ntrace.wait_with_output().unwrap();
+    let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (text, told, output.status.code())
+}
+
+#[test]
+fn what_cannot_be_sent_is_told_by_line_and_value_and_the_next_line_is_carried_out() {
+    let (text, told, status) = by_hand("atach 1\ndescribe nothing\n\n# a comment\nattach 1\ndescribe resume\n");
+    let expected = "ntrace: line 1: 'atach' is no command: describe lists them\nntrace: line 2: 'nothing' is no command and no event\n\
+                    ntrace: line 5: attach takes 2 values, and 1 are given: attach process:word options:word\n";
+    assert_eq!((told.as_str(), status), (expected, Some(125)));
+    assert!(text.starts_with("command resume thread:word\n  Resumes a held thread.\n"), "{text}");
+    let (text, told, status) = by_hand("describe\n");
+    assert!(text.contains("\nevent lost count:word\n"), "{text}");
+    assert_eq!((told.as_str(), status), ("", Some(0)));
+    if !Path::new("/dev/ntrace").exists() {
+        let (_, told, status) = by_hand("hello\n");
+        assert_eq!((told.as_str(), status), ("ntrace: /dev/ntrace: the kernel module is not loaded\n", Some(125)));
+    }
 }
 
 crossing::channel_tests! {
@@ -107,5 +135,47 @@ crossing::channel_tests! {
         let output = killed.output().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(9), "{}", stderr(&output));
         assert!(stderr(&output).contains("in all"), "{}", stderr(&output));
+    }
+
+    what_a_full_buffer_does_is_chosen_by_the_same_words {
+        let program = build("calls.c", &[]);
+        let traced = |buffer: &str| {
+            let args = [KERNEL, &["-b", "work", "--buffer", buffer]].concat();
+            let (lines, output) = trace(&args, &program, &["3000"]);
+            let told = stderr(&output);
+            let number = |line: &str| line.split_whitespace().find_map(|word| word.parse::<usize>().ok());
+            let lost = told.lines().find(|line| line.contains("lost") || line.contains("overwritten")).and_then(number);
+            (lines.len(), lost.unwrap_or(0), told)
+        };
+        let (all, lost, told) = traced("lossless:64");
+        assert!(all >= 3000 && lost == 0, "{all} {told}");
+        for buffer in ["drop:64", "circular:64"] {
+            let (lines, lost, told) = traced(buffer);
+            assert_eq!(lines + lost, all, "{buffer}: {told}");
+            if buffer == "circular:64" {
+                assert!(lines <= 64 && told.contains("overwritten"), "{lines} {told}");
+            }
+        }
+    }
+
+    the_channel_is_used_by_hand {
+        let mut cat = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let script = format!(
+            "hello\nsend describe\nattach {} 0\nbuffer 2 8192 0\nhold 1 0\nshow 1\nresume {0}\nresume {0}\n",
+            cat.id()
+        );
+        let (text, told, status) = by_hand(&script);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("hello: done version=") && lines[1] == "describe: done vocabulary=", "{text}");
+        for line in ["  command 0x0003 buffer mode:word size:word mark:word ->", "attach: done debuggee=1", "buffer: done", "hold: done"] {
+            assert!(lines.contains(&line), "{line}: {text}");
+        }
+        let held = "event 1 held time=";
+        assert!(lines.iter().any(|line| line.starts_with(held) && line.contains(" reason=3 ")), "{text}");
+        let last = format!("resume: the thread is not held ({:#x})", cat.id());
+        assert_eq!(lines[lines.len() - 2..], ["resume: done", &last]);
+        assert_eq!((told.as_str(), status), ("", Some(125)));
+        drop(cat.stdin.take());
+        assert!(cat.wait().unwrap().success());
     }
 }

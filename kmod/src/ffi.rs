@@ -68,6 +68,12 @@ extern "C" {
         most: c_ulong,
     ) -> c_int;
     pub(crate) fn ntrace_wait_killable(queue: *mut wait_queue_head, count: *const c_ulong, least: c_ulong);
+    pub(crate) fn ntrace_wait_change(
+        queue: *mut wait_queue_head,
+        count: *const c_ulong,
+        known: c_ulong,
+        moments: c_int,
+    );
     pub(crate) fn ntrace_wait_below(
         queue: *mut wait_queue_head,
         count: *const c_ulong,
@@ -132,6 +138,7 @@ extern "C" {
 // mm/current.c
 extern "C" {
     pub(crate) fn ntrace_user_write(to: c_ulong, from: *const c_void, size: c_ulong) -> c_ulong;
+    pub(crate) fn ntrace_memory_of_this() -> *const Mm;
     pub(crate) fn ntrace_user_copy(to: *mut c_void, from: c_ulong, size: c_ulong) -> c_ulong;
     pub(crate) fn ntrace_atomic_begin();
     pub(crate) fn ntrace_atomic_end();

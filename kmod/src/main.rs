@@ -18,7 +18,7 @@
 //! The locks of 1 to 4 sleep, those of 5 to 8 spin. uprobes take `mmap_lock` before they call uprobes.c. `ntrace_hit` takes none of these
 //! locks, and neither does `ntrace_registers_seen`, which runs under the lock of the process' signals. The workers of uprobes.c and the jobs
 //! that remove breakpoints take `Space::changes`, so no thread waits for them while it holds another lock of this list than those of line 1.
-//! While a thread waits for a user to read, write or resume, it holds none of them; only while a page of the user's own buffer is brought in,
+//! While a thread waits for a user to read, make room, write or resume, it holds none of them; only while a page of the user's own buffer is brought in,
 //! it holds its lock of line 1.
 
 mod breakpoints;

@@ -46,6 +46,7 @@ void ntrace_poll_wait(struct file *file, struct wait_queue_head *queue, struct p
 void ntrace_wait_init(struct wait_queue_head *queue);
 int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsigned long least, unsigned long most);
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least);
+void ntrace_wait_change(struct wait_queue_head *queue, const unsigned long *count, unsigned long known, int moments);
 void ntrace_wait_below(struct wait_queue_head *queue, const unsigned long *count, unsigned long most, const unsigned long *other);
 void ntrace_wait_none(struct wait_queue_head *queue, const unsigned long *count, int seconds);
 bool ntrace_is_killed(void);
@@ -92,6 +93,7 @@ void ntrace_jobs_exit(void);
 int ntrace_user_count(unsigned long at, u64 *value);
 bool ntrace_user_get(void *to, unsigned long from, size_t size);
 unsigned long ntrace_user_write(unsigned long to, const void *from, unsigned long size);
+const struct mm_struct *ntrace_memory_of_this(void);
 unsigned long ntrace_user_copy(void *to, unsigned long from, unsigned long size);
 void ntrace_atomic_begin(void);
 void ntrace_atomic_end(void);

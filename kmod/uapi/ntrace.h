@@ -18,7 +18,7 @@ struct ntrace_header {
 	__u64 tag;
 };
 
-#define NTRACE_VERSION 3
+#define NTRACE_VERSION 4
 
 /* Flags of a command. */
 #define NTRACE_THEN 1
@@ -69,6 +69,29 @@ struct ntrace_describe_reply {
 	__u64 detail;
 	/* One line of text for each: `command CODE NAME FIELD:KIND... -> FIELD:KIND...` or `event CODE NAME FIELD:KIND...`. */
 	__u64 vocabulary_bytes;
+};
+
+/*
+ * Chooses what happens to a hit for which there is no room, and when a reader is woken (`BUFFERS` in ntrace(4)). It takes effect
+ * at once, also for threads that wait for room.
+ */
+#define NTRACE_COMMAND_BUFFER 0x3
+struct ntrace_buffer {
+	struct ntrace_header header;
+	/* Mode: 0, the hit is lost (drop); 1, the oldest unread hits are lost (circular); 2, the thread waits (lossless). */
+	__u64 mode;
+	/*
+	 * Bytes of unread events with which there is room for a hit: a multiple of 8 from 8192 to 16777216; 0 for 524288. A mapped ring has its own
+	 * size instead, but in the mode circular.
+	 */
+	__u64 size;
+	/* Low-water mark: unread bytes from which hits wake a reader, at most `size`; 0 or 1 for any. */
+	__u64 mark;
+};
+struct ntrace_buffer_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
 };
 
 /*

@@ -15,7 +15,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use wire::commands::{Command, Reply};
 use wire::{Failure, Split, Status, flag, split};
 
-/// Unread bytes with which the kernel carries out no further command (kmod/src/channel/channel.rs).
+/// Unread bytes with which the kernel carries out no further command (kmod/src/channel/messages.rs).
 const FULL: usize = 1 << 20;
 
 static FILLED: [u8; FULL] = [7; FULL];

@@ -33,31 +33,33 @@ pub struct Options {
     /// Default: off. Other threads of this process wait for any child (`waitpid(-1, …)`), and so may take reports of debuggees (see the documentation of
     /// the crate). The session then looks for threads whose reports were taken, every 10 milliseconds.
     pub others_wait: bool,
-    /// Default: room for 16,384 records, [`WhenFull::Wait`]. The memory in which code of jumps records hits
+    /// Default: room for 16,384 records, [`WhenFull::Wait`]. The memory in which code of jumps or the kernel module records hits
     /// ([`Report::Record`](crate::Report::Record)).
     pub buffer: Buffer,
 }
 
-/// The memory in which code of jumps records hits, of each process.
+/// The memory in which code of jumps records hits, of each process; over the kernel module, of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// What happens to a hit when there is no room for its record.
     pub when_full: WhenFull,
-    /// Number of records for which there is room: at least 64, at most 1,048,576, rounded up to a power of two. Each takes 512 bytes.
+    /// Number of records for which there is room: at least 64, at most 1,048,576, rounded up to a power of two. Each takes 512 bytes. Over the
+    /// kernel module all have at most 16 MiB.
     pub records: u32,
     /// Bytes of the stack for which each record has room ([`Spec::with_stack`](crate::Spec::with_stack)): at most 32,768, rounded up to a multiple
     /// of 8. Unless it is 0, each record takes 616 bytes and these, rounded up to a power of two.
     pub stack: u16,
 }
 
-/// What happens to a hit when there is no room for its record. Breakpoints whose hits traps record lose none.
+/// What happens to a hit when there is no room for its record. Over ptrace, breakpoints whose hits traps record lose none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum WhenFull {
     /// The thread waits for the tracer: no hit is lost.
     #[default]
     Wait,
-    /// The hit is lost, and [`Session::lost_records`](crate::Session::lost_records) has their exact number. Breakpoints do not count it.
+    /// The hit is lost, and [`Session::lost_records`](crate::Session::lost_records) has their exact number. Breakpoints count it over
+    /// the kernel module alone.
     Drop,
     /// The oldest record is overwritten, so that the latest records can be taken at any time, and at the end of the process. Breakpoints count hits whose
     /// records were taken, or read because something changed. [`Session::lost_records`](crate::Session::lost_records) has the number of records

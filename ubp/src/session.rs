@@ -11,8 +11,8 @@ use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
     Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, NoJump,
-    Options, Patch, Pid, Process, Record, RegisterSet, Registers, Report, Result, Signal, SignalInfo, Spec, Stdio,
-    Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
+    Options, Patch, Pid, Process, Record, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls,
+    ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 /// A tracer and its debuggees.
@@ -367,15 +367,12 @@ impl Session {
     /// [`InsertReason::NotMapped`].
     ///
     /// # Errors
-    /// The process is gone; [`Error::Unsupported`] for [`Report::Record`] over the kernel module.
+    /// The process is gone.
     /// [`Error::Uninterruptible`] if a jump is in the way and a thread cannot be stopped within a second. The failure of one
     /// breakpoint is in its entry.
     pub fn insert(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
         let process = self.backend.process(pid).ok_or(Error::NoSuchProcess(pid))?;
         let has_jumps = self.backend.mechanism() == Mechanism::Ptrace;
-        if !has_jumps && specs.iter().any(|spec| spec.report == Report::Record) {
-            return Err(self.backend.unsupported("record hits"));
-        }
         let check = |spec: &Spec| {
             spec.check(process.arch, |tid| process.threads.contains(&tid))?;
             let lacks = spec.patch == Patch::Jump && !has_jumps;
@@ -398,7 +395,7 @@ impl Session {
         Ok(answers.collect())
     }
 
-    /// Takes the records of hits ([`Report::Record`]) of all processes since the last call, in the order of their times. A later
+    /// Takes the records of hits ([`Report::Record`](crate::Report::Record)) of all processes since the last call, in the order of their times. A later
     /// call may return earlier records of other threads. All hits of a thread that were recorded before an event of its own are there when that
     /// event is returned.
     ///

@@ -9,7 +9,7 @@ pub enum Report {
     Event,
     /// Count the hit; the thread continues at once.
     Count,
-    /// Record the hit for [`Session::take_records`](crate::Session::take_records); the thread continues at once. Over ptrace.
+    /// Record the hit for [`Session::take_records`](crate::Session::take_records); the thread continues at once.
     Record,
 }
 

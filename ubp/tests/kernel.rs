@@ -5,7 +5,10 @@ mod common;
 use std::io::{Read, Write};
 
 use common::*;
-use ubp::{Address, Error, EventKind, Mechanism, Options, Pid, Session, Signal, Spec};
+use ubp::{
+    Address, Buffer, Comparison, Error, EventKind, Mechanism, Operand, Options, Patch, Pid, Record, Session, Signal,
+    Spec, WhenFull,
+};
 
 const DEVICE: &str = "/dev/ntrace";
 
@@ -246,5 +249,93 @@ fn steps_over_the_module_go_where_those_over_ptrace_go_whatever_breakpoints_ther
             assert_eq!((told, ended), (text.clone(), end.clone()), "{function}, sites: {sites}");
             assert_eq!(hits, if sites { counts.clone() } else { Vec::new() }, "{function}, sites: {sites}");
         }
+    }
+}
+
+/// The records of calls of `work` in loop.c, which is called so often, the number of lost ones, and the hits of the breakpoint. Where `late`, the
+/// session takes nothing before the process has ended.
+fn recorded(
+    mechanism: Mechanism,
+    when_full: WhenFull,
+    calls: u64,
+    late: bool,
+    spec: fn(Spec) -> Spec,
+) -> (Vec<Record>, u64, u64) {
+    let program = build("loop", &[]);
+    let mut options = quiet();
+    options.buffer = Buffer { when_full, records: 64, stack: 256 };
+    let mut session = Session::open(mechanism, options).unwrap();
+    let pid = session.spawn(piped(&program, &[&calls.to_string()])).unwrap();
+    let base = load_address(&session, pid);
+    let [main, work] = ["main", "work"].map(|name| Address(base + instructions(&program, name)[0]));
+    session.insert(pid, &[Spec::event(main).once()]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    // The loader is done: nothing holds the thread from here on.
+    while !matches!(session.wait().unwrap().unwrap().kind, EventKind::Hit(_)) {
+        session.resume(pid.leader()).unwrap();
+    }
+    let id = session.insert(pid, &[spec(Spec::record(work).patch(Patch::Trap))]).unwrap()[0].unwrap();
+    session.resume(pid.leader()).unwrap();
+    if late {
+        await_end(pid);
+    }
+    let (mut records, mut hits) = (Vec::new(), 0);
+    run(&mut session, pid, |session, event| {
+        records.extend(session.take_records());
+        if let EventKind::Exited(_) = event.kind {
+            hits = session.breakpoint(pid, id).unwrap().hits();
+        }
+    });
+    assert!(records.iter().all(|record| record.pid == pid && record.tid == pid.leader() && record.address == work));
+    assert!(records.is_sorted_by_key(|record| record.time));
+    (records, session.lost_records(), hits)
+}
+
+/// What is equal in each run: the arguments, and where the caller lies in its page.
+fn shape(records: &[Record]) -> Vec<(u64, Option<u64>)> {
+    records.iter().map(|record| (record.arguments[0], record.return_address.map(|at| at.0 % 4096))).collect()
+}
+
+#[test]
+fn hits_are_recorded_over_the_module_as_over_ptrace_whoever_makes_the_record() {
+    if !is_loaded() {
+        return skip("hits_are_recorded_over_the_module_as_over_ptrace", "no /dev/ntrace");
+    }
+    const CALLS: u64 = 500;
+    let specs: [fn(Spec) -> Spec; 4] = [
+        |spec| spec,
+        // The thread is held: the module tells of no stack, and ignores nothing.
+        Spec::with_stack,
+        |spec| spec.ignore(3),
+        // The module evaluates the condition.
+        |spec| spec.when(Operand::Memory { base: None, offset: 8, size: 8 }.is(Comparison::Equal, 0)),
+    ];
+    for (number, spec) in specs.into_iter().enumerate() {
+        let of = |mechanism| recorded(mechanism, WhenFull::Wait, CALLS, false, spec);
+        let (kernel, ptrace) = (of(Mechanism::Kernel), of(Mechanism::Ptrace));
+        assert_eq!(shape(&kernel.0), shape(&ptrace.0), "{number}");
+        assert_eq!((kernel.1, kernel.2), (ptrace.1, ptrace.2), "{number}");
+        let stacks = |records: &[Record]| {
+            records.iter().map(|record| record.stack.as_ref().map(|stack| stack.bytes.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(stacks(&kernel.0), stacks(&ptrace.0), "{number}");
+        let expected = [CALLS, CALLS, CALLS - 3, 0][number];
+        assert_eq!(kernel.0.len() as u64, expected, "{number}");
+    }
+}
+
+#[test]
+fn hits_without_room_in_the_channel_are_lost_as_the_buffer_says_and_counted() {
+    if !is_loaded() {
+        return skip("hits_without_room_in_the_channel_are_lost", "no /dev/ntrace");
+    }
+    const CALLS: u64 = 500;
+    let (all, ..) = recorded(Mechanism::Kernel, WhenFull::Wait, CALLS, false, |spec| spec);
+    for (when_full, is_first) in [(WhenFull::Drop, true), (WhenFull::Overwrite, false)] {
+        let (records, lost, hits) = recorded(Mechanism::Kernel, when_full, CALLS, true, |spec| spec);
+        assert_eq!((records.len() as u64 + lost, hits), (CALLS, CALLS), "{when_full:?}");
+        assert!(lost > CALLS / 2 && records.len() >= 60, "{when_full:?} {lost}");
+        let kept = if is_first { &all[..records.len()] } else { &all[all.len() - records.len()..] };
+        assert_eq!(shape(&records), shape(kept), "{when_full:?}");
     }
 }

@@ -221,6 +221,18 @@ commands! {
         vocabulary: blob,
     }
 
+    /// Chooses what happens to a hit for which there is no room, and when a reader is woken (`BUFFERS` in ntrace(4)). It takes effect
+    /// at once, also for threads that wait for room.
+    0x03 buffer Buffer {
+        /// Mode: 0, the hit is lost (drop); 1, the oldest unread hits are lost (circular); 2, the thread waits (lossless).
+        mode: word,
+        /// Bytes of unread events with which there is room for a hit: a multiple of 8 from 8192 to 16777216; 0 for 524288. A mapped ring has its own
+        /// size instead, but in the mode circular.
+        size: word,
+        /// Low-water mark: unread bytes from which hits wake a reader, at most `size`; 0 or 1 for any.
+        mark: word,
+    } -> {}
+
     /// Begins to trace a process with all its present and future threads, without interrupting its system calls. A process can be
     /// traced at most 64 times at once, by one session or by many.
     0x10 attach Attach {

@@ -62,6 +62,37 @@ The first two fields of a reply are the status and a detail.
 The declared fields follow only if the status is 0.
 Commands are carried out in the order in which they arrive.
 If a command with the flag \fBthen\fR (1) fails, the next command is not carried out and gets the status 1.
+.SH BUFFERS
+The command \fBbuffer\fR chooses the mode of the channel: what happens to an event for which there is no room.
+A new channel has the mode drop and room for 512 KiB of unread events.
+.TP
+.B drop
+The event is lost.
+.TP
+.B circular
+The oldest unread events are lost.
+The channel keeps the latest events until they are read, also after the end of all processes.
+.TP
+.B lossless
+The event's thread waits for room before it goes on.
+It waits where it holds nothing that a reader needs, and neither holds up suspend nor counts as load.
+These end the wait: a reader that makes room; \fBbuffer\fR; \fBdetach\fR; the end of the session; the end of the process; \fBSIGKILL\fR to the thread.
+Other signals and stops reach the thread after the wait.
+A thread of the process that read or polled the channel last does not wait: its event is lost.
+Where a process reads a channel by another one's help, and waits for room itself, \fBSIGKILL\fR or closing the channel ends that.
+The modes are about hits.
+All other events have 512 KiB more, beyond which they are lost, or wait in the mode lossless; only the end of a thread cannot wait.
+An event for which the kernel has no memory is lost in every mode.
+.P
+The event \fBlost\fR tells the exact number of lost events, where they are missing, and at the latest when everything before them is read.
+\fBheld\fR and \fBended\fR are never lost.
+In the mode circular all events but \fBhit\fR come before older hits, and the tags give the order.
+.P
+A reader is woken once the low-water mark is reached, and not again before it has caught up.
+Below the mark it is woken by anything but a hit, and as soon as a hit finds no room.
+A file with \fBO_NONBLOCK\fR gives what there is, below the mark too.
+A change of the mode keeps all unread events.
+Fields of \fI/proc/PID/fdinfo/FD\fR: \fBntrace\-version\fR, \fBntrace\-unread\fR in bytes, \fBntrace\-buffer\fR (the mode), \fBntrace\-waiting\fR (threads that wait for room).
 .SH THE RING
 A program may map the file with \fBMAP_SHARED\fR from offset 0: one page and a power of two of pages after it, at most 16 MiB.
 The pages after the first are a ring.
@@ -81,7 +112,9 @@ Head: number of bytes ever written. The kernel stores it after the bytes.
 16
 Tail: number of bytes ever read. The reader stores it after reading.
 .P
-An event that does not fit is lost, which \fBlost\fR reports; \fBheld\fR and \fBended\fR go to the stream instead.
+A hit that does not fit is lost, or its thread waits, as the mode says; other events go to the stream instead.
+A thread that waits for room sees within 20 milliseconds that the reader has stored a new tail, and at once if the reader calls \fBpoll\fR(2).
+In the mode circular hits go to the stream, because the kernel cannot overwrite what a program may be reading.
 While 1 MiB of the stream is unread, the event of a thread that is held waits, and the thread with it.
 \fBpoll\fR(2) reports \fBPOLLIN\fR while the ring is not empty.
 Ends of threads and processes enter the ring at the next event, \fBpoll\fR or \fBread\fR.

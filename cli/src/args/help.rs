@@ -331,6 +331,17 @@ Examples:
   ntrace completions zsh >~/.zfunc/_ntrace        (with fpath+=~/.zfunc before compinit in ~/.zshrc)
   ntrace completions fish >~/.config/fish/completions/ntrace.fish";
 
+pub(super) const CHANNEL: &str = "\
+Lines:
+  describe [NAME]       all commands and events of the channel, or one with its fields
+  NAME VALUE...         a command; a value is a number, or for bytes hex:BYTES, words:NUMBER,NUMBER,... or text:TEXT
+  send NAME VALUE...    the same, also for the module's own `describe`
+  show [COUNT]          the events that are there; waits until COUNT were shown
+
+Examples:
+  echo describe insert | ntrace channel
+  printf '%s\\n' 'attach 4711 0' 'mappings 1' | ntrace channel";
+
 pub(super) const MAN: &str = "\
 Examples:
   ntrace man | man -l -

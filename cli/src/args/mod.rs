@@ -103,6 +103,9 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
+    /// Send commands to the kernel module by hand, and show what it tells: each line of standard input is a command
+    #[command(after_help = help::CHANNEL)]
+    Channel,
     /// Print a script that completes the arguments of ntrace in a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions {

@@ -1,6 +1,7 @@
 //! The subcommands.
 
 mod calls;
+mod channel;
 mod completions;
 mod count;
 mod coverage;
@@ -50,6 +51,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
         Command::Calls(args) => worker::run(|control, heritage| calls::run(args, control, heritage)),
         Command::Gdbserver(args) => worker::run(|control, heritage| gdbserver::run(args, &control, heritage)),
         Command::Dap(args) => worker::run(|control, heritage| dap::run(args, &control, heritage)),
+        Command::Channel => channel::run(),
         Command::Vocabulary { format } => vocabulary::run(*format),
         Command::Completions { shell, line } => completions::run(*shell, line),
         Command::Man => man::run(),

@@ -82,8 +82,10 @@ fn begin(
     let options = observed.options(!target.no_follow);
     let session = Session::open(mechanism, options).map_err(open_failure)?;
     let kind = match kind.report {
-        // The module has events alone.
-        Report::Record if session.mechanism() != Mechanism::Ptrace => Kind { report: Report::Event, ..kind },
+        // The module holds the thread for text and stacks anyhow, and what is read of a held thread has no bounds.
+        Report::Record if session.mechanism() != Mechanism::Ptrace && (kind.text || kind.stack) => {
+            Kind { report: Report::Event, ..kind }
+        }
         _ => kind,
     };
     let mut inserter = Inserter::new(Wanted::new(locations, sites, mode_of), kind, sieve, gate);

@@ -2,24 +2,23 @@
 
 //! A channel: replies and events on their way to the user of a session.
 
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
 use kernel::alloc::KVec;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::{new_mutex, new_spinlock};
+use wire::buffer::{Buffer, Mode};
 use wire::events::Event;
 
+use crate::channel::circular::Circular;
+use crate::channel::messages::{Messages, FULL};
 use crate::channel::opener::Opener;
-use crate::channel::queue::Queue;
 use crate::channel::ring::Ring;
 use crate::channel::wait_count::WaitCount;
-use crate::ffi::{self, Vma};
+use crate::ffi::{self, File, Mm, PollTable, Vma};
 use crate::vec::{unsleeping, Keep};
 
-/// Unread bytes that make a session stop carrying out commands. A reply may be longer.
-pub(crate) const FULL: usize = 1 << 20;
-/// Unread bytes of events behind the last reply that make a channel lose events. A reply has the length for which its command asked, so it
-/// takes no room of events; and where events before it have not been read, [`FULL`] bounds them.
-const MOST_EVENTS: usize = FULL / 2;
 /// Notes that make a channel lose those of threads.
 const MOST_NOTES: usize = 1024;
 
@@ -29,9 +28,21 @@ pub(crate) struct Channel {
     pub(crate) opener: Opener,
     #[pin]
     messages: Mutex<Messages>,
-    /// Bytes in `messages`, and notes.
+    /// Bytes in the queue of `messages`, and notes. Writers wait for it.
     #[pin]
     unread: WaitCount,
+    /// Bytes that are kept in the mode circular.
+    kept: AtomicUsize,
+    /// 1 where a reader of the stream is woken, else 0. Readers of the ring wait for it, too.
+    #[pin]
+    ready: WaitCount,
+    /// Grows with whatever may end the wait of a thread for room.
+    #[pin]
+    room: WaitCount,
+    /// Threads that wait for room.
+    waiting: AtomicUsize,
+    /// The memory of the process that read last. It is never followed.
+    reader: AtomicPtr<Mm>,
     /// Events of threads that cannot sleep, to be told of later.
     #[pin]
     notes: SpinLock<Notes>,
@@ -53,55 +64,95 @@ struct Notes {
     missed: u64,
 }
 
-struct Messages {
-    queue: Queue,
-    /// Unread bytes up to the end of the last reply.
-    replied: usize,
-    /// Takes the events once a user has mapped it.
-    ring: Option<Ring>,
-    /// Number of events so far, lost ones included.
-    events: u64,
-    /// Number of lost events that the user does not know of yet.
-    lost: u64,
-}
-
 impl Channel {
     /// An empty channel.
     pub(crate) fn new(opener: Opener) -> Result<Arc<Channel>> {
-        let messages = Messages { queue: Queue::new(), replied: 0, ring: None, events: 0, lost: 0 };
         Arc::pin_init(
             pin_init!(Channel {
                 opener,
-                messages <- new_mutex!(messages, "ntrace messages"),
+                messages <- new_mutex!(Messages::NONE, "ntrace messages"),
                 unread <- WaitCount::new(),
+                kept: AtomicUsize::new(0),
+                ready <- WaitCount::new(),
+                room <- WaitCount::new(),
+                waiting: AtomicUsize::new(0),
+                reader: AtomicPtr::new(core::ptr::null_mut()),
                 notes <- new_spinlock!(Notes { all: KVec::new(), missed: 0 }, "ntrace notes"),
             }),
             GFP_KERNEL_ACCOUNT,
         )
     }
 
-    /// The number of unread bytes and notes.
+    /// The number of unread bytes and notes, but for what is kept in the mode circular.
     pub(crate) fn unread(&self) -> &WaitCount {
         &self.unread
+    }
+
+    /// The number of all unread bytes and notes.
+    pub(crate) fn all_unread(&self) -> usize {
+        self.unread.get() + self.kept.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps until a reader of the stream is woken. A signal interrupts it.
+    pub(crate) fn wait_to_read(&self) -> Result {
+        self.ready.wait(1..2)
+    }
+
+    /// Adds what readers and writers wait for to what wakes a poller.
+    ///
+    /// # Safety
+    /// `file` is being polled with `table`, and the channel lives as long as the file.
+    pub(crate) unsafe fn poll(&self, file: *mut File, table: *mut PollTable) {
+        // SAFETY: the caller vouches for file and table, and for the life of the queues.
+        unsafe {
+            self.unread.poll(file, table);
+            self.ready.poll(file, table);
+        }
+    }
+
+    /// Notes that the current process is the one that reads.
+    pub(crate) fn note_reader(&self) {
+        // SAFETY: the function looks at the current thread.
+        self.reader.store(unsafe { ffi::ntrace_memory_of_this() }.cast_mut(), Ordering::Relaxed);
+    }
+
+    /// The mode, and the number of threads that wait for room.
+    pub(crate) fn state(&self) -> (Mode, usize) {
+        (self.messages.lock().buffer().mode, self.waiting.load(Ordering::Relaxed))
+    }
+
+    /// Sets what happens to events without room, and when a reader is woken.
+    pub(crate) fn set_buffer(&self, buffer: Buffer) -> Result {
+        let circular = match buffer.mode {
+            Mode::Circular => Some(Circular::new(buffer.size as usize)?),
+            Mode::Drop | Mode::Lossless => None,
+        };
+        let mut messages = self.messages.lock();
+        self.settle(&mut messages);
+        let set = messages.set_buffer(buffer, circular);
+        self.update(&mut messages);
+        self.room.add(1);
+        set
     }
 
     /// Puts the bytes of a whole reply.
     pub(crate) fn put(&self, bytes: &[u8]) -> Result {
         let mut messages = self.messages.lock();
         self.settle(&mut messages);
-        let put = wire::Sink::put(&mut messages.queue, bytes);
-        messages.replied = messages.queue.rest().len();
-        self.update(&messages);
+        let put = messages.reply(bytes);
+        self.update(&mut messages);
         put
     }
 
-    /// Whether a reader finds something, in the ring or in the queue.
+    /// Whether a poller finds something to read, in the ring or in the stream.
     pub(crate) fn is_readable(&self) -> bool {
         let mut messages = self.messages.lock();
-        if self.settle(&mut messages) {
-            self.update(&messages);
-        }
-        !messages.queue.rest().is_empty() || messages.ring.as_ref().is_some_and(|ring| !ring.is_empty())
+        self.settle(&mut messages);
+        messages.look();
+        self.update(&mut messages);
+        // The reader of a ring may have made room.
+        self.room.add(1);
+        self.ready.get() > 0 || messages.is_ring_due()
     }
 
     /// Maps the ring of events, which the first mapping creates.
@@ -112,10 +163,11 @@ impl Channel {
         // SAFETY: the caller vouches for `vma`.
         let new = Ring::new(unsafe { ffi::ntrace_ring_size(vma) } as u64)?;
         let mut messages = self.messages.lock();
+        let ring = messages.ring();
         // SAFETY: the caller vouches for `vma`.
-        unsafe { messages.ring.as_ref().unwrap_or(&new).map(vma)? };
+        unsafe { ring.as_ref().unwrap_or(&new).map(vma)? };
         // A ring that is not mapped must not take events, so it is kept only now.
-        messages.ring.get_or_insert(new);
+        ring.get_or_insert(new);
         Ok(())
     }
 
@@ -123,29 +175,75 @@ impl Channel {
     pub(crate) fn next(&self, piece: &mut KVVec<u8>, most: usize) -> Result<bool> {
         piece.keep(0);
         let mut messages = self.messages.lock();
-        if self.settle(&mut messages) {
-            self.update(&messages);
-        }
-        let rest = messages.queue.rest();
-        piece.extend_from_slice(rest.get(..most).unwrap_or(rest), GFP_KERNEL_ACCOUNT)?;
+        self.settle(&mut messages);
+        messages.look();
+        let next = messages.next(piece, most);
+        self.update(&mut messages);
+        next?;
         Ok(!piece.is_empty())
     }
 
     /// Removes the first `count` bytes after they were read.
     pub(crate) fn take(&self, count: usize) {
         let mut messages = self.messages.lock();
-        messages.queue.take(count);
-        messages.replied = messages.replied.saturating_sub(count);
-        self.update(&messages);
+        messages.take(count);
+        self.update(&mut messages);
+        self.room.add(1);
     }
 
-    /// Tells of an event, or counts it as lost if too much is unread. The event of a held thread is never counted as lost: where there is no
-    /// room it fails with ENOSPC, and the thread waits.
-    pub(crate) fn tell(&self, event: &Event<'_>) -> Result {
+    /// Tells of an event of the current thread, which waits for room in the mode lossless unless `is_over` holds. An event without room is
+    /// counted as lost.
+    pub(crate) fn tell_or_wait(&self, event: &Event<'_>, is_over: impl Fn() -> bool) {
+        loop {
+            let known = self.room.get();
+            match self.tell(event, self.may_wait() && !is_over()) {
+                Err(error) if error == EAGAIN => self.wait_for_change(known),
+                _ => return,
+            }
+        }
+    }
+
+    /// Sleeps until there is room for events that are no hits, in the mode lossless unless `is_over` holds.
+    pub(crate) fn wait_for_room(&self, is_over: impl Fn() -> bool) {
+        loop {
+            let known = self.room.get();
+            let messages = self.messages.lock();
+            let is_lossless = messages.buffer().mode == Mode::Lossless;
+            let waits = is_lossless && !messages.has_reserve();
+            drop(messages);
+            if !waits || !self.may_wait() || is_over() {
+                return;
+            }
+            self.wait_for_change(known);
+        }
+    }
+
+    /// Has threads that wait for room look again, because tracing has ended for some.
+    pub(crate) fn look_again(&self) {
+        self.room.add(1);
+    }
+
+    /// Whether the current thread may wait for room: not if its process is the one that makes it, and not if it was killed.
+    fn may_wait(&self) -> bool {
+        // SAFETY: the functions look at the current thread.
+        let (memory, is_killed) = unsafe { (ffi::ntrace_memory_of_this(), ffi::ntrace_is_killed()) };
+        !is_killed && self.reader.load(Ordering::Relaxed).cast_const() != memory
+    }
+
+    fn wait_for_change(&self, known: usize) {
+        // The reader of a ring makes room without a call.
+        let moments = self.messages.lock().ring().is_some().into();
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.room.wait_change(known, moments);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Tells of an event, as [`Messages::tell`] does.
+    pub(crate) fn tell(&self, event: &Event<'_>, waits: bool) -> Result {
         let mut messages = self.messages.lock();
         self.settle(&mut messages);
-        let told = messages.tell(event);
-        self.update(&messages);
+        let told = messages.tell(event, waits);
+        self.update(&mut messages);
         told
     }
 
@@ -156,12 +254,13 @@ impl Channel {
         if !is_room || notes.all.push(note, unsleeping()).is_err() {
             notes.missed += 1;
         }
-        self.unread.set(self.unread.get() + 1);
+        self.unread.fall(self.unread.get() + 1, FULL);
+        self.ready.raise(true);
     }
 
-    /// Whether events are lost, because too much is unread.
+    /// Whether events that are no hits are lost, because too much is unread.
     pub(crate) fn is_full(&self) -> bool {
-        !self.messages.lock().has_room()
+        !self.messages.lock().has_reserve()
     }
 
     /// Counts an event as lost. Does not sleep.
@@ -169,70 +268,32 @@ impl Channel {
         self.notes.lock().missed += 1;
     }
 
-    /// Tells of all notes. Returns whether there were any.
-    fn settle(&self, messages: &mut Messages) -> bool {
+    /// Tells of all notes.
+    fn settle(&self, messages: &mut Messages) {
         let mut notes = self.notes.lock();
         let (all, missed) = (core::mem::take(&mut notes.all), core::mem::take(&mut notes.missed));
         drop(notes);
         for &Note { time, debuggee, thread, status } in &all {
             // `tell` counts what it loses.
-            let _ = messages.tell(&match status {
+            let event = match status {
                 Some(status) => Event::Ended { time, debuggee, status: status.into() },
                 None => Event::ThreadEnded { time, debuggee, thread },
-            });
+            };
+            let _ = messages.tell(&event, false);
         }
-        messages.events += missed;
-        messages.lost += missed;
-        !all.is_empty() || missed > 0
+        messages.miss(missed);
     }
 
-    /// Sets the number that readers wait for.
-    fn update(&self, messages: &Messages) {
+    /// Sets the numbers that readers and writers wait for.
+    fn update(&self, messages: &mut Messages) {
+        let wakes = messages.take_wakes();
+        self.kept.store(messages.kept(), Ordering::Relaxed);
         let notes = self.notes.lock();
-        self.unread.set(messages.queue.rest().len() + notes.all.len());
-    }
-}
-
-impl Messages {
-    /// Whether the queue takes further events.
-    fn has_room(&self) -> bool {
-        self.queue.rest().len().saturating_sub(self.replied) < MOST_EVENTS
-    }
-
-    fn tell(&mut self, event: &Event<'_>) -> Result {
-        self.events += 1;
-        let is_held = matches!(event, Event::Held { .. });
-        // Each debuggee ends once, but its threads may be held again and again, and ended by execve before anybody has read that they were.
-        let is_due = if is_held { self.queue.rest().len() < FULL } else { matches!(event, Event::Ended { .. }) };
-        let is_room = is_due || self.ring.is_some() || self.has_room();
-        let told = if is_room { self.write(event, self.events, is_due) } else { Err(ENOSPC) };
-        if told.is_err() && !is_held {
-            self.lost += 1;
+        self.unread.fall(messages.len() + notes.all.len(), FULL);
+        self.ready.raise(messages.is_due() || !notes.all.is_empty());
+        if wakes {
+            self.ready.wake();
         }
-        told
-    }
-
-    fn write(&mut self, event: &Event<'_>, number: u64, is_due: bool) -> Result {
-        let end = self.queue.end();
-        let lost = self.lost;
-        let told = if lost == 0 { Ok(()) } else { Event::Lost { count: lost }.encode(&mut self.queue, number - 1) };
-        let told = told.and_then(|()| event.encode(&mut self.queue, number));
-        let mut told = told.map_err(|error| error.into_sink().unwrap_or(EINVAL));
-        if let (Ok(()), Some(ring)) = (told, &mut self.ring) {
-            told = ring.put(self.queue.behind(end));
-            if told.is_ok() {
-                self.queue.cut(end);
-            } else if is_due {
-                told = Ok(());
-            }
-        }
-        if told.is_ok() {
-            self.lost = 0;
-        } else {
-            // Half a message would make everything behind it unreadable.
-            self.queue.cut(end);
-        }
-        told
     }
 }
 

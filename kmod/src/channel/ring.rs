@@ -58,15 +58,15 @@ impl Ring {
         }
     }
 
-    /// Whether the reader has taken all bytes.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Bytes that the reader has not taken; some if the tail is impossible.
+    pub(crate) fn len(&self) -> u64 {
         // A reader stores the tail before it polls. Either the load below sees that tail, or the reader sees the head.
         fence(Ordering::SeqCst);
-        self.word(TAIL).load(Ordering::Relaxed) == self.head
+        self.head.wrapping_sub(self.word(TAIL).load(Ordering::Relaxed))
     }
 
-    /// Puts all bytes, or none if there is no room.
-    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result {
+    /// Puts all bytes, or none if there is no room. Returns whether the reader has `mark` bytes to take now and had fewer before.
+    pub(crate) fn put(&mut self, bytes: &[u8], mark: u64) -> Result<bool> {
         // Messages consist of words, so the head is at a word, and none lies on both sides of the ring's end.
         let words = chunks(bytes);
         if words.len() * 8 != bytes.len() {
@@ -83,7 +83,8 @@ impl Ring {
         }
         self.head += bytes.len() as u64;
         self.word(HEAD).store(self.head, Ordering::Release);
-        Ok(())
+        let now = self.len();
+        Ok(now >= mark && now.wrapping_sub(bytes.len() as u64) < mark)
     }
 
     /// A word of the mapping.

@@ -39,6 +39,20 @@ impl WaitCount {
         self.wake();
     }
 
+    /// Sets the number, and wakes all waiting threads if it falls below `limit`.
+    pub(crate) fn fall(&self, count: usize, limit: usize) {
+        if self.count.swap(count, Ordering::AcqRel) >= limit && count < limit {
+            self.wake();
+        }
+    }
+
+    /// Makes the number 1 or 0, and wakes all waiting threads if it becomes 1.
+    pub(crate) fn raise(&self, is_raised: bool) {
+        if self.count.swap(is_raised.into(), Ordering::AcqRel) == 0 && is_raised {
+            self.wake();
+        }
+    }
+
     /// Wakes all waiting threads.
     pub(crate) fn wake(&self) {
         // SAFETY: `new` initialised the queue. A null key wakes every kind of waiter.
@@ -64,6 +78,13 @@ impl WaitCount {
         // SAFETY: the queue and the number belong to `self`, which outlives the call. The number has the size of `unsigned long` and is
         // read at once.
         unsafe { ffi::ntrace_wait_killable(self.queue.get(), self.count.as_ptr().cast(), least as _) };
+    }
+
+    /// Sleeps until the number is another one than `known`, or for `moments` of 20 milliseconds unless that is 0. Only SIGKILL interrupts it.
+    pub(crate) fn wait_change(&self, known: usize, moments: i32) {
+        // SAFETY: the queue and the number belong to `self`, which outlives the call. The number has the size of `unsigned long` and is
+        // read at once.
+        unsafe { ffi::ntrace_wait_change(self.queue.get(), self.count.as_ptr().cast(), known as _, moments) };
     }
 
     /// Sleeps until the number is less than `most`, or `other` is not 0. Only SIGKILL interrupts it. Whoever changes `other` wakes the threads

@@ -6,6 +6,7 @@ use fastpath::arch::MACHINE;
 use kernel::alloc::AllocError;
 use kernel::prelude::*;
 use kernel::sync::Arc;
+use wire::buffer::Buffer;
 use wire::commands::{option, Serve};
 use wire::{Failure, Status, MOST_WORDS};
 
@@ -116,6 +117,11 @@ impl Serve for Server {
         self.blob.keep(0);
         wire::manual::listing(&mut Text(&mut self.blob)).map_err(|_| Status::NoMemory)?;
         Ok((&self.blob,))
+    }
+
+    fn buffer(&mut self, mode: u64, size: u64, mark: u64) -> Result<(), Failure> {
+        let buffer = Buffer::from_words(mode, size, mark)?;
+        self.registry.channel.set_buffer(buffer).map_err(|_| Status::NoMemory.into())
     }
 
     fn attach(&mut self, process: u64, options: u64) -> Result<(u64,), Failure> {

@@ -2,6 +2,7 @@
 /* The device and its files. In C for initialisers of structures, fields, macros and inline functions. */
 #include <linux/cred.h>
 #include <linux/fs.h>
+#include <linux/jiffies.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -99,6 +100,18 @@ int ntrace_wait(struct wait_queue_head *queue, const unsigned long *count, unsig
 void ntrace_wait_killable(struct wait_queue_head *queue, const unsigned long *count, unsigned long least)
 {
 	wait_event_state(*queue, READ_ONCE(*count) >= least, (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD));
+}
+
+/*
+ * Sleeps as a held thread until the count is not `known`, or for this number of moments of 20 ms unless that is 0. Only SIGKILL interrupts it.
+ * Where a ring is mapped nobody tells that its reader has made room.
+ */
+void ntrace_wait_change(struct wait_queue_head *queue, const unsigned long *count, unsigned long known, int moments)
+{
+	long ticks = moments ? moments * msecs_to_jiffies(20) : MAX_SCHEDULE_TIMEOUT;
+
+	(void)___wait_event(*queue, ___wait_cond_timeout(READ_ONCE(*count) != known), (TASK_KILLABLE | TASK_FREEZABLE | TASK_NOLOAD),
+			    0, ticks, __ret = schedule_timeout(__ret));
 }
 
 /* Sleeps as a held thread until the count is less than `most`, or `other` is not 0. Only SIGKILL interrupts it. */

@@ -73,8 +73,8 @@ unsafe extern "C" fn ntrace_write(file: *mut File, from: *const c_void, size: us
 #[no_mangle]
 unsafe extern "C" fn ntrace_poll(file: *mut File, table: *mut PollTable) -> u32 {
     let poll = |session: Pin<&Session>| {
-        // SAFETY: the kernel polls the file with this table. The number belongs to the session, which lives as long as the file.
-        unsafe { session.unread().poll(file, table) };
+        // SAFETY: the kernel polls the session's file with this table.
+        unsafe { session.poll(file, table) };
         let readable = if session.is_readable() { NTRACE_POLL_READABLE } else { 0 };
         let writable = if session.is_writable() { NTRACE_POLL_WRITABLE } else { 0 };
         (readable | writable) as u32

@@ -9,12 +9,13 @@ use wire::commands::Sequence;
 use wire::text::Text;
 use wire::{EncodeError, Field, Header, Split, Status};
 
-use crate::channel::channel::{Channel, FULL};
+use crate::channel::channel::Channel;
+use crate::channel::messages::FULL;
 use crate::channel::opener::Opener;
 use crate::channel::queue::Queue;
 use crate::channel::wait_count::WaitCount;
 use crate::device::commands::Server;
-use crate::ffi::{self, Vma};
+use crate::ffi::{self, File, PollTable, Vma};
 use crate::mm::current::Buffer;
 use crate::process::registry::Registry;
 
@@ -62,12 +63,23 @@ impl Session {
     }
 
     /// The number of unread bytes and notes.
-    pub(crate) fn unread(&self) -> &WaitCount {
+    fn unread(&self) -> &WaitCount {
         self.channel.unread()
     }
 
-    /// Whether a reader finds something, in the ring or in the queue.
+    /// Adds what readers and writers wait for to what wakes a poller.
+    ///
+    /// # Safety
+    /// `file` is the session's, and is being polled with `table`.
+    pub(crate) unsafe fn poll(&self, file: *mut File, table: *mut PollTable) {
+        // The session lives as long as its file.
+        // SAFETY: the caller vouches for file and table.
+        unsafe { self.channel.poll(file, table) };
+    }
+
+    /// Whether a poller finds something to read, in the ring or in the stream.
     pub(crate) fn is_readable(&self) -> bool {
+        self.channel.note_reader();
         self.channel.is_readable()
     }
 
@@ -76,6 +88,7 @@ impl Session {
     /// # Safety
     /// The kernel is creating `vma` by mmap(2), and nobody else uses it yet.
     pub(crate) unsafe fn map(&self, vma: *mut Vma) -> Result {
+        self.channel.note_reader();
         // SAFETY: the caller vouches for `vma`.
         unsafe { self.channel.map(vma) }
     }
@@ -167,12 +180,12 @@ impl Session {
     /// Copies unread bytes to a reader. `blocks` says whether the caller waits until there are some.
     pub(crate) fn read(&self, mut to: Buffer, blocks: bool) -> Result<usize> {
         let length = to.len();
+        self.channel.note_reader();
         loop {
-            if self.unread().get() == 0 && length > 0 {
-                if !blocks {
-                    return Err(EAGAIN);
-                }
-                self.unread().wait(1..usize::MAX)?;
+            if length > 0 && blocks {
+                self.channel.wait_to_read()?;
+            } else if length > 0 && self.channel.all_unread() == 0 {
+                return Err(EAGAIN);
             }
             let mut piece = self.piece.lock();
             while self.channel.next(&mut piece, to.len().min(PIECE))? {
@@ -189,12 +202,17 @@ impl Session {
 
     /// Writes the lines of /proc/PID/fdinfo.
     pub(crate) fn describe<T: Text>(&self, out: &mut T) -> Result<(), T::Error> {
-        for (name, value) in [("ntrace-version", wire::VERSION), ("ntrace-unread", self.unread().get() as u64)] {
+        let (mode, waiting) = self.channel.state();
+        let unread = self.channel.all_unread();
+        for (name, value) in [("version", wire::VERSION), ("unread", unread as u64), ("waiting", waiting as u64)] {
+            out.put("ntrace-")?;
             out.put(name)?;
             out.put(":\t")?;
             out.put_decimal(value)?;
             out.put("\n")?;
         }
-        Ok(())
+        out.put("ntrace-buffer:\t")?;
+        out.put(mode.name())?;
+        out.put("\n")
     }
 }

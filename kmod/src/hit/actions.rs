@@ -73,8 +73,7 @@ pub(crate) fn act(traced: &Traced, act: &Act, registers: &Registers) {
             registers: general.get(..length).unwrap_or_default(),
             memory: &memory,
         };
-        // The channel counts what it loses.
-        let _ = attachment.channel().tell(&event);
+        attachment.tell(&event);
     }
     if actions & action::HOLD != 0 {
         hold(&attachment, Reason::Breakpoint, registers);

@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/futex.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <asm/futex.h>
 
@@ -71,6 +72,12 @@ int ntrace_user_count(unsigned long at, u64 *value)
 	if (value)
 		*value = ((u64)high << 32 | low) + 1;
 	return error;
+}
+
+/* The memory of the current thread, to be compared alone. */
+const struct mm_struct *ntrace_memory_of_this(void)
+{
+	return current->mm;
 }
 
 /*

@@ -10,6 +10,7 @@ use kernel::new_spinlock;
 use kernel::prelude::*;
 use kernel::sync::{Arc, SpinLock};
 use stepping::SLOT_SIZE;
+use wire::events::Event;
 
 use crate::channel::channel::Channel;
 use crate::ffi::{self, Life};
@@ -88,9 +89,15 @@ impl Attachment {
         self.life.as_ptr()
     }
 
-    /// Ends tracing.
+    /// Ends tracing. Threads that wait for room go on.
     pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Release);
+        self.channel().look_again();
+    }
+
+    /// Tells of an event of the current thread, which waits for room in the mode lossless.
+    pub(crate) fn tell(&self, event: &Event<'_>) {
+        self.channel().tell_or_wait(event, || self.is_over());
     }
 
     /// Whether tracing has ended.

@@ -124,8 +124,11 @@ fn forked(copy: TracedRef, registers: &Registers) {
     // Without memory for the list, no session traces the child.
     let is_room = children.reserve(heirs.len(), GFP_KERNEL_ACCOUNT).is_ok();
     // The end of a debuggee is told even if the channel is full. Where nobody reads, there are no more debuggees to end.
-    let follows = |heir: &Attachment| heir.options & option::CHILDREN != 0 && !heir.channel().is_full();
-    for heir in heirs.iter().filter(|heir| is_room && follows(heir)) {
+    for heir in heirs.iter().filter(|heir| is_room && heir.options & option::CHILDREN != 0) {
+        heir.channel().wait_for_room(|| heir.is_over());
+        if heir.channel().is_full() {
+            continue;
+        }
         let child = adopt(heir, true);
         let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
     }
@@ -160,11 +163,10 @@ unsafe extern "C" fn end_copies_here(_: *mut c_void) {
     }
 }
 
-/// Tells that a debuggee has made the current process. The channel counts what it loses.
+/// Tells that a debuggee has made the current process.
 fn tell_forked(parent: &Attachment, child: u64) {
-    let (channel, debuggee) = (parent.channel(), parent.debuggee);
-    let process = channel.opener.this_thread();
-    let _ = channel.tell(&Event::Forked { time: time(), debuggee, process, child });
+    let process = parent.channel().opener.this_thread();
+    parent.tell(&Event::Forked { time: time(), debuggee: parent.debuggee, process, child });
 }
 
 /// The current thread has the memory of a debuggee and is about to run for the first time.
@@ -175,9 +177,8 @@ pub(crate) fn begun(attachment: &Attachment, registers: &Registers) {
         unsafe { ffi::ntrace_life_add_guest(attachment.life()) };
         tell_forked(attachment, attachment.debuggee);
     } else {
-        let (channel, debuggee) = (attachment.channel(), attachment.debuggee);
-        let thread = channel.opener.this_thread();
-        let _ = channel.tell(&Event::ThreadStarted { time: time(), debuggee, thread });
+        let thread = attachment.channel().opener.this_thread();
+        attachment.tell(&Event::ThreadStarted { time: time(), debuggee: attachment.debuggee, thread });
     }
     if attachment.options & option::HOLD_NEW != 0 {
         hold(attachment, Reason::Begun, registers);
@@ -204,15 +205,14 @@ fn executed(registers: &Registers) {
         }
         match now {
             Some((now, before)) => {
-                let _ = now.channel().tell(&Event::Executed { time: time(), debuggee, before });
+                now.tell(&Event::Executed { time: time(), debuggee, before });
                 if now.options & option::HOLD_EXECUTED != 0 {
                     hold(&now, Reason::Executed, registers);
                 }
             }
             None if !is_guest => {
                 before.end();
-                let ended = Event::Ended { time: time(), debuggee: before.debuggee, status: u64::MAX };
-                let _ = before.channel().tell(&ended);
+                before.tell(&Event::Ended { time: time(), debuggee: before.debuggee, status: u64::MAX });
             }
             None => {}
         }

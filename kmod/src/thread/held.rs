@@ -9,7 +9,8 @@ use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex};
 use wire::{Failure, Status};
 
-use crate::channel::channel::{Channel, FULL};
+use crate::channel::channel::Channel;
+use crate::channel::messages::FULL;
 use crate::channel::wait_count::WaitCount;
 use crate::ffi;
 use crate::thread::step::Step;

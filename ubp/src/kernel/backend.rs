@@ -6,8 +6,8 @@ use std::process::Command;
 use super::{Kernel, cannot};
 use crate::backend::{Backend, Blocking};
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Registers, Result, Signal, Spec,
-    Stdio, ThreadInfo, ThreadState, Tid,
+    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Record, Registers, Result, Signal,
+    Spec, Stdio, ThreadInfo, ThreadState, Tid,
 };
 
 impl Backend for Kernel {
@@ -69,6 +69,12 @@ impl Backend for Kernel {
     }
     fn remove(&mut self, pid: Pid, ids: &[BreakpointId]) -> Result<()> {
         Kernel::remove(self, pid, ids)
+    }
+    fn take_records(&mut self) -> Vec<Record> {
+        Kernel::take_all_records(self)
+    }
+    fn lost_records(&self) -> u64 {
+        Kernel::all_lost(self)
     }
     fn breakpoint(&self, pid: Pid, id: BreakpointId) -> Option<Breakpoint> {
         Kernel::breakpoint(self, pid, id)

@@ -12,8 +12,8 @@ use crate::arch::BREAKPOINT;
 use crate::memory::ProcessMemory;
 use crate::process::read_maps;
 use crate::{
-    Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, NoJump, Pid, Result,
-    Spec, Tid,
+    Address, Arch, Breakpoint, BreakpointId, Error, InsertError, InsertReason, Mapping, Method, NoJump, Pid, Report,
+    Result, Spec, Tid,
 };
 
 /// Sites in one command, so that it is shorter than the longest message.
@@ -33,6 +33,7 @@ impl Kernel {
 
     /// Inserts breakpoints in a process that has not ended.
     fn insert_mapped(&mut self, pid: Pid, specs: &[Spec]) -> Result<Vec<Result<BreakpointId, InsertError>>> {
+        let records = specs.iter().any(|spec| spec.report == Report::Record) && self.records_by_module(pid)?;
         let Kernel { channel, debuggees, .. } = self;
         let debuggee = debuggees.get_mut(&pid).ok_or(Error::NoSuchProcess(pid))?;
         let mut addresses: Vec<u64> = specs.iter().map(|spec| spec.address.0).collect();
@@ -59,7 +60,7 @@ impl Kernel {
                 no_jump: Some(NoJump::Mechanism),
                 since: 0,
             };
-            debuggee.breakpoints.push(Some(Own { breakpoint, since }));
+            debuggee.breakpoints.push(Some(Own { breakpoint, since, records }));
         }
         let shown = debuggee.bring_up(channel, &addresses).and_then(|refused| {
             let hidden = hidden::storage(channel, debuggee.number, pid)?;

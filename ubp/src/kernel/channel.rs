@@ -11,6 +11,7 @@ use wire::commands::{Command, Reply};
 use wire::events::{self, Event};
 use wire::{Failure, Split, split};
 
+use super::recorder::ToldHit;
 use super::wake::Wake;
 use crate::backend::Blocking;
 use crate::{Error, Result};
@@ -19,6 +20,8 @@ use crate::{Error, Result};
 const DEVICE: &str = "/dev/ntrace";
 /// Bytes of one read.
 const PIECE: usize = 64 << 10;
+/// Reads at once at most, so that who asks for an event gets an answer while threads hit breakpoints.
+const READS: usize = 64;
 /// Milliseconds between two looks at what nothing notifies of.
 const MOMENT: libc::c_int = 20;
 
@@ -47,6 +50,10 @@ struct State {
     /// Bytes that were read and are not a whole message yet.
     unread: Vec<u8>,
     told: VecDeque<Told>,
+    hits: Vec<ToldHit>,
+    /// Whether lost hits are counted; otherwise a loss is an event.
+    counts_lost: bool,
+    lost: u64,
     /// Tag of the last command.
     tag: u64,
 }
@@ -131,6 +138,9 @@ impl Channel {
             }
             if self.fill(&mut state)? {
                 state.sort(0, &mut |_| ())?;
+                if !blocking.may_block() && state.told.is_empty() {
+                    return Ok(None);
+                }
             } else if blocking.may_block() {
                 self.block(libc::POLLIN)?;
             } else {
@@ -142,7 +152,7 @@ impl Channel {
     /// Reads what is available; returns whether there was anything.
     fn fill(&self, state: &mut State) -> Result<bool> {
         let mut some = false;
-        loop {
+        for _ in 0..READS {
             let before = state.unread.len();
             state.unread.resize(before + PIECE, 0);
             let read = (&self.file).read(state.unread.get_mut(before..).unwrap_or_default());
@@ -159,6 +169,32 @@ impl Channel {
                 Err(error) => return Err(broken(error)),
             }
         }
+        Ok(some)
+    }
+
+    /// Reads what there is, and keeps it.
+    pub(super) fn gather(&self) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        if self.fill(&mut state)? {
+            state.sort(0, &mut |_| ())?;
+        }
+        self.wake.set(!state.told.is_empty());
+        Ok(())
+    }
+
+    /// Takes the hits that were read.
+    pub(super) fn take_hits(&self) -> Vec<ToldHit> {
+        std::mem::take(&mut self.state.borrow_mut().hits)
+    }
+
+    /// Sets whether lost hits are counted; otherwise a loss is an event.
+    pub(super) fn count_lost(&self, counts: bool) {
+        self.state.borrow_mut().counts_lost = counts;
+    }
+
+    /// The number of lost hits.
+    pub(super) fn lost(&self) -> u64 {
+        self.state.borrow().lost
     }
 
     /// Puts taken events back, before all others.
@@ -202,7 +238,14 @@ impl State {
         while let Split::Message(message, behind) = split(rest).map_err(wrong)? {
             rest = behind;
             if message.header.code >= events::FIRST {
-                self.told.extend(told(&Event::parse(&message).map_err(wrong)?));
+                match Event::parse(&message).map_err(wrong)? {
+                    Event::Lost { count } if self.counts_lost => self.lost += count,
+                    Event::Hit { time, debuggee, thread, address, registers, memory, .. } => {
+                        let (registers, stack) = (registers.to_vec(), memory.to_vec());
+                        self.hits.push(ToldHit { time, debuggee, thread, address, registers, stack });
+                    }
+                    event => self.told.extend(told(&event)),
+                }
             } else if message.header.tag == tag {
                 look(Reply::parse(&message).map_err(wrong)?);
                 is_there = true;
@@ -214,7 +257,7 @@ impl State {
     }
 }
 
-/// The part of an event that is kept, if any is. There are no `hit` events, because this back end sets no breakpoint that records.
+/// The part of an event that is kept, if any is.
 fn told(event: &Event<'_>) -> Option<Told> {
     Some(match *event {
         Event::Held { time, debuggee, thread, reason, address } => {

@@ -24,6 +24,7 @@ impl Kernel {
     pub(super) fn next_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>> {
         self.channel.set_awake(false);
         if let Some(pid) = self.told.take() {
+            self.note_hits();
             self.forget(pid);
         }
         loop {

@@ -9,7 +9,7 @@ use super::site::Goal;
 use super::site::Internal;
 use super::{Debuggee, Held, Kernel, failed};
 use crate::clock::monotonic;
-use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Tid};
+use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Spec, Tid};
 
 impl Kernel {
     /// A thread is held at a site.
@@ -48,7 +48,7 @@ impl Kernel {
     ) -> Result<()> {
         let site = self.debuggee(pid)?.sites.get(&address).cloned().unwrap_or_default();
         let (mut told, mut spent) = (Vec::new(), Vec::new());
-        let mut registers = None;
+        let (mut registers, mut recorded) = (None, None::<Spec>);
         for id in site.ids.iter().copied() {
             let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) else { continue };
             if own.breakpoint.spec.thread.is_some_and(|thread| thread != tid) {
@@ -65,8 +65,14 @@ impl Kernel {
             let (spec, hits) = (&own.breakpoint.spec, own.breakpoint.hits);
             if spec.is_told(hits) {
                 told.extend((spec.report == Report::Event).then_some((id, hits)));
+                if spec.report == Report::Record {
+                    recorded = Some(spec.clone());
+                }
                 spent.extend(spec.once.then_some(id));
             }
+        }
+        if let Some(spec) = recorded {
+            self.record_held(pid, tid, &spec, time)?;
         }
         if !spent.is_empty() {
             let Kernel { channel, debuggees, .. } = self;

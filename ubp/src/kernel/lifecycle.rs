@@ -112,6 +112,7 @@ impl Kernel {
             Ok(()) | Err(Error::NoSuchProcess(_)) => {}
             other => return other,
         }
+        self.note_hits();
         self.debuggees.remove(&pid);
         self.nobody_is_held(pid);
         self.events.retain(|event| event.pid != pid);

@@ -1,8 +1,8 @@
 //! The back end over the kernel module's channel (docs/ntrace.4): the kernel sets breakpoints, lets threads pass them, counts hits and
 //! holds threads.
 //!
-//! All breakpoints of a session at an address share one site of the channel. If they only count, the kernel holds no thread. Otherwise it
-//! holds each thread that hits the site, and this code decides which events to report.
+//! All breakpoints of a session at an address share one site of the channel. If they only count or record, the kernel holds no thread.
+//! Otherwise it holds each thread that hits the site, and this code decides which events to report.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64.rs"]
@@ -22,6 +22,8 @@ mod hit;
 mod lifecycle;
 mod loading;
 mod memory;
+mod record;
+mod recorder;
 mod site;
 mod step;
 mod wake;
@@ -31,6 +33,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use wire::{Failure, Status};
 
 use self::channel::Channel;
+use self::recorder::Recorder;
 use self::site::{Goal, Own, Site};
 use crate::arch::Mode;
 use crate::loader::Loader;
@@ -88,6 +91,7 @@ pub(crate) struct Kernel {
     /// First threads of processes that have not begun to run, and their parents.
     born: HashMap<Tid, Pid>,
     events: VecDeque<Event>,
+    recorder: Recorder,
     /// Processes that ended, until the call after the one that returned the event of their end.
     ended: BTreeMap<Pid, Debuggee>,
     /// The process whose end was reported last.
@@ -113,6 +117,7 @@ impl Kernel {
             free: HashMap::new(),
             born: HashMap::new(),
             events: VecDeque::new(),
+            recorder: Recorder::default(),
             ended: BTreeMap::new(),
             told: None,
         })

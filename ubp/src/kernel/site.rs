@@ -3,6 +3,7 @@
 use wire::site::{self, Memory, action};
 
 use super::filter;
+use super::recorder::MEMORY;
 use crate::{Breakpoint, BreakpointId, Pid, Report, Spec, Tid};
 
 /// A purpose of the session itself for a site, beside the user's breakpoints.
@@ -38,9 +39,20 @@ pub(super) struct Own {
     pub(super) breakpoint: Breakpoint,
     /// Arrivals at the site before the breakpoint was inserted.
     pub(super) since: u64,
+    /// Whether the module can record hits.
+    pub(super) records: bool,
 }
 
 impl Own {
+    /// Whether the thread need not be held for the breakpoint where the module records the hits of the site. Where the site has others, the
+    /// module evaluates no condition.
+    fn leaves(&self, has_others: bool) -> bool {
+        let Spec { report, condition, ignore, once, thread, text, stack, .. } = &self.breakpoint.spec;
+        let is_plain = *ignore == 0 && !once && thread.is_none() && !(has_others && condition.is_some());
+        let is_told = *report == Report::Record && self.records && !text && !stack;
+        is_plain && (is_told || *report == Report::Count && condition.is_none())
+    }
+
     /// The breakpoint after this number of arrivals at the site.
     pub(super) fn after(&self, arrivals: u64) -> Breakpoint {
         if self.breakpoint.spec.once || self.breakpoint.spec.thread.is_some() {
@@ -59,20 +71,26 @@ impl Site {
         if self.ids.is_empty() && is_users {
             return None;
         }
-        let specs =
-            || self.ids.iter().filter_map(|id| Some(&breakpoints.get(id.0 as usize)?.as_ref()?.breakpoint.spec));
+        let owns = || self.ids.iter().filter_map(|id| breakpoints.get(id.0 as usize)?.as_ref());
+        let specs = || owns().map(|own| &own.breakpoint.spec);
         // The kernel knows no one-shot breakpoints and none of single threads: such arrivals are looked at here.
         let is_plain = |spec: &Spec| !spec.once && spec.thread.is_none();
         let counts = specs().all(|spec| is_plain(spec) && spec.report == Report::Count && spec.condition.is_none());
         if is_users && counts {
             return Some(site::Site { address, actions: 0, memory: Memory::NONE, condition: None });
         }
+        let is_recorded = is_users && !narrow && owns().all(|own| own.leaves(self.ids.len() > 1));
         let condition = match (is_users, self.ids.as_slice(), specs().next()) {
             (true, [_], Some(spec)) if is_plain(spec) => {
                 spec.condition.as_ref().and_then(|condition| filter::of(condition, narrow))
             }
             _ => None,
         };
+        // A condition that the kernel does not evaluate is looked at here.
+        if is_recorded && condition.is_some() == specs().any(|spec| spec.condition.is_some()) {
+            let actions = action::RECORD | action::REGISTERS;
+            return Some(site::Site { address, actions, memory: Memory::stack(MEMORY), condition });
+        }
         Some(site::Site { address, actions: action::HOLD, memory: Memory::NONE, condition })
     }
 

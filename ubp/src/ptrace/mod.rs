@@ -60,6 +60,7 @@ mod watch;
 
 use std::cell::Cell;
 
+pub(crate) use self::arch::arguments;
 #[cfg(target_arch = "aarch64")]
 pub(crate) use self::arch::landing_pads;
 pub(crate) use self::borrowed::Borrowed;

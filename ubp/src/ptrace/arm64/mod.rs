@@ -28,7 +28,8 @@ pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};
 pub(super) use self::jumps::{jump_mode, may_have_shadow_stacks, restore_at, test_subject};
 pub(super) use self::place::{APART, FAR, GROUP, PAGE, end, reaches};
-pub(super) use self::record::{arguments, can_record, is_zero, record_slot, recorded_registers, thread_key, ticks};
+pub(crate) use self::record::arguments;
+pub(super) use self::record::{can_record, is_zero, record_slot, recorded_registers, thread_key, ticks};
 pub(super) use self::registers::{pc, read, set_pc, write};
 pub(super) use self::restart::{DECIDED_IN_PLACE, asks_for_restart, frame_pc, restart, returned_eintr};
 pub(super) use self::syscalls::{

@@ -36,7 +36,7 @@ pub(in crate::ptrace) fn recorded_registers(_: &[u64; 16], site: u64) -> user_re
 }
 
 /// The first integer arguments and the return address of a function at its first instruction (AAPCS64).
-pub(in crate::ptrace) fn arguments(
+pub(crate) fn arguments(
     registers: &user_regs_struct,
     _: impl Fn(u64, &mut [u8]) -> usize,
 ) -> ([u64; ARGUMENTS], Option<u64>) {

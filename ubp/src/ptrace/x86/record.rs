@@ -84,7 +84,7 @@ pub(in crate::ptrace) fn recorded_registers(general: &[u64; 16], site: u64) -> u
 
 /// The first integer arguments and the return address of a function at its first instruction (System V ABI). `read` reads memory, and returns
 /// the number of bytes.
-pub(in crate::ptrace) fn arguments(
+pub(crate) fn arguments(
     registers: &user_regs_struct,
     read: impl Fn(u64, &mut [u8]) -> usize,
 ) -> ([u64; ARGUMENTS], Option<u64>) {
