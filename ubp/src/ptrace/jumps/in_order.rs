@@ -1,20 +1,29 @@
 //! Jumps at all instructions of code, from the first one to the last one.
 //!
-//! The answers are those of [`scan`](super::scan) and of the trampoline, for each instruction alone. Here each instruction is decoded once.
+//! The answers are those of [`scan()`](super::scan()) and of the trampoline, for each instruction alone. Here each instruction is decoded once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use insn::Flow;
-use insn::x86::{Bits, Insn, Mode, decode};
+use insn::x86::{Bits, Error, Insn, Mode, decode};
 use trampoline::x86::relocates;
 
-use super::{JumpSurveyed, LENGTH, LOOK};
+use super::{LENGTH, LOOK};
 use crate::{Address, NoJump};
 
 /// Bytes of a jump, and an end of addresses behind which no program has code.
 const COVERED: usize = LENGTH as usize;
 const LAST: u64 = u64::MAX / 2;
+
+/// What lies at an address of code ([`JumpSurvey::in_order`](crate::JumpSurvey::in_order)).
+#[derive(Clone, Debug)]
+pub enum JumpSurveyed {
+    /// An instruction, and why there is no jump.
+    Insn(Insn, Option<NoJump>),
+    /// A byte at which no instruction begins. Decoding goes on with the next one.
+    Undecodable(u8, Error),
+}
 
 /// The instructions of code with what is known of those behind them.
 pub(super) struct InOrder<'a> {

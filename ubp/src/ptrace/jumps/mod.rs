@@ -23,6 +23,7 @@ use trampoline::Progress;
 use trampoline::x86::{JUMP_LEN, Trap, covered};
 
 pub(super) use self::displacement::displacements;
+pub use self::in_order::JumpSurveyed;
 pub(super) use self::jump::{Draft, Jump, Member, Recording, Workbench};
 pub(super) use self::mirror::Mirror;
 pub(super) use self::ring::{Ring, Shape};
@@ -30,7 +31,7 @@ pub(super) use self::scan::{Found, KEPT, LOOK, Sweep, Window, scan};
 pub(super) use self::shared::Shared;
 pub(super) use self::slot::{Detail, Stack, Windows, stack_room};
 pub(super) use self::store::{Need, Store};
-pub use self::survey::{JumpCode, JumpSurvey, JumpSurveyed};
+pub use self::survey::{JumpCode, JumpSurvey};
 pub(super) use self::test::Test;
 
 /// Bytes of a jump.

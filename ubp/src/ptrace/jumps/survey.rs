@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use insn::x86::{Bits, Error, Insn, Mode};
+use insn::x86::{Bits, Mode};
 
 use trampoline::x86::{JUMP_LEN, Trampoline, jump, mirror_jump};
 
-use super::in_order::InOrder;
+use super::in_order::{InOrder, JumpSurveyed};
 use super::{Draft, LENGTH, LOOK, Member, Sweep, Window, Workbench, displacements, scan};
 use crate::{Address, NoJump};
 
@@ -30,15 +30,6 @@ pub struct JumpCode {
     pub trampoline: Address,
     /// The instructions there. They add one to a counter, do what the program's instructions do that the jump covers, and jump back.
     pub code: Vec<u8>,
-}
-
-/// What lies at an address of code ([`JumpSurvey::in_order`]).
-#[derive(Clone, Debug)]
-pub enum JumpSurveyed {
-    /// An instruction, and why there is no jump.
-    Insn(Insn, Option<NoJump>),
-    /// A byte at which no instruction begins. Decoding goes on with the next one.
-    Undecodable(u8, Error),
 }
 
 /// Tells where code can have jumps ([`Patch::Jump`](crate::Patch::Jump)), from the code alone.
