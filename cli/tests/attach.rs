@@ -248,7 +248,9 @@ fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
 #[cfg(target_arch = "x86_64")]
 fn where_jumps_find_no_memory_is_said_and_hits_are_counted() {
     let mut waits = Waits::start_by(Command::new(build("waits.c", &[])).env("FULL", "1"));
-    let child = ntrace().args(["count", "-b", "beat", "-p", &waits.pid()]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut ntrace = ntrace();
+    ntrace.args(["count", "--backend", "ptrace", "-b", "beat", "-p", &waits.pid()]);
+    let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
     waits.beats_with_a_breakpoint();
     send(child.id(), Signal::SIGINT);
     let output = child.wait_with_output().unwrap();
