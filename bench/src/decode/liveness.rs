@@ -7,7 +7,7 @@ use crate::rounds::Subject;
 
 pub(super) const FLAGS: &str = "ntrace, flags";
 
-/// A question: what is dead at an offset of code.
+/// A question to the scan, about the values at an offset of code.
 type Ask = fn(&[u8], usize) -> Dead;
 
 const QUESTIONS: [(&str, Ask); 3] = [(FLAGS, flags), ("ntrace, flags and rax", accumulator), ("ntrace, all", all)];

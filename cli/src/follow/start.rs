@@ -82,7 +82,7 @@ fn begin(
     let options = observed.options(!target.no_follow);
     let session = Session::open(mechanism, options).map_err(open_failure)?;
     let kind = match kind.report {
-        // The module holds the thread for text and stacks anyhow, and what is read of a held thread has no bounds.
+        // For text and stacks the module holds the thread. Then ntrace reads them itself, in any length.
         Report::Record if session.mechanism() != Mechanism::Ptrace && (kind.text || kind.stack) => {
             Kind { report: Report::Event, ..kind }
         }

@@ -95,7 +95,7 @@ const TABLE: Table = {
         let mut rows = [Row(OTHER); REGS];
         let (mut reg, mut are_same) = (0, true);
         while reg < REGS {
-            // What is no instruction can have any row.
+            // No scan looks up a row for bytes that are no instruction.
             match row_of(opcode, reg) {
                 None if reg > 0 => rows[reg] = rows[reg - 1],
                 None => {}

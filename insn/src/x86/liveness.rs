@@ -72,7 +72,7 @@ struct Path<W> {
     wanted: W,
 }
 
-/// What at least one path from `offset` on needs of what is wanted.
+/// The part of `wanted` that at least one path from `offset` on needs.
 #[inline(never)]
 fn needed<W: Wanted>(code: &[u8], offset: usize, mode: Mode, wanted: W) -> W {
     let mut path = Path { offset, wanted };
@@ -100,7 +100,7 @@ fn needed<W: Wanted>(code: &[u8], offset: usize, mode: Mode, wanted: W) -> W {
             *free = Path { offset: target, ..path };
             paths += 1;
         }
-        // What is left of a path that the scan gives up is needed.
+        // Code that the scan does not follow may need everything that is left of the path.
         needed = needed.union(path.wanted);
         let Some(last) = paths.checked_sub(1) else { return needed };
         let Some(next) = waiting.get(last) else { return needed };

@@ -24,6 +24,6 @@ pub(super) enum Lead {
     Branch,
     /// To the target.
     Jump,
-    /// Where nobody knows what is needed.
+    /// To code that the scan does not follow.
     Away,
 }

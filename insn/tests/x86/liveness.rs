@@ -120,6 +120,15 @@ fn what_is_not_asked_does_not_use_up_the_scan() {
         "the scan of all registers is longer than this test thinks"
     );
 }
+#[test]
+fn what_one_path_needs_is_no_longer_looked_for_on_others() {
+    // jo 1f; jo 2f; setc al; test eax, eax; ret; 1: test eax, eax; ret; 2: inc eax, and many nops, behind which the carry flag is overwritten
+    let code = hex(&format!("700a 700b 0f92c0 85c0 c3 9090 85c0 c3 ffc0 {} 85c0", "90".repeat(60)));
+    let mut wanted = Dead::default();
+    wanted.flags = Flags::CF.union(Flags::ZF);
+    // The carry flag is needed by `setc`. A search for it behind 2 would leave too few instructions for the way to 1.
+    assert_eq!(dead_among(&code, 0, Mode::INTEL_64, wanted).flags, Flags::ZF);
+}
 
 /// What the documentation of [`dead_among`] says, with no regard to time: the flags and registers among those wanted that code needs.
 fn needed(code: &[u8], offset: usize, mode: Mode, wanted: (Flags, RegSet)) -> (Flags, RegSet) {

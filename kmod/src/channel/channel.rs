@@ -83,7 +83,7 @@ impl Channel {
         )
     }
 
-    /// The number of unread bytes and notes, but for what is kept in the mode circular.
+    /// The number of notes and of unread bytes in the queue. The bytes that the mode circular keeps are not among these.
     pub(crate) fn unread(&self) -> &WaitCount {
         &self.unread
     }

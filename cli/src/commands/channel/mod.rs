@@ -19,7 +19,7 @@ use crate::output::{Output, shown, tell};
 
 const DEVICE: &str = "/dev/ntrace";
 
-/// An open channel, and what was read of it.
+/// An open channel, with the bytes read of it that are not shown yet.
 struct Channel {
     file: File,
     unread: Vec<u8>,

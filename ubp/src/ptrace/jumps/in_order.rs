@@ -9,6 +9,7 @@ use insn::Flow;
 use insn::x86::{Bits, Error, Insn, Mode, decode};
 use trampoline::x86::relocates;
 
+use super::scan::no_jump_over;
 use super::{LENGTH, LOOK};
 use crate::{Address, NoJump};
 
@@ -153,12 +154,10 @@ impl<'a> InOrder<'a> {
         for known in self.known().iter().take_while(|known| known.offset < at + COVERED) {
             end = known.offset + known.insn.len();
             let insn = Address(self.address(known.offset));
-            match known.flow {
-                Flow::Syscall | Flow::Interrupt => return Some(Some(NoJump::SystemCall(insn))),
-                Flow::Trap => return Some(Some(NoJump::OwnTrap(insn))),
-                Flow::Call if end < at + COVERED => return Some(Some(NoJump::BranchTarget(insn))),
-                _ => all_relocate &= known.relocates,
+            if let Some(reason) = no_jump_over(known.flow, insn, end < at + COVERED) {
+                return Some(Some(reason));
             }
+            all_relocate &= known.relocates;
         }
         let covered = at + 1..at + COVERED;
         // A branch among the covered instructions stays in the trampoline.

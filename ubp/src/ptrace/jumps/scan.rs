@@ -129,13 +129,9 @@ pub(in crate::ptrace) fn scan(
     let mut end = 0;
     let mut falls = true;
     for (offset, insn) in window.insns(0).take_while(|(offset, _)| (*offset as u64) < LENGTH) {
-        let at = Address(site + offset as u64);
         end = offset + insn.len();
-        match insn.flow() {
-            Flow::Syscall | Flow::Interrupt => return Err(NoJump::SystemCall(at)),
-            Flow::Trap => return Err(NoJump::OwnTrap(at)),
-            Flow::Call if (end as u64) < LENGTH => return Err(NoJump::BranchTarget(at)),
-            _ => {}
+        if let Some(reason) = no_jump_over(insn.flow(), Address(site + offset as u64), (end as u64) < LENGTH) {
+            return Err(reason);
         }
         falls &= falls_through(&insn);
         found.covered.push(offset as u8);
@@ -157,6 +153,16 @@ pub(in crate::ptrace) fn scan(
         found.further = window.further(end, known.unwrap_or(last + 1) - site);
     }
     Ok(found)
+}
+
+/// Why no jump may cover an instruction. `returns_inside`: the jump covers the instruction behind it too.
+pub(in crate::ptrace) fn no_jump_over(flow: Flow, at: Address, returns_inside: bool) -> Option<NoJump> {
+    match flow {
+        Flow::Syscall | Flow::Interrupt => Some(NoJump::SystemCall(at)),
+        Flow::Trap => Some(NoJump::OwnTrap(at)),
+        Flow::Call if returns_inside => Some(NoJump::BranchTarget(at)),
+        _ => None,
+    }
 }
 
 /// Whether a thread comes from the instruction to the next one, if by no other way.
