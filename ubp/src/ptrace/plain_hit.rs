@@ -6,9 +6,10 @@
 
 use super::arch;
 use super::space::BySlot;
+use super::space::page::Handled;
 use super::sys::{self, is_gone};
 use super::thread::{Goal, Hold, Run, State, Thread};
-use super::tracees::{Debuggee, Tracees, TrapAction};
+use super::tracees::{Debuggee, Tracees};
 use crate::arch::BEHIND;
 use crate::{Result, Tid};
 
@@ -76,7 +77,7 @@ pub(super) fn pass_plain_hit(tracees: &mut Tracees, tid: Tid) -> Result<Found> {
     if passed.calls && (!has_calls || traced || arch::has_shadow_stack(tid)) {
         return Ok(Found::Other);
     }
-    if !sys::signal_mask(tid).is_ok_and(|mask| !sys::had_blocked_trap(mask)) {
+    if !sys::signal_mask(tid).is_ok_and(|mask| !sys::had_blocked(mask, Handled::Trap.signal())) {
         return Ok(Found::Other);
     }
     if tracees.outlives_tracer(tid) {
@@ -149,5 +150,5 @@ fn has_settled(tracees: &Tracees, debuggee: &Debuggee) -> bool {
         return !debuggee.silent;
     }
     let has_page = tracees.spaces.get(&debuggee.space).is_some_and(|space| space.trap_handler.is_some());
-    BEHIND > 0 && (!has_page || matches!(debuggee.trap_action, TrapAction::Ours | TrapAction::Programs))
+    BEHIND > 0 && (!has_page || !debuggee.actions.is_any_lacking())
 }

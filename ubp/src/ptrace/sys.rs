@@ -5,7 +5,7 @@ use std::mem::size_of;
 
 use libc::{c_int, c_long, c_uint, c_void};
 
-use crate::{Error, Pid, Result, SignalInfo, Tid};
+use crate::{Error, Pid, Result, Signal, SignalInfo, Tid};
 
 /// Requests and constants of ptrace(2) that the libc crate lacks for this target.
 const PTRACE_GETSIGMASK: c_uint = 0x420a;
@@ -39,7 +39,6 @@ pub(super) const SYNCHRONOUS_SIGNALS: u64 = {
 };
 
 /// `SIGTRAP` in a set of signals.
-pub(super) const TRAP_BIT: u64 = 1 << (libc::SIGTRAP - 1);
 
 /// Whether the error only says that a thread or process has ended, which the kernel reports besides.
 pub(super) fn is_gone(error: &Error) -> bool {
@@ -196,12 +195,12 @@ pub(super) fn set_signal_mask(tid: Tid, mask: u64) -> Result<()> {
     ptrace(PTRACE_SETSIGMASK, "PTRACE_SETSIGMASK", tid, size_of::<u64>(), &raw const mask as usize).map(drop)
 }
 
-/// Whether a thread with this mask had blocked `SIGTRAP` before it ran into a breakpoint instruction: the kernel unblocks a signal that it
-/// forces. That was so where all other signals are blocked; no program blocks `SIGTRAP` alone.
-pub(super) fn had_blocked_trap(mask: u64) -> bool {
+/// Whether a thread with this mask had blocked a signal before an instruction raised it: the kernel unblocks a signal that it forces. That was
+/// so where all other signals are blocked; no program blocks such a signal alone.
+pub(super) fn had_blocked(mask: u64, signal: Signal) -> bool {
     const NEVER: u64 = 1 << (libc::SIGKILL - 1) | 1 << (libc::SIGSTOP - 1);
     const STANDARD: u64 = (1 << 31) - 1;
-    mask & STANDARD | NEVER | TRAP_BIT == STANDARD && mask & TRAP_BIT == 0
+    mask & STANDARD | NEVER | signal.bit() == STANDARD && mask & signal.bit() == 0
 }
 
 /// Reads a register set into `buffer` and returns its length.

@@ -1,11 +1,13 @@
 //! The processes that the tracer traces, their threads and their address spaces.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::{Index, IndexMut};
 
 use libc::c_int;
 
 use super::recorder::Recorded;
 use super::space::Space;
+use super::space::page::Handled;
 use super::status::Status;
 use super::sys;
 use super::thread::{State, Stop, Thread};
@@ -16,17 +18,59 @@ use crate::{Error, Options, Pid, Process, Result, Stdio, Syscalls, Tid};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SpaceId(u64);
 
-/// Who set the action of a process for `SIGTRAP`.
+/// Who set the action of a process for a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TrapAction {
+pub(super) enum Action {
     /// The tracer has not looked yet.
     Unknown,
-    /// The tracer: the handler in [`Space::trap_handler`].
+    /// The tracer: a handler in [`Space::trap_handler`].
     Ours,
     /// The tracer, but the kernel reset the action since.
     Reset,
     /// The program, if only by the default action.
     Programs,
+}
+
+/// Who set the actions of a process for the signals that the handlers of the tracer handle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Actions {
+    trap: Action,
+    undefined: Action,
+}
+
+impl Actions {
+    /// The tracer looks at `SIGTRAP` at the first breakpoint. It takes `SIGILL` where it is told to.
+    pub(super) const NEW: Actions = Actions { trap: Action::Unknown, undefined: Action::Programs };
+
+    /// Whether a handler is missing.
+    pub(super) fn is_any_lacking(&self) -> bool {
+        Handled::ALL.into_iter().any(|signal| self.lacks(signal))
+    }
+
+    /// Whether the handler of a signal is missing.
+    pub(super) fn lacks(&self, signal: Handled) -> bool {
+        matches!(self[signal], Action::Unknown | Action::Reset)
+    }
+}
+
+impl Index<Handled> for Actions {
+    type Output = Action;
+
+    fn index(&self, signal: Handled) -> &Action {
+        match signal {
+            Handled::Trap => &self.trap,
+            Handled::Undefined => &self.undefined,
+        }
+    }
+}
+
+impl IndexMut<Handled> for Actions {
+    fn index_mut(&mut self, signal: Handled) -> &mut Action {
+        match signal {
+            Handled::Trap => &mut self.trap,
+            Handled::Undefined => &mut self.undefined,
+        }
+    }
 }
 
 /// A process, and what the tracer alone keeps about it.
@@ -38,7 +82,7 @@ pub(super) struct Debuggee {
     pub(super) stdio: Stdio,
     /// The kernel kills the process when the tracer ends.
     pub(super) exit_kill: bool,
-    pub(super) trap_action: TrapAction,
+    pub(super) actions: Actions,
     /// The system calls that the user wants to know about.
     pub(super) syscalls: Syscalls,
     /// The user does not know the process. It shares the memory of a process that the user knows, and the tracer traces it
@@ -49,8 +93,8 @@ pub(super) struct Debuggee {
 impl Debuggee {
     pub(super) fn new(process: Process, space: SpaceId, stdio: Stdio, exit_kill: bool) -> Debuggee {
         let loader = Loader::default();
-        let (trap_action, syscalls) = (TrapAction::Unknown, Syscalls::NONE);
-        Debuggee { process, space, loader, stdio, exit_kill, trap_action, syscalls, silent: false }
+        let (actions, syscalls) = (Actions::NEW, Syscalls::NONE);
+        Debuggee { process, space, loader, stdio, exit_kill, actions, syscalls, silent: false }
     }
 }
 

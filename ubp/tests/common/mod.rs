@@ -76,11 +76,11 @@ pub fn load_address(session: &Session, pid: Pid) -> u64 {
     first.start.0 - first.offset
 }
 
-/// The address of a symbol of a position-independent program.
+/// The address of a symbol of the program.
 pub fn symbol(session: &Session, pid: Pid, name: &str) -> Address {
     let path = session.process(pid).unwrap().executable().to_path_buf();
     let offset = *symbols(&path).get(name).unwrap_or_else(|| panic!("no symbol {name}"));
-    Address(load_address(session, pid) + offset)
+    Address(if is_pie(&path) { load_address(session, pid) } else { 0 } + offset)
 }
 
 /// The addresses of all instructions of a function, by objdump.

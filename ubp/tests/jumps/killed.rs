@@ -1,9 +1,9 @@
 //! Killed tracers: the program runs on with the jumps, and the next tracer removes them.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
-use ubp::{Address, Method, Options, Patch, Pid, Session, Spec};
+use ubp::{Address, EventKind, Method, Options, Patch, Pid, Session, Spec};
 
 use super::life::code;
 use crate::common::*;
@@ -88,14 +88,26 @@ fn run_on(kind: usize) {
     assert_eq!(end_of(child, out), "wrong 0 traps 0\n");
 }
 
-/// Branches into the bytes that jumps cover are answered by the handler in the program.
+/// Branches into the bytes that jumps cover are answered by the handlers in the program.
 #[test]
 fn without_its_tracer_a_program_may_branch_into_jumps() {
-    (0..KINDS.len()).for_each(branch);
+    (0..KINDS.len()).for_each(|kind| branch(kind, &[]));
 }
 
-fn branch(kind: usize) {
-    let program = build("x86/covered", &[]);
+/// Below a program without PIE there is no room at the distance whose bytes are all `int3`.
+#[test]
+fn without_its_tracer_a_program_without_pie_may_branch_into_jumps() {
+    (0..KINDS.len()).for_each(|kind| branch(kind, &["-no-pie"]));
+}
+
+/// The handlers call those of the program.
+#[test]
+fn without_its_tracer_a_program_with_handlers_may_branch_into_jumps_and_has_its_own_signals() {
+    [&["-DHANDLES"][..], &["-DHANDLES", "-no-pie"]].into_iter().for_each(|flags| branch(1, flags));
+}
+
+fn branch(kind: usize, flags: &[&str]) {
+    let program = build("x86/covered", flags);
     let (child, mut out) = start(&program, &["3", "0", "waits"]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
@@ -103,10 +115,41 @@ fn branch(kind: usize) {
     assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["3", "0"]).stdout);
 }
 
-/// A tracer for the test above, in its own process.
+/// A tracer for the tests above, in its own process.
 #[test]
 fn tracer_of_covered() {
-    trace_by_jumps(&["ones", "twos", "threes", "fours", "skip"]);
+    trace_by_jumps(&COVERED);
+}
+
+const COVERED: [&str; 5] = ["ones", "twos", "threes", "fours", "skip"];
+
+/// The kernel resets the handler of a blocked signal that an instruction raises.
+#[test]
+fn a_program_that_blocks_all_signals_and_branches_into_jumps_keeps_its_handlers() {
+    for flags in [&["-DHANDLES"][..], &["-DHANDLES", "-no-pie"]] {
+        let program = build("x86/covered", flags);
+        let (mut child, mut out) = start(&program, &["3", "0", "waits", "blocks"]);
+        assert_eq!(line(&mut out), "ready\n");
+        let pid = Pid(child.id() as i32);
+        let mut session = by_ptrace();
+        session.attach(pid).unwrap();
+        let specs = COVERED.map(|name| Spec::count(symbol(&session, pid, name)).patch(Patch::Jump));
+        assert!(session.insert(pid, &specs).unwrap().iter().all(Result::is_ok));
+        child.stdin.take().unwrap().write_all(b"x").unwrap();
+        let mut ends = Vec::new();
+        while let Some(event) = session.wait().unwrap() {
+            if event.is_held() {
+                session.resume(event.tid).unwrap();
+            }
+            ends.push(event.kind);
+        }
+        assert_eq!(ends.last(), Some(&EventKind::Exited(0)), "{flags:?}");
+        let (alone, mut out_alone) = start(&program, &["3", "0", "waits", "blocks"]);
+        assert_eq!(line(&mut out_alone), "ready\n");
+        let mut text = String::new();
+        out.read_to_string(&mut text).unwrap();
+        assert_eq!(text, end_of(alone, out_alone), "{flags:?}");
+    }
 }
 
 const HEADS: [&str; 6] = ["returns", "jumps", "jumps_far", "jumps_by", "calls", "tests"];

@@ -1,11 +1,11 @@
 // Handles SIGTRAP in AArch64 programs when the tracer is gone. See breakpoints/trap_handler.rs.
 //
-// The page: this code, and at DATA two `struct sigaction` of the kernel (this handler; the default), then the addresses of the
+// The page: this code, at DATA two `struct sigaction` of the kernel (this handler; the default), and at ARENAS the addresses of the
 // arenas up to a zero. core/layout.rs describes an arena.
     .pushsection .rodata.trap_handler, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
-    .set ARENAS, DATA + 64
+    .set ARENAS, DATA + 160
     // Of struct ucontext: uc_mcontext.pc.
     .set PC, 440
     // si_code of brk.

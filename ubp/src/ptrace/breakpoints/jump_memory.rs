@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use trampoline::x86::Trap;
+
 use super::super::arch::PAGE;
 use super::super::jumps::{LENGTH, Mirror, Need, Ring, Shape, Shared, Store, displacements};
 use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any};
@@ -11,6 +13,7 @@ use super::super::status;
 use super::super::sys::insist;
 use super::super::tracees::{SpaceId, Tracees};
 use super::arenas::map_arena;
+use super::trap_handler::install_undefined;
 use crate::process::read_maps;
 use crate::{Address, Error, Mapping, NoJump, Pid, Result, Tid};
 
@@ -106,14 +109,20 @@ fn map_mirror(
 ) -> Result<Mirror> {
     let (maps, heap) = (read_maps(pid)?, status::heap_start(pid)?);
     let kind = tracees.space_of(pid)?.arch;
-    for mirror in displacements(outlives).filter_map(|displacement| Mirror::new(code.clone(), displacement, PAGE)) {
-        let Range { start, end } = mirror.range;
-        if room::is_free(&maps, heap, kind, &mirror.range)
-            && map_storage_at(tracees, reports, tid, (start, end - start), false)?
-        {
-            tracees.space_of_mut(pid)?.jumps.mirrors.push(mirror.clone());
-            tracees.hide_storage(pid)?;
-            return Ok(mirror);
+    for last in [Trap::Breakpoint, Trap::Undefined] {
+        let mirrors = displacements(last).filter_map(|displacement| Mirror::new(code.clone(), displacement, PAGE));
+        let free: Vec<Mirror> = mirrors.filter(|mirror| room::is_free(&maps, heap, kind, &mirror.range)).collect();
+        // Without the tracer, nobody but a handler answers the byte.
+        if free.is_empty() || last == Trap::Undefined && outlives && !install_undefined(tracees, reports, pid)? {
+            continue;
+        }
+        for mirror in free {
+            let Range { start, end } = mirror.range;
+            if map_storage_at(tracees, reports, tid, (start, end - start), false)? {
+                tracees.space_of_mut(pid)?.jumps.mirrors.push(mirror.clone());
+                tracees.hide_storage(pid)?;
+                return Ok(mirror);
+            }
         }
     }
     Err(Error::NoRoom { pid, near: crate::Address(code.start) })

@@ -1,23 +1,26 @@
-//! The handler of `SIGTRAP` in a process that outlives the tracer. Its code lies in a page of the debuggee.
+//! The handlers of `SIGTRAP` and `SIGILL` in a process that outlives the tracer. Their code lies in a page of the debuggee.
 //!
-//! While the tracer lives it sees every `SIGTRAP` first, and the handler never runs. After the tracer was killed, a thread that
-//! runs into a breakpoint instruction enters the handler. The handler finds the site in the arenas, puts the original bytes
+//! While the tracer lives it sees every such signal first, and the handlers never run for one of ours. After the tracer was killed, a thread
+//! that runs into a breakpoint instruction enters the handler of `SIGTRAP`. The handler finds the site in the arenas, puts the original bytes
 //! back through /proc/self/mem and lets the thread execute its instruction; a thread that ran into the end of a slot continues
-//! behind the instruction. For any other `SIGTRAP` the handler resets the signal to its default action and raises it again.
+//! behind the instruction. A thread that branches into the bytes of a jump continues in the slot of their entry; the last of these bytes
+//! raises `SIGILL` where no memory is free at a distance whose bytes all raise `SIGTRAP`.
 //!
-//! A program that handles or ignores `SIGTRAP` keeps its action, and has no such handler.
+//! For any other signal, the handler resets the signal to its default action and raises it again. Where the program of x86-64 handles the
+//! signal, our handler has the flags and the mask of the program's and jumps to it. A program that ignores `SIGTRAP`, or that has a handler
+//! in another architecture, keeps its action.
 
 use super::super::arch;
 use super::super::remote::{Remote, map_storage_at, syscall_by, unmap_by_any};
 use super::super::reports::Reports;
-use super::super::space::page::{DATA, DEFAULT, SIZE};
+use super::super::space::page::{Handled, SIZE, SignalAction};
 use super::super::space::{Space, mapping_at, room};
 use super::super::status::{self, Disposition, Status};
 use super::super::sys::is_gone;
 use super::super::thread::{Stop, Thread};
-use super::super::tracees::{Debuggee, SpaceId, Tracees, TrapAction};
+use super::super::tracees::{Action, Actions, Debuggee, SpaceId, Tracees};
 use crate::process::read_maps;
-use crate::{Address, Error, Mapping, Pid, Result, Signal, Tid};
+use crate::{Address, Error, Mapping, Pid, Result, Tid};
 
 /// Bytes of the kernel's signal sets.
 const SET: u64 = 8;
@@ -28,14 +31,14 @@ const ACTION: usize = 32;
 const BELOW: u64 = 1024;
 /// The number of addresses that are tried for the page.
 const PLACES: usize = 24;
-const TRAP: Signal = Signal(libc::SIGTRAP);
+/// How often the handler is installed where the program changes its action at the same time.
+const MOST_CHANGES: usize = 4;
 
-/// The processes in the memory of `pid` that outlive the tracer and have no handler.
+/// The processes in the memory of `pid` that outlive the tracer and lack a handler.
 pub(in crate::ptrace) fn processes_without_handler(tracees: &Tracees, pid: Pid) -> Result<Vec<Pid>> {
     let space = tracees.debuggee(pid)?.space;
     let lacking = |debuggee: &&Debuggee| {
-        let lacks = matches!(debuggee.trap_action, TrapAction::Unknown | TrapAction::Reset);
-        debuggee.space == space && !debuggee.exit_kill && lacks
+        debuggee.space == space && !debuggee.exit_kill && debuggee.actions.is_any_lacking()
     };
     Ok(tracees.debuggees.values().filter(lacking).map(|debuggee| debuggee.process.pid).collect())
 }
@@ -45,39 +48,162 @@ pub(in crate::ptrace) fn can_install(thread: &Thread, pid: Pid) -> bool {
     thread.pid == pid && !thread.vforking
 }
 
-/// Installs the handler in every process of the memory that lacks it and has a stopped thread. A process without such a thread
-/// gets the handler before its threads continue from a stop ([`reinstall`]).
+/// Installs the handlers in every process of the memory that lacks one and has a stopped thread. A process without such a thread
+/// gets them before its threads continue from a stop ([`reinstall`]).
 pub(in crate::ptrace) fn install_everywhere(tracees: &mut Tracees, reports: &mut Reports, pid: Pid) -> Result<()> {
-    let space = tracees.debuggee(pid)?.space;
     for other in processes_without_handler(tracees, pid)? {
-        let can = |tid: &Tid| {
-            tracees.threads.get(tid).is_some_and(|thread| can_install(thread, other) && !thread.is_in_call())
-        };
-        if let Some(tid) = tracees.stopped_threads(space).into_iter().find(can) {
+        if let Some(tid) = installer(tracees, other)? {
             // A process that cannot have a handler does without.
-            let _ = install_by(tracees, reports, tid, other);
+            let _ = install_lacking(tracees, reports, tid, other);
         }
     }
     tracees.debuggee(pid).map(drop)
 }
 
-fn install_by(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid) -> Result<()> {
-    if Status::read(tid)?.disposition(TRAP) != Disposition::Fatal {
-        // The handler of a tracer that was killed serves as well.
-        let ours = is_handler_ours(tracees, reports, tid, pid)?;
-        tracees.debuggee_mut(pid)?.trap_action = if ours { TrapAction::Ours } else { TrapAction::Programs };
-        return Ok(());
+/// Installs the handler of `SIGILL` in every process of the memory that outlives the tracer. Returns whether all of them have it.
+pub(in crate::ptrace) fn install_undefined(tracees: &mut Tracees, reports: &mut Reports, pid: Pid) -> Result<bool> {
+    let space = tracees.debuggee(pid)?.space;
+    if arch::handler_code(tracees.space_of(pid)?.arch).undefined.is_none() {
+        return Ok(false);
     }
-    let page = match tracees.space_of(pid)?.trap_handler {
-        Some(page) => page,
-        None => map_page(tracees, reports, tid, pid)?,
-    };
-    let number = arch::handler_code(tracees.space_of(pid)?.arch).sigaction;
-    let arguments = [libc::SIGTRAP as u64, page + DATA, 0, SET, 0, 0];
-    if syscall_by(tracees, reports, tid, number, arguments)? == 0 {
-        tracees.debuggee_mut(pid)?.trap_action = TrapAction::Ours;
+    for other in tracees.processes_in(space) {
+        let debuggee = tracees.debuggee(other)?;
+        if debuggee.exit_kill || debuggee.actions[Handled::Undefined] == Action::Ours {
+            continue;
+        }
+        let Some(tid) = installer(tracees, other)? else { return Ok(false) };
+        install_by(tracees, reports, tid, other, Handled::Undefined)?;
+        if tracees.debuggee(other)?.actions[Handled::Undefined] != Action::Ours {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A stopped thread that can install the handlers in a process.
+fn installer(tracees: &Tracees, pid: Pid) -> Result<Option<Tid>> {
+    let can =
+        |tid: &Tid| tracees.threads.get(tid).is_some_and(|thread| can_install(thread, pid) && !thread.is_in_call());
+    Ok(tracees.stopped_threads(tracees.debuggee(pid)?.space).into_iter().find(can))
+}
+
+fn install_lacking(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid) -> Result<()> {
+    for signal in Handled::ALL {
+        if tracees.debuggee(pid)?.actions.lacks(signal) {
+            install_by(tracees, reports, tid, pid, signal)?;
+        }
     }
     Ok(())
+}
+
+fn install_by(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid, signal: Handled) -> Result<()> {
+    let was = tracees.debuggee(pid)?.actions[signal];
+    let disposition = Status::read(tid)?.disposition(signal.signal());
+    let current = match disposition {
+        // The kernel resets the handler, and the program's action is still the one before.
+        Disposition::Fatal if was == Action::Reset => Some(tracees.space_of(pid)?.former_action(signal)),
+        Disposition::Fatal => Some(SignalAction::DEFAULT),
+        Disposition::Caught => action_of(tracees, reports, tid, pid, signal)?,
+        Disposition::Ignored | Disposition::Stops => None,
+    };
+    let Some(mut current) = current else {
+        tracees.debuggee_mut(pid)?.actions[signal] = Action::Programs;
+        return Ok(());
+    };
+    for _ in 0..MOST_CHANGES {
+        if is_ours(tracees.space_of(pid)?, signal, &current) {
+            tracees.debuggee_mut(pid)?.actions[signal] = Action::Ours;
+            return Ok(());
+        }
+        if !prepare_page(tracees, reports, tid, pid, signal, &current)? {
+            tracees.debuggee_mut(pid)?.actions[signal] = Action::Programs;
+            return Ok(());
+        }
+        let space = tracees.space_of(pid)?;
+        let own = space.trap_handler.unwrap_or(0) + signal.own();
+        let Some(replaced) = exchange(tracees, reports, tid, pid, signal, Some((own, current)))? else { return Ok(()) };
+        // Another thread may have changed the action meanwhile. What the kernel has reset is the default action.
+        if replaced.handler == current.handler || was == Action::Reset && replaced.handler == 0 {
+            tracees.debuggee_mut(pid)?.actions[signal] = Action::Ours;
+            return Ok(());
+        }
+        current = replaced;
+    }
+    Ok(())
+}
+
+/// Prepares the page for a process with this action. Returns `false` where our handler cannot take the place of the action.
+fn prepare_page(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    signal: Handled,
+    former: &SignalAction,
+) -> Result<bool> {
+    let code = arch::handler_code(tracees.space_of(pid)?.arch);
+    if former.handler != 0 && (code.undefined.is_none() || !former.can_be_called()) {
+        return Ok(false);
+    }
+    if tracees.space_of(pid)?.trap_handler.is_none() {
+        map_page(tracees, reports, tid, pid)?;
+    }
+    let space = tracees.debuggee(pid)?.space;
+    let serves = |debuggee: &Debuggee| debuggee.space == space && debuggee.actions[signal] == Action::Ours;
+    let is_shared = tracees.debuggees.values().any(|other| other.process.pid != pid && serves(other));
+    let space = tracees.space_of(pid)?;
+    // Another process in the memory may have had another action.
+    Ok(!is_shared && space.set_former_action(&code, signal, former) || space.former_action(signal) == *former)
+}
+
+fn is_ours(space: &Space, signal: Handled, action: &SignalAction) -> bool {
+    let entry = arch::handler_code(space.arch).entry(signal);
+    space.trap_handler.zip(entry).is_some_and(|(page, entry)| action.handler == page + entry)
+}
+
+/// The action of a process for a signal, by a stopped thread.
+fn action_of(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    signal: Handled,
+) -> Result<Option<SignalAction>> {
+    exchange(tracees, reports, tid, pid, signal, None)
+}
+
+/// Sets the action of a process for a signal to the one at an address, if that is given, by a stopped thread. Returns the action before; of
+/// programs that are not of 64 bits the handler alone. Where there is no memory below the stack pointer that is the given one. `None`: it is
+/// not known.
+fn exchange(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    signal: Handled,
+    new: Option<(u64, SignalAction)>,
+) -> Result<Option<SignalAction>> {
+    let at = (crate::arch::sp(&arch::read(tid)?).wrapping_sub(BELOW)) & !15;
+    let space = tracees.space_of(pid)?;
+    let width = space.arch.width();
+    let number = arch::handler_code(space.arch).sigaction;
+    let before = space.memory.read_array::<ACTION>(at);
+    if before.is_none() && new.is_none() {
+        return Ok(None);
+    }
+    let (new, assumed) = new.unzip();
+    let old = before.map_or(0, |_| at);
+    let mut remote = Remote::borrow_thread(tracees, reports, tid)?;
+    let result = remote.make_syscall(number, [signal.signal().0 as u64, new.unwrap_or(0), old, SET, 0, 0])?;
+    remote.finish()?;
+    let Some(before) = before else { return Ok(assumed.filter(|_| result == 0)) };
+    let space = tracees.space_of(pid)?;
+    let action = match width {
+        8 => space.memory.read_array(at).map(SignalAction::new),
+        _ => space.memory.read_word(at, width).map(SignalAction::of_handler),
+    };
+    space.memory.write(at, &before);
+    Ok(action.filter(|_| result == 0))
 }
 
 /// Maps the page by a stopped thread.
@@ -109,9 +235,14 @@ pub(in crate::ptrace) fn complete_page(tracees: &mut Tracees, reports: &mut Repo
     let space = tracees.space_of(child)?;
     let Some(start) = space.trap_handler else { return Ok(()) };
     let page = arch::handler_code(space.arch).page(start, space.arch);
+    // The page is written from its beginning to its end, and the program's actions differ.
+    let ends = [Handled::Trap, Handled::Undefined].map(|signal| signal.own() as usize..signal.own() as usize + 8);
     let is_there = |space: &Space| {
         let mut bytes = vec![0; page.len()];
-        space.memory.read(start, &mut bytes) == bytes.len() && bytes == page
+        let (code, data) = (..Handled::Trap.own() as usize, ends.clone());
+        space.memory.read(start, &mut bytes) == bytes.len()
+            && bytes.get(code) == page.get(code)
+            && data.into_iter().all(|range| bytes.get(range.clone()) == page.get(range))
     };
     if is_there(space) {
         return Ok(());
@@ -131,38 +262,43 @@ pub(in crate::ptrace) fn is_storage(mapping: &Mapping) -> bool {
     mapping.execute && mapping.read && !mapping.write && !mapping.shared && mapping.path.is_none()
 }
 
-/// Resets `SIGTRAP` to its default action in a process, by a stopped thread of it, unless the program has set an action.
-pub(in crate::ptrace) fn withdraw(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid) -> Result<()> {
-    let was = std::mem::replace(&mut tracees.debuggee_mut(pid)?.trap_action, TrapAction::Programs);
-    if was == TrapAction::Programs || !is_handler_ours(tracees, reports, tid, pid)? {
+/// Gives a process its own action for a signal back, by a stopped thread of it, unless the program has set another one.
+pub(in crate::ptrace) fn withdraw(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    tid: Tid,
+    pid: Pid,
+    signal: Handled,
+) -> Result<()> {
+    let was = std::mem::replace(&mut tracees.debuggee_mut(pid)?.actions[signal], Action::Programs);
+    if was == Action::Programs {
+        return Ok(());
+    }
+    let disposition = Status::read(tid)?.disposition(signal.signal());
+    let space = tracees.space_of(pid)?;
+    // The kernel may have reset the action.
+    let resets = was == Action::Reset && disposition == Disposition::Fatal && space.former_action(signal).handler != 0;
+    let is_ours = match disposition {
+        Disposition::Caught => action_of(tracees, reports, tid, pid, signal)?,
+        _ => None,
+    }
+    .is_some_and(|action| tracees.space_of(pid).is_ok_and(|space| is_ours(space, signal, &action)));
+    if !is_ours && !resets {
         return Ok(());
     }
     let space = tracees.space_of(pid)?;
     let (page, number) = (space.trap_handler.unwrap_or(0), arch::handler_code(space.arch).sigaction);
-    let arguments = [libc::SIGTRAP as u64, page + DATA + DEFAULT, 0, SET, 0, 0];
+    let arguments = [signal.signal().0 as u64, page + signal.former(), 0, SET, 0, 0];
     syscall_by(tracees, reports, tid, number, arguments).map(drop)
 }
 
-/// Asks the kernel whether the action of `SIGTRAP` is the handler of the page.
-fn is_handler_ours(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid) -> Result<bool> {
-    if Status::read(tid)?.disposition(TRAP) != Disposition::Caught {
-        return Ok(false);
-    }
-    let at = (crate::arch::sp(&arch::read(tid)?).wrapping_sub(BELOW)) & !15;
-    let space = tracees.space_of(pid)?;
-    let (page, width) = (space.trap_handler, space.arch.width());
-    let number = arch::handler_code(space.arch).sigaction;
-    let Some(before) = space.memory.read_array::<ACTION>(at) else { return Ok(false) };
-    let mut remote = Remote::borrow_thread(tracees, reports, tid)?;
-    let result = remote.make_syscall(number, [libc::SIGTRAP as u64, 0, at, SET, 0, 0])?;
-    remote.finish()?;
-    let space = tracees.space_of(pid)?;
-    let handler = space.memory.read_word(at, width);
-    space.memory.write(at, &before);
-    Ok(result == 0 && page.is_some() && handler == page)
+/// Whether the action of a process for a signal is ours, and was the default one before.
+pub(in crate::ptrace) fn stands_for_default(tracees: &Tracees, pid: Pid, signal: Handled) -> Result<bool> {
+    let is_ours = tracees.debuggee(pid)?.actions[signal] == Action::Ours;
+    Ok(is_ours && tracees.space_of(pid)?.former_action(signal).handler == 0)
 }
 
-/// Takes the handler out of the processes in a memory whose threads are stopped.
+/// Takes the handlers out of the processes in a memory whose threads are stopped.
 pub(in crate::ptrace) fn withdraw_everywhere(
     tracees: &mut Tracees,
     reports: &mut Reports,
@@ -171,13 +307,15 @@ pub(in crate::ptrace) fn withdraw_everywhere(
     for pid in tracees.processes_in(space) {
         let belongs = |tid: &Tid| tracees.threads.get(tid).is_some_and(|thread| thread.pid == pid);
         if let Some(tid) = tracees.stopped_threads(space).into_iter().find(belongs) {
-            withdraw(tracees, reports, tid, pid)?;
+            for signal in Handled::ALL {
+                withdraw(tracees, reports, tid, pid, signal)?;
+            }
         }
     }
     Ok(())
 }
 
-/// Whether a stopped thread runs the handler, which may need the arenas as well.
+/// Whether a stopped thread runs a handler, which may need the arenas as well.
 pub(in crate::ptrace) fn is_handler_running(tracees: &Tracees, space: SpaceId) -> bool {
     let Some(page) = tracees.spaces.get(&space).and_then(|space| space.trap_handler) else { return false };
     let is_inside = |tid: Tid| arch::pc(tid).is_ok_and(|pc| pc.wrapping_sub(page) < SIZE);
@@ -191,40 +329,52 @@ pub(in crate::ptrace) fn unmap_page(tracees: &mut Tracees, reports: &mut Reports
     unmap_by_any(tracees, reports, &threads, (page, SIZE.next_multiple_of(arch::PAGE)))
 }
 
-/// The action for `SIGTRAP` that a new process has from its maker.
-pub(in crate::ptrace) fn inherited_action(tracees: &Tracees, maker: Pid, child: Pid) -> TrapAction {
-    let action = tracees.debuggees.get(&maker).map_or(TrapAction::Unknown, |debuggee| debuggee.trap_action);
-    let catches = || Status::read(child.leader()).is_ok_and(|status| status.disposition(TRAP) == Disposition::Caught);
-    // The child may be older than the handler.
-    if action == TrapAction::Ours && !catches() { TrapAction::Unknown } else { action }
+/// The actions that a new process has from its maker.
+pub(in crate::ptrace) fn inherited_actions(tracees: &Tracees, maker: Pid, child: Pid) -> Actions {
+    let Some(debuggee) = tracees.debuggees.get(&maker) else { return Actions::NEW };
+    let mut actions = debuggee.actions;
+    let status = Status::read(child.leader());
+    for signal in Handled::ALL.into_iter().filter(|signal| debuggee.actions[*signal] == Action::Ours) {
+        // The child may be older than the handler.
+        let catches = status.as_ref().is_ok_and(|status| status.disposition(signal.signal()) == Disposition::Caught);
+        if !catches || !stands_for_default(tracees, maker, signal).unwrap_or(false) {
+            actions[signal] = Action::Unknown;
+        }
+    }
+    actions
 }
 
-/// Notes that the kernel reset the action, because a thread that blocks `SIGTRAP` ran into a breakpoint instruction.
-pub(in crate::ptrace) fn note_reset(tracees: &mut Tracees, tid: Tid) -> Result<()> {
+/// Notes that the kernel reset the action of a signal, because a thread that blocks it ran into a breakpoint instruction or branched into a
+/// jump.
+pub(in crate::ptrace) fn note_reset(tracees: &mut Tracees, tid: Tid, signal: Handled) -> Result<()> {
     let pid = tracees.thread(tid)?.pid;
-    let action = &mut tracees.debuggee_mut(pid)?.trap_action;
-    if *action == TrapAction::Ours {
-        *action = TrapAction::Reset;
+    let action = &mut tracees.debuggee_mut(pid)?.actions[signal];
+    if *action == Action::Ours {
+        *action = Action::Reset;
     }
     Ok(())
 }
 
-/// Installs the handler by a stopped thread that is about to run, where the kernel reset it or nobody could install it before.
+/// Installs the handlers by a stopped thread that is about to run, where the kernel reset one or nobody could install it before.
 pub(in crate::ptrace) fn reinstall(tracees: &mut Tracees, reports: &mut Reports, tid: Tid) -> Result<()> {
     let thread = tracees.thread(tid)?;
     let (pid, can) = (thread.pid, matches!(thread.stop(), Some(Stop::Event | Stop::Trap)));
     let debuggee = tracees.debuggee(pid)?;
-    let lacks = matches!(debuggee.trap_action, TrapAction::Unknown | TrapAction::Reset) && !debuggee.exit_kill;
+    let lacks = debuggee.actions.is_any_lacking() && !debuggee.exit_kill;
     if !can || !lacks || tracees.space_of(pid)?.trap_handler.is_none() {
         return Ok(());
     }
-    match install_by(tracees, reports, tid, pid) {
-        Err(error) if is_gone(&error) => Err(error),
-        Ok(()) if tracees.debuggee(pid)?.trap_action != TrapAction::Unknown => Ok(()),
-        // One attempt is enough: not every stop tries again.
-        _ => {
-            tracees.debuggee_mut(pid)?.trap_action = TrapAction::Programs;
-            Ok(())
+    if let Err(error) = install_lacking(tracees, reports, tid, pid) {
+        if is_gone(&error) {
+            return Err(error);
         }
     }
+    // One attempt is enough: not every stop tries again.
+    for signal in Handled::ALL {
+        let action = &mut tracees.debuggee_mut(pid)?.actions[signal];
+        if *action == Action::Unknown {
+            *action = Action::Programs;
+        }
+    }
+    Ok(())
 }

@@ -5,12 +5,10 @@ use trampoline::x86::{Displacement, TRAPPING, Trap};
 /// `int3`.
 const TRAP: u8 = 0xcc;
 
-/// Displacements for a module, the best first.
-///
-/// The best one consists of `int3`: the tracer knows how to answer these, and so does the handler in the debuggee when the tracer is gone, so
-/// that it is the only one for a process that `outlives` the tracer. All others differ in the last byte, which decides the distance.
-pub(in crate::ptrace) fn displacements(outlives: bool) -> impl Iterator<Item = Displacement> {
-    let undefined = TRAPPING.iter().filter(|(_, trap)| *trap == Trap::Undefined).map(|(byte, _)| *byte);
-    let last = [TRAP].into_iter().chain(undefined.filter(move |_| !outlives));
-    last.filter_map(|last| Displacement::new(i32::from_le_bytes([TRAP, TRAP, TRAP, last])))
+/// Displacements for a module whose last byte raises a signal of this kind, the best first. That byte decides the distance. All other bytes are
+/// `int3`, which the tracer and the handler in the debuggee know how to answer.
+pub(in crate::ptrace) fn displacements(last: Trap) -> impl Iterator<Item = Displacement> {
+    let bytes = TRAPPING.iter().filter(move |(_, trap)| *trap == last).map(|(byte, _)| *byte);
+    let bytes = bytes.filter(move |byte| last != Trap::Breakpoint || *byte == TRAP);
+    bytes.filter_map(|last| Displacement::new(i32::from_le_bytes([TRAP, TRAP, TRAP, last])))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use insn::x86::{Bits, Mode};
 
-use trampoline::x86::{JUMP_LEN, Trampoline, jump, mirror_jump};
+use trampoline::x86::{JUMP_LEN, Trampoline, Trap, jump, mirror_jump};
 
 use super::in_order::{InOrder, JumpSurveyed};
 use super::{Draft, LENGTH, LOOK, Member, Sweep, Window, Workbench, displacements, scan};
@@ -112,7 +112,7 @@ impl JumpSurvey {
         let site = address.0;
         let leads =
             |displacement: &trampoline::x86::Displacement| displacement.mirror(site).wrapping_sub(LOWEST) < 1 << 47;
-        let displacement = displacements(false).find(leads).ok_or(NoJump::NoRoom)?;
+        let displacement = [Trap::Breakpoint, Trap::Undefined].into_iter().flat_map(displacements).find(leads).ok_or(NoJump::NoRoom)?;
         let mirror = displacement.mirror(site);
         let mirror_jump = mirror_jump(mirror, made.at()).map_err(NoJump::Trampoline)?;
         let code = self.bench.instructions(&made, mode).to_vec();

@@ -3,16 +3,17 @@
 use stepping::Progress;
 
 use super::super::arch;
-use super::super::breakpoints::trap_handler::withdraw;
+use super::super::breakpoints::trap_handler::{stands_for_default, withdraw};
 use super::super::reports::Reports;
 use super::super::resend::resend;
 use super::super::slot;
+use super::super::space::page::Handled;
 use super::super::status::{Disposition, Status};
 use super::super::stops::Next;
 use super::super::stops::signal::can_finish_first;
 use super::super::sys::SigInfo;
 use super::super::thread::{Interrupted, Run, Stop};
-use super::super::tracees::{Tracees, TrapAction};
+use super::super::tracees::{Action, Tracees};
 use crate::arch::{pc as pc_of, sp as sp_of};
 use crate::{Result, Signal, Tid};
 
@@ -28,15 +29,17 @@ pub(super) fn deliver(
         return deliver_later(tracees, tid, info);
     }
     let pid = tracees.thread(tid)?.pid;
-    if info.signal() == libc::SIGTRAP && tracees.debuggee(pid)?.trap_action == TrapAction::Ours {
-        // The signal is the program's. Without our handler it has the effect that the program expects.
-        withdraw(tracees, reports, tid, pid)?;
-        if matches!(tracees.thread(tid)?.stop(), Some(Stop::Moved(_))) {
-            return deliver_later(tracees, tid, info);
+    if let Some(signal) = Handled::of(info.signal()) {
+        if stands_for_default(tracees, pid, signal)? {
+            // The signal is the program's. Without our handler it has the effect that the program expects.
+            withdraw(tracees, reports, tid, pid, signal)?;
+            if matches!(tracees.thread(tid)?.stop(), Some(Stop::Moved(_))) {
+                return deliver_later(tracees, tid, info);
+            }
         }
     }
     let status = put_for_signal(tracees, tid, Signal(info.signal()))?;
-    let ours = tracees.debuggee(pid)?.trap_action == TrapAction::Ours;
+    let ours = tracees.debuggee(pid)?.actions[Handled::Trap] == Action::Ours;
     let caught = |signal| status.disposition(Signal(signal)) == Disposition::Caught;
     if !ours && caught(libc::SIGTRAP) && caught(info.signal()) {
         enter_handler(tracees, tid, true, None)?;

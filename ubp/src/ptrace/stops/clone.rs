@@ -4,7 +4,7 @@ use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::arenas::complete_storage;
 use super::super::breakpoints::jump_memory::separate_counters;
-use super::super::breakpoints::trap_handler::{complete_page, inherited_action, install_everywhere};
+use super::super::breakpoints::trap_handler::{complete_page, inherited_actions, install_everywhere};
 use super::super::event_stop::settle;
 use super::super::lifecycle::release::release_process;
 use super::super::reports::Reports;
@@ -118,9 +118,9 @@ fn add_child(tracees: &mut Tracees, parent: Tid, child: Pid, shares: bool, silen
     let old = tracees.debuggee(pid)?;
     let process = Process { pid: child, threads: Default::default(), ..old.process.clone() };
     let (loader, exit_kill, syscalls) = (old.loader.clone(), old.exit_kill, old.syscalls);
-    let trap_action = inherited_action(tracees, pid, child);
+    let actions = inherited_actions(tracees, pid, child);
     let debuggee = Debuggee::new(process, space, Stdio::default(), exit_kill);
-    tracees.debuggees.insert(child, Debuggee { loader, trap_action, syscalls, silent, ..debuggee });
+    tracees.debuggees.insert(child, Debuggee { loader, actions, syscalls, silent, ..debuggee });
     let thread = Thread { seen: 0, loading, handlers, slot, pins: 1, ..Thread::new(child.leader(), child) };
     tracees.add_thread(thread);
     Ok(differs)

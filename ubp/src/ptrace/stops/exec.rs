@@ -5,7 +5,7 @@ use super::super::breakpoints::loader::watch_program;
 use super::super::goal::end_goal;
 use super::super::space::Space;
 use super::super::thread::{Due, Stop, Thread};
-use super::super::tracees::{Tracees, TrapAction};
+use super::super::tracees::{Actions, Tracees};
 use super::Next;
 use crate::process::read_process;
 use crate::{Breakpoint, EventKind, Pid, Result, Tid};
@@ -51,7 +51,7 @@ fn begin_program(tracer: &mut Tracer, pid: Pid) -> Result<()> {
     let debuggee = tracees.debuggee_mut(pid)?;
     let old = std::mem::replace(&mut debuggee.space, space);
     debuggee.process = process;
-    debuggee.trap_action = TrapAction::Unknown;
+    debuggee.actions = Actions::NEW;
     tracees.drop_space(old);
     tracees.add_thread(Thread::new(tid, pid));
     tracees.set_stop(tid, Stop::InSyscall)

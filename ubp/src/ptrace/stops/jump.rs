@@ -1,19 +1,21 @@
 //! Signals for threads at a jump: in the bytes that it covers, in the mirror, or in the trampoline.
 
-use trampoline::x86::Trap;
+use trampoline::x86::{Trap, trap};
 
 use super::super::arch;
 use super::super::breakpoints::arenas::map_arena;
 use super::super::leaving::{Left, leave_counted, leave_jump, uncount_left};
 use super::super::reports::Reports;
+use super::super::space::page::Handled;
 use super::super::sys::{self, SigInfo, TRAP_TRACE};
 use super::super::thread::Stop;
 use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::{on_counted, on_uncounted};
-use super::mask::restore_mask;
+use super::mask::{restore_mask, restore_mask_of};
 use super::pass::pass;
 use crate::arch::BEHIND;
+use crate::core::State;
 use crate::{Result, Tid};
 
 /// `si_code` of signals that the kernel raises for `int3`, and for a general protection (asm-generic/siginfo.h).
@@ -22,6 +24,11 @@ const SI_KERNEL: i32 = 0x80;
 /// Handles a signal-delivery-stop as far as it is that of a jump. `None`: the signal is another one, and the thread is where it would be without
 /// jumps.
 pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, info: SigInfo) -> Result<Option<Next>> {
+    if info.signal() == libc::SIGILL && is_of_killed(tracees, tid)? {
+        restore_mask_of(tracees, tid, Handled::Undefined)?;
+        tracees.set_stop(tid, Stop::Trap)?;
+        return Ok(Some(Next::GoOn));
+    }
     if tracees.space_at(tid)?.jumps.is_empty() {
         return Ok(None);
     }
@@ -42,6 +49,7 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
         let space = tracees.space_at(tid)?;
         let entered = space.jumps.entered(kind, pc).map(|(jump, offset)| (jump.site, offset));
         if let Some((site, offset)) = entered.filter(|(site, _)| !space.is_replaced(*site)) {
+            restore_mask_of(tracees, tid, if kind == Trap::Undefined { Handled::Undefined } else { Handled::Trap })?;
             return on_covered(tracees, reports, tid, site, offset).map(Some);
         }
     }
@@ -67,6 +75,16 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
     }
     let Some(left) = leave_counted(tracees, tid)? else { return Ok(None) };
     on_fault(tracees, tid, info, pc, &left)
+}
+
+/// Whether a thread branched into a jump of a tracer that was killed, whose entries are retired. The program's bytes stand there again.
+fn is_of_killed(tracees: &mut Tracees, tid: Tid) -> Result<bool> {
+    let (pc, space) = (arch::pc(tid)?, tracees.space_at(tid)?);
+    let is_retired = space.find(pc).is_some_and(|(_, entry)| entry.state == State::Retired && entry.mark != 0);
+    let is_restored = || space.memory.read_array(pc).is_some_and(|[byte]| trap(byte) != Some(Trap::Undefined));
+    let (epoch, is_old) = (space.epoch, is_retired && is_restored());
+    // The program's own instruction raises the signal once more.
+    Ok(is_old && std::mem::replace(&mut tracees.thread_mut(tid)?.seen, epoch) != epoch)
 }
 
 /// A trampoline stopped a thread behind its `int3`, because a condition may hold or the ring is full.
@@ -110,7 +128,6 @@ fn act(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
 
 /// A thread entered the run of a jump. It goes on with the instruction that begins there.
 fn on_covered(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, site: u64, offset: u8) -> Result<Next> {
-    restore_mask(tracees, tid)?;
     tracees.set_stop(tid, Stop::Trap)?;
     let (pid, steps) = (tracees.thread(tid)?.pid, tracees.thread(tid)?.goal.is_step());
     let at = site + u64::from(offset);

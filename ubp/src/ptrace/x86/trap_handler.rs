@@ -1,4 +1,4 @@
-//! The code that handles `SIGTRAP` when the tracer is gone, and the gate for system calls of the tracer's.
+//! The code that handles `SIGTRAP` and `SIGILL` when the tracer is gone, and the gate for system calls of the tracer's.
 
 use std::arch::global_asm;
 
@@ -12,7 +12,7 @@ global_asm!(include_str!("trap_handler_32.s"), options(att_syntax, raw));
 const RT_SIGACTION: (u64, u64) = (13, 174);
 
 macro_rules! handler {
-    ($call:expr, $start:ident, $restorer:ident, $gate:ident, $end:ident) => {{
+    ($call:expr, $start:ident, $undefined:expr, $restorer:ident, $gate:ident, $end:ident) => {{
         unsafe extern "C" {
             static $start: u8;
             static $restorer: u8;
@@ -25,8 +25,12 @@ macro_rules! handler {
         // SAFETY: the assembly that is part of this file defines all bytes between the two symbols, in constant memory.
         let code = unsafe { std::slice::from_raw_parts(start, length) };
         let (restorer, gate) = (offset(&raw const $restorer), offset(&raw const $gate));
-        HandlerCode { code, restorer: Some(restorer as u64), gate: Some(gate as u64), sigaction: $call }
+        HandlerCode { code, undefined: $undefined.map(|at: *const u8| offset(at) as u64), restorer: Some(restorer as u64), gate: Some(gate as u64), sigaction: $call }
     }};
+}
+
+unsafe extern "C" {
+    static ubp_trap_handler_64_undefined: u8;
 }
 
 /// The code for programs of an architecture.
@@ -35,6 +39,7 @@ pub(in crate::ptrace) fn handler_code(arch: Arch) -> HandlerCode {
         handler!(
             RT_SIGACTION.1,
             ubp_trap_handler_32,
+            None,
             ubp_trap_handler_32_restorer,
             ubp_trap_handler_32_gate,
             ubp_trap_handler_32_end
@@ -43,6 +48,7 @@ pub(in crate::ptrace) fn handler_code(arch: Arch) -> HandlerCode {
         handler!(
             RT_SIGACTION.0,
             ubp_trap_handler_64,
+            Some(&raw const ubp_trap_handler_64_undefined),
             ubp_trap_handler_64_restorer,
             ubp_trap_handler_64_gate,
             ubp_trap_handler_64_end

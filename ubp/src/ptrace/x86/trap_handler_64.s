@@ -1,14 +1,19 @@
-# Handles SIGTRAP in x86-64 programs when the tracer is gone. See breakpoints/trap_handler.rs.
+# Handles SIGTRAP and SIGILL in x86-64 programs when the tracer is gone. See breakpoints/trap_handler.rs.
 #
-# The page: this code, and at DATA two `struct sigaction` of the kernel (this handler; the default), then the addresses of the
-# arenas up to a zero. core/layout.rs describes an arena.
+# The page: this code, and at DATA `struct sigaction` of the kernel (this handler of SIGTRAP; the default; the program's for
+# SIGTRAP; this handler of SIGILL; the program's for SIGILL), then the addresses of the arenas up to a zero. core/layout.rs
+# describes an arena.
     .pushsection .rodata.trap_handler_64, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
-    .set ARENAS, DATA + 64
+    .set FORMER_TRAP, DATA + 64
+    .set FORMER_UNDEFINED, DATA + 128
+    .set ARENAS, DATA + 160
     # Of struct ucontext: uc_mcontext.gregs[REG_RIP] and [REG_EFL].
     .set RIP, 168
     .set EFLAGS, 176
+    # si_code of undefined instructions.
+    .set ILL_ILLOPN, 2
     # si_code of single steps, of debug registers and of int3.
     .set TRAP_TRACE, 2
     .set TRAP_HWBKPT, 4
@@ -16,7 +21,7 @@
     # A tracer that attaches at the same time restores the instruction before it retires the entry, and writes the entry before
     # the breakpoint instruction. The handler looks at both again, at most this often, until they agree.
     .set LOOKS, 16
-    .globl ubp_trap_handler_64, ubp_trap_handler_64_restorer, ubp_trap_handler_64_gate, ubp_trap_handler_64_end
+    .globl ubp_trap_handler_64, ubp_trap_handler_64_undefined, ubp_trap_handler_64_restorer, ubp_trap_handler_64_gate, ubp_trap_handler_64_end
 
 # handler(signal, siginfo: rsi, ucontext: rdx). rt_sigreturn restores all registers.
 ubp_trap_handler_64:
@@ -37,6 +42,7 @@ ubp_trap_handler_64:
     mov RIP(%rbx), %r14
     dec %r14
 1:  sub $16, %rsp
+    mov %rsi, 8(%rsp)
     mov $LOOKS, %ebp
 11: lea ARENAS(%r12), %r15
     xor %r13d, %r13d
@@ -141,7 +147,8 @@ ubp_trap_handler_64:
     jns 14f
     dec %ebp
     jnz 11b
-13: add $16, %rsp
+13: mov 8(%rsp), %rsi
+    add $16, %rsp
     jmp 9f
 14: mov %r14, RIP(%rbx)
     add $16, %rsp
@@ -151,25 +158,87 @@ ubp_trap_handler_64:
     testl $0x100, EFLAGS(%rbx)
     jnz 9f
 10: ret
-9:  # The trap is not ours: reset the default action and raise the signal, which arrives when this handler returns.
+9:  # The trap is not ours.
+    mov $5, %ebp
+    mov FORMER_TRAP(%r12), %rax
+16: # The signal is ebp, its siginfo rsi, and the program's handler rax, which runs in the place of this one.
+    test %rax, %rax
+    jz 17f
+    mov %ebp, %edi
+    mov %rbx, %rdx
+    mov %rax, %r11
+    xor %eax, %eax
+    jmp *%r11
+17: # Reset the default action and raise the signal, which arrives when this handler returns.
     # rt_sigaction, getpid, gettid, tgkill
     mov $13, %eax
-    mov $5, %edi
+    mov %ebp, %edi
     lea DEFAULT(%r12), %rsi
     xor %edx, %edx
     mov $8, %r10d
     syscall
     mov $39, %eax
     syscall
-    mov %eax, %ebp
+    mov %eax, %r13d
     mov $186, %eax
     syscall
     mov %eax, %esi
-    mov %ebp, %edi
-    mov $5, %edx
+    mov %r13d, %edi
+    mov %ebp, %edx
     mov $234, %eax
     syscall
     ret
+
+# handler(signal, siginfo: rsi, ucontext: rdx), for a branch to the last byte of a jump. The thread continues in the slot of the
+# entry, which is marked (space/answers.rs).
+ubp_trap_handler_64_undefined:
+    lea ubp_trap_handler_64(%rip), %r12
+    mov %rdx, %rbx
+    cmpl $ILL_ILLOPN, 8(%rsi)
+    jne 27f
+    mov RIP(%rbx), %r14
+    lea ARENAS(%r12), %r15
+22: # The next arena: r8; ecx: capacity, edx: words of the index, rdi: entries.
+    mov (%r15), %r8
+    add $8, %r15
+    test %r8, %r8
+    jz 27f
+    mov 16(%r8), %ecx
+    mov 20(%r8), %edx
+    lea 127(,%rdx,4), %rdi
+    and $-64, %rdi
+    add %r8, %rdi
+    # The entry, by the index (core/index.rs): r10.
+    movabs $0x9e3779b97f4a7c15, %rax
+    imul %r14, %rax
+    shr $32, %rax
+    imul %rdx, %rax
+    shr $32, %rax
+    mov %edx, %r9d
+24: mov 64(%r8,%rax,4), %r10d
+    sub $1, %r10
+    jb 22b
+    cmp %rcx, %r10
+    jae 22b
+    shl $5, %r10
+    add %rdi, %r10
+    cmp %r14, (%r10)
+    je 25f
+    inc %eax
+    lea -1(%rdx), %r11d
+    and %r11d, %eax
+    dec %r9d
+    jnz 24b
+    jmp 22b
+25: cmpb $0, 26(%r10)
+    je 22b
+    shl $5, %rcx
+    add %r10, %rcx
+    mov %rcx, RIP(%rbx)
+    ret
+27: mov $4, %ebp
+    mov FORMER_UNDEFINED(%r12), %rax
+    jmp 16b
 
 # rt_sigreturn
 ubp_trap_handler_64_restorer:

@@ -1,5 +1,7 @@
 // Functions into whose first five bytes other code branches, at every boundary and in the midst of instructions. Prints what each computes.
 // Arguments: rounds, and the period of a timer in microseconds, or 0; a third makes it wait for a byte. The handler of the timer notes the pc that it interrupts.
+// With HANDLES, it handles SIGILL and SIGTRAP, and says what its handlers have seen of its own signals; a fourth argument makes it block all
+// signals until then.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -57,9 +59,69 @@ static void on_tick(int signal, siginfo_t *info, void *context) {
     if (!found) outside++;
 }
 
+#ifdef HANDLES
+static char stack[1 << 16];
+static volatile int illegal, traps, raised, wrong;
+
+static void on_own(int signal, siginfo_t *info, void *context) {
+    greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    sigset_t mask;
+    sigprocmask(SIG_BLOCK, 0, &mask);
+    // The mask is that of the action, and the stack the alternative one.
+    if (!sigismember(&mask, SIGUSR2) || sigismember(&mask, SIGUSR1) || sigismember(&mask, signal)) wrong++;
+    if ((char *)&mask < stack || (char *)&mask >= stack + sizeof stack) wrong++;
+    if (info->si_code <= 0) {
+        raised++;
+    } else if (signal == SIGILL) {
+        illegal++;
+        if (info->si_addr != (void *)*pc) wrong++;
+        *pc += 2;
+    } else {
+        traps++;
+    }
+}
+
+// A handler of one argument.
+static void on_next(int signal) {
+    if (signal == SIGTRAP) traps++;
+    raised++;
+}
+
+static void handle(void) {
+    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
+    sigaltstack(&alternative, 0);
+    struct sigaction action = {.sa_sigaction = on_own, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    sigaddset(&action.sa_mask, SIGUSR2);
+    sigaction(SIGILL, &action, 0);
+    sigaction(SIGTRAP, &action, 0);
+}
+
+static void signal_self(void) {
+    for (int i = 0; i < 3; i++) {
+        __asm__ volatile("ud2" ::: "memory");
+        __asm__ volatile("int3" ::: "memory");
+        raise(SIGILL);
+        raise(SIGTRAP);
+    }
+    // An action that it sets later is its own.
+    struct sigaction action = {.sa_handler = on_next};
+    sigaction(SIGTRAP, &action, 0);
+    sigaction(SIGILL, &action, 0);
+    raise(SIGILL);
+    __asm__ volatile("int3" ::: "memory");
+    printf("illegal %d traps %d raised %d wrong %d\n", illegal, traps, raised, wrong);
+}
+#endif
+
 int main(int argc, char **argv) {
+#ifdef HANDLES
+    handle();
+#endif
     long rounds = argc > 1 ? atol(argv[1]) : 1;
     int period = argc > 2 ? atoi(argv[2]) : 0;
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    if (argc > 4) sigprocmask(SIG_SETMASK, &blocked, &before);
     if (argc > 3) {
         fprintf(stdout, "ready\n");
         fflush(stdout);
@@ -85,5 +147,11 @@ int main(int argc, char **argv) {
     // With a timer: until enough signals came.
     for (long i = 0; period && ticks < 200; i++) sum += enter((char *)functions[i % 5], i, 7);
     printf("outside %ld\n", outside);
+#ifdef HANDLES
+    sigprocmask(SIG_SETMASK, 0, &blocked);
+    if (argc > 4) printf("blocked %d %d\n", sigismember(&blocked, SIGILL), sigismember(&blocked, SIGTRAP));
+    if (argc > 4) sigprocmask(SIG_SETMASK, &before, 0);
+    signal_self();
+#endif
     return 0;
 }
