@@ -84,7 +84,7 @@
 //! - A session belongs to the thread that made it, and a thread has one session. A [`SessionBuilder`] can be moved to that thread.
 //! - A tracer that is killed by `SIGKILL` leaves its breakpoints behind. Programs that it spawned are killed with it
 //!   ([`Options::exit_kill`]). In other processes a handler of `SIGTRAP` answers each breakpoint that is hit and removes it; a later session
-//!   that attaches removes the rest. This does not work in a program that handles, ignores or blocks `SIGTRAP` itself, or that cannot
+//!   that attaches removes the rest. This does not work in a program that ignores or blocks `SIGTRAP`, or that cannot
 //!   write to its code through /proc/self/mem. A tool that attaches to other users' processes should run its session in a worker process
 //!   that no terminal signal reaches, and should call [`Session::detach`] on `SIGTERM`.
 //!

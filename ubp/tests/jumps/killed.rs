@@ -18,11 +18,11 @@ const KIND: &str = "UBP_TEST_JUMPS_KIND";
 /// A tracer for the other tests, in its own process.
 #[test]
 fn tracer() {
-    trace_by_jumps(&FUNCTIONS);
+    trace_by(Patch::Jump, &FUNCTIONS);
 }
 
-/// Sets jumps at functions of the process that the environment names, and reports that.
-fn trace_by_jumps(functions: &[&str]) {
+/// Sets breakpoints at functions of the process that the environment names, and reports that.
+fn trace_by(patch: Patch, functions: &[&str]) {
     let Some(pid) = std::env::var_os(TARGET) else { return };
     let pid = Pid(pid.to_str().unwrap().parse().unwrap());
     let mut options = Options::default();
@@ -30,10 +30,11 @@ fn trace_by_jumps(functions: &[&str]) {
     let mut session = Session::with_options(options).unwrap();
     session.attach(pid).unwrap();
     let kind = KINDS[std::env::var(KIND).unwrap().parse::<usize>().unwrap()];
-    let entry = |name: &&str| kind(symbol(&session, pid, name)).patch(Patch::Jump);
+    let entry = |name: &&str| kind(symbol(&session, pid, name)).patch(patch);
     let entries: Vec<Spec> = functions.iter().map(entry).collect();
     for answer in session.insert(pid, &entries).unwrap() {
-        assert_eq!(session.breakpoint(pid, answer.unwrap()).unwrap().method(), Method::Jumped);
+        let method = session.breakpoint(pid, answer.unwrap()).unwrap().method();
+        assert!(patch == Patch::Auto || method == Method::Jumped);
     }
     println!("\njumps");
     while let Some(event) = session.wait().unwrap() {
@@ -118,7 +119,56 @@ fn branch(kind: usize, flags: &[&str]) {
 /// A tracer for the tests above, in its own process.
 #[test]
 fn tracer_of_covered() {
-    trace_by_jumps(&COVERED);
+    trace_by(Patch::Jump, &COVERED);
+}
+
+/// The memory of jumps of tracers that were killed stays, and at last there is no room for others.
+#[test]
+fn tracer_of_covered_in_turn() {
+    trace_by(Patch::Auto, &COVERED);
+}
+
+/// A tracer is killed, and another one attaches, while threads are in the handlers.
+#[test]
+fn tracers_come_and_are_killed_while_threads_branch_into_jumps() {
+    for flags in [&["-pthread"][..], &["-pthread", "-no-pie"], &["-pthread", "-no-pie", "-DHANDLES"]] {
+        let program = build("x86/covered", flags);
+        let (child, mut out) = start(&program, &["hot"]);
+        assert_eq!(line(&mut out), "ready\n");
+        let pid = Pid(child.id() as i32);
+        for _ in 0..3 {
+            kill(traced("killed::tracer_of_covered_in_turn", pid, 1));
+            let mut session = by_ptrace();
+            session.attach(pid).unwrap();
+            session.detach(pid).unwrap();
+        }
+        assert_eq!(end_of(child, out), "wrong 0\n", "{flags:?}");
+    }
+}
+
+/// A program that was traced has its own actions again, and so has its next tracer.
+#[test]
+fn a_detach_leaves_the_actions_of_the_program() {
+    for flags in [&["-no-pie"][..], &["-DHANDLES", "-no-pie"], &["-DHANDLES"]] {
+        let program = build("x86/covered", flags);
+        let (child, mut out) = start(&program, &["3", "0", "waits"]);
+        assert_eq!(line(&mut out), "ready\n");
+        let pid = Pid(child.id() as i32);
+        let caught = || {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+            status.lines().find(|line| line.starts_with("SigCgt:")).unwrap().to_owned()
+        };
+        let before = caught();
+        for _ in 0..2 {
+            let mut session = by_ptrace();
+            session.attach(pid).unwrap();
+            let specs = COVERED.map(|name| Spec::count(symbol(&session, pid, name)).patch(Patch::Jump));
+            assert!(session.insert(pid, &specs).unwrap().iter().all(Result::is_ok));
+            session.detach(pid).unwrap();
+            assert_eq!(caught(), before, "{flags:?}");
+        }
+        assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["3", "0"]).stdout, "{flags:?}");
+    }
 }
 
 const COVERED: [&str; 5] = ["ones", "twos", "threes", "fours", "skip"];
@@ -176,7 +226,7 @@ fn a_program_runs_on_with_jumps_at_branches_calls_and_returns() {
 /// Tracers for the test above, in their own processes.
 #[test]
 fn tracer_of_heads() {
-    trace_by_jumps(&HEADS);
+    trace_by(Patch::Jump, &HEADS);
 }
 
 #[test]

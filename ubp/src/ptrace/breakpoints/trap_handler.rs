@@ -37,9 +37,8 @@ const MOST_CHANGES: usize = 4;
 /// The processes in the memory of `pid` that outlive the tracer and lack a handler.
 pub(in crate::ptrace) fn processes_without_handler(tracees: &Tracees, pid: Pid) -> Result<Vec<Pid>> {
     let space = tracees.debuggee(pid)?.space;
-    let lacking = |debuggee: &&Debuggee| {
-        debuggee.space == space && !debuggee.exit_kill && debuggee.actions.is_any_lacking()
-    };
+    let lacking =
+        |debuggee: &&Debuggee| debuggee.space == space && !debuggee.exit_kill && debuggee.actions.is_any_lacking();
     Ok(tracees.debuggees.values().filter(lacking).map(|debuggee| debuggee.process.pid).collect())
 }
 

@@ -112,7 +112,11 @@ impl JumpSurvey {
         let site = address.0;
         let leads =
             |displacement: &trampoline::x86::Displacement| displacement.mirror(site).wrapping_sub(LOWEST) < 1 << 47;
-        let displacement = [Trap::Breakpoint, Trap::Undefined].into_iter().flat_map(displacements).find(leads).ok_or(NoJump::NoRoom)?;
+        let displacement = [Trap::Breakpoint, Trap::Undefined]
+            .into_iter()
+            .flat_map(displacements)
+            .find(leads)
+            .ok_or(NoJump::NoRoom)?;
         let mirror = displacement.mirror(site);
         let mirror_jump = mirror_jump(mirror, made.at()).map_err(NoJump::Trampoline)?;
         let code = self.bench.instructions(&made, mode).to_vec();

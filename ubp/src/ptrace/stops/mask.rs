@@ -1,9 +1,9 @@
 //! The program's signal mask at a trap that is the tracer's own.
 
 use super::super::breakpoints::trap_handler::note_reset;
+use super::super::space::page::Handled;
 use super::super::sys;
 use super::super::tracees::Tracees;
-use super::super::space::page::Handled;
 use crate::{Result, Tid};
 
 /// Blocks `SIGTRAP` again where the program had blocked it.

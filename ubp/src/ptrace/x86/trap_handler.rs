@@ -25,7 +25,13 @@ macro_rules! handler {
         // SAFETY: the assembly that is part of this file defines all bytes between the two symbols, in constant memory.
         let code = unsafe { std::slice::from_raw_parts(start, length) };
         let (restorer, gate) = (offset(&raw const $restorer), offset(&raw const $gate));
-        HandlerCode { code, undefined: $undefined.map(|at: *const u8| offset(at) as u64), restorer: Some(restorer as u64), gate: Some(gate as u64), sigaction: $call }
+        HandlerCode {
+            code,
+            undefined: $undefined.map(|at: *const u8| offset(at) as u64),
+            restorer: Some(restorer as u64),
+            gate: Some(gate as u64),
+            sigaction: $call,
+        }
     }};
 }
 

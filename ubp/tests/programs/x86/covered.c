@@ -1,8 +1,10 @@
 // Functions into whose first five bytes other code branches, at every boundary and in the midst of instructions. Prints what each computes.
+// With the argument "hot" alone, threads do that until a byte comes, and it prints how many results were wrong.
 // Arguments: rounds, and the period of a timer in microseconds, or 0; a third makes it wait for a byte. The handler of the timer notes the pc that it interrupts.
 // With HANDLES, it handles SIGILL and SIGTRAP, and says what its handlers have seen of its own signals; a fourth argument makes it block all
 // signals until then.
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,34 @@ static volatile long ticks, outside, sum;
 // The code of the program, of its libraries and of the kernel.
 static unsigned long known[64][2];
 static int count;
+
+static volatile int over;
+static volatile long mistakes;
+
+static void *branch(void *expected) {
+    const long (*sums)[5] = expected;
+    while (!over)
+        for (int f = 0; f < 5; f++)
+            for (int b = 0; b < 5 && boundaries[f][b] >= 0; b++)
+                if (enter((char *)functions[f] + boundaries[f][b], 5, 7) != sums[f][b]) mistakes++;
+    return 0;
+}
+
+static int be_hot(void) {
+    static long sums[5][5];
+    for (int f = 0; f < 5; f++)
+        for (int b = 0; b < 5 && boundaries[f][b] >= 0; b++)
+            sums[f][b] = enter((char *)functions[f] + boundaries[f][b], 5, 7);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, branch, sums);
+    puts("ready");
+    fflush(stdout);
+    getchar();
+    over = 1;
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    printf("wrong %ld\n", mistakes);
+    return 0;
+}
 
 static void note_known(void) {
     char line[512];
@@ -117,6 +147,7 @@ int main(int argc, char **argv) {
 #ifdef HANDLES
     handle();
 #endif
+    if (argc == 2 && argv[1][0] == 'h') return be_hot();
     long rounds = argc > 1 ? atol(argv[1]) : 1;
     int period = argc > 2 ? atoi(argv[2]) : 0;
     sigset_t blocked, before;
