@@ -107,8 +107,10 @@ pub(super) struct Space {
     answers: HashMap<u64, SlotId>,
     /// The mappings of guarded pages, by address.
     pub(super) guarded: Vec<Range<u64>>,
-    /// The page whose code handles `SIGTRAP` when the tracer is gone.
+    /// The page whose code handles signals of breakpoints when the tracer is gone.
     pub(super) trap_handler: Option<u64>,
+    /// Whether it handles faults in the code of jumps.
+    pub(super) answers_faults: bool,
     /// The number of processes that run in the space, and of threads that are still to depart from it.
     pub(super) users: usize,
 }
@@ -133,6 +135,7 @@ impl Space {
             answers: HashMap::new(),
             guarded: Vec::new(),
             trap_handler: None,
+            answers_faults: false,
             users: 1,
         })
     }
@@ -161,6 +164,7 @@ impl Space {
             answers: self.answers.clone(),
             guarded: self.guarded.clone(),
             trap_handler,
+            answers_faults: self.answers_faults,
             users: 1,
         };
         for store in &mut space.jumps.stores {

@@ -38,8 +38,6 @@ pub(super) const SYNCHRONOUS_SIGNALS: u64 = {
     1 << (a - 1) | 1 << (b - 1) | 1 << (c - 1) | 1 << (d - 1) | 1 << (e - 1) | 1 << (f - 1)
 };
 
-/// `SIGTRAP` in a set of signals.
-
 /// Whether the error only says that a thread or process has ended, which the kernel reports besides.
 pub(super) fn is_gone(error: &Error) -> bool {
     matches!(error, Error::NoSuchThread(_) | Error::NoSuchProcess(_))

@@ -36,11 +36,18 @@ pub(super) enum Action {
 pub(super) struct Actions {
     trap: Action,
     undefined: Action,
+    segment: Action,
+    bus: Action,
 }
 
 impl Actions {
-    /// The tracer looks at `SIGTRAP` at the first breakpoint. It takes `SIGILL` where it is told to.
-    pub(super) const NEW: Actions = Actions { trap: Action::Unknown, undefined: Action::Programs };
+    /// The tracer looks at `SIGTRAP` at the first breakpoint. It takes the others where jumps need them.
+    pub(super) const NEW: Actions = Actions {
+        trap: Action::Unknown,
+        undefined: Action::Programs,
+        segment: Action::Programs,
+        bus: Action::Programs,
+    };
 
     /// Whether a handler is missing.
     pub(super) fn is_any_lacking(&self) -> bool {
@@ -60,6 +67,8 @@ impl Index<Handled> for Actions {
         match signal {
             Handled::Trap => &self.trap,
             Handled::Undefined => &self.undefined,
+            Handled::Segment => &self.segment,
+            Handled::Bus => &self.bus,
         }
     }
 }
@@ -69,6 +78,8 @@ impl IndexMut<Handled> for Actions {
         match signal {
             Handled::Trap => &mut self.trap,
             Handled::Undefined => &mut self.undefined,
+            Handled::Segment => &mut self.segment,
+            Handled::Bus => &mut self.bus,
         }
     }
 }

@@ -1,15 +1,16 @@
 //! Conditions that the code of a jump tests: a hit is one as by traps, and what is none leaves no trace.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use insn::x86::Reg;
 use ubp::Comparison::{
     Above, Below, BelowOrEqual, Equal, Greater, GreaterOrEqual, HasBits, Less, LessOrEqual, NotEqual,
 };
-use ubp::{Condition, EventKind, Method, NoJump, Operand, Patch, Report, Spec};
+use ubp::{Condition, EventKind, Method, NoJump, Operand, Patch, Report, Session, Spec};
 
-use crate::by_ptrace;
 use crate::common::*;
+use crate::{by_ptrace, outlived};
 
 const RDI: Operand = Operand::Register(Reg::RDI);
 const RSI: Reg = Reg::RSI;
@@ -55,8 +56,12 @@ fn conditions() -> Vec<Condition> {
 }
 
 /// What a run says: per hit the state of the thread, then hits and arrivals, and the output.
-fn told(program: &Path, args: &[&str], spec: impl Fn(ubp::Address) -> Vec<Spec>) -> (Vec<String>, Vec<u64>, String) {
-    let mut session = by_ptrace();
+fn told(
+    mut session: Session,
+    program: &Path,
+    args: &[&str],
+    spec: impl Fn(ubp::Address) -> Vec<Spec>,
+) -> (Vec<String>, Vec<u64>, String) {
     let pid = session.spawn(piped(program, args)).unwrap();
     let base = load_address(&session, pid);
     let mut sites = instructions(program, "probe").into_iter().map(|at| ubp::Address(base + at));
@@ -92,15 +97,20 @@ fn a_condition_makes_the_hits_that_it_makes_by_traps() {
     let program = build("x86/tested", &["-pthread"]);
     let plain = String::from_utf8(undisturbed(&program, &["400"]).stdout).unwrap();
     for condition in conditions() {
-        let by = |patch| told(&program, &["400"], |at| vec![Spec::event(at).when(condition.clone()).patch(patch)]);
-        let (by_traps, by_jumps) = (by(Patch::Trap), by(Patch::Jump));
-        // The pointers of the stack differ, and so may hits by them.
+        let by = |session, patch| {
+            told(session, &program, &["400"], |at| vec![Spec::event(at).when(condition.clone()).patch(patch)])
+        };
+        let by_traps = by(by_ptrace(), Patch::Trap);
         assert_eq!(by_traps.2, plain);
-        assert_eq!(by_jumps.2, plain);
-        if !format!("{condition:?}").contains("rsp") {
-            assert_eq!(by_traps, by_jumps, "{condition:?}");
+        for session in [by_ptrace, outlived] {
+            let by_jumps = by(session(), Patch::Jump);
+            assert_eq!(by_jumps.2, plain);
+            // The pointers of the stack differ, and so may hits by them.
+            if !format!("{condition:?}").contains("rsp") {
+                assert_eq!(by_traps, by_jumps, "{condition:?}");
+            }
+            assert_eq!(by_jumps.1[1], 400);
         }
-        assert_eq!(by_jumps.1[1], 400);
     }
 }
 
@@ -108,7 +118,7 @@ fn a_condition_makes_the_hits_that_it_makes_by_traps() {
 fn breakpoints_of_one_site_have_their_own_conditions() {
     let program = build("x86/tested", &["-pthread"]);
     let by = |patch| {
-        told(&program, &["300"], |at| {
+        told(by_ptrace(), &program, &["300"], |at| {
             let mut specs: Vec<Spec> =
                 conditions().into_iter().skip(6).take(4).map(|when| Spec::event(at).when(when)).collect();
             specs.push(Spec::count(at));
@@ -127,7 +137,7 @@ fn threads_that_test_at_the_same_time_are_told_and_counted_each() {
     let program = build("x86/tested", &["-pthread"]);
     let plain = String::from_utf8(undisturbed(&program, &["3000", "3"]).stdout).unwrap();
     let by = |patch| {
-        let mut told = told(&program, &["3000", "3"], |at| {
+        let mut told = told(by_ptrace(), &program, &["3000", "3"], |at| {
             let rare = part(Reg::RDI, 1).is(Equal, 77);
             let unreadable = Operand::Memory { base: Some(RSI), offset: 8, size: 4 }.is(Equal, 0x12345);
             vec![Spec::event(at).when(rare.or(unreadable)).patch(patch)]
@@ -145,7 +155,9 @@ fn threads_that_test_at_the_same_time_are_told_and_counted_each() {
 fn a_breakpoint_that_removes_itself_does_so_at_its_hit() {
     let program = build("x86/tested", &["-pthread"]);
     let by = |patch| {
-        told(&program, &["300"], |at| vec![Spec::event(at).when(part(Reg::RDX, 1).is(Equal, 200)).once().patch(patch)])
+        told(by_ptrace(), &program, &["300"], |at| {
+            vec![Spec::event(at).when(part(Reg::RDX, 1).is(Equal, 200)).once().patch(patch)]
+        })
     };
     let by_jumps = by(Patch::Jump);
     assert_eq!(by_jumps.0.len(), 1);
@@ -249,11 +261,17 @@ fn a_condition_that_no_code_tests_is_tested_by_traps() {
 }
 
 #[test]
-fn memory_is_read_by_traps_in_a_program_that_outlives_the_tracer() {
-    let mut options = ubp::Options::default();
-    (options.signals, options.exit_kill) = (false, false);
-    let mut session = ubp::Session::with_options(options).unwrap();
-    let pid = session.spawn(piped(&build("loop", &[]), &["20"])).unwrap();
+fn memory_is_read_by_traps_in_a_program_that_outlives_the_tracer_and_ignores_faults() {
+    let mut command = piped(&build("loop", &[]), &["20"]);
+    let ignore = || {
+        // SAFETY: the call only changes the action of a signal.
+        unsafe { libc::signal(libc::SIGBUS, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: the closure makes one system call.
+    unsafe { command.pre_exec(ignore) };
+    let mut session = outlived();
+    let pid = session.spawn(command).unwrap();
     let work = symbol(&session, pid, "work");
     let condition = Operand::Memory { base: Some(Reg::RSP), offset: 0, size: 8 }.is(Equal, 1);
     let spec = Spec::event(work).when(condition).patch(Patch::Auto);

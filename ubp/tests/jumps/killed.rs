@@ -3,7 +3,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
-use ubp::{Address, EventKind, Method, Options, Patch, Pid, Session, Spec};
+use insn::x86::Reg;
+use ubp::Comparison::NotEqual;
+use ubp::{Address, EventKind, Method, Operand, Options, Patch, Pid, Session, Spec};
 
 use super::life::code;
 use crate::common::*;
@@ -18,18 +20,19 @@ const KIND: &str = "UBP_TEST_JUMPS_KIND";
 /// A tracer for the other tests, in its own process.
 #[test]
 fn tracer() {
-    trace_by(Patch::Jump, &FUNCTIONS);
+    trace_by(&KINDS, Patch::Jump, &FUNCTIONS);
 }
 
 /// Sets breakpoints at functions of the process that the environment names, and reports that.
-fn trace_by(patch: Patch, functions: &[&str]) {
+fn trace_by(kinds: &[fn(Address) -> Spec], patch: Patch, functions: &[&str]) {
     let Some(pid) = std::env::var_os(TARGET) else { return };
     let pid = Pid(pid.to_str().unwrap().parse().unwrap());
     let mut options = Options::default();
     (options.signals, options.threads) = (false, false);
+    options.buffer.stack = 512;
     let mut session = Session::with_options(options).unwrap();
     session.attach(pid).unwrap();
-    let kind = KINDS[std::env::var(KIND).unwrap().parse::<usize>().unwrap()];
+    let kind = kinds[std::env::var(KIND).unwrap().parse::<usize>().unwrap()];
     let entry = |name: &&str| kind(symbol(&session, pid, name)).patch(patch);
     let entries: Vec<Spec> = functions.iter().map(entry).collect();
     for answer in session.insert(pid, &entries).unwrap() {
@@ -119,13 +122,39 @@ fn branch(kind: usize, flags: &[&str]) {
 /// A tracer for the tests above, in its own process.
 #[test]
 fn tracer_of_covered() {
-    trace_by(Patch::Jump, &COVERED);
+    trace_by(&KINDS, Patch::Jump, &COVERED);
 }
 
 /// The memory of jumps of tracers that were killed stays, and at last there is no room for others.
 #[test]
 fn tracer_of_covered_in_turn() {
-    trace_by(Patch::Auto, &COVERED);
+    trace_by(&KINDS, Patch::Auto, &COVERED);
+}
+
+/// Code of jumps reads memory that is not there, without a tracer, and the program does not see it.
+#[test]
+fn without_its_tracer_a_program_has_no_faults_of_its_jumps() {
+    for kind in 0..READING.len() {
+        let program = build("x86/tested", &["-pthread"]);
+        let (child, mut out) = start(&program, &["400", "2", "waits"]);
+        assert_eq!(line(&mut out), "ready\n");
+        kill(traced("killed::tracer_of_tested", Pid(child.id() as i32), kind));
+        assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["400", "2"]).stdout, "kind {kind}");
+    }
+}
+
+/// Breakpoints whose jumps read memory of the program, some of which is not there.
+const READING: [fn(Address) -> Spec; 4] = [
+    |address| Spec::record(address).with_text(),
+    |address| Spec::record(address).with_stack(),
+    |address| Spec::count(address).when(Operand::Memory { base: Some(Reg::RSI), offset: 0, size: 8 }.is(NotEqual, 1)),
+    |address| Spec::record(address).with_text().with_stack(),
+];
+
+/// A tracer for the test above, in its own process.
+#[test]
+fn tracer_of_tested() {
+    trace_by(&READING, Patch::Jump, &["probe"]);
 }
 
 /// A tracer is killed, and another one attaches, while threads are in the handlers.
@@ -226,7 +255,7 @@ fn a_program_runs_on_with_jumps_at_branches_calls_and_returns() {
 /// Tracers for the test above, in their own processes.
 #[test]
 fn tracer_of_heads() {
-    trace_by(Patch::Jump, &HEADS);
+    trace_by(&KINDS, Patch::Jump, &HEADS);
 }
 
 #[test]

@@ -46,6 +46,13 @@ fn by_ptrace() -> Session {
     Session::with_options(options).unwrap()
 }
 
+/// The same, for programs that outlive the tracer.
+fn outlived() -> Session {
+    let mut options = ubp::Options::default();
+    (options.signals, options.exit_kill) = (false, false);
+    Session::with_options(options).unwrap()
+}
+
 /// Lets a program end that waits for a byte, and returns what it writes.
 fn end_of(mut child: Child, mut out: BufReader<ChildStdout>) -> String {
     child.stdin.take().unwrap().write_all(b"x").unwrap();

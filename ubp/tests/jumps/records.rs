@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use insn::x86::Reg;
 use ubp::{Comparison, Event, EventKind, Method, NoJump, Operand, Patch, Record, Report, Session, Spec, Tid};
 
-use crate::by_ptrace;
 use crate::common::*;
+use crate::{by_ptrace, outlived};
 
 /// Runs a program with breakpoints at a function, and returns their records and counts, and the output.
 fn recorded(
+    mut session: Session,
     program: &str,
     args: &[&str],
     function: &str,
@@ -18,7 +19,6 @@ fn recorded(
     mut look: impl FnMut(&mut Session, &Event, &mut Vec<Record>),
 ) -> (Vec<Record>, Vec<(u64, u64)>, String) {
     let program = build(program, &["-pthread"]);
-    let mut session = by_ptrace();
     let pid = session.spawn(piped(&program, args)).unwrap();
     let site = symbol(&session, pid, function);
     let specs: Vec<Spec> = spec(site).into_iter().map(|spec| spec.patch(patch)).collect();
@@ -48,18 +48,19 @@ fn shown(record: &Record) -> String {
 
 #[test]
 fn a_record_by_a_jump_is_one_by_a_trap_wherever_the_arguments_point() {
-    let by = |patch, text: bool| {
+    let by = |session, patch, text: bool| {
         let spec = |at| vec![if text { Spec::record(at).with_text() } else { Spec::record(at) }];
-        let (records, counts, output) = recorded("x86/tested", &["350"], "probe", patch, spec, nothing);
+        let (records, counts, output) = recorded(session, "x86/tested", &["400"], "probe", patch, spec, nothing);
         assert!(records.is_sorted_by_key(|record| record.time));
         (records.iter().map(shown).collect::<Vec<_>>(), counts, output)
     };
     for text in [false, true] {
-        let by_jumps = by(Patch::Jump, text);
-        assert_eq!(by_jumps.1, [(350, 350)]);
-        assert_eq!(by(Patch::Trap, text), by_jumps);
-        let lengths = by_jumps.0.iter().filter(|shown| shown.contains("[0, 0, 0, 0]")).count();
-        assert_eq!(lengths, if text { 50 } else { 0 }, "the memory ends four bytes behind one of seven pointers");
+        let by_traps = by(by_ptrace(), Patch::Trap, text);
+        assert_eq!(by_traps.1, [(400, 400)]);
+        assert_eq!(by(by_ptrace(), Patch::Jump, text), by_traps);
+        assert_eq!(by(outlived(), Patch::Jump, text), by_traps);
+        let lengths = by_traps.0.iter().filter(|shown| shown.contains("[0, 0, 0, 0]")).count();
+        assert_eq!(lengths, if text { 50 } else { 0 }, "the memory ends four bytes behind one of eight pointers");
     }
 }
 
@@ -68,7 +69,7 @@ fn no_record_is_lost_where_nobody_takes_any() {
     let calls = 50_000;
     let args = [calls.to_string()];
     let (records, counts, output) =
-        recorded("loop", &[&args[0]], "work", Patch::Jump, |at| vec![Spec::record(at)], nothing);
+        recorded(by_ptrace(), "loop", &[&args[0]], "work", Patch::Jump, |at| vec![Spec::record(at)], nothing);
     assert_eq!(counts, [(calls, calls)]);
     let numbers: Vec<u64> = records.iter().map(|record| record.arguments[0]).collect();
     assert!(numbers.iter().copied().eq(0..calls));
@@ -78,7 +79,7 @@ fn no_record_is_lost_where_nobody_takes_any() {
 #[test]
 fn the_records_of_each_thread_are_in_its_order() {
     let spec = |at| vec![Spec::record(at).with_text()];
-    let (records, counts, _) = recorded("x86/tested", &["6000", "3"], "probe", Patch::Jump, spec, nothing);
+    let (records, counts, _) = recorded(by_ptrace(), "x86/tested", &["6000", "3"], "probe", Patch::Jump, spec, nothing);
     assert_eq!(counts, [(24_000, 24_000)]);
     let mut threads = BTreeMap::<Tid, Vec<u64>>::new();
     for record in &records {
@@ -96,12 +97,13 @@ fn records_are_taken_while_the_program_runs_and_before_an_event_of_the_thread() 
     };
     for patch in [Patch::Trap, Patch::Auto] {
         let mut before = None;
-        let (records, counts, _) = recorded("loop", &["1000"], "work", patch, spec, |session, event, records| {
-            if let EventKind::Hit(_) = event.kind {
-                records.extend(session.take_records());
-                before = Some(records.len());
-            }
-        });
+        let (records, counts, _) =
+            recorded(by_ptrace(), "loop", &["1000"], "work", patch, spec, |session, event, records| {
+                if let EventKind::Hit(_) = event.kind {
+                    records.extend(session.take_records());
+                    before = Some(records.len());
+                }
+            });
         assert_eq!(before, Some(501), "{patch:?}");
         assert_eq!(records.len(), 1000);
         assert_eq!(counts, [(1000, 1000), (1, 1000)]);
@@ -128,7 +130,7 @@ fn the_first_hits_are_ignored_and_a_condition_chooses() {
     for spec in [Spec::count, Spec::event] {
         let by = |patch| {
             let specs = |at| vec![spec(at).report(Report::Record).when(third.clone()).ignore(5)];
-            let (records, counts, _) = recorded("loop", &["100"], "work", patch, specs, nothing);
+            let (records, counts, _) = recorded(by_ptrace(), "loop", &["100"], "work", patch, specs, nothing);
             (records.iter().map(|record| record.arguments[0]).collect::<Vec<_>>(), counts)
         };
         let by_jumps = by(Patch::Jump);
@@ -137,7 +139,7 @@ fn the_first_hits_are_ignored_and_a_condition_chooses() {
         assert_eq!(by(Patch::Trap), by_jumps);
     }
     let ignoring = |at| vec![Spec::record(at).ignore(90)];
-    let (records, counts, _) = recorded("loop", &["100"], "work", Patch::Jump, ignoring, nothing);
+    let (records, counts, _) = recorded(by_ptrace(), "loop", &["100"], "work", Patch::Jump, ignoring, nothing);
     assert_eq!((records.len(), records[0].arguments[0]), (10, 90));
     assert_eq!(counts, [(100, 100)]);
 }

@@ -11,8 +11,13 @@ const WORDS: u64 = 500;
 const ROOM: u16 = 8 * (WORDS as u16 + 1);
 
 fn with_stacks(stack: u16) -> Session {
+    stacks_of(stack, true)
+}
+
+/// `exit_kill`: the program does not outlive the tracer.
+fn stacks_of(stack: u16, exit_kill: bool) -> Session {
     let mut options = Options::default();
-    options.signals = false;
+    (options.signals, options.exit_kill) = (false, exit_kill);
     options.buffer = Buffer { when_full: WhenFull::Wait, records: 64, stack };
     Session::with_options(options).unwrap()
 }
@@ -69,8 +74,8 @@ fn check(record: &Record, room: u16) -> u64 {
 
 #[test]
 fn the_stack_in_a_record_is_the_one_that_the_program_saw() {
-    for patch in [Patch::Jump, Patch::Trap] {
-        let records = recorded(with_stacks(ROOM), patch, &["200"]);
+    for (patch, exit_kill) in [(Patch::Jump, true), (Patch::Jump, false), (Patch::Trap, true)] {
+        let records = recorded(stacks_of(ROOM, exit_kill), patch, &["200"]);
         let lengths: Vec<u64> = records.iter().map(|record| check(record, ROOM)).collect();
         // A stack that ends where no memory follows is copied up to there.
         assert!(
@@ -93,7 +98,9 @@ fn a_copy_that_has_no_room_for_the_stack_says_so() {
 
 #[test]
 fn signals_while_stacks_are_copied_change_neither_records_nor_counts() {
-    for record in recorded(with_stacks(ROOM), Patch::Jump, &["4000", "storm"]) {
-        check(&record, ROOM);
+    for exit_kill in [true, false] {
+        for record in recorded(stacks_of(ROOM, exit_kill), Patch::Jump, &["2000", "storm"]) {
+            check(&record, ROOM);
+        }
     }
 }

@@ -20,5 +20,5 @@ pub(in crate::ptrace) fn handler_code(_: Arch) -> HandlerCode {
     let length = (&raw const ubp_trap_handler_end).addr() - start.addr();
     // SAFETY: the assembly that is part of this file defines all bytes between the two symbols, in constant memory.
     let code = unsafe { std::slice::from_raw_parts(start, length) };
-    HandlerCode { code, undefined: None, restorer: None, gate: None, sigaction: RT_SIGACTION }
+    HandlerCode { code, of_jumps: None, restorer: None, gate: None, sigaction: RT_SIGACTION }
 }

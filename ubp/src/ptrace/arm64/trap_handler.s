@@ -5,7 +5,7 @@
     .pushsection .rodata.trap_handler, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
-    .set ARENAS, DATA + 160
+    .set ARENAS, DATA + 288
     // Of struct ucontext: uc_mcontext.pc.
     .set PC, 440
     // si_code of brk.

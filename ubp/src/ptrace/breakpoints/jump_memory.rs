@@ -8,12 +8,13 @@ use super::super::arch::PAGE;
 use super::super::jumps::{LENGTH, Mirror, Need, Ring, Shape, Shared, Store, displacements};
 use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any};
 use super::super::reports::Reports;
+use super::super::space::page::Handled;
 use super::super::space::{mapping_at, room};
 use super::super::status;
 use super::super::sys::insist;
 use super::super::tracees::{SpaceId, Tracees};
 use super::arenas::map_arena;
-use super::trap_handler::install_undefined;
+use super::trap_handler::install_for_jumps;
 use crate::process::read_maps;
 use crate::{Address, Error, Mapping, NoJump, Pid, Result, Tid};
 
@@ -39,6 +40,11 @@ pub(in crate::ptrace) fn provide(
     sites: &[u64],
 ) -> Result<Option<NoJump>> {
     let outlives = outlives(tracees, tracees.debuggee(pid)?.space);
+    let faults = tracees.space_of(pid)?.faults_of(sites);
+    if outlives && faults > 0 {
+        let answers = install_for_jumps(tracees, reports, pid, &[Handled::Segment, Handled::Bus])?;
+        tracees.space_of_mut(pid)?.answers_faults = answers;
+    }
     let maps = read_maps(pid)?;
     let mut rest = sites;
     while let Some(&first) = rest.first() {
@@ -64,12 +70,17 @@ pub(in crate::ptrace) fn provide(
     Ok(None)
 }
 
-/// Maps arenas for the entries of covered bytes.
+/// Maps arenas for the entries of covered bytes, and of code that reads memory.
 fn add_answers(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid, sites: &[u64]) -> Result<()> {
     let mut covered: Vec<u64> = sites.iter().flat_map(|site| ENTRIES.map(move |offset| site + offset)).collect();
     covered.sort_unstable();
     covered.dedup();
-    for group in tracees.space_of(pid)?.missing(&covered) {
+    let space = tracees.space_of(pid)?;
+    if space.answers_faults {
+        covered.extend(sites.iter().flat_map(|site| std::iter::repeat_n(*site, space.faults_of(&[*site]))));
+        covered.sort_unstable();
+    }
+    for group in space.missing(&covered) {
         map_arena(tracees, reports, tid, pid, group)?;
     }
     Ok(())
@@ -113,7 +124,9 @@ fn map_mirror(
         let mirrors = displacements(last).filter_map(|displacement| Mirror::new(code.clone(), displacement, PAGE));
         let free: Vec<Mirror> = mirrors.filter(|mirror| room::is_free(&maps, heap, kind, &mirror.range)).collect();
         // Without the tracer, nobody but a handler answers the byte.
-        if free.is_empty() || last == Trap::Undefined && outlives && !install_undefined(tracees, reports, pid)? {
+        if free.is_empty()
+            || last == Trap::Undefined && outlives && !install_for_jumps(tracees, reports, pid, &[Handled::Undefined])?
+        {
             continue;
         }
         for mirror in free {

@@ -1,10 +1,11 @@
-//! The handlers of `SIGTRAP` and `SIGILL` in a process that outlives the tracer. Their code lies in a page of the debuggee.
+//! The handlers of signals of breakpoints in a process that outlives the tracer. Their code lies in a page of the debuggee.
 //!
 //! While the tracer lives it sees every such signal first, and the handlers never run for one of ours. After the tracer was killed, a thread
 //! that runs into a breakpoint instruction enters the handler of `SIGTRAP`. The handler finds the site in the arenas, puts the original bytes
 //! back through /proc/self/mem and lets the thread execute its instruction; a thread that ran into the end of a slot continues
 //! behind the instruction. A thread that branches into the bytes of a jump continues in the slot of their entry; the last of these bytes
-//! raises `SIGILL` where no memory is free at a distance whose bytes all raise `SIGTRAP`.
+//! raises `SIGILL` where no memory is free at a distance whose bytes all raise `SIGTRAP`. Code of a jump that cannot read the program's memory
+//! raises `SIGSEGV` or `SIGBUS`, and continues without that memory.
 //!
 //! For any other signal, the handler resets the signal to its default action and raises it again. Where the program of x86-64 handles the
 //! signal, our handler has the flags and the mask of the program's and jumps to it. A program that ignores `SIGTRAP`, or that has a handler
@@ -59,20 +60,26 @@ pub(in crate::ptrace) fn install_everywhere(tracees: &mut Tracees, reports: &mut
     tracees.debuggee(pid).map(drop)
 }
 
-/// Installs the handler of `SIGILL` in every process of the memory that outlives the tracer. Returns whether all of them have it.
-pub(in crate::ptrace) fn install_undefined(tracees: &mut Tracees, reports: &mut Reports, pid: Pid) -> Result<bool> {
+/// Installs the handlers of these signals in every process of the memory that outlives the tracer. Returns whether all of them have them.
+pub(in crate::ptrace) fn install_for_jumps(
+    tracees: &mut Tracees,
+    reports: &mut Reports,
+    pid: Pid,
+    signals: &[Handled],
+) -> Result<bool> {
     let space = tracees.debuggee(pid)?.space;
-    if arch::handler_code(tracees.space_of(pid)?.arch).undefined.is_none() {
+    if arch::handler_code(tracees.space_of(pid)?.arch).of_jumps.is_none() {
         return Ok(false);
     }
-    for other in tracees.processes_in(space) {
+    let processes = tracees.processes_in(space);
+    for (&other, &signal) in processes.iter().flat_map(|other| signals.iter().map(move |signal| (other, signal))) {
         let debuggee = tracees.debuggee(other)?;
-        if debuggee.exit_kill || debuggee.actions[Handled::Undefined] == Action::Ours {
+        if debuggee.exit_kill || debuggee.actions[signal] == Action::Ours {
             continue;
         }
         let Some(tid) = installer(tracees, other)? else { return Ok(false) };
-        install_by(tracees, reports, tid, other, Handled::Undefined)?;
-        if tracees.debuggee(other)?.actions[Handled::Undefined] != Action::Ours {
+        install_by(tracees, reports, tid, other, signal)?;
+        if tracees.debuggee(other)?.actions[signal] != Action::Ours {
             return Ok(false);
         }
     }
@@ -141,7 +148,7 @@ fn prepare_page(
     former: &SignalAction,
 ) -> Result<bool> {
     let code = arch::handler_code(tracees.space_of(pid)?.arch);
-    if former.handler != 0 && (code.undefined.is_none() || !former.can_be_called()) {
+    if former.handler != 0 && (code.of_jumps.is_none() || !former.can_be_called()) {
         return Ok(false);
     }
     if tracees.space_of(pid)?.trap_handler.is_none() {
@@ -235,7 +242,7 @@ pub(in crate::ptrace) fn complete_page(tracees: &mut Tracees, reports: &mut Repo
     let Some(start) = space.trap_handler else { return Ok(()) };
     let page = arch::handler_code(space.arch).page(start, space.arch);
     // The page is written from its beginning to its end, and the program's actions differ.
-    let ends = [Handled::Trap, Handled::Undefined].map(|signal| signal.own() as usize..signal.own() as usize + 8);
+    let ends = Handled::ALL.map(|signal| signal.own() as usize..signal.own() as usize + 8);
     let is_there = |space: &Space| {
         let mut bytes = vec![0; page.len()];
         let (code, data) = (..Handled::Trap.own() as usize, ends.clone());

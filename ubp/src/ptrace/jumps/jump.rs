@@ -49,6 +49,8 @@ pub(in crate::ptrace) struct Jump {
     /// The first one is that of the site itself.
     pub(in crate::ptrace) members: Vec<Member>,
     draft: Draft,
+    /// The instructions of the trampoline that read the program's memory, where a handler answers their faults, and where it continues.
+    fixups: Box<[(u64, u64)]>,
 }
 
 /// What a trampoline is made of.
@@ -123,6 +125,13 @@ impl Workbench {
         code.get(..last + len).unwrap_or(code)
     }
 
+    /// The instructions of the trampoline that was made last that read the program's memory, and where threads continue whose access faults.
+    pub(in crate::ptrace) fn fixups(&self, trampoline: &Trampoline) -> Box<[(u64, u64)]> {
+        let places = self.places.get(..trampoline.places()).unwrap_or_default();
+        let address = |offset: u16| trampoline.at().wrapping_add(offset.into());
+        places.iter().filter_map(|place| Some((address(place.offset), address(place.fixup?)))).collect()
+    }
+
     /// The code of the trampoline that was made last.
     pub(in crate::ptrace) fn code(&self, trampoline: &Trampoline) -> &[u8] {
         self.code.get(..trampoline.len()).unwrap_or_default()
@@ -136,8 +145,9 @@ impl Jump {
         trampoline: Trampoline,
         store: usize,
         members: Vec<Member>,
+        fixups: Box<[(u64, u64)]>,
     ) -> Jump {
-        Jump { site: draft.site, displacement, trampoline, store, members, draft }
+        Jump { site: draft.site, displacement, trampoline, store, members, draft, fixups }
     }
 
     /// Bytes of the instructions that the trampoline runs.
@@ -175,9 +185,11 @@ impl Jump {
         address >= self.site + JUMP_LEN as u64 && self.member(address).is_some()
     }
 
-    /// The instructions of the trampoline that stop threads.
-    pub(in crate::ptrace) fn stops(&self) -> impl Iterator<Item = u64> {
-        self.trampoline.stops().map(|(_, behind)| behind.wrapping_sub(1))
+    /// The instructions of the trampoline that raise signals which a handler answers when the tracer is gone, and where the thread continues: those
+    /// that stop threads, and those that read the program's memory.
+    pub(in crate::ptrace) fn answered(&self) -> impl Iterator<Item = (u64, u64)> {
+        let stops = self.trampoline.stops().map(|(_, behind)| (behind.wrapping_sub(1), behind));
+        stops.chain(self.fixups.iter().copied())
     }
 
     /// The sites whose arrivals the trampoline counts.

@@ -33,6 +33,17 @@ pub(in crate::ptrace) struct Detail {
     pub(in crate::ptrace) stack: bool,
 }
 
+impl Detail {
+    /// The number of instructions that read the program's memory.
+    pub(in crate::ptrace) fn reads(self) -> usize {
+        [(self.text, TEXTS), (self.caller, 1), (self.stack, 1)]
+            .iter()
+            .filter(|(has, _)| *has)
+            .map(|(_, reads)| reads)
+            .sum()
+    }
+}
+
 /// The words by which trampolines check memory, by their addresses.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ptrace) struct Windows {

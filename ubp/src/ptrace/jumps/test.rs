@@ -36,9 +36,9 @@ impl Test {
         self.0.iter().map(Vec::as_slice)
     }
 
-    /// Whether the test reads memory.
-    pub(in crate::ptrace) fn reads_memory(&self) -> bool {
-        self.0.iter().flatten().any(|clause| matches!(clause.subject, Subject::Memory(_)))
+    /// The number of comparisons with memory.
+    pub(in crate::ptrace) fn reads(&self) -> usize {
+        self.0.iter().flatten().filter(|clause| matches!(clause.subject, Subject::Memory(_))).count()
     }
 
     /// Number of comparisons.

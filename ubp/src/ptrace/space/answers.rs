@@ -1,4 +1,4 @@
-//! Entries for the bytes that jumps cover: how the handler of `SIGTRAP` in the debuggee answers threads there when the tracer is gone, and
+//! Entries for the bytes that jumps cover: how the handlers in the debuggee answer threads there when the tracer is gone, and
 //! how the tracer lets a thread pass an instruction that begins in the midst of another.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const STAYS: u8 = 1;
 /// `int3`, and the opcode of `jmp rel32`.
 const TRAP: u8 = 0xcc;
 const JUMP_OPCODE: u8 = 0xe9;
-/// What stands in the place of an `int3` of a trampoline when nobody is to stop there any more.
+/// What stands in the entry of an instruction of a trampoline.
 const NOP: u8 = 0x90;
 /// `jmp *0(%rip)`; the target follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
@@ -33,12 +33,12 @@ impl Space {
                 (address, entry, jump.code().get(offset as usize..).unwrap_or_default().to_vec())
             })
             .collect();
-        let stops: Vec<u64> = jump.stops().collect();
+        let answered: Vec<(u64, u64)> = jump.answered().collect();
         for member in sites {
             self.mark_site(member, STAYS);
         }
-        for at in stops {
-            if self.add_answer(at, Some(at + 1), &[NOP]).is_none() {
+        for (at, to) in answered {
+            if self.add_answer(at, Some(to), &[NOP]).is_none() {
                 return false;
             }
         }
@@ -122,9 +122,9 @@ impl Space {
         slot
     }
 
-    /// Takes the entries for a jump out of use.
-    pub(super) fn remove_answers(&mut self, site: u64, stops: &[u64]) {
-        for address in (site..site + LENGTH).chain(stops.iter().copied()) {
+    /// Takes the entries for a jump, and for these instructions of its trampoline, out of use.
+    pub(super) fn remove_answers(&mut self, site: u64, answered: &[u64]) {
+        for address in (site..site + LENGTH).chain(answered.iter().copied()) {
             self.mark_site(address, 0);
             if let Some(slot) = self.answers.remove(&address) {
                 self.retire(slot);

@@ -165,7 +165,8 @@ impl Space {
         }
         written.trampolines.push(trampoline.at(), bench.code(&trampoline));
         written.mirrors.push(at, &mirrored);
-        let jump = Jump::new(draft, mirror.displacement, trampoline, number, members);
+        let fixups = if outlives { bench.fixups(&trampoline) } else { Box::default() };
+        let jump = Jump::new(draft, mirror.displacement, trampoline, number, members, fixups);
         let [head, tail @ ..] = jump.bytes();
         written.heads.push(site, &[head]);
         written.tails.push(site + 1, &tail);
@@ -188,11 +189,15 @@ impl Space {
         if let Some(reason) = self.breakpoints_at(site).find_map(|breakpoint| breakpoint.spec.no_jump()) {
             return Err(reason);
         }
-        let reads_memory = self.test_at(site, 0)?.is_some_and(|test| test.reads_memory());
+        let reads_memory = self.test_at(site, 0)?.is_some_and(|test| test.reads() > 0);
         match info.first {
             None => Err(NoJump::Asked),
-            // Where memory cannot be read the tracer decides.
-            Some(_) if outlives && (reads_memory || self.breakpoints_at(site).any(|b| b.spec.text || b.spec.stack)) => {
+            // Where memory cannot be read, the tracer or a handler decides.
+            Some(_)
+                if outlives
+                    && !self.answers_faults
+                    && (reads_memory || self.breakpoints_at(site).any(|b| b.spec.text || b.spec.stack)) =>
+            {
                 Err(NoJump::Memory)
             }
             Some(_) => self.can_record_at(site),
@@ -218,8 +223,22 @@ impl Space {
         let specs = self.breakpoints_at(site).map(|breakpoint| &breakpoint.spec).filter(|spec| spec.records_all());
         specs.fold(None, |detail, spec| {
             let Detail { text, stack, .. } = detail.unwrap_or_default();
-            Some(Detail { text: text || spec.text, caller: !outlives, stack: stack || spec.stack })
+            Some(Detail {
+                text: text || spec.text,
+                caller: !outlives || self.answers_faults,
+                stack: stack || spec.stack,
+            })
         })
+    }
+
+    /// The most instructions of trampolines that read the program's memory for these sites.
+    pub(in crate::ptrace) fn faults_of(&self, sites: &[u64]) -> usize {
+        let of_site = |site: &u64| {
+            let of_test = self.test_at(*site, 0).ok().flatten().map_or(0, |test| test.reads());
+            let of_record = self.record_at(*site, false).map_or(0, |detail| detail.reads());
+            of_test + of_record
+        };
+        sites.iter().map(of_site).sum()
     }
 
     /// The test by which a trampoline stops threads at a site.
@@ -332,12 +351,13 @@ impl Space {
     /// Forgets a jump whose bytes are gone. Its breakpoints have their counts.
     pub(super) fn forget_jump(&mut self, site: u64, reason: NoJump) {
         let Some(jump) = self.jumps.get(site) else { return };
-        let (sites, stops): (Vec<u64>, Vec<u64>) = (jump.sites().collect(), jump.stops().collect());
+        let sites: Vec<u64> = jump.sites().collect();
+        let answered: Vec<u64> = jump.answered().map(|(at, _)| at).collect();
         for &member in &sites {
             self.settle_counts_at(member);
         }
         self.jumps.remove(site);
-        self.remove_answers(site, &stops);
+        self.remove_answers(site, &answered);
         for member in sites {
             self.note_no_jump(member, reason);
         }

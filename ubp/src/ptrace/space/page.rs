@@ -1,4 +1,4 @@
-//! The page in the debuggee that handles `SIGTRAP` and `SIGILL` when the tracer is gone: its code, and for that code the actions of the
+//! The page in the debuggee that handles signals of breakpoints when the tracer is gone: its code, and for that code the actions of the
 //! program and the list of arenas.
 
 use super::Space;
@@ -11,6 +11,10 @@ pub(in crate::ptrace) enum Handled {
     Trap,
     /// `SIGILL`, of the last byte of some jumps.
     Undefined,
+    /// `SIGSEGV`, of code of jumps that reads the program's memory.
+    Segment,
+    /// `SIGBUS`, of the same code.
+    Bus,
 }
 
 /// The kernel's `struct sigaction` of 64-bit programs: handler, flags, restorer and mask.
@@ -26,9 +30,9 @@ pub(in crate::ptrace) struct SignalAction {
 pub(in crate::ptrace) struct HandlerCode {
     /// It begins with the handler.
     pub(in crate::ptrace) code: &'static [u8],
-    /// The handler of `SIGILL`, where there are jumps. It and that of `SIGTRAP` call the program's handler for signals that are none of
-    /// ours.
-    pub(in crate::ptrace) undefined: Option<u64>,
+    /// The handler of the signals of jumps, where there are such. It and that of `SIGTRAP` call the program's handler for signals that are none
+    /// of ours.
+    pub(in crate::ptrace) of_jumps: Option<u64>,
     /// The code that a handler returns to, where the kernel has none of its own.
     pub(in crate::ptrace) restorer: Option<u64>,
     /// A system call, and the way back to where the thread was; up to the end of the code.
@@ -38,9 +42,9 @@ pub(in crate::ptrace) struct HandlerCode {
 }
 
 /// The offset of what the handlers read, as the code knows it: the `struct sigaction` of `SIGTRAP`, that of the default action, the
-/// program's for `SIGTRAP`, that of `SIGILL`, the program's for `SIGILL`, and the addresses of the arenas up to a zero.
+/// program's for `SIGTRAP`, then for each signal of jumps ours and the program's, and the addresses of the arenas up to a zero.
 const DATA: u64 = 2048;
-const ARENAS: u64 = 160;
+const ARENAS: u64 = 288;
 /// Bytes of the page that are in use.
 pub(in crate::ptrace) const SIZE: u64 = 4096;
 /// The largest number of arenas in the list.
@@ -50,7 +54,7 @@ const SA_RESTORER: u64 = 0x0400_0000;
 const FLAGS: u64 = (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART) as u64;
 
 impl Handled {
-    pub(in crate::ptrace) const ALL: [Handled; 2] = [Handled::Trap, Handled::Undefined];
+    pub(in crate::ptrace) const ALL: [Handled; 4] = [Handled::Trap, Handled::Undefined, Handled::Segment, Handled::Bus];
 
     pub(in crate::ptrace) fn of(signal: i32) -> Option<Handled> {
         Handled::ALL.into_iter().find(|handled| handled.signal().0 == signal)
@@ -60,6 +64,8 @@ impl Handled {
         match self {
             Handled::Trap => Signal(libc::SIGTRAP),
             Handled::Undefined => Signal(libc::SIGILL),
+            Handled::Segment => Signal(libc::SIGSEGV),
+            Handled::Bus => Signal(libc::SIGBUS),
         }
     }
 
@@ -68,6 +74,8 @@ impl Handled {
         match self {
             Handled::Trap => DATA,
             Handled::Undefined => DATA + 96,
+            Handled::Segment => DATA + 160,
+            Handled::Bus => DATA + 224,
         }
     }
 
@@ -75,7 +83,7 @@ impl Handled {
     pub(in crate::ptrace) fn former(self) -> u64 {
         match self {
             Handled::Trap => DATA + 64,
-            Handled::Undefined => DATA + 128,
+            _ => self.own() + 32,
         }
     }
 }
@@ -111,7 +119,7 @@ impl HandlerCode {
     pub(in crate::ptrace) fn entry(&self, signal: Handled) -> Option<u64> {
         match signal {
             Handled::Trap => Some(0),
-            Handled::Undefined => self.undefined,
+            _ => self.of_jumps,
         }
     }
 

@@ -207,9 +207,10 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
     let pid = tracees.thread(tid)?.pid;
     let is_fault = matches!(info.signal(), libc::SIGSEGV | libc::SIGBUS);
     if is_fault && left.place.is_some_and(|place| place.own) {
+        let signal = Handled::of(info.signal()).unwrap_or(Handled::Segment);
+        restore_mask_of(tracees, tid, signal)?;
         if tracees.thread(tid)?.pins > 0 {
             uncount_left(tracees, tid, left)?;
-            restore_mask(tracees, tid)?;
             tracees.set_stop(tid, Stop::Trap)?;
             return Ok(Some(Next::Stay));
         }
@@ -222,14 +223,12 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
             space.count_once(left.pc);
         }
         if tests || records {
-            restore_mask(tracees, tid)?;
             tracees.set_stop(tid, Stop::Trap)?;
             return act(tracees, tid, left.pc).map(Some);
         }
         let copy = space.jumps.get(left.site).and_then(|jump| jump.trampoline.copy((left.pc - left.site) as u8));
         if let Some(copy) = copy {
             arch::set_pc(tid, copy)?;
-            restore_mask(tracees, tid)?;
             tracees.set_stop(tid, Stop::Trap)?;
             return Ok(Some(Next::Run(0)));
         }

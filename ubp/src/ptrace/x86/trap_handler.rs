@@ -1,4 +1,4 @@
-//! The code that handles `SIGTRAP` and `SIGILL` when the tracer is gone, and the gate for system calls of the tracer's.
+//! The code that handles signals of breakpoints when the tracer is gone, and the gate for system calls of the tracer's.
 
 use std::arch::global_asm;
 
@@ -12,7 +12,7 @@ global_asm!(include_str!("trap_handler_32.s"), options(att_syntax, raw));
 const RT_SIGACTION: (u64, u64) = (13, 174);
 
 macro_rules! handler {
-    ($call:expr, $start:ident, $undefined:expr, $restorer:ident, $gate:ident, $end:ident) => {{
+    ($call:expr, $start:ident, $of_jumps:expr, $restorer:ident, $gate:ident, $end:ident) => {{
         unsafe extern "C" {
             static $start: u8;
             static $restorer: u8;
@@ -27,7 +27,7 @@ macro_rules! handler {
         let (restorer, gate) = (offset(&raw const $restorer), offset(&raw const $gate));
         HandlerCode {
             code,
-            undefined: $undefined.map(|at: *const u8| offset(at) as u64),
+            of_jumps: $of_jumps.map(|at: *const u8| offset(at) as u64),
             restorer: Some(restorer as u64),
             gate: Some(gate as u64),
             sigaction: $call,
@@ -36,7 +36,7 @@ macro_rules! handler {
 }
 
 unsafe extern "C" {
-    static ubp_trap_handler_64_undefined: u8;
+    static ubp_trap_handler_64_of_jumps: u8;
 }
 
 /// The code for programs of an architecture.
@@ -54,7 +54,7 @@ pub(in crate::ptrace) fn handler_code(arch: Arch) -> HandlerCode {
         handler!(
             RT_SIGACTION.0,
             ubp_trap_handler_64,
-            Some(&raw const ubp_trap_handler_64_undefined),
+            Some(&raw const ubp_trap_handler_64_of_jumps),
             ubp_trap_handler_64_restorer,
             ubp_trap_handler_64_gate,
             ubp_trap_handler_64_end

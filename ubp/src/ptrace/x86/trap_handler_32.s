@@ -3,7 +3,7 @@
     .code32
     .set DATA_32, 2048
     .set DEFAULT_32, DATA_32 + 32
-    .set ARENAS_32, DATA_32 + 160
+    .set ARENAS_32, DATA_32 + 288
     # Of struct ucontext: uc_mcontext.gregs[REG_EIP] and [REG_EFL].
     .set EIP, 76
     .set EFLAGS_32, 84

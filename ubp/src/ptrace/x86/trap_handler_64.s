@@ -1,19 +1,19 @@
-# Handles SIGTRAP and SIGILL in x86-64 programs when the tracer is gone. See breakpoints/trap_handler.rs.
+# Handles SIGTRAP, SIGILL, SIGSEGV and SIGBUS in x86-64 programs when the tracer is gone. See breakpoints/trap_handler.rs.
 #
 # The page: this code, and at DATA `struct sigaction` of the kernel (this handler of SIGTRAP; the default; the program's for
-# SIGTRAP; this handler of SIGILL; the program's for SIGILL), then the addresses of the arenas up to a zero. core/layout.rs
-# describes an arena.
+# SIGTRAP; then for each of the other signals this handler, and the program's), then the addresses of the arenas up to a
+# zero. core/layout.rs describes an arena.
     .pushsection .rodata.trap_handler_64, "a", @progbits
     .set DATA, 2048
     .set DEFAULT, DATA + 32
     .set FORMER_TRAP, DATA + 64
     .set FORMER_UNDEFINED, DATA + 128
-    .set ARENAS, DATA + 160
+    .set FORMER_SEGMENT, DATA + 192
+    .set FORMER_BUS, DATA + 256
+    .set ARENAS, DATA + 288
     # Of struct ucontext: uc_mcontext.gregs[REG_RIP] and [REG_EFL].
     .set RIP, 168
     .set EFLAGS, 176
-    # si_code of undefined instructions.
-    .set ILL_ILLOPN, 2
     # si_code of single steps, of debug registers and of int3.
     .set TRAP_TRACE, 2
     .set TRAP_HWBKPT, 4
@@ -21,7 +21,7 @@
     # A tracer that attaches at the same time restores the instruction before it retires the entry, and writes the entry before
     # the breakpoint instruction. The handler looks at both again, at most this often, until they agree.
     .set LOOKS, 16
-    .globl ubp_trap_handler_64, ubp_trap_handler_64_undefined, ubp_trap_handler_64_restorer, ubp_trap_handler_64_gate, ubp_trap_handler_64_end
+    .globl ubp_trap_handler_64, ubp_trap_handler_64_of_jumps, ubp_trap_handler_64_restorer, ubp_trap_handler_64_gate, ubp_trap_handler_64_end
 
 # handler(signal, siginfo: rsi, ucontext: rdx). rt_sigreturn restores all registers.
 ubp_trap_handler_64:
@@ -189,13 +189,15 @@ ubp_trap_handler_64:
     syscall
     ret
 
-# handler(signal, siginfo: rsi, ucontext: rdx), for a branch to the last byte of a jump. The thread continues in the slot of the
-# entry, which is marked (space/answers.rs).
-ubp_trap_handler_64_undefined:
+# handler(signal, siginfo: rsi, ucontext: rdx), for a branch to the last byte of a jump, and for code of a jump that reads
+# memory. The thread continues in the slot of the entry for the pc, which is marked (space/answers.rs).
+ubp_trap_handler_64_of_jumps:
     lea ubp_trap_handler_64(%rip), %r12
     mov %rdx, %rbx
-    cmpl $ILL_ILLOPN, 8(%rsi)
-    jne 27f
+    mov (%rsi), %ebp
+    # An instruction raised the signal where si_code is positive.
+    cmpl $0, 8(%rsi)
+    jle 27f
     mov RIP(%rbx), %r14
     lea ARENAS(%r12), %r15
 22: # The next arena: r8; ecx: capacity, edx: words of the index, rdi: entries.
@@ -236,8 +238,14 @@ ubp_trap_handler_64_undefined:
     add %r10, %rcx
     mov %rcx, RIP(%rbx)
     ret
-27: mov $4, %ebp
-    mov FORMER_UNDEFINED(%r12), %rax
+27: lea FORMER_UNDEFINED(%r12), %rax
+    cmp $4, %ebp
+    je 28f
+    lea FORMER_SEGMENT(%r12), %rax
+    cmp $11, %ebp
+    je 28f
+    lea FORMER_BUS(%r12), %rax
+28: mov (%rax), %rax
     jmp 16b
 
 # rt_sigreturn

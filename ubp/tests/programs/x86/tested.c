@@ -1,4 +1,6 @@
-// Calls `probe` with all kinds of numbers and pointers, in some threads if told. The first argument is the number of rounds.
+// Calls `probe` with all kinds of numbers and pointers, in some threads if told. The first argument is the number of rounds. With a third one it
+// waits for a byte before.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -6,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define POINTERS 7
+#define POINTERS 8
 
 static volatile sig_atomic_t faults;
 static long word;
@@ -28,8 +30,12 @@ static void *loop(void *argument) {
     char *none = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *last = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(last + 4096, 4096);
+    // Behind the end of its file.
+    int file = memfd_create("file", 0);
+    char *gone = mmap(0, 4096, PROT_READ, MAP_SHARED, file, 0);
+    close(file);
     void *pointers[POINTERS] = {&word, 0,    (void *)0x8000000000000000, (void *)0xffffffff81000000,
-                                none,  last, last + 4092};
+                                none,  last, last + 4092, gone};
     long sum = 0;
     for (long i = 0; i < rounds; i++) {
         if (!argument) word = i * 0x0101;
@@ -42,6 +48,12 @@ static void *loop(void *argument) {
 
 int main(int argc, char **argv) {
     signal(SIGSEGV, on_segv);
+    signal(SIGBUS, on_segv);
+    if (argc > 3) {
+        puts("ready");
+        fflush(stdout);
+        getchar();
+    }
     rounds = argc > 1 ? atol(argv[1]) : 10;
     pthread_t threads[3];
     int count = argc > 2 ? atoi(argv[2]) : 0;
