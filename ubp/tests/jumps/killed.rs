@@ -9,7 +9,7 @@ use ubp::{Address, EventKind, Method, Operand, Options, Patch, Pid, Session, Spe
 
 use super::life::code;
 use crate::common::*;
-use crate::{KINDS, by_ptrace, end_of};
+use crate::{KINDS, by_ptrace, end_of, outlived};
 
 /// The process that [`tracer`] is to attach to.
 const TARGET: &str = "UBP_TEST_JUMPS_TARGET";
@@ -95,27 +95,30 @@ fn run_on(kind: usize) {
 /// Branches into the bytes that jumps cover are answered by the handlers in the program.
 #[test]
 fn without_its_tracer_a_program_may_branch_into_jumps() {
-    (0..KINDS.len()).for_each(|kind| branch(kind, &[]));
+    (0..KINDS.len()).for_each(|kind| branch("killed::tracer_of_covered", kind, &[]));
 }
 
 /// Below a program without PIE there is no room at the distance whose bytes are all `int3`.
 #[test]
 fn without_its_tracer_a_program_without_pie_may_branch_into_jumps() {
-    (0..KINDS.len()).for_each(|kind| branch(kind, &["-no-pie"]));
+    (0..KINDS.len()).for_each(|kind| branch("killed::tracer_of_covered", kind, &["-no-pie"]));
 }
 
 /// The handlers call those of the program.
 #[test]
 fn without_its_tracer_a_program_with_handlers_may_branch_into_jumps_and_has_its_own_signals() {
-    [&["-DHANDLES"][..], &["-DHANDLES", "-no-pie"]].into_iter().for_each(|flags| branch(1, flags));
+    for flags in [&["-DHANDLES"][..], &["-DHANDLES", "-no-pie"]] {
+        branch("killed::tracer_of_covered", 1, flags);
+        branch("killed::reading_tracer_of_covered", 0, flags);
+    }
 }
 
-fn branch(kind: usize, flags: &[&str]) {
+fn branch(tracer: &str, kind: usize, flags: &[&str]) {
     let program = build("x86/covered", flags);
     let (child, mut out) = start(&program, &["3", "0", "waits"]);
     assert_eq!(line(&mut out), "ready\n");
     let pid = Pid(child.id() as i32);
-    kill(traced("killed::tracer_of_covered", pid, kind));
+    kill(traced(tracer, pid, kind));
     assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["3", "0"]).stdout);
 }
 
@@ -123,6 +126,11 @@ fn branch(kind: usize, flags: &[&str]) {
 #[test]
 fn tracer_of_covered() {
     trace_by(&KINDS, Patch::Jump, &COVERED);
+}
+
+#[test]
+fn reading_tracer_of_covered() {
+    trace_by(&READING, Patch::Jump, &COVERED);
 }
 
 /// The memory of jumps of tracers that were killed stays, and at last there is no room for others.
@@ -173,6 +181,28 @@ fn tracers_come_and_are_killed_while_threads_branch_into_jumps() {
         }
         assert_eq!(end_of(child, out), "wrong 0\n", "{flags:?}");
     }
+}
+
+/// There is an entry for each instruction that reads memory, however many there are.
+#[test]
+fn many_functions_of_a_program_that_outlives_the_tracer_have_jumps_that_read() {
+    let program = build("x86/many", &[]);
+    let mut session = outlived();
+    let pid = session.spawn(piped(&program, &[])).unwrap();
+    let base = load_address(&session, pid);
+    let functions: Vec<u64> =
+        symbols(&program).into_iter().filter(|(name, _)| name.starts_with("work_")).map(|(_, at)| at).collect();
+    assert_eq!(functions.len(), 100);
+    let specs: Vec<Spec> =
+        functions.iter().map(|at| Spec::record(Address(base + at)).with_text().patch(Patch::Jump)).collect();
+    let refused: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().filter_map(Result::err).collect();
+    assert_eq!(refused, []);
+    session.resume(pid.leader()).unwrap();
+    let outcome = run(&mut session, pid, |_, _| {});
+    assert_eq!(exit_of(&outcome), EventKind::Exited(0));
+    let records = session.take_records();
+    assert_eq!(records.len(), functions.len());
+    assert!(records.iter().all(|record| record.text(0).starts_with(b"text")));
 }
 
 /// A program that was traced has its own actions again, and so has its next tracer.

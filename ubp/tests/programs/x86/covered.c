@@ -1,13 +1,14 @@
 // Functions into whose first five bytes other code branches, at every boundary and in the midst of instructions. Prints what each computes.
 // With the argument "hot" alone, threads do that until a byte comes, and it prints how many results were wrong.
 // Arguments: rounds, and the period of a timer in microseconds, or 0; a third makes it wait for a byte. The handler of the timer notes the pc that it interrupts.
-// With HANDLES, it handles SIGILL and SIGTRAP, and says what its handlers have seen of its own signals; a fourth argument makes it block all
+// With HANDLES, it handles SIGILL, SIGTRAP, SIGSEGV and SIGBUS, and says what its handlers have seen of its own signals; a fourth argument makes it block all
 // signals until then.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
 
@@ -91,7 +92,8 @@ static void on_tick(int signal, siginfo_t *info, void *context) {
 
 #ifdef HANDLES
 static char stack[1 << 16];
-static volatile int illegal, traps, raised, wrong;
+static volatile int illegal, traps, raised, wrong, segments, buses;
+static char *gone;
 
 static void on_own(int signal, siginfo_t *info, void *context) {
     greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
@@ -105,6 +107,11 @@ static void on_own(int signal, siginfo_t *info, void *context) {
     } else if (signal == SIGILL) {
         illegal++;
         if (info->si_addr != (void *)*pc) wrong++;
+        *pc += 2;
+    } else if (signal == SIGSEGV || signal == SIGBUS) {
+        if (info->si_addr != (signal == SIGBUS ? gone : (char *)8)) wrong++;
+        if (signal == SIGBUS) buses++;
+        else segments++;
         *pc += 2;
     } else {
         traps++;
@@ -124,10 +131,17 @@ static void handle(void) {
     sigaddset(&action.sa_mask, SIGUSR2);
     sigaction(SIGILL, &action, 0);
     sigaction(SIGTRAP, &action, 0);
+    sigaction(SIGSEGV, &action, 0);
+    sigaction(SIGBUS, &action, 0);
 }
 
 static void signal_self(void) {
+    // Behind the end of its file.
+    gone = mmap(0, 4096, PROT_READ, MAP_SHARED, memfd_create("file", 0), 0);
     for (int i = 0; i < 3; i++) {
+        __asm__ volatile("mov (%0), %%al" ::"a"(gone) : "memory");
+        __asm__ volatile("mov (%0), %%al" ::"a"(8L) : "memory");
+        raise(SIGBUS);
         __asm__ volatile("ud2" ::: "memory");
         __asm__ volatile("int3" ::: "memory");
         raise(SIGILL);
@@ -140,6 +154,7 @@ static void signal_self(void) {
     raise(SIGILL);
     __asm__ volatile("int3" ::: "memory");
     printf("illegal %d traps %d raised %d wrong %d\n", illegal, traps, raised, wrong);
+    printf("segments %d buses %d\n", segments, buses);
 }
 #endif
 
