@@ -118,6 +118,11 @@ static void on_own(int signal, siginfo_t *info, void *context) {
     }
 }
 
+static void on_bus(int signal, siginfo_t *info, void *context) {
+    if (signal != SIGBUS) wrong++;
+    on_own(signal, info, context);
+}
+
 // A handler of one argument.
 static void on_next(int signal) {
     if (signal == SIGTRAP) traps++;
@@ -132,6 +137,7 @@ static void handle(void) {
     sigaction(SIGILL, &action, 0);
     sigaction(SIGTRAP, &action, 0);
     sigaction(SIGSEGV, &action, 0);
+    action.sa_sigaction = on_bus;
     sigaction(SIGBUS, &action, 0);
 }
 
