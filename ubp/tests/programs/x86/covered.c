@@ -102,6 +102,8 @@ static void on_own(int signal, siginfo_t *info, void *context) {
     // The mask is that of the action, and the stack the alternative one.
     if (!sigismember(&mask, SIGUSR2) || sigismember(&mask, SIGUSR1) || sigismember(&mask, signal)) wrong++;
     if ((char *)&mask < stack || (char *)&mask >= stack + sizeof stack) wrong++;
+    // The handler of SIGBUS counts one less.
+    if (signal == SIGBUS) wrong++;
     if (info->si_code <= 0) {
         raised++;
     } else if (signal == SIGILL) {
@@ -120,6 +122,7 @@ static void on_own(int signal, siginfo_t *info, void *context) {
 
 static void on_bus(int signal, siginfo_t *info, void *context) {
     if (signal != SIGBUS) wrong++;
+    wrong--;
     on_own(signal, info, context);
 }
 
