@@ -114,8 +114,9 @@
 //! - `epoll_wait` and other calls with a relative timeout that the kernel does not restart begin their timeout anew after an interruption.
 //! - Such a call may return `EINTR` for a signal that the program ignores, if the signal is sent to the process and another thread takes it:
 //!   the kernel queues ignored signals of traced processes, and wakes one thread for a signal that any may take.
-//! - A process that outlives the tracer has a handler for `SIGTRAP` if it has set none itself. If it sets one later, the kernel resets that
-//!   handler at a hit in a signal handler that blocks `SIGTRAP`.
+//! - A process that outlives the tracer has a handler for `SIGTRAP`, and for `SIGILL`, `SIGSEGV` and `SIGBUS` where jumps need that. On x86-64 it
+//!   takes the place of the program's own, and calls that for the program's signals; elsewhere the program keeps its own. If it sets one later,
+//!   the kernel resets that handler at a hit in a signal handler that blocks `SIGTRAP`.
 //! - The program reads the breakpoint instruction if it reads the bytes of a site as data, except by an emulated instruction.
 //!
 //! On arm64 in addition:

@@ -36,7 +36,7 @@ pub enum NoJump {
     /// The condition of the breakpoint, or of another one at its site, asks for the number of arrivals.
     Arrivals,
     /// The condition or the record of the breakpoint, or of another one at its site, has memory, which may be inaccessible. The process outlives the
-    /// tracer, if that is killed.
+    /// tracer, if that is killed, and no handler can answer that then: it ignores `SIGSEGV` or `SIGBUS`, or handles one of them once.
     Memory,
     /// The breakpoint, or another one at its site, records hits, and another one does not.
     Records,
@@ -86,7 +86,9 @@ impl fmt::Display for NoJump {
             NoJump::Event => f.write_str("every hit is an event"),
             NoJump::Condition => f.write_str("the condition has too many comparisons"),
             NoJump::Arrivals => f.write_str("the condition asks for the number of arrivals"),
-            NoJump::Memory => f.write_str("memory would be read, and the process outlives the tracer"),
+            NoJump::Memory => {
+                f.write_str("memory would be read, and a process that outlives the tracer ignores SIGSEGV or SIGBUS")
+            }
             NoJump::Records => f.write_str("one breakpoint at the site records, another one does not"),
             NoJump::Processor => f.write_str("the processor or the kernel lacks what records need"),
             NoJump::Once => f.write_str("the breakpoint removes itself"),

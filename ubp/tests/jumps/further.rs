@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use ubp::{Address, EventKind, Method, NoJump, Patch, Spec};
+use ubp::{Address, EventKind, Method, NoJump, Patch, Session, Spec};
 
 use crate::common::*;
-use crate::{KINDS, auto, by_ptrace};
+use crate::{KINDS, auto, by_ptrace, outlived};
 
 /// The number of instructions of `block` in further.c.
 const INSTRUCTIONS: usize = 10;
@@ -15,10 +15,16 @@ const FEW: u64 = 6;
 const MANY: u64 = 200;
 
 /// The arrivals at each instruction of a function, and how it is passed, in a run of further.c; `only` is its second argument.
-fn told(kind: fn(Address) -> Spec, function: &str, rounds: u64, only: &str) -> Vec<(u64, Method, Option<NoJump>)> {
+fn told(
+    session: fn() -> Session,
+    kind: fn(Address) -> Spec,
+    function: &str,
+    rounds: u64,
+    only: &str,
+) -> Vec<(u64, Method, Option<NoJump>)> {
     let program = build("x86/further", &[]);
     let args = [&rounds.to_string(), only];
-    let mut session = by_ptrace();
+    let mut session = session();
     let pid = session.spawn(piped(&program, &args)).unwrap();
     let base = load_address(&session, pid);
     let sites = instructions(&program, function).into_iter().map(|at| Address(base + at));
@@ -37,10 +43,15 @@ fn told(kind: fn(Address) -> Spec, function: &str, rounds: u64, only: &str) -> V
     seen
 }
 
+/// All kinds of breakpoints, in programs that end with the tracer and in such that outlive it.
+fn everywhere() -> impl Iterator<Item = (fn(Address) -> Spec, fn() -> Session)> {
+    [by_ptrace, outlived].into_iter().flat_map(|session: fn() -> Session| KINDS.map(|kind| (kind, session)))
+}
+
 #[test]
 fn one_jump_counts_at_each_instruction_of_a_block_wherever_threads_enter_it() {
-    for kind in KINDS {
-        let seen = told(kind, "block", FEW, "-1");
+    for (kind, session) in everywhere() {
+        let seen = told(session, kind, "block", FEW, "-1");
         let expected: Vec<_> = (1..=INSTRUCTIONS as u64).map(|entries| (entries * FEW, Method::Jumped, None)).collect();
         assert_eq!(seen, expected);
     }
@@ -48,8 +59,9 @@ fn one_jump_counts_at_each_instruction_of_a_block_wherever_threads_enter_it() {
 
 #[test]
 fn a_block_that_is_entered_everywhere_again_and_again_is_counted_right() {
-    for kind in KINDS {
-        let seen: Vec<u64> = told(kind, "block", MANY, "-1").into_iter().map(|(arrivals, ..)| arrivals).collect();
+    for (kind, session) in everywhere() {
+        let seen: Vec<u64> =
+            told(session, kind, "block", MANY, "-1").into_iter().map(|(arrivals, ..)| arrivals).collect();
         let expected: Vec<u64> = (1..=INSTRUCTIONS as u64).map(|entries| entries * MANY).collect();
         assert_eq!(seen, expected);
     }
@@ -94,8 +106,9 @@ fn a_jump_ends_where_threads_enter_its_run_again_and_again_and_another_begins_th
 
 #[test]
 fn a_loop_within_a_run_is_counted_round_by_round() {
-    for kind in KINDS {
-        let seen: Vec<u64> = told(kind, "around", MANY, "0").into_iter().map(|(arrivals, ..)| arrivals).collect();
+    for (kind, session) in everywhere() {
+        let seen: Vec<u64> =
+            told(session, kind, "around", MANY, "0").into_iter().map(|(arrivals, ..)| arrivals).collect();
         assert_eq!(seen, [1, 1, 1, MANY, MANY, MANY, MANY, 1]);
     }
 }

@@ -25,8 +25,7 @@ fn tracer() {
 
 /// Sets breakpoints at functions of the process that the environment names, and reports that.
 fn trace_by(kinds: &[fn(Address) -> Spec], patch: Patch, functions: &[&str]) {
-    let Some(pid) = std::env::var_os(TARGET) else { return };
-    let pid = Pid(pid.to_str().unwrap().parse().unwrap());
+    let Some(pid) = target() else { return };
     let mut options = Options::default();
     (options.signals, options.threads) = (false, false);
     options.buffer.stack = 512;
@@ -149,6 +148,47 @@ fn without_its_tracer_a_program_has_no_faults_of_its_jumps() {
         kill(traced("killed::tracer_of_tested", Pid(child.id() as i32), kind));
         assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["400", "2"]).stdout, "kind {kind}");
     }
+}
+
+/// One jump counts at each instruction of a block, and other code branches into the block.
+#[test]
+fn without_its_tracer_a_program_may_branch_into_blocks() {
+    for kind in 0..KINDS.len() {
+        let program = build("x86/further", &[]);
+        let (child, mut out) = start(&program, &["5", "-1", "waits"]);
+        assert_eq!(line(&mut out), "ready\n");
+        let pid = Pid(child.id() as i32);
+        kill(traced("killed::tracer_of_further", pid, kind));
+        let opcodes = || code(&program, pid, &["block"])["block"].clone();
+        let (there, own) = opcodes();
+        // `inc`, `add` and `lea` under the jump, and `cmc` behind it.
+        assert_eq!((there[0], there[11], own[11]), (0xe9, 0xcc, 0xf5), "kind {kind}");
+        assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["5", "-1"]).stdout, "kind {kind}");
+    }
+}
+
+/// A tracer for the test above, in its own process.
+#[test]
+fn tracer_of_further() {
+    let Some(pid) = target() else { return };
+    let mut session = by_ptrace();
+    session.attach(pid).unwrap();
+    let program = session.process(pid).unwrap().executable().to_path_buf();
+    let (base, kind) = (load_address(&session, pid), KINDS[std::env::var(KIND).unwrap().parse::<usize>().unwrap()]);
+    let sites = instructions(&program, "block").into_iter();
+    let specs: Vec<Spec> = sites.map(|at| kind(Address(base + at)).patch(Patch::Jump)).collect();
+    assert!(session.insert(pid, &specs).unwrap().iter().all(Result::is_ok));
+    println!("\njumps");
+    while let Some(event) = session.wait().unwrap() {
+        if event.is_held() {
+            session.resume(event.tid).unwrap();
+        }
+    }
+}
+
+/// The process that the environment names.
+fn target() -> Option<Pid> {
+    std::env::var_os(TARGET).map(|pid| Pid(pid.to_str().unwrap().parse().unwrap()))
 }
 
 /// Breakpoints whose jumps read memory of the program, some of which is not there.
@@ -290,8 +330,7 @@ fn tracer_of_heads() {
 
 #[test]
 fn tracer_of_heads_that_come_and_go() {
-    let Some(pid) = std::env::var_os(TARGET) else { return };
-    let pid = Pid(pid.to_str().unwrap().parse().unwrap());
+    let Some(pid) = target() else { return };
     let mut session = by_ptrace();
     session.attach(pid).unwrap();
     let kind = KINDS[std::env::var(KIND).unwrap().parse::<usize>().unwrap()];

@@ -25,7 +25,8 @@ impl Space {
     /// instructions that the jump covers. In the midst of these there is none where the bytes are no instruction that can run as a copy alone.
     pub(super) fn add_answers(&mut self, site: u64) -> bool {
         let Some(jump) = self.jumps.get(site) else { return false };
-        let sites: Vec<u64> = jump.sites().collect();
+        // Behind the bytes of the jump, the handler removes breakpoint instructions as it does elsewhere.
+        let sites: Vec<u64> = jump.sites().filter(|site| !jump.is_further(*site)).collect();
         let entries: Vec<(u64, Option<u64>, Vec<u8>)> = (1..LENGTH)
             .map(|offset| (site + offset, jump.trampoline.entry(offset as u8), offset))
             .filter(|(address, ..)| !sites.contains(address))

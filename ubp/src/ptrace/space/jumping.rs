@@ -282,10 +282,9 @@ impl Space {
         Ok(offsets)
     }
 
-    /// The offsets of the sites behind the bytes of a jump at `site`, as long as each instruction there has one. If the tracer is killed, the
-    /// breakpoint instructions there must go by themselves, so that there are none where a process outlives it.
+    /// The offsets of the sites behind the bytes of a jump at `site`, as long as each instruction there has one.
     fn further_members(&self, site: u64, found: &Found, outlives: bool) -> Vec<u8> {
-        let is_member = |offset: &u8| !outlives && self.can_be_member(site + u64::from(*offset), outlives);
+        let is_member = |offset: &u8| self.can_be_member(site + u64::from(*offset), outlives);
         found.further.iter().copied().take_while(is_member).collect()
     }
 

@@ -1,5 +1,5 @@
 // A function that other code enters at each of its instructions. Prints what it computes.
-// Arguments: rounds, and the number of the instruction at which it is entered, or -1 for each in turn.
+// Arguments: rounds, and the number of the instruction at which it is entered, or -1 for each in turn; a third makes it wait for a byte.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +23,11 @@ static const int offsets[] = {0, 2, 6, 11, 12, 15, 18, 21, 24, 25};
 int main(int argc, char **argv) {
     long rounds = argc > 1 ? atol(argv[1]) : 1;
     int only = argc > 2 ? atoi(argv[2]) : -1;
+    if (argc > 3) {
+        puts("ready");
+        fflush(stdout);
+        getchar();
+    }
     for (int i = 0; i < 10; i++) {
         if (only >= 0 && i != only && i != 0) continue;
         long all = 0;
