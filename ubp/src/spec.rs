@@ -1,3 +1,4 @@
+use crate::record::ARGUMENTS;
 use crate::{Address, Arch, Condition, InsertReason, NoJump, Patch, Tid};
 
 /// What happens at a hit.
@@ -38,8 +39,8 @@ pub struct Spec {
     pub once: bool,
     /// The only thread whose arrivals count. In a forked child the breakpoint has no thread and is never hit.
     pub thread: Option<Tid>,
-    /// Whether a record has the memory at each argument, up to 64 bytes.
-    pub text: bool,
+    /// The arguments at which a record has the memory, up to 64 bytes: bit 0 stands for the first, bit 5 for the last.
+    pub text: u8,
     /// Whether a record has the general registers and the stack, up to [`Buffer::stack`](crate::Buffer::stack) bytes.
     pub stack: bool,
     /// The instruction that stands at the address. Only a breakpoint that counts, records or has a condition, without a thread, can have a jump.
@@ -64,7 +65,14 @@ impl Spec {
 
     /// The breakpoint whose records have the memory at each argument.
     pub fn with_text(self) -> Spec {
-        Spec { text: true, ..self }
+        Spec { text: (1 << ARGUMENTS) - 1, ..self }
+    }
+
+    /// The breakpoint whose records have the memory at the arguments with these numbers, from 0 to 5. A jump whose code reads where no memory is
+    /// stops its thread: numbers that are no addresses are best left out.
+    pub fn with_text_of(self, arguments: impl IntoIterator<Item = usize>) -> Spec {
+        let known = arguments.into_iter().filter(|argument| *argument < ARGUMENTS);
+        Spec { text: known.fold(self.text, |text, argument| text | 1 << argument), ..self }
     }
 
     /// The breakpoint whose records have the general registers and the stack, from which the callers can be found.

@@ -21,7 +21,7 @@ use crate::location::{self, Location};
 use crate::native;
 use crate::output::{Patience, shown, tell};
 use crate::process::{Role, Space, inside_instruction};
-use crate::values::needs_trap;
+use crate::values::{needs_trap, texts};
 
 /// The largest number of refused instructions that are listed one by one.
 const LISTED: usize = 8;
@@ -306,7 +306,7 @@ impl Inserter {
             (true, None) => spec.patch(if patch == Patch::Jump { patch } else { Patch::Trap }),
             (false, condition) => {
                 let spec = spec.report(report).patch(patch);
-                let spec = if text { spec.with_text() } else { spec };
+                let spec = if text { spec.with_text_of(texts(space, address)) } else { spec };
                 let spec = if stack { spec.with_stack() } else { spec };
                 condition.into_iter().fold(spec, Spec::when)
             }

@@ -9,6 +9,6 @@ mod thread;
 mod value;
 
 pub(crate) use self::kind::Kind;
-pub(crate) use self::parameter::{Member, Memory, Parameter, parameters, result, scope};
+pub(crate) use self::parameter::{Member, Memory, Parameter, parameters, result, scope, texts};
 pub(crate) use self::reached::{Reached, reached};
 pub(crate) use self::value::{Block, Callee, List, Value, needs_trap};

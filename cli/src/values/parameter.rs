@@ -90,6 +90,28 @@ pub(crate) fn parameters(space: &Space, address: u64) -> Vec<Parameter> {
     }
 }
 
+/// The arguments of the function at an address, of those in the first six registers, that may point to memory: all of which the types are not known.
+pub(crate) fn texts(space: &Space, address: u64) -> Vec<usize> {
+    let all = || (0..native::ARGUMENTS.len()).collect();
+    match known(space, address) {
+        Known::Declared(..) | Known::Nothing => return all(),
+        Known::Described(..) | Known::Prototype(_) => {}
+    }
+    let mut found = Vec::new();
+    for Parameter { kind, register, .. } in parameters(space, address) {
+        match kind {
+            Kind::Integer { .. } | Kind::Enumeration { .. } | Kind::Float => {}
+            Kind::Pointer | Kind::Text => match native::ARGUMENTS.iter().position(|known| Some(*known) == register) {
+                Some(number) => found.push(number),
+                None => return all(),
+            },
+            // A structure may lie in several registers.
+            Kind::Other => return all(),
+        }
+    }
+    found
+}
+
 /// The variables that are in scope at an instruction inside of a function.
 fn in_scope(space: &Space, address: u64) -> Vec<Parameter> {
     let Some((module, scope)) = scope(space, address) else { return Vec::new() };

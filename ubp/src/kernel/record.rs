@@ -68,7 +68,11 @@ impl Kernel {
             }
             text
         };
-        let text = spec.text.then(|| Box::new(arguments.map(text_at)));
+        let text_of = |number: usize| match arguments.get(number) {
+            Some(address) if spec.text >> number & 1 != 0 => text_at(*address),
+            _ => Text::NONE,
+        };
+        let text = (spec.text != 0).then(|| Box::new(std::array::from_fn(text_of)));
         let room = usize::from(self.options.buffer.stack);
         let stack = (spec.stack && room > 0).then(|| {
             let mut bytes = vec![0; room];

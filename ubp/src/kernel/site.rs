@@ -49,7 +49,7 @@ impl Own {
     fn leaves(&self, has_others: bool) -> bool {
         let Spec { report, condition, ignore, once, thread, text, stack, .. } = &self.breakpoint.spec;
         let is_plain = *ignore == 0 && !once && thread.is_none() && !(has_others && condition.is_some());
-        let is_told = *report == Report::Record && self.records && !text && !stack;
+        let is_told = *report == Report::Record && self.records && *text == 0 && !stack;
         is_plain && (is_told || *report == Report::Count && condition.is_none())
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::jumps::SITES;
 use crate::record::{ARGUMENTS, StackCopy, Text};
 use crate::{Pid, Tid};
 
@@ -48,6 +49,11 @@ impl Recorder {
         if *self.numbers.entry(site).or_insert(next) == next {
             self.sites.push(site);
         }
+    }
+
+    /// Whether no other site can have a number.
+    pub(super) fn is_full(&self) -> bool {
+        self.sites.len() >= SITES
     }
 
     /// The number of a site that has one.

@@ -43,8 +43,10 @@ fn told(
     seen
 }
 
+type Kind = fn(Address) -> Spec;
+
 /// All kinds of breakpoints, in programs that end with the tracer and in such that outlive it.
-fn everywhere() -> impl Iterator<Item = (fn(Address) -> Spec, fn() -> Session)> {
+fn everywhere() -> impl Iterator<Item = (Kind, fn() -> Session)> {
     [by_ptrace, outlived].into_iter().flat_map(|session: fn() -> Session| KINDS.map(|kind| (kind, session)))
 }
 

@@ -48,19 +48,25 @@ fn shown(record: &Record) -> String {
 
 #[test]
 fn a_record_by_a_jump_is_one_by_a_trap_wherever_the_arguments_point() {
-    let by = |session, patch, text: bool| {
-        let spec = |at| vec![if text { Spec::record(at).with_text() } else { Spec::record(at) }];
+    let by = |session, patch, texts: &[usize]| {
+        let spec = |at| vec![Spec::record(at).with_text_of(texts.iter().copied())];
         let (records, counts, output) = recorded(session, "x86/tested", &["400"], "probe", patch, spec, nothing);
         assert!(records.is_sorted_by_key(|record| record.time));
+        let has_others = |record: &Record| (0..6).any(|n| !texts.contains(&n) && !record.text(n).is_empty());
+        assert!(!records.iter().any(has_others));
         (records.iter().map(shown).collect::<Vec<_>>(), counts, output)
     };
-    for text in [false, true] {
-        let by_traps = by(by_ptrace(), Patch::Trap, text);
+    for texts in [&[][..], &[1], &[5, 1], &[0, 1, 2, 3, 4, 5]] {
+        let by_traps = by(by_ptrace(), Patch::Trap, texts);
         assert_eq!(by_traps.1, [(400, 400)]);
-        assert_eq!(by(by_ptrace(), Patch::Jump, text), by_traps);
-        assert_eq!(by(outlived(), Patch::Jump, text), by_traps);
+        assert_eq!(by(by_ptrace(), Patch::Jump, texts), by_traps);
+        assert_eq!(by(outlived(), Patch::Jump, texts), by_traps);
         let lengths = by_traps.0.iter().filter(|shown| shown.contains("[0, 0, 0, 0]")).count();
-        assert_eq!(lengths, if text { 50 } else { 0 }, "the memory ends four bytes behind one of eight pointers");
+        assert_eq!(
+            lengths,
+            if texts.is_empty() { 0 } else { 50 },
+            "the memory ends four bytes behind one of eight pointers"
+        );
     }
 }
 

@@ -27,7 +27,8 @@ fn recorded(mut session: Session, patch: Patch, args: &[&str]) -> Vec<Record> {
     let program = build("x86/stacks", &["-pthread", "-fno-stack-protector"]);
     let pid = session.spawn(piped(&program, args)).unwrap();
     let probe = symbol(&session, pid, "probe");
-    let id = session.insert(pid, &[Spec::record(probe).with_stack().patch(patch)]).unwrap()[0].unwrap();
+    let id =
+        session.insert(pid, &[Spec::record(probe).with_stack().with_text_of([2]).patch(patch)]).unwrap()[0].unwrap();
     assert_eq!(session.breakpoint(pid, id).unwrap().method() == Method::Jumped, patch == Patch::Jump);
     session.resume(pid.leader()).unwrap();
     let (mut records, mut hits) = (Vec::new(), 0);

@@ -29,7 +29,7 @@ pub(super) use self::mirror::Mirror;
 pub(super) use self::ring::{Ring, Shape};
 pub(super) use self::scan::{Found, KEPT, LOOK, Sweep, Window, scan};
 pub(super) use self::shared::Shared;
-pub(super) use self::slot::{Detail, Stack, Windows, stack_room};
+pub(super) use self::slot::{Detail, SITES, Stack, Windows, stack_room};
 pub(super) use self::store::{Need, Store};
 pub use self::survey::{JumpCode, JumpSurvey};
 pub(super) use self::test::Test;

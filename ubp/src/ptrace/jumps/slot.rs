@@ -6,7 +6,7 @@ use trampoline::x86::{Field, Memory, Record, Ring, ThreadKey};
 use super::Shared;
 use crate::record::{ARGUMENTS, TEXT, Text};
 
-/// Words before the fields, of the arguments and the caller, of the text behind all arguments, and of the registers before the stack.
+/// Words before the fields, of the arguments and the caller, of the text behind one argument and all, and of the registers before the stack.
 const HEAD: usize = 5;
 const PLAIN: usize = ARGUMENTS + 1;
 const TEXT_WORDS: usize = TEXT / 8;
@@ -16,17 +16,20 @@ const REGISTERS: usize = 16;
 const WORDS: usize = 64;
 /// The most bytes of a stack.
 const MOST_STACK: u16 = 1 << 15;
-/// Bits of a record's number that tell what it has.
-const WITH_TEXT: u32 = 1 << 30;
+/// Bits of a record's number that tell what it has: six of them tell the arguments with text.
+const TEXT_BIT: u32 = 22;
 const WITH_CALLER: u32 = 1 << 29;
 const WITH_STACK: u32 = 1 << 28;
+/// Number of sites with which no more get a jump that records. One jump has fewer sites than what is left of the numbers.
+pub(in crate::ptrace) const SITES: usize = (1 << TEXT_BIT) - 16;
 /// The number of a record that the reader ignores; no site has it.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// What a record holds besides arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::ptrace) struct Detail {
-    pub(in crate::ptrace) text: bool,
+    /// The arguments at which there is text, as in [`Spec::text`](crate::Spec::text).
+    pub(in crate::ptrace) text: u8,
     /// The return address, which lies in the program's memory.
     pub(in crate::ptrace) caller: bool,
     /// All general registers, and the stack.
@@ -36,11 +39,7 @@ pub(in crate::ptrace) struct Detail {
 impl Detail {
     /// The number of instructions that read the program's memory.
     pub(in crate::ptrace) fn reads(self) -> usize {
-        [(self.text, TEXTS), (self.caller, 1), (self.stack, 1)]
-            .iter()
-            .filter(|(has, _)| *has)
-            .map(|(_, reads)| reads)
-            .sum()
+        TEXT_WORDS * self.text.count_ones() as usize + usize::from(self.caller) + usize::from(self.stack)
     }
 }
 
@@ -104,13 +103,18 @@ pub(super) fn copy(memory: &Shared, at: usize, stack: u16, words: &mut Vec<u64>)
     }
 }
 
+/// The arguments with text, by a record's number.
+fn texts_of(id: u32) -> u8 {
+    (id >> TEXT_BIT) as u8 & ((1 << ARGUMENTS) - 1)
+}
+
 /// The place of the stack in a slot, and its number of words. `None`: it has none.
 fn stack_of(words: &[u64], room: u16) -> Option<(usize, usize)> {
     let id = *words.get(1)? as u32;
     if id == NOBODY || id & WITH_STACK == 0 || room == 0 {
         return None;
     }
-    let start = HEAD + PLAIN + if id & WITH_TEXT == 0 { 0 } else { TEXTS } + REGISTERS + 1;
+    let start = HEAD + PLAIN + TEXT_WORDS * texts_of(id).count_ones() as usize + REGISTERS + 1;
     // The debuggee may have written anything there.
     let count = (*words.get(start - 1)?).min(u64::from(room) / 8);
     Some((start, count as usize))
@@ -122,9 +126,10 @@ pub(super) fn entry(words: &[u64], room: u16) -> Option<Entry> {
     let (id, readable) = (*head as u32, (head >> 32) as u32);
     let (arguments, rest) = rest.split_first_chunk::<ARGUMENTS>()?;
     let ([caller], rest) = rest.split_first_chunk()?;
-    let text = (id & WITH_TEXT != 0).then(|| {
+    let text = (texts_of(id) != 0).then(|| {
         let mut texts = Box::new([Text::NONE; ARGUMENTS]);
-        for ((number, text), words) in texts.iter_mut().enumerate().zip(rest.chunks(TEXT_WORDS)) {
+        let recorded = texts.iter_mut().enumerate().filter(|(argument, _)| texts_of(id) >> argument & 1 != 0);
+        for ((number, (_, text)), words) in recorded.enumerate().zip(rest.chunks(TEXT_WORDS)) {
             if readable >> (ARGUMENTS + 1 + number) & 1 != 0 {
                 text.length = TEXT as u8;
                 for (to, from) in text.bytes.iter_mut().zip(words.iter().flat_map(|word| word.to_le_bytes())) {
@@ -143,7 +148,7 @@ pub(super) fn entry(words: &[u64], room: u16) -> Option<Entry> {
         Some(Box::new(Stack { registers: *registers, bytes: bytes.into(), is_cut: 8 * count == room.into() }))
     });
     let caller = (id & WITH_CALLER != 0 && readable >> ARGUMENTS & 1 != 0).then_some(*caller);
-    let known = id & !(WITH_TEXT | WITH_CALLER | WITH_STACK);
+    let known = id & ((1 << TEXT_BIT) - 1);
     let entry = Entry { id: known, ticks: *ticks, key: *key, arguments: *arguments, caller, text, stack };
     (id != NOBODY).then_some(entry)
 }
@@ -153,13 +158,12 @@ pub(super) fn fields(detail: Detail, windows: Windows, stack: u16) -> Vec<Field>
     const BASES: [u8; ARGUMENTS] = [7, 6, 2, 1, 8, 9];
     let mut fields: Vec<Field> = (0..ARGUMENTS as u8).map(Field::Argument).collect();
     fields.push(if detail.caller { Field::Return { window: windows.all } } else { Field::Argument(0) });
-    if detail.text {
-        let memory = |number| {
-            let base = Some(Reg::gpr(number));
-            Field::Memory(Memory { base, offset: 0, size: TEXT as u8, window: windows.text })
-        };
-        fields.extend(BASES.map(memory));
-    }
+    let memory = |number| {
+        let base = Some(Reg::gpr(number));
+        Field::Memory(Memory { base, offset: 0, size: TEXT as u8, window: windows.text })
+    };
+    let with_text = BASES.into_iter().enumerate().filter(|(argument, _)| detail.text >> argument & 1 != 0);
+    fields.extend(with_text.map(|(_, base)| memory(base)));
     if detail.stack && stack > 0 {
         fields.extend((0..REGISTERS as u8).map(|number| Field::Register(Reg::gpr(number))));
         fields.push(Field::Stack { size: stack, end: windows.stack_end });
@@ -169,7 +173,8 @@ pub(super) fn fields(detail: Detail, windows: Windows, stack: u16) -> Vec<Field>
 
 /// The record of the site with a number, into a ring.
 pub(super) fn record(id: u32, detail: Detail, ring: Ring, fields: &[Field]) -> Record<'_> {
-    let marks = [(detail.text, WITH_TEXT), (detail.caller, WITH_CALLER), (detail.stack, WITH_STACK)];
-    let id = marks.iter().filter(|(has, _)| *has).fold(id, |id, (_, mark)| id | mark);
+    let marks = [(detail.caller, WITH_CALLER), (detail.stack, WITH_STACK)];
+    let text = u32::from(detail.text) << TEXT_BIT;
+    let id = marks.iter().filter(|(has, _)| *has).fold(id | text, |id, (_, mark)| id | mark);
     Record { ring, id, key: ThreadKey::Rdfsbase, rdtscp: true, fields }
 }

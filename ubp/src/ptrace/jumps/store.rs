@@ -16,9 +16,9 @@ const EACH: u64 = 128;
 /// Bytes that a test takes without its comparisons, and that one of them takes, at most.
 const TEST: u64 = 128;
 const COMPARISON: u64 = 96;
-/// Bytes that a record takes, and that the text and the stack in it take, at most.
+/// Bytes that a record takes, and that the text at an argument and the stack in it take, at most.
 const RECORD: u64 = 512;
-const TEXTS: u64 = 1536;
+const TEXT: u64 = 256;
 const STACK: u64 = 512;
 /// The words at the start of a store: two windows ([`trampoline::x86::Memory`]), each a first address and a length. The first window is all
 /// user memory, the second is user memory from 64 KiB on, where text can lie. The end of the initial thread's stack follows.
@@ -38,7 +38,8 @@ impl Need {
     /// Adds the room for one site.
     pub(in crate::ptrace) fn add(&mut self, test: Option<&Test>, record: Option<Detail>) {
         let of = |has, size| if has { size } else { 0 };
-        let of_record = record.map_or(0, |detail| RECORD + of(detail.text, TEXTS) + of(detail.stack, STACK));
+        let of_record =
+            record.map_or(0, |detail| RECORD + TEXT * u64::from(detail.text.count_ones()) + of(detail.stack, STACK));
         self.code += EACH + of_record + test.map_or(0, |test| TEST + COMPARISON * test.len() as u64);
         self.counters += COUNTER;
         self.records |= record.is_some();

@@ -9,8 +9,11 @@ use super::super::jumps::{
 use super::edits::Edits;
 use super::{SlotId, Space, mapping_at};
 use crate::arch::BREAKPOINT;
+use crate::record::ARGUMENTS;
 use crate::{Address, Breakpoint, BreakpointId, Mapping, NoJump};
 
+/// Text at all arguments ([`Spec::text`](crate::Spec::text)).
+const ALL_ARGUMENTS: u8 = (1 << ARGUMENTS) - 1;
 /// Bytes of code that are read at once.
 const PIECE: u64 = 64 << 10;
 
@@ -196,7 +199,7 @@ impl Space {
             Some(_)
                 if outlives
                     && !self.answers_faults
-                    && (reads_memory || self.breakpoints_at(site).any(|b| b.spec.text || b.spec.stack)) =>
+                    && (reads_memory || self.breakpoints_at(site).any(|b| b.spec.text != 0 || b.spec.stack)) =>
             {
                 Err(NoJump::Memory)
             }
@@ -213,6 +216,8 @@ impl Space {
             Err(NoJump::Records)
         } else if !can_record() {
             Err(NoJump::Processor)
+        } else if self.recorded.is_full() {
+            Err(NoJump::NoRoom)
         } else {
             Ok(())
         }
@@ -224,7 +229,7 @@ impl Space {
         specs.fold(None, |detail, spec| {
             let Detail { text, stack, .. } = detail.unwrap_or_default();
             Some(Detail {
-                text: text || spec.text,
+                text: text | spec.text & ALL_ARGUMENTS,
                 caller: !outlives || self.answers_faults,
                 stack: stack || spec.stack,
             })

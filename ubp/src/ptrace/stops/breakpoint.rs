@@ -82,7 +82,7 @@ fn note_arrival(tracees: &mut Tracees, tid: Tid, site: u64, arrival: u64) -> Res
     let mut next = space.sites.get(&site).and_then(|&slot| space.info(slot)).and_then(|info| info.first);
     let (mut told, mut spent) = (Vec::new(), Vec::new());
     // Whether the hit is recorded, and whether with text.
-    let (mut records, mut text, mut stack) = (false, false, false);
+    let (mut records, mut text, mut stack) = (false, 0, false);
     while let Some(id) = next {
         let Some(breakpoint) = tracees.space_of_mut(pid)?.breakpoint_mut(id) else { break };
         next = breakpoint.next;

@@ -11,18 +11,22 @@ use crate::{Address, Registers, Result, Tid};
 /// The lowest address of text: that of memory that a program can map (`vm.mmap_min_addr`).
 const LOWEST: u64 = 0x1_0000;
 
-/// Records that a thread, which is stopped, is at a site: with the memory at each argument, and with the stack, if that is wanted.
+/// Records that a thread, which is stopped, is at a site: with the memory at the arguments of `with_text`, and with the stack, if that is wanted.
 pub(super) fn record_hit(
     tracees: &mut Tracees,
     tid: Tid,
     site: u64,
-    (with_text, with_stack): (bool, bool),
+    (with_text, with_stack): (u8, bool),
 ) -> Result<()> {
     let room = stack_room(tracees.options.buffer.stack);
     let (pid, ticks, registers) = (tracees.thread(tid)?.pid, arch::ticks(), arch::read(tid)?);
     let space = tracees.space_of_mut(pid)?;
     let (arguments, caller) = arch::arguments(&registers, |address, buffer| space.read(address, buffer));
-    let text = with_text.then(|| Box::new(arguments.map(|address| text_at(space, address))));
+    let text_of = |number: usize| match arguments.get(number) {
+        Some(address) if with_text >> number & 1 != 0 => text_at(space, *address),
+        _ => Text::NONE,
+    };
+    let text = (with_text != 0).then(|| Box::new(std::array::from_fn(text_of)));
     let stack = (with_stack && room > 0).then(|| {
         let mut registers = Registers { raw: registers };
         registers.set_pc(Address(site));
