@@ -4,6 +4,7 @@ pub mod channel;
 pub mod debuggee;
 mod figures;
 pub mod line;
+pub mod loading;
 #[cfg(target_arch = "x86_64")]
 pub mod lockstep;
 mod memory;

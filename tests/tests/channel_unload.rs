@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::channel;
 
 use crossing::channel::{attach, open};
+use crossing::loading::{load, unload};
 use crossing::sites::insert;
 use crossing::skip;
 use crossing::victim::Victim;
@@ -118,22 +119,6 @@ fn waiting_child() -> (libc::pid_t, OwnedFd, u64) {
 
 fn give(file: &OwnedFd, page: u64) {
     control(file, UFFDIO_ZEROPAGE, [page, PAGE as u64, 0, 0]);
-}
-
-/// Unloads the module as soon as no session is left.
-fn unload() {
-    // SAFETY: the name is there.
-    while unsafe { libc::syscall(libc::SYS_delete_module, c"ntrace".as_ptr(), libc::O_NONBLOCK) } != 0 {
-        let error = std::io::Error::last_os_error();
-        assert!([libc::EAGAIN, libc::EBUSY].contains(&error.raw_os_error().unwrap_or(0)), "{error}");
-        std::thread::yield_now();
-    }
-}
-
-fn load(module: &File) {
-    // SAFETY: the parameters are there.
-    let loaded = unsafe { libc::syscall(libc::SYS_finit_module, module.as_raw_fd(), c"mode=0666".as_ptr(), 0) };
-    assert_eq!(loaded, 0, "the module loads: {}", std::io::Error::last_os_error());
 }
 
 crossing::channel_tests! {

@@ -35,6 +35,7 @@ mod suite;
 mod targets;
 mod test;
 mod truth;
+mod tutorial;
 mod uapi;
 mod unchanged;
 mod viewer;

@@ -25,6 +25,10 @@ const MACHINE: &str = "NTRACE_MACHINE";
 /// The variables that ask for long runs, on the host and in the machine.
 const LONG_RUNS: [&str; 3] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK", "NTRACE_ENCODINGS"];
 
+/// The test of the tutorial docs/extending.md, and the variable that names the module that the tutorial makes.
+pub(crate) const TUTORIAL_TEST: &str = "tests/tests/channel_tutorial.rs";
+const TUTORIAL: &str = "NTRACE_TUTORIAL";
+
 /// The files of a test program in the job's folder, which end with its number: the lines of tests that could not run, and its exit status.
 const SKIPPED_FILE: &str = "skipped";
 const STATUS_FILE: &str = "status";
@@ -39,6 +43,8 @@ pub(crate) struct Batch {
     suite: Suite,
     /// ntrace.ko, if the machine loads it.
     module: Option<PathBuf>,
+    /// The tutorial's ntrace.ko, if its test is among the programs.
+    tutorial: Option<PathBuf>,
     boot: Boot,
     by_hand: bool,
 }
@@ -46,12 +52,15 @@ pub(crate) struct Batch {
 impl Batch {
     /// The programs of `suite` in a machine of their architecture.
     pub(crate) fn of(machine: Machine, suite: Suite) -> Batch {
-        Batch { machine, suite, module: None, boot: Boot::default(), by_hand: false }
+        Batch { machine, suite, module: None, tutorial: None, boot: Boot::default(), by_hand: false }
     }
 
     /// Loads the module before the programs run.
     pub(crate) fn with_module(self) -> Result<Batch> {
-        Ok(Batch { module: Some(module::build(self.machine)?), ..self })
+        let module = Some(module::build(self.machine)?);
+        let is_tutorial = self.suite.programs.iter().any(|program| program.name == TUTORIAL_TEST);
+        let tutorial = is_tutorial.then(|| module::build_tutorial(self.machine)).transpose()?;
+        Ok(Batch { module, tutorial, ..self })
     }
 
     /// Boots the machine as `boot` says.
@@ -137,6 +146,9 @@ impl Batch {
         // Without the variable, tests of other packages would build the command.
         if let Some(ntrace) = &self.suite.ntrace {
             script += &format!("export {NTRACE}={}\n", quote(ntrace));
+        }
+        if let Some(tutorial) = &self.tutorial {
+            script += &format!("export {TUTORIAL}={}\n", quote(tutorial));
         }
         let most = if self.may_be_long() { MOST_OF_LONG } else { MOST_SECONDS };
         for (number, Program { name, path, package }) in self.suite.programs.iter().enumerate() {

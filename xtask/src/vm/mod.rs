@@ -22,7 +22,7 @@ pub(crate) use machine::{Arch, Boot, Kind, Machine};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use build::{cargo, target_folder};
 use clap::Subcommand;
 use job::Job;
@@ -173,14 +173,19 @@ fn temporary(program: &Path) -> Option<PathBuf> {
 }
 
 fn shell(machine: Machine) -> Result<()> {
-    let path = ntrace(machine.arch).map_or_else(
+    // The kernel's build uses one processor most of the time, so cargo runs beside it.
+    let (ntrace, module) = std::thread::scope(|scope| {
+        let module = scope.spawn(|| module::build(machine));
+        (ntrace(machine.arch), module.join().unwrap_or_else(|_| Err(anyhow!("the build ended early"))))
+    });
+    let path = ntrace.map_or_else(
         |error| {
             eprintln!("vm: the prompt comes without ntrace: {error:#}");
             String::new()
         },
         |folder| format!("{}:", quote(&folder)),
     );
-    let module = module::build(machine).map_or_else(
+    let module = module.map_or_else(
         |error| {
             eprintln!("vm: the prompt comes without the module: {error:#}");
             String::new()

@@ -10,7 +10,7 @@ use super::kernel::Kernel;
 use super::machine::{Kind, Machine};
 use super::shim;
 use crate::program::matches;
-use crate::run;
+use crate::{cache, run, tutorial};
 
 /// The most bytes of code and constants.
 const MOST_BYTES: u64 = 256 << 10;
@@ -20,22 +20,39 @@ const PANICS: [&str; 6] =
 
 /// The list of the kernel's symbols that the module may use.
 const EXPORTS: &str = "kmod/exports.txt";
+/// The file below target/ with a line for each file of C that checkpatch.pl has accepted. It takes seconds for all of them.
+const ACCEPTED: &str = "target/kmod/accepted";
 
 /// Builds ntrace.ko under target/, checks its promises, and returns its path.
 pub(crate) fn build(machine: Machine) -> Result<PathBuf> {
     shim::check()?;
     let kernel = Kernel::of(machine)?;
+    let module = build_from(&run::root(), "kmod", &kernel, machine)?;
+    if machine.kernel != Kind::Debug {
+        check_style(&kernel)?;
+    }
+    Ok(module)
+}
+
+/// Builds the module that the tutorial docs/extending.md makes, and returns its path.
+pub(crate) fn build_tutorial(machine: Machine) -> Result<PathBuf> {
+    let sources = tutorial::folder();
+    tutorial::copy(&sources)?;
+    build_from(&sources, "kmod-tutorial", &Kernel::of(machine)?, machine)
+}
+
+/// Builds ntrace.ko from `sources`, which is a checkout or a copy of it, in a folder of target/NAME.
+fn build_from(sources: &Path, name: &str, kernel: &Kernel, machine: Machine) -> Result<PathBuf> {
     kernel.build()?;
     // The kernel's build writes beside the module's Kbuild, so that file is copied. A module fits one kernel only.
-    let folder = run::root().join("target/kmod").join(kernel.name());
+    let folder = run::root().join("target").join(name).join(kernel.name());
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    copy(&run::root().join("kmod/Kbuild"), &folder.join("Kbuild"))?;
-    run::run(kernel.make()?.arg("--silent").arg(set("M", &folder)).arg(set("NTRACE", &run::root())).arg("modules"))?;
+    copy(&sources.join("kmod/Kbuild"), &folder.join("Kbuild"))?;
+    run::run(kernel.make()?.arg("--silent").arg(set("M", &folder)).arg(set("NTRACE", sources)).arg("modules"))?;
     let module = folder.join("ntrace.ko");
     // KASAN's instrumentation makes code larger and keeps needless checks.
     if machine.kernel != Kind::Debug {
         check(&module)?;
-        check_style(&kernel)?;
     }
     Ok(module)
 }
@@ -52,18 +69,35 @@ pub(crate) fn floor(machine: Machine) -> Result<PathBuf> {
     Ok(folder.join("floor.ko"))
 }
 
-/// Fails if the kernel's checkpatch.pl objects to the module's C.
+/// Fails if the kernel's checkpatch.pl objects to the module's C. Files that it has accepted are not shown to it again.
 fn check_style(kernel: &Kernel) -> Result<()> {
-    let files =
-        run::output(Command::new("git").args(["ls-files", "kmod/*.[ch]", "tests/vm/*.c"]).current_dir(run::root()))?;
+    let root = run::root();
+    let files = run::output(Command::new("git").args(["ls-files", "kmod/*.[ch]", "tests/vm/*.c"]).current_dir(&root))?;
     let mut command = kernel.checkpatch();
-    let output = command.args(files.lines()).current_dir(run::root()).output().context("cannot start checkpatch.pl")?;
+    let judge = fs::read_to_string(command.get_program()).context("cannot read checkpatch.pl")?;
+    let mut keys = Vec::new();
+    for file in files.lines() {
+        let text = fs::read_to_string(root.join(file)).with_context(|| format!("cannot read {file}"))?;
+        keys.push((file, cache::key(&[&judge, file, &text])));
+    }
+    let accepted = fs::read_to_string(root.join(ACCEPTED)).unwrap_or_default();
+    let new: Vec<&str> = keys.iter().filter(|(_, key)| !has_line(&accepted, key)).map(|(file, _)| *file).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let output = command.args(new).current_dir(&root).output().context("cannot start checkpatch.pl")?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stdout);
         let found: Vec<&str> = text.lines().filter(|line| line.contains(": ") && !line.starts_with("total")).collect();
         bail!("scripts/checkpatch.pl of the kernel's source:\n{}", found.join("\n"));
     }
-    Ok(())
+    // Lines of the other kernels' checkpatch.pl go; that one looks again.
+    let lines: String = keys.iter().map(|(_, key)| format!("{key}\n")).collect();
+    fs::write(root.join(ACCEPTED), lines).with_context(|| format!("cannot write {ACCEPTED}"))
+}
+
+fn has_line(text: &str, line: &str) -> bool {
+    text.lines().any(|one| one == line)
 }
 
 /// Fails if a panic can be reached, if the module uses unlisted symbols of the kernel, or if it is too large.
