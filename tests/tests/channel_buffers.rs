@@ -425,7 +425,12 @@ crossing::channel_tests! {
         let mut line = Line::of(file);
         set(&mut line, Mode::Lossless, LEAST, 0);
         trace(&mut line, victim.id(), 0);
-        let told = victim.ask(300);
+        victim.order(300);
+        while !victim.is_done() {
+            assert_eq!(field(&line, "waiting"), "0", "it waits for room that it alone can make");
+            std::thread::yield_now();
+        }
+        let told = victim.answer();
         let (hits, lost) = (told >> 32, told & u64::from(u32::MAX));
         assert_eq!((hits, lost), (LEAST.div_ceil(72), 300 - LEAST.div_ceil(72)));
     }
