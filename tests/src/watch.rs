@@ -4,10 +4,10 @@ use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// The most seconds that a test may take: three times what the longest one takes in an emulated machine, and less than a test program may.
-const MOST_SECONDS: u64 = 400;
+/// The variable with the most seconds that this test program may take before it is killed. `cargo xtask` sets it in virtual machines.
+const MOST_SECONDS: &str = "NTRACE_MOST_SECONDS";
 
-/// Ends this process, and names the test, unless it is dropped in time. It watches nothing in a soak test of full length.
+/// Ends this process, and names the test, shortly before the whole program would be killed, unless it is dropped before.
 ///
 /// A test that waits for a process which waits in the kernel for ever can neither be failed nor left in another way.
 #[must_use]
@@ -17,11 +17,12 @@ impl Watch {
     /// Begins to watch a test.
     pub fn begin(test: &'static str) -> Watch {
         let (running, ended) = channel();
-        if std::env::var_os("NTRACE_SOAK").is_none() {
+        if let Some(most) = std::env::var(MOST_SECONDS).ok().and_then(|most| most.parse::<u64>().ok()) {
+            let most = Duration::from_secs(most * 9 / 10);
             std::thread::spawn(move || {
-                if ended.recv_timeout(Duration::from_secs(MOST_SECONDS)) == Err(RecvTimeoutError::Timeout) {
+                if ended.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
                     // Written past the harness, which keeps a test's output until the test ends.
-                    let _ = writeln!(std::io::stderr().lock(), "{test} did not end within {MOST_SECONDS} s");
+                    let _ = writeln!(std::io::stderr().lock(), "{test} did not end within {} s", most.as_secs());
                     std::process::abort();
                 }
             });
