@@ -8,9 +8,10 @@ use std::os::fd::FromRawFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::running::Running;
 use common::{build, ntrace, scratch, stderr};
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
@@ -20,7 +21,7 @@ use ubp::arch::BREAKPOINT;
 
 /// A program that runs until a signal ends it.
 struct Waits {
-    child: Child,
+    child: Running,
     lines: BufReader<ChildStdout>,
     /// The address of its function `beat`.
     beat: u64,
@@ -36,7 +37,7 @@ impl Waits {
         Waits::start_by(&mut Command::new(build("waits.c", &[])))
     }
     fn start_by(command: &mut Command) -> Waits {
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Running::start(command.stdout(Stdio::piped()));
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut waits = Waits { child, lines, beat: 0, code: Code::default() };
         let line = waits.line();
@@ -107,10 +108,10 @@ fn an_interrupt_ends_the_count_and_prints_it_and_the_process_runs_on() {
         let file = scratch("counts");
         let mut ntrace = ntrace();
         ntrace.args(["count", "-b", "beat", "--format", "json", "-p", &waits.pid(), "-o"]).arg(&file);
-        let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
+        let child = Running::start(ntrace.stderr(Stdio::piped()));
         waits.beats_with_a_breakpoint();
         send(child.id(), signal);
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let table: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         assert!(table["total"].as_u64().unwrap() > 0, "{table}");
@@ -124,7 +125,7 @@ fn killing_ntrace_leaves_the_process_clean() {
     let file = scratch("hits");
     let mut ntrace = ntrace();
     ntrace.args(["trace", "-b", "beat", "-p", &waits.pid(), "-o"]).arg(&file);
-    let mut child = ntrace.spawn().unwrap();
+    let mut child = Running::start(&mut ntrace);
     until("a hit", || size(&file) > 0);
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9));
@@ -141,7 +142,7 @@ fn a_process_that_ends_by_itself_gives_its_status() {
     let file = scratch("hits");
     let mut ntrace = ntrace();
     ntrace.args(["trace", "-b", "beat", "-p", &waits.pid(), "-o"]).arg(&file);
-    let mut child = ntrace.spawn().unwrap();
+    let mut child = Running::start(&mut ntrace);
     until("a hit", || size(&file) > 0);
     waits.send(Signal::SIGTERM);
     assert_eq!(waits.line(), "done\n");
@@ -155,7 +156,7 @@ fn signals_to_ntrace_reach_the_program_that_it_started() {
     let file = scratch("hits");
     let mut ntrace = ntrace();
     ntrace.args(["trace", "-b", "beat", "-o"]).arg(&file).arg("--").arg(&program);
-    let mut child = ntrace.stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(ntrace.stdout(Stdio::piped()));
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = || {
         let mut line = String::new();
@@ -196,7 +197,7 @@ fn the_first_ctrl_c_is_the_programs_and_the_second_ends_ntrace_and_the_program_r
     };
     // SAFETY: the closure calls only setsid and ioctl, which are async-signal-safe.
     unsafe { ntrace.pre_exec(own_session) };
-    let mut child = ntrace.spawn().unwrap();
+    let mut child = Running::start(&mut ntrace);
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = || {
         let mut line = String::new();
@@ -235,10 +236,10 @@ fn an_indirect_function_of_a_running_process_is_found_by_asking_its_resolver() {
     let mut waits = Waits::start();
     let mut ntrace = ntrace();
     ntrace.args(["count", "--all", "-b", "libc!strlen", "memcpy", "beat", "-p", &waits.pid()]);
-    let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
+    let child = Running::start(ntrace.stderr(Stdio::piped()));
     waits.beats_with_a_breakpoint();
     send(child.id(), Signal::SIGINT);
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let text = stderr(&output);
     assert!(text.contains("!strlen") || text.contains("(strlen)"), "{text}");
     waits.ends_clean();
@@ -250,10 +251,10 @@ fn where_jumps_find_no_memory_is_said_and_hits_are_counted() {
     let mut waits = Waits::start_by(Command::new(build("waits.c", &[])).env("FULL", "1"));
     let mut ntrace = ntrace();
     ntrace.args(["count", "--backend", "ptrace", "-b", "beat", "-p", &waits.pid()]);
-    let child = ntrace.stderr(Stdio::piped()).spawn().unwrap();
+    let child = Running::start(ntrace.stderr(Stdio::piped()));
     waits.beats_with_a_breakpoint();
     send(child.id(), Signal::SIGINT);
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let text = stderr(&output);
     let program = fs::read_link(format!("/proc/{}/exe", waits.pid())).unwrap();
     let name = program.file_name().unwrap().to_str().unwrap();
@@ -264,7 +265,8 @@ fn where_jumps_find_no_memory_is_said_and_hits_are_counted() {
 
 #[test]
 fn ctrl_c_ends_the_wait_for_a_process_that_waits_in_vfork() {
-    let mut target = Command::new(build("vforks.c", &[])).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut vforks = Command::new(build("vforks.c", &[]));
+    let mut target = Running::start(vforks.stdin(Stdio::piped()).stdout(Stdio::piped()));
     let mut lines = BufReader::new(target.stdout.take().unwrap());
     let mut line = || {
         let mut line = String::new();
@@ -274,7 +276,7 @@ fn ctrl_c_ends_the_wait_for_a_process_that_waits_in_vfork() {
     assert_eq!(line(), "child\n");
     let mut ntrace = ntrace();
     ntrace.args(["count", "-b", "beat", "-p", &target.id().to_string()]).stderr(Stdio::null()).stdout(Stdio::null());
-    let mut child = ntrace.spawn().unwrap();
+    let mut child = Running::start(&mut ntrace);
     until("the attachment", || {
         let status = fs::read_to_string(format!("/proc/{}/status", target.id())).unwrap();
         !status.contains("TracerPid:\t0\n") || Path::new("/dev/ntrace").exists()

@@ -5,6 +5,7 @@ mod common;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use common::running::Running;
 use common::{build, c_library, count, machine, ntrace, run, stderr, stdout};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -61,7 +62,7 @@ fn each_listed_location_leads_back_to_its_address() {
 #[test]
 fn a_process_has_its_own_addresses_and_runs_on() {
     let program = build("waits.c", &[]);
-    let mut child = Command::new(&program).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(Command::new(&program).stdout(Stdio::piped()));
     let pid = child.id().to_string();
     let mut ready = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
@@ -74,13 +75,11 @@ fn a_process_has_its_own_addresses_and_runs_on() {
     let base = u64::from_str_radix(first.split_once('-').unwrap().0, 16).unwrap();
     assert_eq!(number("address"), base + number("in_file"));
     assert_eq!(child.try_wait().unwrap(), None);
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]
 fn an_interrupt_while_a_process_is_read_leaves_it_as_it_was() {
-    let mut child = Command::new(build("waits.c", &[])).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(Command::new(build("waits.c", &[])).stdout(Stdio::piped()));
     let mut ready = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
     let pid = child.id().to_string();
@@ -101,8 +100,6 @@ fn an_interrupt_while_a_process_is_read_leaves_it_as_it_was() {
         ntrace.wait().unwrap();
         is_traced() || of_process("maps") != before
     });
-    child.kill().unwrap();
-    child.wait().unwrap();
     assert_eq!(changed, None);
 }
 

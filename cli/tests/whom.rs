@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
+use common::running::Running;
 use common::{build, ntrace, run, scratch, stderr};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -13,20 +14,13 @@ use serde_json::Value;
 
 /// A program that works until SIGTERM, and then ends with status 3.
 struct Working {
-    child: Child,
+    child: Running,
     out: BufReader<std::process::ChildStdout>,
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Working {
     fn start(program: &std::path::Path) -> Working {
-        let mut child = Command::new(program).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Running::start(Command::new(program).stdout(Stdio::piped()));
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut ready = String::new();
         out.read_line(&mut ready).unwrap();
@@ -60,7 +54,7 @@ fn trace_these(flags: &[String], all: &BTreeSet<String>) {
     let mut tracer = ntrace();
     // ntrace ends by itself if a process is missing.
     tracer.args(["trace", "-b", "beat", "--duration", "60s"]);
-    let mut tracer = tracer.args(["--format", "json", "-o"]).arg(&file).args(flags).spawn().unwrap();
+    let mut tracer = Running::start(tracer.args(["--format", "json", "-o"]).arg(&file).args(flags));
     let seen = || {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         // The last line may not be complete yet.

@@ -123,6 +123,7 @@ extern "C" {
 // mm/lock.c
 extern "C" {
     pub(crate) fn ntrace_lock_init(lock: *mut mutex);
+    pub(crate) fn ntrace_outer_lock_init(lock: *mut mutex);
     pub(crate) fn ntrace_lock(lock: *mut mutex) -> bool;
     pub(crate) fn ntrace_try_lock(lock: *mut mutex) -> bool;
     pub(crate) fn ntrace_unlock(lock: *mut mutex);

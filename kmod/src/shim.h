@@ -100,6 +100,7 @@ void ntrace_atomic_end(void);
 
 /* mm/lock.c */
 void ntrace_lock_init(struct mutex *lock);
+void ntrace_outer_lock_init(struct mutex *lock);
 bool ntrace_lock(struct mutex *lock);
 bool ntrace_try_lock(struct mutex *lock);
 void ntrace_unlock(struct mutex *lock);

@@ -28,6 +28,7 @@ pub mod thread;
 mod turn;
 pub mod uprobe;
 pub mod victim;
+pub mod watch;
 pub mod whole;
 mod words;
 

@@ -98,6 +98,13 @@ impl Victim {
         u64::from_ne_bytes(answer)
     }
 
+    /// Whether its work is done, or has ended it: [`Victim::answer`] does not wait then.
+    pub fn is_done(&self) -> bool {
+        let mut asked = libc::pollfd { fd: self.from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one is there.
+        unsafe { libc::poll(&mut asked, 1, 0) == 1 }
+    }
+
     /// What its work came to, or its status as `wait` gives it if that ended it.
     pub fn outcome(mut self) -> Result<u64, i32> {
         let mut answer = [0; 8];

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use crossing::line::{Line, whole};
 use crossing::ring::Ring;
 use crossing::victim::Victim;
+use crossing::{in_turn, on_one_processor};
 use wire::buffer::{LEAST, Mode};
 use wire::commands::{Command, Reply};
 use wire::events::{self, Event};
@@ -425,9 +426,68 @@ crossing::channel_tests! {
         let mut line = Line::of(file);
         set(&mut line, Mode::Lossless, LEAST, 0);
         trace(&mut line, victim.id(), 0);
-        let told = victim.ask(300);
+        victim.order(300);
+        while !victim.is_done() {
+            assert_eq!(field(&line, "waiting"), "0", "it waits for room that it alone can make");
+            std::thread::yield_now();
+        }
+        let told = victim.answer();
         let (hits, lost) = (told >> 32, told & u64::from(u32::MAX));
         assert_eq!((hits, lost), (LEAST.div_ceil(72), 300 - LEAST.div_ceil(72)));
+    }
+
+    a_process_waits_though_a_reader_that_has_ended_had_a_memory_at_the_same_place {
+        const ROUNDS: u64 = 10;
+        const CALLS: u64 = 2 * LEAST / 72;
+        /// Makes one process that calls `leaf` so often.
+        fn one(number: u64) -> u64 {
+            // SAFETY: the child calls nothing that another thread may hold.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let _ = calls(number);
+                // SAFETY: it ends the child.
+                unsafe { libc::_exit(0) };
+            }
+            let mut status = 0;
+            // SAFETY: the status is this function's.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            number
+        }
+        // On one processor the kernel gives the memory that was freed last to the next process.
+        on_one_processor(|| {
+            let mut victim = Victim::start(one);
+            let mut line = Line::open();
+            set(&mut line, Mode::Lossless, LEAST, 0);
+            trace(&mut line, victim.id(), wire::commands::option::CHILDREN);
+            // SAFETY: it sets a flag of an open file.
+            assert_eq!(unsafe { libc::fcntl(line.file().as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) }, 0);
+            let mut seen = Seen::default();
+            for round in 1..=ROUNDS {
+                in_turn(|| {
+                    // SAFETY: the child makes one system call, and ends.
+                    let reader = unsafe { libc::fork() };
+                    if reader == 0 {
+                        poll(&line, 0);
+                        // SAFETY: it ends the child.
+                        unsafe { libc::_exit(0) };
+                    }
+                    let mut status = 0;
+                    // SAFETY: the status is this function's.
+                    assert_eq!(unsafe { libc::waitpid(reader, &mut status, 0) }, reader);
+                });
+                victim.order(CALLS);
+                while field(&line, "waiting") == "0" {
+                    assert!(!victim.is_done(), "it did not wait in round {round}");
+                    std::thread::yield_now();
+                }
+                while seen.ended < round {
+                    poll(&line, -1);
+                    seen.read(&line, 4096, false);
+                }
+                assert_eq!((seen.hits, seen.lost), (round * CALLS, 0));
+                assert_eq!(victim.answer(), CALLS);
+            }
+        });
     }
 
     a_reader_is_woken_at_the_mark_or_for_what_cannot_wait {

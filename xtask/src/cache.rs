@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use nix::fcntl::{Flock, FlockArg};
@@ -33,6 +34,11 @@ impl Entry {
     /// Whether it is complete.
     pub(crate) fn is_complete(&self) -> bool {
         self.beside("complete").exists()
+    }
+
+    /// When it was completed, if it is.
+    pub(crate) fn made(&self) -> Option<SystemTime> {
+        fs::metadata(self.beside("complete")).and_then(|mark| mark.modified()).ok()
     }
 
     /// Calls `make` with the entry's folder unless the entry is complete. Another process that makes it is waited for. The folder may

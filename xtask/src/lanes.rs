@@ -3,6 +3,7 @@
 //! Each runs in a process of its own. The output of a single lane is shown as it comes. Several run side by side and write to a log each,
 //! which is printed when the lane ends.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -105,6 +106,12 @@ pub(crate) fn runs_all() -> bool {
 /// Whether this lane belongs to a long run.
 pub(crate) fn is_long() -> bool {
     std::env::var_os(IS_LONG).is_some()
+}
+
+/// The variables that ask for long forms of tests and are set, with their values.
+pub(crate) fn long_forms() -> Vec<(&'static str, OsString)> {
+    let all = LONG_FORMS.iter().filter(|(name, _)| *name != IS_LONG);
+    all.filter_map(|(name, _)| Some((*name, std::env::var_os(name)?))).collect()
 }
 
 /// The obstacle of a lane that can always run.

@@ -29,6 +29,7 @@ mod packages;
 mod program;
 mod programs;
 mod run;
+mod seconds;
 mod setup;
 mod stamp;
 mod suite;

@@ -46,6 +46,14 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(text).with_context(|| format!("`{}` did not answer in UTF-8", show(command)))
 }
 
+/// The files of a folder, in the order of their names.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    Ok(files)
+}
+
 /// Whether a program of that name is in PATH.
 pub(crate) fn is_installed(program: &str) -> bool {
     std::env::var_os("PATH")

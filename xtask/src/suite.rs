@@ -1,6 +1,5 @@
 //! Test programs that cargo has built, run side by side.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,29 +13,13 @@ use serde_json::Value;
 use crate::lanes::{self, SKIPPED};
 use crate::program::{Program, matches};
 use crate::run;
+use crate::seconds::{MOST_LIMIT, Seconds};
 use crate::unchanged::Passed;
 
 /// Marks, in a test program's documentation, a program that must run alone. The reason follows on the same line.
 const ALONE: &str = "//! Runs alone:";
-/// The most seconds that a test program may take: three times what the longest one takes on a slow machine.
-const MOST_SECONDS: u32 = 1800;
 /// The variable that names the `ntrace` command to tests that would build it.
 pub(crate) const NTRACE: &str = "NTRACE_COMMAND";
-/// The programs that take longest, in seconds, for a checkout where none has run yet.
-const LONGEST: [(&str, f64); 12] = [
-    ("tests/tests/selftests.rs", 290.0),
-    ("tests/tests/whole_programs.rs", 140.0),
-    ("insn/tests/x86_properties.rs", 80.0),
-    ("tests/tests/whole_counts.rs", 55.0),
-    ("tests/tests/whole_storm.rs", 50.0),
-    ("record/tests/recorder.rs", 42.0),
-    ("tests/tests/lockstep_arm64/main.rs", 42.0),
-    ("cli/tests/whole_program.rs", 41.0),
-    ("tests/tests/proof.rs", 40.0),
-    ("tests/tests/displaced.rs", 37.0),
-    ("fuzz/claims/src/lib.rs", 30.0),
-    ("ubp/tests/jumps/main.rs", 28.0),
-];
 /// The shortest time of a test program that the list of long ones names.
 const LONG: Duration = Duration::from_secs(5);
 
@@ -45,6 +28,8 @@ pub(crate) struct Suite {
     pub(crate) programs: Vec<Program>,
     /// The `ntrace` command, if its package's tests are among the programs: cargo builds it for them.
     pub(crate) ntrace: Option<PathBuf>,
+    /// The other programs that cargo has built with them, which tests may start.
+    pub(crate) others: Vec<PathBuf>,
 }
 
 /// How to run test programs.
@@ -74,7 +59,8 @@ impl Suite {
         let messages = run::output(command)?;
         let messages = || messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let programs = messages().filter_map(|message| program(&run::root(), &message)).collect();
-        Ok(Suite { programs, ntrace: messages().find_map(|message| command_of(&message)) })
+        let others = messages().filter_map(|message| other(&message)).collect();
+        Ok(Suite { programs, ntrace: messages().find_map(|message| command_of(&message)), others })
     }
 
     /// Keeps the programs whose names match one of the patterns. Each pattern must match a program.
@@ -88,7 +74,7 @@ impl Suite {
     }
 
     /// Takes out the programs that passed before and need not run again, and says so. Returns the suite without them.
-    pub(crate) fn changed(self, passed: &Passed, ledger: &Path) -> Result<Suite> {
+    pub(crate) fn changed(self, passed: &Passed, place: &str, ledger: &Path) -> Result<Suite> {
         let before = self.programs.len();
         let mut changed = Vec::new();
         for program in self.programs {
@@ -99,31 +85,36 @@ impl Suite {
         }
         let left = before - changed.len();
         if left > 0 {
-            lanes::note(ledger, &format!("{left} test programs of {before} {}", lanes::UNCHANGED))?;
+            lanes::note(ledger, &format!("{place}: {left} test programs of {before} {}", lanes::UNCHANGED))?;
         }
-        Ok(Suite { programs: changed, ntrace: self.ntrace })
+        Ok(Suite { programs: changed, ..self })
     }
 
     /// Runs the programs, as many at once as there are processors, and at the end those that run alone. Fails if a program fails, after
     /// all of them have run. Programs that passed before and have not changed do not run.
     pub(crate) fn run(self, place: &str, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
-        let passed = Passed::in_place(place, &[], self.ntrace.as_deref())?;
-        self.changed(&passed, ledger)?.run_all(&passed, ledger, setting)
+        let passed = Passed::on_host(place, self.ntrace.as_deref())?;
+        self.changed(&passed, place, ledger)?.run_all(place, &passed, ledger, setting)
     }
 
-    fn run_all(&self, passed: &Passed, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
+    fn run_all(&self, place: &str, passed: &Passed, ledger: &Path, setting: &Setting<'_>) -> Result<()> {
+        passed.forget(&self.programs)?;
         let folder = run::root().join("target/lanes").join(format!("suite.{}", std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let mut seconds = Seconds::read();
+        let mut seconds = Seconds::of_place(place);
         let mut programs: Vec<&Program> = self.programs.iter().collect();
-        programs.sort_by_key(|program| std::cmp::Reverse(seconds.of(&program.name)));
+        programs.sort_by_key(|program| std::cmp::Reverse(seconds.order(&program.name)));
+        let limit =
+            |program: &Program| if lanes::long_forms().is_empty() { seconds.limit(&program.name) } else { MOST_LIMIT };
         let (alone, beside): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.runs_alone());
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut ends = run_by(workers, &beside, setting, &folder);
-        ends.extend(run_by(1, &alone, setting, &folder));
+        let mut ends = run_by(workers, &beside, setting, &folder, &limit);
+        ends.extend(run_by(1, &alone, setting, &folder, &limit));
         fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         for End { program, time, failure, skipped } in &ends {
-            seconds.note(&program.name, *time);
+            if failure.is_none() {
+                seconds.note(&program.name, *time);
+            }
             passed.note(program, failure.is_none(), skipped)?;
             skipped.lines().try_for_each(|line| lanes::note(ledger, line))?;
         }
@@ -148,11 +139,11 @@ impl Program {
         text.lines().take_while(|line| line.starts_with("//!")).any(|line| line.starts_with(ALONE))
     }
 
-    /// Runs it until it ends or `timeout` kills it, and shows its output.
-    fn run(&self, setting: &Setting<'_>, log: &Path) -> End<'_> {
+    /// Runs it until it ends or `timeout` kills it after `most` seconds, and shows its output.
+    fn run(&self, setting: &Setting<'_>, log: &Path, most: u32) -> End<'_> {
         let start = Instant::now();
         let ledger = log.with_extension("skipped");
-        let failure = match self.outcome(&ledger, setting, log) {
+        let failure = match self.outcome(&ledger, setting, log, most) {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(format!("{error:#}")),
@@ -166,11 +157,11 @@ impl Program {
         end
     }
 
-    fn outcome(&self, ledger: &Path, setting: &Setting<'_>, log: &Path) -> Result<ExitStatus> {
+    fn outcome(&self, ledger: &Path, setting: &Setting<'_>, log: &Path, most: u32) -> Result<ExitStatus> {
         let make = |path: &Path| File::create(path).with_context(|| format!("cannot make {}", path.display()));
         let (output, _) = (make(log)?, make(ledger)?);
         let mut command = Command::new("timeout");
-        command.args(["--foreground", "--signal", "KILL", &MOST_SECONDS.to_string()]);
+        command.args(["--foreground", "--signal", "KILL", &most.to_string()]);
         command.args(setting.runner).arg(&self.path).args(setting.arguments);
         command.current_dir(&self.package).env("CARGO_MANIFEST_DIR", &self.package).env(SKIPPED, ledger);
         command.envs(setting.variables.iter().map(|(name, value)| (name, value)));
@@ -180,13 +171,20 @@ impl Program {
 }
 
 /// Runs programs by `workers` threads, each of which takes the next program when it is done with one.
-fn run_by<'a>(workers: usize, programs: &[&'a Program], setting: &Setting<'_>, folder: &Path) -> Vec<End<'a>> {
+/// `limit` gives the seconds that a program may take.
+fn run_by<'a>(
+    workers: usize,
+    programs: &[&'a Program],
+    setting: &Setting<'_>,
+    folder: &Path,
+    limit: &(impl Fn(&Program) -> u32 + Sync),
+) -> Vec<End<'a>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut ends = Vec::new();
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let name = program.path.file_name().unwrap_or_default();
-            ends.push(program.run(setting, &folder.join(name)));
+            ends.push(program.run(setting, &folder.join(name), limit(program)));
         }
         ends
     };
@@ -194,38 +192,6 @@ fn run_by<'a>(workers: usize, programs: &[&'a Program], setting: &Setting<'_>, f
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
     })
-}
-
-/// How long test programs took the last time, by their names: those that take longest begin first.
-struct Seconds(BTreeMap<String, f64>);
-
-impl Seconds {
-    fn path() -> PathBuf {
-        run::root().join("target/lanes/seconds.json")
-    }
-
-    /// The noted times; nothing if the file cannot be read.
-    fn read() -> Seconds {
-        let text = fs::read_to_string(Seconds::path()).unwrap_or_default();
-        Seconds(serde_json::from_str(&text).unwrap_or_default())
-    }
-
-    /// Milliseconds that a program took. A program that never ran counts as the longest if others have run.
-    fn of(&self, name: &str) -> u64 {
-        let known = || LONGEST.iter().find(|(long, _)| *long == name).map(|(_, seconds)| seconds);
-        let unknown = if self.0.is_empty() { 0 } else { u64::MAX };
-        self.0.get(name).or_else(known).map_or(unknown, |seconds| (seconds * 1000.0) as u64)
-    }
-
-    fn note(&mut self, name: &str, time: Duration) {
-        self.0.insert(name.to_owned(), time.as_secs_f64());
-    }
-
-    fn write(&self) -> Result<()> {
-        let path = Seconds::path();
-        let text = serde_json::to_string_pretty(&self.0).context("a table of numbers")?;
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-    }
 }
 
 /// The test program that a message of cargo describes, in the checkout `root`.
@@ -243,6 +209,13 @@ fn program(root: &Path, message: &Value) -> Option<Program> {
 fn command_of(message: &Value) -> Option<PathBuf> {
     let is_command = message["target"]["name"] == "ntrace" && message["profile"]["test"] == false;
     message["executable"].as_str().filter(|_| is_command).map(PathBuf::from)
+}
+
+/// The path of a program in a message of cargo that is neither a test program nor of this package, which no test starts.
+fn other(message: &Value) -> Option<PathBuf> {
+    let is_ours = Path::new(message["manifest_path"].as_str()?).ends_with("xtask/Cargo.toml");
+    let is_other = message["profile"]["test"] == false && !is_ours;
+    message["executable"].as_str().filter(|_| is_other).map(PathBuf::from)
 }
 
 #[cfg(test)]
@@ -270,6 +243,7 @@ mod tests {
                 .map(|name| Program { name: name.into(), path: PathBuf::new(), package: PathBuf::new() })
                 .into(),
             ntrace: None,
+            others: Vec::new(),
         };
         let selected = suite().select(&["a/tests/*", "b/src/lib.rs"]).unwrap();
         assert_eq!(selected.programs.len(), 3);
@@ -284,22 +258,11 @@ mod tests {
         assert_eq!(command_of(&message("ntrace", true)), None);
         assert_eq!(command_of(&message("ubp", false)), None);
     }
-
     #[test]
-    fn programs_that_took_longest_begin_first_and_those_that_never_ran_before_them() {
-        let mut seconds = Seconds(BTreeMap::new());
-        seconds.note("short", Duration::from_millis(3));
-        seconds.note("long", Duration::from_secs(3));
-        let mut names = ["short", "new", "long"];
-        names.sort_by_key(|name| std::cmp::Reverse(seconds.of(name)));
-        assert_eq!(names, ["new", "long", "short"]);
-    }
-
-    #[test]
-    fn where_no_program_has_run_those_begin_first_that_are_known_to_take_long() {
-        let mut names = ["a/tests/new.rs", "tests/tests/whole_storm.rs", "tests/tests/selftests.rs"];
-        names.sort_by_key(|name| std::cmp::Reverse(Seconds(BTreeMap::new()).of(name)));
-        assert_eq!(names, ["tests/tests/selftests.rs", "tests/tests/whole_storm.rs", "a/tests/new.rs"]);
-        assert!(LONGEST.iter().all(|(name, _)| run::root().join(name).exists()), "a program of the list was moved");
+    fn programs_that_tests_may_start_are_taken_from_messages() {
+        let message = |room: &str, test: bool| json!({ "manifest_path": format!("/here/{room}/Cargo.toml"), "profile": { "test": test }, "executable": "/t/x" });
+        assert_eq!(other(&message("tests", false)), Some("/t/x".into()));
+        assert_eq!(other(&message("tests", true)), None);
+        assert_eq!(other(&message("xtask", false)), None);
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod machine;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86.rs"]
 pub(crate) mod machine;
+pub(crate) mod running;
 pub(crate) mod terminal;
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 //! A channel: replies and events on their way to the user of a session.
 
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use kernel::alloc::KVec;
 use kernel::prelude::*;
@@ -14,9 +14,10 @@ use wire::events::Event;
 use crate::channel::circular::Circular;
 use crate::channel::messages::{Messages, FULL};
 use crate::channel::opener::Opener;
+use crate::channel::reader::Reader;
 use crate::channel::ring::Ring;
 use crate::channel::wait_count::WaitCount;
-use crate::ffi::{self, File, Mm, PollTable, Vma};
+use crate::ffi::{self, File, PollTable, Vma};
 use crate::vec::{unsleeping, Keep};
 
 /// Notes that make a channel lose those of threads.
@@ -41,8 +42,7 @@ pub(crate) struct Channel {
     room: WaitCount,
     /// Threads that wait for room.
     waiting: AtomicUsize,
-    /// The memory of the process that read last. It is never followed.
-    reader: AtomicPtr<Mm>,
+    reader: Reader,
     /// Events of threads that cannot sleep, to be told of later.
     #[pin]
     notes: SpinLock<Notes>,
@@ -76,7 +76,7 @@ impl Channel {
                 ready <- WaitCount::new(),
                 room <- WaitCount::new(),
                 waiting: AtomicUsize::new(0),
-                reader: AtomicPtr::new(core::ptr::null_mut()),
+                reader: Reader::none(),
                 notes <- new_spinlock!(Notes { all: KVec::new(), missed: 0 }, "ntrace notes"),
             }),
             GFP_KERNEL_ACCOUNT,
@@ -112,8 +112,7 @@ impl Channel {
 
     /// Notes that the current process is the one that reads.
     pub(crate) fn note_reader(&self) {
-        // SAFETY: the function looks at the current thread.
-        self.reader.store(unsafe { ffi::ntrace_memory_of_this() }.cast_mut(), Ordering::Relaxed);
+        self.reader.note();
     }
 
     /// The mode, and the number of threads that wait for room.
@@ -225,9 +224,9 @@ impl Channel {
 
     /// Whether the current thread may wait for room: not if its process is the one that makes it, and not if it was killed.
     fn may_wait(&self) -> bool {
-        // SAFETY: the functions look at the current thread.
-        let (memory, is_killed) = unsafe { (ffi::ntrace_memory_of_this(), ffi::ntrace_is_killed()) };
-        !is_killed && self.reader.load(Ordering::Relaxed).cast_const() != memory
+        // SAFETY: the function looks at the current thread.
+        let is_killed = unsafe { ffi::ntrace_is_killed() };
+        !is_killed && !self.reader.is_this()
     }
 
     fn wait_for_change(&self, known: usize) {

@@ -7,5 +7,6 @@ pub(crate) mod circular;
 pub(crate) mod messages;
 pub(crate) mod opener;
 pub(crate) mod queue;
+pub(crate) mod reader;
 pub(crate) mod ring;
 pub(crate) mod wait_count;

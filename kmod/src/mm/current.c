@@ -74,7 +74,7 @@ int ntrace_user_count(unsigned long at, u64 *value)
 	return error;
 }
 
-/* The memory of the current thread, to be compared alone. */
+/* The memory of the current thread; null for one of the kernel. */
 const struct mm_struct *ntrace_memory_of_this(void)
 {
 	return current->mm;

@@ -2,6 +2,7 @@
 
 //! Counted references to `struct mm_struct`.
 
+use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
@@ -21,6 +22,19 @@ impl MmRef {
         // SAFETY: `mm` is borrowed from somebody who has a reference, so the count is not 0.
         unsafe { ffi::ntrace_mm_grab(mm) };
         MmRef(NonNull::from(mm))
+    }
+
+    /// The structure's address. Whoever has it gives the reference back by [`MmRef::from_raw`].
+    pub(crate) fn into_raw(self) -> *mut Mm {
+        ManuallyDrop::new(self).0.as_ptr()
+    }
+
+    /// The reference of an address; nothing for null.
+    ///
+    /// # Safety
+    /// `mm` is null or comes from [`MmRef::into_raw`], and this is the only call for that reference.
+    pub(crate) unsafe fn from_raw(mm: *mut Mm) -> Option<MmRef> {
+        NonNull::new(mm).map(MmRef)
     }
 }
 

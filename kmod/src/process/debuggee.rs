@@ -65,13 +65,13 @@ impl Debuggee {
                 let traced = traced.ok_or(gone)?.map_err(|_| Status::NoMemory)?;
                 let number = number.unwrap_or_else(|| registry.next_number());
                 let attachment = Attachment::new(number, options, registry.clone()).map_err(|_| Status::NoMemory)?;
-                let job = ManuallyDrop::new(Job::new()?);
+                let job = Job::new()?;
                 let traces = Traces { attachment: attachment.clone(), traced };
                 let traces = KBox::new(traces, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
                 traces.traced.traced().attach(&attachment)?;
                 registry.count();
                 let (known, life) = (ptr::from_ref(&*attachment).cast(), attachment.life());
-                let traces = ManuallyDrop::new(traces);
+                let (traces, job) = (ManuallyDrop::new(traces), ManuallyDrop::new(job));
                 let mut debuggee = Debuggee { number, traces, job, kept: None, steps: Steps::NONE };
                 if options & option::KEEP != 0 {
                     let traced = TracedRef::of(debuggee.space().mm()).map_err(|_| Status::NoMemory)?;

@@ -98,7 +98,7 @@ impl<T: AsRef<Space> + Send + 'static> Kept<T> {
                 attachment,
                 debuggee,
                 // SAFETY: `slot` is valid for writes and pinned.
-                lock <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_lock_init(slot) }),
+                lock <- Opaque::ffi_init(|slot| unsafe { ffi::ntrace_outer_lock_init(slot) }),
                 state: UnsafeCell::new(State::Memory { _user: user, space }),
             }),
             GFP_KERNEL_ACCOUNT,

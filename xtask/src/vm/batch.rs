@@ -2,28 +2,32 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
 use super::build::target_folder;
 use super::job::{HERE, Job};
 use super::kernel::Kernel;
-use super::machine::{Boot, Machine};
+use super::machine::{Boot, Kind, Machine};
 use super::script::{quote, quoted};
-use super::{loaded, module};
+use super::{loaded, module, root};
 use crate::lanes::{self, SKIPPED};
 use crate::program::Program;
+use crate::run;
+use crate::seconds::{MOST_LIMIT, Seconds};
 use crate::suite::{NTRACE, Suite};
 use crate::unchanged::Passed;
 
-/// The most seconds that one test program may take, in an ordinary run and in one that is long or by hand.
-const MOST_SECONDS: u32 = 1800;
+/// The most seconds that one test program may take in a run that is long or by hand.
 const MOST_OF_LONG: u32 = 4 * 3600;
+/// The variable that tells a test program how many seconds it may take.
+const MOST: &str = "NTRACE_MOST_SECONDS";
 
 /// The variable that tells tests that the kernel is theirs alone: they may set kprobes in it.
 const MACHINE: &str = "NTRACE_MACHINE";
-/// The variables that ask for long runs, on the host and in the machine.
-const LONG_RUNS: [&str; 3] = ["NTRACE_WHOLE_PROGRAMS", "NTRACE_SOAK", "NTRACE_ENCODINGS"];
+/// The sources of all that boots a machine and runs a script there.
+const SOURCES: &str = "xtask/src/vm";
 
 /// The test of the tutorial docs/extending.md, and the variable that names the module that the tutorial makes.
 pub(crate) const TUTORIAL_TEST: &str = "tests/tests/channel_tutorial.rs";
@@ -76,26 +80,52 @@ impl Batch {
     /// Runs the programs of a lane, one after another, without those that passed before and have not changed. Tests that could not run are
     /// noted in the ledger.
     pub(crate) fn run(self, ledger: &Path) -> Result<()> {
-        let passed = self.passed()?;
-        let suite = self.suite.changed(&passed, ledger)?;
-        Batch { suite, ..self }.run_all(&passed, Some(ledger))
+        let kernel = Kernel::of(self.machine)?;
+        let passed = self.passed(&kernel)?;
+        let (Machine { arch, kernel: kind }, with) = (self.machine, self.with());
+        let place = format!("{} kernel on {}{with}", kind.name(), arch.name());
+        let suite = self.suite.changed(&passed, &place, ledger)?;
+        if suite.programs.is_empty() {
+            return Ok(());
+        }
+        Batch { suite, ..self }.run_all(&kernel, &passed, Some(ledger))
     }
 
     /// Runs the programs, one after another.
     pub(crate) fn run_by_hand(self) -> Result<()> {
-        let passed = self.passed()?;
-        self.run_all(&passed, None)
+        let kernel = Kernel::of(self.machine)?;
+        let passed = self.passed(&kernel)?;
+        self.run_all(&kernel, &passed, None)
+    }
+
+    /// What is behind the kernel's name in that of the place.
+    fn with(&self) -> &'static str {
+        if self.module.is_some() { " with the module" } else { "" }
     }
 
     /// The programs that passed in this machine.
-    fn passed(&self) -> Result<Passed> {
-        let kernel = Kernel::of(self.machine)?;
-        let module = if self.module.is_some() { " with the module" } else { "" };
-        let inputs: Vec<&Path> = self.module.iter().map(PathBuf::as_path).collect();
-        Passed::in_place(&format!("{}{module}", kernel.name()), &inputs, self.suite.ntrace.as_deref())
+    fn passed(&self, kernel: &Kernel) -> Result<Passed> {
+        kernel.build()?;
+        let root = root::folder(self.machine.arch)?;
+        let mut inputs = vec![kernel.image(), kernel.packer(), root::busybox(&root)];
+        inputs.extend(kernel.modules());
+        inputs.extend(
+            self.module.iter().chain(&self.tutorial).chain(&self.suite.ntrace).chain(&self.suite.others).cloned(),
+        );
+        inputs.extend(run::files(&run::root().join(SOURCES))?);
+        let settings = format!(
+            "{} {:?} {:?} {}",
+            kernel.name(),
+            self.boot,
+            root::made(self.machine.arch),
+            self.machine.emulator()?
+        );
+        Passed::in_place(&(kernel.name() + self.with()), &inputs, &settings)
     }
 
-    fn run_all(&self, passed: &Passed, ledger: Option<&Path>) -> Result<()> {
+    fn run_all(&self, kernel: &Kernel, passed: &Passed, ledger: Option<&Path>) -> Result<()> {
+        let mut seconds = Seconds::of_place(&(kernel.name() + self.with()));
+        passed.forget(&self.suite.programs)?;
         let mut job = Job::new(self.machine)?;
         let temporary = target_folder(self.machine.arch).join("tmp");
         fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
@@ -104,7 +134,8 @@ impl Batch {
         if self.may_be_long() {
             job.extend(MOST_OF_LONG);
         }
-        job.run(&self.script())?;
+        job.run(&self.script(&seconds))?;
+        let verdict = self.module.as_ref().map_or(Ok(()), |_| loaded::verdict(self.machine, job.folder()));
         let (mut failed, mut long) = (Vec::new(), Vec::new());
         for (number, program) in self.suite.programs.iter().enumerate() {
             let told = |file: &str| fs::read_to_string(job.folder().join(format!("{file}.{number}")));
@@ -112,19 +143,22 @@ impl Batch {
             if let Some(ledger) = ledger {
                 skipped.lines().try_for_each(|line| lanes::note(ledger, line))?;
             }
-            let seconds = told(TIMES_FILE).ok().and_then(|times| between(&times)).unwrap_or_default();
-            if seconds >= LONG {
-                long.push((seconds, &*program.name));
+            let time = told(TIMES_FILE).ok().and_then(|times| between(&times)).unwrap_or_default();
+            if time >= LONG {
+                long.push((time, &*program.name));
             }
             let status = told(STATUS_FILE).map_or_else(|_| "did not end".to_owned(), |text| text.trim().to_owned());
-            passed.note(program, status == "0", &skipped)?;
-            if status != "0" {
+            // The kernel's log does not tell which program a fault is of.
+            passed.note(program, status == "0" && verdict.is_ok(), &skipped)?;
+            if status == "0" {
+                seconds.note(&program.name, Duration::try_from_secs_f64(time).unwrap_or_default());
+            } else {
                 failed.push(format!("{}: {status}", program.name));
             }
         }
+        seconds.write()?;
         long.sort_by(|a, b| b.0.total_cmp(&a.0));
-        long.iter().for_each(|(seconds, name)| eprintln!("{seconds:8.1} s  {name}"));
-        let verdict = self.module.as_ref().map_or(Ok(()), |_| loaded::verdict(self.machine, job.folder()));
+        long.iter().for_each(|(time, name)| eprintln!("{time:8.1} s  {name}"));
         if failed.is_empty() {
             return verdict;
         }
@@ -136,12 +170,10 @@ impl Batch {
         }
     }
 
-    fn script(&self) -> String {
+    fn script(&self, seconds: &Seconds) -> String {
         let mut script = format!("export RUST_BACKTRACE=1 {MACHINE}=1\n");
-        for name in LONG_RUNS {
-            if let Some(value) = std::env::var_os(name) {
-                script += &format!("export {name}={}\n", quote(Path::new(&value)));
-            }
+        for (name, value) in lanes::long_forms() {
+            script += &format!("export {name}={}\n", quote(Path::new(&value)));
         }
         // Without the variable, tests of other packages would build the command.
         if let Some(ntrace) = &self.suite.ntrace {
@@ -150,13 +182,13 @@ impl Batch {
         if let Some(tutorial) = &self.tutorial {
             script += &format!("export {TUTORIAL}={}\n", quote(tutorial));
         }
-        let most = if self.may_be_long() { MOST_OF_LONG } else { MOST_SECONDS };
         for (number, Program { name, path, package }) in self.suite.programs.iter().enumerate() {
+            let most = self.limit(seconds, name);
             let (name, path, package) = (quoted(name), quote(path), quote(package));
             script += &format!("echo; echo '     Running '{name}\ncd {package}\n");
             script += &format!("export {SKIPPED}={HERE}/{SKIPPED_FILE}.{number}; : >${SKIPPED}\n");
             script += "read begun rest </proc/uptime\n";
-            script += &format!("CARGO_MANIFEST_DIR={package} timeout -s KILL {most} {path}\n");
+            script += &format!("{MOST}={most} CARGO_MANIFEST_DIR={package} timeout -s KILL {most} {path}\n");
             script += &format!("echo $? >{HERE}/{STATUS_FILE}.{number}\n");
             script += &format!("read ended rest </proc/uptime; echo $begun $ended >{HERE}/{TIMES_FILE}.{number}\n");
         }
@@ -166,9 +198,18 @@ impl Batch {
         }
     }
 
+    /// The seconds that a program may take. The times that are known beforehand are of ordinary kernels.
+    fn limit(&self, seconds: &Seconds, name: &str) -> u32 {
+        match self.machine.kernel {
+            _ if self.may_be_long() => MOST_OF_LONG,
+            Kind::Debug => MOST_LIMIT,
+            Kind::Debian | Kind::Oldest => seconds.limit(name),
+        }
+    }
+
     /// Whether one of the programs may take hours.
     fn may_be_long(&self) -> bool {
-        self.by_hand || LONG_RUNS.iter().any(|name| std::env::var_os(name).is_some())
+        self.by_hand || !lanes::long_forms().is_empty()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::run;
@@ -39,7 +40,7 @@ pub(crate) enum Kind {
 }
 
 /// What one boot of a machine is like.
-#[derive(Args, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Args, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Boot {
     /// The processors take turns, for tests that write code which other threads run. QEMU before 8.1 may go on with the old code
     #[arg(long)]
@@ -153,6 +154,11 @@ impl Arch {
 }
 
 impl Machine {
+    /// What QEMU says of its version.
+    pub(crate) fn emulator(self) -> Result<String> {
+        run::output(Command::new(self.arch.facts().qemu).arg("--version"))
+    }
+
     /// QEMU with kernel and first file system, its console on standard input and output. It ends when the machine
     /// stops or starts again.
     pub(crate) fn qemu(self, kernel: &Path, initramfs: &Path, shares: &[Share], boot: Boot) -> Command {

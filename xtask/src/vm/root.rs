@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Result;
 
@@ -56,6 +57,11 @@ pub(crate) fn folder(arch: Arch) -> Result<PathBuf> {
         Ok(())
     })?;
     Ok(entry.folder().to_path_buf())
+}
+
+/// When the folder was made, if it is.
+pub(crate) fn made(arch: Arch) -> Option<SystemTime> {
+    entry(arch).made()
 }
 
 /// The program that the kernel starts first.
