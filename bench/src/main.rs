@@ -2,6 +2,8 @@
 
 mod alone;
 mod arm64;
+#[cfg(target_arch = "x86_64")]
+mod attached;
 mod breakpoints;
 mod clock;
 mod commands;
@@ -34,6 +36,8 @@ const BENCHMARKS: &[Benchmark] = &[
     ("gdb", gdb::run),
     ("start", start::run),
     ("commands", commands::run),
+    #[cfg(target_arch = "x86_64")]
+    ("attached", attached::run),
 ];
 
 fn main() -> Result<()> {

@@ -5,7 +5,7 @@ use clap::Parser;
 /// Side by side with peers; figures are comparable within one run only.
 #[derive(Parser)]
 pub(crate) struct Options {
-    /// Benchmark to run; without it all of them: decode, arm64, breakpoints, hit, record, gdb, start, commands
+    /// Benchmark to run; without it all of them: decode, arm64, breakpoints, hit, record, gdb, start, commands, attached
     pub(crate) name: Option<String>,
     /// Rounds of which the median counts
     #[arg(long, default_value_t = 11)]

@@ -18,7 +18,7 @@ pub(crate) struct Options {
 /// Builds the benchmarks with all peers and runs them.
 pub(crate) fn run(options: &Options) -> Result<()> {
     apt::install(apt::FOR_BENCHMARKS)?;
-    if options.name.as_deref().is_none_or(|name| ["gdb", "start", "commands"].contains(&name)) {
+    if options.name.as_deref().is_none_or(|name| ["gdb", "start", "commands", "attached"].contains(&name)) {
         run::run(&mut run::cargo(&["build", "--profile", "compared", "--quiet", "--package", "ntrace-cli"]))?;
     }
     let mut arguments = vec!["run", "--profile", "compared", "--quiet", "--package", "bench"];
