@@ -245,6 +245,39 @@ fn many_functions_of_a_program_that_outlives_the_tracer_have_jumps_that_read() {
     assert!(records.iter().all(|record| record.text(0).starts_with(b"text")));
 }
 
+/// The handlers of a tracer that was killed go with the next one, which may use none of them.
+#[test]
+fn a_detach_takes_the_handlers_of_a_killed_tracer_out() {
+    for (tracer, flags) in [
+        ("killed::tracer_of_covered", &["-DHANDLES", "-no-pie"][..]),
+        ("killed::reading_tracer_of_covered", &["-DHANDLES", "-no-pie"]),
+        ("killed::reading_tracer_of_covered", &["-no-pie"]),
+    ] {
+        let program = build("x86/covered", flags);
+        let (child, mut out) = start(&program, &["3", "0", "waits"]);
+        assert_eq!(line(&mut out), "ready\n");
+        let pid = Pid(child.id() as i32);
+        let before = caught(pid);
+        kill(traced(tracer, pid, 0));
+        let mut session = by_ptrace();
+        session.attach(pid).unwrap();
+        session.detach(pid).unwrap();
+        assert_eq!(caught(pid), before, "{flags:?}");
+        assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["3", "0"]).stdout, "{flags:?}");
+    }
+}
+
+/// The number of mappings of a process.
+fn mappings(pid: Pid) -> usize {
+    std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap().lines().count()
+}
+
+/// The signals that a process handles, as the kernel tells them.
+fn caught(pid: Pid) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find(|line| line.starts_with("SigCgt:")).unwrap().to_owned()
+}
+
 /// A program that was traced has its own actions again, and so has its next tracer.
 #[test]
 fn a_detach_leaves_the_actions_of_the_program() {
@@ -253,18 +286,16 @@ fn a_detach_leaves_the_actions_of_the_program() {
         let (child, mut out) = start(&program, &["3", "0", "waits"]);
         assert_eq!(line(&mut out), "ready\n");
         let pid = Pid(child.id() as i32);
-        let caught = || {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-            status.lines().find(|line| line.starts_with("SigCgt:")).unwrap().to_owned()
-        };
-        let before = caught();
-        for _ in 0..2 {
+        let (before, maps) = (caught(pid), mappings(pid));
+        for _ in 0..3 {
             let mut session = by_ptrace();
             session.attach(pid).unwrap();
             let specs = COVERED.map(|name| Spec::count(symbol(&session, pid, name)).patch(Patch::Jump));
             assert!(session.insert(pid, &specs).unwrap().iter().all(Result::is_ok));
             session.detach(pid).unwrap();
-            assert_eq!(caught(), before, "{flags:?}");
+            assert_eq!(caught(pid), before, "{flags:?}");
+            // The page of the handlers, which the next tracer uses again.
+            assert_eq!(mappings(pid), maps + usize::from(flags.contains(&"-DHANDLES")), "{flags:?}");
         }
         assert_eq!(end_of(child, out).as_bytes(), undisturbed(&program, &["3", "0"]).stdout, "{flags:?}");
     }

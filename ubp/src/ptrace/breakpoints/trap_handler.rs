@@ -8,7 +8,7 @@
 //! raises `SIGSEGV` or `SIGBUS`, and continues without that memory.
 //!
 //! For any other signal, the handler resets the signal to its default action and raises it again. Where the program of x86-64 handles the
-//! signal, our handler has the flags and the mask of the program's and jumps to it. A program that ignores `SIGTRAP`, or that has a handler
+//! signal, our handler has the flags of the program's, and jumps to it with its mask. A program that ignores `SIGTRAP`, or that has a handler
 //! in another architecture, keeps its action.
 
 use super::super::arch;
@@ -268,7 +268,8 @@ pub(in crate::ptrace) fn is_storage(mapping: &Mapping) -> bool {
     mapping.execute && mapping.read && !mapping.write && !mapping.shared && mapping.path.is_none()
 }
 
-/// Gives a process its own action for a signal back, by a stopped thread of it, unless the program has set another one.
+/// Gives a process its own action for a signal back, by a stopped thread of it, unless the program has set another one. The handler may be there
+/// although nobody has noted it: a tracer that was killed left it, or an installation failed behind the call.
 pub(in crate::ptrace) fn withdraw(
     tracees: &mut Tracees,
     reports: &mut Reports,
@@ -277,7 +278,7 @@ pub(in crate::ptrace) fn withdraw(
     signal: Handled,
 ) -> Result<()> {
     let was = std::mem::replace(&mut tracees.debuggee_mut(pid)?.actions[signal], Action::Programs);
-    if was == Action::Programs {
+    if tracees.space_of(pid)?.trap_handler.is_none() {
         return Ok(());
     }
     let disposition = Status::read(tid)?.disposition(signal.signal());
@@ -328,8 +329,13 @@ pub(in crate::ptrace) fn is_handler_running(tracees: &Tracees, space: SpaceId) -
     tracees.stopped_threads(space).into_iter().any(is_inside)
 }
 
-/// Unmaps the page when nothing leads to it any more.
+/// Unmaps the page when nothing leads to it any more. A program with handlers of its own keeps it, without arenas: it may have read our action, and
+/// put that back later, or be about to leave the page for its handler.
 pub(in crate::ptrace) fn unmap_page(tracees: &mut Tracees, reports: &mut Reports, space: SpaceId) -> Result<()> {
+    if let Some(space) = tracees.spaces.get(&space).filter(|space| space.has_former_actions()) {
+        space.leave_page();
+        return Ok(());
+    }
     let Some(page) = tracees.spaces.get_mut(&space).and_then(|space| space.trap_handler.take()) else { return Ok(()) };
     let threads = tracees.stopped_threads(space);
     unmap_by_any(tracees, reports, &threads, (page, SIZE.next_multiple_of(arch::PAGE)))

@@ -20,11 +20,13 @@ pub(super) fn take_over(tracees: &mut Tracees, pid: Pid) -> Result<Vec<SlotId>> 
         is_storage(mapping) && space.memory.read(mapping.start.0, &mut bytes) == code.len() && bytes == code
     };
     let Some(page) = maps.iter().find(is_page).map(|mapping| mapping.start.0) else { return Ok(Vec::new()) };
-    for tid in tracees.threads_in(tracees.debuggee(pid)?.space) {
-        tracees.thread_mut(tid)?.step_of_killed = true;
-    }
     let space = tracees.space_of_mut(pid)?;
     space.trap_handler = Some(page);
+    let is_left = space.is_page_left();
+    for tid in tracees.threads_in(tracees.debuggee(pid)?.space) {
+        tracees.thread_mut(tid)?.step_of_killed = !is_left;
+    }
+    let space = tracees.space_of_mut(pid)?;
     space.guarded = arch::guarded(pid);
     let mut of_jumps = Vec::new();
     for base in space.listed_arenas() {

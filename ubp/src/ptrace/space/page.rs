@@ -48,7 +48,9 @@ const ARENAS: u64 = 288;
 /// Bytes of the page that are in use.
 pub(in crate::ptrace) const SIZE: u64 = 4096;
 /// The largest number of arenas in the list.
-const MOST: usize = ((SIZE - DATA - ARENAS) / 8 - 1) as usize;
+const MOST: usize = ((SIZE - DATA - ARENAS) / 8 - 2) as usize;
+/// What stands in the place of the list in a page that no tracer uses.
+const LEFT: [u64; 2] = [0, 1];
 /// asm/signal.h; the libc crate lacks it for some targets.
 const SA_RESTORER: u64 = 0x0400_0000;
 const FLAGS: u64 = (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART) as u64;
@@ -123,15 +125,16 @@ impl HandlerCode {
         }
     }
 
-    /// The action for a signal, for the page at `base`. A handler that calls the program's has the flags and the mask of that one.
+    /// The action for a signal, for the page at `base`. A handler that calls the program's has the flags of that one. All handlers block all
+    /// signals, so that whoever runs one is in the page.
     fn action(&self, base: u64, signal: Handled, former: &SignalAction) -> Option<SignalAction> {
         let handler = base + self.entry(signal)?;
         if former.handler != 0 {
-            return Some(SignalAction { handler, flags: former.flags | libc::SA_SIGINFO as u64, ..*former });
+            let flags = former.flags | libc::SA_SIGINFO as u64;
+            return Some(SignalAction { handler, flags, restorer: former.restorer, mask: u64::MAX });
         }
         let restorer = self.restorer.map_or(0, |offset| base + offset);
         let flags = FLAGS | if restorer == 0 { 0 } else { SA_RESTORER };
-        // The handler blocks all signals.
         Some(SignalAction { handler, flags, restorer, mask: u64::MAX })
     }
 
@@ -197,6 +200,23 @@ impl Space {
         words.take_while(|&base| base != 0).collect()
     }
 
+    /// Notes in the page that its tracer has left, and has taken the arenas with it.
+    pub(in crate::ptrace) fn leave_page(&self) {
+        let Some(page) = self.trap_handler else { return };
+        self.memory.write(page + DATA + ARENAS, &LEFT.map(u64::to_le_bytes).concat());
+    }
+
+    /// Whether the tracer that made the page has left, and was not killed.
+    pub(in crate::ptrace) fn is_page_left(&self) -> bool {
+        let list = self.trap_handler.and_then(|page| self.memory.read_array::<16>(page + DATA + ARENAS));
+        list.is_some_and(|list| list.as_slice() == LEFT.map(u64::to_le_bytes).concat())
+    }
+
+    /// Whether a handler of ours has taken the place of one of the program's.
+    pub(in crate::ptrace) fn has_former_actions(&self) -> bool {
+        Handled::ALL.into_iter().any(|signal| self.former_action(signal).handler != 0)
+    }
+
     /// Writes the list of arenas where the memory has another one.
     pub(in crate::ptrace) fn complete_list(&self) {
         if !self.listed_arenas().into_iter().eq(self.bases()) {
@@ -212,7 +232,7 @@ impl Space {
     /// Writes the list of arenas.
     pub(in crate::ptrace) fn list_arenas(&self) {
         let Some(page) = self.trap_handler else { return };
-        let list: Vec<u8> = self.bases().chain([0]).flat_map(u64::to_le_bytes).collect();
+        let list: Vec<u8> = self.bases().chain([0, 0]).flat_map(u64::to_le_bytes).collect();
         self.memory.write(page + DATA + ARENAS, &list);
     }
 }

@@ -14,6 +14,11 @@
     # Of struct ucontext: uc_mcontext.gregs[REG_RIP] and [REG_EFL].
     .set RIP, 168
     .set EFLAGS, 176
+    # Of struct ucontext: uc_sigmask. Of struct sigaction: sa_flags and sa_mask. The flag that leaves the signal unblocked.
+    .set SIGMASK, 296
+    .set SA_FLAGS, 8
+    .set SA_MASK, 24
+    .set SA_NODEFER, 0x40000000
     # si_code of single steps, of debug registers and of int3.
     .set TRAP_TRACE, 2
     .set TRAP_HWBKPT, 4
@@ -160,15 +165,31 @@ ubp_trap_handler_64:
 10: ret
 9:  # The trap is not ours.
     mov $5, %ebp
-    mov FORMER_TRAP(%r12), %rax
-16: # The signal is ebp, its siginfo rsi, and the program's handler rax, which runs in the place of this one.
-    test %rax, %rax
-    jz 17f
+    lea FORMER_TRAP(%r12), %r15
+16: # The signal is ebp, its siginfo rsi, and the program's action lies at r15. Its handler runs in the place of this one, with the mask that
+    # it would have without this one, which blocks all signals: rt_sigprocmask(SIG_SETMASK)
+    cmpq $0, (%r15)
+    je 17f
+    mov %rsi, %r14
+    mov SIGMASK(%rbx), %rax
+    or SA_MASK(%r15), %rax
+    testl $SA_NODEFER, SA_FLAGS(%r15)
+    jnz 18f
+    lea -1(%rbp), %ecx
+    bts %rcx, %rax
+18: push %rax
+    mov $14, %eax
+    mov $2, %edi
+    mov %rsp, %rsi
+    xor %edx, %edx
+    mov $8, %r10d
+    syscall
+    pop %rax
     mov %ebp, %edi
+    mov %r14, %rsi
     mov %rbx, %rdx
-    mov %rax, %r11
     xor %eax, %eax
-    jmp *%r11
+    jmp *(%r15)
 17: # Reset the default action and raise the signal, which arrives when this handler returns.
     # rt_sigaction, getpid, gettid, tgkill
     mov $13, %eax
@@ -238,14 +259,13 @@ ubp_trap_handler_64_of_jumps:
     add %r10, %rcx
     mov %rcx, RIP(%rbx)
     ret
-27: lea FORMER_UNDEFINED(%r12), %rax
+27: lea FORMER_UNDEFINED(%r12), %r15
     cmp $4, %ebp
-    je 28f
-    lea FORMER_SEGMENT(%r12), %rax
+    je 16b
+    lea FORMER_SEGMENT(%r12), %r15
     cmp $11, %ebp
-    je 28f
-    lea FORMER_BUS(%r12), %rax
-28: mov (%rax), %rax
+    je 16b
+    lea FORMER_BUS(%r12), %r15
     jmp 16b
 
 # rt_sigreturn

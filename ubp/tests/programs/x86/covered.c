@@ -100,7 +100,7 @@ static void on_own(int signal, siginfo_t *info, void *context) {
     sigset_t mask;
     sigprocmask(SIG_BLOCK, 0, &mask);
     // The mask is that of the action, and the stack the alternative one.
-    if (!sigismember(&mask, SIGUSR2) || sigismember(&mask, SIGUSR1) || sigismember(&mask, signal)) wrong++;
+    if (!sigismember(&mask, SIGUSR2) || sigismember(&mask, SIGUSR1) || sigismember(&mask, signal) != (signal == SIGBUS)) wrong++;
     if ((char *)&mask < stack || (char *)&mask >= stack + sizeof stack) wrong++;
     // The handler of SIGBUS counts one less.
     if (signal == SIGBUS) wrong++;
@@ -141,6 +141,7 @@ static void handle(void) {
     sigaction(SIGTRAP, &action, 0);
     sigaction(SIGSEGV, &action, 0);
     action.sa_sigaction = on_bus;
+    action.sa_flags &= ~SA_NODEFER;
     sigaction(SIGBUS, &action, 0);
 }
 
