@@ -105,7 +105,7 @@ pub fn attach(file: &mut File, process: u32) -> Result<u64, Failure> {
     })
 }
 
-/// Tests of a machine with the module; on others each is skipped by name. One that hangs ends the program.
+/// Tests of a machine with the module; on others each is skipped by name.
 #[macro_export]
 macro_rules! channel_tests {
     ($($(#[$about:meta])* $name:ident $body:block)*) => {$(
@@ -115,7 +115,6 @@ macro_rules! channel_tests {
             if !std::path::Path::new($crate::channel::DEVICE).exists() {
                 return $crate::skip(stringify!($name), "no /dev/ntrace");
             }
-            let _watch = $crate::watch::Watch::begin(stringify!($name));
             $body
         }
     )*};

@@ -28,7 +28,6 @@ pub mod thread;
 mod turn;
 pub mod uprobe;
 pub mod victim;
-pub mod watch;
 pub mod whole;
 mod words;
 

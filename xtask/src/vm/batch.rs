@@ -21,8 +21,6 @@ use crate::unchanged::Passed;
 
 /// The most seconds that one test program may take in a run that is long or by hand.
 const MOST_OF_LONG: u32 = 4 * 3600;
-/// The variable that tells a test program how many seconds it may take.
-const MOST: &str = "NTRACE_MOST_SECONDS";
 
 /// The variable that tells tests that the kernel is theirs alone: they may set kprobes in it.
 const MACHINE: &str = "NTRACE_MACHINE";
@@ -188,7 +186,7 @@ impl Batch {
             script += &format!("echo; echo '     Running '{name}\ncd {package}\n");
             script += &format!("export {SKIPPED}={HERE}/{SKIPPED_FILE}.{number}; : >${SKIPPED}\n");
             script += "read begun rest </proc/uptime\n";
-            script += &format!("{MOST}={most} CARGO_MANIFEST_DIR={package} timeout -s KILL {most} {path}\n");
+            script += &format!("CARGO_MANIFEST_DIR={package} timeout -s KILL {most} {path}\n");
             script += &format!("echo $? >{HERE}/{STATUS_FILE}.{number}\n");
             script += &format!("read ended rest </proc/uptime; echo $begun $ended >{HERE}/{TIMES_FILE}.{number}\n");
         }
