@@ -48,8 +48,8 @@ fn apply(diff: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the module's sources with the tutorial's diff into a folder. Files that are there already with the same contents keep their times, so that
-/// what is built from them is not built again.
+/// Copies the module's sources with the tutorial's diff into a folder. A file that has the same contents already keeps its time, so that
+/// the next build compiles only what has changed.
 pub(crate) fn copy(folder: &Path) -> Result<()> {
     let listed = run::output(Command::new("git").args(["ls-files"]).args(SOURCES).current_dir(run::root()))?;
     let fresh = folder.with_extension("fresh");

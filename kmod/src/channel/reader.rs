@@ -21,7 +21,7 @@ impl Reader {
         Reader(AtomicPtr::new(null_mut()))
     }
 
-    /// Notes the current process. A thread of the kernel is none: it polls for another, who was noted before.
+    /// Notes the current process as the one that reads. A thread of the kernel changes nothing: it polls for a process that was noted before.
     pub(crate) fn note(&self) {
         // SAFETY: the function looks at the current thread.
         let memory = unsafe { ffi::ntrace_memory_of_this() };

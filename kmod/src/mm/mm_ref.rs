@@ -24,7 +24,7 @@ impl MmRef {
         MmRef(NonNull::from(mm))
     }
 
-    /// The structure's address. Whoever has it gives the reference back by [`MmRef::from_raw`].
+    /// Turns the reference into the structure's address. The caller has to turn the address back by [`MmRef::from_raw`].
     pub(crate) fn into_raw(self) -> *mut Mm {
         ManuallyDrop::new(self).0.as_ptr()
     }

@@ -96,7 +96,7 @@ impl Batch {
         self.run_all(&kernel, &passed, None)
     }
 
-    /// What is behind the kernel's name in that of the place.
+    /// The words that follow the kernel's name in the summary's name for this machine.
     fn with(&self) -> &'static str {
         if self.module.is_some() { " with the module" } else { "" }
     }

@@ -20,7 +20,7 @@ const MOST_STACK: u16 = 1 << 15;
 const TEXT_BIT: u32 = 22;
 const WITH_CALLER: u32 = 1 << 29;
 const WITH_STACK: u32 = 1 << 28;
-/// Number of sites with which no more get a jump that records. One jump has fewer sites than what is left of the numbers.
+/// The number of sites from which on no further jump records. A record has 22 bits for the number of a site, and one jump adds at most 11 sites.
 pub(in crate::ptrace) const SITES: usize = (1 << TEXT_BIT) - 16;
 /// The number of a record that the reader ignores; no site has it.
 pub(super) const NOBODY: u32 = u32::MAX;

@@ -15,7 +15,7 @@ const STAYS: u8 = 1;
 /// `int3`, and the opcode of `jmp rel32`.
 const TRAP: u8 = 0xcc;
 const JUMP_OPCODE: u8 = 0xe9;
-/// What stands in the entry of an instruction of a trampoline.
+/// `nop`. An entry holds an instruction, and one for an instruction of a trampoline holds this one, which nobody executes.
 const NOP: u8 = 0x90;
 /// `jmp *0(%rip)`; the target follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];

@@ -49,7 +49,7 @@ const ARENAS: u64 = 288;
 pub(in crate::ptrace) const SIZE: u64 = 4096;
 /// The largest number of arenas in the list.
 const MOST: usize = ((SIZE - DATA - ARENAS) / 8 - 2) as usize;
-/// What stands in the place of the list in a page that no tracer uses.
+/// The first words of the list of arenas after the tracer has detached: the list is empty, and the second word says that no tracer was killed.
 const LEFT: [u64; 2] = [0, 1];
 /// asm/signal.h; the libc crate lacks it for some targets.
 const SA_RESTORER: u64 = 0x0400_0000;
