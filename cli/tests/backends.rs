@@ -3,7 +3,7 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -177,5 +177,31 @@ crossing::channel_tests! {
         assert_eq!((told.as_str(), status), ("", Some(125)));
         drop(cat.stdin.take());
         assert!(cat.wait().unwrap().success());
+    }
+
+    an_event_that_was_shown_before_a_reply_counts_for_the_next_show {
+        let mut cat = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        // A `show` that waits for ever is ended.
+        let mut ntrace = Command::new("timeout")
+            .args(["60", env!("CARGO_BIN_EXE_ntrace"), "channel"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(ntrace.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let input = ntrace.stdin.as_mut().unwrap();
+        writeln!(input, "attach {} 0", cat.id()).unwrap();
+        assert_eq!(lines.next().unwrap(), "attach: done debuggee=1");
+        // Both ends are told of before the process is reaped.
+        drop(cat.stdin.take());
+        assert!(cat.wait().unwrap().success());
+        writeln!(input, "hello\nshow 1\nshow 1\nhello").unwrap();
+        drop(ntrace.stdin.take());
+        let lines: Vec<String> = lines.collect();
+        let is = |line: &String, start: &str| line.starts_with(start);
+        let place = |start: &str| lines.iter().position(|line| is(line, start)).unwrap_or_else(|| panic!("{start}: {lines:?}"));
+        assert!(place("event 2 ") < place("hello: done"), "{lines:?}");
+        assert_eq!(lines.iter().filter(|line| is(line, "hello: done")).count(), 2, "{lines:?}");
+        assert!(ntrace.wait().unwrap().success());
     }
 }

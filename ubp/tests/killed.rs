@@ -185,7 +185,8 @@ fn a_tracer_that_comes_later_detaches_and_nothing_is_left() {
 
 #[test]
 fn a_trap_of_the_programs_own_kills_it_as_ever() {
-    for byte in [b"b", b"r"] {
+    let bytes: &[&[u8]] = if cfg!(target_arch = "x86_64") { &[b"b", b"r", b"i"] } else { &[b"b", b"r"] };
+    for byte in bytes {
         for killed in [false, true] {
             let target = target(&[], &[]);
             let mut tracer = traced(target.pid);
@@ -199,6 +200,21 @@ fn a_trap_of_the_programs_own_kills_it_as_ever() {
                 tracer.wait().unwrap();
             }
         }
+    }
+}
+
+#[test]
+fn a_step_of_which_the_processor_tells_nothing_ends_no_program() {
+    if cfg!(target_arch = "aarch64") {
+        return skip("a_step_of_which_the_processor_tells_nothing_ends_no_program", "arm64 tells of each step");
+    }
+    for flags in machine::WIDTHS {
+        let target = target(flags, &[]);
+        let mut tracer = traced(target.pid);
+        until_it_counts(&mut tracer);
+        kill(&mut tracer);
+        let (text, status) = target.end(b"uuux");
+        assert_eq!((text.as_str(), status.code()), ("wrong 0 traps 0\n", Some(0)), "{flags:?}: {status}");
     }
 }
 

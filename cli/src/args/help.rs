@@ -336,7 +336,7 @@ Lines:
   describe [NAME]       all commands and events of the channel, or one with its fields
   NAME VALUE...         a command; a value is a number, or for bytes hex:BYTES, words:NUMBER,NUMBER,... or text:TEXT
   send NAME VALUE...    the same, also for the module's own `describe`
-  show [COUNT]          the events that are there; waits until COUNT were shown
+  show [COUNT]          the events that are there; waits until COUNT more were shown, those before replies included
 
 Examples:
   echo describe insert | ntrace channel

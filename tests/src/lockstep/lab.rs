@@ -334,6 +334,12 @@ impl Lab {
 
     fn is_behind_int1(&self, address: u64) -> bool {
         let at = address.wrapping_sub(1);
+        // The last byte of the instruction at the site may be that of `int1`.
+        let site = self.layout.site();
+        let is_of_site = decode(&self.code_at(site), self.mode()).is_ok_and(|insn| site + insn.len() as u64 == address);
+        if is_of_site && !self.is_at_int1(site) {
+            return false;
+        }
         match &self.hidden {
             Some((hidden, code)) if *hidden == at => code.first() == Some(&INT1),
             _ => self.child.byte(at) == Some(INT1),
@@ -341,13 +347,17 @@ impl Lab {
     }
 
     fn is_at_int1(&self, address: u64) -> bool {
-        let code = match &self.hidden {
-            Some((hidden, code)) if *hidden == address => code.clone(),
-            _ => self.child.code(address),
-        };
-        decode(&code, self.mode()).is_ok_and(|insn| {
+        decode(&self.code_at(address), self.mode()).is_ok_and(|insn| {
             insn.encoding() == Encoding::Legacy && insn.map() == Map::OneByte && insn.opcode() == INT1
         })
+    }
+
+    /// The code at an address without the breakpoint that may be there.
+    fn code_at(&self, address: u64) -> Vec<u8> {
+        match &self.hidden {
+            Some((hidden, code)) if *hidden == address => code.clone(),
+            _ => self.child.code(address),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::arch;
 use super::status::Status;
 use super::tracees::Tracees;
 use super::watch::Hit;
+use super::watch::piece::Piece;
 use crate::{Access, Address, Error, Pid, Result, Tid, WatchError, WatchId};
 
 impl Tracees {
@@ -54,11 +55,21 @@ impl Tracees {
     /// The watchpoints that a thread has run into, by its debug registers.
     pub(super) fn take_hits(&mut self, tid: Tid, trigger: u64) -> Result<Vec<Hit>> {
         let thread = self.thread(tid)?;
-        let fired = arch::take_fired(tid, &thread.armed.pieces, trigger)?;
-        let watches = &self.space_of(thread.pid)?.watches;
+        self.hits_of(tid, &arch::take_fired(tid, &thread.armed.pieces, trigger)?)
+    }
+
+    /// The watchpoints that a thread has run into where the processor does not tell which: none unless only one debug register is in use.
+    pub(super) fn only_hit(&self, tid: Tid) -> Result<Vec<Hit>> {
+        let pieces = &self.thread(tid)?.armed.pieces;
+        if pieces.len() == 1 { self.hits_of(tid, pieces) } else { Ok(Vec::new()) }
+    }
+
+    /// The watchpoints of these parts of a thread's memory, each once.
+    fn hits_of(&self, tid: Tid, fired: &[Piece]) -> Result<Vec<Hit>> {
+        let watches = &self.space_of(self.thread(tid)?.pid)?.watches;
         let mut hits: Vec<Hit> = Vec::new();
         for piece in fired {
-            for id in watches.watching(&piece) {
+            for id in watches.watching(piece) {
                 if hits.iter().all(|hit| hit.0 != id) {
                     hits.push((id, Address(piece.address)));
                 }

@@ -1,12 +1,17 @@
 // Calls `work` in a hot loop in some threads until a byte comes, then says how many of its results were wrong. What the byte is says how
-// the program ends: x: by itself; b: by a breakpoint instruction of its own; r: by a raised SIGTRAP. With the argument "own" it handles
-// SIGTRAP itself, and says how often that was; with "fork" threads make processes that work as well.
+// the program ends: x: by itself; b: by a breakpoint instruction of its own; r: by a raised SIGTRAP; i: by int1. At u it goes on behind a
+// debug exception without a cause. With the argument "own" it handles SIGTRAP itself, and says how often that was; with "fork" threads make processes that work as well.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#if !defined(__aarch64__)
+#include "x86/untold.h"
+#endif
 
 #define THREADS 3
 
@@ -86,6 +91,10 @@ int main(int argc, char **argv) {
     while (read(0, &byte, 1) == 1) {
         if (byte == 'b') __asm__ volatile(TRAP);
         if (byte == 'r') raise(SIGTRAP);
+#if !defined(__aarch64__)
+        if (byte == 'i') __asm__ volatile(".byte 0xf1");
+        if (byte == 'u') untold_trap();
+#endif
         if (byte == 'x') break;
     }
     over = 1;

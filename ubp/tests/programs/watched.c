@@ -1,11 +1,16 @@
 // Writes to `words`, as its first argument says; the second is a count.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#if !defined(__aarch64__)
+#include "x86/untold.h"
+#endif
 
 volatile long words[8] __attribute__((aligned(64)));
 volatile unsigned char bytes[32] __attribute__((aligned(32)));
@@ -75,6 +80,9 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "threads")) threads(count);
     if (!strcmp(what, "fork")) forks();
     if (!strcmp(what, "serve")) serve();
+#if !defined(__aarch64__)
+    for (long i = 1; i <= count && !strcmp(what, "untold"); i++) untold_trap();
+#endif
     if (!strcmp(what, "exec")) {
         store(1);
         execl("/proc/self/exe", argv[0], "store", "2", (char *)0);

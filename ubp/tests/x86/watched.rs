@@ -76,6 +76,33 @@ fn flags_that_a_step_pushes_into_watched_memory_have_no_trap_flag() {
     assert_eq!((outcome.text(), exit_of(&outcome)), ("abcde 0\n", EventKind::Exited(5)));
 }
 
+#[test]
+fn an_access_of_which_the_processor_does_not_tell_is_a_hit_of_the_only_debug_register() {
+    for count in [1, 2] {
+        let (mut session, pid) = spawned("watched", &["untold", "3"]);
+        let words = symbol(&session, pid, "words");
+        let watches: Vec<_> =
+            (0..count).map(|at| session.watch(pid, words + 8 * at, 8, Access::Write).unwrap()).collect();
+        session.resume(pid.leader()).unwrap();
+        let mut hits = Vec::new();
+        let outcome = run(&mut session, pid, |_, event| {
+            if let EventKind::Watched { id, .. } = event.kind {
+                hits.push(id);
+            }
+        });
+        assert_eq!((outcome.text(), exit_of(&outcome)), ("0 0 \n", EventKind::Exited(5)));
+        assert_eq!(hits, if count == 1 { vec![watches[0]; 3] } else { vec![] });
+    }
+}
+
+#[test]
+fn a_debug_exception_without_watchpoints_is_the_programs() {
+    let (mut session, pid) = spawned("watched", &["untold", "1"]);
+    session.resume(pid.leader()).unwrap();
+    let outcome = run(&mut session, pid, |_, _| {});
+    assert_eq!(exit_of(&outcome), EventKind::Killed(ubp::Signal(libc::SIGTRAP)));
+}
+
 /// The head of `struct perf_event_attr` (include/uapi/linux/perf_event.h), as far as breakpoints need it.
 #[repr(C)]
 #[derive(Default)]

@@ -11,8 +11,8 @@ pub(super) enum Line {
     Nothing,
     /// All declarations, or those with a name.
     Describe(Option<String>),
-    /// The events that are there, at least this number.
-    Show(u64),
+    /// The events that are there, and so many where a number is given.
+    Show(Option<u64>),
     /// A message that is a command.
     Send(Vec<u8>),
 }
@@ -51,10 +51,10 @@ pub(super) fn parse(line: &str, tag: u64) -> Result<Line, String> {
         (Some("describe"), []) => Ok(Line::Describe(None)),
         (Some("describe"), [name]) => Ok(Line::Describe(Some((*name).into()))),
         (Some("describe"), _) => Err("describe takes one name or none".into()),
-        (Some("show"), []) => Ok(Line::Show(0)),
+        (Some("show"), []) => Ok(Line::Show(None)),
         (Some("show"), [count]) => {
             let count = number(count).ok_or(format!("'{count}' is no number of events: show waits for that many"))?;
-            Ok(Line::Show(count))
+            Ok(Line::Show(Some(count)))
         }
         (Some("show"), _) => Err("show takes one number of events or none".into()),
         (Some("send"), [name, values @ ..]) => command(name, values, tag),
@@ -126,8 +126,8 @@ mod tests {
             ("# attach", Line::Nothing),
             ("describe", Line::Describe(None)),
             ("describe hit", Line::Describe(Some("hit".into()))),
-            ("show", Line::Show(0)),
-            ("show 3", Line::Show(3)),
+            ("show", Line::Show(None)),
+            ("show 3", Line::Show(Some(3))),
         ] {
             assert_eq!(parse(line, 7), Ok(expected));
         }

@@ -23,6 +23,8 @@ const DEVICE: &str = "/dev/ntrace";
 struct Channel {
     file: File,
     unread: Vec<u8>,
+    /// The events that were shown and that no `show` has waited for. An event may come before the reply to the command that leads to it.
+    seen: u64,
 }
 
 /// Carries out the lines of standard input. The status tells whether all were.
@@ -75,7 +77,7 @@ impl Channel {
                 ErrorKind::NotFound => Failure::own(format!("{DEVICE}: the kernel module is not loaded")),
                 _ => Failure::own(format!("{DEVICE}: {error}")),
             })?;
-            *channel = Some(Channel { file, unread: Vec::new() });
+            *channel = Some(Channel { file, unread: Vec::new(), seen: 0 });
         }
         channel.as_mut().ok_or_else(|| Failure::own(DEVICE))
     }
@@ -107,15 +109,14 @@ impl Channel {
         }
     }
 
-    /// Shows the events that are there, and waits until there were at least `count`.
-    fn show(&mut self, count: u64, out: &mut Output<'_>) -> Result<()> {
-        let mut seen = 0;
+    /// Shows the events that are there, and waits until `count` were shown that no other `show` has waited for. Without a number the next
+    /// `show` counts from here.
+    fn show(&mut self, count: Option<u64>, out: &mut Output<'_>) -> Result<()> {
         loop {
             let more = self.read()?;
-            while let Some((is_event, ..)) = self.next(out)? {
-                seen += u64::from(is_event);
-            }
-            if !more && seen >= count {
+            while self.next(out)?.is_some() {}
+            if !more && self.seen >= count.unwrap_or(0) {
+                self.seen = count.map_or(0, |count| self.seen - count);
                 return Ok(());
             }
             if !more {
@@ -133,7 +134,9 @@ impl Channel {
         let (text, is_failure) = text::message(header, self.unread.get(..length).unwrap_or_default());
         self.unread.drain(..length);
         text.lines().try_for_each(|line| out.line(format_args!("{line}")))?;
-        Ok(Some((header.code >= events::FIRST, is_failure, header.tag)))
+        let is_event = header.code >= events::FIRST;
+        self.seen += u64::from(is_event);
+        Ok(Some((is_event, is_failure, header.tag)))
     }
 
     /// Reads what there is, at most 64 KiB. Returns whether there was anything.

@@ -7,7 +7,7 @@ use super::control_stack;
 use crate::Tid;
 use crate::memory::ProcessMemory;
 use crate::ptrace::before::Before;
-use crate::ptrace::sys::SigInfo;
+use crate::ptrace::sys::{SigInfo, TRAP_TRACE};
 
 /// `si_code` of `brk` (asm-generic/siginfo.h).
 const TRAP_BRKPT: i32 = 1;
@@ -15,6 +15,11 @@ const TRAP_BRKPT: i32 = 1;
 /// Whether a `SIGTRAP` comes from a breakpoint instruction.
 pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
     info.si_code() == TRAP_BRKPT
+}
+
+/// Whether a step raised a `SIGTRAP`.
+pub(in crate::ptrace) fn is_single_step(info: &SigInfo, _: impl FnOnce() -> Option<u8>) -> bool {
+    info.signal() == libc::SIGTRAP && info.si_code() == TRAP_TRACE
 }
 
 /// Whether the program single-steps itself: never, it cannot.

@@ -7,11 +7,12 @@ use super::super::breakpoints::arenas::map_arena;
 use super::super::leaving::{Left, leave_counted, leave_jump, uncount_left};
 use super::super::reports::Reports;
 use super::super::space::page::Handled;
-use super::super::sys::{self, SigInfo, TRAP_TRACE};
+use super::super::sys::{self, SigInfo};
 use super::super::thread::Stop;
 use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::{on_counted, on_uncounted};
+use super::cause::is_single_step;
 use super::mask::{restore_mask, restore_mask_of};
 use super::pass::pass;
 use crate::arch::BEHIND;
@@ -58,7 +59,7 @@ pub(super) fn on_jump(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, in
         tracees.thread_mut(tid)?.traced_at = None;
         return Ok(None);
     }
-    if info.signal() == libc::SIGTRAP && info.si_code() == TRAP_TRACE && is_between(tracees, tid, pc)? {
+    if is_single_step(tracees, tid, &info)? && is_between(tracees, tid, pc)? {
         tracees.set_stop(tid, Stop::Trap)?;
         if tracees.thread(tid)?.pins > 0 {
             leave_jump(tracees, tid)?;

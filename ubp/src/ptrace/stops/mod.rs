@@ -1,6 +1,7 @@
 //! What the stop of a thread means. The functions here decide how the thread continues; `resume` applies that.
 
 pub(super) mod breakpoint;
+mod cause;
 mod clone;
 mod deferred;
 mod end;

@@ -6,10 +6,11 @@ use stepping::{Exit, Progress};
 use super::super::arch;
 use super::super::resend::{resend, take_resent};
 use super::super::space::{SlotId, Space};
-use super::super::sys::{self, SigInfo, TRAP_TRACE};
+use super::super::sys::{self, SigInfo};
 use super::super::thread::{Run, Step, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
+use super::cause::is_single_step;
 use super::deferred::release_deferred;
 use super::slot_trap::is_trap_held_off;
 use crate::arch::{decode, pc as pc_of};
@@ -35,7 +36,7 @@ pub(super) fn on_signal(tracees: &mut Tracees, tid: Tid, info: SigInfo) -> Resul
 fn arrange(tracees: &mut Tracees, tid: Tid, info: SigInfo, then: Next) -> Result<Next> {
     let pc = arch::pc(tid)?;
     let place = tracees.space_at(tid)?.place(pc);
-    if info.si_code() == TRAP_TRACE && info.signal() == libc::SIGTRAP && is_trap_held_off(tracees, tid, pc)? {
+    if is_single_step(tracees, tid, &info)? && is_trap_held_off(tracees, tid, pc)? {
         tracees.leave_slot(tid)?;
         tracees.set_stop(tid, Stop::Trap)?;
         return release_deferred(tracees, tid);

@@ -1,13 +1,17 @@
 //! `SIGTRAP`: the tracer's own, or the program's.
 
+use insn::Flow;
+
 use super::super::Tracer;
 use super::super::arch;
+use super::super::before::Before;
 use super::super::slot;
 use super::super::sys::{self, SigInfo, TRAP_TRACE};
 use super::super::thread::{Goal, Run, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::breakpoint::on_site;
+use super::cause::is_single_step;
 use super::deferred::release_deferred;
 use super::handler::on_handler_entry;
 use super::mask::restore_mask;
@@ -16,9 +20,9 @@ use super::single_step::on_single_step;
 use super::stepped::{go_on_unless_stepped, on_stepped_to, read_behind_step};
 use super::tell::tell_touched;
 use super::watched::{on_debug_trap, take_hits};
-use crate::arch::BEHIND;
+use crate::arch::{BEHIND, Insn};
 use crate::core::State as EntryState;
-use crate::{Result, Tid};
+use crate::{Pid, Result, Tid};
 
 /// Handles a signal-delivery-stop for `SIGTRAP`.
 pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -> Result<Next> {
@@ -40,11 +44,14 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
             let registers = read_behind_step(tracees, tid)?;
             let space = tracees.space_of(pid)?;
             let owns = arch::owns_trap_flag(&before, &registers, || space.insn_at(before.pc));
+            let traps = before.traced
+                && is_single_step(tracees, tid, &info)?
+                && !is_report_of_call(tracees, pid, &before, &info)?;
             let thread = tracees.thread_mut(tid)?;
             thread.owns_trap_flag = owns;
             thread.armed.end_pass();
             let hits = take_hits(tracees, tid, &info)?;
-            if before.traced && info.si_code() == TRAP_TRACE {
+            if traps {
                 let next = on_signal(tracees, tid, info)?;
                 return tell_touched(tracees, tid, hits, next);
             }
@@ -106,17 +113,20 @@ pub(in crate::ptrace) fn on_trap(tracer: &mut Tracer, tid: Tid, info: SigInfo) -
     on_signal(tracees, tid, info)
 }
 
+/// Whether the kernel reports a system call that was single-stepped: the processor has raised no trap behind it.
+fn is_report_of_call(tracees: &Tracees, pid: Pid, before: &Before, info: &SigInfo) -> Result<bool> {
+    let is_call = |insn: Insn| matches!(insn.flow(), Flow::Syscall | Flow::Interrupt);
+    Ok(info.si_code() != TRAP_TRACE && tracees.space_of(pid)?.insn_at(before.pc).is_some_and(is_call))
+}
+
 /// Whether a trap ends a single step that a tracer began which was killed: by itself, or because the step led into a signal
 /// handler. The kernel shows the program's own trap flag.
 fn is_of_killed(tracees: &mut Tracees, tid: Tid, info: &SigInfo) -> Result<bool> {
     if !tracees.thread(tid)?.step_of_killed {
         return Ok(false);
     }
-    let ends = match info.si_code() {
-        libc::SIGTRAP => true,
-        TRAP_TRACE => !arch::traces(&arch::read(tid)?),
-        _ => false,
-    };
+    let ends =
+        info.si_code() == libc::SIGTRAP || is_single_step(tracees, tid, info)? && !arch::traces(&arch::read(tid)?);
     if ends {
         tracees.thread_mut(tid)?.step_of_killed = false;
     }

@@ -1,11 +1,12 @@
 //! Accesses that watchpoints observe: by the thread itself, which the processor reports, and by the tracer in its place.
 
 use super::super::arch;
-use super::super::sys::SigInfo;
+use super::super::sys::{SigInfo, TRAP_TRACE};
 use super::super::thread::Stop;
 use super::super::tracees::Tracees;
 use super::super::watch::Hit;
 use super::Next;
+use super::cause::is_unnamed_watch;
 use super::mask::restore_mask;
 use super::signal::on_signal;
 use super::single_step::on_single_step;
@@ -17,16 +18,20 @@ pub(super) fn on_debug_trap(tracees: &mut Tracees, tid: Tid, info: SigInfo) -> R
     if !info.is_synchronous() {
         return Ok(None);
     }
-    let alone = arch::is_watch(&info);
+    let alone = arch::is_watch(&info) || is_unnamed_watch(tracees, tid, &info)?;
     let armed = &mut tracees.thread_mut(tid)?.armed;
     if !alone && armed.end_pass() {
         // The thread is past the access that the user has seen, and gets its debug registers back.
         return past_access(tracees, tid).map(Some);
     }
     let is_armed = armed.is_any();
-    let hits = take_hits(tracees, tid, &info)?;
-    if !alone && hits.is_empty() {
-        return Ok(None);
+    let mut hits = take_hits(tracees, tid, &info)?;
+    if hits.is_empty() && !arch::is_watch(&info) {
+        // A trap of `int1` may be told of as a step.
+        if !alone || info.si_code() == TRAP_TRACE {
+            return Ok(None);
+        }
+        hits = tracees.only_hit(tid)?;
     }
     let next = if alone {
         restore_mask(tracees, tid)?;
@@ -49,7 +54,7 @@ pub(super) fn on_debug_trap(tracees: &mut Tracees, tid: Tid, info: SigInfo) -> R
     tell_first(tracees, tid, hits.into_iter().map(watched), next).map(Some)
 }
 
-/// The watchpoints that a thread has run into.
+/// The watchpoints that a thread has run into, as far as the processor tells.
 pub(super) fn take_hits(tracees: &mut Tracees, tid: Tid, info: &SigInfo) -> Result<Vec<Hit>> {
     let is_armed = tracees.thread(tid)?.armed.is_any();
     if is_armed { tracees.take_hits(tid, info.address()) } else { Ok(Vec::new()) }

@@ -38,7 +38,7 @@ pub(super) use self::syscalls::{
 };
 pub(super) use self::text::GRANULE;
 pub(super) use self::trap::{
-    correct_faulted_call, correct_return_address, hide_step, is_breakpoint, owns_trap_flag, traces,
+    correct_faulted_call, correct_return_address, hide_step, is_breakpoint, is_single_step, owns_trap_flag, traces,
 };
 pub(super) use self::trap_handler::handler_code;
 pub(super) use self::way_back::way_back;

@@ -10,14 +10,32 @@ use crate::Tid;
 use crate::arch::USER32_CS;
 use crate::memory::ProcessMemory;
 use crate::ptrace::before::Before;
-use crate::ptrace::sys::{self, SigInfo};
+use crate::ptrace::sys::{self, SigInfo, TRAP_TRACE};
 
 /// `si_code` of a signal that the kernel raises for `int3` (asm-generic/siginfo.h).
 const SI_KERNEL: i32 = 0x80;
+/// `si_code` of a debug exception with nothing in DR6 (asm-generic/siginfo.h, `exc_debug_user` in arch/x86/kernel/traps.c).
+const TRAP_BRKPT: i32 = 1;
+/// The opcode of `int1`, its last byte.
+const INT1: u8 = 0xf1;
 
 /// Whether a `SIGTRAP` comes from a breakpoint instruction.
 pub(in crate::ptrace) fn is_breakpoint(info: &SigInfo) -> bool {
     info.si_code() == SI_KERNEL
+}
+
+/// Whether the trap flag raised a `SIGTRAP`, or debug registers whose bits in DR6 are lost. `last` gives the last byte of the instruction that the
+/// thread has executed.
+///
+/// DR6 is empty after `int1`. In a busy virtual machine it may be empty after any debug exception: after one of 10,000 steps on KVM, on an Intel
+/// of family 6, model 207.
+pub(in crate::ptrace) fn is_single_step(info: &SigInfo, last: impl FnOnce() -> Option<u8>) -> bool {
+    info.signal() == libc::SIGTRAP
+        && match info.si_code() {
+            TRAP_TRACE => true,
+            TRAP_BRKPT => last() != Some(INT1),
+            _ => false,
+        }
 }
 
 /// Whether the program single-steps itself. The kernel hides a trap flag that ptrace set.

@@ -21,6 +21,8 @@ ubp_trap_handler_32:
     and $-4096, %eax
     mov %eax, 0(%esp)
     mov 8(%esi), %eax
+    cmp $1, %eax
+    je 19f
     cmp $2, %eax
     je 8f
     cmp $4, %eax
@@ -146,6 +148,11 @@ ubp_trap_handler_32:
     add $40, %esp
     ret
 7:  .asciz "/proc/self/mem"
+19: mov EIP(%ebp), %eax
+    test $0xfff, %eax
+    jz 9f
+    cmpb $0xf1, -1(%eax)
+    je 9f
 8:  testl $0x100, EFLAGS_32(%ebp)
     jnz 9f
 10: add $40, %esp

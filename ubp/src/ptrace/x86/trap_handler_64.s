@@ -19,7 +19,8 @@
     .set SA_FLAGS, 8
     .set SA_MASK, 24
     .set SA_NODEFER, 0x40000000
-    # si_code of single steps, of debug registers and of int3.
+    # si_code of debug exceptions with an empty DR6 (x86/trap.rs), of single steps, of debug registers and of int3.
+    .set TRAP_BRKPT, 1
     .set TRAP_TRACE, 2
     .set TRAP_HWBKPT, 4
     .set SI_KERNEL, 0x80
@@ -33,6 +34,8 @@ ubp_trap_handler_64:
     lea ubp_trap_handler_64(%rip), %r12
     mov %rdx, %rbx
     mov 8(%rsi), %eax
+    cmp $TRAP_BRKPT, %eax
+    je 19f
     cmp $TRAP_TRACE, %eax
     je 8f
     # A watchpoint of the tracer: the access is made, and the thread continues.
@@ -159,6 +162,12 @@ ubp_trap_handler_64:
     add $16, %rsp
     ret
 7:  .asciz "/proc/self/mem"
+19: # int1 is the program's. Where the thread is at the beginning of a page, the byte before may not be there.
+    mov RIP(%rbx), %r14
+    test $0xfff, %r14d
+    jz 9f
+    cmpb $0xf1, -1(%r14)
+    je 9f
 8:  # The tracer began this step: the thread continues. The kernel shows the program's own trap flag.
     testl $0x100, EFLAGS(%rbx)
     jnz 9f
