@@ -13,7 +13,7 @@ use crate::libfuzzer::{self, Inputs, Limits, Session};
 use crate::program::Program;
 use crate::suite::Suite;
 use crate::unchanged::Passed;
-use crate::{apt, lanes, ledger, run, stamp};
+use crate::{apt, deadline, lanes, ledger, run, stamp};
 
 /// Which claims, and for how long.
 #[derive(Args)]
@@ -72,6 +72,10 @@ pub(crate) fn short(summary: &Path) -> Result<()> {
     passed.forget(&suite.programs)?;
     let mut failures = Vec::new();
     for program in &suite.programs {
+        if deadline::is_over() {
+            lanes::note_skipped(summary, &program.name, deadline::OVER)?;
+            continue;
+        }
         let Outcome { session, failures: new } = fuzz_one(&program.name, SHORT, &stamp::stamp()?, false)?;
         let lines: Vec<String> =
             session.unlisted.iter().map(|deviation| format!("UNLISTED deviation of a peer: {deviation}")).collect();

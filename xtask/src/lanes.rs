@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::run;
+use crate::{deadline, run};
 
 /// The variable that names the file to which a test appends `SKIPPED NAME: REASON` when it cannot run.
 pub(crate) const SKIPPED: &str = "NTRACE_SKIPPED";
@@ -168,7 +168,8 @@ fn inline(lane: &Lane) -> Result<Report> {
     let ledger = file(lane, &format!("ledger.{}", std::process::id()));
     fs::write(&ledger, "").with_context(|| format!("cannot write {}", ledger.display()))?;
     let start = Instant::now();
-    let outcome = match (lane.obstacle)() {
+    let late = || deadline::is_over().then(|| deadline::OVER.to_owned());
+    let outcome = match late().or_else(lane.obstacle) {
         Some(reason) => Outcome::Skipped(reason),
         None => match (lane.step)(&ledger) {
             Ok(()) => Outcome::Passed,

@@ -10,6 +10,7 @@ mod collectors;
 mod corpus;
 mod coverage;
 mod cross;
+mod deadline;
 mod deb;
 mod debian;
 mod debuginfod;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::deadline;
 use crate::lanes::{self, SKIPPED};
 use crate::program::{Program, matches};
 use crate::run;
@@ -45,11 +46,21 @@ pub(crate) struct Setting<'a> {
 /// How a run of a program ended.
 struct End<'a> {
     program: &'a Program,
+    /// Whether it has run: not where no time was left.
+    has_run: bool,
     time: Duration,
     /// Why it counts as failed.
     failure: Option<String>,
     /// The lines of tests that could not run.
     skipped: String,
+}
+
+impl<'a> End<'a> {
+    /// A program for which no time was left.
+    fn late(program: &'a Program) -> End<'a> {
+        let skipped = format!("SKIPPED {}: {}", program.name, deadline::OVER);
+        End { program, has_run: false, time: Duration::ZERO, failure: None, skipped }
+    }
 }
 
 impl Suite {
@@ -104,18 +115,21 @@ impl Suite {
         let mut seconds = Seconds::of_place(place);
         let mut programs: Vec<&Program> = self.programs.iter().collect();
         programs.sort_by_key(|program| std::cmp::Reverse(seconds.order(&program.name)));
-        let limit =
-            |program: &Program| if lanes::long_forms().is_empty() { seconds.limit(&program.name) } else { MOST_LIMIT };
+        let limit = |program: &Program| {
+            deadline::limit(if lanes::long_forms().is_empty() { seconds.limit(&program.name) } else { MOST_LIMIT })
+        };
         let (alone, beside): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.runs_alone());
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let mut ends = run_by(workers, &beside, setting, &folder, &limit);
         ends.extend(run_by(1, &alone, setting, &folder, &limit));
         fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-        for End { program, time, failure, skipped } in &ends {
-            if failure.is_none() {
-                seconds.note(&program.name, *time);
+        for End { program, has_run, time, failure, skipped } in &ends {
+            if *has_run {
+                if failure.is_none() {
+                    seconds.note(&program.name, *time);
+                }
+                passed.note(program, failure.is_none(), skipped)?;
             }
-            passed.note(program, failure.is_none(), skipped)?;
             skipped.lines().try_for_each(|line| lanes::note(ledger, line))?;
         }
         seconds.write()?;
@@ -149,7 +163,7 @@ impl Program {
             Err(error) => Some(format!("{error:#}")),
         };
         let skipped = fs::read_to_string(&ledger).unwrap_or_default();
-        let end = End { program: self, time: start.elapsed(), failure, skipped };
+        let end = End { program: self, has_run: true, time: start.elapsed(), failure, skipped };
         let output = fs::read(log).unwrap_or_default();
         // Written in one piece, because other threads show other programs' output.
         let shown = format!("     Running {}\n{}", self.name, String::from_utf8_lossy(&output));
@@ -184,7 +198,10 @@ fn run_by<'a>(
         let mut ends = Vec::new();
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let name = program.path.file_name().unwrap_or_default();
-            ends.push(program.run(setting, &folder.join(name), limit(program)));
+            ends.push(match deadline::is_over() {
+                true => End::late(program),
+                false => program.run(setting, &folder.join(name), limit(program)),
+            });
         }
         ends
     };

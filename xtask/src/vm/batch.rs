@@ -12,6 +12,7 @@ use super::kernel::Kernel;
 use super::machine::{Boot, Kind, Machine};
 use super::script::{quote, quoted};
 use super::{loaded, module, root};
+use crate::deadline;
 use crate::lanes::{self, SKIPPED};
 use crate::program::Program;
 use crate::run;
@@ -34,6 +35,8 @@ const TUTORIAL: &str = "NTRACE_TUTORIAL";
 /// The files of a test program in the job's folder, which end with its number: the lines of tests that could not run, and its exit status.
 const SKIPPED_FILE: &str = "skipped";
 const STATUS_FILE: &str = "status";
+/// The status of a program for which no time was left.
+const LATE: &str = "late";
 /// The file with the seconds since boot at which a program began and ended.
 const TIMES_FILE: &str = "times";
 /// The shortest time, in seconds, of a program that the list of long ones names.
@@ -146,6 +149,9 @@ impl Batch {
                 long.push((time, &*program.name));
             }
             let status = told(STATUS_FILE).map_or_else(|_| "did not end".to_owned(), |text| text.trim().to_owned());
+            if status == LATE {
+                continue;
+            }
             // The kernel's log does not tell which program a fault is of.
             passed.note(program, status == "0" && verdict.is_ok(), &skipped)?;
             if status == "0" {
@@ -180,15 +186,26 @@ impl Batch {
         if let Some(tutorial) = &self.tutorial {
             script += &format!("export {TUTORIAL}={}\n", quote(tutorial));
         }
+        let left = deadline::seconds_left();
         for (number, Program { name, path, package }) in self.suite.programs.iter().enumerate() {
-            let most = self.limit(seconds, name);
+            let most = deadline::limit(self.limit(seconds, name));
             let (name, path, package) = (quoted(name), quote(path), quote(package));
-            script += &format!("echo; echo '     Running '{name}\ncd {package}\n");
             script += &format!("export {SKIPPED}={HERE}/{SKIPPED_FILE}.{number}; : >${SKIPPED}\n");
             script += "read begun rest </proc/uptime\n";
+            if let Some(left) = left {
+                let over = deadline::OVER;
+                script += &format!("if [ ${{begun%.*}} -ge {left} ]; then\n");
+                script += &format!(
+                    "echo SKIPPED {name}: {over:?} >${SKIPPED}; echo {LATE} >{HERE}/{STATUS_FILE}.{number}\nelse\n"
+                );
+            }
+            script += &format!("echo; echo '     Running '{name}\ncd {package}\n");
             script += &format!("CARGO_MANIFEST_DIR={package} timeout -s KILL {most} {path}\n");
             script += &format!("echo $? >{HERE}/{STATUS_FILE}.{number}\n");
             script += &format!("read ended rest </proc/uptime; echo $begun $ended >{HERE}/{TIMES_FILE}.{number}\n");
+            if left.is_some() {
+                script += "fi\n";
+            }
         }
         match &self.module {
             Some(module) => loaded::around(self.machine, module, &script),

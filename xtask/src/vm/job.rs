@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use super::kernel::Kernel;
 use super::machine::{Boot, Machine, Share};
 use super::{compile, root};
-use crate::run;
+use crate::{deadline, run};
 
 /// The path in the machine of the job's own folder, which host and machine both write.
 pub(crate) const HERE: &str = "/job";
@@ -83,7 +83,7 @@ impl Job {
 
     /// Runs the script, its output on standard output; returns its exit status.
     pub(crate) fn run(&self, script: &str) -> Result<i32> {
-        self.boot(script, |qemu| limited(qemu, self.seconds))?;
+        self.boot(script, |qemu| limited(qemu, deadline::limit(self.seconds)))?;
         let path = self.folder.join("status");
         let text = fs::read_to_string(&path).context("the virtual machine stopped before its job ended")?;
         text.trim().parse().with_context(|| format!("{}: no status: {text:?}", path.display()))
@@ -125,7 +125,7 @@ impl Job {
             match status.code() {
                 Some(0) if begun.exists() => return Ok(()),
                 Some(0) => eprintln!("vm: the kernel stopped before its first process began"),
-                Some(LATE) => bail!("the virtual machine did not stop within {} s", self.seconds),
+                Some(LATE) => bail!("the virtual machine did not stop within {} s", deadline::limit(self.seconds)),
                 _ => bail!("QEMU failed: {status}"),
             }
         }
