@@ -124,6 +124,7 @@ fn copies_of_a_function_in_others_are_listed_and_their_addresses_are_locations()
             let location = row["location"].as_str().unwrap();
             assert_eq!(count(&[location], &[], &program, &[]).total, 1, "{row}");
         }
+        assert_eq!(list(&["doubled@inlined", "-f", path]), (rows, Some(0)));
     }
     assert_eq!(list(&["doubled", "-f", build("copies.c", &["-O1", "-g0"]).to_str().unwrap()]).1, Some(1));
 }

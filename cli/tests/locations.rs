@@ -60,6 +60,26 @@ fn a_line_means_every_inlined_copy_of_it() {
 }
 
 #[test]
+fn copies_of_a_function_in_others_are_found_by_its_name() {
+    let program = build("copies.c", &["-O1"]);
+    let of_module = format!("{}!doubled@inlined", program.display());
+    for location in ["doubled@inlined", "doub*@inlined", &of_module] {
+        let counts = count(&[location], &[], &program, &[]);
+        assert_eq!((counts.rows.len(), counts.total), (2, 2), "{location}: {}", stderr(&counts.output));
+    }
+    let told = |location: &str, flags: &[&str]| {
+        let program = build("copies.c", flags);
+        let output = run(&["count", "-b", location, "--", program.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(125), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let only = " has only copies in other functions; 'doubled@inlined' means all of them";
+    assert!(told("doubled", &["-O1"]).contains(only));
+    assert!(told("first@inlined", &["-O1"]).contains("'first@inlined': no copy of 'first' in another function of "));
+    assert!(told("doubled@inlined", &["-O1", "-g0"]).contains(" has no debug information"));
+}
+
+#[test]
 fn demangled_names_of_cpp_are_found_with_and_without_parameters() {
     let Some(program) = build_with("g++", "names.cpp", &["-O1"]) else { return };
     assert_eq!(count(&["ns::Type::add"], &[], &program, &[]).total, 4);

@@ -427,7 +427,7 @@ impl Inserter {
 
     /// Explains each location that was never found.
     pub(super) fn missing(&self) -> Vec<String> {
-        self.wanted.missing().map(|location| location::explain(location, self.wanted.searched())).collect()
+        self.wanted.missing().map(|location| location::explain_with_copies(location, self.wanted.searched())).collect()
     }
 
     /// The instructions without a breakpoint among those that `--every-instruction` asked for.

@@ -2,6 +2,9 @@
 
 use ubp_symbols::{ModuleName, Pattern};
 
+/// What follows the name of a function whose copies in others are meant.
+pub(super) const INLINED: &str = "@inlined";
+
 /// A location on the command line.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
@@ -26,6 +29,8 @@ pub(crate) struct Reading {
 pub(crate) enum Meaning {
     /// The symbol, plus an offset in bytes.
     Symbol { name: Pattern, offset: u64 },
+    /// The copies of functions in others.
+    Inlined(Pattern),
     /// An address: in the module's file if the reading names a module, else in memory.
     Address(u64),
     /// The start of a source line.
@@ -113,8 +118,10 @@ fn meanings(text: &str, of_module: bool) -> Result<Vec<Meaning>, String> {
     if of_module && text.starts_with(|c: char| c.is_ascii_digit()) {
         return Ok(Vec::new());
     }
+    let inlined =
+        text.strip_suffix(INLINED).filter(|name| !name.is_empty()).map(|name| Meaning::Inlined(Pattern::new(name)));
     let whole = Meaning::Symbol { name: Pattern::new(text), offset: 0 };
-    Ok(symbol_and_offset(text).into_iter().chain([whole]).collect())
+    Ok(inlined.into_iter().chain(symbol_and_offset(text)).chain([whole]).collect())
 }
 
 /// `usdt:PROVIDER:NAME`; the names of static probes have no colons.
@@ -158,6 +165,7 @@ mod tests {
             let meaning = match &reading.meaning {
                 Meaning::Symbol { name, offset: 0 } => name.text().to_string(),
                 Meaning::Symbol { name, offset } => format!("{} + {offset:#x}", name.text()),
+                Meaning::Inlined(name) => format!("copies of {}", name.text()),
                 Meaning::Address(address) => format!("{address:#x}"),
                 Meaning::Line { file, line } => format!("{file} line {line}"),
                 Meaning::Probe { provider, name } => format!("probe {} of {}", name.text(), provider.text()),
@@ -195,6 +203,8 @@ mod tests {
             ("prog!<! as Debug>::fmt", "<! as Debug>::fmt of prog"),
             ("tagged[abi:cxx11](int)", "tagged[abi:cxx11](int)"),
             ("memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14"),
+            ("prog!ns::max<int>@inlined", "copies of ns::max<int> of prog"),
+            ("@inlined", "@inlined"),
         ] {
             assert_eq!(read(text)[0], expected, "{text}");
         }
@@ -205,6 +215,7 @@ mod tests {
         assert_eq!(read("memfd:x!work"), ["work of memfd:x", "x!work of memfd", "memfd:x!work"]);
         assert_eq!(read("a+1"), ["a + 0x1", "a+1"]);
         assert_eq!(read("a(b!c"), ["a(b!c", "c of a(b"]);
+        assert_eq!(read("f@inlined"), ["copies of f", "f@inlined"]);
         assert_eq!(read("type:.eq.T"), [".eq.T of type", "type:.eq.T"]);
     }
 

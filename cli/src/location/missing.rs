@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use ubp_symbols::{Image, Pattern};
 
-use super::grammar::{Location, Meaning, Reading};
+use super::grammar::{INLINED, Location, Meaning, Reading};
 use super::near::near;
 
 /// Returns a sentence that names the searched modules, and similar names.
@@ -32,8 +32,26 @@ pub(crate) fn explain(location: &Location, images: &[Rc<Image>]) -> String {
             }
             format!("'{text}': no such symbol in {searched}{}{}", hint(name, &covered, images), stripped(&covered))
         }
+        Meaning::Inlined(name) => {
+            let bare = covered.first().filter(|image| image.types().is_none());
+            let bare = bare.map(|image| format!("; {} has no debug information", image.name())).unwrap_or_default();
+            format!("'{text}': no copy of '{}' in another function of {searched}{bare}", name.text())
+        }
         Meaning::Probe { .. } => format!("'{text}': {}", no_probe(&covered, &searched)),
         Meaning::Line { file, line } => no_line(reading, text, (file, *line), &covered, &searched),
+    }
+}
+
+/// Returns a sentence as [`explain`] does, which names the copies of the function in others of the program. All of the program's debug information
+/// is read for it.
+pub(crate) fn explain_with_copies(location: &Location, images: &[Rc<Image>]) -> String {
+    let text = &location.text;
+    match images.first().filter(|image| !location.inlined(image).is_empty()) {
+        Some(image) => {
+            let name = image.name();
+            format!("'{text}': {name} has only copies in other functions; '{text}{INLINED}' means all of them")
+        }
+        None => explain(location, images),
     }
 }
 

@@ -9,5 +9,5 @@ mod watch;
 
 pub(crate) use grammar::Location;
 pub(crate) use marks::in_files;
-pub(crate) use missing::explain;
+pub(crate) use missing::{explain, explain_with_copies};
 pub(crate) use watch::{Datum, Watch};

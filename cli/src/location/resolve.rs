@@ -20,6 +20,7 @@ impl Location {
     pub(crate) fn inlined(&self, image: &Image) -> Vec<Inlined> {
         let name = |reading: &Reading| match &reading.meaning {
             Meaning::Symbol { name, offset: 0 } if !name.is_glob() && reading.covers(image) => Some(name.clone()),
+            Meaning::Inlined(name) if reading.covers(image) => Some(name.clone()),
             _ => None,
         };
         self.readings.iter().find_map(name).map(|name| by_inlined(image, &name)).unwrap_or_default()
@@ -43,6 +44,16 @@ impl Reading {
                 let as_module = search.sites.is_empty() && *offset != 0 && self.module.is_none();
                 if as_module && ModuleName::new(name.text()).matches(image) {
                     search.sites.extend(by_address(image, *offset));
+                }
+                search
+            }
+            Meaning::Inlined(name) => {
+                let mut search = Search::default();
+                for copy in by_inlined(image, name) {
+                    search.sites.extend(by_address(image, copy.address).map(|mut site| {
+                        site.by_number = false;
+                        site
+                    }));
                 }
                 search
             }

@@ -76,7 +76,7 @@ impl Watch {
                 Meaning::Address(address) if reading.module.is_some() => {
                     found.push(Datum { address: *address, size: 0 });
                 }
-                Meaning::Address(_) | Meaning::Line { .. } | Meaning::Probe { .. } => {}
+                Meaning::Address(_) | Meaning::Inlined(_) | Meaning::Line { .. } | Meaning::Probe { .. } => {}
             }
             if !found.is_empty() {
                 // Several symbols may name one variable.

@@ -82,8 +82,10 @@ pub(super) fn find<'a>(locations: &'a [Location], modules: &'a [Module], in_memo
             if search.sites.is_empty() {
                 search.sites.extend(location.address().and_then(|at| site_at(at, module, in_memory, number == 0)));
             }
-            let Search { sites, note, .. } = search;
+            let Search { mut sites, note, .. } = search;
             let copies = location.inlined(&module.image);
+            // A location may mean the copies alone.
+            sites.retain(|site| copies.iter().all(|copy| copy.address != site.address));
             is_found |= !sites.is_empty() || !copies.is_empty();
             inlined.extend(copies.into_iter().map(|copy| (module, copy)));
             notes.extend(note);
