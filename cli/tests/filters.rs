@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{build, count, ntrace, run, scratch, stderr, stdout, trace};
+use common::{build, count, ntrace, run, scratch, source, stderr, stdout, trace};
 
 /// Expressions, each with the name under which the program prints how often it held.
 const EXPRESSIONS: [(&str, &str); 36] = [
@@ -312,4 +312,45 @@ fn a_32_bit_program_has_no_variables_in_filters_and_none_is_guessed() {
     let output = run(&["count", "-b", &line, "--if", "i == 97", "--", program.to_str().unwrap()]);
     assert!(stderr(&output).contains("'i' is no argument"), "{}", stderr(&output));
     assert_ne!(output.status.code(), Some(4));
+}
+
+#[test]
+fn a_variable_of_each_thread_has_the_value_of_the_thread_at_the_location() {
+    for flags in [&["-pthread"][..], &["-pthread", "-fno-pie", "-no-pie"], &["-pthread", "-static"]] {
+        let program = build("own.c", flags);
+        for (expression, hits) in [
+            ("level == 7", 2),
+            ("level == 200 && number == 2", 2),
+            ("level != 7 && level < 300", 2),
+            ("aligned == 6", 2),
+            ("aligned > 4 && *(i64*)&aligned < 6", 2),
+            ("*(u8*)&text == 3", 2),
+            ("*(u8*)(&text + 1) == 0", 6),
+            ("errno == 33", 2),
+            ("errno > 30", 6),
+        ] {
+            // A file whose code the loader has not mapped yet has no variables.
+            let location = if expression.starts_with("errno") { "getppid" } else { "reached" };
+            let counts = count(&[location], &["--if", expression], &program, &[]);
+            assert_eq!(counts.total, hits, "{expression} {flags:?}: {}", stderr(&counts.output));
+        }
+        let text = std::fs::read_to_string(source("own.c")).unwrap();
+        let line = 1 + text.lines().position(|line| line.contains("/* HERE")).unwrap();
+        let (hits, output) = trace(&["-b", &format!("own.c:{line}"), "--locals"], &program, &[]);
+        let calls = |hit: &serde_json::Value| {
+            let all = hit["locals"].as_array().unwrap();
+            all.iter().find(|local| local["name"] == "calls").map(|local| local["value"].to_string())
+        };
+        let calls: Vec<Option<String>> = hits.iter().map(calls).collect();
+        let expected = ["1", "2", "2", "4", "3", "6"].map(|value| Some(value.to_owned()));
+        assert_eq!(calls, expected, "{flags:?}: {hits:?} {}", stderr(&output));
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_variable_of_each_thread_is_told() {
+    let program = build("own.c", &["-pthread"]);
+    let output = run(&["count", "-b", "reached", "--if", "text == 1", "--", program.to_str().unwrap()]);
+    let told = stderr(&output);
+    assert!(told.contains("'text' has 24 bytes; write *(u32*)&text for a part of it"), "{told}");
 }

@@ -60,6 +60,7 @@
 //! | [`Modules::stack`] | the frames of a held thread with their registers ([`StackFrame`]) |
 //! | [`Pattern`], [`by_name`] | functions by linker's name, readable name, shorter names, or glob, in C, C++, Rust and Go |
 //! | [`SymbolTable`] | symbols by address |
+//! | [`Elf::thread_local`] | where a variable lies of which each thread has its own |
 //! | [`Lines`], [`by_line`] | source lines of an address, addresses of a line |
 //! | [`by_inlined`] | the copies of a function in other functions |
 //! | [`StaticProbe`], [`by_probe`] | what a program declares for tracers (USDT); [`values::operand_values`] reads the arguments there |
@@ -104,7 +105,7 @@ pub mod values;
 
 pub use self::elf::{
     Arch, Elf, ElfError, Image, Kind, LineRow, LineSearch, Lines, Names, Needed, Segment, StaticProbe, Symbol,
-    SymbolTable, demangle, short_names,
+    SymbolTable, ThreadLocal, demangle, short_names,
 };
 pub use self::process::{Frame, Images, Module, Modules, Place, StackFrame, differing};
 pub use self::search::{ModuleName, Pattern, Search, Site, by_address, by_inlined, by_line, by_name, by_probe};

@@ -1,5 +1,6 @@
 //! Finds what the names of an expression mean, and refuses what does not go together.
 
+use ubp_symbols::ThreadLocal;
 use ubp_symbols::values::general_register;
 
 use super::expression::{Expression, Node, Operator, Problem, range};
@@ -25,6 +26,8 @@ pub(super) enum Source {
     /// One of the first six integer arguments.
     Integer(usize),
     Register(Reg),
+    /// The address from which a thread finds its own variables.
+    ThreadPointer,
     /// A variable.
     Variable {
         address: u64,
@@ -159,6 +162,10 @@ fn part(expression: &Expression<String>, place: Option<&Place<'_>>) -> Result<(B
             value_of(name, at, place)
         }
         Node::Address(name) => {
+            let own = place.filter(|place| place.symbol(name).is_none()).and_then(|place| place.thread_local(name));
+            if let Some((place, _)) = own.transpose().map_err(|what| Problem::new(at, what))? {
+                return Ok((in_storage(place, at), Type::Pointer));
+            }
             let address = match place {
                 None => Source::Later,
                 Some(place) => Source::Address(place.symbol(name).map(|(address, _)| address).ok_or_else(|| {
@@ -199,6 +206,16 @@ fn value_of(name: &str, at: usize, place: Option<&Place<'_>>) -> Result<(Bound, 
     if let Some(variable) = place.and_then(|place| in_memory(name, at, place)) {
         return Ok(variable);
     }
+    if let Some((place, size)) =
+        place.and_then(|place| of_thread(name, place)).transpose().map_err(|what| Problem::new(at, what))?
+    {
+        let size = whole(name, size, at)?;
+        let address = Box::new(in_storage(place, at));
+        return Ok((
+            Expression::new(at, Node::Load { size, signed: false, address }),
+            Type::Integer { size, signed: false },
+        ));
+    }
     let (source, kind) = named(name, at, place)?;
     Ok((Expression::new(at, Node::Name(source)), kind))
 }
@@ -220,6 +237,39 @@ fn in_memory(name: &str, at: usize, place: &Place<'_>) -> Option<(Bound, Type)> 
         }
     };
     Some((Expression::new(at, Node::Load { size, signed, address }), kind))
+}
+
+/// Where a variable lies of which each thread has its own, unless the name means something else.
+fn of_thread(name: &str, place: &Place<'_>) -> Option<Result<(ThreadLocal, u64), String>> {
+    let is_else = PROPERTIES.iter().any(|(known, _)| *known == name)
+        || name == RESULT
+        || place.argument(name).is_some()
+        || native::register(name).is_some()
+        || place.symbol(name).is_some();
+    if is_else { None } else { place.thread_local(name) }
+}
+
+/// The address of a thread's own variable.
+fn in_storage(place: ThreadLocal, at: usize) -> Bound {
+    let part = |node| Expression::new(at, node);
+    let plus = |left, right| part(Node::Two(Operator::Plus, Box::new(left), Box::new(right)));
+    let offset = match place {
+        ThreadLocal::Slot { slot, behind } => {
+            let address = Box::new(part(Node::Address(Source::Address(slot))));
+            plus(part(Node::Load { size: 8, signed: true, address }), part(Node::Number(behind.into())))
+        }
+        ThreadLocal::Offset(offset) => part(Node::Number(offset.into())),
+        _ => part(Node::Number(0)),
+    };
+    plus(part(Node::Name(Source::ThreadPointer)), offset)
+}
+
+/// The size of a variable whose value is one number.
+fn whole(name: &str, size: u64, at: usize) -> Result<u8, Problem> {
+    match size {
+        1 | 2 | 4 | 8 => Ok(size as u8),
+        _ => Err(Problem::new(at, format!("'{name}' has {size} bytes; write *(u32*)&{name} for a part of it"))),
+    }
 }
 
 /// A value behind a pointer argument (`item->count`), as loads from memory.
@@ -362,13 +412,9 @@ fn named(name: &str, at: usize, place: Option<&Place<'_>>) -> Result<(Source, Ty
         return Ok((Source::Register(register), Type::Integer { size: width, signed: false }));
     }
     match place.symbol(name) {
-        Some((address, size @ (1 | 2 | 4 | 8))) => {
-            let size = size as u8;
+        Some((address, size)) => {
+            let size = whole(name, size, at)?;
             Ok((Source::Variable { address, size }, Type::Integer { size, signed: false }))
-        }
-        Some((_, size)) => {
-            let what = format!("'{name}' has {size} bytes; write *(u32*)&{name} for a part of it");
-            Err(Problem::new(at, what))
         }
         None => Err(Problem::new(at, place.unknown(name))),
     }

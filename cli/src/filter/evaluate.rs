@@ -5,7 +5,7 @@ use std::time::Duration;
 use ubp::rules::Glob;
 use ubp::{Address, Arch, Event, Pid, Registers, Session, Tid};
 use ubp_symbols::StackFrame;
-use ubp_symbols::values::Data;
+use ubp_symbols::values::{Data, Held, Thread};
 
 use super::bind::{Property, Source};
 use super::expression::{Expression, Node, Operator};
@@ -175,6 +175,11 @@ impl<'a> Arrived<'a> {
                 native::arguments(self.session, self.thread.0, &registers).get(*place).copied().and_then(number)
             }
             Source::Register(register) => self.register(*register).and_then(number),
+            Source::ThreadPointer => {
+                let registers = self.registers()?;
+                let (pid, tid) = self.thread;
+                Held::new(self.session, pid, tid, &registers).thread_pointer().and_then(number)
+            }
             Source::Variable { address, size } => self.load(*address, *size, false).map(Value::Number),
             Source::Address(address) => number(*address),
             Source::Taken(value) => Some(value.clone()),

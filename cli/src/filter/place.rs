@@ -2,7 +2,7 @@
 
 use ubp::Arch;
 use ubp_symbols::values::general_register;
-use ubp_symbols::{Kind as SymbolKind, Module};
+use ubp_symbols::{Kind as SymbolKind, Module, ThreadLocal};
 
 use crate::native::Reg;
 use crate::process::Space;
@@ -114,6 +114,29 @@ impl Place<'_> {
             let symbol = module.image.symbols().iter().find(is_wanted)?;
             let size = if symbol.kind == SymbolKind::Data { symbol.size } else { 0 };
             Some((module.in_memory(symbol.address), size))
+        })
+    }
+
+    /// Where a variable lies of which each thread has its own, and its size: of the module, else of another one. The address of a slot is that in
+    /// memory.
+    ///
+    /// # Errors
+    /// The variable is known, but not where it lies.
+    pub(super) fn thread_local(&self, name: &str) -> Option<Result<(ThreadLocal, u64), String>> {
+        let own = self.module();
+        own.into_iter().chain(self.space.modules.iter()).find_map(|module| {
+            let is_wanted =
+                |symbol: &ubp_symbols::Symbol<'_>| symbol.kind == SymbolKind::ThreadLocal && symbol.name == name;
+            let symbol = module.image.symbols().iter().find(is_wanted)?;
+            let place = module.image.thread_local(symbol.address).map(|place| match place {
+                ThreadLocal::Slot { slot, behind } => ThreadLocal::Slot { slot: module.in_memory(slot), behind },
+                other => other,
+            });
+            let untold = || {
+                let file = module.image.name();
+                format!("each thread has its own '{name}', and {file} does not tell where: its code asks the loader")
+            };
+            Some(place.map(|place| (place, symbol.size)).ok_or_else(untold))
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a file states about the dynamic loader.
 
-use object::elf;
 use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader};
+use object::{Object, ObjectKind, elf};
 
 use super::headers::Parsed;
 use crate::files::Source;
@@ -29,22 +29,30 @@ pub(super) fn has_interpreter(file: &Parsed<'_>) -> bool {
     }
 }
 
-/// Whether the file is a shared object that names no dynamic loader, and is not a static position-independent program.
-pub(super) fn is_library(file: &Parsed<'_>) -> bool {
-    /// Returns the flags of the dynamic section, if there is one.
-    fn flags<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> Option<u64> {
+/// The flags of the dynamic section (`DT_FLAGS_1`), if there is one.
+fn flags(file: &Parsed<'_>) -> Option<u64> {
+    fn ask<'data, H: FileHeader>(file: &ElfFile<'data, H, &'data Source>) -> Option<u64> {
         let (endian, data) = (file.endian(), file.data());
         let entries =
             file.elf_program_headers().iter().find_map(|header| header.dynamic(endian, data).ok().flatten())?;
         let flags = entries.iter().find(|entry| entry.tag(endian) == elf::DT_FLAGS_1);
         Some(flags.map_or(0, |entry| entry.val(endian)))
     }
-    let flags = match file {
-        object::File::Elf64(file) => flags(file),
-        object::File::Elf32(file) => flags(file),
+    match file {
+        object::File::Elf64(file) => ask(file),
+        object::File::Elf32(file) => ask(file),
         _ => None,
-    };
-    !has_interpreter(file) && flags.is_some_and(|flags| flags & u64::from(elf::DF_1_PIE) == 0)
+    }
+}
+
+/// Whether the file states that it is a program: it has fixed addresses, or is marked as a position-independent program.
+pub(super) fn is_program(file: &Parsed<'_>) -> bool {
+    file.kind() == ObjectKind::Executable || flags(file).is_some_and(|flags| flags & u64::from(elf::DF_1_PIE) != 0)
+}
+
+/// Whether the file is a shared object that names no dynamic loader, and is not a static position-independent program.
+pub(super) fn is_library(file: &Parsed<'_>) -> bool {
+    !has_interpreter(file) && flags(file).is_some_and(|flags| flags & u64::from(elf::DF_1_PIE) == 0)
 }
 
 /// Returns the libraries that the file states. A malformed file states none.

@@ -10,6 +10,7 @@ use object::{Object, ObjectKind, ObjectSymbol, ReadRef, elf};
 use super::dynamic::{self, Needed};
 use super::headers::{Arch, ElfError, IDENTIFICATION, Parsed, arch, parse};
 use super::segments::{Segment, segments};
+use super::thread_local::{self, ThreadLocal};
 use crate::files::{Identity, Opened, Root, Source, open};
 use crate::text::utf8;
 
@@ -145,6 +146,12 @@ impl Elf {
                 .map(|symbol| symbol.address())
         };
         self.with_file(find).flatten().filter(|address| self.is_code(*address))
+    }
+
+    /// Where a variable lies of which each thread has its own, by the address of its symbol ([`Kind::ThreadLocal`](super::Kind::ThreadLocal)).
+    /// `None`: the file does not tell.
+    pub fn thread_local(&self, address: u64) -> Option<ThreadLocal> {
+        self.with_file(|file| thread_local::find(file, self.arch, address)).flatten()
     }
 
     /// Runs `f` with the parsed file.

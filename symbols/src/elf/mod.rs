@@ -26,6 +26,7 @@ mod static_probes;
 mod symbol;
 mod table;
 mod texts;
+mod thread_local;
 mod unit_map;
 mod unwind_rules;
 
@@ -44,4 +45,5 @@ pub(crate) use self::spelling::{as_demangled, with_strings};
 pub use self::static_probes::StaticProbe;
 pub use self::symbol::{Kind, Symbol};
 pub use self::table::SymbolTable;
+pub use self::thread_local::ThreadLocal;
 pub(crate) use self::unwind_rules::{Cfa, Rule};

@@ -27,7 +27,7 @@ use self::caller::Caller;
 pub(crate) use self::general::General;
 use self::native::Stack;
 pub use self::native::general_register;
-pub(crate) use self::native::vector_register;
+pub(crate) use self::native::{Reg, THREAD_POINTER, vector_register};
 use self::signed::without_signatures;
 pub(crate) use self::stack::Raw;
 use crate::elf::{Arch, contents};

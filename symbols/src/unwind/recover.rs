@@ -95,8 +95,16 @@ fn is_kept(module: &Module, number: u16) -> bool {
 
 fn number<T: Thread>(module: &Module, thread: &mut T, location: &Location, first: Option<u64>) -> Option<u64> {
     let (arch, bias) = (module.image.arch(), module.bias);
-    let mut frame =
-        ExpressionFrame { thread, arch, bias, types: None, cfa: None, base: Base::Unknown, entry: Entry::Unknown };
+    let mut frame = ExpressionFrame {
+        thread,
+        arch,
+        bias,
+        file: None,
+        types: None,
+        cfa: None,
+        base: Base::Unknown,
+        entry: Entry::Unknown,
+    };
     frame.number(location, first).ok()
 }
 

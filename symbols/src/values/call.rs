@@ -77,7 +77,8 @@ fn argument<T: Thread>(module: &Module, kind: &Type, known: &Known, place: Optio
         }
         (Known::Location(location), _) => {
             let (arch, bias, cfa) = (module.image.arch(), module.bias, cfa_at_entry(module.image.arch(), thread));
-            let mut frame = Frame { thread, arch, bias, types: Some(types), cfa, base: Base::Cfa, entry: Entry::Now };
+            let (types, base, entry) = (Some(types), Base::Cfa, Entry::Now);
+            let mut frame = Frame { thread, arch, bias, file: None, types, cfa, base, entry };
             match frame.bytes(location, kind.size) {
                 Ok(found) => Some((found.bytes, found.holes)),
                 Err(Missing::Gone) => return Data::Unknown(Missing::Gone.reason()),

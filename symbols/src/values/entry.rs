@@ -56,7 +56,7 @@ impl Given for Called<'_> {
         let entry = before.as_ref().map_or(Entry::Unknown, |before| Entry::Given(before));
         let mut thread = InCaller { registers: &caller.registers, thread };
         let (arch, bias, types, cfa) = (image.arch(), of.bias, image.types(), caller.cfa);
-        let mut frame = Frame { thread: &mut thread, arch, bias, types, cfa, base, entry };
+        let mut frame = Frame { thread: &mut thread, arch, bias, file: None, types, cfa, base, entry };
         frame.number_within(location, None, depth).ok()
     }
 }

@@ -4,7 +4,7 @@ use gimli::{EndianSlice, EvaluationResult, Expression, LittleEndian, Operation, 
 
 use super::holes::Hole;
 use super::thread::Thread;
-use crate::elf::Arch;
+use crate::elf::{Arch, Elf, ThreadLocal};
 use crate::reader::Reader;
 use crate::types::{Location, Types};
 
@@ -24,7 +24,7 @@ pub(crate) enum Missing {
     Gone,
     /// It was in a register that the functions which were called since have not kept.
     Lost,
-    /// It is of one thread alone, and lies where debug information does not tell.
+    /// It is of one thread alone, and nothing tells where it lies.
     ThreadLocal,
     /// Memory cannot be read, or the expression is malformed or of a kind that is not evaluated.
     Unreadable,
@@ -77,6 +77,8 @@ pub(crate) struct Frame<'a, T> {
     pub(crate) arch: Arch,
     /// The difference between addresses in memory and in the file.
     pub(crate) bias: u64,
+    /// The file to whose storage of each thread the expression may lead.
+    pub(crate) file: Option<&'a Elf>,
     /// The debug information to which the expression belongs; unwind information has none.
     pub(crate) types: Option<&'a Types>,
     /// The address behind the return address, where the frame of the caller ends.
@@ -256,12 +258,26 @@ impl<'a, T: Thread> Frame<'a, T> {
                 EvaluationResult::RequiresBaseType(base_type) => {
                     evaluation.resume_with_base_type(self.kind(location, base_type)?)
                 }
-                EvaluationResult::RequiresTls(_) => return Err(Missing::ThreadLocal),
+                EvaluationResult::RequiresTls(offset) => evaluation.resume_with_tls(self.thread_local(offset)?),
                 EvaluationResult::RequiresParameterRef(_) => return Err(Missing::Gone),
                 _ => return Err(Missing::Unreadable),
             }
             .map_err(malformed)?;
         }
+    }
+
+    /// The address of a variable of which each thread has its own, by its offset in the storage of the file.
+    fn thread_local(&mut self, offset: u64) -> Found<u64> {
+        let place = self.file.and_then(|file| file.thread_local(offset)).ok_or(Missing::ThreadLocal)?;
+        let from = match place {
+            ThreadLocal::Offset(offset) => offset as u64,
+            ThreadLocal::Slot { slot, behind } => {
+                let bytes = self.memory(self.bias.wrapping_add(slot), 8)?;
+                let word = bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+                word.wrapping_add(behind as u64)
+            }
+        };
+        self.thread.thread_pointer().map(|pointer| pointer.wrapping_add(from)).ok_or(Missing::ThreadLocal)
     }
 
     /// What an expression was at the entry of the function.

@@ -1,9 +1,9 @@
 //! A held thread as a source of values.
 
-use ubp::{Address, Pid, Registers, Session, Tid, VectorRegisters};
+use ubp::{Address, Arch, Pid, Registers, Session, Tid, VectorRegisters};
 
 use super::thread::Thread;
-use crate::unwind::{general_register, vector_register};
+use crate::unwind::{Reg, THREAD_POINTER, general_register, vector_register};
 
 /// A thread that a session holds: its registers and its memory.
 #[derive(Debug)]
@@ -21,6 +21,12 @@ impl<'a> Held<'a> {
     pub fn new(session: &'a Session, pid: Pid, tid: Tid, registers: &'a Registers) -> Held<'a> {
         Held { session, pid, tid, registers, vectors: None }
     }
+
+    /// A register that is kept with the vector registers.
+    fn apart(&mut self, register: Reg) -> Option<Vec<u8>> {
+        let Held { session, tid, vectors, .. } = self;
+        vectors.get_or_insert_with(|| session.vector_registers(*tid).ok()).as_ref()?.get(register)
+    }
 }
 
 impl Thread for Held<'_> {
@@ -29,9 +35,15 @@ impl Thread for Held<'_> {
     }
 
     fn vector(&mut self, number: u16) -> Option<Vec<u8>> {
-        let Held { session, tid, vectors, .. } = self;
-        let vectors = vectors.get_or_insert_with(|| session.vector_registers(*tid).ok());
-        vectors.as_ref()?.get(vector_register(number)?)
+        self.apart(vector_register(number)?)
+    }
+
+    fn thread_pointer(&mut self) -> Option<u64> {
+        if self.registers.arch() == Arch::I386 {
+            return None;
+        }
+        let apart = |held: &mut Self| Some(u64::from_le_bytes(*held.apart(THREAD_POINTER)?.first_chunk()?));
+        self.registers.get(THREAD_POINTER).or_else(|| apart(self))
     }
 
     fn read(&mut self, address: u64, buffer: &mut [u8]) -> usize {

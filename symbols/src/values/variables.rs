@@ -49,6 +49,10 @@ impl<T: Thread> Thread for InFrame<'_, T> {
         if self.frame.is_innermost { self.thread.vector(number) } else { None }
     }
 
+    fn thread_pointer(&mut self) -> Option<u64> {
+        self.thread.thread_pointer()
+    }
+
     fn read(&mut self, address: u64, buffer: &mut [u8]) -> usize {
         self.thread.read(address, buffer)
     }
@@ -64,7 +68,7 @@ impl<T: Thread> Thread for InFrame<'_, T> {
 /// | `optimized out` | the compiler keeps no value here |
 /// | `not initialized yet` | the function has not set up its frame, or has not reached the end of the declaration |
 /// | `not saved` | the value was in a register that the functions called from here have not kept |
-/// | `thread-local` | debug information does not tell where the thread's own copy lies |
+/// | `thread-local` | neither the file nor the thread tells where the thread's own copy lies |
 /// | `unreadable` | memory cannot be read there, or debug information is of a kind that is not evaluated |
 ///
 /// # Errors
@@ -139,7 +143,8 @@ impl<T: Thread> Reader<'_, T> {
         let mut thread = InFrame { frame: self.frame, thread: self.thread };
         let (arch, bias) = (self.module.image.arch(), self.module.bias);
         let cfa = self.frame.cfa.map(|cfa| cfa.0);
-        let mut frame = Frame { thread: &mut thread, arch, bias, types: Some(self.types), cfa, base, entry };
+        let (file, types) = (Some(&**self.module.image), Some(self.types));
+        let mut frame = Frame { thread: &mut thread, arch, bias, file, types, cfa, base, entry };
         frame.bytes(location, kind.size)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use framehop::FrameAddress;
 use framehop::aarch64::{PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
-use insn::arm64::Reg;
+pub(crate) use insn::arm64::Reg;
 use ubp::Registers;
 
 use crate::unwind::caller::Caller;
@@ -26,6 +26,9 @@ pub fn general_register(number: u16) -> Option<Reg> {
         _ => None,
     }
 }
+
+/// The register by which code finds the storage of its thread.
+pub(crate) const THREAD_POINTER: Reg = Reg::TPIDR;
 
 /// A vector register by its number.
 pub(crate) fn vector_register(number: u16) -> Option<Reg> {

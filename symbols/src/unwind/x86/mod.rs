@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use framehop::FrameAddress;
 use framehop::x86_64::{UnwindRegsX86_64, UnwinderX86_64};
-use insn::x86::Reg;
+pub(crate) use insn::x86::Reg;
 use ubp::{Arch, Registers};
 
 use crate::unwind::caller::Caller;
@@ -28,6 +28,9 @@ pub fn general_register(number: u16) -> Option<Reg> {
         _ => None,
     }
 }
+
+/// The register by which code finds the storage of its thread.
+pub(crate) const THREAD_POINTER: Reg = Reg::FS_BASE;
 
 /// A vector register by its number.
 pub(crate) fn vector_register(number: u16) -> Option<Reg> {
