@@ -11,7 +11,7 @@ pub(super) enum Line {
     Nothing,
     /// All declarations, or those with a name.
     Describe(Option<String>),
-    /// The events that are there, and so many where a number is given.
+    /// The events that are there, and at least this number where one is given.
     Show(Option<u64>),
     /// A message that is a command.
     Send(Vec<u8>),
