@@ -1,4 +1,4 @@
-//! The moment after which a run begins nothing more: what is left is skipped by name, so that a run on a slow machine ends with a summary.
+//! A time limit for a whole run. At the limit no further lane or test program begins. The summary names those that are left as skipped.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
