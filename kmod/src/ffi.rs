@@ -163,7 +163,22 @@ extern "C" {
         look: unsafe extern "C" fn(*mut Registers, *mut c_void, bool),
         data: *mut c_void,
     ) -> bool;
+    pub(crate) fn ntrace_threads_tell_syscalls(mm: *const Mm);
     pub(crate) fn ntrace_registers_get(registers: *mut c_void, size: usize) -> usize;
+}
+
+// report/syscalls.c
+extern "C" {
+    pub(crate) fn ntrace_syscalls_supported() -> bool;
+    pub(crate) fn ntrace_syscalls_this();
+    pub(crate) fn ntrace_syscalls_of(thread: *mut Task);
+}
+
+// report/signals.c
+extern "C" {
+    pub(crate) fn ntrace_signal_next(told: *mut u64, info: *mut c_void) -> c_int;
+    pub(crate) fn ntrace_signal_drop(number: c_int);
+    pub(crate) fn ntrace_signal_send(number: c_int);
 }
 
 // process/lifecycle.c

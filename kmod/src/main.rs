@@ -28,6 +28,7 @@ mod ffi;
 mod hit;
 mod mm;
 mod process;
+mod report;
 mod thread;
 mod vec;
 

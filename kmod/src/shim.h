@@ -130,6 +130,7 @@ void ntrace_threads_synchronize(struct mm_struct *mm);
 void ntrace_thread_returns(void);
 void ntrace_thread_made(struct task_struct *thread);
 void ntrace_threads_clear(void);
+void ntrace_threads_tell_syscalls(struct mm_struct *mm);
 size_t ntrace_registers_get(void *registers, size_t size);
 
 /* process/lifecycle.c */
@@ -170,7 +171,46 @@ void ntrace_uprobe_changed(struct mm_struct *mm, unsigned long at, const u8 *byt
 int ntrace_handed(struct mm_struct *mm);
 void ntrace_handed_back(struct mm_struct *mm, int turn);
 
+/* report/syscalls.c */
+struct ntrace_syscall {
+	u64 number, machine, result, handled, arguments[6];
+	u64 entering;
+};
+
+void ntrace_syscalls_init(void);
+void ntrace_syscalls_exit(void);
+bool ntrace_syscalls_supported(void);
+void ntrace_syscalls_this(void);
+void ntrace_syscalls_of(struct task_struct *thread);
+void ntrace_syscalls_clear(struct task_struct *thread);
+void ntrace_syscall_entering(struct pt_regs *registers);
+void ntrace_syscall_leaving(struct pt_regs *registers);
+
+/* report/signals.c */
+
+/* Bytes of struct kernel_siginfo. */
+enum { NTRACE_SIGINFO = 48 };
+
+int ntrace_signal_next(u64 *told, void *info);
+int ntrace_signal_handled(void);
+void ntrace_signal_drop(int number);
+void ntrace_signal_send(int number);
+
+/* report/syscalls.rs */
+bool ntrace_wants_syscalls(struct mm_struct *mm);
+void ntrace_syscall(struct pt_regs *registers, struct mm_struct *mm, const struct ntrace_syscall *call);
+
+/* report/signals.rs */
+bool ntrace_wants_signals(struct mm_struct *mm);
+void ntrace_signals(struct pt_regs *registers, struct mm_struct *mm);
+
+/* arch/ARCH/direct.c */
+void ntrace_direct_syscall_entry(void);
+void ntrace_direct_syscall_exit(void);
+void ntrace_direct_signals(void);
+
 /* hit/hooks.c */
+void ntrace_signals_looked_for(void);
 int ntrace_hooks_init(void);
 void ntrace_hooks_exit(void);
 int ntrace_trap_kind(const struct pt_regs *registers);
@@ -181,6 +221,13 @@ bool ntrace_hand_to_uprobes(struct pt_regs *registers);
 
 /* hit/ftrace.c */
 int ntrace_ftrace_add(struct ftrace_ops *ops, char *function);
+/* The name of a function of the kernel. */
+struct ntrace_name {
+	char text[24];
+};
+
+int ntrace_direct_add(struct ftrace_ops *ops, struct ntrace_name *names, unsigned long code);
+void ntrace_direct_remove(struct ftrace_ops *ops, unsigned long code);
 void ntrace_ftrace_remove(struct ftrace_ops *ops);
 void ntrace_enter(void);
 void ntrace_leave(void);

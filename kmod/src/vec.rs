@@ -73,3 +73,10 @@ pub(crate) fn zeroes(bytes: &mut KVVec<u8>, length: usize) -> Result<(), Failure
     unsafe { set_length(bytes, length) };
     Ok(())
 }
+
+/// The bytes of words.
+pub(crate) fn bytes(words: &[u64]) -> &[u8] {
+    let (start, length) = (words.as_ptr().cast::<u8>(), words.len() * 8);
+    // SAFETY: each word consists of eight initialised bytes, and the result borrows the words.
+    unsafe { core::slice::from_raw_parts(start, length) }
+}

@@ -18,7 +18,7 @@ struct ntrace_header {
 	__u64 tag;
 };
 
-#define NTRACE_VERSION 4
+#define NTRACE_VERSION 5
 
 /* Flags of a command. */
 #define NTRACE_THEN 1
@@ -127,6 +127,29 @@ struct ntrace_detach {
 	__u64 debuggee;
 };
 struct ntrace_detach_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/*
+ * Chooses which system calls and signals of a process are told of, in place of what was chosen before. Its children that are traced,
+ * and the programs that it executes, begin with the same choice. A thread that is in a system call may tell of its end alone.
+ */
+#define NTRACE_COMMAND_REPORT 0x12
+struct ntrace_report {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Bits: 1, beginnings and ends of system calls; 2, signals that are about to be delivered; 4, the thread is held at each. */
+	__u64 what;
+	/*
+	 * System calls: bit N of these words is call number N, from the lowest bit of the first word on, at most 16 words. Empty for all
+	 * numbers. A number means the call of that number in each table of the architecture.
+	 */
+	__u64 calls_bytes;
+};
+struct ntrace_report_reply {
 	struct ntrace_header header;
 	__u64 status;
 	__u64 detail;
@@ -262,6 +285,21 @@ struct ntrace_set_registers_reply {
 	__u64 detail;
 };
 
+/* Replaces the signal at which a thread is held, or sends one to a held thread before it is resumed. */
+#define NTRACE_COMMAND_SET_SIGNAL 0x35
+struct ntrace_set_signal {
+	struct ntrace_header header;
+	/* Thread number. */
+	__u64 thread;
+	/* Number of the signal that is delivered when the thread is resumed; 0 for none. */
+	__u64 signal;
+};
+struct ntrace_set_signal_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
 /* Reads memory of a process, with the original bytes in place of breakpoint instructions. */
 #define NTRACE_COMMAND_READ_MEMORY 0x40
 struct ntrace_read_memory {
@@ -354,7 +392,10 @@ struct ntrace_held {
 	__u64 debuggee;
 	/* Thread number. */
 	__u64 thread;
-	/* Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new. */
+	/*
+	 * Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new, 6 a system call
+	 * begins, 7 a system call has ended, 8 a signal. A step from 6, 7 or 8 ends where the thread goes on in user mode, with reason 3.
+	 */
 	__u64 reason;
 	/* The thread's next instruction. */
 	__u64 address;
@@ -431,6 +472,63 @@ struct ntrace_thread_started {
 	__u64 debuggee;
 	/* Thread number. */
 	__u64 thread;
+};
+
+/* A thread is about to make a system call (`report`). A call that a seccomp filter refuses may not be told. */
+#define NTRACE_EVENT_SYSCALL_ENTERED 0x8008
+struct ntrace_syscall_entered {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+	/* The call's number. */
+	__u64 number;
+	/* The architecture whose numbers the call follows, as ELF's e_machine. */
+	__u64 machine;
+	/* Six words: the arguments, also those that the call does not take. */
+	__u64 arguments_bytes;
+};
+
+/* A system call has ended (`report`). Calls that execute a program, end the thread or return from a signal handler have no such event. */
+#define NTRACE_EVENT_SYSCALL_RETURNED 0x8009
+struct ntrace_syscall_returned {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+	/* The call's number. */
+	__u64 number;
+	/* The architecture whose numbers the call follows, as ELF's e_machine. */
+	__u64 machine;
+	/*
+	 * What the call returned. From -4095 to -1 it is a negative error number. From -516 to -512 something interrupted the call: unless
+	 * `signal` says otherwise, the kernel begins it once more, which is another event.
+	 */
+	__u64 result;
+	/* Number of the signal whose handler the thread enters next; 0 for none. */
+	__u64 signal;
+};
+
+/* A signal is about to be delivered to a thread (`report`). Signals that are ignored when they are sent are not delivered. */
+#define NTRACE_EVENT_SIGNALLED 0x800a
+struct ntrace_signalled {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+	/* Number of the signal. */
+	__u64 number;
+	/* The kernel's `siginfo_t` without the padding at its end. */
+	__u64 info_bytes;
 };
 
 #endif

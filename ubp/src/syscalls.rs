@@ -45,6 +45,11 @@ impl Syscalls {
         self.all || word().is_some_and(|word| word >> (number % 64) & 1 != 0)
     }
 
+    /// The chosen numbers as bits, from the lowest of the first word on; `None` for all.
+    pub(crate) fn words(&self) -> Option<[u64; WORDS]> {
+        (!self.all).then_some(self.bits)
+    }
+
     /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         *self == Syscalls::NONE

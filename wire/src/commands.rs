@@ -147,6 +147,20 @@ pub mod option {
     pub const ALL: u64 = CHILDREN | KILL | HOLD_EXECUTED | HOLD_NEW | KEEP;
 }
 
+/// What `report` chooses, as bits.
+pub mod reported {
+    /// Beginnings and ends of system calls.
+    pub const SYSCALLS: u64 = 1;
+    /// Signals that are about to be delivered.
+    pub const SIGNALS: u64 = 2;
+    /// The thread is held at each of them.
+    pub const HOLD: u64 = 4;
+    /// All defined bits.
+    pub const ALL: u64 = SYSCALLS | SIGNALS | HOLD;
+    /// System calls from this number on can only be chosen with all others.
+    pub const NUMBERS: usize = 1024;
+}
+
 const DONE: Field<'static> = Field::Word(Status::Done as u64);
 
 /// Carries out a stream of commands in order, and skips commands whose predecessor with [`flag::THEN`] failed.
@@ -254,6 +268,18 @@ commands! {
         debuggee: word,
     } -> {}
 
+    /// Chooses which system calls and signals of a process are told of, in place of what was chosen before. Its children that are traced,
+    /// and the programs that it executes, begin with the same choice. A thread that is in a system call may tell of its end alone.
+    0x12 report Report {
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// Bits: 1, beginnings and ends of system calls; 2, signals that are about to be delivered; 4, the thread is held at each.
+        what: word,
+        /// System calls: bit N of these words is call number N, from the lowest bit of the first word on, at most 16 words. Empty for all
+        /// numbers. A number means the call of that number in each table of the architecture.
+        calls: blob,
+    } -> {}
+
     /// Sets breakpoints. Some may fail while others are set.
     0x20 insert Insert {
         /// Process, by the number that `attach` or an event gave.
@@ -326,6 +352,14 @@ commands! {
         thread: word,
         /// All registers, as `registers` returns them.
         registers: blob,
+    } -> {}
+
+    /// Replaces the signal at which a thread is held, or sends one to a held thread before it is resumed.
+    0x35 set_signal SetSignal {
+        /// Thread number.
+        thread: word,
+        /// Number of the signal that is delivered when the thread is resumed; 0 for none.
+        signal: word,
     } -> {}
 
     /// Reads memory of a process, with the original bytes in place of breakpoint instructions.

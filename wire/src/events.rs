@@ -105,7 +105,8 @@ events! {
         debuggee: word,
         /// Thread number.
         thread: word,
-        /// Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new.
+        /// Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new, 6 a system call
+        /// begins, 7 a system call has ended, 8 a signal. A step from 6, 7 or 8 ends where the thread goes on in user mode, with reason 3.
         reason: word,
         /// The thread's next instruction.
         address: word,
@@ -166,5 +167,56 @@ events! {
         debuggee: word,
         /// Thread number.
         thread: word,
+    }
+
+    /// A thread is about to make a system call (`report`). A call that a seccomp filter refuses may not be told.
+    0x8008 syscall_entered SyscallEntered {
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
+        time: word,
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// Thread number.
+        thread: word,
+        /// The call's number.
+        number: word,
+        /// The architecture whose numbers the call follows, as ELF's e_machine.
+        machine: word,
+        /// Six words: the arguments, also those that the call does not take.
+        arguments: blob,
+    }
+
+    /// A system call has ended (`report`). Calls that execute a program, end the thread or return from a signal handler have no such event.
+    0x8009 syscall_returned SyscallReturned {
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
+        time: word,
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// Thread number.
+        thread: word,
+        /// The call's number.
+        number: word,
+        /// The architecture whose numbers the call follows, as ELF's e_machine.
+        machine: word,
+        /// What the call returned. From -4095 to -1 it is a negative error number. From -516 to -512 something interrupted the call: unless
+        /// `signal` says otherwise, the kernel begins it once more, which is another event.
+        result: word,
+        /// Number of the signal whose handler the thread enters next; 0 for none.
+        signal: word,
+        /// Six words: the arguments, as they were at the call's beginning.
+        arguments: blob,
+    }
+
+    /// A signal is about to be delivered to a thread (`report`). Signals that are ignored when they are sent are not delivered.
+    0x800a signalled Signalled {
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
+        time: word,
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// Thread number.
+        thread: word,
+        /// Number of the signal.
+        number: word,
+        /// The kernel's `siginfo_t` without the padding at its end.
+        info: blob,
     }
 }

@@ -13,7 +13,7 @@ use wire::{Failure, Status, MOST_WORDS};
 use crate::process::debuggee::Debuggee;
 use crate::process::registry::{Adoptee, Registry};
 use crate::thread::held::Held;
-use crate::vec::{self, zeroes, Keep};
+use crate::vec::{self, bytes, zeroes, Keep};
 
 /// Bytes of a blob in a reply at most: those of a message less all that may come before the blob.
 const MOST: u64 = (MOST_WORDS as u64 - 16) * 8;
@@ -90,13 +90,6 @@ fn find_running(debuggees: &[Debuggee], number: u64) -> Result<&Debuggee, Failur
     }
 }
 
-/// The bytes of words.
-fn bytes(words: &[u64]) -> &[u8] {
-    let (start, length) = (words.as_ptr().cast::<u8>(), words.len() * 8);
-    // SAFETY: each word consists of eight initialised bytes, and the result borrows the words.
-    unsafe { core::slice::from_raw_parts(start, length) }
-}
-
 /// Collects text.
 struct Text<'a>(&'a mut KVVec<u8>);
 
@@ -141,6 +134,10 @@ impl Serve for Server {
         Ok(())
     }
 
+    fn report(&mut self, debuggee: u64, what: u64, calls: &[u8]) -> Result<(), Failure> {
+        find_running(&self.debuggees, debuggee)?.report(what, calls)
+    }
+
     fn insert(&mut self, debuggee: u64, sites: &[u8]) -> Result<(u64, &[u8]), Failure> {
         self.words.keep(0);
         let inserted = find_running(&self.debuggees, debuggee)?.breakpoints().insert(sites, &mut self.words)?;
@@ -168,6 +165,10 @@ impl Serve for Server {
 
     fn step(&mut self, thread: u64) -> Result<(), Failure> {
         let held = self.held(thread)?;
+        if held.is_inside() {
+            held.step_out();
+            return Ok(());
+        }
         let debuggee = self.debuggees.iter_mut().find(|debuggee| debuggee.attachment().id == held.attachment);
         held.step(debuggee.ok_or(Failure::new(Status::NotHeld, thread))?.step(thread, held.pc())?);
         Ok(())
@@ -186,6 +187,10 @@ impl Serve for Server {
 
     fn set_registers(&mut self, thread: u64, registers: &[u8]) -> Result<(), Failure> {
         self.held(thread)?.set_registers(registers)
+    }
+
+    fn set_signal(&mut self, thread: u64, signal: u64) -> Result<(), Failure> {
+        self.held(thread)?.set_signal(signal)
     }
 
     fn read_memory(&mut self, debuggee: u64, address: u64, length: u64) -> Result<(&[u8],), Failure> {

@@ -28,6 +28,29 @@ void ntrace_ftrace_remove(struct ftrace_ops *ops)
 	ftrace_free_filter(ops);
 }
 
+/*
+ * Has the kernel's first function of these names call `code` before anything else. `code` may sleep, and keeps the arguments of the function.
+ * An empty name ends the list. Returns an error where the kernel has none of them.
+ */
+int ntrace_direct_add(struct ftrace_ops *ops, struct ntrace_name *names, unsigned long code)
+{
+	int error = -ENOENT;
+
+	for (; *names->text && error; names++) {
+		error = ftrace_set_filter(ops, names->text, strlen(names->text), 1);
+		if (!error)
+			error = register_ftrace_direct(ops, code);
+	}
+	return error;
+}
+
+/* Undoes ntrace_direct_add, if that succeeded. */
+void ntrace_direct_remove(struct ftrace_ops *ops, unsigned long code)
+{
+	if (ops->flags & FTRACE_OPS_FL_ENABLED)
+		unregister_ftrace_direct(ops, code, true);
+}
+
 /* The threads that ftrace led into the module and that may sleep there. */
 static atomic_t inside = ATOMIC_INIT(0);
 

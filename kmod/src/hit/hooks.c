@@ -160,10 +160,10 @@ static bool is_fault(int signal, const struct kernel_siginfo *info)
 }
 
 /*
- * Called when the current thread looks for signals or stops for a tracer. Handlers and tracers see its registers and the address of a fault
- * as the program has them. The kernel is about to take the lock that is taken here.
+ * The current thread looks for signals or stops for a tracer. Handlers and tracers see its registers and the address of a fault as the
+ * program has them. The kernel is about to take the lock that is taken here.
  */
-static void notrace seen(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static void notrace be_seen(void)
 {
 	struct sigqueue *queued;
 	struct pt_regs *registers = task_pt_regs(current);
@@ -204,8 +204,31 @@ notified:
 		set_thread_flag(TIF_UPROBE);
 }
 
+static void notrace stops(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	be_seen();
+}
+
+/* Called when the current thread looks for signals. It may sleep. */
+void ntrace_signals_looked_for(void)
+{
+	if (!current->mm || (current->flags & PF_USER_WORKER))
+		return;
+	preempt_disable();
+	be_seen();
+	preempt_enable();
+	if (!task_sigpending(current) || !ntrace_wants_signals(current->mm))
+		return;
+	ntrace_enter();
+	ntrace_signals(task_pt_regs(current), current->mm);
+	ntrace_leave();
+}
+
+static struct ftrace_ops looking;
+static struct ntrace_name looks[] = { { "get_signal" }, { "" } };
+
 static struct ftrace_ops seeing = {
-	.func = seen,
+	.func = stops,
 	.flags = FTRACE_OPS_FL_PERMANENT,
 };
 
@@ -242,6 +265,8 @@ static void find(struct tracepoint *point, void *data)
 
 static void unhook(int count)
 {
+	ntrace_direct_remove(&looking, (unsigned long)ntrace_direct_signals);
+	ntrace_syscalls_exit();
 	ntrace_ftrace_remove(&seeing);
 	ntrace_ftrace_remove(&ending);
 	while (count--)
@@ -249,9 +274,18 @@ static void unhook(int count)
 	tracepoint_synchronize_unregister();
 }
 
+static int add_looking(void)
+{
+	int error = ntrace_direct_add(&looking, looks, (unsigned long)ntrace_direct_signals);
+
+	if (error)
+		pr_err("ntrace: no %s: %d\n", looks->text, error);
+	return error;
+}
+
 int ntrace_hooks_init(void)
 {
-	char returns[] = "uprobe_notify_resume", signals[] = "get_signal", stops[] = "ptrace_notify", files[] = "exit_files";
+	char returns[] = "uprobe_notify_resume", notices[] = "ptrace_notify", files[] = "exit_files";
 	int error = 0, count = 0;
 
 	for_each_kernel_tracepoint(find, NULL);
@@ -262,8 +296,10 @@ int ntrace_hooks_init(void)
 		if (error)
 			pr_err("ntrace: no %s: %d\n", hooks[count].name, error);
 	}
-	error = error ?: ntrace_ftrace_add(&redirection, returns) ?: ntrace_ftrace_add(&seeing, signals) ?:
-		ntrace_ftrace_add(&seeing, stops) ?: ntrace_ftrace_add(&ending, files) ?: ntrace_uprobes_init() ?: ntrace_trap_init();
+	error = error ?: ntrace_ftrace_add(&redirection, returns) ?: add_looking() ?: ntrace_ftrace_add(&seeing, notices) ?:
+		ntrace_ftrace_add(&ending, files) ?: ntrace_uprobes_init() ?: ntrace_trap_init();
+	if (!error)
+		ntrace_syscalls_init();
 	if (error) {
 		ntrace_uprobes_exit();
 		unhook(count);

@@ -16,6 +16,7 @@ use crate::channel::channel::Channel;
 use crate::ffi::{self, Life};
 use crate::process::job::AtEnd;
 use crate::process::registry::Registry;
+use crate::report::choice::Choice;
 use crate::vec;
 
 /// The next attachment's number. 0 is no attachment's.
@@ -31,6 +32,8 @@ pub(crate) struct Attachment {
     /// Bits of `wire::commands::option`.
     pub(crate) options: u64,
     pub(crate) registry: Arc<Registry>,
+    /// The system calls and signals of which the session is told.
+    pub(crate) choice: Choice,
     /// The process in lifecycle.c.
     life: AtomicPtr<Life>,
     /// Whether the process has ended or may no longer be traced.
@@ -70,6 +73,7 @@ impl Attachment {
                 debuggee,
                 options,
                 registry,
+                choice: Choice::nothing(),
                 life: AtomicPtr::new(ptr::null_mut()),
                 over: AtomicBool::new(false),
                 at_end: AtEnd::NOTHING,

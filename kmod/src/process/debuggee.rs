@@ -9,7 +9,7 @@ use kernel::error::from_err_ptr;
 use kernel::ffi::c_void;
 use kernel::prelude::*;
 use kernel::sync::Arc;
-use wire::commands::option;
+use wire::commands::{option, reported};
 use wire::{Failure, Status};
 
 use crate::breakpoints::table::Breakpoints;
@@ -145,6 +145,20 @@ impl Debuggee {
     #[inline(never)]
     pub(crate) fn breakpoints(&self) -> Breakpoints<'_> {
         Breakpoints::new(self.space(), self.memory(), self.attachment().id)
+    }
+
+    /// Chooses the system calls and signals of which the session is told.
+    pub(crate) fn report(&self, what: u64, calls: &[u8]) -> Result<(), Failure> {
+        // SAFETY: the function reads a variable that was set when the module was loaded.
+        if what & reported::SYSCALLS != 0 && !unsafe { ffi::ntrace_syscalls_supported() } {
+            return Err(Status::Unsupported.into());
+        }
+        self.attachment().choice.set(what, calls)?;
+        if what & reported::SYSCALLS != 0 {
+            // SAFETY: `space` has a reference to the memory.
+            unsafe { ffi::ntrace_threads_tell_syscalls(self.space().mm()) };
+        }
+        Ok(())
     }
 
     /// Prepares the step of a held thread, which is at `address`.

@@ -71,6 +71,10 @@ unsafe extern "C" fn ntrace_thread_created(mm: *const Mm, thread: *mut Task) -> 
     let Some(traced) = traced_table::find(mm, &section) else { return 0 };
     let mut requested = 0;
     for attachment in traced.attachments().iter() {
+        if attachment.choice.has_syscalls() {
+            // SAFETY: the thread has not run, so it has not ended.
+            unsafe { ffi::ntrace_syscalls_of(thread) };
+        }
         // SAFETY: the thread has not run, so it has not ended.
         let number = unsafe { attachment.channel().opener.number_of(thread) };
         match attachment.request(number, Cause::New) {
@@ -239,6 +243,10 @@ fn adopt(heir: &Arc<Attachment>, is_new: bool) -> Option<(Arc<Attachment>, u64)>
     // A process may always trace itself, so a kernel thread asks for permission.
     // SAFETY: the function calls `adopt_here` with `adoption` before it returns, and nobody else uses `adoption` meanwhile.
     unsafe { ffi::ntrace_work_run(adopt_here, (&raw mut adoption).cast()) };
+    if heir.choice.has_syscalls() && adoption.made.is_some() {
+        // SAFETY: the function sets a flag of the current thread.
+        unsafe { ffi::ntrace_syscalls_this() };
+    }
     adoption.made.map(|made| (made, before))
 }
 
@@ -253,6 +261,7 @@ unsafe extern "C" fn adopt_here(adoption: *mut c_void) {
     if let Ok(debuggee) = Debuggee::new(number, &heir.registry, adoption.process, heir.options) {
         if teardown::inherit(&debuggee.breakpoints(), heir.id).is_ok() {
             let made = debuggee.attachment().clone();
+            made.choice.copy(&heir.choice);
             let adoptee = Adoptee { debuggee, is_new: adoption.is_new, before: adoption.before };
             if heir.registry.adopt(adoptee) {
                 adoption.made = Some(made);

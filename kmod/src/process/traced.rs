@@ -89,6 +89,12 @@ impl Traced {
         self.attachments.lock().iter().find(|attachment| attachment.id == id).cloned()
     }
 
+    /// The attachment with the lowest number above `id`.
+    pub(crate) fn attachment_behind(&self, id: u64) -> Option<Arc<Attachment>> {
+        let attachments = self.attachments.lock();
+        attachments.iter().filter(|attachment| attachment.id > id).min_by_key(|attachment| attachment.id).cloned()
+    }
+
     /// Takes a request to the current thread, which is at `pc`.
     pub(crate) fn take_request(&self, pc: u64) -> Option<(Arc<Attachment>, Cause)> {
         self.attachments().iter().find_map(|attachment| Some((attachment.clone(), attachment.take_request(pc)?)))

@@ -2,8 +2,9 @@
 
 //! A held thread, as the commands of its session find it.
 
-use fastpath::layout::NTRACE_GENERAL_SIZE;
+use fastpath::layout::{NTRACE_GENERAL_SIZE, NTRACE_NSIG};
 use fastpath::Registers;
+use kernel::ffi::c_int;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex};
@@ -26,6 +27,8 @@ pub(crate) struct Held {
     /// The number of the attachment that holds it.
     pub(crate) attachment: u64,
     channel: Arc<Channel>,
+    /// Whether it is inside the kernel's work on a system call or a signal.
+    is_inside: bool,
     /// 1 once the thread is resumed.
     #[pin]
     resumed: WaitCount,
@@ -38,8 +41,20 @@ struct Shown {
     bytes: [u8; GENERAL],
     length: usize,
     changed: bool,
-    /// The step that the thread carries out when it is resumed.
-    step: Option<Step>,
+    /// What the thread does when it is resumed.
+    next: Next,
+    /// The signal that the thread gets when it is resumed, if the session has chosen one; 0 for none.
+    signal: Option<c_int>,
+}
+
+/// What a thread does when it is resumed.
+#[derive(Clone, Copy)]
+pub(crate) enum Next {
+    Run,
+    /// It carries out a step.
+    Step(Step),
+    /// It is held again on its way to user mode.
+    StepOut,
 }
 
 impl Shown {
@@ -49,15 +64,16 @@ impl Shown {
 }
 
 impl Held {
-    /// The current thread.
-    pub(crate) fn this(thread: u64, attachment: u64, channel: &Arc<Channel>) -> Result<Arc<Held>> {
-        let mut shown = Shown { bytes: [0; GENERAL], length: 0, changed: false, step: None };
+    /// The current thread. `is_inside` says whether it is inside the kernel's work on a system call or a signal.
+    pub(crate) fn this(thread: u64, attachment: u64, channel: &Arc<Channel>, is_inside: bool) -> Result<Arc<Held>> {
+        let mut shown = Shown { bytes: [0; GENERAL], length: 0, changed: false, next: Next::Run, signal: None };
         shown.length = general_registers(&mut shown.bytes);
         Arc::pin_init(
             pin_init!(Held {
                 thread,
                 attachment,
                 channel: channel.clone(),
+                is_inside,
                 resumed <- WaitCount::new(),
                 registers <- new_mutex!(shown, "ntrace registers"),
             }),
@@ -75,13 +91,13 @@ impl Held {
         self.channel.unread().wait_below(FULL, &self.resumed);
     }
 
-    /// Takes over changed registers. Returns the step that the thread carries out now.
-    pub(crate) fn finish(&self, registers: &Registers) -> Option<Step> {
+    /// Takes over changed registers. Returns what the thread does now, and the signal that the session has chosen.
+    pub(crate) fn finish(&self, registers: &Registers) -> (Next, Option<c_int>) {
         let shown = self.registers.lock();
         if shown.changed {
             registers.assign(shown.get());
         }
-        shown.step
+        (shown.next, shown.signal)
     }
 
     /// Whether the thread is not resumed yet.
@@ -94,10 +110,30 @@ impl Held {
         Registers::pc_of(self.registers.lock().get())
     }
 
+    /// Whether the thread is inside the kernel's work on a system call or a signal.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.is_inside
+    }
+
     /// Resumes the thread for one instruction.
     pub(crate) fn step(&self, step: Step) {
-        self.registers.lock().step = Some(step);
+        self.registers.lock().next = Next::Step(step);
         self.resume();
+    }
+
+    /// Resumes the thread until it is about to go on in user mode.
+    pub(crate) fn step_out(&self) {
+        self.registers.lock().next = Next::StepOut;
+        self.resume();
+    }
+
+    /// Chooses the signal that the thread gets when it is resumed.
+    pub(crate) fn set_signal(&self, signal: u64) -> Result<(), Failure> {
+        if signal > NTRACE_NSIG {
+            return Err(Failure::new(Status::Value, 1));
+        }
+        self.registers.lock().signal = Some(signal as c_int);
+        Ok(())
     }
 
     /// Resumes the thread.

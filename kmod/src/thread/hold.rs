@@ -3,6 +3,7 @@
 //! How the current thread is held, and how it carries out a step.
 
 use fastpath::{mark, run, Hit, Modes, Registers};
+use kernel::ffi::c_int;
 use kernel::prelude::*;
 use ubp::core::{way, Way};
 use wire::events::Event;
@@ -12,7 +13,7 @@ use crate::channel::channel::{time, Channel};
 use crate::ffi;
 use crate::mm::atomic::{bring_in, MOST_FAULTS};
 use crate::process::attachment::{Attachment, Cause};
-use crate::thread::held::Held;
+use crate::thread::held::{Held, Next};
 use crate::thread::step::Step;
 
 /// Why a thread is held: the reason in the event `held`.
@@ -23,30 +24,62 @@ pub(crate) enum Reason {
     Asked = 3,
     Executed = 4,
     Begun = 5,
+    Entered = 6,
+    Returned = 7,
+    Signalled = 8,
 }
 
-/// Holds the current thread until it is resumed or killed.
-pub(crate) fn hold(attachment: &Attachment, mut reason: Reason, registers: &Registers) {
-    while hold_once(attachment, reason, registers) {
-        reason = Reason::Stepped;
+impl Reason {
+    /// Whether the thread is inside the kernel's work on a system call or a signal.
+    fn is_inside(self) -> bool {
+        matches!(self, Reason::Entered | Reason::Returned | Reason::Signalled)
     }
 }
 
-/// Holds the current thread once. Returns whether it has carried out a step since, and must be held again.
+/// Holds the current thread until it is resumed or killed. Returns the signal that the session has chosen for a thread that is held at one, if it
+/// has; elsewhere that signal is sent here.
+pub(crate) fn hold(attachment: &Attachment, mut reason: Reason, registers: &Registers) -> Option<c_int> {
+    loop {
+        let (next, signal) = hold_once(attachment, reason, registers);
+        if let (Some(signal @ 1..), false) = (signal, matches!(reason, Reason::Signalled)) {
+            // SAFETY: `Held::set_signal` takes numbers of signals alone.
+            unsafe { ffi::ntrace_signal_send(signal) };
+        }
+        match next {
+            Next::Run => {}
+            Next::Step(step) if begin(&step, attachment, registers) => {
+                reason = Reason::Stepped;
+                continue;
+            }
+            Next::Step(_) => {}
+            Next::StepOut => {
+                let thread = attachment.channel().opener.this_thread();
+                // Without memory for the request, the step does not end.
+                let _ = attachment.request(thread, Cause::Hold);
+                // SAFETY: the function sets a flag of the current thread.
+                unsafe { ffi::ntrace_thread_notify_this() };
+            }
+        }
+        return signal;
+    }
+}
+
+/// Holds the current thread once. Returns what it does next, and the signal that the session has chosen.
 #[inline(never)]
-fn hold_once(attachment: &Attachment, reason: Reason, registers: &Registers) -> bool {
+fn hold_once(attachment: &Attachment, reason: Reason, registers: &Registers) -> (Next, Option<c_int>) {
     let (channel, registry) = (attachment.channel(), &attachment.registry);
     let thread = channel.opener.this_thread();
     // The thread's step is over, so no signal can interrupt it.
     attachment.withdraw(thread, Cause::Signal);
-    let Ok(held) = Held::this(thread, attachment.id, &registry.channel) else { return false };
+    let held = Held::this(thread, attachment.id, &registry.channel, reason.is_inside());
+    let Ok(held) = held else { return (Next::Run, None) };
     let (debuggee, address) = (attachment.debuggee, registers.pc());
     let event = Event::Held { time: time(), debuggee, thread, reason: reason as u64, address };
     if registry.hold(&held) && !attachment.is_over() && is_told(&held, channel, &event) {
         held.wait();
     }
     registry.unhold(&held);
-    held.finish(registers).is_some_and(|step| begin(&step, attachment, registers))
+    held.finish(registers)
 }
 
 /// Tells of the current thread, which is about to be held, as soon as there is room. Returns false where the thread is resumed or killed before,

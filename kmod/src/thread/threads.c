@@ -411,6 +411,22 @@ bool ntrace_thread_notify(struct mm_struct *mm, struct pid_namespace *namespace,
 	return found;
 }
 
+static void tell_syscalls(struct task_struct *thread, void *data)
+{
+	ntrace_syscalls_of(thread);
+}
+
+/*
+ * Has all threads with this memory tell of their system calls. One that is made meanwhile is either among them, or its maker finds that its
+ * calls are wanted (ntrace_thread_created).
+ */
+void ntrace_threads_tell_syscalls(struct mm_struct *mm)
+{
+	/* What is wanted must be visible before the list is read. */
+	smp_mb();
+	for_threads(mm, tell_syscalls, NULL);
+}
+
 static int clear(void *data)
 {
 	struct task_struct *process, *thread;
@@ -418,6 +434,7 @@ static int clear(void *data)
 	for_each_process_thread(process, thread) {
 		if (!thread->mm || (thread->flags & (PF_KTHREAD | PF_USER_WORKER)))
 			continue;
+		ntrace_syscalls_clear(thread);
 		if (thread->utask && thread->utask->active_uprobe)
 			continue;
 		if (ntrace_trap_kind(task_pt_regs(thread)) != NTRACE_OTHERS)
@@ -426,7 +443,7 @@ static int clear(void *data)
 	return 0;
 }
 
-/* Withdraws all notifications. After the module is gone, the kernel would take the flag for a breakpoint of uprobes. */
+/* Withdraws all notifications, and the flags of system calls. After the module is gone, the kernel would take the flag for a breakpoint of uprobes. */
 void ntrace_threads_clear(void)
 {
 	stop_machine(clear, NULL, NULL);

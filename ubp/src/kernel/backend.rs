@@ -3,11 +3,11 @@
 use std::os::fd::BorrowedFd;
 use std::process::Command;
 
-use super::{Kernel, cannot};
+use super::Kernel;
 use crate::backend::{Backend, Blocking};
 use crate::{
     Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Record, Registers, Result, Signal,
-    Spec, Stdio, ThreadInfo, ThreadState, Tid,
+    SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, ThreadState, Tid,
 };
 
 impl Backend for Kernel {
@@ -35,8 +35,17 @@ impl Backend for Kernel {
     fn resume(&mut self, tid: Tid) -> Result<()> {
         Kernel::resume(self, tid)
     }
-    fn resume_with(&mut self, _: Tid, _: Option<Signal>) -> Result<()> {
-        Err(cannot("deliver another signal"))
+    fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        Kernel::resume_with(self, tid, signal)
+    }
+    fn step_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        Kernel::step_with(self, tid, signal)
+    }
+    fn signal_info(&self, tid: Tid) -> Result<Option<SignalInfo>> {
+        Kernel::signal_info(self, tid)
+    }
+    fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
+        Kernel::trace_syscalls(self, pid, syscalls)
     }
     fn step(&mut self, tid: Tid) -> Result<()> {
         Kernel::step(self, tid)

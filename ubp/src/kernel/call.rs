@@ -8,7 +8,7 @@ use wire::commands::Command;
 
 use super::channel::Told;
 use super::events::reason;
-use super::{Kernel, failed};
+use super::{Kernel, cannot, failed};
 use crate::backend::Blocking;
 use crate::ptrace::Borrowed;
 use crate::{Address, Error, Pid, Result, Tid};
@@ -16,6 +16,11 @@ use crate::{Address, Error, Pid, Result, Tid};
 impl Kernel {
     pub(super) fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         let pid = self.pid_of_held(tid)?;
+        if self.held.get(&tid).is_some_and(|held| held.is_about_to_call || held.signal.is_some()) {
+            return Err(cannot(
+                "call a function in a thread that is held at the beginning of a system call or at a signal",
+            ));
+        }
         let mut kept = VecDeque::new();
         let mut passed = Vec::new();
         let result = self.call_by_ptrace(pid, tid, function, args, &mut kept, &mut passed);
@@ -52,6 +57,8 @@ impl Kernel {
                         passed.extend((reason == reason::BREAKPOINT).then_some(address));
                         channel.post(Command::Resume { thread }).map(drop)?
                     }
+                    // The thread was held there too.
+                    Told::Said { thread: said, .. } if said == thread => {}
                     told => kept.push_back(told),
                 }
             }

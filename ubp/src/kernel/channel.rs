@@ -12,6 +12,7 @@ use wire::events::{self, Event};
 use wire::{Failure, Split, split};
 
 use super::recorder::ToldHit;
+use super::reports::{Said, signal_info, syscall};
 use super::wake::Wake;
 use crate::backend::Blocking;
 use crate::{Error, Result};
@@ -28,13 +29,44 @@ const MOMENT: libc::c_int = 20;
 /// An event that was read, kept until it is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Told {
-    Held { time: u64, debuggee: u64, thread: u64, reason: u64, address: u64 },
-    Forked { debuggee: u64, process: u64, child: u64 },
-    Executed { debuggee: u64, before: u64 },
-    ThreadStarted { debuggee: u64, thread: u64 },
-    ThreadEnded { time: u64, debuggee: u64, thread: u64 },
-    Ended { time: u64, debuggee: u64, status: u64 },
-    Lost { count: u64 },
+    Held {
+        time: u64,
+        debuggee: u64,
+        thread: u64,
+        reason: u64,
+        address: u64,
+    },
+    Forked {
+        debuggee: u64,
+        process: u64,
+        child: u64,
+    },
+    Executed {
+        debuggee: u64,
+        before: u64,
+    },
+    ThreadStarted {
+        debuggee: u64,
+        thread: u64,
+    },
+    ThreadEnded {
+        time: u64,
+        debuggee: u64,
+        thread: u64,
+    },
+    Ended {
+        time: u64,
+        debuggee: u64,
+        status: u64,
+    },
+    /// What a thread is about to be held at.
+    Said {
+        thread: u64,
+        what: Said,
+    },
+    Lost {
+        count: u64,
+    },
 }
 
 /// An open channel.
@@ -268,6 +300,14 @@ fn told(event: &Event<'_>) -> Option<Told> {
         Event::ThreadStarted { debuggee, thread, .. } => Told::ThreadStarted { debuggee, thread },
         Event::ThreadEnded { time, debuggee, thread } => Told::ThreadEnded { time, debuggee, thread },
         Event::Ended { time, debuggee, status } => Told::Ended { time, debuggee, status },
+        Event::SyscallEntered { thread, number, machine, arguments, .. } => {
+            Told::Said { thread, what: Said::Entered(syscall(number, machine, arguments)?) }
+        }
+        Event::SyscallReturned { thread, number, machine, result, signal, arguments, .. } => {
+            let (syscall, result) = (syscall(number, machine, arguments)?, result as i64);
+            Told::Said { thread, what: Said::Returned { syscall, result, is_handled: signal != 0 } }
+        }
+        Event::Signalled { thread, info, .. } => Told::Said { thread, what: Said::Signal(signal_info(info)) },
         Event::Lost { count } => Told::Lost { count },
         // A later module may tell of more than this version knows.
         _ => return None,

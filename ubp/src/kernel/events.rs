@@ -18,6 +18,9 @@ pub(super) mod reason {
     pub(super) const ASKED: u64 = 3;
     pub(super) const EXECUTED: u64 = 4;
     pub(super) const BEGUN: u64 = 5;
+    pub(super) const ENTERED: u64 = 6;
+    pub(super) const RETURNED: u64 = 7;
+    pub(super) const SIGNALLED: u64 = 8;
 }
 
 impl Kernel {
@@ -63,6 +66,10 @@ impl Kernel {
                 self.on_thread_ended(debuggee, Tid(thread as i32), Duration::from_nanos(time))
             }
             Told::Ended { time, debuggee, status } => self.on_ended(debuggee, status, Duration::from_nanos(time)),
+            Told::Said { thread, what } => {
+                self.said.insert(Tid(thread as i32), what);
+                Ok(())
+            }
             Told::Lost { count } => Err(Error::Lost(count)),
         };
         match handled {
@@ -99,6 +106,7 @@ impl Kernel {
                 Ok(())
             }
             reason::BEGUN => self.on_begun(pid, tid, time),
+            reason::ENTERED | reason::RETURNED | reason::SIGNALLED => self.on_said(pid, tid, address, time),
             _ => {
                 self.passing.remove(&tid);
                 self.hold_silently(pid, tid);
@@ -138,6 +146,9 @@ impl Kernel {
         let Some(pid) = self.named(debuggee) else { return Ok(()) };
         self.held.remove(&tid);
         self.passing.remove(&tid);
+        self.said.remove(&tid);
+        self.calls.remove(&tid);
+        self.given.remove(&tid);
         self.end_goal(tid)?;
         let debuggee = self.debuggees.get_mut(&pid);
         let was_there = debuggee.is_some_and(|debuggee| debuggee.process.threads.remove(&tid));

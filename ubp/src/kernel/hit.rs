@@ -150,6 +150,8 @@ impl Kernel {
         }
         let steps = matches!(self.goals.get(&tid), Some(Goal::Step(_)));
         let site = site.filter(is_at);
+        let signal = self.held.get(&tid).and_then(|held| held.signal.filter(|_| steps));
+        self.from_signal.extend(signal.map(|(_, pc)| (tid, pc)));
         if steps || site.is_some() {
             let stepped = self.channel.ask(Command::Step { thread: tid.0 as u64 }, |told| told.map(drop))?;
             match stepped.map_err(|failure| failed(pid, "step", failure)) {

@@ -11,7 +11,7 @@ use super::{Debuggee, Held, Kernel, failed};
 use crate::arch::mode;
 use crate::backend::Blocking;
 use crate::process::{read_process, read_threads};
-use crate::{Error, Pid, Process, Result, Stdio, Tid, ptrace};
+use crate::{Error, Pid, Process, Result, Stdio, Syscalls, Tid, ptrace};
 
 impl Kernel {
     pub(super) fn spawn(&mut self, program: Program) -> Result<Pid> {
@@ -50,6 +50,7 @@ impl Kernel {
             }
         }
         self.hold_silently(pid, tid);
+        self.choose(pid, self.options.syscalls)?;
         self.watch_loading(pid)
     }
 
@@ -63,7 +64,8 @@ impl Kernel {
             return Err(Error::NoSuchProcess(pid));
         }
         self.take(process, 0)?;
-        match self.watch_loader(pid) {
+        let ready = self.choose(pid, self.options.syscalls).and_then(|()| self.watch_loader(pid));
+        match ready {
             // Without room for storage no breakpoint can be inserted either, which will return the error.
             Ok(()) | Err(Error::NoRoom { .. }) => Ok(pid),
             Err(error) => {
@@ -98,6 +100,7 @@ impl Kernel {
             sites: Default::default(),
             breakpoints: Vec::new(),
             loader: Default::default(),
+            syscalls: Syscalls::NONE,
             stdio: Stdio::default(),
             child: false,
             process,
@@ -129,10 +132,12 @@ impl Kernel {
         let threads = BTreeSet::from([child.leader()]);
         let process = Process { pid: child, threads, ..old.process.clone() };
         let (loader, sites, breakpoints) = (old.loader.clone(), old.sites.clone(), old.breakpoints.clone());
+        let syscalls = old.syscalls;
         self.add(process, number);
         let Kernel { channel, debuggees, .. } = self;
         if let Some(copy) = debuggees.get_mut(&child) {
             (copy.loader, copy.sites, copy.breakpoints) = (loader, sites, breakpoints);
+            copy.syscalls = syscalls;
             copy.begin_anew(channel)?;
         }
         self.born.insert(child.leader(), parent);
@@ -163,6 +168,10 @@ impl Kernel {
     /// Forgets that threads of a process are held, and drops their events.
     pub(super) fn nobody_is_held(&mut self, pid: Pid) {
         self.held.retain(|_, held| held.pid != pid);
+        let threads = self.debuggees.get(&pid).map(|debuggee| debuggee.process.threads.clone()).unwrap_or_default();
+        self.said.retain(|tid, _| !threads.contains(tid));
+        self.given.retain(|tid, _| !threads.contains(tid));
+        self.calls.retain(|tid, _| !threads.contains(tid));
         self.passing.retain(|_, (other, _)| *other != pid);
         self.goals.retain(|_, (Goal::Step(other) | Goal::Site(other, _))| *other != pid);
         self.free.remove(&pid.leader());

@@ -24,20 +24,24 @@ mod loading;
 mod memory;
 mod record;
 mod recorder;
+mod reports;
 mod site;
 mod step;
 mod wake;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use wire::{Failure, Status};
 
 use self::channel::Channel;
 use self::recorder::Recorder;
+use self::reports::{Call, Said};
 use self::site::{Goal, Own, Site};
 use crate::arch::Mode;
 use crate::loader::Loader;
-use crate::{Error, Event, EventKind, Mechanism, Options, Pid, Process, Result, Stdio, Tid};
+use crate::{
+    Error, Event, EventKind, Mechanism, Options, Pid, Process, Result, Signal, SignalInfo, Stdio, Syscalls, Tid,
+};
 
 /// A process of the session.
 #[derive(Debug)]
@@ -50,6 +54,8 @@ struct Debuggee {
     /// Indexed by id.
     breakpoints: Vec<Option<Own>>,
     loader: Loader,
+    /// The system calls that are reported.
+    syscalls: Syscalls,
     stdio: Stdio,
     /// Whether the process is a child of the tracer, which must wait for its end.
     child: bool,
@@ -67,12 +73,17 @@ struct Held {
     came_back: bool,
     /// The arrival at the site was not counted yet.
     uncounted: bool,
+    /// The signal at which the thread is held, and its pc.
+    signal: Option<(SignalInfo, u64)>,
+    /// The thread makes a system call when it is resumed.
+    is_about_to_call: bool,
 }
 
 impl Held {
     /// A thread held in process `pid`, with events to report.
     fn new(pid: Pid, pending: VecDeque<EventKind>) -> Held {
-        Held { pid, pending, site: None, came_back: false, uncounted: false }
+        let (site, came_back, uncounted, signal) = (None, false, false, None);
+        Held { pid, pending, site, came_back, uncounted, signal, is_about_to_call: false }
     }
 }
 
@@ -88,6 +99,16 @@ pub(crate) struct Kernel {
     goals: HashMap<Tid, Goal>,
     /// Threads that are reported as held but run, and how often: parents of new processes.
     free: HashMap<Tid, u32>,
+    /// What the kernel has told of threads that it is about to hold.
+    said: HashMap<Tid, Said>,
+    /// The system calls that threads are in.
+    calls: HashMap<Tid, Call>,
+    /// Threads that may be in a system call of whose beginning the kernel did not tell.
+    inside: HashSet<Tid>,
+    /// Signals that the user has given to threads, of which the kernel has not told yet.
+    given: HashMap<Tid, Signal>,
+    /// Threads that step from a signal, and their pc before.
+    from_signal: HashMap<Tid, u64>,
     /// First threads of processes that have not begun to run, and their parents.
     born: HashMap<Tid, Pid>,
     events: VecDeque<Event>,
@@ -101,11 +122,8 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// Opens a channel.
     pub(crate) fn new(options: Options) -> Result<Kernel> {
-        if options.signals {
-            return Err(cannot("report signals"));
-        }
-        if options.group_stops || options.vforks || !options.syscalls.is_empty() {
-            return Err(cannot("report group-stops, system calls and ends of vforks"));
+        if options.group_stops || options.vforks {
+            return Err(cannot("report group-stops and ends of vforks"));
         }
         Ok(Kernel {
             options,
@@ -115,6 +133,11 @@ impl Kernel {
             passing: HashMap::new(),
             goals: HashMap::new(),
             free: HashMap::new(),
+            said: HashMap::new(),
+            calls: HashMap::new(),
+            inside: HashSet::new(),
+            given: HashMap::new(),
+            from_signal: HashMap::new(),
             born: HashMap::new(),
             events: VecDeque::new(),
             recorder: Recorder::default(),

@@ -45,7 +45,7 @@ impl Kernel {
     }
 
     /// The process of a held thread. A thread that made a process is reported as held, but runs.
-    fn require_stopped(&self, tid: Tid) -> Result<Pid> {
+    pub(super) fn require_stopped(&self, tid: Tid) -> Result<Pid> {
         match self.free.contains_key(&tid) {
             true => Err(cannot("step a thread that just made a process, which the kernel does not hold")),
             false => self.pid_of_held(tid),
@@ -73,6 +73,11 @@ impl Kernel {
 
     /// A thread has executed the instruction of a step. At a site it arrives there now, of which the kernel does not know.
     pub(super) fn on_stepped(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
+        if self.from_signal.remove(&tid) == Some(address) {
+            // No handler ran, and no instruction either.
+            self.hold_silently(pid, tid);
+            return self.resume(tid);
+        }
         self.end_goal(tid)?;
         let site = self.debuggee_mut(pid)?.sites.get_mut(&address);
         match site.filter(|site| site.internal.is_none() && !site.ids.is_empty()) {

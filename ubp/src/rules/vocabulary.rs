@@ -78,9 +78,6 @@ const fn entry(kind: Kind, name: &'static str, meaning: &'static str, fields: &'
     Entry { kind, name, meaning, fields, arguments: false, ptrace: "", module: "" }
 }
 
-const NO_SIGNALS: &str = "the module does not report signals";
-const NO_CALLS: &str = "the module does not report system calls";
-
 /// All kinds.
 const TABLE: [Entry; 17] = [
     entry(Kind::ThreadStarted, "thread_started", "a thread was made, and has executed nothing", &[]),
@@ -91,22 +88,15 @@ const TABLE: [Entry; 17] = [
     entry(Kind::Killed, "killed", "a signal ended a process", &[Field::Number]),
     Entry {
         ptrace: "ptrace(2) tells of a signal when it is delivered",
-        module: NO_SIGNALS,
+        module: "the module tells of a signal when it is delivered",
         ..entry(Kind::SignalSent, "signal_sent", "a signal was sent", &[Field::Number])
     },
-    Entry {
-        module: NO_SIGNALS,
-        ..entry(Kind::SignalDelivered, "signal", "a signal is about to be delivered", &[Field::Number])
-    },
+    entry(Kind::SignalDelivered, "signal", "a signal is about to be delivered", &[Field::Number]),
     Entry {
         arguments: true,
-        module: NO_CALLS,
         ..entry(Kind::SyscallEntered, "syscall_entered", "a thread is about to make a system call", &[Field::Number])
     },
-    Entry {
-        module: NO_CALLS,
-        ..entry(Kind::SyscallReturned, "syscall_returned", "a system call returned", &[Field::Number, Field::Result])
-    },
+    entry(Kind::SyscallReturned, "syscall_returned", "a system call returned", &[Field::Number, Field::Result]),
     entry(Kind::Loaded, "loaded", "code of a file was mapped, and none of it has run", &[]),
     entry(Kind::Unloaded, "unloaded", "code of a file was unmapped", &[]),
     Entry {
@@ -222,7 +212,7 @@ mod tests {
     #[test]
     fn what_a_mechanism_lacks_has_a_reason() {
         assert_eq!(Kind::SyscallEntered.lacking(Mechanism::Ptrace), None);
-        assert!(Kind::SyscallEntered.lacking(Mechanism::Kernel).is_some_and(|reason| reason.contains("system calls")));
+        assert!(Kind::Watched.lacking(Mechanism::Kernel).is_some_and(|reason| reason.contains("memory")));
         assert!(Kind::SignalSent.lacking(Mechanism::Ptrace).is_some());
     }
 }

@@ -122,6 +122,29 @@ pub fn session_with(choose: impl FnOnce(&mut Options)) -> Session {
     Session::open(Mechanism::Auto, options).unwrap()
 }
 
+/// The flags of gcc for programs of each width that can be built here.
+pub fn widths(test: &str) -> Vec<&'static [&'static str]> {
+    let empty = |flags: &[&str]| {
+        let mut gcc = Command::new("gcc");
+        gcc.args(flags).args(["-x", "c", "/dev/null", "-shared", "-o", "/dev/null"]).stderr(Stdio::null());
+        gcc.status().is_ok_and(|status| status.success())
+    };
+    let all = machine::WIDTHS.iter().copied();
+    let (can, cannot): (Vec<&'static [&'static str]>, Vec<_>) = all.partition(|flags| empty(flags));
+    for flags in cannot {
+        skip(test, &format!("no gcc {}", flags.concat()));
+    }
+    can
+}
+
+/// The mechanisms that are there.
+pub fn mechanisms() -> &'static [Mechanism] {
+    match Path::new("/dev/ntrace").exists() {
+        true => &[Mechanism::Ptrace, Mechanism::Kernel],
+        false => &[Mechanism::Ptrace],
+    }
+}
+
 /// Spawns loop.c, which calls `work` with 0, 1, … as often as its argument says.
 pub fn at_work(args: &[&str]) -> (Session, Pid, Address) {
     at_work_in(session(), args)

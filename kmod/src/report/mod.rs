@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! System calls and signals of debuggees, as far as sessions ask for them.
+
+pub(crate) mod choice;
+mod signals;
+mod syscalls;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! System calls of debuggees, as syscalls.c tells of them.
+
+use core::mem::size_of;
+
+use fastpath::{layout, Registers};
+use wire::events::Event;
+
+use crate::breakpoints::slot::leave_all;
+use crate::channel::channel::time;
+use crate::ffi::Mm;
+use crate::mm::atomic::Atomic;
+use crate::process::traced_table::{self, TracedRef};
+use crate::thread::hold::{hold, Reason};
+use crate::vec::bytes;
+
+/// `struct ntrace_syscall` (shim.h).
+#[repr(C)]
+struct Call {
+    number: u64,
+    machine: u64,
+    /// What the call has returned.
+    result: u64,
+    /// The signal whose handler runs before the call is restarted, or 0.
+    handled: u64,
+    arguments: [u64; 6],
+    /// 1 at its beginning, else 0.
+    entering: u64,
+}
+
+const _: () = assert!(size_of::<Call>() == layout::NTRACE_SYSCALL_WORDS as usize * 8);
+
+/// Whether a session wants to know of system calls of a process with this memory.
+///
+/// # Safety
+/// The memory has a user.
+#[no_mangle]
+unsafe extern "C" fn ntrace_wants_syscalls(mm: *const Mm) -> bool {
+    // SAFETY: nothing sleeps until the end of the function.
+    let atomic = unsafe { Atomic::new() };
+    let traced = traced_table::find(mm, atomic.section());
+    traced.is_some_and(|traced| traced.attachments().iter().any(|attachment| attachment.choice.has_syscalls()))
+}
+
+/// The current thread begins a system call, or has ended one. Each session that wants to know of the call is told, in the order of their
+/// attachments.
+///
+/// # Safety
+/// `registers` are those of the current thread, `mm` is its memory, and `call` can be read.
+#[no_mangle]
+unsafe extern "C" fn ntrace_syscall(registers: *mut Registers, mm: *const Mm, call: *const Call) {
+    // SAFETY: the caller vouches for all three. The registers' words are cells, and no other thread uses them.
+    let (registers, call) = unsafe { (&*registers, &*call) };
+    let mut id = 0;
+    while let Some(found) = TracedRef::find(mm) {
+        let Some(attachment) = found.traced().attachment_behind(id) else { return };
+        id = attachment.id;
+        if !attachment.choice.has_syscall(call.number) {
+            continue;
+        }
+        let (time, debuggee, thread) = (time(), attachment.debuggee, attachment.channel().opener.this_thread());
+        let Call { number, machine, result, handled, .. } = *call;
+        let arguments = bytes(&call.arguments);
+        let (event, reason) = if call.entering != 0 {
+            (Event::SyscallEntered { time, debuggee, thread, number, machine, arguments }, Reason::Entered)
+        } else {
+            let signal = handled;
+            (Event::SyscallReturned { time, debuggee, thread, number, machine, result, signal, arguments }, Reason::Returned)
+        };
+        attachment.tell(&event);
+        if attachment.choice.holds() {
+            leave_all(found.space(), registers);
+            hold(&attachment, reason, registers);
+        }
+    }
+}

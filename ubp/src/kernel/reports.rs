@@ -1,0 +1,223 @@
+//! System calls and signals: what the kernel is asked to tell of, and the events made of what it tells.
+
+use std::time::Duration;
+
+use wire::commands::{Command, reported};
+
+use super::{Held, Kernel, cannot, failed};
+use crate::{
+    Arch, Error, EventKind, Pid, Result, Signal, SignalInfo, Syscall, SyscallResult, SyscallReturn, Syscalls, Tid,
+};
+
+/// ELF's e_machine of the architectures whose system calls a debuggee can make.
+const MACHINES: [(u64, Arch); 3] = [(62, Arch::X86_64), (3, Arch::I386), (183, Arch::Arm64)];
+/// The numbers of `restart_syscall`, by which the kernel continues some interrupted calls (asm/unistd.h).
+const RESTARTS: [(Arch, u64); 3] = [(Arch::X86_64, 219), (Arch::I386, 0), (Arch::Arm64, 128)];
+/// The calls from which new threads and processes return too: clone, fork, vfork, clone3 (asm/unistd.h).
+const CLONES: [(Arch, u64); 10] = [
+    (Arch::X86_64, 56),
+    (Arch::X86_64, 57),
+    (Arch::X86_64, 58),
+    (Arch::X86_64, 435),
+    (Arch::I386, 120),
+    (Arch::I386, 2),
+    (Arch::I386, 190),
+    (Arch::I386, 435),
+    (Arch::Arm64, 220),
+    (Arch::Arm64, 435),
+];
+/// The number of signals.
+const SIGNALS: i32 = 64;
+
+/// What the kernel has told of a thread that it is about to hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Said {
+    Entered(Syscall),
+    Returned {
+        syscall: Syscall,
+        result: i64,
+        /// Whether a handler of a signal runs before the call is made once more.
+        is_handled: bool,
+    },
+    Signal(SignalInfo),
+}
+
+/// A system call that a thread is in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pid: Pid,
+    syscall: Syscall,
+    /// The kernel makes it once more, without another event.
+    is_interrupted: bool,
+}
+
+/// The system call that the kernel tells of, if it is of a known architecture.
+pub(super) fn syscall(number: u64, machine: u64, arguments: &[u8]) -> Option<Syscall> {
+    let arch = MACHINES.iter().find(|(known, _)| *known == machine)?.1;
+    let mut words = wire::blob::words(arguments).ok()?;
+    Some(Syscall { number, arch, arguments: std::array::from_fn(|_| words.next().unwrap_or(0)) })
+}
+
+/// The signal that the kernel tells of.
+pub(super) fn signal_info(info: &[u8]) -> SignalInfo {
+    let mut raw = [0; 128];
+    raw.iter_mut().zip(info).for_each(|(to, from)| *to = *from);
+    SignalInfo::parse(&raw)
+}
+
+/// Whether a call continues an interrupted one.
+fn continues(syscall: &Syscall, interrupted: &Syscall) -> bool {
+    syscall == interrupted || RESTARTS.contains(&(syscall.arch, syscall.number))
+}
+
+impl Kernel {
+    /// Asks the kernel to tell of the signals that the session reports, and of these system calls.
+    pub(super) fn choose(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
+        let mut what = reported::HOLD;
+        if self.options.signals {
+            what |= reported::SIGNALS;
+        }
+        if !syscalls.is_empty() {
+            what |= reported::SYSCALLS;
+        }
+        let debuggee = self.debuggee_mut(pid)?;
+        if what == reported::HOLD && debuggee.syscalls.is_empty() {
+            return Ok(());
+        }
+        debuggee.syscalls = syscalls;
+        let (debuggee, threads) = (debuggee.number, debuggee.process.threads.clone());
+        let is_outside = |tid: &&Tid| self.held.contains_key(tid) || self.calls.contains_key(tid);
+        self.inside.extend(threads.iter().filter(|tid| !is_outside(tid)));
+        let calls = syscalls.words().map(|words| words.map(u64::to_ne_bytes).concat()).unwrap_or_default();
+        let told = self.channel.ask(Command::Report { debuggee, what, calls: &calls }, |told| told.map(drop))?;
+        told.map_err(|failure| match failure.status {
+            wire::Status::Unknown => {
+                cannot("report signals and system calls: its version is older than that of this program")
+            }
+            wire::Status::Unsupported => cannot("report system calls on this kernel"),
+            _ => failed(pid, "report", failure),
+        })
+    }
+
+    pub(super) fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
+        self.choose(pid, syscalls)?;
+        self.calls.retain(|_, call| call.pid != pid || syscalls.contains(call.syscall.number));
+        Ok(())
+    }
+
+    /// A thread is held at a system call or signal.
+    pub(super) fn on_said(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
+        self.passing.remove(&tid);
+        match self.said.remove(&tid) {
+            Some(Said::Entered(syscall)) => {
+                let call = Call { pid, syscall, is_interrupted: false };
+                self.inside.remove(&tid);
+                match self.calls.insert(tid, call) {
+                    Some(Call { is_interrupted: true, syscall: before, .. }) if continues(&syscall, &before) => {
+                        self.calls.insert(tid, Call { syscall: before, ..call });
+                        self.pass_by(pid, tid)
+                    }
+                    _ => {
+                        let held = Held { is_about_to_call: true, ..Held::new(pid, Default::default()) };
+                        self.held.insert(tid, held);
+                        self.emit(pid, tid, EventKind::SyscallEntered(syscall), time);
+                        Ok(())
+                    }
+                }
+            }
+            Some(Said::Returned { syscall, result, is_handled }) => {
+                let outcome = SyscallResult::new(result, (-4095..0).contains(&result));
+                let is_interrupted = outcome == SyscallResult::Interrupted && !is_handled;
+                let entered = self.calls.remove(&tid).map(|call| call.syscall);
+                let was_inside = self.inside.remove(&tid) || CLONES.contains(&(syscall.arch, syscall.number));
+                match entered {
+                    Some(syscall) if is_interrupted => {
+                        self.calls.insert(tid, Call { pid, syscall, is_interrupted });
+                        self.pass_by(pid, tid)
+                    }
+                    // The thread was in the call when the session began to ask for it, or is new.
+                    None if was_inside => self.pass_by(pid, tid),
+                    _ => {
+                        let Syscall { number, arch, .. } = entered.unwrap_or(syscall);
+                        let returned = EventKind::SyscallReturned(SyscallReturn { number, arch, result: outcome });
+                        match entered {
+                            Some(_) => self.hold(pid, tid, returned, time),
+                            // A filter has refused the call, of whose beginning the kernel did not tell.
+                            None => {
+                                self.held.insert(tid, Held::new(pid, [returned].into()));
+                                self.emit(pid, tid, EventKind::SyscallEntered(syscall), time);
+                            }
+                        }
+                        Ok(())
+                    }
+                }
+            }
+            Some(Said::Signal(info)) if self.given.get(&tid) == Some(&info.signal) => {
+                self.given.remove(&tid);
+                self.pass_by(pid, tid)
+            }
+            Some(Said::Signal(info)) => {
+                let held = Held { signal: Some((info, address)), ..Held::new(pid, Default::default()) };
+                self.held.insert(tid, held);
+                self.emit(pid, tid, EventKind::Signal(info), time);
+                Ok(())
+            }
+            None => self.pass_by(pid, tid),
+        }
+    }
+
+    /// Lets a thread go on that is held where the session has nothing to report. A step goes on with it.
+    fn pass_by(&mut self, pid: Pid, tid: Tid) -> Result<()> {
+        self.hold_silently(pid, tid);
+        self.resume(tid)
+    }
+
+    pub(super) fn signal_info(&self, tid: Tid) -> Result<Option<SignalInfo>> {
+        self.pid_of_held(tid)?;
+        Ok(self.held.get(&tid).and_then(|held| Some(held.signal?.0)))
+    }
+
+    pub(super) fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        self.give(tid, signal)?;
+        self.resume(tid)
+    }
+
+    pub(super) fn step_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        self.give(tid, signal)?;
+        self.step(tid)
+    }
+
+    /// Sets the signal that a held thread gets when it is resumed.
+    fn give(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
+        if let Some(signal) = signal.filter(|signal| !(1..=SIGNALS).contains(&signal.0)) {
+            return Err(Error::NoSuchSignal(signal));
+        }
+        let pid = self.require_stopped(tid)?;
+        let reported = self.signal_info(tid)?.map(|info| info.signal);
+        if signal == reported {
+            return Ok(());
+        }
+        let command = Command::SetSignal { thread: tid.0 as u64, signal: signal.map_or(0, |signal| signal.0 as u64) };
+        let told = self.channel.ask(command, |told| told.map(drop))?;
+        told.map_err(|failure| failed(pid, "set_signal", failure))?;
+        if let (Some(signal), None, true) = (signal, reported, self.options.signals) {
+            // The kernel tells of it, as of every signal.
+            self.given.insert(tid, signal);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_continues_an_interrupted_one_if_it_is_the_same_or_asks_for_that() {
+        let read = syscall(0, 62, &[7u64; 6].map(u64::to_ne_bytes).concat()).unwrap();
+        assert_eq!((read.arch, read.arguments), (Arch::X86_64, [7; 6]));
+        assert!(continues(&read, &read) && continues(&Syscall { number: 219, ..read }, &read));
+        assert!(!continues(&Syscall { number: 1, ..read }, &read));
+        assert_eq!(syscall(0, 1, &[]), None, "no architecture has number 1");
+    }
+}
