@@ -28,6 +28,8 @@ pub enum Hit {
     Foreign,
     /// The thread has passed the breakpoint.
     Passed,
+    /// The thread has passed the breakpoint, and makes a system call in the slot.
+    Syscall,
     /// The thread has passed the breakpoint with its own trap flag set, and is due a trap.
     SingleStep,
     /// The instruction below the breakpoint is one of the program's own breakpoint instructions.
@@ -163,7 +165,7 @@ fn emulate(registers: &Registers, entry: &Entry, slot: u64, counted: usize) -> H
     match way(entry, registers.mode(Modes::of_this_machine())) {
         Ok(Way::Slot) => {
             registers.set_pc(slot);
-            Hit::Passed
+            if entry.mark & mark::SYSCALL != 0 { Hit::Syscall } else { Hit::Passed }
         }
         Ok(Way::Emulate(emulate)) => match run(registers, &emulate, entry, slot, counted) {
             Hit::Breakpoint if arch::UPROBE == entry.bytes() => Hit::Uprobe,

@@ -23,6 +23,8 @@ pub mod mark {
     pub const STEP: u8 = 4;
     /// The site and its slot lie in guarded pages (BTI).
     pub const GUARDED: u8 = 8;
+    /// The instruction is a system call. The thread leaves the slot when it begins the call.
+    pub const SYSCALL: u8 = 16;
 }
 
 /// An arena with the layout of `ubp::core`, and behind it a record for each entry.

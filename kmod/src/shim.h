@@ -193,10 +193,13 @@ enum { NTRACE_SIGINFO = 48 };
 
 int ntrace_signal_next(u64 *told, void *info);
 int ntrace_signal_handled(void);
+bool ntrace_signal_restarts(long error);
 void ntrace_signal_drop(int number);
 void ntrace_signal_send(int number);
 
 /* report/syscalls.rs */
+void ntrace_syscall_begins(struct pt_regs *registers, struct mm_struct *mm);
+void ntrace_syscall_restarts(struct pt_regs *registers, struct mm_struct *mm);
 bool ntrace_wants_syscalls(struct mm_struct *mm);
 void ntrace_syscall(struct pt_regs *registers, struct mm_struct *mm, const struct ntrace_syscall *call);
 
@@ -262,6 +265,7 @@ void ntrace_trap_exit(void);
 bool ntrace_trap_is_clone(const struct pt_regs *registers);
 int ntrace_trap_pending(const struct pt_regs *registers);
 void ntrace_trap_set_pending(struct pt_regs *registers, int pending);
+void ntrace_trap_call_again(struct pt_regs *registers, bool is_continued);
 
 /* arch/x86/trap.c */
 bool ntrace_memory_is_narrow(const struct mm_struct *mm);

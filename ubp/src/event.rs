@@ -14,16 +14,19 @@ pub struct Event {
     pub time: Duration,
     /// What happened.
     pub kind: EventKind,
+    /// Whether the thread runs on although events of this kind hold it elsewhere.
+    pub(crate) runs_on: bool,
 }
 
 impl Event {
     /// Whether the thread is held until [`Session::resume`](crate::Session::resume).
     pub fn is_held(&self) -> bool {
-        !matches!(self.kind, EventKind::ThreadExited | EventKind::Exited(_) | EventKind::Killed(_))
+        !self.runs_on && !matches!(self.kind, EventKind::ThreadExited | EventKind::Exited(_) | EventKind::Killed(_))
     }
 }
 
-/// Kinds of events. All except exits hold the event's thread until it is resumed.
+/// Kinds of events. All except exits hold the event's thread until it is resumed; system calls and signals may not
+/// ([`Options::told_only`](crate::Options::told_only)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventKind {

@@ -25,6 +25,9 @@ pub struct Options {
     /// [`EventKind::SyscallReturned`](crate::EventKind::SyscallReturned). [`Session::trace_syscalls`](crate::Session::trace_syscalls)
     /// changes them for one process; a child begins with those of its parent.
     pub syscalls: Syscalls,
+    /// Default: off. The session is told of system calls and signals, but need not hold their threads: over the kernel module they run on
+    /// ([`Event::is_held`](crate::Event::is_held)), and events come as fast as they are read. Over ptrace each holds its thread.
+    pub told_only: bool,
     /// Default: 50 microseconds. How long [`Session::wait`](crate::Session::wait) polls for a report of a thread before it sleeps; zero: not at all. On a machine with
     /// a processor to spare a hit takes a fraction of the time then, because no processor has to be woken. Where polling finds nothing it
     /// is done before ever fewer waits, so that it takes no more than a thousandth of the time. Over the kernel module there is nothing to
@@ -83,6 +86,7 @@ impl Default for Options {
             group_stops: false,
             vforks: false,
             syscalls: Syscalls::NONE,
+            told_only: false,
             busy_wait: Duration::from_micros(50),
             others_wait: false,
             buffer: Buffer::default(),
@@ -97,7 +101,7 @@ pub enum Mechanism {
     /// ptrace(2).
     #[default]
     Ptrace,
-    /// The kernel module's channel, `/dev/ntrace` (ntrace(4)). It does not report signals.
+    /// The kernel module's channel, `/dev/ntrace` (ntrace(4)).
     Kernel,
     /// The kernel module if it is loaded and supports the [`Options`], otherwise ptrace.
     Auto,

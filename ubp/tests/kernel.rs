@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 
 use common::*;
 use ubp::{
-    Address, Buffer, Comparison, Error, EventKind, Mechanism, Operand, Options, Patch, Pid, Record, Session, Signal,
-    Spec, WhenFull,
+    Address, Buffer, Comparison, Error, EventKind, Mechanism, Operand, Options, Patch, Pid, Record, Session, Spec,
+    WhenFull,
 };
 
 const DEVICE: &str = "/dev/ntrace";

@@ -44,6 +44,7 @@ impl Observed {
         options.syscalls = self.syscalls;
         options.signals = self.signals;
         options.threads = self.threads;
+        options.told_only = self.rules.is_none();
         options.buffer = self.buffer;
         if let Some(file) = &self.rules {
             let needed = file.set.options(options);
@@ -58,21 +59,17 @@ impl Observed {
     /// # Errors
     /// The user asks for a mechanism that does not report them; the message says what it lacks.
     pub(super) fn mechanism(&self, asked: Mechanism) -> Result<Mechanism> {
-        let lacking = if !self.syscalls.is_empty() {
-            "system calls"
-        } else if self.signals {
-            "signals"
-        } else if !self.watches.is_empty() {
-            "accesses of memory"
-        } else if self.rules.is_some() {
-            "all that rules ask for"
-        } else {
-            return Ok(asked);
+        let watches = |rule: &ubp::rules::Rule| {
+            rule.actions.iter().any(|action| matches!(action, ubp::rules::Action::Watch { .. }))
         };
+        let rules_watch = self.rules.as_ref().is_some_and(|file| file.set.rules.iter().any(watches));
+        if self.watches.is_empty() && !rules_watch {
+            return Ok(asked);
+        }
         match asked {
-            Mechanism::Kernel => Err(Failure::usage(format!(
-                "--backend kernel: the module does not report {lacking}; --backend ptrace does"
-            ))),
+            Mechanism::Kernel => Err(Failure::usage(
+                "--backend kernel: the module does not report accesses of memory; --backend ptrace does",
+            )),
             _ => Ok(Mechanism::Ptrace),
         }
     }

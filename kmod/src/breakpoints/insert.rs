@@ -165,6 +165,9 @@ impl<'a> Batch<'a> {
         }
         entry.mark |= if actions != 0 { mark::ACTS } else { 0 };
         entry.mark |= if passing.is_boosted() { mark::SLOT } else { 0 };
+        if arch::SYSCALLS.contains(&entry.bytes()) {
+            entry.mark = entry.mark & !mark::SLOT | mark::SYSCALL;
+        }
         let mut record = *record;
         if let Some(hits) = record.first_chunk_mut() {
             *hits = there.unwrap_or(0).to_ne_bytes();

@@ -191,11 +191,11 @@ impl Channel {
     }
 
     /// Tells of an event of the current thread, which waits for room in the mode lossless unless `is_over` holds. An event without room is
-    /// counted as lost.
-    pub(crate) fn tell_or_wait(&self, event: &Event<'_>, is_over: impl Fn() -> bool) {
+    /// counted as lost. `is_hit` as for [`Messages::tell`].
+    pub(crate) fn tell_or_wait(&self, event: &Event<'_>, is_hit: bool, is_over: impl Fn() -> bool) {
         loop {
             let known = self.room.get();
-            match self.tell(event, self.may_wait() && !is_over()) {
+            match self.tell(event, self.may_wait() && !is_over(), is_hit) {
                 Err(error) if error == EAGAIN => self.wait_for_change(known),
                 _ => return,
             }
@@ -238,10 +238,10 @@ impl Channel {
     }
 
     /// Tells of an event, as [`Messages::tell`] does.
-    pub(crate) fn tell(&self, event: &Event<'_>, waits: bool) -> Result {
+    pub(crate) fn tell(&self, event: &Event<'_>, waits: bool, is_hit: bool) -> Result {
         let mut messages = self.messages.lock();
         self.settle(&mut messages);
-        let told = messages.tell(event, waits);
+        let told = messages.tell(event, waits, is_hit);
         self.update(&mut messages);
         told
     }
@@ -278,7 +278,7 @@ impl Channel {
                 Some(status) => Event::Ended { time, debuggee, status: status.into() },
                 None => Event::ThreadEnded { time, debuggee, thread },
             };
-            let _ = messages.tell(&event, false);
+            let _ = messages.tell(&event, false, false);
         }
         messages.miss(missed);
     }

@@ -165,18 +165,18 @@ impl Messages {
     }
 
     /// Tells of an event. Where there is no room, the event is counted as lost, or the call fails with EAGAIN and changes nothing: in the mode
-    /// lossless if the thread `waits`, and for the event of a held thread always, whose thread waits then.
-    pub(crate) fn tell(&mut self, event: &Event<'_>, waits: bool) -> Result {
+    /// lossless if the thread `waits`, and for the event of a held thread always, whose thread waits then. `is_hit` says whether it is one of the
+    /// many: a hit, or a system call or signal at which the thread is not held.
+    pub(crate) fn tell(&mut self, event: &Event<'_>, waits: bool, is_hit: bool) -> Result {
         let is_held = matches!(event, Event::Held { .. });
         let is_lossless = self.buffer.mode == Mode::Lossless;
         let is_due = match event {
-            Event::Hit { .. } => false,
+            _ if is_hit => false,
             Event::Ended { .. } => true,
             // The threads of a debuggee may be held again and again, and ended by execve before anybody has read that they were.
             Event::Held { .. } => self.len() < FULL,
             _ => self.has_reserve(),
         };
-        let is_hit = matches!(event, Event::Hit { .. });
         let has_place = is_due || self.takes(is_hit) || is_hit && self.has_room();
         let told = if has_place { self.write(event, is_due) } else { Err(ENOSPC) };
         match told {

@@ -73,7 +73,7 @@ pub(crate) fn act(traced: &Traced, act: &Act, registers: &Registers) {
             registers: general.get(..length).unwrap_or_default(),
             memory: &memory,
         };
-        attachment.tell(&event);
+        attachment.tell_one_of_many(&event);
     }
     if actions & action::HOLD != 0 {
         hold(&attachment, Reason::Breakpoint, registers);

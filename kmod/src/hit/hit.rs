@@ -101,6 +101,7 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_i
             },
             Hit::Breakpoint | Hit::InSlot(_) => FOREIGN,
             Hit::Passed | Hit::Stepped { .. } => PASSED,
+            Hit::Syscall => to_syscall(),
             Hit::SingleStep => SINGLE_STEP,
             Hit::Uprobe => UPROBE,
             Hit::Absent { counted, .. } | Hit::Acts { counted, .. } | Hit::Long { counted } => {
@@ -148,6 +149,7 @@ unsafe extern "C" fn ntrace_hit_sleeping(
             }
             Hit::Breakpoint | Hit::InSlot(_) | Hit::Long { .. } => return FOREIGN,
             Hit::Passed => return PASSED,
+            Hit::Syscall => return to_syscall(),
             Hit::SingleStep => return SINGLE_STEP,
             Hit::Uprobe => return UPROBE,
             Hit::Stepped { owner } => {
@@ -188,6 +190,18 @@ unsafe extern "C" fn ntrace_hit_sleeping(
         Hit::Passed => PASSED,
         _ => FOREIGN,
     }
+}
+
+/// The current thread is about to make a system call in a slot, and leaves the slot when it does (report/syscalls.c).
+#[inline(never)]
+fn to_syscall() -> c_int {
+    // SAFETY: both functions look at and change the current thread alone.
+    unsafe {
+        if ffi::ntrace_syscalls_supported() {
+            ffi::ntrace_syscalls_this();
+        }
+    }
+    PASSED
 }
 
 /// Sleeps for a tick of the clock. Returns false if a signal is pending.

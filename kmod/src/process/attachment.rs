@@ -101,7 +101,12 @@ impl Attachment {
 
     /// Tells of an event of the current thread, which waits for room in the mode lossless.
     pub(crate) fn tell(&self, event: &Event<'_>) {
-        self.channel().tell_or_wait(event, || self.is_over());
+        self.channel().tell_or_wait(event, false, || self.is_over());
+    }
+
+    /// As [`Attachment::tell`], of one of many events: a hit, or a system call or signal at which the thread is not held.
+    pub(crate) fn tell_one_of_many(&self, event: &Event<'_>) {
+        self.channel().tell_or_wait(event, true, || self.is_over());
     }
 
     /// Whether tracing has ended.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Signals that a debuggee is about to get. In C for the queues of signals and their lock. */
+#include <linux/errno.h>
 #include <linux/sched/signal.h>
 #include <linux/signal.h>
 
@@ -100,23 +101,53 @@ int ntrace_signal_next(u64 *told, void *info)
 	return is_dying() ? 0 : number;
 }
 
-/* The signal whose handler the current thread enters before it goes on in user mode, or 0. */
-int ntrace_signal_handled(void)
+/* The signal that the current thread gets before it goes on in user mode, with the flags of its handler. 0: none that has a handler. */
+static int handled(unsigned long *handler_flags)
 {
 	struct sigpending *queue;
 	unsigned long flags;
 	u64 dropped = 0;
 	int number = 0;
 
-	if (!signal_pending(current))
+	if (!task_sigpending(current))
 		return 0;
 	spin_lock_irqsave(&current->sighand->siglock, flags);
 	while ((number = next_signal_but(dropped, &queue)) && is_dropped(number))
 		dropped |= 1ULL << (number - 1);
-	if (number && current->sighand->action[number - 1].sa.sa_handler == SIG_DFL)
-		number = 0;
+	if (number) {
+		const struct sigaction *action = &current->sighand->action[number - 1].sa;
+
+		*handler_flags = action->sa_flags;
+		if (action->sa_handler == SIG_DFL)
+			number = 0;
+	}
 	spin_unlock_irqrestore(&current->sighand->siglock, flags);
 	return number;
+}
+
+/* The signal whose handler the current thread enters before it goes on in user mode, or 0. */
+int ntrace_signal_handled(void)
+{
+	unsigned long handler_flags;
+
+	return handled(&handler_flags);
+}
+
+/* Whether the kernel makes a system call of the current thread once more that has ended with this error. */
+bool ntrace_signal_restarts(long error)
+{
+	unsigned long handler_flags = 0;
+
+	switch (error) {
+	case -ERESTARTNOINTR:
+		return true;
+	case -ERESTARTSYS:
+		return !handled(&handler_flags) || handler_flags & SA_RESTART;
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return !handled(&handler_flags);
+	}
+	return false;
 }
 
 /* Removes a signal that the current thread was about to get, unless another thread has taken it. */

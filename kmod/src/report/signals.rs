@@ -64,8 +64,11 @@ fn tell(registers: &Registers, mm: *const Mm, number: c_int, info: &[u8]) -> Opt
             continue;
         }
         let (time, debuggee, thread) = (time(), attachment.debuggee, attachment.channel().opener.this_thread());
-        attachment.tell(&Event::Signalled { time, debuggee, thread, number: number as u64, info });
-        if attachment.choice.holds() {
+        let event = Event::Signalled { time, debuggee, thread, number: number as u64, info };
+        if !attachment.choice.holds() {
+            attachment.tell_one_of_many(&event);
+        } else {
+            attachment.tell(&event);
             leave_all(found.space(), registers);
             chosen = hold(&attachment, Reason::Signalled, registers).filter(|&chosen| chosen != number).or(chosen);
         }

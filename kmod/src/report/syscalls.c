@@ -6,6 +6,9 @@
  * sleep. ftrace has these functions call the module first. The tracepoints sys_enter and sys_exit use the same flag: their first user sets it
  * for all threads, and their last user clears it for all. The module sets it for the threads of debuggees alone, and no other thread pays.
  * Where nobody wants the calls of a thread any more, the thread clears its flag itself.
+ *
+ * A thread that meets a breakpoint on a system call has the flag for that call: it leaves the slot when it begins the call. The kernel decides by
+ * the pc whether to make an interrupted call once more, and shows it to signal handlers.
  */
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
@@ -57,6 +60,18 @@ void ntrace_syscalls_clear(struct task_struct *thread)
 		clear_task_syscall_work(thread, SYSCALL_TRACEPOINT);
 }
 
+/* A system call that the kernel makes once more meets a breakpoint at its instruction once more, which has counted it. */
+static void note_restart(const struct pt_regs *registers)
+{
+	long error = syscall_get_error(current, (struct pt_regs *)registers);
+	struct pt_regs again = *registers;
+
+	if (!ntrace_signal_restarts(error))
+		return;
+	ntrace_trap_call_again(&again, error == -ERESTART_RESTARTBLOCK);
+	ntrace_syscall_restarts(&again, current->mm);
+}
+
 static void tell(struct pt_regs *registers, bool entering)
 {
 	struct ntrace_syscall call = { .entering = entering };
@@ -64,8 +79,13 @@ static void tell(struct pt_regs *registers, bool entering)
 
 	if (!current->mm || current->flags & (PF_USER_WORKER | PF_EXITING))
 		return;
+	if (entering)
+		ntrace_syscall_begins(registers, current->mm);
+	else
+		note_restart(registers);
 	if (!ntrace_wants_syscalls(current->mm)) {
-		give_up();
+		if (!entering)
+			give_up();
 		return;
 	}
 	call.number = syscall_get_nr(current, registers);

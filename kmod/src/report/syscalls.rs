@@ -4,13 +4,14 @@
 
 use core::mem::size_of;
 
-use fastpath::{layout, Registers};
+use fastpath::{find, layout, Modes, Registers, Storage, BUDGET};
 use wire::events::Event;
 
-use crate::breakpoints::slot::leave_all;
+use crate::breakpoints::slot::{here, is_step, leave, leave_all};
 use crate::channel::channel::time;
 use crate::ffi::Mm;
 use crate::mm::atomic::Atomic;
+use crate::mm::interrupted_hits::Known;
 use crate::process::traced_table::{self, TracedRef};
 use crate::thread::hold::{hold, Reason};
 use crate::vec::bytes;
@@ -43,6 +44,48 @@ unsafe extern "C" fn ntrace_wants_syscalls(mm: *const Mm) -> bool {
     traced.is_some_and(|traced| traced.attachments().iter().any(|attachment| attachment.choice.has_syscalls()))
 }
 
+/// The current thread begins a system call. Where its instruction was executed in a slot, the thread leaves the slot, but not in a step.
+///
+/// # Safety
+/// `registers` are those of the current thread, and `mm` is its memory.
+#[no_mangle]
+unsafe extern "C" fn ntrace_syscall_begins(registers: *mut Registers, mm: *const Mm) {
+    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
+    let registers = unsafe { &*registers };
+    // SAFETY: nothing sleeps until `atomic` is dropped.
+    let atomic = unsafe { Atomic::new() };
+    if let Some(traced) = traced_table::find(mm, atomic.section()) {
+        for storage in traced.space.storages.iter() {
+            let arena = here(&storage);
+            if !is_step(registers.pc(), &arena) {
+                leave(registers, &arena, Modes::of_this_machine(), None);
+            }
+        }
+    }
+    drop(atomic);
+}
+
+/// The kernel makes a system call of the current thread once more. A breakpoint at its instruction does not count that. `registers` are those
+/// that the thread has there.
+///
+/// # Safety
+/// Nobody else uses `registers`, and `mm` is the memory of the current thread.
+#[no_mangle]
+unsafe extern "C" fn ntrace_syscall_restarts(registers: *mut Registers, mm: *const Mm) {
+    // SAFETY: the caller vouches for the registers.
+    let registers = unsafe { &*registers };
+    // SAFETY: nothing sleeps until `atomic` is dropped.
+    let atomic = unsafe { Atomic::new() };
+    if let Some(traced) = traced_table::find(mm, atomic.section()) {
+        let (space, mut budget) = (&traced.space, BUDGET);
+        let mut is_at = |storage: &Storage| matches!(find(storage, registers.pc(), 0, &mut budget), Ok(Some(_)));
+        if space.storages.iter().any(|storage| is_at(&storage)) {
+            space.interrupted.note(registers, Known::Counted);
+        }
+    }
+    drop(atomic);
+}
+
 /// The current thread begins a system call, or has ended one. Each session that wants to know of the call is told, in the order of their
 /// attachments.
 ///
@@ -68,10 +111,12 @@ unsafe extern "C" fn ntrace_syscall(registers: *mut Registers, mm: *const Mm, ca
             let signal = handled;
             (Event::SyscallReturned { time, debuggee, thread, number, machine, result, signal, arguments }, Reason::Returned)
         };
-        attachment.tell(&event);
         if attachment.choice.holds() {
+            attachment.tell(&event);
             leave_all(found.space(), registers);
             hold(&attachment, reason, registers);
+        } else {
+            attachment.tell_one_of_many(&event);
         }
     }
 }

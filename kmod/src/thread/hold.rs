@@ -86,7 +86,7 @@ fn hold_once(attachment: &Attachment, reason: Reason, registers: &Registers) -> 
 /// or where there is no memory.
 fn is_told(held: &Held, channel: &Channel, event: &Event<'_>) -> bool {
     loop {
-        match channel.tell(event, true) {
+        match channel.tell(event, true, false) {
             // SAFETY: the function looks at the current thread.
             Err(error) if error == EAGAIN && held.is_held() && !unsafe { ffi::ntrace_is_killed() } => {
                 held.wait_for_room()

@@ -59,8 +59,10 @@ pub(super) enum Told {
         debuggee: u64,
         status: u64,
     },
-    /// What a thread is about to be held at.
+    /// A system call or a signal of a thread, at which it is about to be held if the session asks for that.
     Said {
+        time: u64,
+        debuggee: u64,
         thread: u64,
         what: Said,
     },
@@ -300,14 +302,16 @@ fn told(event: &Event<'_>) -> Option<Told> {
         Event::ThreadStarted { debuggee, thread, .. } => Told::ThreadStarted { debuggee, thread },
         Event::ThreadEnded { time, debuggee, thread } => Told::ThreadEnded { time, debuggee, thread },
         Event::Ended { time, debuggee, status } => Told::Ended { time, debuggee, status },
-        Event::SyscallEntered { thread, number, machine, arguments, .. } => {
-            Told::Said { thread, what: Said::Entered(syscall(number, machine, arguments)?) }
+        Event::SyscallEntered { time, debuggee, thread, number, machine, arguments } => {
+            Told::Said { time, debuggee, thread, what: Said::Entered(syscall(number, machine, arguments)?) }
         }
-        Event::SyscallReturned { thread, number, machine, result, signal, arguments, .. } => {
+        Event::SyscallReturned { time, debuggee, thread, number, machine, result, signal, arguments } => {
             let (syscall, result) = (syscall(number, machine, arguments)?, result as i64);
-            Told::Said { thread, what: Said::Returned { syscall, result, is_handled: signal != 0 } }
+            Told::Said { time, debuggee, thread, what: Said::Returned { syscall, result, is_handled: signal != 0 } }
         }
-        Event::Signalled { thread, info, .. } => Told::Said { thread, what: Said::Signal(signal_info(info)) },
+        Event::Signalled { time, debuggee, thread, info, .. } => {
+            Told::Said { time, debuggee, thread, what: Said::Signal(signal_info(info)) }
+        }
         Event::Lost { count } => Told::Lost { count },
         // A later module may tell of more than this version knows.
         _ => return None,

@@ -66,8 +66,8 @@ impl Kernel {
                 self.on_thread_ended(debuggee, Tid(thread as i32), Duration::from_nanos(time))
             }
             Told::Ended { time, debuggee, status } => self.on_ended(debuggee, status, Duration::from_nanos(time)),
-            Told::Said { thread, what } => {
-                self.said.insert(Tid(thread as i32), what);
+            Told::Said { time, debuggee, thread, what } => {
+                self.on_told_said(debuggee, Tid(thread as i32), what, Duration::from_nanos(time));
                 Ok(())
             }
             Told::Lost { count } => Err(Error::Lost(count)),

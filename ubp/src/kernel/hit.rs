@@ -123,7 +123,7 @@ impl Kernel {
     }
 
     pub(super) fn emit(&mut self, pid: Pid, tid: Tid, kind: EventKind, time: Duration) {
-        self.events.push_back(Event { pid, tid, time, kind });
+        self.events.push_back(Event { pid, tid, time, kind, runs_on: false });
         self.channel.set_awake(true);
     }
 

@@ -19,7 +19,7 @@ impl Kernel {
         if let Some(known) = self.recorder.by_module {
             return Ok(known);
         }
-        let told = self.channel.ask(command(self.options.buffer), |told| told.map(drop))?;
+        let told = self.channel.ask(command(&self.options), |told| told.map(drop))?;
         let known = match told {
             Ok(()) => true,
             Err(failure) if failure.status == Status::Unknown => false,

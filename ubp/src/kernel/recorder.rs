@@ -6,7 +6,7 @@ use libc::user_regs_struct;
 use wire::buffer::{LEAST, MOST, Mode};
 use wire::commands::Command;
 
-use crate::{Buffer, Record, WhenFull};
+use crate::{Buffer, Options, Record, WhenFull};
 
 /// Bytes of memory that the module tells of a hit: the return address of a function at its first instruction.
 pub(super) const MEMORY: u16 = 8;
@@ -36,14 +36,17 @@ pub(super) struct ToldHit {
     pub(super) stack: Vec<u8>,
 }
 
-/// The command that gives the channel the session's buffer. Hits wake the session where they are not to be kept for later.
-pub(super) fn command(buffer: Buffer) -> Command<'static> {
+/// The command that gives the channel the session's buffer. Hits wake the session where they are not to be kept for later, and at once where
+/// events are among them.
+pub(super) fn command(options: &Options) -> Command<'static> {
+    let buffer = options.buffer;
     let size = u64::from(buffer.records).saturating_mul(EVENT).clamp(LEAST, MOST);
     let (mode, mark) = match buffer.when_full {
         WhenFull::Wait => (Mode::Lossless, size / 2),
         WhenFull::Drop => (Mode::Drop, size / 2),
         WhenFull::Overwrite => (Mode::Circular, size),
     };
+    let mark = if options.told_only { 0 } else { mark };
     Command::Buffer { mode: mode as u64, size, mark }
 }
 
@@ -67,10 +70,8 @@ mod tests {
             [(WhenFull::Wait, Mode::Lossless), (WhenFull::Drop, Mode::Drop), (WhenFull::Overwrite, Mode::Circular)]
         {
             for records in [0, 64, 1000, 16_384, u32::MAX] {
-                let Command::Buffer { mode: number, size, mark } = command(Buffer { when_full, records, stack: 0 })
-                else {
-                    panic!()
-                };
+                let options = Options { buffer: Buffer { when_full, records, stack: 0 }, ..Options::default() };
+                let Command::Buffer { mode: number, size, mark } = command(&options) else { panic!() };
                 let buffer = wire::buffer::Buffer::from_words(number, size, mark);
                 assert_eq!(buffer.map(|buffer| buffer.mode), Ok(mode), "{records}");
             }

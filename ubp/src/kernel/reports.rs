@@ -1,12 +1,14 @@
 //! System calls and signals: what the kernel is asked to tell of, and the events made of what it tells.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use wire::commands::{Command, reported};
 
 use super::{Held, Kernel, cannot, failed};
 use crate::{
-    Arch, Error, EventKind, Pid, Result, Signal, SignalInfo, Syscall, SyscallResult, SyscallReturn, Syscalls, Tid,
+    Arch, Error, Event, EventKind, Pid, Result, Signal, SignalInfo, Syscall, SyscallResult, SyscallReturn, Syscalls,
+    Tid,
 };
 
 /// ELF's e_machine of the architectures whose system calls a debuggee can make.
@@ -73,17 +75,23 @@ fn continues(syscall: &Syscall, interrupted: &Syscall) -> bool {
 impl Kernel {
     /// Asks the kernel to tell of the signals that the session reports, and of these system calls.
     pub(super) fn choose(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
-        let mut what = reported::HOLD;
+        let mut what = 0;
         if self.options.signals {
             what |= reported::SIGNALS;
         }
         if !syscalls.is_empty() {
             what |= reported::SYSCALLS;
         }
-        let debuggee = self.debuggee_mut(pid)?;
-        if what == reported::HOLD && debuggee.syscalls.is_empty() {
+        if what == 0 && self.debuggee(pid)?.syscalls.is_empty() {
             return Ok(());
         }
+        if self.options.told_only {
+            // Without the command the module has other defaults, with which events may be lost.
+            self.records_by_module(pid)?;
+        } else {
+            what |= reported::HOLD;
+        }
+        let debuggee = self.debuggee_mut(pid)?;
         debuggee.syscalls = syscalls;
         let (debuggee, threads) = (debuggee.number, debuggee.process.threads.clone());
         let is_outside = |tid: &&Tid| self.held.contains_key(tid) || self.calls.contains_key(tid);
@@ -105,64 +113,77 @@ impl Kernel {
         Ok(())
     }
 
-    /// A thread is held at a system call or signal.
+    /// A thread is held at the system call or signal of which the kernel has told before.
     pub(super) fn on_said(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
         self.passing.remove(&tid);
-        match self.said.remove(&tid) {
-            Some(Said::Entered(syscall)) => {
-                let call = Call { pid, syscall, is_interrupted: false };
+        let mut kinds = self.said.remove(&tid).map(|said| self.meaning(pid, tid, said)).unwrap_or_default();
+        let Some(first) = kinds.pop_front() else { return self.pass_by(pid, tid) };
+        let mut held = Held::new(pid, kinds);
+        match first {
+            EventKind::Signal(info) => held.signal = Some((info, address)),
+            // A call whose end is known too was refused.
+            EventKind::SyscallEntered(_) => held.is_about_to_call = held.pending.is_empty(),
+            _ => {}
+        }
+        self.held.insert(tid, held);
+        self.emit(pid, tid, first, time);
+        Ok(())
+    }
+
+    /// The kernel tells of a thread that it is about to hold, or that runs on.
+    pub(super) fn on_told_said(&mut self, debuggee: u64, tid: Tid, said: Said, time: Duration) {
+        if !self.options.told_only {
+            self.said.insert(tid, said);
+            return;
+        }
+        let Some(pid) = self.named(debuggee) else { return };
+        for kind in self.meaning(pid, tid, said) {
+            self.events.push_back(Event { pid, tid, time, kind, runs_on: true });
+        }
+        self.channel.set_awake(true);
+    }
+
+    /// The events that a session's user gets for what the kernel tells of.
+    fn meaning(&mut self, pid: Pid, tid: Tid, said: Said) -> VecDeque<EventKind> {
+        match said {
+            Said::Entered(syscall) => {
                 self.inside.remove(&tid);
-                match self.calls.insert(tid, call) {
-                    Some(Call { is_interrupted: true, syscall: before, .. }) if continues(&syscall, &before) => {
-                        self.calls.insert(tid, Call { syscall: before, ..call });
-                        self.pass_by(pid, tid)
+                match self.calls.remove(&tid) {
+                    Some(before) if before.is_interrupted && continues(&syscall, &before.syscall) => {
+                        self.calls.insert(tid, Call { is_interrupted: false, ..before });
+                        VecDeque::new()
                     }
                     _ => {
-                        let held = Held { is_about_to_call: true, ..Held::new(pid, Default::default()) };
-                        self.held.insert(tid, held);
-                        self.emit(pid, tid, EventKind::SyscallEntered(syscall), time);
-                        Ok(())
+                        self.calls.insert(tid, Call { pid, syscall, is_interrupted: false });
+                        [EventKind::SyscallEntered(syscall)].into()
                     }
                 }
             }
-            Some(Said::Returned { syscall, result, is_handled }) => {
+            Said::Returned { syscall, result, is_handled } => {
                 let outcome = SyscallResult::new(result, (-4095..0).contains(&result));
                 let is_interrupted = outcome == SyscallResult::Interrupted && !is_handled;
                 let entered = self.calls.remove(&tid).map(|call| call.syscall);
                 let was_inside = self.inside.remove(&tid) || CLONES.contains(&(syscall.arch, syscall.number));
+                let Syscall { number, arch, .. } = entered.unwrap_or(syscall);
+                let returned = EventKind::SyscallReturned(SyscallReturn { number, arch, result: outcome });
                 match entered {
                     Some(syscall) if is_interrupted => {
                         self.calls.insert(tid, Call { pid, syscall, is_interrupted });
-                        self.pass_by(pid, tid)
+                        VecDeque::new()
                     }
+                    Some(_) => [returned].into(),
                     // The thread was in the call when the session began to ask for it, or is new.
-                    None if was_inside => self.pass_by(pid, tid),
-                    _ => {
-                        let Syscall { number, arch, .. } = entered.unwrap_or(syscall);
-                        let returned = EventKind::SyscallReturned(SyscallReturn { number, arch, result: outcome });
-                        match entered {
-                            Some(_) => self.hold(pid, tid, returned, time),
-                            // A filter has refused the call, of whose beginning the kernel did not tell.
-                            None => {
-                                self.held.insert(tid, Held::new(pid, [returned].into()));
-                                self.emit(pid, tid, EventKind::SyscallEntered(syscall), time);
-                            }
-                        }
-                        Ok(())
-                    }
+                    None if was_inside => VecDeque::new(),
+                    // A filter has refused the call, of whose beginning the kernel did not tell.
+                    None => [EventKind::SyscallEntered(syscall), returned].into(),
                 }
             }
-            Some(Said::Signal(info)) if self.given.get(&tid) == Some(&info.signal) => {
+            // The user has given it to the thread.
+            Said::Signal(info) if self.given.get(&tid) == Some(&info.signal) => {
                 self.given.remove(&tid);
-                self.pass_by(pid, tid)
+                VecDeque::new()
             }
-            Some(Said::Signal(info)) => {
-                let held = Held { signal: Some((info, address)), ..Held::new(pid, Default::default()) };
-                self.held.insert(tid, held);
-                self.emit(pid, tid, EventKind::Signal(info), time);
-                Ok(())
-            }
-            None => self.pass_by(pid, tid),
+            Said::Signal(info) => [EventKind::Signal(info)].into(),
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn emit(&mut self, pid: Pid, tid: Tid, kind: EventKind) {
-        self.queue.push_back(Event { pid, tid, time: monotonic(), kind });
+        self.queue.push_back(Event { pid, tid, time: monotonic(), kind, runs_on: false });
     }
 
     /// Reports an event of a stopped thread, which then waits for the user.

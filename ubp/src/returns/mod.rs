@@ -212,7 +212,7 @@ impl<T> Returns<T> {
     /// Notes that the thread of an event is about to be resumed: the time since the event is no part of its calls. A thread that ended, or
     /// executed another program, has no calls. Returns the tags of calls that can no longer return.
     pub fn resuming(&mut self, event: &Event) -> Vec<T> {
-        let Event { pid, tid, ref kind, time } = *event;
+        let Event { pid, tid, ref kind, time, .. } = *event;
         if event.is_held() {
             *self.held.entry(tid).or_default() += monotonic().saturating_sub(time);
         } else {

@@ -15,6 +15,8 @@ use crate::{layout, Mm};
 /// ELF's e_machine.
 pub const MACHINE: u64 = layout::NTRACE_MACHINE;
 
+/// The instructions by which a program makes a system call.
+pub const SYSCALLS: &[&[u8]] = &[&[0x01, 0x00, 0x00, 0xd4]];
 /// The breakpoint instruction of uprobes.
 pub const UPROBE: [u8; 4] = (layout::NTRACE_UPROBE_INSTRUCTION as u32).to_le_bytes();
 

@@ -15,6 +15,8 @@ use crate::{layout, Mm};
 /// ELF's e_machine.
 pub const MACHINE: u64 = layout::NTRACE_MACHINE;
 
+/// The instructions by which a program makes a system call.
+pub const SYSCALLS: &[&[u8]] = &[&[0x0f, 0x05], &[0x0f, 0x34], &[0xcd, 0x80]];
 /// The breakpoint instruction of uprobes. Programs may have the same one of their own.
 pub const UPROBE: [u8; 1] = [layout::NTRACE_UPROBE_INSTRUCTION as u8];
 

@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include <asm/debug-monitors.h>
 #include <asm/esr.h>
+#include <asm/insn.h>
 #include <asm/unistd.h>
 
 #include "../../shim.h"
@@ -41,6 +42,15 @@ void ntrace_trap_set_pending(struct pt_regs *registers, int pending)
 bool ntrace_trap_is_clone(const struct pt_regs *registers)
 {
 	return registers->syscallno == __NR_clone || registers->syscallno == __NR_clone3;
+}
+
+/* Makes the registers behind a system call those of its instruction. The kernel continues some calls by another one. */
+void ntrace_trap_call_again(struct pt_regs *registers, bool is_continued)
+{
+	registers->pc -= AARCH64_INSN_SIZE;
+	registers->regs[0] = registers->orig_x0;
+	if (is_continued)
+		registers->regs[8] = __NR_restart_syscall;
 }
 
 /* Whether the breakpoint instruction is gone. The thread then runs the program's own instruction. */

@@ -45,6 +45,16 @@ bool ntrace_trap_is_clone(const struct pt_regs *registers)
 	return number == __NR_ia32_fork || number == __NR_ia32_vfork || number == __NR_ia32_clone;
 }
 
+/* Makes the registers behind a system call those of its instruction. The kernel continues some calls by another one. */
+void ntrace_trap_call_again(struct pt_regs *registers, bool is_continued)
+{
+	/* syscall, sysenter and int 0x80 have two bytes. */
+	registers->ip -= 2;
+	registers->ax = registers->orig_ax;
+	if (is_continued)
+		registers->ax = in_ia32_syscall() ? __NR_ia32_restart_syscall : __NR_restart_syscall;
+}
+
 static int before_uprobes(struct notifier_block *self, unsigned long event, void *data)
 {
 	struct die_args *args = data;
