@@ -218,6 +218,14 @@ impl Outcome {
 
 /// Resumes held threads until no debuggee is left. `look` gets every event first.
 pub fn run(session: &mut Session, pid: Pid, mut look: impl FnMut(&mut Session, &Event)) -> Outcome {
+    run_with(session, pid, |session, event| {
+        look(session, event);
+        false
+    })
+}
+
+/// [`run`], where `look` says whether it has let the thread of the event run.
+pub fn run_with(session: &mut Session, pid: Pid, mut look: impl FnMut(&mut Session, &Event) -> bool) -> Outcome {
     let reader = session.take_stdio(pid).stdout.map(|mut pipe| {
         std::thread::spawn(move || {
             let mut all = Vec::new();
@@ -228,7 +236,7 @@ pub fn run(session: &mut Session, pid: Pid, mut look: impl FnMut(&mut Session, &
     let mut outcome = Outcome::default();
     while let Some(event) = session.wait().unwrap() {
         outcome.events += 1;
-        look(session, &event);
+        let runs = look(session, &event);
         match event.kind {
             EventKind::Exited(_) | EventKind::Killed(_) => outcome.exits.push((event.pid, event.kind.clone())),
             EventKind::Hit(ref hit) => {
@@ -237,7 +245,7 @@ pub fn run(session: &mut Session, pid: Pid, mut look: impl FnMut(&mut Session, &
             EventKind::Forked { child } => session.resume(child.leader()).unwrap(),
             _ => {}
         }
-        if event.is_held() {
+        if event.is_held() && !runs {
             session.resume(event.tid).unwrap();
         }
     }
