@@ -191,15 +191,19 @@ void ntrace_syscall_leaving(struct pt_regs *registers);
 /* Bytes of struct kernel_siginfo. */
 enum { NTRACE_SIGINFO = 48 };
 
+/* Whether an interrupted system call is made once more. */
+enum { NTRACE_NO_RESTART, NTRACE_RESTART, NTRACE_RESTART_BEHIND_HANDLER };
+
 int ntrace_signal_next(u64 *told, void *info);
 int ntrace_signal_handled(void);
-bool ntrace_signal_restarts(long error);
+int ntrace_signal_restarts(long error);
 void ntrace_signal_drop(int number);
 void ntrace_signal_send(int number);
 
 /* report/syscalls.rs */
 void ntrace_syscall_begins(struct pt_regs *registers, struct mm_struct *mm);
-void ntrace_syscall_restarts(struct pt_regs *registers, struct mm_struct *mm);
+void ntrace_syscall_restarts(struct pt_regs *registers, struct mm_struct *mm, int when);
+void ntrace_syscall_is_back(struct pt_regs *registers, struct mm_struct *mm);
 bool ntrace_wants_syscalls(struct mm_struct *mm);
 void ntrace_syscall(struct pt_regs *registers, struct mm_struct *mm, const struct ntrace_syscall *call);
 

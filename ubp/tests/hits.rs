@@ -36,7 +36,7 @@ fn an_arrival_at_several_breakpoints_is_one_event_with_the_count_of_each() {
 #[test]
 fn a_signal_given_at_an_arrival_arrives_however_many_breakpoints_there_are() {
     for count in [1, 2, 3] {
-        let (mut session, pid, work) = at_work_by_ptrace(&["6"]);
+        let (mut session, pid, work) = at_work(&["6"]);
         let specs: Vec<Spec> = (0..count).map(|_| Spec::event(work)).collect();
         session.insert(pid, &specs).unwrap();
         session.resume(pid.leader()).unwrap();

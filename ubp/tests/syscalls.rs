@@ -11,11 +11,11 @@ use ubp::{
     Syscalls, Tid,
 };
 
-/// A session over a mechanism with these system calls.
-fn session_over(mechanism: Mechanism, syscalls: Syscalls) -> Session {
+/// A session with these system calls.
+fn session_of(syscalls: Syscalls) -> Session {
     let mut options = Options::default();
     (options.signals, options.threads, options.syscalls) = (false, false, syscalls);
-    Session::open(mechanism, options).unwrap()
+    Session::open(mechanism(), options).unwrap()
 }
 
 /// The numbers of getppid, read and write (asm/unistd.h).
@@ -59,9 +59,9 @@ fn sites(session: &mut Session, pid: Pid) {
 #[test]
 fn chosen_calls_are_told_with_and_without_breakpoints_on_their_instruction() {
     let widths = widths("chosen_calls_are_told_with_and_without_breakpoints_on_their_instruction");
-    for (&mechanism, flags) in mechanisms().iter().flat_map(|one| widths.iter().map(move |flags| (one, flags))) {
+    for flags in widths {
         for with_sites in [false, true] {
-            let mut session = session_over(mechanism, Syscalls::NONE);
+            let mut session = session_of(Syscalls::NONE);
             let pid = spawn(&mut session, flags, "calls");
             let arch = session.process(pid).unwrap().arch();
             let [getppid, ..] = numbers(arch);
@@ -92,17 +92,13 @@ fn chosen_calls_are_told_with_and_without_breakpoints_on_their_instruction() {
 
 #[test]
 fn a_call_that_the_tracer_interrupts_is_one_call() {
-    mechanisms().iter().for_each(|&mechanism| is_one_call(mechanism));
-}
-
-fn is_one_call(mechanism: Mechanism) {
     let (mut child, mut out) = start(&build("watched", &[]), &["serve"]);
     let mut stdin = child.stdin.take().unwrap();
     // The loader has read its files.
     stdin.write_all(b"0").unwrap();
     assert_eq!(line(&mut out), "done\n");
     let [_, read, write] = numbers(machine::ARCH);
-    let mut session = session_over(mechanism, Syscalls::NONE.with(read).with(write));
+    let mut session = session_of(Syscalls::NONE.with(read).with(write));
     let pid = session.attach(Pid(child.id() as i32)).unwrap();
     let next = |session: &mut Session| {
         let event = session.wait().unwrap().unwrap();
@@ -112,7 +108,7 @@ fn is_one_call(mechanism: Mechanism) {
     // The call in which the process blocked when it was attached to begins once more for the session.
     session.trace_syscalls(pid, Syscalls::NONE).unwrap();
     session.trace_syscalls(pid, Syscalls::NONE.with(read).with(write)).unwrap();
-    if mechanism == Mechanism::Kernel {
+    if mechanism() == Mechanism::Kernel {
         // The module has not interrupted it.
         session.interrupt(pid).unwrap();
         let event = next(&mut session);
@@ -154,12 +150,8 @@ fn is_one_call(mechanism: Mechanism) {
 
 #[test]
 fn a_call_that_a_handler_interrupts_returns_and_may_begin_again() {
-    mechanisms().iter().for_each(|&mechanism| begins_again(mechanism));
-}
-
-fn begins_again(mechanism: Mechanism) {
     let [_, read, _] = numbers(machine::ARCH);
-    let mut session = session_over(mechanism, Syscalls::NONE.with(read));
+    let mut session = session_of(Syscalls::NONE.with(read));
     let mut command = piped(&build("called", &[]), &["read"]);
     command.stdin(std::process::Stdio::piped());
     let pid = session.spawn(command).unwrap();
@@ -207,9 +199,8 @@ fn until_it_sleeps(tid: Tid) {
 #[test]
 fn a_call_at_which_a_thread_is_held_is_made_when_the_thread_continues() {
     let [getppid, _, write] = numbers(machine::ARCH);
-    let each = |&mechanism| ["calls", "confined"].map(|what| (mechanism, what));
-    for (mechanism, what) in mechanisms().iter().flat_map(each) {
-        let mut session = session_over(mechanism, Syscalls::NONE.with(write).with(getppid));
+    for what in ["calls", "confined"] {
+        let mut session = session_of(Syscalls::NONE.with(write).with(getppid));
         let pid = spawn(&mut session, &[], what);
         session.resume(pid.leader()).unwrap();
         let mut told = Vec::new();
@@ -229,7 +220,7 @@ fn a_call_at_which_a_thread_is_held_is_made_when_the_thread_continues() {
                                 matches!(error, Error::Unsupported { mechanism: Mechanism::Kernel, .. }),
                                 "{error}"
                             );
-                            assert_eq!(mechanism, Mechanism::Kernel);
+                            assert_eq!(mechanism(), Mechanism::Kernel);
                         }
                     }
                 }
@@ -247,26 +238,20 @@ fn a_call_at_which_a_thread_is_held_is_made_when_the_thread_continues() {
 #[test]
 fn a_filters_error_is_the_result() {
     let [getppid, ..] = numbers(machine::ARCH);
-    for &mechanism in mechanisms() {
-        let mut session = session_over(mechanism, Syscalls::NONE.with(getppid));
-        let pid = spawn(&mut session, &[], "confined");
-        session.resume(pid.leader()).unwrap();
-        let mut results = Vec::new();
-        let outcome = run(&mut session, pid, |_, event| results.extend(returned(event)));
-        assert_eq!(results, [SyscallResult::Error(42); 5]);
-        assert_eq!(outcome.text(), "0 0\n");
-    }
+    let mut session = session_of(Syscalls::NONE.with(getppid));
+    let pid = spawn(&mut session, &[], "confined");
+    session.resume(pid.leader()).unwrap();
+    let mut results = Vec::new();
+    let outcome = run(&mut session, pid, |_, event| results.extend(returned(event)));
+    assert_eq!(results, [SyscallResult::Error(42); 5]);
+    assert_eq!(outcome.text(), "0 0\n");
 }
 
 /// Runs a program with all system calls as events; checks its output, and that calls begin and return in turn.
 fn all_calls(name: &str, args: &[&str]) {
-    mechanisms().iter().for_each(|&mechanism| all_calls_over(mechanism, name, args));
-}
-
-fn all_calls_over(mechanism: Mechanism, name: &str, args: &[&str]) {
     let program = build(name, &[]);
     let plain = undisturbed(&program, args);
-    let mut session = session_over(mechanism, Syscalls::ALL);
+    let mut session = session_of(Syscalls::ALL);
     let pid = session.spawn(piped(&program, args)).unwrap();
     session.resume(pid.leader()).unwrap();
     let mut under_way: HashMap<Tid, Syscall> = HashMap::new();
@@ -303,14 +288,10 @@ fn a_program_with_all_calls_as_events_does_what_it_does_alone() {
 
 #[test]
 fn a_suppressed_signal_leaves_the_call_waiting() {
-    mechanisms().iter().for_each(|&mechanism| leaves_the_call_waiting(mechanism));
-}
-
-fn leaves_the_call_waiting(mechanism: Mechanism) {
     let [_, read, _] = numbers(machine::ARCH);
     let mut options = Options::default();
     (options.threads, options.syscalls) = (false, Syscalls::NONE.with(read));
-    let mut session = Session::open(mechanism, options).unwrap();
+    let mut session = Session::open(mechanism(), options).unwrap();
     let mut command = piped(&build("called", &[]), &["read"]);
     command.stdin(std::process::Stdio::piped());
     let pid = session.spawn(command).unwrap();

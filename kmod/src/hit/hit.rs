@@ -83,7 +83,7 @@ unsafe extern "C" fn ntrace_hit(registers: *mut Registers, mm: *const Mm) -> c_i
     let registers = unsafe { &*registers };
     let before = match space.interrupted.take(registers, registers.pc().wrapping_sub(BEHIND), || space.sequence()) {
         None => 0,
-        Some(Known::Counted) => ALL,
+        Some(Known::Counted | Known::Restarts) => ALL,
         Some(Known::Foreign(_)) => return FOREIGN,
         Some(Known::Uprobe(_)) => return UPROBE,
     };

@@ -18,6 +18,9 @@ pub(crate) enum Known {
     Foreign(u32),
     /// The trap is of a uprobe, and all breakpoints of the site have counted it, as long as the number of changes is this one.
     Uprobe(u32),
+    /// The thread will trap again when the handler of a signal returns, for a system call that the hit has counted. Such a trap is `Counted` from
+    /// the handler's return on: a handler may be left by other means.
+    Restarts,
 }
 
 impl Known {
@@ -27,6 +30,7 @@ impl Known {
             Known::Counted => 0,
             Known::Foreign(changes) => u64::from(changes) << 2 | 1,
             Known::Uprobe(changes) => u64::from(changes) << 2 | 2,
+            Known::Restarts => 3,
         }
     }
 }
@@ -42,6 +46,13 @@ impl InterruptedHits {
     /// left its hash, which then serves this one.
     pub(crate) fn note(&self, registers: &Registers, known: Known) {
         self.0.set(hash(registers, registers.pc(), known));
+    }
+
+    /// The handler of a signal has returned to where these registers are.
+    pub(crate) fn come_back(&self, registers: &Registers) {
+        if !self.0.is_empty() && self.0.take(hash(registers, registers.pc(), Known::Restarts)) {
+            self.note(registers, Known::Counted);
+        }
     }
 
     /// Forgets the interrupted trap at `site` of a thread with these registers. Returns what was known of it. `changes` is the number of

@@ -134,20 +134,19 @@ int ntrace_signal_handled(void)
 }
 
 /* Whether the kernel makes a system call of the current thread once more that has ended with this error. */
-bool ntrace_signal_restarts(long error)
+int ntrace_signal_restarts(long error)
 {
 	unsigned long handler_flags = 0;
+	bool has_handler;
 
-	switch (error) {
-	case -ERESTARTNOINTR:
-		return true;
-	case -ERESTARTSYS:
-		return !handled(&handler_flags) || handler_flags & SA_RESTART;
-	case -ERESTARTNOHAND:
-	case -ERESTART_RESTARTBLOCK:
-		return !handled(&handler_flags);
-	}
-	return false;
+	if (error != -ERESTARTNOINTR && error != -ERESTARTSYS && error != -ERESTARTNOHAND && error != -ERESTART_RESTARTBLOCK)
+		return NTRACE_NO_RESTART;
+	has_handler = handled(&handler_flags);
+	if (!has_handler)
+		return NTRACE_RESTART;
+	if (error == -ERESTARTNOINTR || (error == -ERESTARTSYS && handler_flags & SA_RESTART))
+		return NTRACE_RESTART_BEHIND_HANDLER;
+	return NTRACE_NO_RESTART;
 }
 
 /* Removes a signal that the current thread was about to get, unless another thread has taken it. */

@@ -5,10 +5,10 @@
  * A thread with the flag SYSCALL_TRACEPOINT calls functions of the kernel at the beginning and at the end of each system call, where it may
  * sleep. ftrace has these functions call the module first. The tracepoints sys_enter and sys_exit use the same flag: their first user sets it
  * for all threads, and their last user clears it for all. The module sets it for the threads of debuggees alone, and no other thread pays.
- * Where nobody wants the calls of a thread any more, the thread clears its flag itself.
+ * A thread that nobody traces any more clears its flag itself.
  *
- * A thread that meets a breakpoint on a system call has the flag for that call: it leaves the slot when it begins the call. The kernel decides by
- * the pc whether to make an interrupted call once more, and shows it to signal handlers.
+ * A thread that has met a breakpoint on a system call has the flag too: it leaves the slot when it begins the call. The kernel decides by the pc
+ * whether to make an interrupted call once more, and shows it to signal handlers.
  */
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
@@ -41,7 +41,7 @@ void ntrace_syscalls_of(struct task_struct *thread)
 	set_task_syscall_work(thread, SYSCALL_TRACEPOINT);
 }
 
-/* A thread of which nobody wants system calls gives its flag up. */
+/* A thread that nobody traces any more gives its flag up. */
 static void give_up(void)
 {
 	if (is_used())
@@ -49,7 +49,7 @@ static void give_up(void)
 	clear_task_syscall_work(current, SYSCALL_TRACEPOINT);
 	/* A user of the tracepoints that came meanwhile may have set the flag before. */
 	smp_mb();
-	if (is_used() || ntrace_wants_syscalls(current->mm))
+	if (is_used() || ntrace_is_traced(current->mm))
 		set_task_syscall_work(current, SYSCALL_TRACEPOINT);
 }
 
@@ -60,16 +60,22 @@ void ntrace_syscalls_clear(struct task_struct *thread)
 		clear_task_syscall_work(thread, SYSCALL_TRACEPOINT);
 }
 
-/* A system call that the kernel makes once more meets a breakpoint at its instruction once more, which has counted it. */
-static void note_restart(const struct pt_regs *registers)
+/*
+ * A system call that the kernel makes once more meets a breakpoint at its instruction once more, which has counted it. Where a handler runs
+ * before, that is known when the handler returns.
+ */
+static void note_restart(struct pt_regs *registers)
 {
-	long error = syscall_get_error(current, (struct pt_regs *)registers);
+	long error = syscall_get_error(current, registers);
+	int when = ntrace_signal_restarts(error);
 	struct pt_regs again = *registers;
 
-	if (!ntrace_signal_restarts(error))
+	if (syscall_get_nr(current, registers) < 0)
+		ntrace_syscall_is_back(registers, current->mm);
+	if (when == NTRACE_NO_RESTART)
 		return;
 	ntrace_trap_call_again(&again, error == -ERESTART_RESTARTBLOCK);
-	ntrace_syscall_restarts(&again, current->mm);
+	ntrace_syscall_restarts(&again, current->mm, when);
 }
 
 static void tell(struct pt_regs *registers, bool entering)
@@ -84,7 +90,7 @@ static void tell(struct pt_regs *registers, bool entering)
 	else
 		note_restart(registers);
 	if (!ntrace_wants_syscalls(current->mm)) {
-		if (!entering)
+		if (!entering && !ntrace_is_traced(current->mm))
 			give_up();
 		return;
 	}

@@ -5,6 +5,7 @@
 use core::mem::size_of;
 
 use fastpath::{find, layout, Modes, Registers, Storage, BUDGET};
+use kernel::ffi::c_int;
 use wire::events::Event;
 
 use crate::breakpoints::slot::{here, is_step, leave, leave_all};
@@ -65,13 +66,13 @@ unsafe extern "C" fn ntrace_syscall_begins(registers: *mut Registers, mm: *const
     drop(atomic);
 }
 
-/// The kernel makes a system call of the current thread once more. A breakpoint at its instruction does not count that. `registers` are those
-/// that the thread has there.
+/// The kernel makes a system call of the current thread once more, at once or after the handler of a signal. A breakpoint at its instruction does
+/// not count that. `registers` are those that the thread has there.
 ///
 /// # Safety
 /// Nobody else uses `registers`, and `mm` is the memory of the current thread.
 #[no_mangle]
-unsafe extern "C" fn ntrace_syscall_restarts(registers: *mut Registers, mm: *const Mm) {
+unsafe extern "C" fn ntrace_syscall_restarts(registers: *mut Registers, mm: *const Mm, when: c_int) {
     // SAFETY: the caller vouches for the registers.
     let registers = unsafe { &*registers };
     // SAFETY: nothing sleeps until `atomic` is dropped.
@@ -80,8 +81,25 @@ unsafe extern "C" fn ntrace_syscall_restarts(registers: *mut Registers, mm: *con
         let (space, mut budget) = (&traced.space, BUDGET);
         let mut is_at = |storage: &Storage| matches!(find(storage, registers.pc(), 0, &mut budget), Ok(Some(_)));
         if space.storages.iter().any(|storage| is_at(&storage)) {
-            space.interrupted.note(registers, Known::Counted);
+            let is_later = when == layout::NTRACE_RESTART_BEHIND_HANDLER as c_int;
+            space.interrupted.note(registers, if is_later { Known::Restarts } else { Known::Counted });
         }
+    }
+    drop(atomic);
+}
+
+/// The current thread may have returned from the handler of a signal.
+///
+/// # Safety
+/// `registers` are those of the current thread, and `mm` is its memory.
+#[no_mangle]
+unsafe extern "C" fn ntrace_syscall_is_back(registers: *mut Registers, mm: *const Mm) {
+    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
+    let registers = unsafe { &*registers };
+    // SAFETY: nothing sleeps until `atomic` is dropped.
+    let atomic = unsafe { Atomic::new() };
+    if let Some(traced) = traced_table::find(mm, atomic.section()) {
+        traced.space.interrupted.come_back(registers);
     }
     drop(atomic);
 }
