@@ -11,7 +11,7 @@ use common::{build, build_narrow, run, stderr, stdout, trace};
 
 /// Events of a program that says itself what it does.
 fn traced(args: &[&str], program: &Path) -> (Vec<Value>, String) {
-    let (events, output) = trace(&[&["--backend", "ptrace"], args].concat(), program, &[]);
+    let (events, output) = trace(args, program, &[]);
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
     (events, stdout(&output))
 }

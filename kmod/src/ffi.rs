@@ -42,6 +42,8 @@ opaque! {
     Task
     /// `struct vm_area_struct`.
     Vma
+    /// `struct ntrace_watch` (watch.c): a watchpoint.
+    Watch
 }
 
 /// Turns a C function's return value, 0 or a negative error number, into a result. The kernel's `to_result` is no generic function:
@@ -179,6 +181,17 @@ extern "C" {
     pub(crate) fn ntrace_signal_next(told: *mut u64, info: *mut c_void) -> c_int;
     pub(crate) fn ntrace_signal_drop(number: c_int);
     pub(crate) fn ntrace_signal_send(number: c_int);
+}
+
+// report/watch.c
+extern "C" {
+    pub(crate) fn ntrace_watch_new(address: u64, length: u64, access: u64) -> *mut Watch;
+    pub(crate) fn ntrace_watch_all(watch: *mut Watch, mm: *const Mm) -> c_int;
+    pub(crate) fn ntrace_watch_this(watch: *mut Watch) -> c_int;
+    pub(crate) fn ntrace_watch_end_this(watch: *mut Watch);
+    pub(crate) fn ntrace_watch_take(watch: *mut Watch) -> bool;
+    pub(crate) fn ntrace_watch_free(watch: *mut Watch);
+    pub(crate) fn ntrace_watch_supported() -> bool;
 }
 
 // process/lifecycle.c

@@ -131,6 +131,7 @@ void ntrace_thread_returns(void);
 void ntrace_thread_made(struct task_struct *thread);
 void ntrace_threads_clear(void);
 void ntrace_threads_tell_syscalls(struct mm_struct *mm);
+int ntrace_threads_each(struct mm_struct *mm, int (*each)(struct task_struct *thread, void *data), void *data);
 size_t ntrace_registers_get(void *registers, size_t size);
 
 /* process/lifecycle.c */
@@ -199,6 +200,21 @@ int ntrace_signal_handled(void);
 int ntrace_signal_restarts(long error);
 void ntrace_signal_drop(int number);
 void ntrace_signal_send(int number);
+
+/* report/watch.c */
+struct ntrace_watch;
+
+struct ntrace_watch *ntrace_watch_new(u64 address, u64 length, u64 access);
+int ntrace_watch_thread(struct ntrace_watch *watch, struct task_struct *thread);
+int ntrace_watch_all(struct ntrace_watch *watch, struct mm_struct *mm);
+int ntrace_watch_this(struct ntrace_watch *watch);
+void ntrace_watch_end_this(struct ntrace_watch *watch);
+bool ntrace_watch_take(struct ntrace_watch *watch);
+void ntrace_watch_free(struct ntrace_watch *watch);
+bool ntrace_watch_supported(void);
+
+/* report/watches.rs */
+void ntrace_watched(struct pt_regs *registers, struct mm_struct *mm);
 
 /* report/syscalls.rs */
 void ntrace_syscall_begins(struct pt_regs *registers, struct mm_struct *mm);

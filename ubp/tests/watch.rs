@@ -10,11 +10,10 @@ use ubp::{
     Access, Address, BreakpointId, Error, Event, EventKind, Options, Pid, Session, Spec, Tid, WatchId, WatchReason,
 };
 
-/// A session over ptrace: the module has no watchpoints.
 fn quiet() -> Session {
     let mut options = Options::default();
     (options.signals, options.threads) = (false, false);
-    Session::with_options(options).unwrap()
+    Session::open(mechanism(), options).unwrap()
 }
 
 /// Whether this machine has debug registers; a virtual machine may lack them. A test that cannot run is named.
@@ -91,7 +90,7 @@ fn every_write_is_told_with_and_without_breakpoints_in_programs_of_any_width() {
     if !can_watch("every_write_is_told_with_and_without_breakpoints_in_programs_of_any_width") {
         return;
     }
-    for flags in machine::WIDTHS {
+    for flags in widths("every_write_is_told_with_and_without_breakpoints_in_programs_of_any_width") {
         let plain = undisturbed(&build("watched", flags), &["store", "20"]);
         for with_sites in [false, true] {
             let (values, text) = stores(flags, with_sites);
@@ -378,7 +377,7 @@ fn a_process_survives_a_killed_tracer_that_watched_it() {
     if machine::LINK_REGISTER {
         return skip("a_process_survives_a_killed_tracer_that_watched_it", "arm64 reports an access before it is made");
     }
-    for flags in machine::WIDTHS {
+    for flags in widths("a_process_survives_a_killed_tracer_that_watched_it") {
         let (mut child, mut out) = start(&build("watched", flags), &["serve"]);
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(b"0").unwrap();

@@ -161,6 +161,16 @@ pub mod reported {
     pub const NUMBERS: usize = 1024;
 }
 
+/// Accesses that `watch` observes.
+pub mod access {
+    /// Writes.
+    pub const WRITE: u64 = 1;
+    /// Reads and writes.
+    pub const READ_WRITE: u64 = 2;
+    /// The execution of the instruction at the address.
+    pub const EXECUTE: u64 = 3;
+}
+
 const DONE: Field<'static> = Field::Word(Status::Done as u64);
 
 /// Carries out a stream of commands in order, and skips commands whose predecessor with [`flag::THEN`] failed.
@@ -314,6 +324,30 @@ commands! {
         /// One word for each address: hits since the breakpoint was set, or all bits set if there is none.
         counts: blob,
     }
+
+    /// Watches memory of a process by a debug register of each thread, also of new ones and of children that are traced. Accesses by the kernel
+    /// for a thread are hits too. A thread that hits is told of and held on its way to user mode. Only on x86.
+    0x24 watch Watch {
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// Address of the first byte, a multiple of `length`.
+        address: word,
+        /// Number of bytes: 1, 2, 4 or 8; 8 for `access` 3.
+        length: word,
+        /// Access: 1, writes; 2, reads and writes; 3, the execution of the instruction at the address, before which the thread is held.
+        access: word,
+    } -> {
+        /// Number of the watchpoint. The process never reuses it.
+        watch: word,
+    }
+
+    /// Removes a watchpoint.
+    0x25 unwatch Unwatch {
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// Number of the watchpoint.
+        watch: word,
+    } -> {}
 
     /// Resumes a held thread.
     0x30 resume Resume {

@@ -106,7 +106,7 @@ events! {
         /// Thread number.
         thread: word,
         /// Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new, 6 a system call
-        /// begins, 7 a system call has ended, 8 a signal. A step from 6, 7 or 8 ends where the thread goes on in user mode, with reason 3.
+        /// begins, 7 a system call has ended, 8 a signal, 9 a watchpoint. A step from 6, 7 or 8 ends where the thread goes on in user mode, with reason 3.
         reason: word,
         /// The thread's next instruction.
         address: word,
@@ -218,5 +218,19 @@ events! {
         number: word,
         /// The kernel's `siginfo_t` without the padding at its end.
         info: blob,
+    }
+
+    /// A thread accessed watched memory (`watch`), and is about to be held. The access is made, except of an instruction's execution.
+    0x800b watched Watched {
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
+        time: word,
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// Thread number.
+        thread: word,
+        /// Number of the watchpoint.
+        watch: word,
+        /// Its address.
+        address: word,
     }
 }

@@ -7,13 +7,17 @@ const BOTH: &[&str] = &[
     "cli/tests/attach.rs",
     "cli/tests/backends.rs",
     "cli/tests/count.rs",
+    "cli/tests/events.rs",
     "tests/tests/channel*",
     "ubp/tests/batch.rs",
     "ubp/tests/breakpoints.rs",
     "ubp/tests/code.rs",
     "ubp/tests/forks.rs",
     "ubp/tests/kernel.rs",
+    "ubp/tests/signal_events.rs",
+    "ubp/tests/signals.rs",
     "ubp/tests/spawn.rs",
+    "ubp/tests/syscalls.rs",
 ];
 /// Programs with a site on every instruction. On debug kernels they take longer than a test may.
 pub(crate) const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];

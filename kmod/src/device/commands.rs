@@ -158,6 +158,14 @@ impl Serve for Server {
         Ok((&self.blob,))
     }
 
+    fn watch(&mut self, debuggee: u64, address: u64, length: u64, access: u64) -> Result<(u64,), Failure> {
+        Ok((find_running(&self.debuggees, debuggee)?.watch(address, length, access)?,))
+    }
+
+    fn unwatch(&mut self, debuggee: u64, watch: u64) -> Result<(), Failure> {
+        find_running(&self.debuggees, debuggee)?.unwatch(watch)
+    }
+
     fn resume(&mut self, thread: u64) -> Result<(), Failure> {
         self.held(thread)?.resume();
         Ok(())

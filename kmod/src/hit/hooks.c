@@ -103,6 +103,7 @@ static void before_user_mode(struct pt_regs *registers)
 	/* Uprobes go first for a thread in a uprobe's slot. */
 	if (!(current->utask && current->utask->active_uprobe))
 		ntrace_take_requests(registers, current->mm);
+	ntrace_watched(registers, current->mm);
 	ntrace_leave();
 }
 

@@ -17,6 +17,7 @@ use crate::ffi::{self, Life};
 use crate::process::job::AtEnd;
 use crate::process::registry::Registry;
 use crate::report::choice::Choice;
+use crate::report::watches::Watches;
 use crate::vec;
 
 /// The next attachment's number. 0 is no attachment's.
@@ -34,6 +35,8 @@ pub(crate) struct Attachment {
     pub(crate) registry: Arc<Registry>,
     /// The system calls and signals of which the session is told.
     pub(crate) choice: Choice,
+    #[pin]
+    pub(crate) watches: Watches,
     /// The process in lifecycle.c.
     life: AtomicPtr<Life>,
     /// Whether the process has ended or may no longer be traced.
@@ -74,6 +77,7 @@ impl Attachment {
                 options,
                 registry,
                 choice: Choice::nothing(),
+                watches <- Watches::none(),
                 life: AtomicPtr::new(ptr::null_mut()),
                 over: AtomicBool::new(false),
                 at_end: AtEnd::NOTHING,

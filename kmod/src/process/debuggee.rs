@@ -161,6 +161,16 @@ impl Debuggee {
         Ok(())
     }
 
+    /// Watches memory. Returns the watchpoint's number.
+    pub(crate) fn watch(&self, address: u64, length: u64, access: u64) -> Result<u64, Failure> {
+        self.attachment().watches.add(self.space().mm(), address, length, access)
+    }
+
+    /// Removes a watchpoint.
+    pub(crate) fn unwatch(&self, watch: u64) -> Result<(), Failure> {
+        self.attachment().watches.remove(watch)
+    }
+
     /// Prepares the step of a held thread, which is at `address`.
     pub(crate) fn step(&mut self, thread: u64, address: u64) -> Result<Step, Failure> {
         let Traces { attachment, traced } = &**self.traces;
@@ -227,6 +237,7 @@ impl Drop for Debuggee {
         traced.traced().detach(attachment.id);
         // A thread that is about to be held sees `is_over`; one that is held already is resumed.
         attachment.end();
+        attachment.watches.clear();
         registry.release(attachment.id);
         // A kept memory whose process has ended goes here, so that its breakpoints need not be removed.
         if let Some(kept) = self.kept.take() {

@@ -134,6 +134,9 @@ fn forked(copy: TracedRef, registers: &Registers) {
             continue;
         }
         let child = adopt(heir, true);
+        if let Some((child, _)) = &child {
+            child.watches.copy(&heir.watches);
+        }
         let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
     }
     traced.disown();
@@ -175,6 +178,9 @@ fn tell_forked(parent: &Attachment, child: u64) {
 
 /// The current thread has the memory of a debuggee and is about to run for the first time.
 pub(crate) fn begun(attachment: &Attachment, registers: &Registers) {
+    if !attachment.watches.begin_this() {
+        attachment.channel().miss();
+    }
     // SAFETY: the function looks at the current thread.
     if unsafe { ffi::ntrace_thread_is_leader() } {
         // SAFETY: lifecycle.c has written to `life` alone, which lives as long as the attachment.
@@ -197,6 +203,11 @@ fn executed(registers: &Registers) {
         let Some(before) = ptr::NonNull::new(unsafe { ffi::ntrace_life_take_executed(&mut is_guest) }) else { return };
         // SAFETY: the function has called `ntrace_attachment_get` for the pointer that it returns; this `Arc` owns that reference.
         let before: Arc<Attachment> = unsafe { Arc::from_raw(before.as_ptr().cast_const().cast()) };
+        if is_guest {
+            before.watches.end_this();
+        } else {
+            before.watches.clear();
+        }
         let follows = !is_guest || before.options & option::CHILDREN != 0;
         let now = if follows { adopt(&before, is_guest) } else { None };
         let debuggee = now.as_ref().map_or(0, |(now, _)| now.debuggee);

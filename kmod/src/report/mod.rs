@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! System calls and signals of debuggees, as far as sessions ask for them.
+//! System calls, signals and accesses of memory of debuggees, as far as sessions ask for them.
 
 pub(crate) mod choice;
 mod signals;
 mod syscalls;
+pub(crate) mod watches;

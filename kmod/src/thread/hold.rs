@@ -27,6 +27,7 @@ pub(crate) enum Reason {
     Entered = 6,
     Returned = 7,
     Signalled = 8,
+    Watched = 9,
 }
 
 impl Reason {

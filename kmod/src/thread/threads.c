@@ -411,6 +411,24 @@ bool ntrace_thread_notify(struct mm_struct *mm, struct pid_namespace *namespace,
 	return found;
 }
 
+/*
+ * Calls `each` for the threads with this memory that are there, where it may sleep. Returns the first error: of `each`, or for want of memory.
+ */
+int ntrace_threads_each(struct mm_struct *mm, int (*each)(struct task_struct *thread, void *data), void *data)
+{
+	struct visit all = { .mm = mm };
+	int error = 0;
+
+	if (!list_threads(&all))
+		return -ENOMEM;
+	for (unsigned long number = 0; number < all.count && !error; number++)
+		if (!(all.threads[number]->flags & PF_EXITING))
+			error = each(all.threads[number], data);
+	forget(&all);
+	/* A thread may have ended meanwhile. */
+	return error == -ESRCH ? 0 : error;
+}
+
 static void tell_syscalls(struct task_struct *thread, void *data)
 {
 	ntrace_syscalls_of(thread);

@@ -6,8 +6,8 @@ use std::process::Command;
 use super::Kernel;
 use crate::backend::{Backend, Blocking};
 use crate::{
-    Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Record, Registers, Result, Signal,
-    SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, ThreadState, Tid,
+    Access, Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Record, Registers, Result,
+    Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, ThreadState, Tid, WatchId,
 };
 
 impl Backend for Kernel {
@@ -43,6 +43,12 @@ impl Backend for Kernel {
     }
     fn signal_info(&self, tid: Tid) -> Result<Option<SignalInfo>> {
         Kernel::signal_info(self, tid)
+    }
+    fn watch(&mut self, pid: Pid, address: Address, length: u64, access: Access) -> Result<WatchId> {
+        Kernel::watch(self, pid, address, length, access)
+    }
+    fn unwatch(&mut self, pid: Pid, id: WatchId) -> Result<()> {
+        Kernel::unwatch(self, pid, id)
     }
     fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
         Kernel::trace_syscalls(self, pid, syscalls)

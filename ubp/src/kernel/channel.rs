@@ -59,7 +59,7 @@ pub(super) enum Told {
         debuggee: u64,
         status: u64,
     },
-    /// A system call or a signal of a thread, at which it is about to be held if the session asks for that.
+    /// A system call, a signal or an access of a thread, at which it is about to be held if the session asks for that.
     Said {
         time: u64,
         debuggee: u64,
@@ -311,6 +311,9 @@ fn told(event: &Event<'_>) -> Option<Told> {
         }
         Event::Signalled { time, debuggee, thread, info, .. } => {
             Told::Said { time, debuggee, thread, what: Said::Signal(signal_info(info)) }
+        }
+        Event::Watched { time, debuggee, thread, watch, .. } => {
+            Told::Said { time, debuggee, thread, what: Said::Watched(watch) }
         }
         Event::Lost { count } => Told::Lost { count },
         // A later module may tell of more than this version knows.

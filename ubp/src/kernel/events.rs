@@ -21,6 +21,7 @@ pub(super) mod reason {
     pub(super) const ENTERED: u64 = 6;
     pub(super) const RETURNED: u64 = 7;
     pub(super) const SIGNALLED: u64 = 8;
+    pub(super) const WATCHED: u64 = 9;
 }
 
 impl Kernel {
@@ -106,7 +107,9 @@ impl Kernel {
                 Ok(())
             }
             reason::BEGUN => self.on_begun(pid, tid, time),
-            reason::ENTERED | reason::RETURNED | reason::SIGNALLED => self.on_said(pid, tid, address, time),
+            reason::ENTERED | reason::RETURNED | reason::SIGNALLED | reason::WATCHED => {
+                self.on_said(pid, tid, address, time)
+            }
             _ => {
                 self.passing.remove(&tid);
                 self.hold_silently(pid, tid);

@@ -101,6 +101,7 @@ impl Kernel {
             breakpoints: Vec::new(),
             loader: Default::default(),
             syscalls: Syscalls::NONE,
+            watching: Default::default(),
             stdio: Stdio::default(),
             child: false,
             process,
@@ -132,12 +133,12 @@ impl Kernel {
         let threads = BTreeSet::from([child.leader()]);
         let process = Process { pid: child, threads, ..old.process.clone() };
         let (loader, sites, breakpoints) = (old.loader.clone(), old.sites.clone(), old.breakpoints.clone());
-        let syscalls = old.syscalls;
+        let (syscalls, watching) = (old.syscalls, old.watching.clone());
         self.add(process, number);
         let Kernel { channel, debuggees, .. } = self;
         if let Some(copy) = debuggees.get_mut(&child) {
             (copy.loader, copy.sites, copy.breakpoints) = (loader, sites, breakpoints);
-            copy.syscalls = syscalls;
+            (copy.syscalls, copy.watching) = (syscalls, watching);
             copy.begin_anew(channel)?;
         }
         self.born.insert(child.leader(), parent);
@@ -161,6 +162,7 @@ impl Kernel {
             channel.post(Command::Detach { debuggee: before })?;
         }
         debuggee.mode = mode(process.arch);
+        debuggee.watching.end();
         debuggee.process = process;
         Ok(())
     }

@@ -28,6 +28,7 @@ mod reports;
 mod site;
 mod step;
 mod wake;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -37,6 +38,7 @@ use self::channel::Channel;
 use self::recorder::Recorder;
 use self::reports::{Call, Said};
 use self::site::{Goal, Own, Site};
+use self::watch::Watching;
 use crate::arch::Mode;
 use crate::loader::Loader;
 use crate::{
@@ -56,6 +58,7 @@ struct Debuggee {
     loader: Loader,
     /// The system calls that are reported.
     syscalls: Syscalls,
+    watching: Watching,
     stdio: Stdio,
     /// Whether the process is a child of the tracer, which must wait for its end.
     child: bool,

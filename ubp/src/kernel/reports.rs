@@ -1,4 +1,4 @@
-//! System calls and signals: what the kernel is asked to tell of, and the events made of what it tells.
+//! System calls, signals and accesses: what the kernel is asked to tell of, and the events made of what it tells.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -42,6 +42,8 @@ pub(super) enum Said {
         is_handled: bool,
     },
     Signal(SignalInfo),
+    /// The watchpoint's number in the channel.
+    Watched(u64),
 }
 
 /// A system call that a thread is in.
@@ -113,9 +115,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// A thread is held at the system call or signal of which the kernel has told before.
+    /// A thread is held at the system call, signal or access of which the kernel has told before.
     pub(super) fn on_said(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
-        self.passing.remove(&tid);
         let mut kinds = self.said.remove(&tid).map(|said| self.meaning(pid, tid, said)).unwrap_or_default();
         let Some(first) = kinds.pop_front() else { return self.pass_by(pid, tid) };
         let mut held = Held::new(pid, kinds);
@@ -132,7 +133,7 @@ impl Kernel {
 
     /// The kernel tells of a thread that it is about to hold, or that runs on.
     pub(super) fn on_told_said(&mut self, debuggee: u64, tid: Tid, said: Said, time: Duration) {
-        if !self.options.told_only {
+        if !self.options.told_only || matches!(said, Said::Watched(_)) {
             self.said.insert(tid, said);
             return;
         }
@@ -184,6 +185,10 @@ impl Kernel {
                 VecDeque::new()
             }
             Said::Signal(info) => [EventKind::Signal(info)].into(),
+            Said::Watched(watch) => {
+                let debuggee = self.debuggees.get(&pid);
+                debuggee.map(|debuggee| debuggee.watching.events(watch).collect()).unwrap_or_default()
+            }
         }
     }
 

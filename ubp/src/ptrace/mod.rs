@@ -71,6 +71,8 @@ use self::record_clock::Clock;
 use self::reports::Reports;
 pub(crate) use self::sys::send as send_signal;
 use self::tracees::{SpaceId, Tracees};
+pub(crate) use self::watch::Watches;
+pub(crate) use self::watch::piece::Piece;
 use crate::descriptors::keep_reserve;
 use crate::{Error, Options, Result};
 

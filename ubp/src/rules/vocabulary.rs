@@ -109,10 +109,7 @@ const TABLE: [Entry; 17] = [
         )
     },
     entry(Kind::Stepped, "stepped", "a thread is where a step or run was to take it", &[]),
-    Entry {
-        module: "the module does not watch memory",
-        ..entry(Kind::Watched, "watched", "a thread accessed watched memory", &[Field::Address])
-    },
+    entry(Kind::Watched, "watched", "a thread accessed watched memory", &[Field::Address]),
     Entry {
         ptrace: "over ptrace no event is lost",
         module: "Session::wait and Session::poll return the error Lost",
@@ -212,7 +209,7 @@ mod tests {
     #[test]
     fn what_a_mechanism_lacks_has_a_reason() {
         assert_eq!(Kind::SyscallEntered.lacking(Mechanism::Ptrace), None);
-        assert!(Kind::Watched.lacking(Mechanism::Kernel).is_some_and(|reason| reason.contains("memory")));
+        assert!(Kind::Lost.lacking(Mechanism::Kernel).is_some_and(|reason| reason.contains("Lost")));
         assert!(Kind::SignalSent.lacking(Mechanism::Ptrace).is_some());
     }
 }

@@ -5,25 +5,25 @@ use super::piece::Piece;
 use crate::{Access, Address, WatchId, WatchReason};
 
 /// A watchpoint that a thread ran into, and the address by which.
-pub(in crate::ptrace) type Hit = (WatchId, Address);
+pub(crate) type Hit = (WatchId, Address);
 
 /// The watchpoints of an address space.
 #[derive(Clone, Debug, Default)]
-pub(in crate::ptrace) struct Watches {
+pub(crate) struct Watches {
     list: Vec<(WatchId, Vec<Piece>)>,
     next: u32,
     /// A number that grows with every change.
-    pub(in crate::ptrace) epoch: u64,
+    pub(crate) epoch: u64,
 }
 
 impl Watches {
     /// The watchpoints after an exec: none, and no id is used again.
-    pub(in crate::ptrace) fn of_new_program(&self) -> Watches {
+    pub(crate) fn of_new_program(&self) -> Watches {
         Watches { next: self.next, ..Watches::default() }
     }
 
     /// The contents of the debug registers: pieces that several watchpoints have need one register.
-    pub(in crate::ptrace) fn pieces(&self) -> Vec<Piece> {
+    pub(crate) fn pieces(&self) -> Vec<Piece> {
         let mut all = Vec::new();
         for piece in self.list.iter().flat_map(|(_, pieces)| pieces) {
             if !all.contains(piece) {
@@ -34,7 +34,7 @@ impl Watches {
     }
 
     /// Adds a watchpoint. `present`: the number of debug registers for such an access.
-    pub(in crate::ptrace) fn add(
+    pub(crate) fn add(
         &mut self,
         address: u64,
         length: u64,
@@ -58,7 +58,7 @@ impl Watches {
     }
 
     /// Removes a watchpoint; returns whether there was one.
-    pub(in crate::ptrace) fn remove(&mut self, id: WatchId) -> bool {
+    pub(crate) fn remove(&mut self, id: WatchId) -> bool {
         let before = self.list.len();
         self.list.retain(|(other, _)| *other != id);
         let is_removed = self.list.len() != before;
@@ -67,17 +67,17 @@ impl Watches {
     }
 
     /// The watchpoints that a piece belongs to.
-    pub(in crate::ptrace) fn watching(&self, piece: &Piece) -> impl Iterator<Item = WatchId> {
+    pub(crate) fn watching(&self, piece: &Piece) -> impl Iterator<Item = WatchId> {
         self.list.iter().filter(move |(_, pieces)| pieces.contains(piece)).map(|(id, _)| *id)
     }
 
     /// Whether reads or writes are observed.
-    pub(in crate::ptrace) fn observe_memory(&self) -> bool {
+    pub(crate) fn observe_memory(&self) -> bool {
         self.list.iter().flat_map(|(_, pieces)| pieces).any(|piece| piece.access != Access::Execute)
     }
 
     /// The watchpoints that an access of the tracer in a thread's name touches.
-    pub(in crate::ptrace) fn touched(&self, address: u64, length: usize, is_write: bool) -> Vec<Hit> {
+    pub(crate) fn touched(&self, address: u64, length: usize, is_write: bool) -> Vec<Hit> {
         let observes = |piece: &&Piece| match piece.access {
             Access::Write => is_write,
             Access::ReadWrite => true,
