@@ -127,7 +127,7 @@ pub fn hit(storages: &Storages, registers: &Registers, counted: usize, may_wait:
     }
     let slot = storage.arena(Part(storage.base)).slot(number);
     // A slot may need several instructions for one of the program's, and the program expects one trap for it.
-    if entry.mark() & mark::SLOT == 0 || registers.is_stepping() {
+    if entry.mark() & mark::SLOT == 0 || registers.is_stepping() || storages.are_watched() {
         return emulate(registers, &entry.entry(), slot, index);
     }
     registers.set_pc(slot);

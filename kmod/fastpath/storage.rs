@@ -3,6 +3,7 @@
 //! The storages of an address space: arenas with tables and slots, and a record for each breakpoint.
 
 use core::slice;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use ubp::core::{Arena, Layout, Memory, Number};
 use wire::site::Site;
@@ -100,7 +101,11 @@ impl Storage {
 }
 
 /// The storages of an address space. Readers take no lock, and are in a read-side section of RCU or exclude changes.
-pub struct Storages(Table<MOST>);
+pub struct Storages {
+    table: Table<MOST>,
+    /// Whether a session watches memory.
+    watched: AtomicBool,
+}
 
 /// The failure to add a storage where there is no room.
 #[derive(Debug)]
@@ -108,55 +113,67 @@ pub struct Full;
 
 impl Storages {
     /// No storages.
-    pub const NONE: Storages = Storages(Table::EMPTY);
+    pub const NONE: Storages = Storages { table: Table::EMPTY, watched: AtomicBool::new(false) };
 
     /// Gives a storage to another attachment.
     pub fn give(&self, storage: &Storage, owner: u64) {
-        self.0.give(storage.base, owner);
+        self.table.give(storage.base, owner);
+    }
+
+    /// Sessions watch memory from here on. An access in the middle of a slot would be told with the address of an instruction that is not
+    /// complete, so such instructions are emulated.
+    pub fn watch(&self) {
+        self.watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether sessions watch memory, or did.
+    #[inline(always)]
+    pub(crate) fn are_watched(&self) -> bool {
+        self.watched.load(Ordering::Relaxed)
     }
 
     /// The present storages, in code that is inlined for a hit.
     pub(crate) fn at_once(&self) -> impl Iterator<Item = Storage> + '_ {
-        self.0.notes().filter_map(storage)
+        self.table.notes().filter_map(storage)
     }
 
     /// The present storages.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { notes: self.0.notes() }
+        Iter { notes: self.table.notes() }
     }
 
     /// Whether there is room for another storage.
     pub fn has_room(&self) -> bool {
-        self.0.has_room()
+        self.table.has_room()
     }
 
     /// Adds a storage, which hits find from now on. The caller excludes other changes.
     pub fn add(&self, storage: &Storage) -> Result<(), Full> {
         let Storage { base, layout, owner, code, whole, first, span } = *storage;
         let record = Record { base, capacity: layout.capacity(), owner, code, whole, first, span };
-        self.0.add(&record).then_some(()).ok_or(Full)
+        self.table.add(&record).then_some(()).ok_or(Full)
     }
 
     /// Has the storages of an attachment serve no site. Hits that have begun may still use them, and threads in their slots find them. The
     /// caller excludes other changes.
     pub fn close(&self, owner: u64) {
-        self.0.close(owner);
+        self.table.close(owner);
     }
 
     /// Removes the storages of an attachment. Hits that have begun may still use them. The caller excludes other changes, and waits for these
     /// hits before the next change.
     pub fn forget(&self, owner: u64) {
-        self.0.forget(owner);
+        self.table.forget(owner);
     }
 
     /// The number of retired entries of a storage.
     pub fn retired(&self, storage: &Storage) -> u32 {
-        self.0.retired(storage.base)
+        self.table.retired(storage.base)
     }
 
     /// Sets the number of retired entries of a storage.
     pub fn set_retired(&self, storage: &Storage, count: u32) {
-        self.0.set_retired(storage.base, count);
+        self.table.set_retired(storage.base, count);
     }
 }
 

@@ -163,6 +163,7 @@ impl Debuggee {
 
     /// Watches memory. Returns the watchpoint's number.
     pub(crate) fn watch(&self, address: u64, length: u64, access: u64) -> Result<u64, Failure> {
+        self.space().storages.watch();
         self.attachment().watches.add(self.space().mm(), address, length, access)
     }
 

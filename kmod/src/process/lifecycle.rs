@@ -135,7 +135,9 @@ fn forked(copy: TracedRef, registers: &Registers) {
         }
         let child = adopt(heir, true);
         if let Some((child, _)) = &child {
-            child.watches.copy(&heir.watches);
+            if child.watches.copy(&heir.watches) {
+                space.storages.watch();
+            }
         }
         let _ = child.map(|(child, _)| children.push((heir.id, child), GFP_KERNEL_ACCOUNT));
     }

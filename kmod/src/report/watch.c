@@ -63,21 +63,11 @@ static void forget(struct ntrace_watch *watch, struct observed *observed)
 /* The kernel's types of the accesses (access in wire/src/commands.rs). */
 static const u32 types[] = { 0, HW_BREAKPOINT_W, HW_BREAKPOINT_RW, HW_BREAKPOINT_X };
 
-/* Observes a thread too. Threads that end are forgotten. Returns 0 or an error. */
-int ntrace_watch_thread(struct ntrace_watch *watch, struct task_struct *thread)
+static int add(struct ntrace_watch *watch, struct task_struct *thread)
 {
-	struct observed *observed, *next, *new;
+	struct observed *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	struct perf_event_attr attr;
 
-	list_for_each_entry_safe(observed, next, &watch->threads, node) {
-		if (observed->thread == thread)
-			return 0;
-		if (observed->thread->flags & PF_EXITING)
-			forget(watch, observed);
-	}
-	if (watch->count >= MOST)
-		return -ENOSPC;
-	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return -ENOMEM;
 	hw_breakpoint_init(&attr);
@@ -95,6 +85,22 @@ int ntrace_watch_thread(struct ntrace_watch *watch, struct task_struct *thread)
 	list_add(&new->node, &watch->threads);
 	watch->count++;
 	return 0;
+}
+
+/* Observes a thread too. Threads that end are forgotten. Returns 0 or an error. */
+int ntrace_watch_thread(struct ntrace_watch *watch, struct task_struct *thread)
+{
+	struct observed *observed, *next;
+
+	list_for_each_entry_safe(observed, next, &watch->threads, node) {
+		if (observed->thread == thread)
+			return 0;
+		if (observed->thread->flags & PF_EXITING)
+			forget(watch, observed);
+	}
+	if (watch->count >= MOST)
+		return -ENOSPC;
+	return add(watch, thread);
 }
 
 /* Observes the current thread too, which is new. */

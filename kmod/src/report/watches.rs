@@ -121,9 +121,10 @@ impl Watches {
     }
 
     /// Watches the same of the current thread, which is the first of a new process. What cannot be watched is left out.
-    pub(crate) fn copy(&self, from: &Watches) {
+    /// Returns whether anything is watched.
+    pub(crate) fn copy(&self, from: &Watches) -> bool {
         if !from.any.load(Ordering::SeqCst) {
-            return;
+            return false;
         }
         let mut copies = KVec::new();
         let from = from.all.lock();
@@ -138,6 +139,7 @@ impl Watches {
         let mut all = self.all.lock();
         self.arm(&copies);
         (all.list, all.last) = (copies, last);
+        true
     }
 
     /// No longer watches the current thread, which has left the memory.
