@@ -202,7 +202,7 @@ fn system_calls_are_requested_for_the_processes_of_the_group_alone() {
     let groups = vec![Group { name: "true".into(), members: Members::Executable(Glob::new(name)) }];
     let rule = Rule::new("calls", "true", On::SyscallEntered(machine::ARCH, Syscalls::ALL)).act(record());
     let set = RuleSet { groups, rules: vec![rule], aggregates: Vec::new() };
-    let mut session = Session::with_options(set.options(Options::default())).unwrap();
+    let mut session = Session::open(mechanism(), set.options(Options::default())).unwrap();
     let mut rules = Rules::new(set).unwrap();
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "/bin/true; exit 3"]);
@@ -316,7 +316,7 @@ fn a_file_gets_its_breakpoints_when_it_is_mapped() {
         Rule::new("file", "all", on).act(record()),
         Rule { priority: 1, ..Rule::new("named", "all", named) }.when(is(2)).act(record()),
     ]);
-    let mut session = Session::with_options(rules.options(Options::default())).unwrap();
+    let mut session = Session::open(mechanism(), rules.options(Options::default())).unwrap();
     let mut rules = Rules::new(rules).unwrap();
     let pid = session.spawn(piped(&program, &["4"])).unwrap();
     assert!(rules.adopt(&mut session, pid).unwrap().is_empty());

@@ -13,7 +13,9 @@ const BOTH: &[&str] = &[
     "ubp/tests/breakpoints.rs",
     "ubp/tests/code.rs",
     "ubp/tests/forks.rs",
+    "ubp/tests/hits.rs",
     "ubp/tests/kernel.rs",
+    "ubp/tests/rules.rs",
     "ubp/tests/signal_events.rs",
     "ubp/tests/signals.rs",
     "ubp/tests/spawn.rs",
@@ -31,6 +33,7 @@ const OF_X86: &[&str] = &[
     "tests/tests/lockstep_slots.rs",
     "tests/tests/lockstep_stack.rs",
     "tests/tests/lockstep_syscalls.rs",
+    "ubp/tests/watch.rs",
 ];
 const OF_ARM64: &[&str] = &["tests/tests/lockstep_arm64/main.rs", "ubp/tests/arm64/*"];
 

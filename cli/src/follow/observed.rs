@@ -1,5 +1,6 @@
 //! What a command wants to see of a program beside hits.
 
+use ubp::rules::{Action, Kind, Rule};
 use ubp::{Buffer, Mechanism, Options, Syscalls, WhenFull};
 
 use crate::failure::{Failure, Result};
@@ -59,17 +60,14 @@ impl Observed {
     /// # Errors
     /// The user asks for a mechanism that does not report them; the message says what it lacks.
     pub(super) fn mechanism(&self, asked: Mechanism) -> Result<Mechanism> {
-        let watches = |rule: &ubp::rules::Rule| {
-            rule.actions.iter().any(|action| matches!(action, ubp::rules::Action::Watch { .. }))
-        };
+        let watches = |rule: &Rule| rule.actions.iter().any(|action| matches!(action, Action::Watch { .. }));
         let rules_watch = self.rules.as_ref().is_some_and(|file| file.set.rules.iter().any(watches));
-        if self.watches.is_empty() && !rules_watch {
-            return Ok(asked);
-        }
-        match asked {
-            Mechanism::Kernel => Err(Failure::usage(
-                "--backend kernel: the module does not report accesses of memory; --backend ptrace does",
-            )),
+        let lacking = Kind::Watched.lacking(Mechanism::Kernel).filter(|_| !self.watches.is_empty() || rules_watch);
+        match (asked, lacking) {
+            (_, None) => Ok(asked),
+            (Mechanism::Kernel, Some(reason)) => {
+                Err(Failure::usage(format!("--backend kernel: {reason}; --backend ptrace does")))
+            }
             _ => Ok(Mechanism::Ptrace),
         }
     }

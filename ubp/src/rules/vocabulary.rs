@@ -1,6 +1,7 @@
 //! The kinds of events that rules are about: a table that programs can list.
 
 use crate::Mechanism;
+use crate::arch::MODULE_CANNOT_WATCH;
 
 /// A kind of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +110,10 @@ const TABLE: [Entry; 17] = [
         )
     },
     entry(Kind::Stepped, "stepped", "a thread is where a step or run was to take it", &[]),
-    entry(Kind::Watched, "watched", "a thread accessed watched memory", &[Field::Address]),
+    Entry {
+        module: MODULE_CANNOT_WATCH,
+        ..entry(Kind::Watched, "watched", "a thread accessed watched memory", &[Field::Address])
+    },
     Entry {
         ptrace: "over ptrace no event is lost",
         module: "Session::wait and Session::poll return the error Lost",

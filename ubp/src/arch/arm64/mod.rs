@@ -26,3 +26,8 @@ pub(crate) use self::registers::{
 };
 #[cfg(feature = "std")]
 pub(crate) use self::vector::{VECTOR_SETS, is_settable, use_component, vector_parts};
+
+/// Why the kernel module does not watch memory; empty if it does.
+#[cfg(feature = "std")]
+pub(crate) const MODULE_CANNOT_WATCH: &str =
+    "the module does not watch memory on arm64, where the processor tells of an access before it is made";
