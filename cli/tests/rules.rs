@@ -141,6 +141,10 @@ fn the_vocabulary_lists_every_word() {
     let of = |key: &str| json[key].as_array().unwrap().len();
     assert!(of("events") == 17 && of("fields") == 6 && of("filters") == 6 && of("actions") == 11, "{json}");
     assert!(
-        json["events"].as_array().unwrap().iter().any(|event| event["name"] == "signal" && event["module"].is_string())
+        json["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|event| event["name"] == "signal_sent" && event["module"].is_string())
     );
 }

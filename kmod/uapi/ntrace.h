@@ -208,6 +208,45 @@ struct ntrace_counts_reply {
 	__u64 counts_bytes;
 };
 
+/*
+ * Watches memory of a process by a debug register of each thread, also of new ones and of children that are traced. Accesses by the kernel
+ * for a thread are hits too. A thread that hits is told of and held on its way to user mode. Only on x86.
+ */
+#define NTRACE_COMMAND_WATCH 0x24
+struct ntrace_watch {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Address of the first byte, a multiple of `length`. */
+	__u64 address;
+	/* Number of bytes: 1, 2, 4 or 8; 8 for `access` 3. */
+	__u64 length;
+	/* Access: 1, writes; 2, reads and writes; 3, the execution of the instruction at the address, before which the thread is held. */
+	__u64 access;
+};
+struct ntrace_watch_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Number of the watchpoint. The process never reuses it. */
+	__u64 watch;
+};
+
+/* Removes a watchpoint. */
+#define NTRACE_COMMAND_UNWATCH 0x25
+struct ntrace_unwatch {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Number of the watchpoint. */
+	__u64 watch;
+};
+struct ntrace_unwatch_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
 /* Resumes a held thread. */
 #define NTRACE_COMMAND_RESUME 0x30
 struct ntrace_resume {
@@ -394,7 +433,7 @@ struct ntrace_held {
 	__u64 thread;
 	/*
 	 * Reason: 1 a breakpoint, 2 a finished step, 3 `hold`, 4 the thread executed another program, 5 the thread is new, 6 a system call
-	 * begins, 7 a system call has ended, 8 a signal. A step from 6, 7 or 8 ends where the thread goes on in user mode, with reason 3.
+	 * begins, 7 a system call has ended, 8 a signal, 9 a watchpoint. A step from 6, 7 or 8 ends where the thread goes on in user mode, with reason 3.
 	 */
 	__u64 reason;
 	/* The thread's next instruction. */
@@ -513,6 +552,8 @@ struct ntrace_syscall_returned {
 	__u64 result;
 	/* Number of the signal whose handler the thread enters next; 0 for none. */
 	__u64 signal;
+	/* Six words: the arguments, as they were at the call's beginning. */
+	__u64 arguments_bytes;
 };
 
 /* A signal is about to be delivered to a thread (`report`). Signals that are ignored when they are sent are not delivered. */
@@ -529,6 +570,22 @@ struct ntrace_signalled {
 	__u64 number;
 	/* The kernel's `siginfo_t` without the padding at its end. */
 	__u64 info_bytes;
+};
+
+/* A thread accessed watched memory (`watch`), and is about to be held. The access is made, except of an instruction's execution. */
+#define NTRACE_EVENT_WATCHED 0x800b
+struct ntrace_watched {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* Thread number. */
+	__u64 thread;
+	/* Number of the watchpoint. */
+	__u64 watch;
+	/* Its address. */
+	__u64 address;
 };
 
 #endif
