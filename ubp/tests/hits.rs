@@ -48,6 +48,7 @@ fn a_signal_given_at_an_arrival_arrives_however_many_breakpoints_there_are() {
                     session.resume_with(event.tid, Some(Signal(libc::SIGUSR1))).unwrap();
                 }
                 EventKind::Loaded(_) => session.resume(event.tid).unwrap(),
+                EventKind::ThreadExited => {}
                 kind => {
                     assert_eq!(*kind, EventKind::Killed(Signal(libc::SIGUSR1)));
                     break;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ubp::{EventKind, Mechanism, Options, Origin, Pid, Session, Signal, SignalInfo, Spec};
+use ubp::{EventKind, Mechanism, Options, Origin, Pid, Session, Signal, SignalInfo, Spec, Syscalls};
 
 /// A session with signals as events, and gets.c, which has not begun.
 fn spawned(told_only: bool) -> (Session, Pid) {
@@ -125,4 +125,31 @@ fn what_is_only_told_reaches_the_program_as_it_does_alone() {
     });
     assert_eq!(told[..4], [10, 12, 10, 12]);
     assert!(outcome.text().ends_with("value 77\n"));
+}
+
+#[test]
+fn a_thread_that_is_held_at_a_system_call_or_signal_goes_on_when_its_session_ends() {
+    let plain = undisturbed(&build("gets", &[]), &[]);
+    let is_at: [fn(&EventKind) -> bool; 3] = [
+        |kind| matches!(kind, EventKind::SyscallEntered(_)),
+        |kind| matches!(kind, EventKind::SyscallReturned(_)),
+        |kind| matches!(kind, EventKind::Signal(_)),
+    ];
+    for (number, is_at) in is_at.iter().enumerate() {
+        let (mut session, pid) = spawned(false);
+        session.trace_syscalls(pid, Syscalls::NONE.with(libc::SYS_kill as u64)).unwrap();
+        session.resume(pid.leader()).unwrap();
+        let mut stdout = session.take_stdio(pid).stdout.unwrap();
+        loop {
+            let event = session.wait().unwrap().unwrap();
+            if is_at(&event.kind) {
+                break;
+            }
+            session.resume(event.tid).unwrap();
+        }
+        drop(session);
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+        assert_eq!(text, String::from_utf8_lossy(&plain.stdout), "{number}");
+    }
 }
