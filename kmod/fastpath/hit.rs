@@ -165,7 +165,11 @@ fn emulate(registers: &Registers, entry: &Entry, slot: u64, counted: usize) -> H
     match way(entry, registers.mode(Modes::of_this_machine())) {
         Ok(Way::Slot) => {
             registers.set_pc(slot);
-            if entry.mark & mark::SYSCALL != 0 { Hit::Syscall } else { Hit::Passed }
+            if entry.mark & mark::SYSCALL != 0 {
+                Hit::Syscall
+            } else {
+                Hit::Passed
+            }
         }
         Ok(Way::Emulate(emulate)) => match run(registers, &emulate, entry, slot, counted) {
             Hit::Breakpoint if arch::UPROBE == entry.bytes() => Hit::Uprobe,

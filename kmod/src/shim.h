@@ -213,7 +213,7 @@ bool ntrace_watch_take(struct ntrace_watch *watch);
 void ntrace_watch_free(struct ntrace_watch *watch);
 bool ntrace_watch_supported(void);
 
-/* report/watches.rs */
+/* report/accesses.rs */
 void ntrace_watched(struct pt_regs *registers, struct mm_struct *mm);
 
 /* report/syscalls.rs */

@@ -2,6 +2,7 @@
 
 //! System calls, signals and accesses of memory of debuggees, as far as sessions ask for them.
 
+mod accesses;
 pub(crate) mod choice;
 mod signals;
 mod syscalls;

@@ -127,7 +127,10 @@ unsafe extern "C" fn ntrace_syscall(registers: *mut Registers, mm: *const Mm, ca
             (Event::SyscallEntered { time, debuggee, thread, number, machine, arguments }, Reason::Entered)
         } else {
             let signal = handled;
-            (Event::SyscallReturned { time, debuggee, thread, number, machine, result, signal, arguments }, Reason::Returned)
+            (
+                Event::SyscallReturned { time, debuggee, thread, number, machine, result, signal, arguments },
+                Reason::Returned,
+            )
         };
         if attachment.choice.holds() {
             attachment.tell(&event);

@@ -5,19 +5,13 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use fastpath::Registers;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::Mutex;
 use wire::commands::access;
-use wire::events::Event;
 use wire::{Failure, Status};
 
-use crate::breakpoints::slot::leave_all;
-use crate::channel::channel::time;
 use crate::ffi::{self, Mm};
-use crate::process::traced_table::TracedRef;
-use crate::thread::hold::{hold, Reason};
 use crate::vec;
 
 /// Debug registers that a processor has at most.
@@ -162,7 +156,7 @@ impl Watches {
     }
 
     /// A watchpoint that the current thread has hit, behind the one with a number.
-    fn take(&self, behind: u64) -> Option<(u64, u64)> {
+    pub(crate) fn take(&self, behind: u64) -> Option<(u64, u64)> {
         if !self.any.load(Ordering::SeqCst) {
             return None;
         }
@@ -170,28 +164,5 @@ impl Watches {
         // SAFETY: the lock is held.
         let is_hit = |watch: &&Watch| watch.number > behind && unsafe { ffi::ntrace_watch_take(watch.watch.as_ptr()) };
         all.list.iter().find(is_hit).map(|watch| (watch.number, watch.address))
-    }
-}
-
-/// The current thread returns to user mode, and may have accessed watched memory.
-///
-/// # Safety
-/// `registers` are those of the current thread, and `mm` is its memory.
-#[no_mangle]
-unsafe extern "C" fn ntrace_watched(registers: *mut Registers, mm: *const Mm) {
-    // SAFETY: the caller vouches for the registers. Their words are cells, and no other thread uses them.
-    let registers = unsafe { &*registers };
-    let mut id = 0;
-    while let Some(found) = TracedRef::find(mm) {
-        let Some(attachment) = found.traced().attachment_behind(id) else { return };
-        id = attachment.id;
-        let mut behind = 0;
-        while let Some((number, address)) = attachment.watches.take(behind) {
-            behind = number;
-            let (time, debuggee, thread) = (time(), attachment.debuggee, attachment.channel().opener.this_thread());
-            attachment.tell(&Event::Watched { time, debuggee, thread, watch: number, address });
-            leave_all(found.space(), registers);
-            hold(&attachment, Reason::Watched, registers);
-        }
     }
 }

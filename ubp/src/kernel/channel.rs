@@ -12,7 +12,7 @@ use wire::events::{self, Event};
 use wire::{Failure, Split, split};
 
 use super::recorder::ToldHit;
-use super::reports::{Said, signal_info, syscall};
+use super::said::{Said, signal_info, syscall};
 use super::wake::Wake;
 use crate::backend::Blocking;
 use crate::{Error, Result};

@@ -25,10 +25,12 @@ mod memory;
 mod record;
 mod recorder;
 mod reports;
+mod said;
 mod site;
 mod step;
 mod wake;
 mod watch;
+mod watching;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -36,9 +38,9 @@ use wire::{Failure, Status};
 
 use self::channel::Channel;
 use self::recorder::Recorder;
-use self::reports::{Call, Said};
+use self::said::{Call, Said};
 use self::site::{Goal, Own, Site};
-use self::watch::Watching;
+use self::watching::Watching;
 use crate::arch::Mode;
 use crate::loader::Loader;
 use crate::{
