@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::module_tests::{WHOLE, patterns};
-use crate::vm::{self, Arch, Batch, Kind, Machine};
+use crate::module_tests::{IN_TURN, WHOLE, patterns};
+use crate::vm::{self, Arch, Batch, Boot, Kind, Machine};
 use crate::{arm64, host, lanes};
 
 const ARCHITECTURES: [Arch; 2] = [Arch::X86_64, Arch::Arm64];
@@ -57,7 +57,9 @@ fn run_on(machine: Machine, ledger: &Path) -> Result<()> {
     };
     let mut patterns = patterns(machine.arch);
     patterns.retain(|pattern| machine.kernel != Kind::Debug || !WHOLE.contains(pattern));
-    Batch::of(machine, suite.select(&patterns)?).with_module()?.run(ledger)
+    Batch::of(machine, suite.clone().select(&patterns)?).with_module()?.run(ledger)?;
+    let in_turn = Boot { in_turn: true, ..Boot::default() };
+    Batch::of(machine, suite.select(IN_TURN)?).with_module()?.boot_as(in_turn).run(ledger)
 }
 
 fn built_obstacle(kernel: Kind) -> Option<String> {

@@ -23,6 +23,8 @@ const BOTH: &[&str] = &[
 ];
 /// Programs with a site on every instruction. On debug kernels they take longer than a test may.
 pub(crate) const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];
+/// Tests that run where the processors take turns: they have the kernel change its code, of which QEMU before 8.1 may execute the old one.
+pub(crate) const IN_TURN: &[&str] = &["ubp/tests/tracepoints.rs"];
 /// The lockstep tests that run past a breakpoint of the module's. `lockstep_mmio` asks the processor alone, which QEMU only imitates.
 const OF_X86: &[&str] = &[
     "tests/tests/kprobes/main.rs",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// A test program.
-#[derive(PartialEq, Debug)]
+#[derive(PartialEq, Debug, Clone)]
 pub(crate) struct Program {
     /// Its main source file in the checkout, such as `ubp/tests/attach.rs`.
     pub(crate) name: String,

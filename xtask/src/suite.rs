@@ -25,6 +25,7 @@ pub(crate) const NTRACE: &str = "NTRACE_COMMAND";
 const LONG: Duration = Duration::from_secs(5);
 
 /// Test programs that cargo has built.
+#[derive(Clone)]
 pub(crate) struct Suite {
     pub(crate) programs: Vec<Program>,
     /// The `ntrace` command, if its package's tests are among the programs: cargo builds it for them.

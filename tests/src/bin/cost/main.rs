@@ -1,5 +1,5 @@
 //! What a hit of a breakpoint costs the program that comes to it: by the module, a uprobe, and ptrace, in the same run, in
-//! instructions or, with the argument `nanoseconds`, in time; with `scaling`, how hits of two processors at once scale; with `trap`, what
+//! instructions or, with the argument `nanoseconds`, in time, and what a system call costs of which a session is told; with `scaling`, how hits of two processors at once scale; with `trap`, what
 //! is the least that can be, on x86 with the module of `tests/vm/floor`.
 
 /// What `code` measures: names of instructions, and of the loops that begin with them.
@@ -23,6 +23,7 @@ mod code;
 
 mod hit;
 mod scaling;
+mod syscalls;
 
 use std::os::fd::OwnedFd;
 
@@ -56,8 +57,14 @@ fn uprobed(victim: &Victim, site: u64) -> Option<OwnedFd> {
 fn main() {
     match std::env::args().nth(1).as_deref() {
         // Counted, each run is as the other.
-        None => hit::table("instructions of a hit of", 1),
-        Some("nanoseconds") => hit::table("nanoseconds of a hit of", 9),
+        None => {
+            hit::table("instructions of a hit of", 1);
+            syscalls::table("instructions of a system call", 1);
+        }
+        Some("nanoseconds") => {
+            hit::table("nanoseconds of a hit of", 9);
+            syscalls::table("nanoseconds of a system call", 9);
+        }
         Some("scaling") => scaling::table(),
         #[cfg(target_arch = "x86_64")]
         Some("trap") => hit::trap(),
