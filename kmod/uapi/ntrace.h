@@ -134,7 +134,8 @@ struct ntrace_detach_reply {
 
 /*
  * Chooses which system calls and signals of a process are told of, in place of what was chosen before. Its children that are traced,
- * and the programs that it executes, begin with the same choice. A thread that is in a system call may tell of its end alone.
+ * and the programs that it executes, begin with the same choice. A thread that is in a system call may tell of its end alone. A kernel that
+ * cannot tell of system calls answers `Unsupported`, whatever the process.
  */
 #define NTRACE_COMMAND_REPORT 0x12
 struct ntrace_report {

@@ -7,9 +7,10 @@ use kernel::alloc::AllocError;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use wire::buffer::Buffer;
-use wire::commands::{option, Serve};
+use wire::commands::{option, reported, Serve};
 use wire::{Failure, Status, MOST_WORDS};
 
+use crate::ffi;
 use crate::process::debuggee::Debuggee;
 use crate::process::registry::{Adoptee, Registry};
 use crate::thread::held::Held;
@@ -135,6 +136,11 @@ impl Serve for Server {
     }
 
     fn report(&mut self, debuggee: u64, what: u64, calls: &[u8]) -> Result<(), Failure> {
+        // A session may ask for that without a debuggee.
+        // SAFETY: the function reads a variable that was set when the module was loaded.
+        if what & reported::SYSCALLS != 0 && !unsafe { ffi::ntrace_syscalls_supported() } {
+            return Err(Status::Unsupported.into());
+        }
         find_running(&self.debuggees, debuggee)?.report(what, calls)
     }
 

@@ -149,10 +149,6 @@ impl Debuggee {
 
     /// Chooses the system calls and signals of which the session is told.
     pub(crate) fn report(&self, what: u64, calls: &[u8]) -> Result<(), Failure> {
-        // SAFETY: the function reads a variable that was set when the module was loaded.
-        if what & reported::SYSCALLS != 0 && !unsafe { ffi::ntrace_syscalls_supported() } {
-            return Err(Status::Unsupported.into());
-        }
         self.attachment().choice.set(what, calls)?;
         if what & reported::SYSCALLS != 0 {
             // SAFETY: `space` has a reference to the memory.

@@ -130,7 +130,7 @@ impl Kernel {
         if options.group_stops || options.vforks {
             return Err(cannot("report group-stops and ends of vforks"));
         }
-        Ok(Kernel {
+        let kernel = Kernel {
             options,
             channel: Channel::open()?,
             debuggees: BTreeMap::new(),
@@ -148,7 +148,9 @@ impl Kernel {
             recorder: Recorder::default(),
             ended: BTreeMap::new(),
             told: None,
-        })
+        };
+        kernel.can_report()?;
+        Ok(kernel)
     }
 
     fn debuggee(&self, pid: Pid) -> Result<&Debuggee> {

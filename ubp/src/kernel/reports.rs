@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use wire::commands::{Command, reported};
+use wire::{Failure, Status};
 
 use super::said::{Call, Said, continues};
 use super::{Held, Kernel, cannot, failed};
 use crate::{
-    Arch, Error, Event, EventKind, Pid, Result, Signal, SignalInfo, Syscall, SyscallResult, SyscallReturn, Syscalls,
-    Tid,
+    Arch, Error, Event, EventKind, Options, Pid, Result, Signal, SignalInfo, Syscall, SyscallResult, SyscallReturn,
+    Syscalls, Tid,
 };
 
 /// The calls from which new threads and processes return too: clone, fork, vfork, clone3 (asm/unistd.h).
@@ -28,16 +29,40 @@ const CLONES: [(Arch, u64); 10] = [
 /// The number of signals.
 const SIGNALS: i32 = 64;
 
+/// The error of a command about system calls and signals.
+fn refused(pid: Pid, failure: Failure) -> Error {
+    match failure.status {
+        Status::Unknown => cannot("report signals and system calls: its version is older than that of this program"),
+        Status::Unsupported => cannot("report system calls on this kernel"),
+        _ => failed(pid, "report", failure),
+    }
+}
+
+/// What a session asks the kernel to tell of.
+fn asked(options: &Options, syscalls: &Syscalls) -> u64 {
+    let signals = if options.signals { reported::SIGNALS } else { 0 };
+    signals | if syscalls.is_empty() { 0 } else { reported::SYSCALLS }
+}
+
 impl Kernel {
+    /// Whether the kernel can tell of what the options ask for.
+    pub(super) fn can_report(&self) -> Result<()> {
+        /// No process has this number.
+        const NONE: u64 = 0;
+        let what = asked(&self.options, &self.options.syscalls);
+        if what == 0 {
+            return Ok(());
+        }
+        let told = self.channel.ask(Command::Report { debuggee: NONE, what, calls: &[] }, |told| told.map(drop))?;
+        match told {
+            Err(failure) if failure.status != Status::NoProcess => Err(refused(Pid(0), failure)),
+            _ => Ok(()),
+        }
+    }
+
     /// Asks the kernel to tell of the signals that the session reports, and of these system calls.
     pub(super) fn choose(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
-        let mut what = 0;
-        if self.options.signals {
-            what |= reported::SIGNALS;
-        }
-        if !syscalls.is_empty() {
-            what |= reported::SYSCALLS;
-        }
+        let mut what = asked(&self.options, &syscalls);
         if what == 0 && self.debuggee(pid)?.syscalls.is_empty() {
             return Ok(());
         }
@@ -54,13 +79,7 @@ impl Kernel {
         self.inside.extend(threads.iter().filter(|tid| !is_outside(tid)));
         let calls = syscalls.words().map(|words| words.map(u64::to_ne_bytes).concat()).unwrap_or_default();
         let told = self.channel.ask(Command::Report { debuggee, what, calls: &calls }, |told| told.map(drop))?;
-        told.map_err(|failure| match failure.status {
-            wire::Status::Unknown => {
-                cannot("report signals and system calls: its version is older than that of this program")
-            }
-            wire::Status::Unsupported => cannot("report system calls on this kernel"),
-            _ => failed(pid, "report", failure),
-        })
+        told.map_err(|failure| refused(pid, failure))
     }
 
     pub(super) fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
