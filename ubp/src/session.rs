@@ -176,7 +176,7 @@ impl Session {
     ///
     /// # Errors
     /// The errors of [`Session::resume`]; [`Error::NoSuchSignal`]; [`Error::System`] if
-    /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`] over the kernel module.
+    /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`] over the kernel module where the thread just made a process.
     pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         self.backend.resume_with(tid, signal)
     }
@@ -285,8 +285,7 @@ impl Session {
     /// The signal that a held thread gets when it is resumed; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::NotHeld`], [`Error::NoSuchThread`];
-    /// [`Error::Unsupported`] over the kernel module.
+    /// [`Error::NotHeld`], [`Error::NoSuchThread`].
     pub fn signal_info(&self, tid: Tid) -> Result<Option<SignalInfo>> {
         self.backend.signal_info(tid)
     }
@@ -295,14 +294,15 @@ impl Session {
     /// are reported, except of threads in an uninterruptible wait, which are once they leave it.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`]; [`Error::Unsupported`] over the kernel module.
+    /// [`Error::NoSuchProcess`]; [`Error::Unsupported`] over the kernel module if it cannot.
     pub fn trace_syscalls(&mut self, pid: Pid, syscalls: Syscalls) -> Result<()> {
         self.backend.trace_syscalls(pid, syscalls)
     }
 
     /// Watches memory by the processor's debug registers, in all threads of a process and those that it makes later; a forked child has a
     /// copy of the watchpoint, as of breakpoints. [`EventKind::Watched`](crate::EventKind::Watched) reports each access, also one that an
-    /// instruction at a breakpoint makes. Accesses by the kernel, for a system call, are not reported.
+    /// instruction at a breakpoint makes. Accesses by the kernel, for a system call, are
+    /// reported over the kernel module alone.
     ///
     /// A range takes as many registers as it has aligned parts of 1, 2, 4 or 8 bytes (on arm64 of 8 bytes, whole or not). x86 has four
     /// registers, arm64 has those that the processor has. Watchpoints of the same part and access share a register. An exec ends all.
@@ -310,7 +310,7 @@ impl Session {
     /// # Errors
     /// [`Error::Watch`] names what is wrong with the range, or who has the registers;
     /// [`Error::DebugRegisters`]; [`Error::NoSuchProcess`];
-    /// [`Error::Unsupported`] over the kernel module.
+    /// [`Error::Unsupported`] over the kernel module on arm64.
     pub fn watch(&mut self, pid: Pid, address: Address, length: u64, access: Access) -> Result<WatchId> {
         self.backend.watch(pid, address, length, access)
     }
@@ -318,7 +318,7 @@ impl Session {
     /// Removes a watchpoint. An unknown one is ignored. Accesses before this are still reported, if their event is queued.
     ///
     /// # Errors
-    /// [`Error::NoSuchProcess`]; [`Error::Unsupported`] over the kernel module.
+    /// [`Error::NoSuchProcess`].
     pub fn unwatch(&mut self, pid: Pid, id: WatchId) -> Result<()> {
         self.backend.unwatch(pid, id)
     }

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use common::*;
 use ubp::{
-    Access, Address, BreakpointId, Error, Event, EventKind, Options, Pid, Session, Spec, Tid, WatchId, WatchReason,
+    Access, Address, BreakpointId, Error, Event, EventKind, Mechanism, Options, Pid, Session, Spec, Tid, WatchId,
+    WatchReason,
 };
 
 fn quiet() -> Session {
@@ -150,6 +151,26 @@ fn a_return_address_that_the_tracer_pushes_is_told() {
     });
     assert_eq!(exit_of(&outcome), EventKind::Exited(5));
     assert_eq!(at_leaf, 3);
+}
+
+#[test]
+fn an_access_by_the_kernel_is_told_over_the_module_alone() {
+    if !can_watch("an_access_by_the_kernel_is_told_over_the_module_alone") {
+        return;
+    }
+    let mut session = quiet();
+    let mut command = piped(&build("watched", &[]), &["read"]);
+    command.stdin(Stdio::piped());
+    let pid = session.spawn(command).unwrap();
+    let mut pipes = session.take_stdio(pid);
+    pipes.stdin.take().unwrap().write_all(b"four").unwrap();
+    let bytes = symbol(&session, pid, "bytes");
+    let id = session.watch(pid, bytes, 4, Access::Write).unwrap();
+    session.resume(pid.leader()).unwrap();
+    let mut hits = Vec::new();
+    run(&mut session, pid, |_, event| hits.extend(watched(event)));
+    let expected = if mechanism() == Mechanism::Kernel { vec![(id, bytes)] } else { Vec::new() };
+    assert_eq!(hits, expected);
 }
 
 /// The words that `caller` takes of the stack before its call: none if its first instruction is the call.

@@ -80,6 +80,7 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "threads")) threads(count);
     if (!strcmp(what, "fork")) forks();
     if (!strcmp(what, "serve")) serve();
+    if (!strcmp(what, "read")) sum = read(0, (void *)bytes, 4);
 #if !defined(__aarch64__)
     for (long i = 1; i <= count && !strcmp(what, "untold"); i++) untold_trap();
 #endif
