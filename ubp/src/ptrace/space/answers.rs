@@ -8,6 +8,7 @@ use trampoline::x86::trap;
 use super::{SlotId, Space};
 use crate::arch::{MAX_LEN, decode, length};
 use crate::core::{Entry, prepare_whole};
+use crate::ptrace::arch::jump_mode;
 use crate::ptrace::jumps::LENGTH;
 
 /// The mark of an entry whose threads continue in the slot, and whose site stays as it is; trap_handler_64.s knows it.
@@ -133,6 +134,28 @@ impl Space {
         }
     }
 
+    /// Puts the program's bytes back where a jump stands that is not in the table; `entries` has the instructions that it may cover.
+    pub(super) fn restore_under_jumps(&self, entries: &BTreeMap<u64, Vec<u8>>) {
+        if jump_mode(self.arch, self.mode).is_none() {
+            return;
+        }
+        for &site in entries.keys().filter(|site| self.jumps.get(**site).is_none()) {
+            let Some([head, tail @ ..]) = self.memory.read_array::<{ LENGTH as usize }>(site) else { continue };
+            let stands = tail.iter().all(|byte| trap(*byte).is_some());
+            if let Some(original) = original_at(entries, site).filter(|_| stands && [JUMP_OPCODE, TRAP].contains(&head))
+            {
+                self.memory.write(site, &[TRAP]);
+                self.memory.write(site + 1, original.get(1..).unwrap_or_default());
+                self.memory.write(site, original.get(..1).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Whether a byte belongs to a jump of the table, behind its first one: a breakpoint instruction there is a part of the jump.
+    pub(super) fn is_in_jump(&self, address: u64) -> bool {
+        (1..LENGTH).any(|behind| self.jumps.get(address.wrapping_sub(behind)).is_some())
+    }
+
     /// Puts the program's bytes back where jumps of a tracer stand that was killed; `slots` are the entries for them. Only threads in the kernel
     /// may run. What these jumps lead to stays mapped, because threads may be there.
     pub(in crate::ptrace) fn remove_left_jumps(&mut self, slots: &[SlotId]) {
@@ -141,17 +164,7 @@ impl Space {
             .filter_map(|slot| self.entry(*slot))
             .map(|entry| (entry.site, entry.bytes().to_vec()))
             .collect();
-        for &site in entries.keys() {
-            let Some([head, tail @ ..]) = self.memory.read_array::<{ LENGTH as usize }>(site) else { continue };
-            let stands = tail.iter().all(|byte| trap(*byte).is_some());
-            if let Some(original) =
-                original_at(&entries, site).filter(|_| stands && [JUMP_OPCODE, TRAP].contains(&head))
-            {
-                self.memory.write(site, &[TRAP]);
-                self.memory.write(site + 1, original.get(1..).unwrap_or_default());
-                self.memory.write(site, original.get(..1).unwrap_or_default());
-            }
-        }
+        self.restore_under_jumps(&entries);
         for (site, bytes) in &entries {
             if self.memory.read_array(*site) == Some([TRAP]) {
                 self.memory.write(*site, bytes.get(..1).unwrap_or_default());

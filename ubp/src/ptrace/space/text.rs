@@ -286,10 +286,14 @@ impl Space {
         }
     }
 
-    /// Puts the original bytes back at former sites, where a copy of the memory still has breakpoint instructions.
+    /// Puts the original bytes back at former sites, where a copy of the memory still has breakpoint instructions, and jumps whose bytes these may
+    /// be.
     pub(in crate::ptrace) fn restore_retired(&self) {
+        let known = self.retired.keys().chain(self.sites.values()).filter_map(|&slot| self.entry(slot));
+        self.restore_under_jumps(&known.map(|entry| (entry.site, entry.bytes().to_vec())).collect());
         for entry in self.retired.keys().filter_map(|&slot| self.entry(slot)) {
-            let is_ours = || !self.sites.contains_key(&entry.site) && self.is_armed(entry.site);
+            let is_former = || !self.sites.contains_key(&entry.site) && !self.is_in_jump(entry.site);
+            let is_ours = || is_former() && self.is_armed(entry.site);
             if let Some(original) = mark(entry.bytes()).filter(|_| is_ours()) {
                 self.memory.write(entry.site, &original);
             }
