@@ -7,7 +7,6 @@ const BOTH: &[&str] = &[
     "cli/tests/attach.rs",
     "cli/tests/backends.rs",
     "cli/tests/count.rs",
-    "cli/tests/events.rs",
     "tests/tests/channel*",
     "ubp/tests/batch.rs",
     "ubp/tests/breakpoints.rs",
@@ -27,6 +26,7 @@ pub(crate) const WHOLE: &[&str] = &["tests/tests/whole_counts.rs"];
 pub(crate) const IN_TURN: &[&str] = &["ubp/tests/tracepoints.rs"];
 /// The lockstep tests that run past a breakpoint of the module's. `lockstep_mmio` asks the processor alone, which QEMU only imitates.
 const OF_X86: &[&str] = &[
+    "cli/tests/events.rs",
     "tests/tests/kprobes/main.rs",
     "tests/tests/lockstep_branches.rs",
     "tests/tests/lockstep_faults.rs",

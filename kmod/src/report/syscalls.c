@@ -135,13 +135,11 @@ static void set_again(struct work_struct *work)
 		schedule_timeout_uninterruptible(1);
 	rcu_read_lock();
 	for_each_process_thread(process, thread) {
-		struct mm_struct *mm;
+		/* The address alone is looked up. */
+		struct mm_struct *mm = READ_ONCE(thread->mm);
 
-		task_lock(thread);
-		mm = thread->mm;
 		if (mm && !(thread->flags & PF_KTHREAD) && ntrace_wants_syscalls(mm))
 			set_task_syscall_work(thread, SYSCALL_TRACEPOINT);
-		task_unlock(thread);
 	}
 	rcu_read_unlock();
 }

@@ -36,7 +36,7 @@ const _: () = assert!(size_of::<Call>() == layout::NTRACE_SYSCALL_WORDS as usize
 /// Whether a session wants to know of system calls of a process with this memory.
 ///
 /// # Safety
-/// The memory has a user.
+/// There is nothing to vouch for: the address alone is looked up. It has the type that C calls.
 #[no_mangle]
 unsafe extern "C" fn ntrace_wants_syscalls(mm: *const Mm) -> bool {
     // SAFETY: nothing sleeps until the end of the function.
