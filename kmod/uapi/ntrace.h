@@ -133,8 +133,8 @@ struct ntrace_detach_reply {
 };
 
 /*
- * Chooses which system calls and signals of a process are told of, in place of what was chosen before. Its children that are traced,
- * and the programs that it executes, begin with the same choice. A thread that is in a system call may tell of its end alone. A kernel that
+ * Chooses the system calls and signals of a process of which the session is told. The choice takes the place of the one before. Traced
+ * children, and programs that the process executes, begin with the same choice. A thread that is in a system call may tell of its end alone. A kernel that
  * cannot tell of system calls answers `Unsupported`, whatever the process.
  */
 #define NTRACE_COMMAND_REPORT 0x12

@@ -176,7 +176,8 @@ impl Session {
     ///
     /// # Errors
     /// The errors of [`Session::resume`]; [`Error::NoSuchSignal`]; [`Error::System`] if
-    /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`] over the kernel module where the thread just made a process.
+    /// the kernel can queue no further signal (`RLIMIT_SIGPENDING`); [`Error::Unsupported`] over the kernel module where the
+    /// thread just made a process.
     pub fn resume_with(&mut self, tid: Tid, signal: Option<Signal>) -> Result<()> {
         self.backend.resume_with(tid, signal)
     }
@@ -301,8 +302,8 @@ impl Session {
 
     /// Watches memory by the processor's debug registers, in all threads of a process and those that it makes later; a forked child has a
     /// copy of the watchpoint, as of breakpoints. [`EventKind::Watched`](crate::EventKind::Watched) reports each access, also one that an
-    /// instruction at a breakpoint makes. Accesses by the kernel, for a system call, are
-    /// reported over the kernel module alone.
+    /// instruction at a breakpoint makes. Accesses by the kernel, for a system call, are reported over the
+    /// kernel module alone.
     ///
     /// A range takes as many registers as it has aligned parts of 1, 2, 4 or 8 bytes (on arm64 of 8 bytes, whole or not). x86 has four
     /// registers, arm64 has those that the processor has. Watchpoints of the same part and access share a register. An exec ends all.

@@ -1,4 +1,4 @@
-//! Signals as events: what is told of them, and that the session's user decides about them.
+//! Signals as events: a session tells of each signal and its origin. The session's user lets it arrive, drops it or replaces it.
 
 mod common;
 

@@ -278,8 +278,8 @@ commands! {
         debuggee: word,
     } -> {}
 
-    /// Chooses which system calls and signals of a process are told of, in place of what was chosen before. Its children that are traced,
-    /// and the programs that it executes, begin with the same choice. A thread that is in a system call may tell of its end alone. A kernel that
+    /// Chooses the system calls and signals of a process of which the session is told. The choice takes the place of the one before. Traced
+    /// children, and programs that the process executes, begin with the same choice. A thread that is in a system call may tell of its end alone. A kernel that
     /// cannot tell of system calls answers `Unsupported`, whatever the process.
     0x12 report Report {
         /// Process, by the number that `attach` or an event gave.

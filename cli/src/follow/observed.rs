@@ -45,7 +45,7 @@ impl Observed {
         options.syscalls = self.syscalls;
         options.signals = self.signals;
         options.threads = self.threads;
-        options.told_only = self.rules.is_none();
+        options.told_only = self.rules.is_none() && (self.signals || !self.syscalls.is_empty());
         options.buffer = self.buffer;
         if let Some(file) = &self.rules {
             let needed = file.set.options(options);
@@ -64,6 +64,8 @@ impl Observed {
         let rules_watch = self.rules.as_ref().is_some_and(|file| file.set.rules.iter().any(watches));
         let lacking = Kind::Watched.lacking(Mechanism::Kernel).filter(|_| !self.watches.is_empty() || rules_watch);
         match (asked, lacking) {
+            // Rules hold threads, which costs less over ptrace (bench/RECORD.md).
+            (Mechanism::Auto, _) if self.rules.is_some() => Ok(Mechanism::Ptrace),
             (_, None) => Ok(asked),
             (Mechanism::Kernel, Some(reason)) => {
                 Err(Failure::usage(format!("--backend kernel: {reason}; --backend ptrace does")))

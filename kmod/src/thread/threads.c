@@ -440,7 +440,7 @@ static void tell_syscalls(struct task_struct *thread, void *data)
  */
 void ntrace_threads_tell_syscalls(struct mm_struct *mm)
 {
-	/* What is wanted must be visible before the list is read. */
+	/* A maker that does not see what the session has chosen has put its thread on the list before this reads it. */
 	smp_mb();
 	for_threads(mm, tell_syscalls, NULL);
 }
@@ -461,7 +461,10 @@ static int clear(void *data)
 	return 0;
 }
 
-/* Withdraws all notifications, and the flags of system calls. After the module is gone, the kernel would take the flag for a breakpoint of uprobes. */
+/*
+ * Withdraws all notifications, and the flags of system calls. After the module is gone, the kernel would take TIF_UPROBE for a breakpoint of
+ * uprobes.
+ */
 void ntrace_threads_clear(void)
 {
 	stop_machine(clear, NULL, NULL);

@@ -152,6 +152,7 @@ impl Kernel {
         self.said.remove(&tid);
         self.calls.remove(&tid);
         self.given.remove(&tid);
+        self.inside.remove(&tid);
         self.end_goal(tid)?;
         let debuggee = self.debuggees.get_mut(&pid);
         let was_there = debuggee.is_some_and(|debuggee| debuggee.process.threads.remove(&tid));
@@ -164,8 +165,8 @@ impl Kernel {
 
     fn on_ended(&mut self, debuggee: u64, status: u64, time: Duration) -> Result<()> {
         let Some(pid) = self.named(debuggee) else { return Ok(()) };
-        let Some(debuggee) = self.debuggees.remove(&pid) else { return Ok(()) };
         self.nobody_is_held(pid);
+        let Some(debuggee) = self.debuggees.remove(&pid) else { return Ok(()) };
         if status == u64::MAX {
             // The process lives, but may no longer be traced.
             return Ok(());

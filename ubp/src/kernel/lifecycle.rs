@@ -117,8 +117,8 @@ impl Kernel {
             other => return other,
         }
         self.note_hits();
-        self.debuggees.remove(&pid);
         self.nobody_is_held(pid);
+        self.debuggees.remove(&pid);
         self.events.retain(|event| event.pid != pid);
         Ok(())
     }
@@ -174,6 +174,8 @@ impl Kernel {
         self.said.retain(|tid, _| !threads.contains(tid));
         self.given.retain(|tid, _| !threads.contains(tid));
         self.calls.retain(|tid, _| !threads.contains(tid));
+        self.inside.retain(|tid| !threads.contains(tid));
+        self.from_signal.retain(|tid, _| !threads.contains(tid));
         self.passing.retain(|_, (other, _)| *other != pid);
         self.goals.retain(|_, (Goal::Step(other) | Goal::Site(other, _))| *other != pid);
         self.free.remove(&pid.leader());

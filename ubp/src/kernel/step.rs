@@ -54,6 +54,7 @@ impl Kernel {
 
     /// A thread runs nowhere any more.
     pub(super) fn end_goal(&mut self, tid: Tid) -> Result<()> {
+        self.from_signal.remove(&tid);
         let Some(Goal::Site(pid, address)) = self.goals.remove(&tid) else { return Ok(()) };
         let Kernel { channel, debuggees, .. } = self;
         let Some(debuggee) = debuggees.get_mut(&pid) else { return Ok(()) };

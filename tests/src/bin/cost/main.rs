@@ -1,6 +1,6 @@
 //! What a hit of a breakpoint costs the program that comes to it: by the module, a uprobe, and ptrace, in the same run, in
-//! instructions or, with the argument `nanoseconds`, in time, and what a system call costs of which a session is told; with `scaling`, how hits of two processors at once scale; with `trap`, what
-//! is the least that can be, on x86 with the module of `tests/vm/floor`.
+//! instructions or, with the argument `nanoseconds`, in time, and what a system call costs of which a session is told; with `scaling`, how
+//! hits of two processors at once scale; with `trap`, what is the least that can be, on x86 with the module of `tests/vm/floor`.
 
 /// What `code` measures: names of instructions, and of the loops that begin with them.
 macro_rules! loops {

@@ -1,4 +1,5 @@
-//! What a system call costs more that a session is told of: over the module, whose threads run on or are held, and over ptrace, as strace does.
+//! What a system call costs more if a session is told of it: over the module, where the thread runs on or is held, and over ptrace, as strace
+//! does it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
