@@ -128,6 +128,37 @@ fn what_is_only_told_reaches_the_program_as_it_does_alone() {
 }
 
 #[test]
+fn over_the_module_a_program_that_is_only_told_of_waits_for_nobody() {
+    if mechanism() != Mechanism::Kernel {
+        return skip("over_the_module_a_program_that_is_only_told_of_waits_for_nobody", "no /dev/ntrace");
+    }
+    let (mut session, pid) = spawned(true);
+    let mut stdout = session.take_stdio(pid).stdout.unwrap();
+    let ready = symbol(&session, pid, "ready");
+    session.insert(pid, &[Spec::event(ready).once()]).unwrap()[0].as_ref().unwrap();
+    session.resume(pid.leader()).unwrap();
+    // Until then the session is asked for what the loader does.
+    loop {
+        let event = session.wait().unwrap().unwrap();
+        session.resume(event.tid).unwrap();
+        if let EventKind::Hit(_) = event.kind {
+            break;
+        }
+    }
+    // The session reads nothing until the program has ended.
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+    assert!(text.ends_with("value 77\n"), "{text}");
+    let mut told = Vec::new();
+    run(&mut session, pid, |_, event| {
+        if let EventKind::Signal(info) = event.kind {
+            told.push(info.signal.0);
+        }
+    });
+    assert_eq!(told[..4], [10, 12, 10, 12]);
+}
+
+#[test]
 fn a_thread_that_is_held_at_a_system_call_or_signal_goes_on_when_its_session_ends() {
     let plain = undisturbed(&build("gets", &[]), &[]);
     let is_at: [fn(&EventKind) -> bool; 3] = [

@@ -17,6 +17,7 @@ void handler(int signal, siginfo_t *info, void *context) {
 __attribute__((noinline)) void ready(void) { __asm__ volatile(""); }
 
 int main(void) {
+    alarm(60);
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
     sigaction(SIGUSR1, &action, 0);
     sigaction(SIGUSR2, &action, 0);
