@@ -146,8 +146,13 @@ fn over_the_module_a_program_that_is_only_told_of_waits_for_nobody() {
         }
     }
     // The session reads nothing until the program has ended.
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+        sender.send(text)
+    });
+    let text = receiver.recv_timeout(std::time::Duration::from_secs(60)).expect("the program runs on");
     assert!(text.ends_with("value 77\n"), "{text}");
     let mut told = Vec::new();
     run(&mut session, pid, |_, event| {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write as _;
 
 use common::*;
@@ -247,21 +247,23 @@ fn a_filters_error_is_the_result() {
     assert_eq!(outcome.text(), "0 0\n");
 }
 
-/// Runs a program with all system calls as events; checks its output, and that calls begin and return in turn.
-fn all_calls(name: &str, args: &[&str]) {
+/// Runs a program with all system calls as events; checks its output, and that calls begin and return in turn. Returns how many processes made
+/// calls.
+fn all_calls(name: &str, args: &[&str]) -> usize {
     let program = build(name, &[]);
     let plain = undisturbed(&program, args);
     let mut session = session_of(Syscalls::ALL);
     let pid = session.spawn(piped(&program, args)).unwrap();
     session.resume(pid.leader()).unwrap();
     let mut under_way: HashMap<Tid, Syscall> = HashMap::new();
-    let mut calls = 0;
+    let (mut calls, mut callers) = (0, BTreeSet::new());
     let outcome = run(&mut session, pid, |_, event| match event.kind {
         EventKind::SyscallEntered(syscall) => {
             let before = under_way.insert(event.tid, syscall);
             // Only a return from a signal handler has no end.
             assert!(before.is_none_or(|before| Some(before.number as i64) == RETURN), "{before:?} before {syscall:?}");
             calls += 1;
+            callers.insert(event.pid);
         }
         EventKind::SyscallReturned(result) => {
             assert_eq!(under_way.remove(&event.tid).map(|syscall| syscall.number), Some(result.number));
@@ -273,6 +275,7 @@ fn all_calls(name: &str, args: &[&str]) {
     assert!(calls > 10, "{calls}");
     let exit = outcome.exits.iter().find(|exit| exit.0 == pid).map(|exit| exit.1.clone());
     assert_eq!(exit, Some(EventKind::Exited(plain.status.code().unwrap())));
+    callers.len()
 }
 
 /// The number of rt_sigreturn.
@@ -281,7 +284,11 @@ const RETURN: Option<i64> = Some(libc::SYS_rt_sigreturn);
 #[test]
 fn a_program_with_all_calls_as_events_does_what_it_does_alone() {
     all_calls("threads", &["20", "1000"]);
-    all_calls("forks", &[]);
+    // A child begins with its parent's choice.
+    assert!(all_calls("forks", &["fork"]) > 1);
+    all_calls("forks", &["vfork"]);
+    all_calls("forks", &["spawn"]);
+    all_calls("forks", &["thread_exec"]);
     all_calls("jobs", &[]);
     all_calls("waits", &[]);
 }
