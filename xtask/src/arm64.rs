@@ -71,7 +71,7 @@ pub(crate) fn suite() -> Result<Suite> {
         ];
         return Suite::build(cross::cargo(&rooms)?.arg("--all-targets"));
     }
-    let patterns = [PURE, SYSTEM, &module_tests::patterns(Arch::Arm64)].concat();
+    let patterns = [PURE, SYSTEM, &module_tests::patterns(Arch::Arm64), module_tests::IN_TURN].concat();
     Suite::build(cross::cargo(&["test"])?.args(targets::arguments(&patterns)?))
 }
 
