@@ -26,6 +26,8 @@ opaque! {
     Cred
     /// `struct file`.
     File
+    /// `struct ntrace_follow` (follow.c): a rule of a session.
+    Follow
     /// `struct inode`.
     Inode
     /// `struct ntrace_job` (remote.c): a job in the background.
@@ -209,6 +211,23 @@ extern "C" {
     pub(crate) fn ntrace_life_add_guest(life: *mut *mut Life);
     pub(crate) fn ntrace_life_kill(life: *mut *mut Life);
     pub(crate) fn ntrace_life_take_executed(is_guest: *mut bool) -> *mut c_void;
+}
+
+// follow/follow.c
+extern "C" {
+    pub(crate) fn ntrace_follow_add(
+        opener: *const Cred,
+        id: u64,
+        follow: *const c_void,
+        error: *mut c_int,
+    ) -> *mut Follow;
+    pub(crate) fn ntrace_follow_remove(follow: *mut Follow);
+    pub(crate) fn ntrace_follow_next(id: *mut u64) -> *mut c_void;
+    pub(crate) fn ntrace_follow_take_newcomer() -> bool;
+    pub(crate) fn ntrace_follow_program(buffer: *mut u8) -> usize;
+    pub(crate) fn ntrace_follow_is_user(opener: *const Cred, user: u64) -> bool;
+    pub(crate) fn ntrace_follow_is_in_group(id: u64) -> bool;
+    pub(crate) fn ntrace_follow_is_in_namespace(number: u64) -> bool;
 }
 
 // breakpoints/uprobes.c

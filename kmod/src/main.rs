@@ -10,7 +10,7 @@
 //! 2. `Kept::lock`, and under it `Space::changes`. A thread waits for both until it is killed
 //! 3. `Watches::all`, `Registry::adopted`, `Registry::held`, `Held::registers`, `Channel::messages`
 //! 4. `mmap_lock` of a debuggee
-//! 5. The table of traced address spaces (`ntrace_table_lock`), the list of lifecycle.c, `Traced::attachments`, `Traced::heirs`
+//! 5. The table of traced address spaces (`ntrace_table_lock`), the lists of lifecycle.c and of follow.c, `Traced::attachments`, `Traced::heirs`
 //! 6. `Attachment::requests`, `Channel::notes`, the queues of uprobes.c, the visits of threads.c
 //! 7. `task_lock`, and under it the lock of the process' signals
 //! 8. The wait queue of a `WaitCount`
@@ -25,6 +25,7 @@ mod breakpoints;
 mod channel;
 mod device;
 mod ffi;
+mod follow;
 mod hit;
 mod mm;
 mod process;

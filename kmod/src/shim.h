@@ -148,6 +148,22 @@ void *ntrace_life_take_executed(bool *is_guest);
 void ntrace_executed(void *data, struct task_struct *task, pid_t before, struct linux_binprm *program);
 void ntrace_exited(void);
 
+/* follow/follow.c */
+struct ntrace_follow;
+
+struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const void *follow, int *error);
+void ntrace_follow_remove(struct ntrace_follow *follow);
+void *ntrace_follow_next(u64 *id);
+bool ntrace_follow_executed(void);
+bool ntrace_follow_take_newcomer(void);
+size_t ntrace_follow_program(char *buffer);
+bool ntrace_follow_is_user(const struct cred *opener, u64 user);
+bool ntrace_follow_is_in_group(u64 id);
+bool ntrace_follow_is_in_namespace(u64 number);
+
+/* follow/rule.rs */
+void ntrace_follow_get(const void *follow);
+
 /* process/lifecycle.rs */
 void ntrace_attachment_get(const void *attachment);
 void ntrace_thread_ended(const void *attachment);

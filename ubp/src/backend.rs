@@ -9,8 +9,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, Mechanism, Pid, Process, Record, RegisterSet,
-    Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
+    Access, Address, Breakpoint, BreakpointId, Error, Event, Follow, FollowId, InsertError, Mechanism, Pid, Process,
+    Record, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
+    VectorRegisters, WatchId,
 };
 
 /// Whether a call for an event may wait for one.
@@ -39,6 +40,12 @@ pub(crate) trait Backend: fmt::Debug {
     fn take_stdio(&mut self, pid: Pid) -> Stdio;
     fn attach(&mut self, pid: Pid) -> Result<Pid>;
     fn detach(&mut self, pid: Pid) -> Result<()>;
+    fn follow(&mut self, _: &Follow) -> Result<FollowId> {
+        Err(self.unsupported("trace programs that others start"))
+    }
+    fn unfollow(&mut self, _: FollowId) -> Result<()> {
+        Ok(())
+    }
     /// Detaches from all processes; the calling thread is about to end.
     fn leave(&mut self) {}
 

@@ -3,7 +3,7 @@ use std::{fmt, io};
 
 use crate::arch::{self, Refusal};
 use crate::rules::RuleError;
-use crate::{Address, ConditionProblem, Mechanism, NoJump, Pid, RegisterSet, Signal, Tid, WatchError};
+use crate::{Address, ConditionProblem, FollowError, Mechanism, NoJump, Pid, RegisterSet, Signal, Tid, WatchError};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -99,6 +99,8 @@ pub enum Error {
         /// The unsupported operation.
         what: &'static str,
     },
+    /// The session cannot follow what it was asked to.
+    Follow(FollowError),
     /// A command of the kernel module failed.
     Module {
         /// The process.
@@ -163,6 +165,7 @@ impl fmt::Display for Error {
             }
             Error::Call { tid, function } => write!(f, "the call of {function} in thread {tid} did not return"),
             Error::Watch(error) => fmt::Display::fmt(error, f),
+            Error::Follow(error) => fmt::Display::fmt(error, f),
             Error::Rules(error) => fmt::Display::fmt(error, f),
             Error::DebugRegisters(tid) => {
                 write!(f, "another user of the machine has the debug registers of thread {tid}")

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Address, BreakpointId, Module, Pid, Signal, SignalInfo, Syscall, SyscallReturn, Tid, WatchId};
+use crate::{Address, BreakpointId, FollowId, Module, Pid, Signal, SignalInfo, Syscall, SyscallReturn, Tid, WatchId};
 
 /// An event in a debuggee. Later versions may have more fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +21,12 @@ pub struct Event {
 impl Event {
     /// Whether the thread is held until [`Session::resume`](crate::Session::resume).
     pub fn is_held(&self) -> bool {
-        !self.runs_on && !matches!(self.kind, EventKind::ThreadExited | EventKind::Exited(_) | EventKind::Killed(_))
+        let is_gone = matches!(self.kind, EventKind::ThreadExited | EventKind::Exited(_) | EventKind::Killed(_));
+        !self.runs_on && !is_gone && !matches!(self.kind, EventKind::NotFollowed(_))
     }
 }
 
-/// Kinds of events. All except exits hold the event's thread until it is resumed; system calls and signals may not
+/// Kinds of events. All except exits and [`EventKind::NotFollowed`] hold the event's thread until it is resumed; system calls and signals may not
 /// ([`Options::told_only`](crate::Options::told_only)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,6 +38,12 @@ pub enum EventKind {
     Stepped,
     /// The process executed a new program, which has no breakpoints. None of its instructions has run.
     Exec,
+    /// The process executed a program that [`Session::follow`](crate::Session::follow) names, and is traced from now on. None of the
+    /// program's instructions has run.
+    Followed(FollowId),
+    /// The process executed a program that [`Session::follow`](crate::Session::follow) names, and is not traced: the session has 4,096 processes,
+    /// 64 sessions trace the process, or the kernel lacks memory.
+    NotFollowed(FollowId),
     /// The dynamic loader mapped the code of these modules, or more code of modules that it has reported before. None of the new code has
     /// run. The list is empty if the code that was mapped or unmapped belongs to no module: it has no ELF header in memory.
     Loaded(Vec<Module>),

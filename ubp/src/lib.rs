@@ -155,6 +155,8 @@ mod event;
 #[cfg(feature = "async")]
 mod events;
 #[cfg(feature = "std")]
+mod follow;
+#[cfg(feature = "std")]
 mod kernel;
 #[cfg(feature = "std")]
 mod loader;
@@ -207,6 +209,7 @@ pub use self::{
     condition::{Comparison, Condition, ConditionProblem, Operand},
     error::{Error, InsertError, InsertReason, Result},
     event::{Event, EventKind, Hit},
+    follow::{Follow, FollowError, FollowId},
     machine::Arch,
     module::{BuildId, Module},
     options::{Buffer, Mechanism, Options, WhenFull},

@@ -10,9 +10,9 @@ use crate::kernel::Kernel;
 use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Error, Event, InsertError, InsertReason, Mechanism, Module, NoJump,
-    Options, Patch, Pid, Process, Record, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls,
-    ThreadInfo, Tid, VectorRegisters, WatchId,
+    Access, Address, Breakpoint, BreakpointId, Error, Event, Follow, FollowId, InsertError, InsertReason, Mechanism,
+    Module, NoJump, Options, Patch, Pid, Process, Record, RegisterSet, Registers, Result, Signal, SignalInfo, Spec,
+    Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 /// A tracer and its debuggees.
@@ -94,6 +94,29 @@ impl Session {
         self.backend.attach(pid)
     }
 
+    /// Begins to trace processes from the moment at which they execute a program: everything that runs a program of some name, everything that a
+    /// user starts, or everything that begins in a control group or a PID namespace. Each is reported by
+    /// [`EventKind::Followed`](crate::EventKind::Followed), held before the program's first instruction. Processes that this session
+    /// traces already are left alone, as are those that the tracer may not trace, and programs that the kernel starts for itself.
+    ///
+    /// Without `CAP_SYS_PTRACE` only processes of the tracer's own real user are followed. A session that follows does not end with its last
+    /// process: [`Session::wait`] waits for the next one.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over ptrace(2), which tells a tracer of no process that it does not trace; [`Error::Follow`].
+    pub fn follow(&mut self, follow: &Follow) -> Result<FollowId> {
+        self.backend.follow(follow)
+    }
+
+    /// Follows no further processes for [`Session::follow`]. An unknown id is ignored. Processes that are traced stay traced; one that executed its
+    /// program before this may still be reported.
+    ///
+    /// # Errors
+    /// The errors of [`Session::poll`].
+    pub fn unfollow(&mut self, id: FollowId) -> Result<()> {
+        self.backend.unfollow(id)
+    }
+
     /// Stops tracing a process: restores the original bytes, moves threads out of slots, unmaps the storage, resumes held threads.
     /// Processes that share its memory and were not asked for are detached with it. While a process that was asked for shares the memory,
     /// this one stays traced without events until that one is detached too.
@@ -114,7 +137,7 @@ impl Session {
         self.backend.leave();
     }
 
-    /// Waits for the next event; returns `None` if no debuggee is left. It waits for ever if all threads are held.
+    /// Waits for the next event; returns `None` if no debuggee is left and nothing is followed. It waits for ever if all threads are held.
     ///
     /// # Errors
     /// A system call failed for a reason other than the end of a debuggee.

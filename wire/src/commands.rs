@@ -147,6 +147,16 @@ pub mod option {
     pub const ALL: u64 = CHILDREN | KILL | HOLD_EXECUTED | HOLD_NEW | KEEP;
 }
 
+/// What stands in `follow` for a condition that is not asked for.
+pub mod anybody {
+    /// Any user.
+    pub const USER: u64 = u64::MAX;
+    /// Any control group.
+    pub const GROUP: u64 = 0;
+    /// Any PID namespace.
+    pub const NAMESPACE: u64 = 0;
+}
+
 /// What `report` chooses, as bits.
 pub mod reported {
     /// Beginnings and ends of system calls.
@@ -289,6 +299,33 @@ commands! {
         /// System calls: bit N of these words is call number N, from the lowest bit of the first word on, at most 16 words. Empty for all
         /// numbers. A number means the call of that number in each table of the architecture.
         calls: blob,
+    } -> {}
+
+    /// Traces processes as soon as they execute a program, as if each was attached before the program's first instruction, where the opener may
+    /// trace it. All conditions must hold. Processes that the session traces already are left out, and so are the process that reads the
+    /// channel and programs that the kernel starts for itself. An opener without CAP_SYS_PTRACE follows processes of its own real user alone.
+    /// A user has at most 256 such rules in all sessions.
+    0x13 follow Follow {
+        /// Pattern for the path of the program, as in `/proc/PID/exe`: `*` stands for any bytes, `?` for one. A pattern without `/` is compared with
+        /// the last component. At most 256 bytes; empty for any program. A script's program is its interpreter.
+        program: blob,
+        /// Real user of the process, as a number in the opener's user namespace; all bits set for any.
+        user: word,
+        /// Control group of version 2, by the inode number of its folder: the process is in it or in one below; 0 for any.
+        group: word,
+        /// PID namespace, by the inode number of `/proc/PID/ns/pid`: the process is in it or in one below; 0 for any.
+        namespace: word,
+        /// Options as in `attach`.
+        options: word,
+    } -> {
+        /// Number of the rule. No other rule ever has it.
+        follow: word,
+    }
+
+    /// Ends a rule of `follow`. Processes that are traced stay traced.
+    0x14 unfollow Unfollow {
+        /// Number of the rule.
+        follow: word,
     } -> {}
 
     /// Sets breakpoints. Some may fail while others are set.

@@ -233,4 +233,17 @@ events! {
         /// Its address.
         address: word,
     }
+
+    /// A process executed a program that a rule of `follow` names. None of its instructions has run. If the rule has that option, its thread is
+    /// about to be held with reason 4.
+    0x800c followed Followed {
+        /// Time in nanoseconds (`CLOCK_MONOTONIC`).
+        time: word,
+        /// Number that later commands use for the process; 0 if it is not traced for lack of memory or room.
+        debuggee: word,
+        /// Process number.
+        process: word,
+        /// Number of the rule.
+        follow: word,
+    }
 }

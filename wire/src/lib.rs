@@ -98,7 +98,7 @@ pub use status::{Failure, Status};
 
 /// The version of this vocabulary, which `hello` returns. It grows with each new code, and with each new meaning of a word in an existing
 /// message.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

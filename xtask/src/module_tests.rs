@@ -11,6 +11,7 @@ const BOTH: &[&str] = &[
     "ubp/tests/batch.rs",
     "ubp/tests/breakpoints.rs",
     "ubp/tests/code.rs",
+    "ubp/tests/follow.rs",
     "ubp/tests/forks.rs",
     "ubp/tests/hits.rs",
     "ubp/tests/kernel.rs",

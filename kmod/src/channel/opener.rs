@@ -40,6 +40,11 @@ impl Opener {
         Paying { before: unsafe { ffi::ntrace_account_use(self.account) }, _opener: self }
     }
 
+    /// The opener's credentials.
+    pub(crate) fn credentials(&self) -> *const Cred {
+        self.cred
+    }
+
     /// The PID namespace in which the opener knows processes and threads by number.
     pub(crate) fn namespace(&self) -> *mut Namespace {
         self.namespace

@@ -11,6 +11,7 @@ use wire::commands::{option, reported, Serve};
 use wire::{Failure, Status, MOST_WORDS};
 
 use crate::ffi;
+use crate::follow::rule::{Conditions, Follows};
 use crate::process::debuggee::Debuggee;
 use crate::process::registry::{Adoptee, Registry};
 use crate::thread::held::Held;
@@ -28,6 +29,7 @@ const CLOSE_SECONDS: i32 = 5;
 pub(crate) struct Server {
     registry: Arc<Registry>,
     debuggees: KVec<Debuggee>,
+    follows: KVec<Follows>,
     /// The blob of a reply.
     blob: KVVec<u8>,
     /// The blob of a reply that consists of words.
@@ -37,7 +39,8 @@ pub(crate) struct Server {
 impl Server {
     /// A server without debuggees.
     pub(crate) fn new(registry: Arc<Registry>) -> Server {
-        Server { registry, debuggees: KVec::new(), blob: KVVec::new(), words: KVVec::new() }
+        let (debuggees, follows) = (KVec::new(), KVec::new());
+        Server { registry, debuggees, follows, blob: KVVec::new(), words: KVVec::new() }
     }
 
     /// Takes in debuggees that were adopted, and drops those that are gone.
@@ -68,6 +71,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        drop(core::mem::take(&mut self.follows));
         self.take_in(self.registry.close());
         self.debuggees.iter().for_each(Debuggee::kill);
         // All held threads are resumed before the debuggees are dropped.
@@ -133,6 +137,30 @@ impl Serve for Server {
         found.map(drop).ok_or(Failure::new(Status::NoProcess, debuggee))?;
         self.registry.endings.wait_none(DETACH_SECONDS);
         Ok(())
+    }
+
+    fn follow(
+        &mut self,
+        program: &[u8],
+        user: u64,
+        group: u64,
+        namespace: u64,
+        options: u64,
+    ) -> Result<(u64,), Failure> {
+        if options & !option::ALL != 0 {
+            return Err(Failure::new(Status::Value, 4));
+        }
+        let conditions = Conditions::new(program, user, group, namespace)?;
+        self.follows.reserve(1, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+        let follows = Follows::new(&self.registry, options, conditions)?;
+        let number = follows.number();
+        self.follows.push(follows, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+        Ok((number,))
+    }
+
+    fn unfollow(&mut self, follow: u64) -> Result<(), Failure> {
+        let found = vec::take(&mut self.follows, |follows| follows.number() == follow);
+        found.map(drop).ok_or(Failure::new(Status::Value, 0))
     }
 
     fn report(&mut self, debuggee: u64, what: u64, calls: &[u8]) -> Result<(), Failure> {

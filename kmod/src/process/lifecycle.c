@@ -220,6 +220,8 @@ void ntrace_executed(void *data, struct task_struct *task, pid_t before, struct 
 {
 	struct ntrace_life *life;
 
+	if (ntrace_follow_executed())
+		set_thread_flag(TIF_UPROBE);
 	if (!may_be_known(task_tgid(task)))
 		return;
 	spin_lock(&lock);
@@ -239,6 +241,7 @@ void ntrace_exited(void)
 	bool over;
 	int status;
 
+	ntrace_follow_take_newcomer();
 	if (!may_be_known(process))
 		return;
 	spin_lock(&lock);

@@ -17,11 +17,11 @@ use crate::breakpoints::table::Breakpoints;
 use crate::breakpoints::teardown::{self, Threads};
 use crate::channel::channel::{time, Note};
 use crate::ffi::{self, Mm, Task};
+use crate::follow::newcomer;
 use crate::mm::atomic::{Atomic, Section};
 use crate::mm::remote::Remote;
+use crate::process::adoption::{self, Terms};
 use crate::process::attachment::{Attachment, Cause};
-use crate::process::debuggee::Debuggee;
-use crate::process::registry::Adoptee;
 use crate::process::traced_table::{self, TracedRef};
 use crate::thread::hold::{hold, Reason};
 
@@ -117,6 +117,7 @@ unsafe extern "C" fn ntrace_first_return(registers: *mut Registers, mm: *const M
         forked(traced, registers);
     }
     executed(registers);
+    newcomer::arrive(registers);
 }
 
 /// The current process was forked and is about to run for the first time.
@@ -236,49 +237,13 @@ fn executed(registers: &Registers) {
     }
 }
 
-/// An attachment that is about to be made.
-struct Adoption<'a> {
-    heir: &'a Arc<Attachment>,
-    process: u64,
-    is_new: bool,
-    /// The new number of the debuggee before, if its memory is kept.
-    before: u64,
-    made: Option<Arc<Attachment>>,
-}
-
 /// Attaches a session to the current process, in the way in which the session traces its parent or traced it before exec. Returns
 /// the attachment and the new number of the debuggee before. Fails where the opener may not trace the process.
 fn adopt(heir: &Arc<Attachment>, is_new: bool) -> Option<(Arc<Attachment>, u64)> {
+    let registry = &heir.registry;
     let is_kept = !is_new && heir.options & option::KEEP != 0;
-    let before = if is_kept { heir.registry.next_number() } else { 0 };
-    let process = heir.channel().opener.this_thread();
-    let mut adoption = Adoption { heir, process, is_new, before, made: None };
-    // A process may always trace itself, so a kernel thread asks for permission.
-    // SAFETY: the function calls `adopt_here` with `adoption` before it returns, and nobody else uses `adoption` meanwhile.
-    unsafe { ffi::ntrace_work_run(adopt_here, (&raw mut adoption).cast()) };
-    if heir.choice.has_syscalls() && adoption.made.is_some() {
-        // SAFETY: the function sets a flag of the current thread.
-        unsafe { ffi::ntrace_syscalls_this() };
-    }
-    adoption.made.map(|made| (made, before))
-}
-
-/// # Safety
-/// `adoption` points to an `Adoption` that nobody else uses.
-unsafe extern "C" fn adopt_here(adoption: *mut c_void) {
-    // SAFETY: the caller vouches for the pointer.
-    let adoption = unsafe { &mut *adoption.cast::<Adoption<'_>>() };
-    let heir = adoption.heir;
-    let _paying = heir.channel().opener.pay();
-    let number = if adoption.is_new { None } else { Some(heir.debuggee) };
-    if let Ok(debuggee) = Debuggee::new(number, &heir.registry, adoption.process, heir.options) {
-        if teardown::inherit(&debuggee.breakpoints(), heir.id).is_ok() {
-            let made = debuggee.attachment().clone();
-            made.choice.copy(&heir.choice);
-            let adoptee = Adoptee { debuggee, is_new: adoption.is_new, before: adoption.before };
-            if heir.registry.adopt(adoptee) {
-                adoption.made = Some(made);
-            }
-        }
-    }
+    let before = if is_kept { registry.next_number() } else { 0 };
+    let number = if is_new { None } else { Some(heir.debuggee) };
+    let terms = Terms { registry, options: heir.options, number, before, heir: Some(heir) };
+    adoption::adopt(&terms).ok().map(|made| (made, before))
 }

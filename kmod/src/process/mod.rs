@@ -2,6 +2,7 @@
 
 //! Traced processes: attachments, and what becomes of a process at fork, exec and exit.
 
+pub(crate) mod adoption;
 pub(crate) mod attachment;
 pub(crate) mod debuggee;
 pub(crate) mod job;

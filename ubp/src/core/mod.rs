@@ -39,6 +39,7 @@
 
 mod arena;
 mod entry;
+pub mod glob;
 mod index;
 mod layout;
 mod memory;

@@ -6,8 +6,8 @@ use std::process::Command;
 use super::Kernel;
 use crate::backend::{Backend, Blocking};
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Record, Registers, Result,
-    Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, ThreadState, Tid, WatchId,
+    Access, Address, Breakpoint, BreakpointId, Event, Follow, FollowId, InsertError, Mechanism, Pid, Process, Record,
+    Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, ThreadState, Tid, WatchId,
 };
 
 impl Backend for Kernel {
@@ -25,6 +25,12 @@ impl Backend for Kernel {
     }
     fn detach(&mut self, pid: Pid) -> Result<()> {
         Kernel::detach(self, pid)
+    }
+    fn follow(&mut self, follow: &Follow) -> Result<FollowId> {
+        Kernel::follow(self, follow)
+    }
+    fn unfollow(&mut self, id: FollowId) -> Result<()> {
+        Kernel::unfollow(self, id)
     }
     fn next_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>> {
         Kernel::next_event(self, blocking)

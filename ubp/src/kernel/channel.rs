@@ -45,6 +45,12 @@ pub(super) enum Told {
         debuggee: u64,
         before: u64,
     },
+    Followed {
+        time: u64,
+        debuggee: u64,
+        process: u64,
+        follow: u64,
+    },
     ThreadStarted {
         debuggee: u64,
         thread: u64,
@@ -299,6 +305,7 @@ fn told(event: &Event<'_>) -> Option<Told> {
         }
         Event::Forked { debuggee, process, child, .. } => Told::Forked { debuggee, process, child },
         Event::Executed { debuggee, before, .. } => Told::Executed { debuggee, before },
+        Event::Followed { time, debuggee, process, follow } => Told::Followed { time, debuggee, process, follow },
         Event::ThreadStarted { debuggee, thread, .. } => Told::ThreadStarted { debuggee, thread },
         Event::ThreadEnded { time, debuggee, thread } => Told::ThreadEnded { time, debuggee, thread },
         Event::Ended { time, debuggee, status } => Told::Ended { time, debuggee, status },

@@ -9,7 +9,7 @@ use super::channel::Told;
 use super::site::Goal;
 use super::{Held, Kernel};
 use crate::backend::Blocking;
-use crate::{Error, Event, EventKind, Pid, Result, Signal, Tid};
+use crate::{Error, Event, EventKind, FollowId, Pid, Result, Signal, Tid};
 
 /// Reasons for holding a thread (`held` in docs/ntrace.4).
 pub(super) mod reason {
@@ -41,7 +41,7 @@ impl Kernel {
                 }
                 return Ok(Some(event));
             }
-            if self.debuggees.is_empty() {
+            if self.debuggees.is_empty() && self.follows.is_empty() {
                 return Ok(None);
             }
             match self.channel.next(blocking)? {
@@ -59,6 +59,9 @@ impl Kernel {
             }
             Told::Forked { debuggee, process, child } => self.on_forked(debuggee, Pid(process as i32), child),
             Told::Executed { debuggee, before } => self.on_executed(debuggee, before),
+            Told::Followed { time, debuggee, process, follow } => {
+                self.on_followed(debuggee, Pid(process as i32), FollowId(follow), Duration::from_nanos(time))
+            }
             Told::ThreadStarted { debuggee, thread } => {
                 self.on_thread_started(debuggee, Tid(thread as i32));
                 Ok(())
@@ -99,6 +102,10 @@ impl Kernel {
             reason::EXECUTED => {
                 self.end_goal(tid)?;
                 self.watch_loading(pid)?;
+                if let Some(id) = self.newcomers.remove(&tid) {
+                    self.hold(pid, tid, EventKind::Followed(id), time);
+                    return Ok(());
+                }
                 // A process that ran in its parent's memory until now was not reported yet.
                 match self.born.remove(&tid) {
                     Some(parent) => self.tell_forked(parent, pid, VecDeque::from([EventKind::Exec]), time),

@@ -78,9 +78,7 @@ impl Kernel {
     /// Begins to trace a process over the channel.
     fn take(&mut self, mut process: Process, options: u64) -> Result<()> {
         let pid = process.pid;
-        let children = if self.options.follow_forks { option::CHILDREN | option::HOLD_NEW } else { 0 };
-        let threads = if self.options.threads { option::HOLD_NEW } else { 0 };
-        let options = options | children | threads | option::HOLD_EXECUTED | option::KEEP;
+        let options = options | self.options_of_debuggees();
         let told = self.channel.ask(Command::Attach { process: pid.0 as u64, options }, |told| {
             told.map(|reply| match reply {
                 Reply::Attach { debuggee } => debuggee,
@@ -93,7 +91,14 @@ impl Kernel {
         Ok(())
     }
 
-    fn add(&mut self, process: Process, number: u64) {
+    /// The options of all debuggees.
+    pub(super) fn options_of_debuggees(&self) -> u64 {
+        let children = if self.options.follow_forks { option::CHILDREN | option::HOLD_NEW } else { 0 };
+        let threads = if self.options.threads { option::HOLD_NEW } else { 0 };
+        children | threads | option::HOLD_EXECUTED | option::KEEP
+    }
+
+    pub(super) fn add(&mut self, process: Process, number: u64) {
         let debuggee = Debuggee {
             number,
             mode: mode(process.arch),
@@ -179,6 +184,7 @@ impl Kernel {
         self.passing.retain(|_, (other, _)| *other != pid);
         self.goals.retain(|_, (Goal::Step(other) | Goal::Site(other, _))| *other != pid);
         self.free.remove(&pid.leader());
+        self.newcomers.remove(&pid.leader());
         self.events.retain(|event| event.pid != pid || !event.is_held());
     }
 

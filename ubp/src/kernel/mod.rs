@@ -17,6 +17,7 @@ mod channel;
 mod code;
 mod events;
 mod filter;
+mod follow;
 mod hidden;
 mod hit;
 mod lifecycle;
@@ -32,7 +33,7 @@ mod wake;
 mod watch;
 mod watching;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use wire::{Failure, Status};
 
@@ -44,7 +45,8 @@ use self::watching::Watching;
 use crate::arch::Mode;
 use crate::loader::Loader;
 use crate::{
-    Error, Event, EventKind, Mechanism, Options, Pid, Process, Result, Signal, SignalInfo, Stdio, Syscalls, Tid,
+    Error, Event, EventKind, FollowId, Mechanism, Options, Pid, Process, Result, Signal, SignalInfo, Stdio, Syscalls,
+    Tid,
 };
 
 /// A process of the session.
@@ -116,6 +118,10 @@ pub(crate) struct Kernel {
     from_signal: HashMap<Tid, u64>,
     /// First threads of processes that have not begun to run, and their parents.
     born: HashMap<Tid, Pid>,
+    /// What the session follows.
+    follows: BTreeSet<FollowId>,
+    /// First threads of followed processes that have not begun to run.
+    newcomers: HashMap<Tid, FollowId>,
     events: VecDeque<Event>,
     recorder: Recorder,
     /// Processes that ended, until the call after the one that returned the event of their end.
@@ -144,6 +150,8 @@ impl Kernel {
             given: HashMap::new(),
             from_signal: HashMap::new(),
             born: HashMap::new(),
+            follows: BTreeSet::new(),
+            newcomers: HashMap::new(),
             events: VecDeque::new(),
             recorder: Recorder::default(),
             ended: BTreeMap::new(),

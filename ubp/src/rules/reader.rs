@@ -10,7 +10,7 @@ impl Kind {
         Some(match event {
             EventKind::Hit(_) => Kind::Breakpoint,
             EventKind::Stepped => Kind::Stepped,
-            EventKind::Exec => Kind::Exec,
+            EventKind::Exec | EventKind::Followed(_) => Kind::Exec,
             EventKind::Loaded(_) => Kind::Loaded,
             EventKind::Unloaded(_) => Kind::Unloaded,
             EventKind::Forked { .. } => Kind::Forked,
@@ -22,9 +22,11 @@ impl Kind {
             EventKind::SyscallReturned(_) => Kind::SyscallReturned,
             EventKind::Exited(_) => Kind::Exited,
             EventKind::Killed(_) => Kind::Killed,
-            EventKind::GroupStopped(_) | EventKind::Continued | EventKind::Interrupted | EventKind::VforkDone => {
-                return None;
-            }
+            EventKind::GroupStopped(_)
+            | EventKind::Continued
+            | EventKind::Interrupted
+            | EventKind::VforkDone
+            | EventKind::NotFollowed(_) => return None,
         })
     }
 }

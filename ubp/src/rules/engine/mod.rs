@@ -150,7 +150,7 @@ impl Rules {
         let mut reaction = Reaction::default();
         self.held.remove(&(event.pid, event.tid));
         match &event.kind {
-            EventKind::Exec => self.executed(session, event.pid, &mut reaction)?,
+            EventKind::Exec | EventKind::Followed(_) => self.executed(session, event.pid, &mut reaction)?,
             EventKind::Forked { child } => self.forked(session, event.pid, *child, &mut reaction)?,
             EventKind::Loaded(modules) => self.loaded(session, event.pid, modules, &mut reaction)?,
             EventKind::Unloaded(modules) => self.unloaded(session, event.pid, modules)?,
