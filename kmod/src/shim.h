@@ -155,6 +155,7 @@ struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const
 void ntrace_follow_remove(struct ntrace_follow *follow);
 void *ntrace_follow_next(u64 *id);
 bool ntrace_follow_executed(void);
+void ntrace_follow_forget(void);
 bool ntrace_follow_take_newcomer(void);
 size_t ntrace_follow_program(char *buffer);
 bool ntrace_follow_is_user(const struct cred *opener, u64 user);

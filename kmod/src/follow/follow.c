@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/task_work.h>
 #include <linux/uprobes.h>
 #include <linux/user_namespace.h>
 
@@ -45,6 +46,8 @@ struct ntrace_follow {
 struct newcomer {
 	struct hlist_node node;
 	struct task_struct *thread;
+	/* It has let other work before the return to user mode go first. */
+	bool has_waited;
 };
 
 static DEFINE_HASHTABLE(owners, 6);
@@ -166,6 +169,15 @@ void *ntrace_follow_next(u64 *id)
 	return (void *)follow;
 }
 
+static struct newcomer *make_newcomer(void)
+{
+	struct newcomer *newcomer = kzalloc(sizeof(*newcomer), GFP_ATOMIC | __GFP_ACCOUNT);
+
+	if (newcomer)
+		newcomer->thread = current;
+	return newcomer;
+}
+
 /*
  * The current process has executed a program, which has not run. A program that the kernel starts for itself is left alone, because a kernel
  * that waits for it may do so for the tracer.
@@ -183,10 +195,9 @@ bool ntrace_follow_executed(void)
 	if (is_helper)
 		return false;
 	/* Without memory the process is not followed. */
-	newcomer = kmalloc(sizeof(*newcomer), GFP_ATOMIC | __GFP_ACCOUNT);
+	newcomer = make_newcomer();
 	if (!newcomer)
 		return false;
-	newcomer->thread = current;
 	spin_lock(&lock);
 	concerns = find_owner(current_uid()) || find_owner(INVALID_UID);
 	if (concerns)
@@ -197,26 +208,61 @@ bool ntrace_follow_executed(void)
 	return concerns;
 }
 
-/* Whether the current thread has executed a program and not run since. It is said once. */
+/* The entry of the current thread, under the lock. */
+static struct newcomer *find_newcomer(void)
+{
+	struct newcomer *newcomer;
+
+	hash_for_each_possible(newcomers, newcomer, node, (unsigned long)current)
+		if (newcomer->thread == current)
+			return newcomer;
+	return NULL;
+}
+
+/* Nobody else adds or removes an entry of the current thread. */
+static bool may_be_newcomer(void)
+{
+	return !hlist_empty(&newcomers[hash_min((unsigned long)current, HASH_BITS(newcomers))]);
+}
+
+/* The current thread ends. */
+void ntrace_follow_forget(void)
+{
+	struct newcomer *newcomer;
+
+	if (!may_be_newcomer())
+		return;
+	spin_lock(&lock);
+	newcomer = find_newcomer();
+	if (newcomer)
+		hash_del(&newcomer->node);
+	spin_unlock(&lock);
+	kfree(newcomer);
+}
+
+/*
+ * Whether the current thread has executed a program and not run since. It is said once, and after the files are closed that exec closes:
+ * that is other work before the return to user mode, and who started the program may wait for the end of a pipe.
+ */
 bool ntrace_follow_take_newcomer(void)
 {
 	struct newcomer *newcomer;
-	struct hlist_node *next;
-	bool found = false;
+	bool waits;
 
-	/* Nobody else adds or removes an entry of this thread. */
-	if (hlist_empty(&newcomers[hash_min((unsigned long)current, HASH_BITS(newcomers))]))
+	if (!may_be_newcomer())
 		return false;
 	spin_lock(&lock);
-	hash_for_each_possible_safe(newcomers, newcomer, next, node, (unsigned long)current) {
-		if (newcomer->thread != current)
-			continue;
-		found = true;
-		hash_del(&newcomer->node);
-		kfree(newcomer);
-	}
+	newcomer = find_newcomer();
+	waits = newcomer && !newcomer->has_waited && task_work_pending(current);
+	if (waits)
+		newcomer->has_waited = true;
 	spin_unlock(&lock);
-	return found;
+	if (waits)
+		set_thread_flag(TIF_UPROBE);
+	if (!newcomer || waits)
+		return false;
+	ntrace_follow_forget();
+	return true;
 }
 
 /* Writes the path of the current process' program. Returns its length, or 0 if it has none. The buffer has PATH_MAX bytes. */

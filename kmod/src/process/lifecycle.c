@@ -241,7 +241,7 @@ void ntrace_exited(void)
 	bool over;
 	int status;
 
-	ntrace_follow_take_newcomer();
+	ntrace_follow_forget();
 	if (!may_be_known(process))
 		return;
 	spin_lock(&lock);
