@@ -7,6 +7,7 @@ const BOTH: &[&str] = &[
     "cli/tests/attach.rs",
     "cli/tests/backends.rs",
     "cli/tests/count.rs",
+    "cli/tests/follow.rs",
     "tests/tests/channel*",
     "ubp/tests/batch.rs",
     "ubp/tests/breakpoints.rs",

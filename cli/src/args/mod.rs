@@ -8,6 +8,7 @@ mod events;
 mod explaining;
 mod exporting;
 mod filtering;
+pub(crate) mod following;
 mod grouping;
 mod help;
 mod keeping;

@@ -10,6 +10,7 @@ use super::buffering::Buffer;
 use super::events::EventArgs;
 use super::exporting::ExportArgs;
 use super::filtering::FilterArgs;
+use super::following::Following;
 use super::grouping::GroupArgs;
 
 /// The locations and the program, for all commands that trace.
@@ -58,8 +59,15 @@ pub(crate) struct Target {
     #[arg(long = "container", value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(i32).range(1..))]
     pub(crate) containers: Vec<i32>,
 
+    /// Trace processes that begin later, from the first instruction on, over the kernel module: those that execute a program like exec:GLOB,
+    /// those of a user (user:NAME; user for your own), of a control group (cgroup:PATH) or of the PID namespace of a process (pidns:PID). A
+    /// comma between conditions means that all must hold. May be repeated. children, which is the default, stands for the processes that
+    /// traced ones make
+    #[arg(long = "follow", value_name = "WHOM")]
+    pub(crate) follow: Vec<Following>,
+
     /// The program to run, with its arguments
-    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["pids", "names", "executables", "containers"])]
+    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["pids", "names", "executables", "containers", "follow"])]
     #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) program: Vec<OsString>,
 }

@@ -72,6 +72,10 @@ pub(crate) struct Follower {
     pub(super) ruling: Option<Ruling>,
     /// Recorded hits are taken only when a process ends, or executes another program.
     pub(super) takes_late: bool,
+    /// Whether processes that begin later are followed.
+    pub(super) follows: bool,
+    /// Whether there was one.
+    has_met: bool,
     /// The program itself. Its end determines ntrace's exit status.
     pub(super) first: Pid,
     /// Whether ntrace was asked to stop before the program continued.
@@ -98,6 +102,8 @@ impl Follower {
             control,
             ruling: None,
             takes_late: false,
+            follows: false,
+            has_met: false,
             first: Pid(0),
             cancelled: false,
             deadline: None,
@@ -118,6 +124,9 @@ impl Follower {
         self.inserter.tell_refused();
         self.inserter.sieve.tell_others();
         done?;
+        if self.follows && !self.has_met && self.first == Pid(0) {
+            return Err(Failure::own("nothing was executed that --follow names"));
+        }
         let mut missing = self.inserter.missing();
         missing.extend(self.inserter.watches.missing());
         self.ruling.iter().flat_map(Ruling::missing).for_each(tell);
@@ -173,7 +182,7 @@ impl Follower {
                     return Ok(());
                 }
             }
-            if self.session.processes().next().is_none() {
+            if self.session.processes().next().is_none() && !self.follows {
                 return Ok(());
             }
             if !self.takes_late {
@@ -240,7 +249,7 @@ impl Follower {
     }
 
     fn react(&mut self, event: &Event, sink: &mut impl Sink) -> std::result::Result<(), Trouble> {
-        let Follower { session, inserter, spaces, ruling, first, is_over, .. } = self;
+        let Follower { session, inserter, spaces, ruling, first, is_over, has_met, .. } = self;
         let space = spaces.entry(event.pid).or_insert_with(|| Space::new(event.pid));
         let owned = ruling.as_ref().map_or_else(Vec::new, |ruling| ruling.owned(event));
         let reaction = match ruling {
@@ -279,6 +288,22 @@ impl Follower {
                         None => {}
                     }
                 }
+            }
+            EventKind::Followed(_) => {
+                *has_met = true;
+                *space = Space::new(event.pid);
+                inserter.update(session, space, None)?;
+                inserter.break_at_entry(session, space)?;
+                if let Some(ruling) = ruling {
+                    ruling.find_all(session, space)?;
+                }
+            }
+            EventKind::NotFollowed(_) => {
+                tell(format_args!(
+                    "process {} is not traced: there are too many processes, or too little memory",
+                    event.pid
+                ));
+                spaces.remove(&event.pid);
             }
             EventKind::Exec => {
                 leave(inserter, session, space, sink);

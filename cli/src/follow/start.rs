@@ -6,7 +6,7 @@ use std::io;
 use std::time::Instant;
 
 use nix::libc;
-use ubp::{Error, Mechanism, Patch, Pid, Report, Session, Tid, WhenFull};
+use ubp::{Error, Follow, Mechanism, Patch, Pid, Report, Session, Tid, WhenFull};
 use ubp_symbols::Image;
 use ubp_symbols::code::{self, Mode};
 
@@ -20,11 +20,13 @@ use super::running::Running;
 use super::sieve::Sieve;
 use super::watches::Watches;
 use crate::args::Target;
+use crate::args::following::Following;
 use crate::debuginfod;
 use crate::failure::{CANNOT_RUN, Failure, Result, USAGE};
 use crate::heritage::Heritage;
 use crate::launch::{
-    attach_failure, check_process, command, processes_executing, processes_named, processes_of_container, spawn_failure,
+    attach_failure, check_process, command, follow, processes_executing, processes_named, processes_of_container,
+    spawn_failure,
 };
 use crate::location::Location;
 use crate::output::{Patience, shown, tell};
@@ -78,9 +80,13 @@ fn begin(
     }
     let sieve = Sieve::new(&target.filter, kind.results)?;
     let gate = Gate::new(&target.filter, |locations| Wanted::new(locations, Sites::Locations, mode_of))?;
-    let mechanism = observed.mechanism(target.backend.into())?;
+    let follows = following(target)?;
+    let mechanism = match follows.is_empty() {
+        true => observed.mechanism(target.backend.into())?,
+        false => Mechanism::Kernel,
+    };
     let options = observed.options(!target.no_follow);
-    let session = Session::open(mechanism, options).map_err(open_failure)?;
+    let mut session = Session::open(mechanism, options).map_err(|error| open_failure(error, !follows.is_empty()))?;
     let kind = match kind.report {
         // For text and stacks the module holds the thread. Then ntrace reads them itself, in any length.
         Report::Record if session.mechanism() != Mechanism::Ptrace && (kind.text || kind.stack) => {
@@ -93,19 +99,53 @@ fn begin(
     inserter.patience = Patience::new(heritage.group());
     inserter.fetch_by(debuginfod::fetch(heritage.group(), Some(control.notices())));
     let ruling = observed.rules.clone().map(Ruling::new).transpose()?;
+    // What executes a program from here on is followed, and what did so before is found.
+    for follow in &follows {
+        session.follow(follow).map_err(|error| Failure::own(format!("--follow: {error}")))?;
+    }
     let pids = processes(target)?;
-    let mut follower = Follower::new(session, inserter, control, pids.is_empty());
+    let spawns = pids.is_empty() && follows.is_empty();
+    let mut follower = Follower::new(session, inserter, control, spawns);
+    follower.follows = !follows.is_empty();
+    if follower.follows {
+        let whom: Vec<String> = target.follow.iter().map(ToString::to_string).collect();
+        tell(format_args!("waits for programs that --follow {} names; Ctrl-C ends", whom.join(" --follow ")));
+    }
     follower.ruling = ruling;
     follower.takes_late = options.buffer.when_full == WhenFull::Overwrite;
-    if pids.is_empty() {
+    if spawns {
         spawn(&mut follower, &target.program, heritage)?;
-    } else {
+    } else if !pids.is_empty() {
         let by_group = !target.names.is_empty() || !target.executables.is_empty() || !target.containers.is_empty();
         attach(&mut follower, &pids, by_group)?;
         follower.inserter.tell_waiting();
     }
     follower.deadline = target.duration.and_then(|time| Instant::now().checked_add(time));
     Ok(follower)
+}
+
+/// Whom `--follow` names, beside the children of what is traced.
+fn following(target: &Target) -> Result<Vec<Follow>> {
+    let others: Vec<&Following> = target.follow.iter().filter(|following| !following.children).collect();
+    if target.no_follow && others.len() < target.follow.len() {
+        return Err(Failure::usage("--follow children and --no-follow contradict each other"));
+    }
+    let groups =
+        [target.pids.is_empty(), target.names.is_empty(), target.executables.is_empty(), target.containers.is_empty()];
+    if others.is_empty() && target.program.is_empty() && groups.iter().all(|is_empty| *is_empty) {
+        return Err(Failure::usage("--follow children: give the program to run, or -p PID"));
+    }
+    if !others.is_empty() && !target.program.is_empty() {
+        return Err(Failure::usage(
+            "--follow traces what others start: start the program elsewhere, or leave --follow out to trace it with its children",
+        ));
+    }
+    if !others.is_empty() && Mechanism::from(target.backend) == Mechanism::Ptrace {
+        return Err(Failure::usage(
+            "--backend ptrace: ptrace(2) tells of no process that others start; --follow needs the kernel module",
+        ));
+    }
+    others.into_iter().map(follow).collect()
 }
 
 /// The processes to attach to, each once.
@@ -246,8 +286,12 @@ fn insert(follower: &mut Follower, pid: Pid, held: Option<Tid>) -> Result<Option
 }
 
 /// Explains why no session could be opened.
-fn open_failure(error: Error) -> Failure {
+fn open_failure(error: Error, follows: bool) -> Failure {
     match error {
+        Error::File { path, source } if source.kind() == io::ErrorKind::NotFound && follows => Failure::own(format!(
+            "{}: --follow needs the kernel module, which is not loaded (docs/install.md)",
+            shown(path)
+        )),
         Error::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
             Failure::own(format!("{}: the kernel module is not loaded; --backend ptrace needs none", shown(path)))
         }

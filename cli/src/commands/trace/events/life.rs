@@ -35,7 +35,7 @@ impl Life {
             EventKind::Forked { child } => Life { child: Some(child.0), ..named("forked") },
             EventKind::ThreadStarted => named("thread_started"),
             EventKind::ThreadExited => named("thread_exited"),
-            EventKind::Exec => Life { program: Some(program(pid)), ..named("exec") },
+            EventKind::Exec | EventKind::Followed(_) => Life { program: Some(program(pid)), ..named("exec") },
             EventKind::Exited(status) => Life { status: Some(status), ..named("exited") },
             EventKind::Killed(signal) => Life { signal: Some(signal.to_string()), ..named("killed") },
             _ => return None,
