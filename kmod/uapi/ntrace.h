@@ -18,7 +18,7 @@ struct ntrace_header {
 	__u64 tag;
 };
 
-#define NTRACE_VERSION 5
+#define NTRACE_VERSION 6
 
 /* Flags of a command. */
 #define NTRACE_THEN 1
@@ -151,6 +151,50 @@ struct ntrace_report {
 	__u64 calls_bytes;
 };
 struct ntrace_report_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/*
+ * Traces processes as soon as they execute a program, as if each was attached before the program's first instruction, where the opener may
+ * trace it. All conditions must hold. Processes that the session traces already are left out, and so are programs that the
+ * kernel starts for itself. A process that is held and has the only descriptor of the channel waits for itself until it is killed. An opener without CAP_SYS_PTRACE follows processes of its own real user alone.
+ * A user has at most 256 such rules in all sessions.
+ */
+#define NTRACE_COMMAND_FOLLOW 0x13
+struct ntrace_follow {
+	struct ntrace_header header;
+	/*
+	 * Pattern for the path of the program, as in `/proc/PID/exe`: `*` stands for any bytes, `?` for one. A pattern without `/` is compared with
+	 * the last component. At most 256 bytes; empty for any program. A script's program is its interpreter.
+	 */
+	__u64 program_bytes;
+	/* Real user of the process, as a number in the opener's user namespace; all bits set for any. */
+	__u64 user;
+	/* Control group of version 2, by the inode number of its folder: the process is in it or in one below; 0 for any. */
+	__u64 group;
+	/* PID namespace, by the inode number of `/proc/PID/ns/pid`: the process is in it or in one below; 0 for any. */
+	__u64 namespace;
+	/* Options as in `attach`. */
+	__u64 options;
+};
+struct ntrace_follow_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Number of the rule. No other rule ever has it. */
+	__u64 follow;
+};
+
+/* Ends a rule of `follow`. Processes that are traced stay traced. */
+#define NTRACE_COMMAND_UNFOLLOW 0x14
+struct ntrace_unfollow {
+	struct ntrace_header header;
+	/* Number of the rule. */
+	__u64 follow;
+};
+struct ntrace_unfollow_reply {
 	struct ntrace_header header;
 	__u64 status;
 	__u64 detail;
@@ -587,6 +631,23 @@ struct ntrace_watched {
 	__u64 watch;
 	/* Its address. */
 	__u64 address;
+};
+
+/*
+ * A process executed a program that a rule of `follow` names. None of its instructions has run. If the rule has that option, its thread is
+ * about to be held with reason 4.
+ */
+#define NTRACE_EVENT_FOLLOWED 0x800c
+struct ntrace_followed {
+	struct ntrace_header header;
+	/* Time in nanoseconds (`CLOCK_MONOTONIC`). */
+	__u64 time;
+	/* Number that later commands use for the process; 0 if it is not traced for lack of memory or room. */
+	__u64 debuggee;
+	/* Process number. */
+	__u64 process;
+	/* Number of the rule. */
+	__u64 follow;
 };
 
 #endif

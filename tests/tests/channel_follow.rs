@@ -37,7 +37,8 @@ fn own(name: &str) -> PathBuf {
 /// A copy of a program that no other test executes.
 fn own_copy(name: &str, program: &str) -> PathBuf {
     let copy = std::env::temp_dir().join(format!("follow-{}-{name}", std::process::id()));
-    std::fs::copy(program, &copy).expect("it is there");
+    // Another program writes it: this one forks, so that a child might have the copy open for writing.
+    assert!(Program::new("cp").arg(program).arg(&copy).status().expect("cp is there").success());
     copy
 }
 
@@ -134,28 +135,37 @@ channel_tests! {
         assert_eq!(wrong(b"x", 0, option::ALL), Ok(()));
     }
 
-    who_reads_the_channel_is_not_followed {
-        let path = own("reader");
+    who_waits_for_itself_can_be_killed {
+        let path = own("itself");
         let program = path.to_str().unwrap().as_bytes();
         let (user, group, namespace) = (anybody::USER, anybody::GROUP, anybody::NAMESPACE);
         let rule = Command::Follow { program, user, group, namespace, options: option::HOLD_EXECUTED };
         let rule = stream(&[(rule, 0)]);
-        let mut reader = Program::new(&path);
+        let mut holder = Program::new(&path);
         let prepare = move || {
-            let mut reply = [0; 256];
-            // SAFETY: the calls take a name, bytes that are there and room for others. The program inherits the descriptor.
+            // SAFETY: the calls take a name and bytes that are there. The program inherits the descriptor, which nobody else has.
             unsafe {
                 let file = libc::open(c"/dev/ntrace".as_ptr(), libc::O_RDWR);
                 libc::write(file, rule.as_ptr().cast(), rule.len());
-                libc::read(file, reply.as_mut_ptr().cast(), reply.len());
             }
             Ok(())
         };
         // SAFETY: the closure makes system calls alone.
-        unsafe { reader.pre_exec(prepare) };
-        let mut child = in_turn(|| reader.spawn()).unwrap();
-        // Held at its first instruction it would wait for itself.
-        assert!(child.wait().unwrap().success());
+        unsafe { holder.pre_exec(prepare) };
+        let mut child = in_turn(|| holder.spawn()).unwrap();
+        let is_held = |child: &Child| {
+            let names = std::fs::read_dir(format!("/proc/{}/fdinfo", child.id())).unwrap().flatten();
+            let texts = names.filter_map(|name| std::fs::read_to_string(name.path()).ok());
+            // The reply, and the events of the program and of the held thread.
+            let mut unread = texts.filter_map(|text| text.split("ntrace-unread:\t").nth(1)?.lines().next()?.parse().ok());
+            unread.any(|bytes: u64| bytes >= 32 + 48 + 56)
+        };
+        while !is_held(&child) {
+            std::thread::yield_now();
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it is held");
+        child.kill().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap()), Some(libc::SIGKILL));
     }
 
     a_program_that_the_kernel_starts_for_itself_is_left_alone {

@@ -19,7 +19,7 @@ const MODULE: &str = "NTRACE_MODULE";
 
 /// The codes of the new command and the new event.
 const PULL: u16 = 0x50;
-const MEOW: u16 = 0x800c;
+const MEOW: u16 = 0x800d;
 const HELD: u16 = 0x8002;
 
 /// The tutorial's module in the place of this checkout's, until it is dropped.
@@ -75,7 +75,7 @@ crossing::channel_tests! {
             other => panic!("{other:?}"),
         });
         assert!(listing.contains("command 0x0050 pull debuggee:word -> tail:blob\n"), "{listing}");
-        assert!(listing.contains("event 0x800c meow debuggee:word thread:word held:word\n"), "{listing}");
+        assert!(listing.contains("event 0x800d meow debuggee:word thread:word held:word\n"), "{listing}");
 
         let cat = || Program::new("/bin/cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut cat = in_turn(cat).expect("a cat");

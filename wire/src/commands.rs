@@ -302,8 +302,8 @@ commands! {
     } -> {}
 
     /// Traces processes as soon as they execute a program, as if each was attached before the program's first instruction, where the opener may
-    /// trace it. All conditions must hold. Processes that the session traces already are left out, and so are the process that reads the
-    /// channel and programs that the kernel starts for itself. An opener without CAP_SYS_PTRACE follows processes of its own real user alone.
+    /// trace it. All conditions must hold. Processes that the session traces already are left out, and so are programs that the
+    /// kernel starts for itself. A process that is held and has the only descriptor of the channel waits for itself until it is killed. An opener without CAP_SYS_PTRACE follows processes of its own real user alone.
     /// A user has at most 256 such rules in all sessions.
     0x13 follow Follow {
         /// Pattern for the path of the program, as in `/proc/PID/exe`: `*` stands for any bytes, `?` for one. A pattern without `/` is compared with

@@ -148,7 +148,7 @@ mod tests {
         rustc(&[&program, "--extern", &format!("wire={library}"), "-o", &listing]);
         let listing = run::output(&mut Command::new(&listing)).unwrap();
         assert!(listing.contains("command 0x0050 pull debuggee:word -> tail:blob\n"), "{listing}");
-        assert!(listing.contains("event 0x800c meow debuggee:word thread:word held:word\n"), "{listing}");
+        assert!(listing.contains("event 0x800d meow debuggee:word thread:word held:word\n"), "{listing}");
         fs::remove_dir_all(folder).unwrap();
     }
 

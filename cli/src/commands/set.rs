@@ -14,7 +14,7 @@ const COMMANDS: [&str; 6] = ["trace", "count", "latency", "calls", "coverage", "
 /// The key of the locations, whose option is called otherwise.
 const LOCATIONS: (&str, &str) = ("locations", "break");
 /// The keys that name the traced program or the traced processes.
-const WHOM: [&str; 5] = ["program", "pid", "name", "exec", "container"];
+const WHOM: [&str; 6] = ["program", "pid", "name", "exec", "container", "follow"];
 
 /// The options of a set with their values.
 type Places<'a> = Vec<(&'a str, Item<'a>)>;

@@ -226,12 +226,7 @@ impl Channel {
     fn may_wait(&self) -> bool {
         // SAFETY: the function looks at the current thread.
         let is_killed = unsafe { ffi::ntrace_is_killed() };
-        !is_killed && !self.is_read_by_this()
-    }
-
-    /// Whether the current process reads the channel.
-    pub(crate) fn is_read_by_this(&self) -> bool {
-        self.reader.is_this()
+        !is_killed && !self.reader.is_this()
     }
 
     fn wait_for_change(&self, known: usize) {

@@ -31,7 +31,7 @@ pub(crate) fn arrive(registers: &Registers) {
     }
 }
 
-/// Whether the rule's session traces the current process already, or is read by it, or has ended.
+/// Whether the rule's session traces the current process already, or has ended.
 fn is_known(follow: &Follow) -> bool {
     // SAFETY: nothing sleeps until `atomic` is dropped.
     let atomic = unsafe { Atomic::new() };
@@ -40,7 +40,7 @@ fn is_known(follow: &Follow) -> bool {
     let is_traced = traced.is_some_and(|traced| {
         traced.attachments().iter().any(|attachment| Arc::ptr_eq(&attachment.registry, &follow.registry))
     });
-    is_traced || follow.is_over() || follow.registry.channel.is_read_by_this()
+    is_traced || follow.is_over()
 }
 
 /// The session of a rule begins to trace the current process, if it may.
