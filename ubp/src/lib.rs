@@ -146,6 +146,8 @@ mod builder;
 mod clock;
 #[cfg(feature = "std")]
 mod condition;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+mod cpu;
 #[cfg(feature = "std")]
 mod descriptors;
 #[cfg(feature = "std")]

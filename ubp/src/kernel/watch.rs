@@ -4,7 +4,7 @@ use wire::Status;
 use wire::commands::{Command, Reply, access};
 
 use super::{Kernel, cannot, failed};
-use crate::ptrace::Piece;
+use crate::watch::Piece;
 use crate::{Access, Address, Error, Pid, Result, WatchError, WatchId};
 
 /// Debug registers of a processor (SDM vol. 3B, 19.2).

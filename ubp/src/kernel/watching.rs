@@ -1,6 +1,6 @@
 //! The watchpoints of a process over the channel.
 
-use crate::ptrace::{Piece, Watches};
+use crate::watch::{Piece, Watches};
 use crate::{Address, EventKind};
 
 /// The watchpoints of a process, and the numbers in the channel of the debug registers that they have.

@@ -3,8 +3,7 @@
 use super::arch;
 use super::status::Status;
 use super::tracees::Tracees;
-use super::watch::Hit;
-use super::watch::piece::Piece;
+use crate::watch::{Hit, Piece};
 use crate::{Access, Address, Error, Pid, Result, Tid, WatchError, WatchId};
 
 impl Tracees {

@@ -3,7 +3,7 @@
 //! Each room calls only those above it:
 //!
 //! - `sys`, `wait`, `status`, `blocked`, `pause`, `notify`, `before`, `syscall_stop`, `arch`: the kernel's interfaces;
-//! - `calls`, `jumps`, `record_clock`, `recorder`, `space`, `thread`, `tracees`, `watch`: what the tracer knows; `events`: what the user has to learn;
+//! - `armed`, `calls`, `jumps`, `record_clock`, `recorder`, `space`, `thread`, `tracees`: what the tracer knows; `events`: what the user has to learn;
 //! - `reports`, `collect`: take reports from the kernel; `departing`, `rewind`, `plain_hit`, `goal`, `arming`;
 //! - `remote`: system calls that a stopped thread makes for the tracer; `event_stop`, `leaving`, `resend`, `slot`;
 //! - `breakpoints`: sites, arenas and the handler of `SIGTRAP`, by threads that are stopped already;
@@ -19,6 +19,7 @@ mod arch;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86/mod.rs"]
 mod arch;
+mod armed;
 mod arming;
 mod backend;
 mod before;
@@ -56,7 +57,6 @@ mod syscall_stop;
 mod thread;
 mod tracees;
 mod wait;
-mod watch;
 
 use std::cell::Cell;
 
@@ -71,8 +71,6 @@ use self::record_clock::Clock;
 use self::reports::Reports;
 pub(crate) use self::sys::send as send_signal;
 use self::tracees::{SpaceId, Tracees};
-pub(crate) use self::watch::Watches;
-pub(crate) use self::watch::piece::Piece;
 use crate::descriptors::keep_reserve;
 use crate::{Error, Options, Result};
 

@@ -22,10 +22,10 @@ use self::mirror::Mirror;
 pub(super) use self::plain::BySlot;
 use super::jumps::{Jumps, Ring};
 use super::recorder::Recorder;
-use super::watch::Watches;
 use crate::arch::{Mode, Place, WHOLE_BRANCHES, mode};
 use crate::core::{Arena, Entry, Number, Passing, State, passing, passing_whole};
 use crate::memory::ProcessMemory;
+use crate::watch::Watches;
 use crate::{Arch, Breakpoint, BreakpointId, Mapping, Method, NoJump, Pid, Result};
 
 /// A slot, by its arena and its number there.

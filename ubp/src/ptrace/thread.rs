@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use libc::user_regs_struct;
 
 use super::arch;
+use super::armed::Armed;
 use super::before::Before;
 use super::calls::Calls;
 use super::space::SlotId;
 use super::sys::SigInfo;
-use super::watch::Armed;
 use crate::arch::Reg;
 use crate::{EventKind, Pid, SignalInfo, Tid};
 

@@ -1,23 +1,17 @@
 //! The debug registers (Arm ARM, D2.9 and D2.10), through `struct user_hwdebug_state` (arch/arm64/include/uapi/asm/ptrace.h).
 
 use crate::ptrace::sys::{self, SigInfo};
-use crate::ptrace::watch::piece::Piece;
-use crate::{Access, Error, Result, Tid, WatchReason};
+use crate::watch::{Piece, REGISTERS};
+use crate::{Access, Error, Result, Tid};
 
 /// Sets of debug registers (linux/elf.h).
 const NT_ARM_HW_BREAK: i32 = 0x402;
 const NT_ARM_HW_WATCH: i32 = 0x403;
-/// The largest number of registers in a set.
-const MOST: usize = 16;
 /// Bytes of the header, whose first byte is the number of registers, and of a register: address, control, padding.
 const HEADER: usize = 8;
 const REGISTER: usize = 16;
 /// `si_code` of a trap by a debug register (asm-generic/siginfo.h).
 const TRAP_HWBKPT: i32 = 4;
-/// The first address that no program can have: 52 bits at most.
-const KERNEL: u64 = 1 << 52;
-/// The length of an instruction.
-const INSTRUCTION: u64 = 4;
 /// How far below a watched address the processor may report an access that touches it: the size of a block of `dc zva`.
 const BLOCK: u64 = 2048;
 
@@ -29,11 +23,6 @@ pub(in crate::ptrace) fn is_watch(info: &SigInfo) -> bool {
 /// Whether the processor reports an access before it is made.
 pub(in crate::ptrace) const BEFORE_ACCESS: bool = true;
 
-/// Whether accesses of two kinds are observed by the same registers.
-pub(in crate::ptrace) fn share_registers(a: Access, b: Access) -> bool {
-    set_of(a) == set_of(b)
-}
-
 fn set_of(access: Access) -> i32 {
     if access == Access::Execute { NT_ARM_HW_BREAK } else { NT_ARM_HW_WATCH }
 }
@@ -44,36 +33,9 @@ pub(in crate::ptrace) fn debug_registers(tid: Tid, access: Access) -> Result<usi
 }
 
 fn present(tid: Tid, set: i32) -> Result<usize> {
-    let mut raw = [0; HEADER + MOST * REGISTER];
+    let mut raw = [0; HEADER + REGISTERS * REGISTER];
     sys::register_set(tid, set, &mut raw)?;
-    Ok(usize::from(raw[0]).min(MOST))
-}
-
-/// The registers' parts of a range: any bytes of 8 aligned ones.
-pub(in crate::ptrace) fn split(address: u64, length: u64, access: Access) -> Result<Vec<Piece>, WatchReason> {
-    let end = address.checked_add(length).filter(|&end| end <= KERNEL).ok_or(WatchReason::NotMemory)?;
-    if access == Access::Execute {
-        return match (length, address % INSTRUCTION) {
-            (INSTRUCTION, 0) => Ok(vec![Piece { address, length: INSTRUCTION as u8, access }]),
-            (INSTRUCTION, _) => Err(WatchReason::Misaligned { alignment: INSTRUCTION }),
-            _ => Err(WatchReason::Length { possible: INSTRUCTION }),
-        };
-    }
-    if length == 0 {
-        return Err(WatchReason::Length { possible: 1 });
-    }
-    let mut pieces = Vec::new();
-    let mut at = address;
-    while at < end && pieces.len() <= MOST {
-        let next = (at / 8 * 8 + 8).min(end);
-        pieces.push(Piece { address: at, length: (next - at) as u8, access });
-        at = next;
-    }
-    if at < end {
-        let needed = pieces.len() + ((end - at).div_ceil(8)) as usize;
-        return Err(WatchReason::NoneFree { needed, present: MOST, holders: Vec::new() });
-    }
-    Ok(pieces)
+    Ok(usize::from(raw[0]).min(REGISTERS))
 }
 
 /// The control word of a register: enabled (bit 0), for user code (bits 2:1), kind (bits 4:3), bytes (from bit 5).
@@ -122,17 +84,6 @@ pub(in crate::ptrace) fn take_fired(_: Tid, pieces: &[Piece], trigger: u64) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_range_is_split_at_every_eighth_byte() {
-        let pieces = split(0x1003, 7, Access::Write).unwrap();
-        let lengths: Vec<(u64, u8)> = pieces.iter().map(|piece| (piece.address, piece.length)).collect();
-        assert_eq!(lengths, [(0x1003, 5), (0x1008, 2)]);
-        assert_eq!(split(0x1002, 4, Access::Execute), Err(WatchReason::Misaligned { alignment: 4 }));
-        assert_eq!(split(0x1000, 1, Access::Execute), Err(WatchReason::Length { possible: 4 }));
-        assert_eq!(split(0x1000, 0, Access::Write), Err(WatchReason::Length { possible: 1 }));
-        assert_eq!(split(u64::MAX, 8, Access::Write), Err(WatchReason::NotMemory));
-    }
 
     #[test]
     fn the_control_word_has_kind_and_bytes() {

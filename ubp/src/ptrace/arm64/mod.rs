@@ -20,9 +20,7 @@ mod way_back;
 
 pub(super) use self::call::BlockedCall;
 pub(crate) use self::cpu::landing_pads;
-pub(super) use self::debug::{
-    BEFORE_ACCESS, debug_registers, is_watch, set_debug_registers, share_registers, split, take_fired,
-};
+pub(super) use self::debug::{BEFORE_ACCESS, debug_registers, is_watch, set_debug_registers, take_fired};
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};

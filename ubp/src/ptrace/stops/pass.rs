@@ -10,12 +10,12 @@ use super::super::space::{SlotId, Space};
 use super::super::sys::{self, SigInfo};
 use super::super::thread::{Run, Step, Stop};
 use super::super::tracees::Tracees;
-use super::super::watch::Hit;
 use super::Next;
 use super::deferred::present;
 use super::tell::tell_touched;
 use crate::arch::{get, pc as pc_of, set, set_pc};
 use crate::core::Passing;
+use crate::watch::Hit;
 use crate::{Result, Tid};
 
 /// Memory as the thread itself may access it.

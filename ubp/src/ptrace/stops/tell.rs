@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::super::thread::Stop;
 use super::super::tracees::Tracees;
-use super::super::watch::Hit;
 use super::Next;
 use super::stepped::note_stepped;
+use crate::watch::Hit;
 use crate::{EventKind, Result, Tid};
 
 /// Puts events before a decision about a stopped thread. The decision is carried out when the user has seen the events.

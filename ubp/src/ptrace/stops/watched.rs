@@ -4,13 +4,13 @@ use super::super::arch;
 use super::super::sys::{SigInfo, TRAP_TRACE};
 use super::super::thread::Stop;
 use super::super::tracees::Tracees;
-use super::super::watch::Hit;
 use super::Next;
 use super::cause::is_unnamed_watch;
 use super::mask::restore_mask;
 use super::signal::on_signal;
 use super::single_step::on_single_step;
 use super::tell::{tell_first, watched};
+use crate::watch::Hit;
 use crate::{Result, Tid};
 
 /// Handles a `SIGTRAP` that debug registers raised, alone or together with a single step. `None`: they did not.

@@ -3,8 +3,8 @@
 use insn::x86::{Flags, Reg};
 use libc::user_regs_struct;
 
-use super::{cpu, shadow_stack};
-use crate::{Result, Tid, arch};
+use super::shadow_stack;
+use crate::{Result, Tid, arch, cpu};
 
 /// Flags that ptrace can set (arch/x86/kernel/ptrace.c, FLAG_MASK).
 const SETTABLE: u32 = 0x5_4dd5;

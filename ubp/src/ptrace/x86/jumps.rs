@@ -4,7 +4,8 @@ use insn::x86::Mode;
 use stepping::Fault;
 use trampoline::x86::{Memory, Place, Subject};
 
-use super::{Emulated, cpu};
+use super::Emulated;
+use crate::cpu;
 use crate::memory::ProcessMemory;
 use crate::{Arch, Operand, Result, Tid};
 

@@ -1,7 +1,6 @@
 //! x86-64 and i386.
 
 mod call;
-mod cpu;
 mod debug;
 mod emulation;
 mod function;
@@ -19,9 +18,7 @@ mod trap_handler;
 mod way_back;
 
 pub(super) use self::call::BlockedCall;
-pub(super) use self::debug::{
-    BEFORE_ACCESS, debug_registers, is_watch, set_debug_registers, share_registers, split, take_fired,
-};
+pub(super) use self::debug::{BEFORE_ACCESS, debug_registers, is_watch, set_debug_registers, take_fired};
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};

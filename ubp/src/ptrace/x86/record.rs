@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use libc::user_regs_struct;
 
-use super::cpu;
 use crate::Arch;
 use crate::arch::arch;
+use crate::cpu;
 use crate::record::ARGUMENTS;
 
 /// The bit of `AT_HWCAP2` for `rdfsbase` in programs (asm/hwcap2.h, `HWCAP2_FSGSBASE`).

@@ -4,7 +4,7 @@
 
 use stepping::SLOT_SIZE;
 
-use super::cpu;
+use crate::cpu;
 use crate::memory::ProcessMemory;
 use crate::ptrace::sys;
 use crate::{Result, Tid};

@@ -1,4 +1,4 @@
-//! Watchpoints: memory that the processor's debug registers observe.
+//! A watchpoint as the user knows it.
 
 use std::fmt;
 

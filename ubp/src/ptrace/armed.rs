@@ -1,6 +1,6 @@
 //! The debug registers of one thread.
 
-use super::piece::Piece;
+use crate::watch::Piece;
 
 /// Whether a thread has the debug registers that its memory's watchpoints want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! The watchpoints of one address space.
 
-use super::super::arch;
+use super::arch;
 use super::piece::Piece;
-use crate::{Access, Address, WatchId, WatchReason};
+use super::watchpoint::{Access, WatchId, WatchReason};
+use crate::Address;
 
 /// A watchpoint that a thread ran into, and the address by which.
 pub(crate) type Hit = (WatchId, Address);

@@ -1,6 +1,6 @@
 //! What debug registers observe.
 
-use crate::Access;
+use super::watchpoint::Access;
 
 /// What one debug register observes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
