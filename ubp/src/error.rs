@@ -2,7 +2,6 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::arch::{self, Refusal};
-use crate::rules::RuleError;
 use crate::{Address, ConditionProblem, FollowError, Mechanism, NoJump, Pid, RegisterSet, Signal, Tid, WatchError};
 
 /// The result of this crate's functions.
@@ -82,7 +81,8 @@ pub enum Error {
     /// A watchpoint was refused.
     Watch(WatchError),
     /// A set of rules was refused.
-    Rules(RuleError),
+    #[cfg(feature = "rules")]
+    Rules(crate::rules::RuleError),
     /// The kernel gave the thread's debug registers to somebody else, such as perf(1).
     DebugRegisters(Tid),
     /// The processor or the kernel does not have such a register set, or the thread does not use it.
@@ -102,6 +102,7 @@ pub enum Error {
     /// The session cannot follow what it was asked to.
     Follow(FollowError),
     /// A command of the kernel module failed.
+    #[cfg(feature = "module")]
     Module {
         /// The process.
         pid: Pid,
@@ -166,12 +167,14 @@ impl fmt::Display for Error {
             Error::Call { tid, function } => write!(f, "the call of {function} in thread {tid} did not return"),
             Error::Watch(error) => fmt::Display::fmt(error, f),
             Error::Follow(error) => fmt::Display::fmt(error, f),
+            #[cfg(feature = "rules")]
             Error::Rules(error) => fmt::Display::fmt(error, f),
             Error::DebugRegisters(tid) => {
                 write!(f, "another user of the machine has the debug registers of thread {tid}")
             }
             Error::NoRegisterSet { tid, set } => write!(f, "thread {tid} has no register set {set}"),
             Error::Unsupported { mechanism, what } => write!(f, "the {mechanism} back end cannot {what}"),
+            #[cfg(feature = "module")]
             Error::Module { pid, command, failure } => write!(f, "/dev/ntrace: {command} of process {pid}: {failure}"),
             Error::Lost(count) => write!(f, "/dev/ntrace: {count} events were lost"),
             Error::File { path, source } => write!(f, "{}: {source}", path.display()),
@@ -187,6 +190,7 @@ impl std::error::Error for Error {
             Error::SharedMemory { source, .. } => Some(source.as_ref()),
             Error::Insert(error) => Some(error),
             Error::Watch(error) => Some(error),
+            #[cfg(feature = "rules")]
             Error::Rules(error) => Some(error),
             _ => None,
         }

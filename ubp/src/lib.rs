@@ -47,8 +47,11 @@
 //!
 //! # Features
 //!
-//! - `std` (default): sessions over ptrace(2) and over the kernel module, on Linux, for x86-64 (with i386 programs) and arm64.
+//! - `std` (default): sessions over ptrace(2), on Linux, for x86-64 (with i386 programs) and arm64.
 //! - `async` (default): [`Session::events`], for asynchronous code on any reactor. It has no dependency.
+//! - `module` (default): sessions over the kernel module. Without it [`Mechanism::Kernel`] fails with [`Error::Unsupported`], and
+//!   [`Mechanism::Auto`] is ptrace.
+//! - `rules` (default): [`rules`], a layer above the session.
 //! - Without `std` the crate is `no_std` and consists of [`core`] and [`arch`]: the breakpoint table and its algorithms, without allocation and
 //!   without panics, as the kernel module uses them.
 //!
@@ -125,6 +128,8 @@
 //!   it, if the kernel no longer reports the call's first argument (6.12.117 does not); and after a group stop, as it would without a tracer.
 //! - A site that is out of reach (±128 MiB) of all free memory costs a second trap, and cannot be on a load-exclusive.
 #![cfg_attr(not(feature = "std"), no_std)]
+// Without some parts, what serves them alone is used by nobody.
+#![cfg_attr(not(all(feature = "module", feature = "rules")), allow(dead_code, unused_imports))]
 
 #[cfg(target_arch = "aarch64")]
 #[path = "arch/arm64/mod.rs"]
@@ -158,7 +163,7 @@ mod event;
 mod events;
 #[cfg(feature = "std")]
 mod follow;
-#[cfg(feature = "std")]
+#[cfg(feature = "module")]
 mod kernel;
 #[cfg(feature = "std")]
 mod loader;
@@ -182,7 +187,7 @@ mod record;
 mod registers;
 #[cfg(feature = "std")]
 mod returns;
-#[cfg(feature = "std")]
+#[cfg(feature = "rules")]
 pub mod rules;
 #[cfg(feature = "std")]
 mod session;

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use crate::arch;
 use crate::backend::{Backend, Blocking};
-use crate::kernel::Kernel;
 use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
@@ -51,13 +50,13 @@ impl Session {
     ///
     /// # Errors
     /// With ptrace the errors of [`Session::new`]. With the kernel module [`Error::File`] if it is not loaded, and
-    /// [`Error::Unsupported`] if it does not support the options.
+    /// [`Error::Unsupported`] if it does not support the options, or if this crate is built without its feature `module`.
     pub fn open(mechanism: Mechanism, options: Options) -> Result<Session> {
         let backend: Box<dyn Backend> = match mechanism {
             Mechanism::Ptrace => Box::new(Tracer::new(options)?),
-            Mechanism::Kernel => Box::new(Kernel::new(options)?),
-            Mechanism::Auto => match Kernel::new(options) {
-                Ok(kernel) => Box::new(kernel),
+            Mechanism::Kernel => kernel(options)?,
+            Mechanism::Auto => match kernel(options) {
+                Ok(kernel) => kernel,
                 Err(_) => Box::new(Tracer::new(options)?),
             },
         };
@@ -555,6 +554,17 @@ impl Session {
     pub fn call(&mut self, tid: Tid, function: Address, args: &[u64]) -> Result<u64> {
         self.backend.call(tid, function, args)
     }
+}
+
+/// The back end over the kernel module.
+#[cfg(feature = "module")]
+fn kernel(options: Options) -> Result<Box<dyn Backend>> {
+    Ok(Box::new(crate::kernel::Kernel::new(options)?))
+}
+
+#[cfg(not(feature = "module"))]
+fn kernel(_: Options) -> Result<Box<dyn Backend>> {
+    Err(Error::Unsupported { mechanism: Mechanism::Kernel, what: "be used: ubp is built without its feature `module`" })
 }
 
 /// The file descriptor is readable when [`Session::poll`] may have an event. After each call of `poll` that returned `None` the next

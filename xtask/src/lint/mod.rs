@@ -16,6 +16,8 @@ use crate::{packages, run, truth};
 
 /// The most lines that a source file may have.
 const MOST_LINES: usize = 800;
+/// Features that a user of `ubp` may choose alone, beside all of them; none is the core.
+const UBP: [&str; 4] = ["", "std", "module", "rules"];
 /// Stands in the first lines of files that a generator writes.
 const GENERATED: &str = "Written by `cargo xtask gen`";
 
@@ -54,7 +56,12 @@ fn format(_: &Path) -> Result<()> {
 }
 
 fn clippy(_: &Path) -> Result<()> {
-    run::run(&mut run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    run::run(&mut run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    for features in UBP {
+        let arguments = ["clippy", "--package", "ntrace-ubp", "--lib", "--no-default-features", "--features", features];
+        run::run(run::cargo(&arguments).args(["--", "-D", "warnings"]))?;
+    }
+    Ok(())
 }
 
 fn documentation(_: &Path) -> Result<()> {
