@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufReader, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -165,24 +166,32 @@ fn a_pid_namespace_can_be_followed_from_outside() {
         return skip(NAME, "no /dev/ntrace");
     }
     let program = own("namespace");
-    // The first process of the namespace waits for a line, and then starts the program.
-    let script = format!("echo; read line; {} 4; exit 0", program.display());
+    // The first process of the namespace starts the program for each line.
+    let script = format!("echo; while read line; do {} 4; done; exit 0", program.display());
     let mut inside = Command::new("unshare");
     inside.args(["--pid", "--fork", "sh", "-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut inside = inside.spawn().unwrap();
-    let mut out = std::io::BufReader::new(inside.stdout.take().unwrap());
+    let mut to = inside.stdin.take().unwrap();
+    let mut out = BufReader::new(inside.stdout.take().unwrap());
     line(&mut out);
     let children = format!("/proc/{0}/task/{0}/children", inside.id());
     let first = std::fs::read_to_string(children).unwrap();
-    let namespace = std::fs::metadata(format!("/proc/{}/ns/pid", first.trim())).unwrap().ino();
+    let number = |process: &str| std::fs::metadata(format!("/proc/{process}/ns/pid")).unwrap().ino();
     let mut session = session();
-    session.follow(&Follow::new().program(pattern(&program)).namespace(namespace)).unwrap();
+    let there = Follow::new().program(pattern(&program)).namespace(number(first.trim()));
+    let rule = session.follow(&there).unwrap();
     let outside = begin(&program, &["4"]);
-    std::io::Write::write_all(&mut inside.stdin.take().unwrap(), b"\n").unwrap();
+    to.write_all(b"\n").unwrap();
     let counts = count_in_all(&mut session, 1);
     assert_eq!(counts.values().copied().collect::<Vec<_>>(), [4]);
     assert!(!counts.contains_key(&pid(&outside)), "{counts:?}");
     output(outside);
+    // The namespace of this test has the other one in it.
+    session.unfollow(rule).unwrap();
+    session.follow(&Follow::new().program(pattern(&program)).namespace(number("self"))).unwrap();
+    to.write_all(b"\n").unwrap();
+    assert_eq!(count_in_all(&mut session, 1).into_values().collect::<Vec<_>>(), [4]);
+    drop(to);
     assert!(inside.wait().unwrap().success());
 }
 
