@@ -644,7 +644,7 @@ struct ntrace_followed {
 	__u64 time;
 	/* Number that later commands use for the process; 0 if it is not traced for lack of memory or room. */
 	__u64 debuggee;
-	/* Process number. */
+	/* Number of the process that executed it. */
 	__u64 process;
 	/* Number of the rule. */
 	__u64 follow;

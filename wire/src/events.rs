@@ -241,7 +241,7 @@ events! {
         time: word,
         /// Number that later commands use for the process; 0 if it is not traced for lack of memory or room.
         debuggee: word,
-        /// Process number.
+        /// Number of the process that executed it.
         process: word,
         /// Number of the rule.
         follow: word,

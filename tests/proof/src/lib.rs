@@ -15,6 +15,7 @@ use insn::Target;
 use insn::x86::{Bits, Branch, Insn, Mode, Reg, Vendor, dead, dead_among, decode, starts};
 use stepping::x86::{Mmio, Registers, kprobe, kprobe_address, kprobe_at, optimized, plan, uprobe};
 use stepping::{Code, Fault, KprobeKernel, Memory, Plan};
+use ubp::core::glob::is_path;
 use ubp::core::{Arena, Entry, Inaccessible, Layout, State, passing};
 
 unsafe extern "C" {
@@ -245,7 +246,8 @@ pub unsafe extern "C" fn stepping_everything(bytes: *const u8, length: usize, nu
     let code = unsafe { core::slice::from_raw_parts(bytes, length) };
     let (addresses, ranges) = ([at, at.wrapping_add(pc)], [at..pc, pc..at]);
     let kernel = kernel(number, &addresses, &ranges);
-    let _ = black_box((kprobe(&insn, &kernel), kprobe_address(code, at), kprobe_at(code, at, pc, mode(number), &kernel)));
+    let _ =
+        black_box((kprobe(&insn, &kernel), kprobe_address(code, at), kprobe_at(code, at, pc, mode(number), &kernel)));
     let _ = black_box(optimized(code, at, pc, mode(number), &kernel));
     match plan(&insn, pc) {
         Plan::Emulate(emulate) => {
@@ -347,6 +349,7 @@ impl ubp::core::Memory for Debuggee {
 pub unsafe extern "C" fn ubp_everything(bytes: *const u8, length: usize, number: u8, pc: u64, capacity: u32) {
     // SAFETY: the caller's promise.
     let bytes = unsafe { core::slice::from_raw_parts(bytes, length) };
+    black_box(is_path(bytes, &number.to_ne_bytes()));
     let layout = Layout::new(capacity);
     let Ok(mut arena) = Arena::create(Debuggee, pc, layout, u32::from(number), [number; 8]) else { return };
     black_box((arena.base(), arena.layout().size(), arena.gate(), arena.contains(pc)));
