@@ -61,8 +61,14 @@ pub(crate) enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         selection: Vec<String>,
     },
-    /// Measure what a hit of a breakpoint costs, in instructions of the machine and in time
-    Cost(Machine),
+    /// Measure what a hit of a breakpoint costs, in instructions of the machine and in time, and what the module costs others
+    Cost {
+        #[command(flatten)]
+        machine: Machine,
+        /// One of the measurements; all if it is left out
+        #[arg(long, value_enum)]
+        only: Option<cost::What>,
+    },
     /// Write streams of commands, right and wrong, to the module, and trace processes that do their worst
     Fuzz {
         #[command(flatten)]
@@ -79,7 +85,7 @@ pub(crate) enum Task {
 impl Task {
     fn machine(&self) -> Machine {
         match self {
-            Task::Build(machine) | Task::Shell(machine) | Task::Cost(machine) => *machine,
+            Task::Build(machine) | Task::Shell(machine) | Task::Cost { machine, .. } => *machine,
             Task::Run { machine, .. } | Task::Test { machine, .. } | Task::Fuzz { machine, .. } => *machine,
         }
     }
@@ -104,7 +110,7 @@ pub(crate) fn run(task: &Task) -> Result<()> {
             let batch = Batch::of(*machine, suite).boot_as(*boot).by_hand();
             if *module { batch.with_module()?.run_by_hand() } else { batch.run_by_hand() }
         }
-        Task::Cost(machine) => cost::run(*machine),
+        Task::Cost { machine, only } => cost::run(*machine, *only),
         Task::Fuzz { machine, time, seed } => fuzz::run(*machine, *time, *seed),
     }
 }

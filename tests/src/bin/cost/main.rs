@@ -1,6 +1,6 @@
 //! What a hit of a breakpoint costs the program that comes to it: by the module, a uprobe, and ptrace, in the same run, in
 //! instructions or, with the argument `nanoseconds`, in time, and what a system call costs of which a session is told; with `scaling`, how
-//! hits of two processors at once scale; with `trap`, what is the least that can be, on x86 with the module of `tests/vm/floor`.
+//! hits of two processors at once scale; with `bystanders`, what a process pays that nobody traces; with `trap`, what is the least that can be, on x86 with the module of `tests/vm/floor`.
 
 /// What `code` measures: names of instructions, and of the loops that begin with them.
 macro_rules! loops {
@@ -21,6 +21,7 @@ mod code;
 #[path = "x86.rs"]
 mod code;
 
+mod bystanders;
 mod hit;
 mod scaling;
 mod syscalls;
@@ -66,6 +67,16 @@ fn main() {
             syscalls::table("nanoseconds of a system call", 9);
         }
         Some("scaling") => scaling::table(),
+        Some("bystanders") => {
+            let mut arguments = std::env::args().skip(2);
+            let (state, file) = (arguments.next().expect("a state"), arguments.next().expect("a file"));
+            match state.as_str() {
+                "hold" => bystanders::hold(false),
+                "follow" => bystanders::hold(true),
+                "print" => bystanders::print(file.as_ref()),
+                _ => bystanders::measure(&state, file.as_ref()),
+            }
+        }
         #[cfg(target_arch = "x86_64")]
         Some("trap") => hit::trap(),
         Some(other) => panic!("{other}: no such measurement"),
