@@ -27,6 +27,11 @@ impl<T: Linked> Chain<T> {
         Chain(AtomicPtr::new(ptr::null_mut()))
     }
 
+    /// Whether no value is in the chain.
+    pub fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed).is_null()
+    }
+
     /// The first value that `fits`.
     ///
     /// # Safety

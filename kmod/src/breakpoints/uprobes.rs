@@ -18,6 +18,10 @@ use crate::process::traced_table::{self, TracedRef};
 /// The caller has a reference to `mm`.
 #[no_mangle]
 unsafe extern "C" fn ntrace_is_traced(mm: *const Mm) -> bool {
+    // Nearly every process leaves here.
+    if !traced_table::may_be_traced(mm) {
+        return false;
+    }
     // SAFETY: nothing sleeps until the end of the function.
     let atomic = unsafe { Atomic::new() };
     traced_table::find(mm, atomic.section()).is_some()

@@ -160,6 +160,13 @@ static bool is_fault(int signal, const struct kernel_siginfo *info)
 	       SI_FROMKERNEL(info);
 }
 
+/* Uprobes have handled the current thread's trap, if there was one. */
+static void notrace let_uprobes_end(struct pt_regs *registers)
+{
+	if (ntrace_trap_kind(registers) == NTRACE_UPROBE)
+		ntrace_trap_finish(registers);
+}
+
 /*
  * The current thread looks for signals or stops for a tracer. Handlers and tracers see its registers and the address of a fault as the
  * program has them. The kernel is about to take the lock that is taken here.
@@ -175,8 +182,7 @@ static void notrace be_seen(void)
 
 	if (!current->mm || (current->flags & PF_USER_WORKER))
 		return;
-	if (ntrace_trap_kind(registers) == NTRACE_UPROBE)
-		ntrace_trap_finish(registers);
+	let_uprobes_end(registers);
 	if (!ntrace_is_traced(current->mm))
 		goto notified;
 	spin_lock_irqsave(&current->sighand->siglock, flags);
@@ -215,6 +221,10 @@ void ntrace_signals_looked_for(void)
 {
 	if (!current->mm || (current->flags & PF_USER_WORKER))
 		return;
+	if (!ntrace_is_traced(current->mm)) {
+		let_uprobes_end(task_pt_regs(current));
+		return;
+	}
 	preempt_disable();
 	be_seen();
 	preempt_enable();

@@ -49,6 +49,11 @@ impl Drop for Locked {
     }
 }
 
+/// Whether the address space with this `struct mm_struct` may be a traced one. Where `find` would find it, it may.
+pub(crate) fn may_be_traced(mm: *const Mm) -> bool {
+    !chain(mm).is_empty()
+}
+
 /// The traced address space with this `struct mm_struct`, if it is one.
 pub(crate) fn find(mm: *const Mm, _: &Section) -> Option<&Traced> {
     // SAFETY: `TracedRef::drop` frees an address space only after it has left its chain and a grace period has passed, so the section keeps

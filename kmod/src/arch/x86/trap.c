@@ -67,6 +67,10 @@ static int before_uprobes(struct notifier_block *self, unsigned long event, void
 		ntrace_trap_set_pending(registers, NTRACE_OTHERS);
 	if (event != DIE_INT3)
 		return NOTIFY_DONE;
+	if (!ntrace_is_traced(current->mm)) {
+		ntrace_trap_set_pending(registers, NTRACE_OTHERS);
+		return NOTIFY_DONE;
+	}
 	pagefault_disable();
 	hit = ntrace_hit(registers, current->mm);
 	pagefault_enable();
