@@ -238,7 +238,8 @@ fn apart(lane: &Lane, length: Length, log: Option<&Path>) -> Result<Report> {
     if told.exists() {
         fs::remove_file(&told).with_context(|| format!("cannot remove {}", told.display()))?;
     }
-    let program = std::env::current_exe().context("this program has no path")?;
+    // This program, even if another one has been built at its path meanwhile.
+    let program = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
     // Virtual machines come first.
     let is_beside = log.is_some() && lane.place != Place::Processors;
     let mut command = Command::new(if is_beside { Path::new("nice") } else { &program });
