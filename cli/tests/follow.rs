@@ -27,8 +27,8 @@ fn has_module(test: &str) -> bool {
     has
 }
 
-/// The results of ntrace, which follows while `act` runs.
-fn followed(args: &[&str], whom: &str, act: impl FnOnce()) -> String {
+/// The results of ntrace, which follows while `act` runs. `act` gets the file of the results.
+fn followed(args: &[&str], whom: &str, act: impl FnOnce(&Path)) -> String {
     let file = scratch("followed");
     let mut tracer = ntrace();
     tracer.args(args).args(["--follow", whom, "-o"]).arg(&file).stdin(Stdio::null()).stderr(Stdio::piped());
@@ -37,7 +37,7 @@ fn followed(args: &[&str], whom: &str, act: impl FnOnce()) -> String {
     let mut first = String::new();
     told.read_line(&mut first).unwrap();
     assert_eq!(first, format!("ntrace: waits for programs that --follow {whom} names; Ctrl-C ends\n"));
-    act();
+    act(&file);
     kill(Pid::from_raw(tracer.id() as i32), Signal::SIGINT).unwrap();
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut told, &mut rest).unwrap();
@@ -52,7 +52,7 @@ fn calls_in_all_programs_that_begin_later_are_counted() {
     }
     let program = own("follow-counted");
     let whom = format!("exec:{}", program.display());
-    let results = followed(&["count", "-b", "work", "--quiet", "--format", "json"], &whom, || {
+    let results = followed(&["count", "-b", "work", "--quiet", "--format", "json"], &whom, |_| {
         for _ in 0..3 {
             // A shell starts it, so that it is nobody's child whom ntrace knows.
             let script = format!("{0} >/dev/null & {0} >/dev/null; wait", program.display());
@@ -73,16 +73,20 @@ fn a_trace_names_each_program_that_begins_and_its_hits() {
     let whom = format!("user,exec:{}", program.file_name().unwrap().to_str().unwrap());
     let mut pid = 0;
     let args = ["trace", "-b", "work", "--events", "lives", "--format", "json"];
-    let lines = followed(&args, &whom, || {
+    let lines = followed(&args, &whom, |file| {
         let child = Command::new(&program).stdout(Stdio::null()).spawn().unwrap();
         pid = child.id();
         assert!(child.wait_with_output().unwrap().status.success());
+        // A signal ends the trace at once, and what has happened before need not be told yet.
+        while !std::fs::read_to_string(file).unwrap().contains("\"exited\"") {
+            std::thread::yield_now();
+        }
     });
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines.iter().all(|line| line["pid"] == pid), "{lines:?}");
+    assert!(lines.iter().all(|line| line["pid"] == pid), "{}", lines[0]);
     let named = |name: &str| lines.iter().filter(|line| line["event"] == name).count();
     assert_eq!((lines[0]["event"].as_str(), lines[0]["program"].as_str()), (Some("exec"), program.to_str()));
-    assert_eq!((named("exec"), named("exited")), (1, 1), "{lines:?}");
+    assert_eq!((named("exec"), named("exited")), (1, 1));
     assert_eq!(lines.iter().filter(|line| line["symbol"] == "work").count(), 81, "{}", lines[1]);
 }
 
@@ -94,6 +98,38 @@ fn nothing_that_was_executed_is_told() {
     let output = run(&["count", "-b", "work", "--follow", "exec:/nowhere/at/all", "--duration", "1ms"]);
     assert_eq!(output.status.code(), Some(125));
     assert!(stderr(&output).contains("nothing was executed that --follow names"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_runs_already_is_traced_beside_what_is_followed() {
+    if !has_module("what_runs_already_is_traced_beside_what_is_followed") {
+        return;
+    }
+    let start = || Running::start(Command::new("sleep").arg("1000"));
+    let (one, other) = (start(), start());
+    let pids = [one.id().to_string(), other.id().to_string()];
+    let flags = ["-p", &pids[0], "-p", &pids[1], "--follow", "exec:/nowhere/at/all", "--duration", "1ms"];
+    let output = run(&[&["count", "-b", "libc!malloc"], &flags[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn rules_act_in_what_is_followed() {
+    if !has_module("rules_act_in_what_is_followed") {
+        return;
+    }
+    let program = own("follow-ruled");
+    let rules = scratch("rules.toml");
+    let rule = "[[rules]]\nname = \"call\"\nevent = \"breakpoint\"\nat = \"work\"\nwhen = [\"arg0 == 1000\"]\ndo = [\"record\"]\n";
+    std::fs::write(&rules, rule).unwrap();
+    let args = ["trace", "--rules", rules.to_str().unwrap(), "--format", "json"];
+    let mut told = String::new();
+    let lines = followed(&args, &format!("exec:{}", program.display()), |_| {
+        told = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
+    });
+    let calls = told.lines().find_map(|line| line.strip_prefix("value 1000 ")).unwrap();
+    let records = lines.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["rule"] == "call");
+    assert_eq!(records.count().to_string(), calls, "{lines}");
 }
 
 #[test]

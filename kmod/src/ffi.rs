@@ -219,6 +219,7 @@ extern "C" {
         opener: *const Cred,
         id: u64,
         follow: *const c_void,
+        most: c_ulong,
         error: *mut c_int,
     ) -> *mut Follow;
     pub(crate) fn ntrace_follow_remove(follow: *mut Follow);

@@ -151,7 +151,7 @@ void ntrace_exited(void);
 /* follow/follow.c */
 struct ntrace_follow;
 
-struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const void *follow, int *error);
+struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const void *follow, unsigned long most, int *error);
 void ntrace_follow_remove(struct ntrace_follow *follow);
 void *ntrace_follow_next(u64 *id);
 bool ntrace_follow_executed(void);

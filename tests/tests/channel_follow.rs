@@ -8,7 +8,7 @@ use std::process::{Child, Command as Program};
 
 use crossing::channel::{Channel, ask, open, stream};
 use crossing::{channel_tests, in_turn};
-use wire::commands::{Command, Reply, anybody, option};
+use wire::commands::{Command, Reply, following, option};
 use wire::events::Event;
 use wire::{Failure, Split, Status, split};
 
@@ -22,7 +22,7 @@ fn follow(file: &mut File, program: &Path) -> Result<u64, Failure> {
 
 fn follow_with(file: &mut File, program: &Path, options: u64) -> Result<u64, Failure> {
     let program = program.to_str().expect("a path of this test").as_bytes();
-    let (user, group, namespace) = (anybody::USER, anybody::GROUP, anybody::NAMESPACE);
+    let (user, group, namespace) = (following::ANY_USER, following::ANY_GROUP, following::ANY_NAMESPACE);
     ask(file, Command::Follow { program, user, group, namespace, options }, |told| match told? {
         Reply::Follow { follow } => Ok(follow),
         other => panic!("{other:?}"),
@@ -126,10 +126,10 @@ channel_tests! {
     what_a_rule_is_made_of_is_checked {
         let mut file = open();
         let mut wrong = |program: &[u8], user, options| {
-            let (group, namespace) = (anybody::GROUP, anybody::NAMESPACE);
+            let (group, namespace) = (following::ANY_GROUP, following::ANY_NAMESPACE);
             ask(&mut file, Command::Follow { program, user, group, namespace, options }, |told| told.map(drop))
         };
-        assert_eq!(wrong(&[b'x'; 257], anybody::USER, 0), Err(Failure::new(Status::Value, 0)));
+        assert_eq!(wrong(&[b'x'; 257], following::ANY_USER, 0), Err(Failure::new(Status::Value, 0)));
         assert_eq!(wrong(b"x", 1 << 32, 0), Err(Failure::new(Status::Value, 1)));
         assert_eq!(wrong(b"x", 0, 1 << 20), Err(Failure::new(Status::Value, 4)));
         assert_eq!(wrong(b"x", 0, option::ALL), Ok(()));
@@ -138,7 +138,7 @@ channel_tests! {
     who_waits_for_itself_can_be_killed {
         let path = own("itself");
         let program = path.to_str().unwrap().as_bytes();
-        let (user, group, namespace) = (anybody::USER, anybody::GROUP, anybody::NAMESPACE);
+        let (user, group, namespace) = (following::ANY_USER, following::ANY_GROUP, following::ANY_NAMESPACE);
         let rule = Command::Follow { program, user, group, namespace, options: option::HOLD_EXECUTED };
         let rule = stream(&[(rule, 0)]);
         let mut holder = Program::new(&path);

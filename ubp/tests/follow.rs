@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use common::*;
-use ubp::{BreakpointId, Error, EventKind, Follow, FollowError, Mechanism, Pid, Session, Spec};
+use ubp::{BreakpointId, Error, Event, EventKind, Follow, FollowError, Mechanism, Pid, Session, Spec};
 
 /// A name of loop.c's program that no other test executes.
 fn own(name: &str) -> PathBuf {
@@ -33,12 +33,25 @@ fn output(child: Child) -> String {
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
+/// Takes events and lets their threads go, until `is_last` says so of one.
+fn take_until(session: &mut Session, mut is_last: impl FnMut(&mut Session, &Event) -> bool) {
+    loop {
+        let event = session.wait().unwrap().expect("a session that follows does not end");
+        let is_last = is_last(session, &event);
+        if event.is_held() {
+            session.resume(event.tid).unwrap();
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
 /// Counts the calls of `work` in each followed process, until `most` processes have ended.
 fn count_in_all(session: &mut Session, most: usize) -> BTreeMap<Pid, u64> {
     let mut ids: BTreeMap<Pid, BreakpointId> = BTreeMap::new();
     let mut counts = BTreeMap::new();
-    while counts.len() < most {
-        let event = session.wait().unwrap().expect("a session that follows does not end");
+    take_until(session, |session, event| {
         match event.kind {
             EventKind::Followed(_) => {
                 let work = symbol(session, event.pid, "work");
@@ -51,25 +64,20 @@ fn count_in_all(session: &mut Session, most: usize) -> BTreeMap<Pid, u64> {
             }
             _ => {}
         }
-        if event.is_held() {
-            session.resume(event.tid).unwrap();
-        }
-    }
+        counts.len() == most
+    });
     counts
 }
 
 /// The processes that are followed until `last`, which is let go too.
 fn followed_until(session: &mut Session, last: Pid) -> BTreeSet<Pid> {
     let mut all = BTreeSet::new();
-    while !all.contains(&last) {
-        let event = session.wait().unwrap().expect("a session that follows does not end");
+    take_until(session, |_, event| {
         if let EventKind::Followed(_) = event.kind {
             all.insert(event.pid);
         }
-        if event.is_held() {
-            session.resume(event.tid).unwrap();
-        }
-    }
+        all.contains(&last)
+    });
     all
 }
 
@@ -258,17 +266,13 @@ fn a_program_that_a_traced_process_executes_is_no_new_one() {
     shell.args(["-c", &format!("exec {} 2", program.display())]).stdin(Stdio::null()).stdout(Stdio::piped());
     let pid = session.spawn(shell).unwrap();
     session.resume(pid.leader()).unwrap();
-    let (mut executed, mut ended) = (0, false);
-    while !ended {
-        let event = session.wait().unwrap().unwrap();
+    let mut executed = 0;
+    take_until(&mut session, |_, event| {
         assert_eq!(event.pid, pid);
         assert!(!matches!(event.kind, EventKind::Followed(_)), "{event:?}");
         executed += u32::from(event.kind == EventKind::Exec);
-        ended = matches!(event.kind, EventKind::Exited(_));
-        if event.is_held() {
-            session.resume(event.tid).unwrap();
-        }
-    }
+        matches!(event.kind, EventKind::Exited(_))
+    });
     assert_eq!(executed, 1);
 }
 

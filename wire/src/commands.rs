@@ -147,14 +147,18 @@ pub mod option {
     pub const ALL: u64 = CHILDREN | KILL | HOLD_EXECUTED | HOLD_NEW | KEEP;
 }
 
-/// What stands in `follow` for a condition that is not asked for.
-pub mod anybody {
-    /// Any user.
-    pub const USER: u64 = u64::MAX;
-    /// Any control group.
-    pub const GROUP: u64 = 0;
-    /// Any PID namespace.
-    pub const NAMESPACE: u64 = 0;
+/// Values and bounds of the command `follow`.
+pub mod following {
+    /// In place of a user: all users.
+    pub const ANY_USER: u64 = u64::MAX;
+    /// In place of a control group: all groups.
+    pub const ANY_GROUP: u64 = 0;
+    /// In place of a PID namespace: all namespaces.
+    pub const ANY_NAMESPACE: u64 = 0;
+    /// Bytes of a pattern at most. A comparison takes at most as many steps as the pattern has bytes, times the bytes of the path.
+    pub const MOST_PATTERN: usize = 256;
+    /// Rules of a user at most, in all sessions: each program that the user executes is compared with all of them.
+    pub const MOST_RULES: usize = 256;
 }
 
 /// What `report` chooses, as bits.

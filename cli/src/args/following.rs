@@ -15,7 +15,7 @@ pub(crate) struct Following {
     pub(crate) group: Option<PathBuf>,
     /// A process whose PID namespace is meant.
     pub(crate) namespace: Option<i32>,
-    /// The children of what is traced, which is the default.
+    /// The text is `children`: the processes that traced ones make. They are traced by default.
     pub(crate) children: bool,
 }
 

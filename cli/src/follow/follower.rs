@@ -74,8 +74,8 @@ pub(crate) struct Follower {
     pub(super) takes_late: bool,
     /// Whether processes that begin later are followed.
     pub(super) follows: bool,
-    /// Whether there was one.
-    has_met: bool,
+    /// Whether any process was attached to or followed.
+    pub(super) has_met: bool,
     /// The program itself. Its end determines ntrace's exit status.
     pub(super) first: Pid,
     /// Whether ntrace was asked to stop before the program continued.
@@ -124,7 +124,7 @@ impl Follower {
         self.inserter.tell_refused();
         self.inserter.sieve.tell_others();
         done?;
-        if self.follows && !self.has_met && self.first == Pid(0) {
+        if self.follows && !self.has_met {
             return Err(Failure::own("nothing was executed that --follow names"));
         }
         let mut missing = self.inserter.missing();

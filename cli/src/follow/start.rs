@@ -81,10 +81,8 @@ fn begin(
     let sieve = Sieve::new(&target.filter, kind.results)?;
     let gate = Gate::new(&target.filter, |locations| Wanted::new(locations, Sites::Locations, mode_of))?;
     let follows = following(target)?;
-    let mechanism = match follows.is_empty() {
-        true => observed.mechanism(target.backend.into())?,
-        false => Mechanism::Kernel,
-    };
+    let asked = if follows.is_empty() { target.backend.into() } else { Mechanism::Kernel };
+    let mechanism = observed.mechanism(asked)?;
     let options = observed.options(!target.no_follow);
     let mut session = Session::open(mechanism, options).map_err(|error| open_failure(error, !follows.is_empty()))?;
     let kind = match kind.report {
@@ -108,7 +106,8 @@ fn begin(
     let mut follower = Follower::new(session, inserter, control, spawns);
     follower.follows = !follows.is_empty();
     if follower.follows {
-        let whom: Vec<String> = target.follow.iter().map(ToString::to_string).collect();
+        let others = target.follow.iter().filter(|following| !following.children);
+        let whom: Vec<String> = others.map(ToString::to_string).collect();
         tell(format_args!("waits for programs that --follow {} names; Ctrl-C ends", whom.join(" --follow ")));
     }
     follower.ruling = ruling;
@@ -124,7 +123,7 @@ fn begin(
     Ok(follower)
 }
 
-/// Whom `--follow` names, beside the children of what is traced.
+/// The rules of `--follow` for the kernel. `children` is none of them, because it is what ntrace does anyway.
 fn following(target: &Target) -> Result<Vec<Follow>> {
     let others: Vec<&Following> = target.follow.iter().filter(|following| !following.children).collect();
     if target.no_follow && others.len() < target.follow.len() {
@@ -228,6 +227,7 @@ fn attach(follower: &mut Follower, pids: &[Pid], by_group: bool) -> Result<()> {
             Err(failure) => return Err(failure),
         }
     }
+    follower.has_met |= !attached.is_empty();
     // The exit status is that of the only process.
     if let [(pid, _)] = attached[..] {
         follower.first = pid;

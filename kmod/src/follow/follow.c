@@ -23,15 +23,11 @@
 
 #include "../shim.h"
 
-/* Rules of a user at most, in all sessions: the user's processes compare each of them with a program. */
-enum { MOST = 256 };
-
 /* A user with rules. */
 struct owner {
 	struct hlist_node node;
 	kuid_t user;
-	int count;
-	/* The rules, oldest first. */
+	unsigned long count;
 	struct list_head rules;
 };
 
@@ -77,8 +73,8 @@ static kuid_t owner_of(const struct cred *opener)
 	return is_free ? INVALID_UID : opener->uid;
 }
 
-/* Adds a rule of an opener. Returns NULL and sets the error if there is no room. */
-struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const void *follow, int *error)
+/* Adds a rule of an opener, of whose user there are at most so many. Returns NULL and sets the error if there is no room. */
+struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const void *follow, unsigned long most, int *error)
 {
 	struct ntrace_follow *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	struct owner *owner, *made = kzalloc(sizeof(*made), GFP_KERNEL_ACCOUNT);
@@ -98,11 +94,11 @@ struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const
 		made = NULL;
 		hash_add(owners, &owner->node, __kuid_val(user));
 	}
-	*error = owner->count < MOST ? 0 : -ENOSPC;
+	*error = owner->count < most ? 0 : -ENOSPC;
 	if (!*error) {
 		owner->count++;
 		new->owner = owner;
-		list_add_tail(&new->entry, &owner->rules);
+		list_add(&new->entry, &owner->rules);
 		WRITE_ONCE(rules, rules + 1);
 	}
 	spin_unlock(&lock);
@@ -134,20 +130,20 @@ void ntrace_follow_remove(struct ntrace_follow *follow)
 	kfree(follow);
 }
 
-/* The oldest rule behind `id` in a list. */
+/* The rule with the lowest number above `id` in a list, whose order says nothing. */
 static struct ntrace_follow *next_of(kuid_t user, u64 id)
 {
 	struct owner *owner = find_owner(user);
-	struct ntrace_follow *follow;
+	struct ntrace_follow *follow, *next = NULL;
 
 	if (owner)
 		list_for_each_entry(follow, &owner->rules, entry)
-			if (follow->id > id)
-				return follow;
-	return NULL;
+			if (follow->id > id && (!next || follow->id < next->id))
+				next = follow;
+	return next;
 }
 
-/* The oldest rule behind `id` that may concern the current process, with a reference. NULL if there is none. */
+/* The rule with the lowest number above `id` that may concern the current process, with a reference. NULL if there is none. */
 void *ntrace_follow_next(u64 *id)
 {
 	struct ntrace_follow *own, *next;

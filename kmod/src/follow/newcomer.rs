@@ -12,7 +12,7 @@ use crate::channel::channel::time;
 use crate::ffi;
 use crate::follow::rule::{self, Follow, Program};
 use crate::mm::atomic::Atomic;
-use crate::process::adoption::{adopt, Terms};
+use crate::process::adoption::{adopt, is_permitted, Terms};
 use crate::process::traced_table;
 use crate::thread::hold::{hold, Reason};
 
@@ -48,10 +48,16 @@ fn follow_this(follow: &Follow, registers: &Registers) {
     let Follow { id, registry, options, .. } = follow;
     let channel = &registry.channel;
     let process = channel.opener.this_thread();
-    channel.wait_for_room(|| follow.is_over());
     if channel.is_full() {
-        channel.miss();
-        return;
+        // Nobody whom the opener may not trace waits for it.
+        if !is_permitted(registry) {
+            return;
+        }
+        channel.wait_for_room(|| follow.is_over());
+        if channel.is_full() {
+            channel.miss();
+            return;
+        }
     }
     let followed = |debuggee| Event::Followed { time: time(), debuggee, process, follow: *id };
     match adopt(&Terms { registry, options: *options, number: None, before: 0, heir: None }) {

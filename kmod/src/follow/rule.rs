@@ -9,15 +9,12 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use ubp::core::glob;
-use wire::commands::anybody;
+use wire::commands::following;
 use wire::{Failure, Status};
 
 use crate::ffi;
 use crate::process::registry::Registry;
 use crate::vec::{zeroes, Keep};
-
-/// Bytes of a pattern at most: a comparison takes at most as many steps as the pattern has bytes, times those of the path.
-const MOST_PATTERN: usize = 256;
 
 /// Bytes of a path at most (PATH_MAX).
 const MOST_PATH: usize = 4096;
@@ -46,10 +43,10 @@ pub(crate) struct Conditions {
 impl Conditions {
     /// The conditions of a command.
     pub(crate) fn new(program: &[u8], user: u64, group: u64, namespace: u64) -> Result<Conditions, Failure> {
-        if program.len() > MOST_PATTERN {
+        if program.len() > following::MOST_PATTERN {
             return Err(Failure::new(Status::Value, 0));
         }
-        if user != anybody::USER && u32::try_from(user).is_err() {
+        if user != following::ANY_USER && u32::try_from(user).is_err() {
             return Err(Failure::new(Status::Value, 1));
         }
         let mut copy = KVec::new();
@@ -70,9 +67,9 @@ impl Follow {
         let opener = &self.registry.channel.opener;
         // SAFETY: the functions look at the current thread, and the opener has a reference to its credentials.
         let is_wanted = unsafe {
-            (*user == anybody::USER || ffi::ntrace_follow_is_user(opener.credentials(), *user))
-                && (*group == anybody::GROUP || ffi::ntrace_follow_is_in_group(*group))
-                && (*namespace == anybody::NAMESPACE || ffi::ntrace_follow_is_in_namespace(*namespace))
+            (*user == following::ANY_USER || ffi::ntrace_follow_is_user(opener.credentials(), *user))
+                && (*group == following::ANY_GROUP || ffi::ntrace_follow_is_in_group(*group))
+                && (*namespace == following::ANY_NAMESPACE || ffi::ntrace_follow_is_in_namespace(*namespace))
         };
         is_wanted && (pattern.is_empty() || program.path().is_some_and(|path| glob::is_path(pattern, path)))
     }
@@ -116,7 +113,7 @@ impl Follows {
         let (known, mut error) = (ptr::from_ref(&*follow).cast(), 0);
         let cred = registry.channel.opener.credentials();
         // SAFETY: the opener has a reference to its credentials. The rule outlives its entry, which `drop` removes first.
-        let entry = NonNull::new(unsafe { ffi::ntrace_follow_add(cred, id, known, &mut error) });
+        let entry = NonNull::new(unsafe { ffi::ntrace_follow_add(cred, id, known, following::MOST_RULES as _, &mut error) });
         match entry {
             Some(entry) => Ok(Follows { follow, entry }),
             None if error == ENOMEM.to_errno() => Err(Status::NoMemory.into()),
@@ -151,7 +148,7 @@ unsafe extern "C" fn ntrace_follow_get(follow: *const Follow) {
     let _ = Arc::into_raw(Arc::clone(&follow));
 }
 
-/// The oldest rule behind `id` that may concern the current process. `id` becomes its number.
+/// The rule with the lowest number above `id` that may concern the current process. `id` becomes its number.
 pub(crate) fn next(id: &mut u64) -> Option<Arc<Follow>> {
     // SAFETY: the function looks at the current thread and writes to `id`.
     let follow = NonNull::new(unsafe { ffi::ntrace_follow_next(id) })?;

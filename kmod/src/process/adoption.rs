@@ -4,12 +4,14 @@
 
 use core::ptr;
 
+use kernel::error::from_err_ptr;
 use kernel::ffi::c_void;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use wire::{Failure, Status};
 
 use crate::breakpoints::teardown;
+use crate::channel::opener::Opener;
 use crate::ffi;
 use crate::process::attachment::Attachment;
 use crate::process::debuggee::Debuggee;
@@ -50,6 +52,33 @@ pub(crate) fn adopt(terms: &Terms<'_>) -> Result<Arc<Attachment>, Failure> {
         unsafe { ffi::ntrace_syscalls_this() };
     }
     Ok(made)
+}
+
+/// Whether the opener of a session may trace the current process.
+pub(crate) fn is_permitted(registry: &Registry) -> bool {
+    let opener = &registry.channel.opener;
+    let mut question = Question { opener, process: opener.this_thread() as i32, is_permitted: false };
+    // SAFETY: the function calls `ask` with `question` before it returns, and nobody else uses `question` meanwhile.
+    unsafe { ffi::ntrace_work_run(ask, ptr::from_mut(&mut question).cast()) };
+    question.is_permitted
+}
+
+struct Question<'a> {
+    opener: &'a Opener,
+    process: i32,
+    is_permitted: bool,
+}
+
+/// # Safety
+/// `question` points to a `Question` that nobody else uses.
+unsafe extern "C" fn ask(question: *mut c_void) {
+    // SAFETY: the caller vouches for the pointer.
+    let question = unsafe { &mut *question.cast::<Question<'_>>() };
+    if let Ok(memory) = from_err_ptr(question.opener.open_memory(question.process)) {
+        // SAFETY: `open_memory` opened the file, and nothing uses it.
+        unsafe { ffi::fput(memory) };
+        question.is_permitted = true;
+    }
 }
 
 /// # Safety

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use wire::Status;
-use wire::commands::{Command, Reply, anybody};
+use wire::commands::{Command, Reply, following};
 
 use super::{Kernel, cannot};
 use crate::follow::FollowError;
 use crate::process::read_process;
 use crate::{Error, EventKind, Follow, FollowId, Pid, Result};
+
+const _: () = assert!(Follow::MOST_PATTERN == following::MOST_PATTERN && Follow::MOST == following::MOST_RULES);
 
 impl Kernel {
     pub(super) fn follow(&mut self, follow: &Follow) -> Result<FollowId> {
@@ -19,9 +21,9 @@ impl Kernel {
         }
         let command = Command::Follow {
             program,
-            user: follow.user.map_or(anybody::USER, u64::from),
-            group: follow.group.unwrap_or(anybody::GROUP),
-            namespace: follow.namespace.unwrap_or(anybody::NAMESPACE),
+            user: follow.user.map_or(following::ANY_USER, u64::from),
+            group: follow.group.unwrap_or(following::ANY_GROUP),
+            namespace: follow.namespace.unwrap_or(following::ANY_NAMESPACE),
             options: self.options_of_debuggees(),
         };
         let told = self.channel.ask(command, |told| {
@@ -50,6 +52,11 @@ impl Kernel {
     pub(super) fn on_followed(&mut self, debuggee: u64, pid: Pid, id: FollowId, time: Duration) -> Result<()> {
         if debuggee == 0 {
             self.emit(pid, pid.leader(), EventKind::NotFollowed(id), time);
+            return Ok(());
+        }
+        if self.debuggees.contains_key(&pid) {
+            // The user attached to the process while it executed the program, so that the session traces it twice.
+            self.channel.post(Command::Detach { debuggee })?;
             return Ok(());
         }
         let mut process = read_process(pid)?;

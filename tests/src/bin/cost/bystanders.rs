@@ -10,7 +10,7 @@ use std::process::{Child, Command as Program, Stdio};
 use crossing::channel::{ask, open};
 use crossing::victim::Victim;
 use ubp::{Follow, Mechanism, Options, Pid, Session, Syscalls};
-use wire::commands::{Command, anybody};
+use wire::commands::{Command, following};
 
 use crate::code::LOOPS;
 use crate::{probed, uprobed};
@@ -22,12 +22,12 @@ const PROGRAM: &std::ffi::CStr = c"/dev/shm/ntrace-true";
 /// Another user.
 const STRANGER: u32 = 4242;
 /// Rules of that user: as many as one may have.
-const RULES: usize = 256;
+const RULES: usize = following::MOST_RULES;
 
 /// Its name, how often it is done, and what does it.
 type Work = (&'static str, u64, fn(u64));
 
-/// What is measured.
+/// The measurements.
 const WORK: [Work; 4] = [
     ("fork, exit and wait", 50, forks),
     ("a program: true(1)", 20, programs),
@@ -85,7 +85,7 @@ fn calls(count: u64) {
     }
 }
 
-/// The processor time of this process and of its children that have ended, in nanoseconds: what waits for a disk does not count.
+/// The processor time of this process and of its children that have ended, in nanoseconds. A wait for a disk takes none.
 fn processor_time() -> u64 {
     let nanoseconds = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     // SAFETY: zeroes are values of both structures, and there is room for the answers.
@@ -148,7 +148,7 @@ pub(crate) fn hold(root_follows: bool) {
 }
 
 fn follow(file: &mut File) {
-    let (user, group, namespace) = (anybody::USER, anybody::GROUP, anybody::NAMESPACE);
+    let (user, group, namespace) = (following::ANY_USER, following::ANY_GROUP, following::ANY_NAMESPACE);
     let command = Command::Follow { program: b"*", user, group, namespace, options: 0 };
     ask(file, command, |told| assert!(told.is_ok(), "{told:?}"));
 }

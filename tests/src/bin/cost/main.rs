@@ -1,6 +1,10 @@
-//! What a hit of a breakpoint costs the program that comes to it: by the module, a uprobe, and ptrace, in the same run, in
-//! instructions or, with the argument `nanoseconds`, in time, and what a system call costs of which a session is told; with `scaling`, how
-//! hits of two processors at once scale; with `bystanders`, what a process pays that nobody traces; with `trap`, what is the least that can be, on x86 with the module of `tests/vm/floor`.
+//! Measures what the module costs, in the same run as others. The argument chooses:
+//!
+//! - none: a hit of a breakpoint by the module, a uprobe and ptrace, and a system call of which a session is told, in instructions;
+//! - `nanoseconds`: the same in time;
+//! - `scaling`: hits of two processors at once;
+//! - `bystanders`: forks, programs, signals, calls and hits of uprobes of a process that nobody traces;
+//! - `trap`, on x86: the least that a trap costs, with the module of `tests/vm/floor`.
 
 /// What `code` measures: names of instructions, and of the loops that begin with them.
 macro_rules! loops {
