@@ -73,7 +73,7 @@ static kuid_t owner_of(const struct cred *opener)
 	return is_free ? INVALID_UID : opener->uid;
 }
 
-/* Adds a rule of an opener, of whose user there are at most so many. Returns NULL and sets the error if there is no room. */
+/* Adds a rule of an opener, whose user has at most `most` of them. Returns NULL and sets the error if there is no room. */
 struct ntrace_follow *ntrace_follow_add(const struct cred *opener, u64 id, const void *follow, unsigned long most, int *error)
 {
 	struct ntrace_follow *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);

@@ -113,7 +113,8 @@ impl Follows {
         let (known, mut error) = (ptr::from_ref(&*follow).cast(), 0);
         let cred = registry.channel.opener.credentials();
         // SAFETY: the opener has a reference to its credentials. The rule outlives its entry, which `drop` removes first.
-        let entry = NonNull::new(unsafe { ffi::ntrace_follow_add(cred, id, known, following::MOST_RULES as _, &mut error) });
+        let entry =
+            NonNull::new(unsafe { ffi::ntrace_follow_add(cred, id, known, following::MOST_RULES as _, &mut error) });
         match entry {
             Some(entry) => Ok(Follows { follow, entry }),
             None if error == ENOMEM.to_errno() => Err(Status::NoMemory.into()),
