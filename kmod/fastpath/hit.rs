@@ -18,6 +18,8 @@ pub struct Act {
     pub owner: u64,
     /// The record with which the breakpoint was inserted.
     pub site: Site,
+    /// The address of the record.
+    pub record: u64,
     /// The number of hits, this one included.
     pub count: u64,
 }
@@ -202,7 +204,7 @@ fn act(owner: u64, record: u64, site: u64, index: usize, may_wait: bool) -> Opti
     let Some(count) = user::count(record) else { return absent(true) };
     // A record that the debuggee has overwritten may make no sense, and has no actions.
     let site = Site { address: site, ..Site::from_bytes(&bytes).ok()? };
-    Some(Hit::Acts { act: Act { owner, site, count }, counted: index + 1 })
+    Some(Hit::Acts { act: Act { owner, site, record, count }, counted: index + 1 })
 }
 
 /// Emulates the instruction of a site.

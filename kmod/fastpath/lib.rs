@@ -17,7 +17,7 @@ mod user;
 pub use arch::{Modes, Registers};
 pub use hit::{find, gone, hit, run, Act, Hit, ALL, BUDGET};
 pub use storage::{mark, Full, Storage, Storages};
-pub use user::{read, Part};
+pub use user::{add, read, Part};
 
 /// `struct mm_struct`, known by its address alone. The kernel makes all there are.
 #[repr(C)]

@@ -28,7 +28,7 @@ fn write(address: u64, bytes: &[u8]) -> bool {
 }
 
 /// Atomically adds one to the number at `address`. Returns whether the page was in.
-pub(crate) fn add(address: u64) -> bool {
+pub fn add(address: u64) -> bool {
     // SAFETY: the function checks the user's address, and accepts a null pointer or a pointer to a word for the result.
     unsafe { ntrace_user_count(address as _, ptr::null_mut()) == 0 }
 }

@@ -119,7 +119,8 @@ extern "C" {
     pub(crate) fn ntrace_job_new() -> *mut Job;
     pub(crate) fn ntrace_job_queue(job: *mut Job, function: unsafe extern "C" fn(*mut c_void), data: *mut c_void);
     pub(crate) fn ntrace_job_free(job: *mut Job);
-    pub(crate) fn ntrace_sort_pairs(pairs: *mut u64, count: c_ulong);
+    pub(crate) fn ntrace_sort_counts(counts: *mut u64, count: c_ulong);
+    pub(crate) fn get_random_u64() -> u64;
     pub(crate) fn ntrace_jobs_init() -> c_int;
     pub(crate) fn ntrace_jobs_exit();
 }

@@ -8,7 +8,8 @@
 //!
 //! 1. `Session::commands`, `Session::piece`
 //! 2. `Kept::lock`, and under it `Space::changes`. A thread waits for both until it is killed
-//! 3. `Watches::all`, `Registry::adopted`, `Registry::held`, `Held::registers`, `Channel::messages`
+//! 3. `Watches::all`, `Registry::adopted`, `Registry::held`, `Held::registers`, `Channel::messages`, `Rules::all`, `Rule::seen`,
+//!    `Aggregate::sums`
 //! 4. `mmap_lock` of a debuggee
 //! 5. The table of traced address spaces (`ntrace_table_lock`), the lists of lifecycle.c and of follow.c, `Traced::attachments`, `Traced::heirs`
 //! 6. `Attachment::requests`, `Channel::notes`, the queues of uprobes.c, the visits of threads.c
@@ -30,6 +31,7 @@ mod hit;
 mod mm;
 mod process;
 mod report;
+mod rules;
 mod thread;
 mod vec;
 

@@ -85,7 +85,7 @@ void ntrace_work_run(void (*function)(void *data), void *data);
 struct ntrace_job *ntrace_job_new(void);
 void ntrace_job_queue(struct ntrace_job *job, void (*function)(void *data), void *data);
 void ntrace_job_free(struct ntrace_job *job);
-void ntrace_sort_pairs(u64 *pairs, unsigned long count);
+void ntrace_sort_counts(u64 *counts, unsigned long count);
 int ntrace_jobs_init(void);
 void ntrace_jobs_exit(void);
 

@@ -61,16 +61,27 @@ pub(crate) fn take_at<T>(vec: &mut KVec<T>, index: usize) -> Option<T> {
     }
 }
 
-/// Makes `bytes` consist of `length` zeroes.
-pub(crate) fn zeroes(bytes: &mut KVVec<u8>, length: usize) -> Result<(), Failure> {
-    bytes.keep(0);
-    bytes.reserve(length, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
-    let room = bytes.spare_capacity_mut().get_mut(..length).ok_or(Status::NoMemory)?;
-    room.iter_mut().for_each(|byte| {
-        byte.write(0);
+/// Removes the element at `index`; those behind it move up.
+pub(crate) fn remove_at<T>(vec: &mut KVec<T>, index: usize) -> Option<T> {
+    let last = vec.len().checked_sub(1).filter(|last| index <= *last)?;
+    let start = vec.as_mut_ptr();
+    for at in index..last {
+        // SAFETY: `at` and `at + 1` are below the length.
+        unsafe { ptr::swap(start.add(at), start.add(at + 1)) };
+    }
+    take_at(vec, last)
+}
+
+/// Makes `numbers` consist of `length` zeroes.
+pub(crate) fn zeroes<T: Copy + Default>(numbers: &mut KVVec<T>, length: usize) -> Result<(), Failure> {
+    numbers.keep(0);
+    numbers.reserve(length, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+    let room = numbers.spare_capacity_mut().get_mut(..length).ok_or(Status::NoMemory)?;
+    room.iter_mut().for_each(|number| {
+        number.write(T::default());
     });
-    // SAFETY: the loop has initialised the first `length` bytes, which `reserve` made room for.
-    unsafe { set_length(bytes, length) };
+    // SAFETY: the loop has initialised the first `length` numbers, which `reserve` made room for.
+    unsafe { set_length(numbers, length) };
     Ok(())
 }
 

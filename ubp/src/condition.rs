@@ -247,6 +247,41 @@ impl Condition {
         }
     }
 
+    /// Lists of clauses, of which one has only clauses that hold if and only if the condition holds. `clause` makes a clause of a comparison. `None`:
+    /// a comparison has none, or there are more than `most`.
+    pub(crate) fn alternatives<C: Clone>(
+        &self,
+        most: usize,
+        clause: &impl Fn(Operand, Comparison, u64) -> Option<C>,
+    ) -> Option<Vec<Vec<C>>> {
+        let lists = match self {
+            Condition::Compare { left, comparison, right } => vec![vec![clause(*left, *comparison, *right)?]],
+            Condition::Any(parts) => {
+                let mut lists = Vec::new();
+                for part in parts.iter() {
+                    lists.extend(part.alternatives(most, clause)?);
+                }
+                lists
+            }
+            Condition::All(parts) => {
+                let mut lists = vec![Vec::new()];
+                for part in parts.iter() {
+                    let more = part.alternatives(most, clause)?;
+                    let joined = |list: &Vec<C>| {
+                        let list = list.clone();
+                        more.iter().map(move |other| list.iter().chain(other).cloned().collect()).collect::<Vec<_>>()
+                    };
+                    lists = lists.iter().flat_map(joined).collect();
+                    if lists.len() > most {
+                        return None;
+                    }
+                }
+                lists
+            }
+        };
+        (lists.iter().map(Vec::len).sum::<usize>() <= most).then_some(lists)
+    }
+
     /// Whether a part of the condition asks for the number of arrivals.
     pub(crate) fn counts_arrivals(&self) -> bool {
         match self {

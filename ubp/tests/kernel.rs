@@ -77,6 +77,84 @@ fn a_function_called_at_each_instruction_of_another_disturbs_nothing_and_no_hit_
 }
 
 #[test]
+fn the_kernel_decides_conditions_and_counts_hits_while_the_session_does_nothing() {
+    const NAME: &str = "the_kernel_decides_conditions_and_counts_hits_while_the_session_does_nothing";
+    if !is_loaded() {
+        return skip(NAME, "no /dev/ntrace");
+    }
+    let argument = Operand::Register(machine::ARGUMENTS[0]);
+    let low = Operand::Part { register: machine::ARGUMENTS[0], size: 1 };
+    let is = |comparison, right: i64| argument.is(comparison, right as u64);
+    // The caller's frame lies above the stack pointer.
+    let stack = Operand::Memory { base: Some(machine::SP), offset: 16, size: 8 };
+    for (condition, expected) in [
+        (is(Comparison::Equal, 7), 1),
+        (is(Comparison::Below, 10).and(is(Comparison::NotEqual, 5)), 8),
+        (is(Comparison::Less, 3).or(is(Comparison::Greater, 297).and(is(Comparison::LessOrEqual, 299))), 4),
+        (low.is(Comparison::Less, 0), 128),
+        (low.is(Comparison::HasBits, 3).and(is(Comparison::AboveOrEqual, 256)), 11),
+        (stack.is(Comparison::Equal, 1).or(stack.is(Comparison::NotEqual, 1)).and(is(Comparison::Above, 289)), 10),
+    ] {
+        let (mut session, pid, work) = at_work(&["300"]);
+        session.insert(pid, &[Spec::event(work).once()]).unwrap();
+        session.resume(pid.leader()).unwrap();
+        while !matches!(session.wait().unwrap().unwrap().kind, EventKind::Hit(_)) {
+            session.resume(pid.leader()).unwrap();
+        }
+        let id = session.insert(pid, &[Spec::count(work).when(condition.clone())]).unwrap()[0].unwrap();
+        session.resume(pid.leader()).unwrap();
+        // A thread that is held here never ends.
+        await_end(pid);
+        let breakpoint = session.breakpoint(pid, id).unwrap();
+        // The thread was at the first call already.
+        assert_eq!((breakpoint.hits(), breakpoint.arrivals()), (expected, 299), "{condition:?}");
+        let last = loop {
+            match session.wait().unwrap().unwrap().kind {
+                EventKind::Exited(status) => break status,
+                _ => session.resume(pid.leader()).unwrap(),
+            }
+        };
+        assert_eq!(session.breakpoint(pid, id).unwrap().hits(), expected, "{last}");
+    }
+}
+
+#[test]
+fn hits_of_a_condition_are_kept_when_another_breakpoint_comes_and_goes() {
+    const NAME: &str = "hits_of_a_condition_are_kept_when_another_breakpoint_comes_and_goes";
+    if !is_loaded() {
+        return skip(NAME, "no /dev/ntrace");
+    }
+    let (mut session, pid, work) = at_work(&["40"]);
+    let odd = Operand::Register(machine::ARGUMENTS[0]).is(Comparison::HasBits, 1);
+    let counted = session.insert(pid, &[Spec::count(work).when(odd)]).unwrap()[0].unwrap();
+    let at = |call: u64| Operand::Register(machine::ARGUMENTS[0]).is(Comparison::Equal, call);
+    let behind = Address(load_address(&session, pid) + instructions(&build("loop", &[]), "work")[1]);
+    let mut seen = Vec::new();
+    for call in [10, 20, 30] {
+        // While the first one stands the session decides the condition of the other one. Beside the second one the kernel does.
+        for stop in [Spec::event(work).when(at(call)), Spec::event(behind).ignore(4)] {
+            let stop = session.insert(pid, &[stop]).unwrap()[0].unwrap();
+            session.resume(pid.leader()).unwrap();
+            while !matches!(session.wait().unwrap().unwrap().kind, EventKind::Hit(_)) {
+                session.resume(pid.leader()).unwrap();
+            }
+            session.remove(pid, &[stop]).unwrap();
+            let breakpoint = session.breakpoint(pid, counted).unwrap();
+            seen.push((breakpoint.hits(), breakpoint.arrivals()));
+        }
+    }
+    assert_eq!(seen, [(5, 11), (7, 15), (10, 21), (12, 25), (15, 31), (17, 35)]);
+    session.resume(pid.leader()).unwrap();
+    let mut last = 0;
+    run(&mut session, pid, |session, event| {
+        if let EventKind::Exited(_) = event.kind {
+            last = session.breakpoint(pid, counted).unwrap().hits();
+        }
+    });
+    assert_eq!(last, 20);
+}
+
+#[test]
 fn a_call_over_the_module_keeps_red_zone_vectors_flags_and_signals() {
     if !is_loaded() {
         return skip("a_call_over_the_module_keeps_red_zone_vectors_flags_and_signals", "no /dev/ntrace");

@@ -12,6 +12,7 @@
 //! # Ok::<(), wire::Error>(())
 //! ```
 
+use crate::rule::{Clause, Value};
 use crate::{Error, Failure, Status};
 
 const WORD: usize = 8;
@@ -75,6 +76,22 @@ pub fn mappings(blob: &[u8]) -> Result<impl ExactSizeIterator<Item = Mapping> + 
     Ok(records(blob)?.map(|[start, end, protection, offset]| Mapping { start, end, protection, offset }))
 }
 
+/// The clauses of the command `rule`; `None` for words that describe none.
+///
+/// # Errors
+/// [`Error::Records`] if the blob does not consist of whole records of four words.
+pub fn clauses(blob: &[u8]) -> Result<impl ExactSizeIterator<Item = Option<Clause>> + Clone + '_, Error> {
+    Ok(records(blob)?.map(Clause::from_words))
+}
+
+/// The values of the command `aggregate`; `None` for words that describe none.
+///
+/// # Errors
+/// [`Error::Records`] if the blob does not consist of whole records of two words.
+pub fn values(blob: &[u8]) -> Result<impl ExactSizeIterator<Item = Option<Value>> + Clone + '_, Error> {
+    Ok(records(blob)?.map(Value::from_words))
+}
+
 /// The bytes of words.
 #[cfg(feature = "alloc")]
 pub fn from_words(words: &[u64]) -> alloc::vec::Vec<u8> {
@@ -88,9 +105,12 @@ fn records<const N: usize>(blob: &[u8]) -> Result<impl ExactSizeIterator<Item = 
         return Err(Error::Records { bytes: blob.len(), record });
     }
     Ok(blob.chunks_exact(record).map(|bytes| {
-        let mut words = [0; N];
-        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(WORD)) {
-            *word = bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+        let (mut words, mut rest) = ([0; N], bytes);
+        for word in &mut words {
+            // The kernel's compiler does not see that a division by the length of a chunk is safe, so that there is none.
+            if let Some((first, behind)) = rest.split_first_chunk() {
+                (*word, rest) = (u64::from_ne_bytes(*first), behind);
+            }
         }
         words
     }))

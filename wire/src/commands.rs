@@ -391,6 +391,89 @@ commands! {
         watch: word,
     } -> {}
 
+    /// Returns how often the rules of breakpoints took their hits, before their limits.
+    0x26 taken Taken {
+        /// Process, by the number that `attach` or an event gave.
+        debuggee: word,
+        /// One word for each breakpoint: its address.
+        addresses: blob,
+    } -> {
+        /// One word for each address: such hits since the breakpoint was set, or all bits set if there is none with a rule.
+        taken: blob,
+    }
+
+    /// Makes a rule. A breakpoint whose condition names it acts on those hits alone that the rule takes, within its limits. A session has at most
+    /// 1024 rules.
+    0x27 rule Rule {
+        /// Thread number: hits of other threads are not taken. 0 for all threads.
+        thread: word,
+        /// Filter: four words for each clause, at most 64 (`RULES` in ntrace(4)). Empty: all hits are taken.
+        clauses: blob,
+        /// Limit: number of the first taken hits that have no actions.
+        skip: word,
+        /// Limit: of those behind them the first has actions, and then each of this number; 0 or 1 for each.
+        every: word,
+        /// Limit: hits with actions at most; 0 for any number.
+        most: word,
+        /// Limit: hits with actions at most within `period`; 0 for any number.
+        rate: word,
+        /// Nanoseconds. A new period begins with the first hit behind the last one.
+        period: word,
+        /// Number of an aggregate to which such hits are added; 0 for none.
+        aggregate: word,
+    } -> {
+        /// Number of the rule. The session never reuses it.
+        rule: word,
+    }
+
+    /// Ends a rule. Breakpoints that name it take no hit any more.
+    0x28 unrule Unrule {
+        /// Number of the rule.
+        rule: word,
+    } -> {}
+
+    /// Makes an aggregate: the hits that rules add to it are counted by key, and their values summed up. All its memory is taken at once and is
+    /// the caller's. A session has at most 16.
+    0x29 aggregate Aggregate {
+        /// Two words for each value of the key, at most 4 (`RULES` in ntrace(4)). A part that cannot be read is 0. Empty: there is one row.
+        key: blob,
+        /// Two words: the value that is summed up. A hit whose value cannot be read is left out. Empty: the hits are counted, as the value 1.
+        value: blob,
+        /// Histogram of the values: 0, none; 1, a bucket for 0 and from each power of two to the next; 2, buckets of one width.
+        buckets: word,
+        /// The first value of the buckets of one width; else 0.
+        start: word,
+        /// Their width, at least 1; else 0.
+        width: word,
+        /// Their number, at most 4096, beside one each for smaller and for larger values; else 0.
+        count: word,
+        /// Rows at most, at least 1: hits with further keys are summed up in one row. All rows take at most 4194304 bytes.
+        rows: word,
+    } -> {
+        /// Number of the aggregate. The session never reuses it.
+        aggregate: word,
+    }
+
+    /// Ends an aggregate. Rules that name it act without it.
+    0x2a unaggregate Unaggregate {
+        /// Number of the aggregate.
+        aggregate: word,
+    } -> {}
+
+    /// Reads an aggregate, at one moment.
+    0x2b sums Sums {
+        /// Number of the aggregate.
+        aggregate: word,
+        /// 1: the aggregate is empty afterwards, so that each hit is in one reply; else 0.
+        take: word,
+    } -> {
+        /// The rows: for each the words of its key, the number of hits, the low and the high word of the sum, the least and the largest value, and
+        /// the numbers of the histogram.
+        rows: blob,
+        /// The same words without a key for all hits with further keys; empty if there are none.
+        other: blob,
+    }
+
     /// Resumes a held thread.
     0x30 resume Resume {
         /// Thread number, as in the event that reported it.

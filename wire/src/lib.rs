@@ -55,7 +55,7 @@
 //! [`commands::Command::Describe`] returns and the manual page are made from it. Codes and shapes never change. A changed command gets
 //! a new code.
 //!
-//! The blobs of some messages consist of words; [`blob`] and [`site`] read them.
+//! The blobs of some messages consist of words; [`blob`], [`site`] and [`rule`] read them.
 //!
 //! More examples are in the folder `examples`: `commands_as_bytes` shows the bytes of commands, `channel_in_memory` has both sides of a channel
 //! in one program.
@@ -86,6 +86,7 @@ pub mod flag;
 pub mod manual;
 mod message;
 pub mod ring;
+pub mod rule;
 pub mod site;
 mod status;
 pub mod text;
@@ -98,7 +99,7 @@ pub use status::{Failure, Status};
 
 /// The version of this vocabulary, which `hello` returns. It grows with each new code, and with each new meaning of a word in an existing
 /// message.
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

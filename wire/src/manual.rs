@@ -136,18 +136,58 @@ Bits 48 to 63: base of that memory's address: the stack pointer (0), zero (1), t
 .TP
 word 2
 Condition for the actions; 0 for none.
-Bits 0 to 15: left side: a register (1), memory (2), the number of hits so far including this one (3).
-Bits 16 to 31: unsigned comparison with the value: equal (0), not equal (1), below (2), not below (3), has all bits of the value (4), has some bit of the value (5).
+Bits 0 to 15: left side: a register (1), memory (2), the number of hits so far including this one (3); or a rule (4), which acts on the hit or not.
+Bits 16 to 31: comparison with the value: equal (0), not equal (1), below (2), not below (3), has all bits of the value (4), has some bit of the value (5), less (6), not less (7).
+Less and not less take both for signed numbers.
 Bits 32 to 47: index of the register's word, or bytes of memory (1, 2, 4 or 8).
 .TP
 word 3
 Address of the condition's memory. If it cannot be read, the condition does not hold.
+With a rule: the number from which \fBtaken\fR counts the hits that the rule takes.
 .TP
 word 4
-Value that the condition compares with.
+Value that the condition compares with, or the number of the rule.
 .TP
 word 5
 Offset of the event's memory from its base.
+.SH RULES
+A rule takes hits by the thread and by a filter, and has limits for those that it takes.
+A breakpoint whose condition is the rule carries out its actions for hits within the limits.
+If the rule has an aggregate, these hits are added to it in the kernel, whether the breakpoint has actions or not.
+Rules of a session are independent of processes: the limits of a rule count the hits of all breakpoints that name it.
+.P
+A filter is a list of clauses, each a record of four words.
+It holds if all clauses of one of its alternatives do.
+A clause whose value cannot be read does not hold.
+.TP
+words 0 and 1
+A value.
+.TP
+word 2
+Bits 0 to 15: comparison, as in a breakpoint's condition.
+Bit 16: another alternative begins with this clause.
+.TP
+word 3
+The right side.
+Less and not less take the bytes of the value for a signed number, and the right side for one of 64 bits.
+.P
+A value is a record of two words.
+.TP
+word 0
+Bits 0 to 15: a register (1), memory (2), the number of hits of the breakpoint so far including this one (3), its address (4), the thread's number (5), the session's number of the process (6).
+Bits 16 to 31: index of the register's word, or of the memory's base register.
+Bits 32 to 47: bytes of a register or of memory: 1, 2, 4 or 8, the lowest ones.
+Bits 48 to 63: base of the memory's address: the stack pointer (0), zero (1), the base register (2).
+.TP
+word 1
+Offset of the memory from its base.
+Breakpoint instructions in memory have their original bytes.
+.P
+An aggregate has rows by key.
+Each row has the number of hits, and the sum, the least and the largest of their values.
+All its memory is allocated and charged when it is made: a hit allocates nothing.
+Two threads that hit at the same time are both in it.
+Registers of 32\-bit programs have words of 32 bits, so that values of registers mean nothing there.
 "#;
 
 /// Writes the manual page ntrace(4) in the language of man(7).

@@ -14,8 +14,9 @@ pub mod action {
     pub const ALL: u16 = RECORD | HOLD | REGISTERS;
 }
 
-/// A comparison of two unsigned numbers.
+/// A comparison of two numbers, which are unsigned unless the relation says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Relation {
     /// The numbers are equal.
     Equal,
@@ -29,12 +30,24 @@ pub enum Relation {
     AllOf,
     /// The first has some bit of the second.
     AnyOf,
+    /// The first is smaller; both are signed.
+    Less,
+    /// The first is not smaller; both are signed.
+    NotLess,
 }
 
 impl Relation {
     /// All relations, in the order of their numbers from 0.
-    pub const ALL: [Relation; 6] =
-        [Relation::Equal, Relation::NotEqual, Relation::Below, Relation::NotBelow, Relation::AllOf, Relation::AnyOf];
+    pub const ALL: [Relation; 8] = [
+        Relation::Equal,
+        Relation::NotEqual,
+        Relation::Below,
+        Relation::NotBelow,
+        Relation::AllOf,
+        Relation::AnyOf,
+        Relation::Less,
+        Relation::NotLess,
+    ];
 
     /// Whether the relation holds.
     pub const fn holds(self, first: u64, second: u64) -> bool {
@@ -45,6 +58,8 @@ impl Relation {
             Relation::NotBelow => first >= second,
             Relation::AllOf => first & second == second,
             Relation::AnyOf => first & second != 0,
+            Relation::Less => (first as i64) < second as i64,
+            Relation::NotLess => first as i64 >= second as i64,
         }
     }
 }
@@ -63,9 +78,15 @@ pub enum Subject {
     },
     /// The number of hits so far, including this one.
     Hits,
+    /// A rule of the session ([`crate::rule`]): the condition holds if the rule acts on the hit. Its number is [`Condition::value`], and the relation
+    /// is [`Relation::Equal`]. The condition does not hold if there is no such rule.
+    Rule {
+        /// The number from which `taken` counts on.
+        taken: u64,
+    },
 }
 
-/// A condition for the actions of a breakpoint: one comparison with a constant.
+/// A condition for the actions of a breakpoint: one comparison with a constant, or a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// The left side.
@@ -99,6 +120,26 @@ pub struct Memory {
     pub size: u16,
 }
 
+impl Base {
+    /// The kind of the base, and the number of its register.
+    pub(crate) const fn numbers(self) -> (u64, u16) {
+        match self {
+            Base::Stack => (0, 0),
+            Base::Zero => (1, 0),
+            Base::Register(number) => (2, number),
+        }
+    }
+
+    pub(crate) const fn from_numbers(kind: u64, number: u16) -> Option<Base> {
+        match (kind, number) {
+            (0, 0) => Some(Base::Stack),
+            (1, 0) => Some(Base::Zero),
+            (2, number) => Some(Base::Register(number)),
+            _ => None,
+        }
+    }
+}
+
 impl Memory {
     /// No memory.
     pub const NONE: Memory = Memory::stack(0);
@@ -122,9 +163,9 @@ impl Memory {
 /// |---|---|
 /// | 0 | address |
 /// | 1 | bits 0 to 15: [`action`]s; 16 to 31: base register of the event's memory; 32 to 47: bytes of memory in the event, at most 4096; 48 to 63: base of that memory: stack pointer (0), zero (1), register (2) |
-/// | 2 | bits 0 to 15: no condition (0), or a condition on a register (1), memory (2), the number of hits (3); 16 to 31: relation; 32 to 47: register, or bytes of memory |
-/// | 3 | address of the condition's memory |
-/// | 4 | value that the condition compares with |
+/// | 2 | bits 0 to 15: no condition (0), or a condition on a register (1), memory (2), the number of hits (3), or a rule (4); 16 to 31: relation; 32 to 47: register, or bytes of memory |
+/// | 3 | address of the condition's memory, or the number from which the hits are counted that the rule takes |
+/// | 4 | value that the condition compares with, or the number of the rule |
 /// | 5 | offset of the event's memory from its base |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -138,11 +179,32 @@ pub struct Site {
     pub condition: Option<Condition>,
 }
 
+/// The number of a condition that is a rule.
+const RULE: u16 = 4;
+
 impl Site {
+    /// Words of a record with all that is counted.
+    pub const COUNTS: usize = 4;
+    /// The offset in bytes of the number of hits that the breakpoint's rule took, in a record.
+    pub const TAKEN: u64 = 24;
     /// Words in a record.
     pub const WORDS: usize = 6;
     /// Bytes in a record.
     pub const BYTES: usize = 8 * Site::WORDS;
+
+    /// The number of the breakpoint's rule, if it has one.
+    pub fn rule(&self) -> Option<u64> {
+        self.condition
+            .filter(|condition| matches!(condition.subject, Subject::Rule { .. }))
+            .map(|condition| condition.value)
+    }
+
+    /// What the kernel has counted in a record, of which this is the beginning: hits, and the hits that the breakpoint's rule took, or all bits
+    /// set if it has no rule.
+    pub const fn counts(record: &[u64; Site::COUNTS]) -> [u64; 2] {
+        let [hits, _, condition, taken] = *record;
+        [hits, if condition as u16 == RULE { taken } else { u64::MAX }]
+    }
 
     /// The record as words.
     pub fn words(&self) -> [u64; Site::WORDS] {
@@ -151,15 +213,12 @@ impl Site {
                 Subject::Register(number) => (1, number, 0),
                 Subject::Memory { address, size } => (2, size, address),
                 Subject::Hits => (3, 0, 0),
+                Subject::Rule { taken } => (RULE as u64, 0, taken),
             };
             (kind | (condition.relation as u64) << 16 | u64::from(extra) << 32, at, condition.value)
         });
         let Memory { base, offset, size } = self.memory;
-        let (base, number) = match base {
-            Base::Stack => (0, 0),
-            Base::Zero => (1, 0),
-            Base::Register(number) => (2, number),
-        };
+        let (base, number) = base.numbers();
         let what = u64::from(self.actions) | u64::from(number) << 16 | u64::from(size) << 32 | base << 48;
         [self.address, what, condition, at, value, offset]
     }
@@ -195,17 +254,13 @@ impl Site {
         let [address, what, condition, at, value, offset] = *words;
         let wrong = |word| Failure::new(Status::Value, word);
         let (actions, number, size) = (what as u16, (what >> 16) as u16, (what >> 32) as u16);
-        let base = match (what >> 48, number) {
-            (0, 0) => Base::Stack,
-            (1, 0) => Base::Zero,
-            (2, number) => Base::Register(number),
-            _ => return Err(wrong(1)),
-        };
+        let Some(base) = Base::from_numbers(what >> 48, number) else { return Err(wrong(1)) };
         if actions & !action::ALL != 0 || size > Memory::MOST {
             return Err(wrong(1));
         }
         let condition = if condition == 0 { None } else { Some(test(condition, at, value).ok_or(wrong(2))?) };
-        let at_is_used = matches!(condition, Some(Condition { subject: Subject::Memory { .. }, .. }));
+        let at_is_used =
+            matches!(condition, Some(Condition { subject: Subject::Memory { .. } | Subject::Rule { .. }, .. }));
         if at != 0 && !at_is_used {
             return Err(wrong(3));
         }
@@ -222,6 +277,7 @@ fn test(word: u64, address: u64, value: u64) -> Option<Condition> {
         (1, number, 0) => Subject::Register(number),
         (2, size @ (1 | 2 | 4 | 8), 0) => Subject::Memory { address, size },
         (3, 0, 0) => Subject::Hits,
+        (RULE, 0, 0) if relation == 0 => Subject::Rule { taken: address },
         _ => return None,
     };
     let relation = *Relation::ALL.get(usize::from(relation))?;

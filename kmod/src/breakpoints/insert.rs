@@ -150,7 +150,8 @@ impl<'a> Batch<'a> {
         rest: u64,
         there: Option<u64>,
     ) -> Result<(), Failure> {
-        let Site { address, actions, .. } = Site::from_bytes(record)?;
+        let site = Site::from_bytes(record)?;
+        let address = site.address;
         for arena in self.arenas.iter() {
             let found = arena.find(address).map_err(|error| failure(error, &arena.memory().storage))?;
             if there.is_none() && found.is_some_and(|(_, entry)| entry.state == State::Active) {
@@ -163,7 +164,7 @@ impl<'a> Batch<'a> {
         if unsafe { ffi::ntrace_uprobes_is_call(self.memory().mm(), entry.bytes().as_ptr(), entry.bytes().len()) } {
             return Err(Status::Unsupported.into());
         }
-        entry.mark |= if actions != 0 { mark::ACTS } else { 0 };
+        entry.mark |= if site.actions != 0 || site.rule().is_some() { mark::ACTS } else { 0 };
         entry.mark |= if passing.is_boosted() { mark::SLOT } else { 0 };
         if arch::SYSCALLS.contains(&entry.bytes()) {
             entry.mark = entry.mark & !mark::SLOT | mark::SYSCALL;

@@ -6,6 +6,7 @@ use fastpath::{chunks, Storage};
 use kernel::prelude::*;
 use ubp::arch::{ALIGNMENT, BREAKPOINT};
 use ubp::core::{Arena, Entry, Error as TableError, Number, State};
+use wire::site::Site;
 use wire::{Failure, Status};
 
 use crate::breakpoints::arena_cache::Cache;
@@ -143,18 +144,46 @@ impl<'a> Breakpoints<'a> {
         all.map(|()| removed)
     }
 
-    /// Appends the hits of this attachment's breakpoints at `addresses` to `counts`, with all bits set where there is none.
-    pub(crate) fn counts(&self, addresses: &[u8], counts: &mut KVVec<u8>) -> Result<(), Failure> {
+    /// What was counted in a record; `None` where it cannot be read.
+    pub(crate) fn counted(&self, record: u64) -> Result<Option<[u64; 2]>, Failure> {
+        let mut bytes = [0; 8 * Site::COUNTS];
+        let is_read = self.memory.read(record, &mut bytes)? == bytes.len();
+        let mut words = [0; Site::COUNTS];
+        words.iter_mut().zip(chunks(&bytes)).for_each(|(to, from)| *to = u64::from_ne_bytes(*from));
+        Ok(is_read.then_some(Site::counts(&words)))
+    }
+
+    /// Appends what was counted at this attachment's breakpoints at `addresses` to `counts`, with all bits set where there is none.
+    pub(crate) fn counts(&self, addresses: &[u8], counted: Counted, counts: &mut KVVec<u8>) -> Result<(), Failure> {
         let addresses = words(addresses)?;
         let _change = self.space.change()?;
         for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
-            let mut count = [0xff; 8];
+            let mut count = None;
             if let Some(Entered { storage, number, .. }) = self.own(address) {
-                self.memory.read(storage.record(number), &mut count)?;
+                count = self.counted(storage.record(number))?;
             }
-            counts.extend_from_slice(&count, GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
+            let count = count.map_or(u64::MAX, |count| counted.of(count));
+            counts.extend_from_slice(&count.to_ne_bytes(), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
         Ok(())
+    }
+}
+
+/// Which numbers of breakpoints are asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Counted {
+    Hits,
+    /// The hits that rules took.
+    Taken,
+}
+
+impl Counted {
+    /// That number of the two that `Site::counts` tells.
+    pub(crate) fn of(self, [hits, taken]: [u64; 2]) -> u64 {
+        match self {
+            Counted::Hits => hits,
+            Counted::Taken => taken,
+        }
     }
 }
 

@@ -2,18 +2,25 @@
 
 //! The commands of the channel, a function for each.
 
+use core::time::Duration;
+
 use fastpath::arch::MACHINE;
 use kernel::alloc::AllocError;
 use kernel::prelude::*;
 use kernel::sync::Arc;
+use ubp::core::Limits;
 use wire::buffer::Buffer;
 use wire::commands::{option, reported, Serve};
+use wire::site::Site;
 use wire::{Failure, Status, MOST_WORDS};
 
+use crate::breakpoints::table::Counted;
 use crate::ffi;
 use crate::follow::rule::{Conditions, Follows};
 use crate::process::debuggee::Debuggee;
 use crate::process::registry::{Adoptee, Registry};
+use crate::rules::aggregate::{histogram, Aggregate};
+use crate::rules::rule::Rule;
 use crate::thread::held::Held;
 use crate::vec::{self, bytes, zeroes, Keep};
 
@@ -32,15 +39,16 @@ pub(crate) struct Server {
     follows: KVec<Follows>,
     /// The blob of a reply.
     blob: KVVec<u8>,
-    /// The blob of a reply that consists of words.
+    /// The blob of a reply that consists of words, and a second one.
     words: KVVec<u64>,
+    more_words: KVVec<u64>,
 }
 
 impl Server {
     /// A server without debuggees.
     pub(crate) fn new(registry: Arc<Registry>) -> Server {
         let (debuggees, follows) = (KVec::new(), KVec::new());
-        Server { registry, debuggees, follows, blob: KVVec::new(), words: KVVec::new() }
+        Server { registry, debuggees, follows, blob: KVVec::new(), words: KVVec::new(), more_words: KVVec::new() }
     }
 
     /// Takes in debuggees that were adopted, and drops those that are gone.
@@ -64,6 +72,17 @@ impl Server {
         }
     }
 
+    /// What was counted at breakpoints.
+    fn counted(&mut self, debuggee: u64, addresses: &[u8], counted: Counted) -> Result<(&[u8],), Failure> {
+        self.blob.keep(0);
+        let found = find(&self.debuggees, debuggee)?;
+        match found.kept() {
+            Some(kept) => kept.counts(addresses, counted, &mut self.blob)?,
+            None => found.breakpoints().counts(addresses, counted, &mut self.blob)?,
+        }
+        Ok((&self.blob,))
+    }
+
     fn held(&self, thread: u64) -> Result<Arc<Held>, Failure> {
         self.registry.held(thread).ok_or(Failure::new(Status::NotHeld, thread))
     }
@@ -74,6 +93,7 @@ impl Drop for Server {
         drop(core::mem::take(&mut self.follows));
         self.take_in(self.registry.close());
         self.debuggees.iter().for_each(Debuggee::kill);
+        self.registry.rules.clear();
         // All held threads are resumed before the debuggees are dropped.
         self.registry.release_all();
         drop(core::mem::take(&mut self.debuggees));
@@ -174,6 +194,12 @@ impl Serve for Server {
 
     fn insert(&mut self, debuggee: u64, sites: &[u8]) -> Result<(u64, &[u8]), Failure> {
         self.words.keep(0);
+        for site in wire::site::records(sites).into_iter().flat_map(|records| records.iter()) {
+            let rule = Site::from_bytes(site).ok().and_then(|site| site.rule());
+            if rule.is_some_and(|rule| !self.registry.rules.has_rule(rule)) {
+                return Err(Failure::new(Status::Value, 1));
+            }
+        }
         let inserted = find_running(&self.debuggees, debuggee)?.breakpoints().insert(sites, &mut self.words)?;
         Ok((inserted, bytes(&self.words)))
     }
@@ -183,13 +209,58 @@ impl Serve for Server {
     }
 
     fn counts(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
-        self.blob.keep(0);
-        let found = find(&self.debuggees, debuggee)?;
-        match found.kept() {
-            Some(kept) => kept.counts(addresses, &mut self.blob)?,
-            None => found.breakpoints().counts(addresses, &mut self.blob)?,
+        self.counted(debuggee, addresses, Counted::Hits)
+    }
+
+    fn taken(&mut self, debuggee: u64, addresses: &[u8]) -> Result<(&[u8],), Failure> {
+        self.counted(debuggee, addresses, Counted::Taken)
+    }
+
+    fn rule(
+        &mut self,
+        thread: u64,
+        clauses: &[u8],
+        skip: u64,
+        every: u64,
+        most: u64,
+        rate: u64,
+        period: u64,
+        aggregate: u64,
+    ) -> Result<(u64,), Failure> {
+        let limit = |number| if number == 0 { None } else { Some(number) };
+        let rate = limit(rate).map(|rate| (rate, Duration::from_nanos(period)));
+        let limits = Limits { skip, every: every.max(1), most: limit(most), rate };
+        Ok((self.registry.rules.add_rule(Rule::new(thread, clauses, limits, aggregate)?)?,))
+    }
+
+    fn unrule(&mut self, rule: u64) -> Result<(), Failure> {
+        self.registry.rules.remove_rule(rule)
+    }
+
+    fn aggregate(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        buckets: u64,
+        start: u64,
+        width: u64,
+        count: u64,
+        rows: u64,
+    ) -> Result<(u64,), Failure> {
+        let histogram = histogram(buckets, start, width, count)?;
+        Ok((self.registry.rules.add_aggregate(Aggregate::new(key, value, histogram, rows)?)?,))
+    }
+
+    fn unaggregate(&mut self, aggregate: u64) -> Result<(), Failure> {
+        self.registry.rules.remove_aggregate(aggregate)
+    }
+
+    fn sums(&mut self, aggregate: u64, take: u64) -> Result<(&[u8], &[u8]), Failure> {
+        if take > 1 {
+            return Err(Failure::new(Status::Value, 1));
         }
-        Ok((&self.blob,))
+        self.registry.rules.aggregate(aggregate)?.read(take != 0, &mut self.words, &mut self.more_words)?;
+        Ok((bytes(&self.words), bytes(&self.more_words)))
     }
 
     fn watch(&mut self, debuggee: u64, address: u64, length: u64, access: u64) -> Result<(u64,), Failure> {

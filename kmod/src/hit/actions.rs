@@ -2,62 +2,73 @@
 
 //! The actions of a breakpoint: an event, and holding the thread.
 
-use fastpath::arch::within;
-use fastpath::{chunks, Act, Registers};
+use fastpath::{Act, Registers};
 use kernel::prelude::*;
 use wire::events::Event;
-use wire::site::{action, Base, Condition, Subject};
+use wire::site::{action, Condition, Site, Subject};
 
 use crate::channel::channel::time;
+use crate::mm::atomic::{bring_in, Atomic, MOST_FAULTS};
 use crate::mm::current;
 use crate::process::traced::Traced;
+use crate::rules::reader::Reader;
 use crate::thread::held::{general_registers, GENERAL};
 use crate::thread::hold::{hold, Reason};
 
 /// Whether a condition holds for the current thread at its site. A condition on memory that cannot be read does not hold.
 #[inline(never)]
-fn holds(condition: &Condition, count: u64) -> bool {
+fn holds(condition: &Condition, reader: &mut Reader<'_>, record: u64) -> bool {
     let value = match condition.subject {
-        Subject::Hits => Some(count),
-        Subject::Register(number) => word(usize::from(number)),
-        Subject::Memory { address, size } => {
-            let mut bytes = [0; 8];
-            let part = bytes.get_mut(..usize::from(size));
-            part.is_some_and(|part| current::fill(address, part)).then(|| u64::from_le_bytes(bytes))
-        }
+        Subject::Hits => Some(reader.count),
+        Subject::Register(number) => reader.register(number),
+        Subject::Memory { address, size } => reader.memory(address, size as u8),
+        Subject::Rule { .. } => return is_taken(condition.value, reader, record),
     };
     value.is_some_and(|value| condition.relation.holds(value, condition.value))
 }
 
-/// A word of the general registers of the current thread.
-fn word(number: usize) -> Option<u64> {
-    let mut general = [0; GENERAL];
-    let length = general_registers(&mut general);
-    let words = chunks(general.get(..length)?);
-    // The program may have written any number.
-    let number = (number < words.len()).then(|| within(number, words.len()))?;
-    words.get(number).map(|word| u64::from_ne_bytes(*word))
+/// Whether a rule acts on the hit. A hit that it takes is counted in the breakpoint's record, and one on which it acts in its aggregate.
+fn is_taken(number: u64, reader: &mut Reader<'_>, record: u64) -> bool {
+    let Some((rule, aggregate)) = reader.attachment.registry.rules.find(number) else { return false };
+    if !rule.takes(reader) {
+        return false;
+    }
+    count(record.wrapping_add(Site::TAKEN));
+    let acts = rule.admits();
+    if let (true, Some(aggregate)) = (acts, aggregate) {
+        aggregate.add(reader);
+    }
+    acts
+}
+
+/// Adds one to a number in the debuggee's memory, which the debuggee may have unmapped.
+fn count(at: u64) {
+    for _ in 0..MOST_FAULTS {
+        // SAFETY: nothing sleeps until `atomic` is dropped.
+        let atomic = unsafe { Atomic::new() };
+        let is_counted = fastpath::add(at);
+        drop(atomic);
+        if is_counted || !bring_in(at, true) {
+            return;
+        }
+    }
 }
 
 /// Carries out the actions of a breakpoint for the current thread, whose pc is the site.
 #[inline(never)]
 pub(crate) fn act(traced: &Traced, act: &Act, registers: &Registers) {
-    if act.site.condition.is_some_and(|condition| !holds(&condition, act.count)) {
-        return;
-    }
     let Some(attachment) = traced.attachment(act.owner) else { return };
     let (actions, address) = (act.site.actions, act.site.address);
+    let mut reader = Reader::new(&attachment, &traced.space, registers, address, act.count);
+    if act.site.condition.is_some_and(|condition| !holds(&condition, &mut reader, act.record)) {
+        return;
+    }
     if actions & action::RECORD != 0 {
         let mut general = [0; GENERAL];
         let length = if actions & action::REGISTERS != 0 { general_registers(&mut general) } else { 0 };
-        let base = match act.site.memory.base {
-            Base::Stack => Some(registers.sp()),
-            Base::Zero => Some(0),
-            Base::Register(number) => word(usize::from(number)),
-        };
         let mut memory = KVVec::new();
         // Memory that cannot be read is left out.
-        if let Some(base) = base {
+        if let Some(base) = reader.base(act.site.memory.base) {
             let _ = current::copy(
                 base.wrapping_add(act.site.memory.offset),
                 usize::from(act.site.memory.size),

@@ -421,10 +421,10 @@ static int compare(const void *one, const void *other)
 	return a < b ? -1 : a > b;
 }
 
-/* Sorts pairs of words by the first. */
-void ntrace_sort_pairs(u64 *pairs, unsigned long count)
+/* Sorts groups of three words by the first. */
+void ntrace_sort_counts(u64 *counts, unsigned long count)
 {
-	sort(pairs, count, 2 * sizeof(*pairs), compare, NULL);
+	sort(counts, count, 3 * sizeof(*counts), compare, NULL);
 }
 
 /* A change of mappings. A kernel thread makes it, which borrows the memory. */

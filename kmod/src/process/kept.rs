@@ -16,7 +16,7 @@ use kernel::sync::Arc;
 use kernel::types::Opaque;
 use wire::{Failure, Status};
 
-use crate::breakpoints::table::{words, Breakpoints};
+use crate::breakpoints::table::{words, Breakpoints, Counted};
 use crate::channel::channel::Channel;
 use crate::ffi;
 use crate::mm::mm_ref::MmUser;
@@ -49,8 +49,8 @@ enum State<T> {
         _user: MmUser,
         space: T,
     },
-    /// Site and count of each breakpoint, in the order of sites.
-    Counts(KVVec<[u64; 2]>),
+    /// Of each breakpoint the site and what was counted, in the order of sites.
+    Counts(KVVec<[u64; 3]>),
     /// The counts could not be copied.
     Lost(Failure),
 }
@@ -136,7 +136,7 @@ impl<T: AsRef<Space> + Send + 'static> Kept<T> {
     }
 
     /// Appends the counts at `addresses` of a program that has ended, with all bits set where there is no breakpoint.
-    pub(crate) fn counts(&self, addresses: &[u8], counts: &mut KVVec<u8>) -> Result<(), Failure> {
+    pub(crate) fn counts(&self, addresses: &[u8], counted: Counted, counts: &mut KVVec<u8>) -> Result<(), Failure> {
         let addresses = words(addresses)?;
         self.settle()?;
         let state = self.lock()?;
@@ -146,8 +146,8 @@ impl<T: AsRef<Space> + Send + 'static> Kept<T> {
             _ => return Err(Failure::new(Status::NoProcess, self.debuggee)),
         };
         for address in addresses.iter().map(|bytes| u64::from_ne_bytes(*bytes)) {
-            let found = all.binary_search_by_key(&address, |[site, _]| *site).ok().and_then(|at| all.get(at));
-            let count = found.map_or(u64::MAX, |[_, count]| *count);
+            let found = all.binary_search_by_key(&address, |[site, ..]| *site).ok().and_then(|at| all.get(at));
+            let count = found.map_or(u64::MAX, |[_, hits, taken]| counted.of([*hits, *taken]));
             counts.extend_from_slice(&count.to_ne_bytes(), GFP_KERNEL_ACCOUNT).map_err(|_| Status::NoMemory)?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What debuggees' threads leave for the commands of a session: held threads, and debuggees that processes became by fork and exec.
+//! What debuggees' threads and the commands of a session share: rules, held threads, and debuggees that processes became by fork and exec.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -13,6 +13,7 @@ use wire::{Failure, Status};
 use crate::channel::channel::Channel;
 use crate::channel::wait_count::WaitCount;
 use crate::process::debuggee::Debuggee;
+use crate::rules::table::Rules;
 use crate::thread::held::Held;
 use crate::vec;
 
@@ -31,6 +32,9 @@ pub(crate) struct Registry {
     numbers: AtomicU64,
     /// Number of debuggees.
     debuggees: AtomicUsize,
+    /// The rules and aggregates.
+    #[pin]
+    pub(crate) rules: Rules,
     /// Number of debuggees whose breakpoints are being removed.
     #[pin]
     pub(crate) endings: WaitCount,
@@ -68,6 +72,7 @@ impl Registry {
                 adopted <- new_mutex!(Adopted { all: KVec::new(), closed: false }, "ntrace adopted"),
                 numbers: AtomicU64::new(1),
                 debuggees: AtomicUsize::new(0),
+                rules <- Rules::none(),
                 endings <- WaitCount::new(),
             }),
             GFP_KERNEL_ACCOUNT,

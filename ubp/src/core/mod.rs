@@ -38,18 +38,23 @@
 //! | 28 | 4 | number of breakpoints that share the site |
 
 mod arena;
+mod buckets;
 mod entry;
 pub mod glob;
 mod index;
 mod layout;
+mod limits;
 mod memory;
 mod pass;
 mod place;
+mod sums;
 mod table;
 
 pub use arena::{Arena, Error, Number};
+pub use buckets::Buckets;
 pub use entry::{Entry, State, Stored};
 pub use layout::{Layout, MAGIC, VERSION};
+pub use limits::{Limits, Seen};
 pub use memory::{Inaccessible, Memory};
 pub use pass::{
     Passing, Problem, Way, passing, passing_near, passing_whole, prepare, prepare_near, prepare_whole, way,
@@ -57,3 +62,4 @@ pub use pass::{
 pub use place::{Area, Use, places};
 #[cfg(feature = "std")]
 pub(crate) use place::{GROWTH, LOWEST};
+pub use sums::{Shape, Sums};

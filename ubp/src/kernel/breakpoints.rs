@@ -42,7 +42,7 @@ impl Kernel {
         debuggee.drop_stale(channel, &addresses)?;
         let there: Vec<u64> =
             addresses.iter().copied().filter(|address| debuggee.sites.contains_key(address)).collect();
-        let since = debuggee.arrivals(channel, &there)?;
+        let since: Vec<u64> = debuggee.counted(channel, &there)?.into_iter().map(|[arrivals, _]| arrivals).collect();
         let first = debuggee.breakpoints.len();
         for (number, spec) in (first..).zip(specs) {
             let address = spec.address.0;
@@ -127,7 +127,7 @@ impl Kernel {
         let own = debuggee.breakpoints.get(id.0 as usize)?.as_ref()?;
         Some(match debuggee.site_of(own) {
             Some(address) => {
-                own.after(debuggee.arrivals(&self.channel, &[address]).ok().and_then(|all| all.first().copied())?)
+                own.after(debuggee.counted(&self.channel, &[address]).ok().and_then(|all| all.first().copied())?)
             }
             None => own.breakpoint.clone(),
         })
@@ -137,11 +137,10 @@ impl Kernel {
         let debuggee = self.any(pid);
         let all = debuggee.map(|debuggee| {
             let addresses: Vec<u64> = debuggee.sites.keys().copied().collect();
-            let arrivals = debuggee.arrivals(&self.channel, &addresses).unwrap_or_default();
+            let counted = debuggee.counted(&self.channel, &addresses).unwrap_or_default();
             let of = |own: &Own| {
                 let at = debuggee.site_of(own).and_then(|address| addresses.binary_search(&address).ok());
-                at.and_then(|at| arrivals.get(at))
-                    .map_or_else(|| own.breakpoint.clone(), |arrivals| own.after(*arrivals))
+                at.and_then(|at| counted.get(at)).map_or_else(|| own.breakpoint.clone(), |counted| own.after(*counted))
             };
             debuggee.breakpoints.iter().flatten().map(of).collect::<Vec<_>>()
         });
@@ -234,52 +233,80 @@ impl Debuggee {
         self.sites.get(&address).filter(|site| site.ids.contains(&own.breakpoint.id)).map(|_| address)
     }
 
-    /// The number of arrivals at each site.
-    fn arrivals(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<u64>> {
-        let counts = self.counts(channel, addresses)?;
-        let before = |address: &u64| self.sites.get(address).map_or(0, |site| site.before);
-        Ok(addresses.iter().zip(counts).map(|(address, count)| count.wrapping_add(before(address))).collect())
+    /// The number of arrivals at each site, and of the hits that its rule counts.
+    fn counted(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<[u64; 2]>> {
+        let (counts, taken) = (self.counts(channel, addresses)?, self.taken(channel, addresses)?);
+        let counted = |(address, (count, taken)): (&u64, (u64, u64))| {
+            let site = self.sites.get(address);
+            let [before, taken_before] = site.map_or([0; 2], |site| [site.before, site.taken_before]);
+            [count.wrapping_add(before), taken.wrapping_add(taken_before)]
+        };
+        Ok(addresses.iter().zip(counts.into_iter().zip(taken)).map(counted).collect())
     }
 
     /// The kernel's count of each site; 0 if there is no site.
     pub(super) fn counts(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<u64>> {
-        let mut counts = Vec::with_capacity(addresses.len());
+        let debuggee = self.number;
+        self.ask_counts(channel, "counts", addresses, |addresses| Command::Counts { debuggee, addresses })
+    }
+
+    /// The hits that the rules of sites count; 0 for sites without such a rule.
+    fn taken(&self, channel: &Channel, addresses: &[u64]) -> Result<Vec<u64>> {
+        let is_counted = |address: &u64| self.sites.get(address).is_some_and(Site::is_counted);
+        let ruled: Vec<u64> = addresses.iter().copied().filter(is_counted).collect();
+        let debuggee = self.number;
+        let taken = self.ask_counts(channel, "taken", &ruled, |addresses| Command::Taken { debuggee, addresses })?;
+        let mut taken = taken.into_iter();
+        Ok(addresses.iter().map(|at| if is_counted(at) { taken.next().unwrap_or(0) } else { 0 }).collect())
+    }
+
+    /// The kernel's numbers for each address, by a command that takes addresses; 0 where it has none.
+    fn ask_counts(
+        &self,
+        channel: &Channel,
+        name: &'static str,
+        addresses: &[u64],
+        command: impl for<'a> Fn(&'a [u8]) -> Command<'a>,
+    ) -> Result<Vec<u64>> {
+        let mut all = Vec::with_capacity(addresses.len());
         for some in addresses.chunks(BATCH) {
-            let debuggee = self.number;
-            let got =
-                channel.ask(Command::Counts { debuggee, addresses: &blob::from_words(some) }, |told| match told {
-                    Ok(Reply::Counts { counts }) => Ok(blob::counts(counts).into_iter().flatten().collect()),
-                    Ok(_) => Ok(Vec::new()),
-                    Err(failure) => Err(failure),
-                })?;
-            let got = got.map_err(|failure| failed(self.process.pid, "counts", failure))?;
-            counts.extend(got.into_iter().map(|count: Option<u64>| count.unwrap_or(0)));
+            let got = channel.ask(command(&blob::from_words(some)), |told| match told {
+                Ok(Reply::Counts { counts } | Reply::Taken { taken: counts }) => {
+                    Ok(blob::counts(counts).into_iter().flatten().collect())
+                }
+                Ok(_) => Ok(Vec::new()),
+                Err(failure) => Err(failure),
+            })?;
+            let got = got.map_err(|failure| failed(self.process.pid, name, failure))?;
+            all.extend(got.into_iter().map(|count: Option<u64>| count.unwrap_or(0)));
         }
-        Ok(counts)
+        Ok(all)
     }
 
     /// Makes the kernel's sites at `addresses`, which are sorted, match what is wanted. Returns the refused addresses, sorted.
     pub(super) fn bring_up(&mut self, channel: &Channel, addresses: &[u64]) -> Result<Vec<(u64, InsertReason)>> {
         let narrow = self.process.arch == Arch::I386;
-        let change = |address: &u64| {
-            let site = self.sites.get(address)?;
-            let wanted = site.wanted(*address, &self.breakpoints, narrow);
-            (wanted.is_none() || wanted != site.asked).then_some((*address, wanted))
-        };
-        let changes: Vec<(u64, Option<site::Site>)> = addresses.iter().filter_map(change).collect();
-        let stands = |(address, _): &(u64, _)| self.sites.get(address).is_some_and(|site| site.asked.is_some());
+        let mut changes = Vec::new();
+        for address in addresses {
+            let Some(site) = self.sites.get(address) else { continue };
+            let (wanted, rule) = site.wanted(*address, &self.breakpoints, narrow, channel)?.unzip();
+            if wanted.is_none() || wanted != site.asked {
+                changes.push((*address, wanted, rule.flatten()));
+            }
+        }
+        let stands = |(address, ..): &(u64, _, _)| self.sites.get(address).is_some_and(|site| site.asked.is_some());
         let old: Vec<u64> = changes.iter().filter(|change| stands(change)).map(|change| change.0).collect();
         if !old.is_empty() {
             self.lift(channel, &old)?;
         }
         let new: Vec<site::Site> = changes.iter().filter_map(|change| change.1).collect();
         let refused = self.set(channel, &new)?;
-        for (address, wanted) in &changes {
-            let is_refused = refused.binary_search_by_key(address, |(address, _)| *address).is_ok();
+        for (address, wanted, rule) in changes {
+            let is_refused = refused.binary_search_by_key(&address, |(address, _)| *address).is_ok();
             if wanted.is_none() || is_refused {
-                self.sites.remove(address);
-            } else if let Some(site) = self.sites.get_mut(address) {
-                site.asked = *wanted;
+                self.sites.remove(&address);
+            } else if let Some(site) = self.sites.get_mut(&address) {
+                (site.asked, site.rule) = (wanted, rule.zip(site.ids.first().copied()));
             }
         }
         Ok(refused)
@@ -287,11 +314,14 @@ impl Debuggee {
 
     /// Removes sites from the kernel, and keeps their counts.
     fn lift(&mut self, channel: &Channel, addresses: &[u64]) -> Result<()> {
-        let counts = self.counts(channel, addresses)?;
+        let counted = self.counted(channel, addresses)?;
         self.take_out(channel, addresses)?;
-        for (address, count) in addresses.iter().zip(counts) {
-            if let Some(site) = self.sites.get_mut(address) {
-                (site.asked, site.before) = (None, site.before.wrapping_add(count));
+        for (address, [arrivals, taken]) in addresses.iter().zip(counted) {
+            let Some(site) = self.sites.get_mut(address) else { continue };
+            (site.asked, site.before, site.taken_before) = (None, arrivals, 0);
+            let Some((_, id)) = site.rule.take() else { continue };
+            if let Some(Some(own)) = self.breakpoints.get_mut(id.0 as usize) {
+                own.breakpoint.hits = own.breakpoint.hits.wrapping_add(taken);
             }
         }
         Ok(())
@@ -388,12 +418,12 @@ impl Debuggee {
 
     /// Forgets sites; their breakpoints become inactive.
     fn drop_sites(&mut self, channel: &Channel, gone: Vec<u64>) -> Result<()> {
-        let arrivals = if self.number == 0 { vec![0; gone.len()] } else { self.arrivals(channel, &gone)? };
-        for (address, arrivals) in gone.into_iter().zip(arrivals) {
+        let counted = if self.number == 0 { vec![[0; 2]; gone.len()] } else { self.counted(channel, &gone)? };
+        for (address, counted) in gone.into_iter().zip(counted) {
             let Site { ids, .. } = self.sites.remove(&address).unwrap_or_default();
             for id in ids {
                 if let Some(Some(own)) = self.breakpoints.get_mut(id.0 as usize) {
-                    own.breakpoint = Breakpoint { active: false, ..own.after(arrivals) };
+                    own.breakpoint = Breakpoint { active: false, ..own.after(counted) };
                 }
             }
         }
@@ -403,9 +433,9 @@ impl Debuggee {
     /// Lets the breakpoints of a forked child count from zero.
     pub(super) fn begin_anew(&mut self, channel: &Channel) -> Result<()> {
         let addresses: Vec<u64> = self.sites.keys().copied().collect();
-        let counts = self.counts(channel, &addresses)?;
-        for (site, count) in self.sites.values_mut().zip(counts) {
-            site.before = count.wrapping_neg();
+        let (counts, taken) = (self.counts(channel, &addresses)?, self.taken(channel, &addresses)?);
+        for (site, (count, taken)) in self.sites.values_mut().zip(counts.into_iter().zip(taken)) {
+            (site.before, site.taken_before) = (count.wrapping_neg(), taken.wrapping_neg());
         }
         for own in self.breakpoints.iter_mut().flatten() {
             (own.since, own.breakpoint.hits, own.breakpoint.arrivals) = (0, 0, 0);

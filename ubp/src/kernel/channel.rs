@@ -12,6 +12,7 @@ use wire::events::{self, Event};
 use wire::{Failure, Split, split};
 
 use super::recorder::ToldHit;
+use super::ruled::Ruled;
 use super::said::{Said, signal_info, syscall};
 use super::wake::Wake;
 use crate::backend::Blocking;
@@ -83,6 +84,7 @@ pub(super) struct Channel {
     file: File,
     wake: Wake,
     state: RefCell<State>,
+    ruled: RefCell<Ruled>,
 }
 
 #[derive(Debug, Default)]
@@ -104,7 +106,12 @@ impl Channel {
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
         let file = file.map_err(|source| Error::File { path: DEVICE.into(), source })?;
         let wake = Wake::new(file.as_fd())?;
-        Ok(Channel { file, wake, state: RefCell::default() })
+        Ok(Channel { file, wake, state: RefCell::default(), ruled: RefCell::default() })
+    }
+
+    /// The rules that are conditions of breakpoints.
+    pub(super) fn ruled(&self) -> &RefCell<Ruled> {
+        &self.ruled
     }
 
     /// A descriptor that is readable when there is an event, or a reply that nobody waits for.

@@ -26,6 +26,7 @@ mod memory;
 mod record;
 mod recorder;
 mod reports;
+mod ruled;
 mod said;
 mod site;
 mod step;

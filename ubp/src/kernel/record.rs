@@ -34,7 +34,6 @@ impl Kernel {
     pub(super) fn note_hits(&mut self) {
         for hit in self.channel.take_hits() {
             let Some(pid) = self.named(hit.debuggee).or_else(|| self.ended_as(hit.debuggee)) else { continue };
-            self.count_filtered(pid, hit.address);
             let Some(raw) = arch::registers(&hit.registers) else { continue };
             // The return address lies at the stack pointer on x86, and in a register on arm64.
             let (arguments, caller) = arguments(&raw, |_, buffer| {
@@ -103,17 +102,6 @@ impl Kernel {
     /// The number of hits that the module lost or overwrote, and of those that were overwritten here.
     pub(super) fn all_lost(&self) -> u64 {
         self.channel.lost() + self.recorder.overwritten
-    }
-
-    /// Counts a hit whose condition the module has evaluated.
-    fn count_filtered(&mut self, pid: Pid, address: u64) {
-        let Some(debuggee) = self.debuggees.get_mut(&pid) else { return };
-        let Some(site) = debuggee.sites.get(&address).filter(|site| site.is_filtered()) else { return };
-        for id in &site.ids {
-            if let Some(Some(own)) = debuggee.breakpoints.get_mut(id.0 as usize) {
-                own.breakpoint.hits += 1;
-            }
-        }
     }
 
     /// The process with this number in the channel that has ended.

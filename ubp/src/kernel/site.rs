@@ -1,10 +1,12 @@
 //! Sites: one site of the channel for all breakpoints of the session at an address.
 
-use wire::site::{self, Memory, action};
+use wire::site::{self, Memory, Relation, Subject, action};
 
+use super::channel::Channel;
 use super::filter;
 use super::recorder::MEMORY;
-use crate::{Breakpoint, BreakpointId, Pid, Report, Spec, Tid};
+use super::ruled::RuleNumber;
+use crate::{Breakpoint, BreakpointId, Pid, Report, Result, Spec, Tid};
 
 /// A purpose of the session itself for a site, beside the user's breakpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +29,16 @@ pub(super) struct Site {
     pub(super) targets: Vec<Target>,
     /// The site as set in the kernel.
     pub(super) asked: Option<site::Site>,
+    /// The rule that it names, and the breakpoint whose condition the rule is.
+    pub(super) rule: Option<(RuleNumber, BreakpointId)>,
     /// Arrivals before the kernel's site was set.
     pub(super) before: u64,
+    /// Hits by the kernel's count that are not the breakpoint's, as a negative number.
+    pub(super) taken_before: u64,
 }
 
-/// A breakpoint. Its hits are the arrivals; with a condition they are counted here, and so are the arrivals of one-shot breakpoints and of
-/// those of a single thread.
+/// A breakpoint. Its hits are the arrivals; with a condition they are counted here or by a rule of the kernel. The arrivals of one-shot
+/// breakpoints and of those of a single thread are counted here.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     /// The breakpoint; its `arrivals` are those of held threads, counted here.
@@ -50,53 +56,77 @@ impl Own {
         let Spec { report, condition, ignore, once, thread, text, stack, .. } = &self.breakpoint.spec;
         let is_plain = *ignore == 0 && !once && thread.is_none() && !(has_others && condition.is_some());
         let is_told = *report == Report::Record && self.records && *text == 0 && !stack;
-        is_plain && (is_told || *report == Report::Count && condition.is_none())
+        is_plain && (is_told || *report == Report::Count)
     }
 
-    /// The breakpoint after this number of arrivals at the site.
-    pub(super) fn after(&self, arrivals: u64) -> Breakpoint {
+    /// The breakpoint after what the kernel has counted at its site: arrivals, and those that the site's rule took.
+    pub(super) fn after(&self, [arrivals, taken]: [u64; 2]) -> Breakpoint {
         if self.breakpoint.spec.once || self.breakpoint.spec.thread.is_some() {
             return self.breakpoint.clone();
         }
         let arrivals = arrivals.saturating_sub(self.since);
-        let hits = if self.breakpoint.spec.condition.is_some() { self.breakpoint.hits } else { arrivals };
+        let has_condition = self.breakpoint.spec.condition.is_some();
+        let hits = if has_condition { self.breakpoint.hits.wrapping_add(taken) } else { arrivals };
         Breakpoint { arrivals, hits, ..self.breakpoint.clone() }
     }
 }
 
 impl Site {
-    /// The site that the kernel should have; `None` if it is not needed.
-    pub(super) fn wanted(&self, address: u64, breakpoints: &[Option<Own>], narrow: bool) -> Option<site::Site> {
+    /// The site that the kernel should have, and the rule that it names; `None` if it is not needed.
+    ///
+    /// # Errors
+    /// The channel does not work.
+    pub(super) fn wanted(
+        &self,
+        address: u64,
+        breakpoints: &[Option<Own>],
+        narrow: bool,
+        channel: &Channel,
+    ) -> Result<Option<(site::Site, Option<RuleNumber>)>> {
         let is_users = self.internal.is_none() && self.targets.is_empty();
         if self.ids.is_empty() && is_users {
-            return None;
+            return Ok(None);
         }
+        let site = |actions, memory, condition| site::Site { address, actions, memory, condition };
         let owns = || self.ids.iter().filter_map(|id| breakpoints.get(id.0 as usize)?.as_ref());
         let specs = || owns().map(|own| &own.breakpoint.spec);
         // The kernel knows no one-shot breakpoints and none of single threads: such arrivals are looked at here.
         let is_plain = |spec: &Spec| !spec.once && spec.thread.is_none();
-        let counts = specs().all(|spec| is_plain(spec) && spec.report == Report::Count && spec.condition.is_none());
-        if is_users && counts {
-            return Some(site::Site { address, actions: 0, memory: Memory::NONE, condition: None });
+        let counts = specs().all(|spec| is_plain(spec) && spec.report == Report::Count);
+        if is_users && counts && specs().all(|spec| spec.condition.is_none()) {
+            return Ok(Some((site(0, Memory::NONE, None), None)));
         }
-        let is_recorded = is_users && !narrow && owns().all(|own| own.leaves(self.ids.len() > 1));
-        let condition = match (is_users, self.ids.as_slice(), specs().next()) {
-            (true, [_], Some(spec)) if is_plain(spec) => {
-                spec.condition.as_ref().and_then(|condition| filter::of(condition, narrow))
-            }
+        // The kernel's registers of 32-bit programs are 32-bit words.
+        let condition = match (self.ids.as_slice(), specs().next()) {
+            ([_], Some(spec)) if is_users && !narrow && is_plain(spec) => spec.condition.as_ref(),
             _ => None,
         };
+        let rule = condition.map_or(Ok(None), |condition| channel.rule(condition))?;
+        let ruled = |number: &RuleNumber| {
+            let subject = Subject::Rule { taken: 0 };
+            site::Condition { subject, relation: Relation::Equal, value: **number }
+        };
+        let is_left = is_users && !narrow && owns().all(|own| own.leaves(self.ids.len() > 1));
         // A condition that the kernel does not evaluate is looked at here.
-        if is_recorded && condition.is_some() == specs().any(|spec| spec.condition.is_some()) {
-            let actions = action::RECORD | action::REGISTERS;
-            return Some(site::Site { address, actions, memory: Memory::stack(MEMORY), condition });
+        if is_left && (rule.is_some() || specs().all(|spec| spec.condition.is_none())) {
+            let condition = rule.as_ref().map(ruled);
+            return Ok(Some(match counts {
+                true => (site(0, Memory::NONE, condition), rule),
+                false => (site(action::RECORD | action::REGISTERS, Memory::stack(MEMORY), condition), rule),
+            }));
         }
-        Some(site::Site { address, actions: action::HOLD, memory: Memory::NONE, condition })
+        let condition = condition.and_then(filter::of).or_else(|| rule.as_ref().map(ruled));
+        Ok(Some((site(action::HOLD, Memory::NONE, condition), rule)))
     }
 
     /// Whether the kernel evaluates the condition of the site's only breakpoint.
     pub(super) fn is_filtered(&self) -> bool {
         self.asked.is_some_and(|asked| asked.condition.is_some())
+    }
+
+    /// Whether the site's rule counts the hits of its only breakpoint. Those of held threads are counted here.
+    pub(super) fn is_counted(&self) -> bool {
+        self.asked.is_some_and(|asked| asked.rule().is_some() && asked.actions & action::HOLD == 0)
     }
 }
 

@@ -5,9 +5,9 @@ use super::aggregate::Buckets;
 use super::filter::Filter;
 use super::glob::Glob;
 use super::group::Group;
-use super::limits::Limits;
 use super::value::Value;
 use super::vocabulary::Kind;
+use crate::core::Limits;
 use crate::{Address, Arch, Options, Syscalls};
 
 /// What is done with events of threads of a group. It is data, whose evaluation is bounded.

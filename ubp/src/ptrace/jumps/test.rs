@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trampoline::x86::{Clause, Relation, Subject};
 
 use crate::ptrace::arch::test_subject;
-use crate::{Comparison, Condition, NoJump, Operand};
+use crate::{Comparison, Condition, NoJump};
 
 /// The most comparisons of a test.
 const MOST: usize = 24;
@@ -22,8 +22,11 @@ impl Test {
         window: u64,
     ) -> Result<Option<Test>, NoJump> {
         let mut lists = Vec::new();
+        let clause = |left, comparison, value| {
+            Some(Clause { subject: test_subject(left, window)?, relation: relation(comparison), value })
+        };
         for condition in conditions {
-            lists.extend(alternatives(condition, window).ok_or(NoJump::Condition)?);
+            lists.extend(condition.alternatives(MOST, &clause).ok_or(NoJump::Condition)?);
         }
         if lists.iter().map(Vec::len).sum::<usize>() > MOST {
             return Err(NoJump::Condition);
@@ -45,40 +48,6 @@ impl Test {
     pub(in crate::ptrace) fn len(&self) -> usize {
         self.0.iter().map(Vec::len).sum()
     }
-}
-
-/// The lists of clauses for a condition; `None` if they are too many.
-fn alternatives(condition: &Condition, window: u64) -> Option<Vec<Vec<Clause>>> {
-    let lists = match condition {
-        Condition::Compare { left, comparison, right } => vec![vec![clause(*left, *comparison, *right, window)?]],
-        Condition::Any(parts) => {
-            let mut lists = Vec::new();
-            for part in parts.iter() {
-                lists.extend(alternatives(part, window)?);
-            }
-            lists
-        }
-        Condition::All(parts) => {
-            let mut lists = vec![Vec::new()];
-            for part in parts.iter() {
-                let more = alternatives(part, window)?;
-                let joined = |list: &Vec<Clause>| {
-                    let list = list.clone();
-                    more.iter().map(move |other| list.iter().chain(other).copied().collect()).collect::<Vec<_>>()
-                };
-                lists = lists.iter().flat_map(joined).collect();
-                if lists.len() > MOST {
-                    return None;
-                }
-            }
-            lists
-        }
-    };
-    (lists.iter().map(Vec::len).sum::<usize>() <= MOST).then_some(lists)
-}
-
-fn clause(left: Operand, comparison: Comparison, right: u64, window: u64) -> Option<Clause> {
-    Some(Clause { subject: test_subject(left, window)?, relation: relation(comparison), value: right })
 }
 
 fn relation(comparison: Comparison) -> Relation {

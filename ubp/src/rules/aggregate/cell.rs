@@ -1,6 +1,17 @@
 //! What an aggregate keeps for one key.
 
-use super::histogram::{Bucket, Buckets};
+use std::ops::RangeInclusive;
+
+use crate::core::Buckets;
+
+/// A bucket with the number of values in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// The values that belong to the bucket.
+    pub values: RangeInclusive<u64>,
+    /// The number of values.
+    pub count: u64,
+}
 
 /// The values of one key: their number, sum, least and largest, and the histogram if the aggregate has one.
 #[derive(Clone, Debug, PartialEq, Eq)]

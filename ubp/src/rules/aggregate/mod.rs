@@ -1,14 +1,13 @@
 //! Aggregates: values that are summed up by key, in bounded memory.
 
 mod cell;
-mod histogram;
 mod top;
 
 use std::collections::BTreeMap;
 
-pub use self::cell::Values;
-pub use self::histogram::{Bucket, Buckets};
+pub use self::cell::{Bucket, Values};
 pub use self::top::{Ranked, Top};
+pub use crate::core::Buckets;
 
 /// Values that are summed up by key: their number, sum, least and largest, and a histogram if asked for.
 ///

@@ -10,11 +10,11 @@ use std::sync::Arc;
 pub use self::sums::Reading;
 use self::sums::Sums;
 use super::group::Membership;
-use super::limits::Seen;
 use super::occurrence::Occurrence;
 use super::reader::Reader;
 use super::rule::{On, RuleSet};
 use super::vocabulary::Kind;
+use crate::core::Seen;
 use crate::{Address, BreakpointId, Error, Event, EventKind, InsertError, Pid, Result, Session, Syscalls, Tid};
 
 /// A set of rules that is carried out for a session, where its events arise: in the tracer.

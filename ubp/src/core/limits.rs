@@ -1,6 +1,6 @@
 //! Limits: which of the occurrences that pass a filter a rule acts on.
 
-use std::time::Duration;
+use core::time::Duration;
 
 /// Which of the occurrences that its filter takes a rule acts on. They are numbered from 1 on, for all threads together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,18 +23,18 @@ impl Default for Limits {
 }
 
 /// What a rule has seen.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
     occurrences: u64,
     acted: u64,
-    /// The begin of the time of the rate, and the occurrences in it.
-    since: Option<Duration>,
+    /// The begin of the time of the rate in nanoseconds, and the occurrences in it.
+    since: Option<u128>,
     within: u64,
 }
 
 impl Limits {
     /// Notes an occurrence, and returns whether the rule acts on it.
-    pub(super) fn admit(&self, seen: &mut Seen, time: Duration) -> bool {
+    pub fn admit(&self, seen: &mut Seen, time: Duration) -> bool {
         seen.occurrences = seen.occurrences.saturating_add(1);
         let Some(number) = seen.occurrences.checked_sub(self.skip.saturating_add(1)) else { return false };
         let is_sampled = number.checked_rem(self.every).unwrap_or(0) == 0;
@@ -42,15 +42,17 @@ impl Limits {
             return false;
         }
         if let Some((most, period)) = self.rate {
-            if seen.since.is_none_or(|since| time.saturating_sub(since) >= period) {
-                (seen.since, seen.within) = (Some(time), 0);
+            // Differences of durations may panic.
+            let now = time.as_nanos();
+            if seen.since.is_none_or(|since| now.saturating_sub(since) >= period.as_nanos()) {
+                (seen.since, seen.within) = (Some(now), 0);
             }
             if seen.within >= most {
                 return false;
             }
-            seen.within += 1;
+            seen.within = seen.within.saturating_add(1);
         }
-        seen.acted += 1;
+        seen.acted = seen.acted.saturating_add(1);
         true
     }
 }

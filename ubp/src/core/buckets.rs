@@ -1,6 +1,6 @@
 //! Histograms of a bounded number of buckets.
 
-use std::ops::RangeInclusive;
+use core::ops::RangeInclusive;
 
 /// The most buckets of a linear histogram.
 const MOST: u32 = 4096;
@@ -22,15 +22,6 @@ pub enum Buckets {
     },
 }
 
-/// A bucket with the number of values in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bucket {
-    /// The values that belong to the bucket.
-    pub values: RangeInclusive<u64>,
-    /// The number of values.
-    pub count: u64,
-}
-
 impl Buckets {
     /// Whether there are such buckets: their number and width are in range, and no bucket ends above the largest number.
     pub fn is_valid(self) -> bool {
@@ -44,37 +35,38 @@ impl Buckets {
     }
 
     /// The number of buckets, with those of values outside of all others.
-    pub(super) fn len(self) -> usize {
+    pub fn len(self) -> usize {
         match self {
             Buckets::Log2 => 65,
-            Buckets::Linear { count, .. } => count as usize + 2,
+            Buckets::Linear { count, .. } => (count as usize).saturating_add(2),
         }
     }
 
     /// The number of the bucket that a value belongs to.
-    pub(super) fn of(self, value: u64) -> usize {
+    pub fn of(self, value: u64) -> usize {
         match self {
-            Buckets::Log2 => (u64::BITS - value.leading_zeros()) as usize,
+            Buckets::Log2 => u64::BITS.saturating_sub(value.leading_zeros()) as usize,
             Buckets::Linear { start, width, count } => match value.checked_sub(start) {
                 None => 0,
-                Some(above) => (above.checked_div(width).unwrap_or(0)).min(u64::from(count)) as usize + 1,
+                Some(above) => (above.checked_div(width).unwrap_or(0).min(count.into()) as usize).saturating_add(1),
             },
         }
     }
 
     /// The values of a bucket by its number; `None` if no value belongs to it.
-    pub(super) fn values(self, number: usize) -> Option<RangeInclusive<u64>> {
+    pub fn values(self, number: usize) -> Option<RangeInclusive<u64>> {
         let number = number as u64;
         match self {
             Buckets::Log2 if number == 0 => Some(0..=0),
             Buckets::Log2 => {
-                let first = 1_u64.checked_shl((number - 1) as u32)?;
-                Some(first..=first - 1 + first)
+                let first = 1_u64.checked_shl(number.saturating_sub(1) as u32)?;
+                Some(first..=first.wrapping_sub(1).wrapping_add(first))
             }
             Buckets::Linear { start, .. } if number == 0 => Some(0..=start.checked_sub(1)?),
             Buckets::Linear { start, width, count } => {
-                let first = start.checked_add((number - 1).checked_mul(width)?)?;
-                let last = if number > u64::from(count) { u64::MAX } else { first.checked_add(width - 1)? };
+                let first = start.checked_add(number.checked_sub(1)?.checked_mul(width)?)?;
+                let last =
+                    if number > u64::from(count) { u64::MAX } else { first.checked_add(width.checked_sub(1)?)? };
                 Some(first..=last)
             }
         }
