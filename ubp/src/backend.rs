@@ -9,9 +9,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Error, Event, Follow, FollowId, InsertError, Mechanism, Pid, Process,
-    Record, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
-    VectorRegisters, WatchId,
+    Access, Address, Aggregated, Aggregation, AggregationError, AggregationId, Breakpoint, BreakpointId, Error, Event,
+    Follow, FollowId, InsertError, Mechanism, Pid, Process, Record, RegisterSet, Registers, Result, Signal, SignalInfo,
+    Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 /// Whether a call for an event may wait for one.
@@ -45,6 +45,19 @@ pub(crate) trait Backend: fmt::Debug {
     }
     fn unfollow(&mut self, _: FollowId) -> Result<()> {
         Ok(())
+    }
+    fn aggregate(&mut self, _: &Aggregation) -> Result<AggregationId> {
+        Err(self.unsupported("sum hits up where they happen"))
+    }
+    fn end_aggregation(&mut self, _: AggregationId) -> Result<()> {
+        Ok(())
+    }
+    /// Reads an aggregation, and empties it if that is asked for.
+    fn aggregated(&mut self, _: AggregationId, _: bool) -> Result<Aggregated> {
+        Err(Error::Aggregation(AggregationError::Unknown))
+    }
+    fn has_aggregation(&self, _: AggregationId) -> bool {
+        false
     }
     /// Detaches from all processes; the calling thread is about to end.
     fn leave(&mut self) {}

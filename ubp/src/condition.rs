@@ -64,7 +64,7 @@ impl Operand {
         }
     }
 
-    fn check(self, arch: Arch) -> Result<(), ConditionProblem> {
+    pub(crate) fn check(self, arch: Arch) -> Result<(), ConditionProblem> {
         let size = self.size(arch);
         if !matches!(size, 1 | 2 | 4 | 8) || matches!(self, Operand::Part { .. }) && usize::from(size) > arch.width() {
             return Err(ConditionProblem::Size(size));

@@ -2,7 +2,10 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use crate::arch::{self, Refusal};
-use crate::{Address, ConditionProblem, FollowError, Mechanism, NoJump, Pid, RegisterSet, Signal, Tid, WatchError};
+use crate::{
+    Address, AggregationError, ConditionProblem, FollowError, Mechanism, NoJump, Pid, RegisterSet, Signal, Tid,
+    WatchError,
+};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -101,6 +104,8 @@ pub enum Error {
     },
     /// The session cannot follow what it was asked to.
     Follow(FollowError),
+    /// The session cannot sum hits up as it was asked to.
+    Aggregation(AggregationError),
     /// A command of the kernel module failed.
     #[cfg(feature = "module")]
     Module {
@@ -167,6 +172,7 @@ impl fmt::Display for Error {
             Error::Call { tid, function } => write!(f, "the call of {function} in thread {tid} did not return"),
             Error::Watch(error) => fmt::Display::fmt(error, f),
             Error::Follow(error) => fmt::Display::fmt(error, f),
+            Error::Aggregation(error) => fmt::Display::fmt(error, f),
             #[cfg(feature = "rules")]
             Error::Rules(error) => fmt::Display::fmt(error, f),
             Error::DebugRegisters(tid) => {
@@ -230,6 +236,8 @@ pub enum InsertReason {
     Condition(ConditionProblem),
     /// The thread of the breakpoint does not belong to the process.
     NoSuchThread(Tid),
+    /// The session has no such aggregation.
+    NoSuchAggregation,
     /// The session's mechanism cannot pass the instruction; the other mechanism can.
     Unsupported,
     /// The breakpoint asks for a jump ([`Patch::Jump`](crate::Patch::Jump)), and there can be none.
@@ -252,6 +260,7 @@ impl fmt::Display for InsertError {
             ),
             InsertReason::Condition(problem) => write!(f, "its condition is of no use: {problem}"),
             InsertReason::NoSuchThread(tid) => write!(f, "the process has no thread {tid}"),
+            InsertReason::NoSuchAggregation => f.write_str("the session has no such aggregation"),
             InsertReason::Unsupported => f.write_str("the back end cannot pass the instruction"),
             InsertReason::NoJump(reason) => write!(f, "no jump can stand there: {reason}"),
         }

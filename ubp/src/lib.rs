@@ -142,6 +142,10 @@ pub mod core;
 #[cfg(feature = "std")]
 mod address;
 #[cfg(feature = "std")]
+mod aggregate;
+#[cfg(feature = "std")]
+mod aggregation;
+#[cfg(feature = "std")]
 mod backend;
 #[cfg(feature = "std")]
 mod breakpoint;
@@ -211,6 +215,8 @@ pub use self::events::{Events, Readiness};
 #[cfg(feature = "std")]
 pub use self::{
     address::{Address, Pid, Tid},
+    aggregate::{Bucket, Table, Values},
+    aggregation::{Aggregated, Aggregation, AggregationError, AggregationId, AggregationKey},
     breakpoint::{Breakpoint, BreakpointId, Method},
     builder::SessionBuilder,
     condition::{Comparison, Condition, ConditionProblem, Operand},

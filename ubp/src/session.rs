@@ -9,9 +9,9 @@ use crate::backend::{Backend, Blocking};
 use crate::module::modules;
 use crate::ptrace::Tracer;
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Error, Event, Follow, FollowId, InsertError, InsertReason, Mechanism,
-    Module, NoJump, Options, Patch, Pid, Process, Record, RegisterSet, Registers, Result, Signal, SignalInfo, Spec,
-    Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
+    Access, Address, Aggregated, Aggregation, AggregationId, Breakpoint, BreakpointId, Error, Event, Follow, FollowId,
+    InsertError, InsertReason, Mechanism, Module, NoJump, Options, Patch, Pid, Process, Record, RegisterSet, Registers,
+    Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
 };
 
 /// A tracer and its debuggees.
@@ -114,6 +114,40 @@ impl Session {
     /// The errors of [`Session::poll`].
     pub fn unfollow(&mut self, id: FollowId) -> Result<()> {
         self.backend.unfollow(id)
+    }
+
+    /// Sums hits up where they happen, in the kernel: no event is made, and no thread waits for this process. Breakpoints name the aggregation by
+    /// [`Spec::aggregate`]. A hit of a breakpoint that shares its site with others, or that holds its thread, is added by the session.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] over ptrace(2), where [`Report::Record`](crate::Report::Record) tells of each hit and `rules` sums up in the
+    /// tracer; [`Error::Aggregation`].
+    pub fn aggregate(&mut self, aggregation: &Aggregation) -> Result<AggregationId> {
+        self.backend.aggregate(aggregation)
+    }
+
+    /// Ends an aggregation. An unknown id is ignored. Its breakpoints stay.
+    ///
+    /// # Errors
+    /// The errors of [`Session::poll`].
+    pub fn end_aggregation(&mut self, id: AggregationId) -> Result<()> {
+        self.backend.end_aggregation(id)
+    }
+
+    /// What an aggregation has summed up so far, of all processes, also of those that have ended. The kernel's rows are of one moment.
+    ///
+    /// # Errors
+    /// [`Error::Aggregation`] for an unknown id, or without memory.
+    pub fn aggregated(&mut self, id: AggregationId) -> Result<Aggregated> {
+        self.backend.aggregated(id, false)
+    }
+
+    /// As [`Session::aggregated`], and the aggregation is empty afterwards: each hit is in one result.
+    ///
+    /// # Errors
+    /// As [`Session::aggregated`].
+    pub fn take_aggregated(&mut self, id: AggregationId) -> Result<Aggregated> {
+        self.backend.aggregated(id, true)
     }
 
     /// Stops tracing a process: restores the original bytes, moves threads out of slots, unmaps the storage, resumes held threads.
@@ -398,6 +432,9 @@ impl Session {
         let has_jumps = self.backend.mechanism() == Mechanism::Ptrace;
         let check = |spec: &Spec| {
             spec.check(process.arch, |tid| process.threads.contains(&tid))?;
+            if spec.aggregation.is_some_and(|id| !self.backend.has_aggregation(id)) {
+                return Err(InsertReason::NoSuchAggregation);
+            }
             let lacks = spec.patch == Patch::Jump && !has_jumps;
             if lacks { Err(InsertReason::NoJump(NoJump::Mechanism)) } else { Ok(()) }
         };

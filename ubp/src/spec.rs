@@ -1,5 +1,5 @@
 use crate::record::ARGUMENTS;
-use crate::{Address, Arch, Condition, InsertReason, NoJump, Patch, Tid};
+use crate::{Address, AggregationId, Arch, Condition, InsertReason, NoJump, Patch, Tid};
 
 /// What happens at a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -45,6 +45,8 @@ pub struct Spec {
     pub stack: bool,
     /// The instruction that stands at the address. Only a breakpoint that counts, records or has a condition, without a thread, can have a jump.
     pub patch: Patch,
+    /// The aggregation to which its hits are added, but for ignored ones. It belongs to the same session.
+    pub aggregation: Option<AggregationId>,
 }
 
 impl Spec {
@@ -103,6 +105,11 @@ impl Spec {
     /// The breakpoint of one thread.
     pub fn thread(self, tid: Tid) -> Spec {
         Spec { thread: Some(tid), ..self }
+    }
+
+    /// The breakpoint whose hits are added to an aggregation of the session.
+    pub fn aggregate(self, id: AggregationId) -> Spec {
+        Spec { aggregation: Some(id), ..self }
     }
 
     /// The breakpoint with this instruction at its address.

@@ -108,13 +108,13 @@ fn the_kernel_decides_conditions_and_counts_hits_while_the_session_does_nothing(
         let breakpoint = session.breakpoint(pid, id).unwrap();
         // The thread was at the first call already.
         assert_eq!((breakpoint.hits(), breakpoint.arrivals()), (expected, 299), "{condition:?}");
-        let last = loop {
-            match session.wait().unwrap().unwrap().kind {
-                EventKind::Exited(status) => break status,
-                _ => session.resume(pid.leader()).unwrap(),
+        let mut last = 0;
+        run(&mut session, pid, |session, event| {
+            if let EventKind::Exited(_) = event.kind {
+                last = session.breakpoint(pid, id).unwrap().hits();
             }
-        };
-        assert_eq!(session.breakpoint(pid, id).unwrap().hits(), expected, "{last}");
+        });
+        assert_eq!(last, expected, "{condition:?}");
     }
 }
 

@@ -9,6 +9,7 @@ const BOTH: &[&str] = &[
     "cli/tests/count.rs",
     "cli/tests/follow.rs",
     "tests/tests/channel*",
+    "ubp/tests/aggregations.rs",
     "ubp/tests/batch.rs",
     "ubp/tests/breakpoints.rs",
     "ubp/tests/code.rs",

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use ubp::rules::{Occurrence, Reaction, Reading, Summary};
+use ubp::rules::{Occurrence, Reaction, Reading, Summary, Values};
 use ubp::{BreakpointId, Event, EventKind, Mechanism, Pid, Session};
 
 use super::covered::Covered;
 use super::inserter::{Inserter, Refused};
 use super::ruling::Ruling;
+use super::summing::{Summed, summed};
 use crate::failure::{Failure, OWN, Result};
 use crate::filter::{Rest, Verdict};
 use crate::output::{Cost, tell};
@@ -36,6 +37,10 @@ pub(crate) trait Sink {
     fn recorded(&mut self, _: &mut Space, _: &ubp::Record) -> Result<()> {
         Ok(())
     }
+    /// Hits were summed up; their threads run on. Only commands with [`Sums`](super::Sums) have such hits.
+    fn summed(&mut self, _: &mut Space, _: &Summed<'_>) {}
+    /// Hits were summed up whose location is unknown, because there were too many rows.
+    fn summed_others(&mut self, _: &Values) {}
     /// An event is about to be handled that is no hit.
     fn event(&mut self, _: &mut Session, _: &mut Space, _: &Event) -> Result<()> {
         Ok(())
@@ -230,6 +235,14 @@ impl Follower {
                     sink.recorded(space, &record)?;
                 }
             }
+        }
+        if let Some(summing) = &self.inserter.summing {
+            let taken = summing.take(&mut self.session).map_err(Failure::trace)?;
+            for (pid, summed) in taken.rows.iter().filter_map(|(key, values)| summed(key, values)) {
+                let space = self.spaces.entry(pid).or_insert_with(|| Space::new(pid));
+                sink.summed(space, &summed);
+            }
+            taken.other.iter().for_each(|values| sink.summed_others(values));
         }
         Ok(())
     }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Serialize;
-use ubp::{Address, Breakpoint, BreakpointId, InsertError, InsertReason, Method, Patch, Report, Session, Spec, Tid};
+use ubp::{
+    Address, AggregationId, Breakpoint, BreakpointId, InsertError, InsertReason, Method, Patch, Report, Session, Spec,
+    Tid,
+};
 use ubp_symbols::files::Fetch;
 use ubp_symbols::{Images, Module};
 
@@ -14,6 +17,7 @@ use super::plan::{Planned, Sites, Wanted, function_parts};
 use super::running::Running;
 use super::semaphore::raise_semaphore;
 use super::sieve::{Sieve, Sieved};
+use super::summing::{Summing, Sums};
 use super::told::Told;
 use super::watches::Watches;
 use super::{confirm, jumpless, tracers};
@@ -49,6 +53,8 @@ pub(crate) struct Kind {
     pub(crate) patch: Patch,
     /// Whether the command follows functions to their results.
     pub(crate) results: bool,
+    /// How hits are summed up, where that need not be done here.
+    pub(crate) sums: Option<Sums>,
 }
 
 /// Inserts breakpoints, and remembers those that could not be inserted.
@@ -57,6 +63,8 @@ pub(crate) struct Inserter {
     pub(super) wanted: Wanted,
     images: Images,
     kind: Kind,
+    /// What sums hits up, if it is not ntrace.
+    pub(super) summing: Option<Summing>,
     pub(super) sieve: Sieve,
     pub(super) gate: Gate,
     /// The instructions that `--every-instruction` asked for and that have no breakpoint, by module and address in its file.
@@ -75,7 +83,20 @@ impl Inserter {
     pub(super) fn new(wanted: Wanted, kind: Kind, sieve: Sieve, gate: Gate) -> Inserter {
         let (images, refused, told) = (Images::default(), BTreeMap::new(), Told::default());
         let (watches, covered, patience) = (Watches::default(), Covered::default(), Patience::default());
-        Inserter { wanted, images, kind, sieve, gate, refused, told, watches, covered, patience, has_jumped: false }
+        Inserter {
+            wanted,
+            images,
+            kind,
+            summing: None,
+            sieve,
+            gate,
+            refused,
+            told,
+            watches,
+            covered,
+            patience,
+            has_jumped: false,
+        }
     }
 
     /// Fetches debug files that this machine does not have, if `fetch` is given.
@@ -273,7 +294,9 @@ impl Inserter {
                 sites.push((address, name, sieved));
             }
         }
-        let specs: Vec<Spec> = sites.iter().map(|(address, _, sieved)| self.spec(space, *address, sieved)).collect();
+        let aggregation = self.summing.as_ref().and_then(|summing| summing.of(session, space));
+        let spec = |(address, _, sieved): &(u64, _, Sieved)| self.spec(space, *address, sieved, aggregation);
+        let specs: Vec<Spec> = sites.iter().map(spec).collect();
         let answers = session.insert(space.pid, &specs)?;
         let inserted: Vec<BreakpointId> = answers.iter().filter_map(|answer| answer.as_ref().ok()).copied().collect();
         if self.kind.patch == Patch::Auto {
@@ -292,7 +315,7 @@ impl Inserter {
     }
 
     /// The breakpoint at an address.
-    fn spec(&self, space: &Space, address: u64, sieved: &Sieved) -> Spec {
+    fn spec(&self, space: &Space, address: u64, sieved: &Sieved, aggregation: Option<AggregationId>) -> Spec {
         if self.wanted.sites == Sites::Blocks {
             return Spec::count(Address(address)).once();
         }
@@ -301,6 +324,10 @@ impl Inserter {
         let by_record = !text || patch == Patch::Jump || !needs_trap(space, address);
         let held = report == Report::Event || sieved.bound.is_some() || (report == Report::Record && !by_record);
         let spec = Spec::event(Address(address));
+        if let (Some(id), None) = (aggregation, &sieved.bound) {
+            let spec = spec.report(Report::Count).patch(patch).aggregate(id);
+            return sieved.condition.clone().into_iter().fold(spec, Spec::when);
+        }
         match (held, sieved.condition.clone()) {
             (true, Some(condition)) => spec.patch(patch).when(condition),
             (true, None) => spec.patch(if patch == Patch::Jump { patch } else { Patch::Trap }),

@@ -18,6 +18,7 @@ use super::plan::{Sites, Wanted};
 use super::ruling::Ruling;
 use super::running::Running;
 use super::sieve::Sieve;
+use super::summing::Summing;
 use super::watches::Watches;
 use crate::args::Target;
 use crate::args::following::Following;
@@ -61,7 +62,8 @@ pub(crate) fn start_observed(
 /// # Errors
 /// As [`start`].
 pub(crate) fn start_blocks(target: &Target, control: Control, heritage: Heritage) -> Result<Follower> {
-    let kind = Kind { report: Report::Count, text: false, stack: false, results: false, patch: Patch::Trap };
+    let kind =
+        Kind { report: Report::Count, text: false, stack: false, results: false, patch: Patch::Trap, sums: None };
     begin(target, kind, Sites::Blocks, &Observed::NONE, control, heritage)
 }
 
@@ -92,7 +94,12 @@ fn begin(
         }
         _ => kind,
     };
+    let summing = match kind.sums {
+        Some(sums) => Summing::begin(&mut session, sums, &target.filter).map_err(Failure::trace)?,
+        None => None,
+    };
     let mut inserter = Inserter::new(Wanted::new(locations, sites, mode_of), kind, sieve, gate);
+    inserter.summing = summing;
     inserter.watches = Watches::new(observed.watches.clone());
     inserter.patience = Patience::new(heritage.group());
     inserter.fetch_by(debuginfod::fetch(heritage.group(), Some(control.notices())));

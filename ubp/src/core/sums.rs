@@ -91,15 +91,26 @@ impl<W: DerefMut<Target = [u64]>> Sums<W> {
         if words.first().is_some_and(|count| *count > 0) { words } else { &[] }
     }
 
-    /// Forgets all numbers.
+    /// Forgets all numbers. It takes as long as there are rows, whatever the room.
     pub fn clear(&mut self) {
-        let (rows, row) = (self.shape.most as usize, self.shape.row());
-        let used = self.used.saturating_add(1).saturating_mul(row);
-        let index = rows.saturating_add(1).saturating_mul(row);
-        for range in [0..used, index..index.saturating_add(self.shape.index())] {
-            if let Some(words) = self.words.get_mut(range) {
-                words.fill(0);
+        let row = self.shape.row();
+        for number in 1..=self.used {
+            let start = number.saturating_mul(row);
+            let key = self.words.get(start..start.saturating_add(self.shape.keys)).unwrap_or_default();
+            let places = self.places(key);
+            for place in places {
+                match self.words.get_mut(place) {
+                    Some(known) if *known == number as u64 => {
+                        *known = 0;
+                        break;
+                    }
+                    _ => {}
+                }
             }
+        }
+        let used = self.used.saturating_add(1).saturating_mul(row);
+        if let Some(words) = self.words.get_mut(..used) {
+            words.fill(0);
         }
         self.used = 0;
         self.begin_row(0, &[]);
@@ -124,13 +135,8 @@ impl<W: DerefMut<Target = [u64]>> Sums<W> {
     /// The row of a key, which may be a new one. `None`: there is no room for it.
     fn find(&mut self, key: &[u64]) -> Option<usize> {
         let Shape { keys, most, .. } = self.shape;
-        let (row, size) = (self.shape.row(), self.shape.index());
-        let index = (most as usize).saturating_add(1).saturating_mul(row);
-        let mut at = self.hash(key);
-        for _ in 0..STEPS {
-            // The size is a power of two.
-            at &= size.wrapping_sub(1);
-            let place = index.saturating_add(at);
+        let row = self.shape.row();
+        for place in self.places(key) {
             let known = *self.words.get(place)? as usize;
             if known == 0 {
                 if self.used >= most as usize {
@@ -148,9 +154,16 @@ impl<W: DerefMut<Target = [u64]>> Sums<W> {
             if self.words.get(start..start.saturating_add(keys)) == Some(key) {
                 return Some(known);
             }
-            at = at.wrapping_add(1);
         }
         None
+    }
+
+    /// The places in the index at which a key may be, in the order of the search.
+    fn places(&self, key: &[u64]) -> impl Iterator<Item = usize> + use<W> {
+        let index = (self.shape.most as usize).saturating_add(1).saturating_mul(self.shape.row());
+        let (first, mask) = (self.hash(key), self.shape.index().wrapping_sub(1));
+        // The size is a power of two.
+        (0..STEPS).map(move |step| index.saturating_add(first.wrapping_add(step) & mask))
     }
 
     /// Multiplications carry each bit of the key up, and the shifts carry it down.
@@ -227,6 +240,8 @@ mod tests {
             assert!(sums.rows().chunks(6).all(|row| row[1..] == [1, round, 0, round, round]));
             sums.clear();
             assert_eq!((sums.rows(), sums.other()), (&[][..], &[][..]));
+            let begin = [[0, 0, 0, 0, u64::MAX, 0], [0; 6], [0; 6], [0; 6]].concat();
+            assert_eq!((&sums.words[..24], &sums.words[24..]), (&begin[..], &[0; 8][..]));
         }
     }
 }

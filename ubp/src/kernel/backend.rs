@@ -6,8 +6,9 @@ use std::process::Command;
 use super::Kernel;
 use crate::backend::{Backend, Blocking};
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Event, Follow, FollowId, InsertError, Mechanism, Pid, Process, Record,
-    Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, ThreadState, Tid, WatchId,
+    Access, Address, Aggregated, Aggregation, AggregationId, Breakpoint, BreakpointId, Event, Follow, FollowId,
+    InsertError, Mechanism, Pid, Process, Record, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls,
+    ThreadInfo, ThreadState, Tid, WatchId,
 };
 
 impl Backend for Kernel {
@@ -31,6 +32,18 @@ impl Backend for Kernel {
     }
     fn unfollow(&mut self, id: FollowId) -> Result<()> {
         Kernel::unfollow(self, id)
+    }
+    fn aggregate(&mut self, aggregation: &Aggregation) -> Result<AggregationId> {
+        Kernel::aggregate(self, aggregation)
+    }
+    fn end_aggregation(&mut self, id: AggregationId) -> Result<()> {
+        Kernel::end_aggregation(self, id)
+    }
+    fn aggregated(&mut self, id: AggregationId, take: bool) -> Result<Aggregated> {
+        Kernel::aggregated(self, id, take)
+    }
+    fn has_aggregation(&self, id: AggregationId) -> bool {
+        self.aggregations.has(id)
     }
     fn next_event(&mut self, blocking: Blocking<'_>) -> Result<Option<Event>> {
         Kernel::next_event(self, blocking)

@@ -9,7 +9,7 @@ use super::site::Goal;
 use super::site::Internal;
 use super::{Debuggee, Held, Kernel, failed};
 use crate::clock::monotonic;
-use crate::{Address, Condition, Error, Event, EventKind, Hit, Operand, Pid, Registers, Report, Result, Spec, Tid};
+use crate::{Address, Condition, Error, Event, EventKind, Hit, Pid, Registers, Report, Result, Spec, Tid};
 
 impl Kernel {
     /// A thread is held at a site.
@@ -48,7 +48,7 @@ impl Kernel {
     ) -> Result<()> {
         let site = self.debuggee(pid)?.sites.get(&address).cloned().unwrap_or_default();
         let (mut told, mut spent) = (Vec::new(), Vec::new());
-        let (mut registers, mut recorded) = (None, None::<Spec>);
+        let (mut registers, mut recorded, mut summed) = (None, None::<Spec>, Vec::new());
         for id in site.ids.iter().copied() {
             let Some(Some(own)) = self.debuggee_mut(pid)?.breakpoints.get_mut(id.0 as usize) else { continue };
             if own.breakpoint.spec.thread.is_some_and(|thread| thread != tid) {
@@ -64,6 +64,7 @@ impl Kernel {
             own.breakpoint.hits += 1;
             let (spec, hits) = (&own.breakpoint.spec, own.breakpoint.hits);
             if spec.is_told(hits) {
+                summed.extend(spec.aggregation);
                 told.extend((spec.report == Report::Event).then_some((id, hits)));
                 if spec.report == Report::Record {
                     recorded = Some(spec.clone());
@@ -71,6 +72,7 @@ impl Kernel {
                 spent.extend(spec.once.then_some(id));
             }
         }
+        self.add_held(pid, tid, address, &summed, &mut registers);
         if let Some(spec) = recorded {
             self.record_held(pid, tid, &spec, time)?;
         }
@@ -99,21 +101,8 @@ impl Kernel {
     }
 
     fn holds(&self, pid: Pid, tid: Tid, condition: &Condition, arrivals: u64, known: &mut Option<Registers>) -> bool {
-        let mut register = |reg| {
-            if known.is_none() {
-                *known = self.registers(tid).ok();
-            }
-            known.as_ref().and_then(|registers| registers.get(reg))
-        };
         let Ok(arch) = self.debuggee(pid).map(|debuggee| debuggee.process.arch) else { return false };
-        condition.holds(arch, &mut |operand| match *operand {
-            Operand::Arrivals => Some(arrivals),
-            Operand::Register(reg) | Operand::Part { register: reg, .. } => register(reg),
-            Operand::Memory { base, offset, size } => {
-                let base = base.map_or(Some(0), &mut register)?;
-                self.read_word(pid, base.wrapping_add_signed(offset), usize::from(size))
-            }
-        })
+        condition.holds(arch, &mut |operand| self.operand(pid, tid, *operand, arrivals, known))
     }
 
     /// Notes a held thread that is not at a site, and reports an event.

@@ -111,6 +111,7 @@ impl Kernel {
             child: false,
             process,
         };
+        self.aggregations.note(number, debuggee.process.pid);
         self.debuggees.insert(debuggee.process.pid, debuggee);
     }
 

@@ -4,6 +4,7 @@
 //! All breakpoints of a session at an address share one site of the channel. If they only count or record, the kernel holds no thread.
 //! Otherwise it holds each thread that hits the site, and this code decides which events to report.
 
+mod aggregations;
 #[cfg(target_arch = "aarch64")]
 #[path = "arm64.rs"]
 mod arch;
@@ -38,6 +39,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use wire::{Failure, Status};
 
+use self::aggregations::Aggregations;
 use self::channel::Channel;
 use self::recorder::Recorder;
 use self::said::{Call, Said};
@@ -124,6 +126,7 @@ pub(crate) struct Kernel {
     /// First threads of followed processes that have not begun to run.
     newcomers: HashMap<Tid, FollowId>,
     events: VecDeque<Event>,
+    aggregations: Aggregations,
     recorder: Recorder,
     /// Processes that ended, until the call after the one that returned the event of their end.
     ended: BTreeMap<Pid, Debuggee>,
@@ -154,6 +157,7 @@ impl Kernel {
             follows: BTreeSet::new(),
             newcomers: HashMap::new(),
             events: VecDeque::new(),
+            aggregations: Aggregations::default(),
             recorder: Recorder::default(),
             ended: BTreeMap::new(),
             told: None,

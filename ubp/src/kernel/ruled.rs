@@ -1,4 +1,4 @@
-//! The rules of a channel that are conditions of breakpoints.
+//! The rules of a channel: conditions and aggregations of breakpoints.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,29 +10,38 @@ use wire::rule::Clause;
 
 use super::channel::Channel;
 use super::filter;
-use crate::{Condition, Result};
+use crate::{AggregationId, Condition, Result};
 
 /// The number of a rule in the channel. Sites keep it while they name the rule.
 pub(super) type RuleNumber = Arc<u64>;
 
-/// The rules of a channel by condition; `None` for a condition that is no rule.
+/// Which hits a rule takes, and to which aggregation it adds them.
+type Declared = (Option<Condition>, Option<AggregationId>);
+
+/// The rules of a channel; `None` for a condition that is no rule.
 #[derive(Debug, Default)]
-pub(super) struct Ruled(HashMap<Condition, Option<RuleNumber>>);
+pub(super) struct Ruled(HashMap<Declared, Option<RuleNumber>>);
 
 impl Channel {
-    /// The rule that takes the hits for which a condition holds. `None`: the kernel has no such rule, or no room for it.
-    pub(super) fn rule(&self, condition: &Condition) -> Result<Option<RuleNumber>> {
-        if let Some(known) = self.ruled().borrow().0.get(condition) {
+    /// The rule that takes the hits for which a condition holds, if there is one, and adds them to an aggregation. `None`: the kernel has no
+    /// such rule, or no room for it.
+    pub(super) fn rule(
+        &self,
+        condition: Option<&Condition>,
+        aggregation: Option<AggregationId>,
+    ) -> Result<Option<RuleNumber>> {
+        let declared = (condition.cloned(), aggregation);
+        if let Some(known) = self.ruled().borrow().0.get(&declared) {
             return Ok(known.clone());
         }
-        let Some(clauses) = filter::clauses(condition) else {
-            self.ruled().borrow_mut().0.insert(condition.clone(), None);
+        let Some(clauses) = condition.map_or(Some(Vec::new()), filter::clauses) else {
+            self.ruled().borrow_mut().0.insert(declared, None);
             return Ok(None);
         };
-        let mut told = self.make_rule(&clauses)?;
+        let mut told = self.make_rule(&clauses, aggregation)?;
         if told == Err(Status::Limit) {
             self.forget_unused()?;
-            told = self.make_rule(&clauses)?;
+            told = self.make_rule(&clauses, aggregation)?;
         }
         let known = match told {
             Ok(number) => Some(Arc::new(number)),
@@ -40,14 +49,19 @@ impl Channel {
             Err(Status::Limit | Status::NoMemory) => return Ok(None),
             Err(_) => None,
         };
-        self.ruled().borrow_mut().0.insert(condition.clone(), known.clone());
+        self.ruled().borrow_mut().0.insert(declared, known.clone());
         Ok(known)
     }
 
-    fn make_rule(&self, clauses: &[Clause]) -> Result<std::result::Result<u64, Status>> {
+    fn make_rule(
+        &self,
+        clauses: &[Clause],
+        aggregation: Option<AggregationId>,
+    ) -> Result<std::result::Result<u64, Status>> {
         let words: Vec<u64> = clauses.iter().flat_map(Clause::words).collect();
         let clauses = &from_words(&words);
-        let (thread, skip, every, most, rate, period, aggregate) = Default::default();
+        let aggregate = aggregation.map_or(0, |id| id.0);
+        let (thread, skip, every, most, rate, period) = Default::default();
         self.ask(Command::Rule { thread, clauses, skip, every, most, rate, period, aggregate }, |told| match told {
             Ok(Reply::Rule { rule }) => Ok(rule),
             Ok(_) => Err(Status::Unknown),

@@ -51,10 +51,11 @@ pub(super) struct Own {
 
 impl Own {
     /// Whether the thread need not be held for the breakpoint where the module records the hits of the site. Where the site has others, the
-    /// module evaluates no condition.
+    /// module evaluates no condition and sums nothing up.
     fn leaves(&self, has_others: bool) -> bool {
-        let Spec { report, condition, ignore, once, thread, text, stack, .. } = &self.breakpoint.spec;
-        let is_plain = *ignore == 0 && !once && thread.is_none() && !(has_others && condition.is_some());
+        let Spec { report, condition, ignore, once, thread, text, stack, aggregation, .. } = &self.breakpoint.spec;
+        let is_decided = condition.is_some() || aggregation.is_some();
+        let is_plain = *ignore == 0 && !once && thread.is_none() && !(has_others && is_decided);
         let is_told = *report == Report::Record && self.records && *text == 0 && !stack;
         is_plain && (is_told || *report == Report::Count)
     }
@@ -93,29 +94,37 @@ impl Site {
         // The kernel knows no one-shot breakpoints and none of single threads: such arrivals are looked at here.
         let is_plain = |spec: &Spec| !spec.once && spec.thread.is_none();
         let counts = specs().all(|spec| is_plain(spec) && spec.report == Report::Count);
-        if is_users && counts && specs().all(|spec| spec.condition.is_none()) {
+        let is_plain_hit = |spec: &Spec| spec.condition.is_none() && spec.aggregation.is_none();
+        if is_users && counts && specs().all(is_plain_hit) {
             return Ok(Some((site(0, Memory::NONE, None), None)));
         }
         // The kernel's registers of 32-bit programs are 32-bit words.
-        let condition = match (self.ids.as_slice(), specs().next()) {
-            ([_], Some(spec)) if is_users && !narrow && is_plain(spec) => spec.condition.as_ref(),
+        let alone = match (self.ids.as_slice(), specs().next()) {
+            ([_], Some(spec)) if is_users && !narrow && is_plain(spec) => Some(spec),
             _ => None,
         };
-        let rule = condition.map_or(Ok(None), |condition| channel.rule(condition))?;
+        let is_left = is_users && !narrow && owns().all(|own| own.leaves(self.ids.len() > 1));
+        let rule = match alone {
+            // The hits of held threads are summed up here.
+            Some(Spec { condition, aggregation, .. }) if condition.is_some() || is_left && aggregation.is_some() => {
+                channel.rule(condition.as_ref(), aggregation.filter(|_| is_left))?
+            }
+            _ => None,
+        };
         let ruled = |number: &RuleNumber| {
             let subject = Subject::Rule { taken: 0 };
             site::Condition { subject, relation: Relation::Equal, value: **number }
         };
-        let is_left = is_users && !narrow && owns().all(|own| own.leaves(self.ids.len() > 1));
-        // A condition that the kernel does not evaluate is looked at here.
-        if is_left && (rule.is_some() || specs().all(|spec| spec.condition.is_none())) {
+        // What the kernel does not decide or sum up is looked at here.
+        if is_left && (rule.is_some() || specs().all(is_plain_hit)) {
             let condition = rule.as_ref().map(ruled);
             return Ok(Some(match counts {
                 true => (site(0, Memory::NONE, condition), rule),
                 false => (site(action::RECORD | action::REGISTERS, Memory::stack(MEMORY), condition), rule),
             }));
         }
-        let condition = condition.and_then(filter::of).or_else(|| rule.as_ref().map(ruled));
+        let condition = alone.and_then(|spec| spec.condition.as_ref());
+        let condition = condition.and_then(|condition| filter::of(condition).or_else(|| rule.as_ref().map(ruled)));
         Ok(Some((site(action::HOLD, Memory::NONE, condition), rule)))
     }
 

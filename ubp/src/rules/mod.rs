@@ -11,7 +11,6 @@
 //! is a breakpoint's condition), or the kernel.
 
 mod action;
-mod aggregate;
 mod check;
 mod engine;
 mod filter;
@@ -22,11 +21,11 @@ mod occurrence;
 mod problem;
 mod reader;
 mod rule;
+mod top;
 mod value;
 mod vocabulary;
 
 pub use self::action::{ACTIONS, Action, FILTERS, Payload};
-pub use self::aggregate::{Aggregate, Bucket, Buckets, Ranked, Table, Top, Values};
 pub use self::engine::{Reaction, Reading, Refused, Rules};
 pub use self::filter::Filter;
 pub use self::glob::Glob;
@@ -34,6 +33,8 @@ pub use self::group::{Group, Members};
 pub use self::occurrence::{Captured, Occurrence, ThreadId};
 pub use self::problem::{Problem, RuleError};
 pub use self::rule::{Key, On, Place, Rule, RuleSet, Summary};
+pub use self::top::{Ranked, Top};
 pub use self::value::Value;
 pub use self::vocabulary::{Field, Kind};
-pub use crate::core::Limits;
+pub use crate::aggregate::{Aggregate, Bucket, Table, Values};
+pub use crate::core::{Buckets, Limits};

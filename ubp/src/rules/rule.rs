@@ -1,12 +1,12 @@
 //! Rules, and sets of rules.
 
 use super::action::Action;
-use super::aggregate::Buckets;
 use super::filter::Filter;
 use super::glob::Glob;
 use super::group::Group;
 use super::value::Value;
 use super::vocabulary::Kind;
+use crate::core::Buckets;
 use crate::core::Limits;
 use crate::{Address, Arch, Options, Syscalls};
 

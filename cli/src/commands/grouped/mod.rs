@@ -7,13 +7,14 @@ mod rows;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use ubp::rules::Values;
 use ubp::{Patch, Pid, Record, Report, Session};
 
 use self::rows::{Grouped, Place, Seen};
 use crate::args::{CountArgs, TableFormat};
 use crate::failure::{Failure, Result};
 use crate::fleet::{Exports, Roll, Scale};
-use crate::follow::{self, Arrival, Kind, Sink};
+use crate::follow::{self, Arrival, Kind, Sink, Summed, Sums};
 use crate::heritage::Heritage;
 use crate::native;
 use crate::output::{Output, Summary};
@@ -35,9 +36,13 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let format = args.format.of_table().map_err(Failure::usage)?;
     let summary = Summary::new("hits");
     let mut output = Output::open(args.target.output.as_deref())?;
+    let (by, hist) = (args.grouping.by, args.grouping.hist);
+    let sums = args.grouping.top.is_none().then_some(Sums { by, hist });
     let kind = match args.grouping.needs_registers() {
-        true => Kind { report: Report::Event, text: false, stack: false, patch: Patch::Auto, results: false },
-        false => Kind { report: Report::Record, text: false, stack: false, patch: args.method.into(), results: false },
+        true => Kind { report: Report::Event, text: false, stack: false, patch: Patch::Auto, results: false, sums },
+        false => {
+            Kind { report: Report::Record, text: false, stack: false, patch: args.method.into(), results: false, sums }
+        }
     };
     let roll = Roll::new(args.grouping.hist.map(|_| Scale::Values));
     let exports = Exports::start(&args.export)?;
@@ -85,6 +90,14 @@ impl Sink for Counting<'_> {
         };
         self.grouped.add(space, &seen);
         Ok(())
+    }
+
+    fn summed(&mut self, space: &mut Space, summed: &Summed<'_>) {
+        self.grouped.add_summed(space, summed);
+    }
+
+    fn summed_others(&mut self, values: &Values) {
+        self.grouped.add_others(values);
     }
 
     fn idle(&mut self, session: &Session, spaces: &HashMap<Pid, Space>) -> Result<()> {

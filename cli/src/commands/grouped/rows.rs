@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use ubp::rules::{Aggregate, Buckets, Top};
+use ubp::rules::{Aggregate, Buckets, Top, Values};
 use ubp::{Address, Pid, Registers, Tid};
 
 use super::row::{Results, Row};
 use crate::args::{CountArgs, Key, Source};
+use crate::follow::Summed;
 use crate::process::{Description, Space, source};
 
 /// The most rows. Hits of further rows are summed in one row.
@@ -95,6 +96,30 @@ impl<'a> Grouped<'a> {
         match &mut self.rows {
             Rows::All(rows) => rows.add(place, value),
             Rows::Top(rows) => rows.add(place),
+        }
+    }
+
+    /// Adds hits of one row that were summed up elsewhere.
+    pub(super) fn add_summed(&mut self, space: &mut Space, summed: &Summed<'_>) {
+        let description = space.description(summed.address);
+        let code = (description.image, description.in_file);
+        self.descriptions.entry(code).or_insert(description);
+        let number = summed.by.unwrap_or_default();
+        let by = match self.args.grouping.by {
+            Some(Key::Thread) => By::Thread(number as i32),
+            Some(Key::Process) => By::Process(number as i32),
+            Some(Key::Value(_)) => By::Value(number),
+            _ => By::Location,
+        };
+        if let Rows::All(rows) = &mut self.rows {
+            rows.add_all((code.0, code.1, by), summed.values);
+        }
+    }
+
+    /// Adds hits of further rows than there may be.
+    pub(super) fn add_others(&mut self, values: &Values) {
+        if let Rows::All(rows) = &mut self.rows {
+            rows.add_others(values);
         }
     }
 

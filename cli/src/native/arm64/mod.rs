@@ -43,5 +43,8 @@ pub(crate) fn return_value(registers: &Registers) -> u64 {
     registers.get(Reg::general(0)).unwrap_or(0)
 }
 
+/// The architecture of programs of this machine's width.
+pub(crate) const ARCH: ubp::Arch = ubp::Arch::Arm64;
+
 /// The registers of integer arguments by their numbers in debug information, in the order of records.
 pub(crate) const ARGUMENTS: [u16; COUNT as usize] = [0, 1, 2, 3, 4, 5];

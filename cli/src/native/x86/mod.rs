@@ -53,5 +53,8 @@ pub(crate) fn return_value(registers: &Registers) -> u64 {
     if registers.arch() == ubp::Arch::I386 { value & 0xffff_ffff } else { value }
 }
 
+/// The architecture of programs of this machine's width.
+pub(crate) const ARCH: ubp::Arch = ubp::Arch::X86_64;
+
 /// The registers of integer arguments by their numbers in debug information, in the order of records.
 pub(crate) const ARGUMENTS: [u16; COUNT] = [5, 4, 1, 2, 8, 9];

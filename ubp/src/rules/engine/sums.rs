@@ -1,7 +1,8 @@
 //! The aggregates of a set of rules.
 
-use super::super::aggregate::{Aggregate, Ranked, Table, Top};
 use super::super::rule::Summary;
+use super::super::top::{Ranked, Top};
+use crate::aggregate::{Aggregate, Table};
 
 /// What an aggregate of a rule set holds, by the number of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,11 @@
 //! Aggregates: values that are summed up by key, in bounded memory.
 
-mod cell;
-mod top;
+mod values;
 
 use std::collections::BTreeMap;
 
-pub use self::cell::{Bucket, Values};
-pub use self::top::{Ranked, Top};
-pub use crate::core::Buckets;
+pub use self::values::{Bucket, Values};
+use crate::core::Buckets;
 
 /// Values that are summed up by key: their number, sum, least and largest, and a histogram if asked for.
 ///
@@ -15,7 +13,8 @@ pub use crate::core::Buckets;
 /// lost in the total.
 ///
 /// ```
-/// use ubp::rules::{Aggregate, Buckets};
+/// use ubp::core::Buckets;
+/// use ubp::rules::Aggregate;
 ///
 /// let mut sizes = Aggregate::new(1024).with_histogram(Buckets::Log2);
 /// for (thread, size) in [(7, 64), (7, 100), (8, 5)] {
@@ -57,13 +56,27 @@ impl<K: Ord + Clone> Aggregate<K> {
 
     /// Adds a value.
     pub fn add(&mut self, key: K, value: u64) {
+        self.values(key).add(value);
+    }
+
+    /// Adds values that were summed up elsewhere. Their histogram is added where it has the same buckets.
+    pub fn add_all(&mut self, key: K, values: &Values) {
+        self.values(key).add_all(values);
+    }
+
+    /// Adds values of further keys.
+    pub fn add_others(&mut self, values: &Values) {
+        self.other.get_or_insert_with(|| Values::new(self.buckets)).add_all(values);
+    }
+
+    /// The values to which those of a key are added.
+    fn values(&mut self, key: K) -> &mut Values {
         let new = || Values::new(self.buckets);
-        let values = if self.rows.len() < self.most || self.rows.contains_key(&key) {
+        if self.rows.len() < self.most || self.rows.contains_key(&key) {
             self.rows.entry(key).or_insert_with(new)
         } else {
             self.other.get_or_insert_with(new)
-        };
-        values.add(value);
+        }
     }
 
     /// What the aggregate holds.
@@ -109,6 +122,34 @@ mod tests {
             assert_eq!(rows + other, (0..1000).sum::<u128>());
             assert_eq!(table.other.is_none(), most >= 100);
         }
+    }
+
+    #[test]
+    fn what_was_summed_up_elsewhere_is_as_if_it_had_been_summed_up_here() {
+        let new = || Aggregate::new(2).with_histogram(Buckets::Log2);
+        let (mut whole, mut parts) = (new(), [new(), new()]);
+        for value in 0..40_u64 {
+            whole.add(value % 4, value);
+            parts[usize::from(value >= 25)].add(value % 4, value);
+        }
+        let [mut first, second] = parts;
+        let table = second.read();
+        table.rows.iter().for_each(|(key, values)| first.add_all(*key, values));
+        table.other.iter().for_each(|values| first.add_others(values));
+        // The second part had other keys than the first when it was full.
+        let total = |table: &Table<u64>| {
+            let all = table.rows.iter().map(|(_, values)| values).chain(&table.other);
+            all.fold((0, 0, u64::MAX, 0), |(count, sum, least, largest), values| {
+                let (low, high) = (values.least().unwrap(), values.largest().unwrap());
+                (count + values.count(), sum + values.sum(), least.min(low), largest.max(high))
+            })
+        };
+        assert_eq!(total(&first.read()), total(&whole.read()));
+        let histogram = |table: Table<u64>| -> u64 {
+            let all = table.rows.into_iter().map(|(_, values)| values).chain(table.other);
+            all.flat_map(|values| values.histogram()).map(|bucket| bucket.count).sum()
+        };
+        assert_eq!((histogram(first.read()), histogram(whole.read())), (40, 40));
     }
 
     #[test]

@@ -29,6 +29,29 @@ impl Values {
         Values { count: 0, sum: 0, least: u64::MAX, largest: 0, histogram }
     }
 
+    /// The values of which the words of `core::Sums` tell: number, sum (low word, high word), least, largest, and the histogram.
+    pub(crate) fn from_words(buckets: Option<Buckets>, words: &[u64]) -> Option<Values> {
+        let ([count, low, high, least, largest], counts) = words.split_first_chunk()?;
+        if buckets.map_or(0, Buckets::len) != counts.len() {
+            return None;
+        }
+        let sum = u128::from(*high) << 64 | u128::from(*low);
+        let histogram = buckets.map(|buckets| (buckets, counts.into()));
+        Some(Values { count: *count, sum, least: *least, largest: *largest, histogram })
+    }
+
+    /// Adds values that were summed up elsewhere.
+    pub(super) fn add_all(&mut self, other: &Values) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
+        (self.least, self.largest) = (self.least.min(other.least), self.largest.max(other.largest));
+        if let (Some((buckets, counts)), Some((others, more))) = (&mut self.histogram, &other.histogram) {
+            if buckets == others {
+                counts.iter_mut().zip(more).for_each(|(count, more)| *count = count.saturating_add(*more));
+            }
+        }
+    }
+
     pub(super) fn add(&mut self, value: u64) {
         self.count = self.count.saturating_add(1);
         self.sum = self.sum.saturating_add(value.into());
