@@ -18,7 +18,7 @@ struct ntrace_header {
 	__u64 tag;
 };
 
-#define NTRACE_VERSION 6
+#define NTRACE_VERSION 7
 
 /* Flags of a command. */
 #define NTRACE_THEN 1
@@ -290,6 +290,133 @@ struct ntrace_unwatch_reply {
 	struct ntrace_header header;
 	__u64 status;
 	__u64 detail;
+};
+
+/* Returns how often the rules of breakpoints took their hits, before their limits. */
+#define NTRACE_COMMAND_TAKEN 0x26
+struct ntrace_taken {
+	struct ntrace_header header;
+	/* Process, by the number that `attach` or an event gave. */
+	__u64 debuggee;
+	/* One word for each breakpoint: its address. */
+	__u64 addresses_bytes;
+};
+struct ntrace_taken_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* One word for each address: such hits since the breakpoint was set, or all bits set if there is none with a rule. */
+	__u64 taken_bytes;
+};
+
+/*
+ * Makes a rule. A breakpoint whose condition names it acts on those hits alone that the rule takes, within its limits. A session has at most
+ * 1024 rules.
+ */
+#define NTRACE_COMMAND_RULE 0x27
+struct ntrace_rule {
+	struct ntrace_header header;
+	/* Thread number: hits of other threads are not taken. 0 for all threads. */
+	__u64 thread;
+	/* Filter: four words for each clause, at most 64 (`RULES` in ntrace(4)). Empty: all hits are taken. */
+	__u64 clauses_bytes;
+	/* Limit: number of the first taken hits that have no actions. */
+	__u64 skip;
+	/* Limit: of those behind them the first has actions, and then each of this number; 0 or 1 for each. */
+	__u64 every;
+	/* Limit: hits with actions at most; 0 for any number. */
+	__u64 most;
+	/* Limit: hits with actions at most within `period`; 0 for any number. */
+	__u64 rate;
+	/* Nanoseconds. A new period begins with the first hit behind the last one. */
+	__u64 period;
+	/* Number of an aggregate to which such hits are added; 0 for none. */
+	__u64 aggregate;
+};
+struct ntrace_rule_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Number of the rule. The session never reuses it. */
+	__u64 rule;
+};
+
+/* Ends a rule. Breakpoints that name it take no hit any more. */
+#define NTRACE_COMMAND_UNRULE 0x28
+struct ntrace_unrule {
+	struct ntrace_header header;
+	/* Number of the rule. */
+	__u64 rule;
+};
+struct ntrace_unrule_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/*
+ * Makes an aggregate: the hits that rules add to it are counted by key, and their values summed up. All its memory is taken at once and is
+ * the caller's. A session has at most 16.
+ */
+#define NTRACE_COMMAND_AGGREGATE 0x29
+struct ntrace_aggregate {
+	struct ntrace_header header;
+	/* Two words for each value of the key, at most 4 (`RULES` in ntrace(4)). A part that cannot be read is 0. Empty: there is one row. */
+	__u64 key_bytes;
+	/* Two words: the value that is summed up. A hit whose value cannot be read is left out. Empty: the hits are counted, as the value 1. */
+	__u64 value_bytes;
+	/* Histogram of the values: 0, none; 1, a bucket for 0 and from each power of two to the next; 2, buckets of one width. */
+	__u64 buckets;
+	/* The first value of the buckets of one width; else 0. */
+	__u64 start;
+	/* Their width, at least 1; else 0. */
+	__u64 width;
+	/* Their number, at most 4096, beside one each for smaller and for larger values; else 0. */
+	__u64 count;
+	/* Rows at most, at least 1: hits with further keys are summed up in one row. All rows take at most 4194304 bytes. */
+	__u64 rows;
+};
+struct ntrace_aggregate_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/* Number of the aggregate. The session never reuses it. */
+	__u64 aggregate;
+};
+
+/* Ends an aggregate. Rules that name it act without it. */
+#define NTRACE_COMMAND_UNAGGREGATE 0x2a
+struct ntrace_unaggregate {
+	struct ntrace_header header;
+	/* Number of the aggregate. */
+	__u64 aggregate;
+};
+struct ntrace_unaggregate_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+};
+
+/* Reads an aggregate, at one moment. */
+#define NTRACE_COMMAND_SUMS 0x2b
+struct ntrace_sums {
+	struct ntrace_header header;
+	/* Number of the aggregate. */
+	__u64 aggregate;
+	/* 1: the aggregate is empty afterwards, so that each hit is in one reply; else 0. */
+	__u64 take;
+};
+struct ntrace_sums_reply {
+	struct ntrace_header header;
+	__u64 status;
+	__u64 detail;
+	/*
+	 * The rows: for each the words of its key, the number of hits, the low and the high word of the sum, the least and the largest value, and
+	 * the numbers of the histogram.
+	 */
+	__u64 rows_bytes;
+	/* The same words without a key for all hits with further keys; empty if there are none. */
+	__u64 other_bytes;
 };
 
 /* Resumes a held thread. */

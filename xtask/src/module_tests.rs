@@ -8,6 +8,7 @@ const BOTH: &[&str] = &[
     "cli/tests/backends.rs",
     "cli/tests/count.rs",
     "cli/tests/follow.rs",
+    "cli/tests/groups.rs",
     "tests/tests/channel*",
     "ubp/tests/aggregations.rs",
     "ubp/tests/batch.rs",

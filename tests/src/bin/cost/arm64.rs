@@ -2,6 +2,8 @@
 
 use std::arch::global_asm;
 
+use insn::arm64::Reg;
+
 global_asm!(
     ".pushsection .text",
     ".globl cost_nop",
@@ -37,6 +39,9 @@ global_asm!(
     "ret",
     ".popsection",
 );
+
+/// The register that counts the rounds of a loop down.
+pub(crate) const ARGUMENT: Reg = Reg::general(0);
 
 loops! {
     "nop" cost_nop,

@@ -1,6 +1,7 @@
 //! Measures what the module costs, in the same run as others. The argument chooses:
 //!
-//! - none: a hit of a breakpoint by the module, a uprobe and ptrace, and a system call of which a session is told, in instructions;
+//! - none: a hit of a breakpoint by the module, a uprobe and ptrace, by what is done at it, and a system call of which a session is told, in
+//!   instructions;
 //! - `nanoseconds`: the same in time;
 //! - `scaling`: hits of two processors at once;
 //! - `bystanders`: forks, programs, signals, calls and hits of uprobes of a process that nobody traces;
@@ -25,6 +26,7 @@ mod code;
 #[path = "x86.rs"]
 mod code;
 
+mod actions;
 mod bystanders;
 mod hit;
 mod scaling;
@@ -64,10 +66,12 @@ fn main() {
         // Counted, each run is as the other.
         None => {
             hit::table("instructions of a hit of", 1);
+            actions::table("instructions of a hit that is", 1);
             syscalls::table("instructions of a system call", 1);
         }
         Some("nanoseconds") => {
             hit::table("nanoseconds of a hit of", 9);
+            actions::table("nanoseconds of a hit that is", 9);
             syscalls::table("nanoseconds of a system call", 9);
         }
         Some("scaling") => scaling::table(),

@@ -2,6 +2,8 @@
 
 use std::arch::global_asm;
 
+use insn::x86::Reg;
+
 global_asm!(
     ".pushsection .text",
     ".globl cost_nop",
@@ -50,6 +52,9 @@ unsafe extern "C" {
 
 /// A breakpoint instruction of the program itself, in place of the first loop's.
 pub(crate) const TRAP: fn(u64) -> u64 = |order| super::scaling::time(cost_trap, order);
+
+/// The register that counts the rounds of a loop down.
+pub(crate) const ARGUMENT: Reg = Reg::RDI;
 
 loops! {
     "nop" cost_nop,
