@@ -23,7 +23,7 @@ pub(crate) struct Reader<'a> {
     /// The address of the breakpoint, and the number of its hits.
     pub(crate) address: u64,
     pub(crate) count: u64,
-    /// The general registers and their length, once a value has asked for them.
+    /// The general registers as the kernel shows them and their length, once a value has asked for what the trap frame does not tell.
     general: Option<([u8; GENERAL], usize)>,
 }
 
@@ -65,6 +65,9 @@ impl<'a> Reader<'a> {
 
     /// A word of the general registers.
     pub(crate) fn register(&mut self, number: u16) -> Option<u64> {
+        if let Some(word) = self.registers.shown(usize::from(number)) {
+            return Some(word);
+        }
         let (general, length) = self.general.get_or_insert_with(|| {
             let mut general = [0; GENERAL];
             let length = general_registers(&mut general);

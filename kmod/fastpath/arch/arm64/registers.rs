@@ -76,6 +76,17 @@ impl Registers {
         self.sp.get()
     }
 
+    /// A word of the registers as ptrace shows them, where that is the one here: general registers and pc.
+    pub fn shown(&self, number: usize) -> Option<u64> {
+        let count = self.general.len();
+        match number {
+            _ if number < count => self.general.get(super::within(number, count)).map(Cell::get),
+            _ if number == count => Some(self.sp.get()),
+            _ if number == count + 1 => Some(self.pc.get()),
+            _ => None,
+        }
+    }
+
     /// All general registers but the stack pointer.
     pub fn general(&self) -> impl Iterator<Item = u64> + '_ {
         self.general.iter().map(Cell::get)

@@ -119,6 +119,14 @@ impl Registers {
         self.0[SP].get()
     }
 
+    /// A word of the registers as ptrace shows them, where that is the one here: general registers and pc of a 64-bit program.
+    pub fn shown(&self, number: usize) -> Option<u64> {
+        let is_same = number < ORIG_AX || number == IP || number == SP;
+        let is_narrow = self.0[CS].get() & 0xffff == layout::NTRACE_USER32_CS;
+        let number = (is_same && !is_narrow).then(|| super::within(number, WORDS))?;
+        self.0.get(number).map(Cell::get)
+    }
+
     /// All general registers but the stack pointer.
     pub fn general(&self) -> impl Iterator<Item = u64> + '_ {
         let [general @ .., _, _, _, _, _, _] = &self.0;
