@@ -320,16 +320,8 @@ struct ntrace_rule {
 	__u64 thread;
 	/* Filter: four words for each clause, at most 64 (`RULES` in ntrace(4)). Empty: all hits are taken. */
 	__u64 clauses_bytes;
-	/* Limit: number of the first taken hits that have no actions. */
-	__u64 skip;
-	/* Limit: of those behind them the first has actions, and then each of this number; 0 or 1 for each. */
-	__u64 every;
-	/* Limit: hits with actions at most; 0 for any number. */
-	__u64 most;
-	/* Limit: hits with actions at most within `period`; 0 for any number. */
-	__u64 rate;
-	/* Nanoseconds. A new period begins with the first hit behind the last one. */
-	__u64 period;
+	/* Limits for the actions: five words (`RULES` in ntrace(4)), or empty for none. */
+	__u64 limits_bytes;
 	/* Number of an aggregate to which such hits are added; 0 for none. */
 	__u64 aggregate;
 };
@@ -365,14 +357,8 @@ struct ntrace_aggregate {
 	__u64 key_bytes;
 	/* Two words: the value that is summed up. A hit whose value cannot be read is left out. Empty: the hits are counted, as the value 1. */
 	__u64 value_bytes;
-	/* Histogram of the values: 0, none; 1, a bucket for 0 and from each power of two to the next; 2, buckets of one width. */
-	__u64 buckets;
-	/* The first value of the buckets of one width; else 0. */
-	__u64 start;
-	/* Their width, at least 1; else 0. */
-	__u64 width;
-	/* Their number, at most 4096, beside one each for smaller and for larger values; else 0. */
-	__u64 count;
+	/* Histogram of the values: four words (`RULES` in ntrace(4)), or empty for none. */
+	__u64 histogram_bytes;
 	/* Rows at most, at least 1: hits with further keys are summed up in one row. All rows take at most 4194304 bytes. */
 	__u64 rows;
 };

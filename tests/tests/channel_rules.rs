@@ -63,10 +63,10 @@ struct Declared<'a> {
 }
 
 fn rule(line: &mut Line, declared: Declared<'_>) -> Result<u64, Failure> {
-    let Declared { thread, clauses, limits: [skip, every, most, rate, period], aggregate } = declared;
+    let Declared { thread, clauses, limits, aggregate } = declared;
     let words: Vec<u64> = clauses.iter().flat_map(Clause::words).collect();
-    let clauses = &from_words(&words);
-    line.ask(Command::Rule { thread, clauses, skip, every, most, rate, period, aggregate }, |told| match told? {
+    let (clauses, limits) = (&from_words(&words), &from_words(&limits));
+    line.ask(Command::Rule { thread, clauses, limits, aggregate }, |told| match told? {
         Reply::Rule { rule } => Ok(rule),
         other => panic!("{other:?}"),
     })
@@ -80,10 +80,9 @@ fn aggregate(
     histogram: [u64; 4],
     rows: u64,
 ) -> Result<u64, Failure> {
-    let [buckets, start, width, count] = histogram;
     let words = |values: &[Value]| from_words(&values.iter().flat_map(|value| value.words()).collect::<Vec<u64>>());
-    let (key, value) = (&words(key), &words(value.as_slice()));
-    line.ask(Command::Aggregate { key, value, buckets, start, width, count, rows }, |told| match told? {
+    let (key, value, histogram) = (&words(key), &words(value.as_slice()), &from_words(&histogram));
+    line.ask(Command::Aggregate { key, value, histogram, rows }, |told| match told? {
         Reply::Aggregate { aggregate } => Ok(aggregate),
         other => panic!("{other:?}"),
     })
@@ -359,7 +358,7 @@ crossing::channel_tests! {
         assert_eq!(line.done(Command::Unaggregate { aggregate: sum }), gone);
         assert_eq!(line.done(Command::Sums { aggregate: sum, take: 0 }), gone);
         assert_eq!(insert(&mut line, debuggee, site(number, 0)), Err(Failure::new(Status::Value, 1)));
-        assert_eq!(rule(&mut line, Declared { aggregate: sum, ..ALL }), Err(Failure::new(Status::Value, 7)));
+        assert_eq!(rule(&mut line, Declared { aggregate: sum, ..ALL }), Err(Failure::new(Status::Value, 3)));
     }
 
     what_is_no_rule_and_no_aggregate_is_refused_with_its_field {
@@ -367,8 +366,7 @@ crossing::channel_tests! {
         let wrong = |field| Err(Failure::new(Status::Value, field));
         let words = |line: &mut Line, words: &[u64]| {
             let clauses = &from_words(words);
-            let (thread, skip, every, most, rate, period, aggregate) = Default::default();
-            line.ask(Command::Rule { thread, clauses, skip, every, most, rate, period, aggregate }, |told| told.map(drop))
+            line.ask(Command::Rule { thread: 0, clauses, limits: &[], aggregate: 0 }, |told| told.map(drop))
         };
         let good = is(register(8), Relation::Equal, 1).words();
         assert_eq!(words(&mut line, &good), Ok(()));
@@ -385,9 +383,14 @@ crossing::channel_tests! {
         assert_eq!(of([3, 0, 0, 0], 1), wrong(2));
         assert_eq!(of([buckets::LOG2, 0, 0, 1], 1), wrong(2));
         for linear in [[buckets::LINEAR, 0, 0, 3], [buckets::LINEAR, 0, 1, 4097], [buckets::LINEAR, u64::MAX, 1, 1]] {
-            assert_eq!(of(linear, 1), wrong(5), "{linear:?}");
+            assert_eq!(of(linear, 1), wrong(2), "{linear:?}");
         }
-        assert_eq!(of([0; 4], 0), wrong(6));
+        assert_eq!(of([0; 4], 0), wrong(3));
+        let short = Command::Rule { thread: 0, clauses: &[], limits: &[0; 32], aggregate: 0 };
+        assert_eq!(line.done(short), wrong(2));
+        let short = Command::Aggregate { key: &[], value: &[], histogram: &[0; 24], rows: 1 };
+        assert_eq!(line.done(short), wrong(2));
+        let mut of = |histogram, rows| aggregate(&mut line, &[Value::Hits], None, histogram, rows).map(drop);
         let most = (MOST_BYTES / 8 / (1 + 5)) as u64;
         assert_eq!(of([0; 4], most + 1), Err(Failure::new(Status::Limit, MOST_BYTES as u64)));
         assert_eq!(of([0; 4], most), Ok(()));

@@ -92,6 +92,16 @@ pub fn values(blob: &[u8]) -> Result<impl ExactSizeIterator<Item = Option<Value>
     Ok(records(blob)?.map(Value::from_words))
 }
 
+/// The words of the limits or of the histogram of the commands `rule` and `aggregate`, zeroes for an empty blob; `None` if it has another number of
+/// words.
+pub fn words_or_none<const N: usize>(blob: &[u8]) -> Option<[u64; N]> {
+    if blob.is_empty() {
+        return Some([0; N]);
+    }
+    let mut all = records(blob).ok()?;
+    all.next().filter(|_| blob.len() == const { WORD * N })
+}
+
 /// The bytes of words.
 #[cfg(feature = "alloc")]
 pub fn from_words(words: &[u64]) -> alloc::vec::Vec<u8> {

@@ -409,16 +409,8 @@ commands! {
         thread: word,
         /// Filter: four words for each clause, at most 64 (`RULES` in ntrace(4)). Empty: all hits are taken.
         clauses: blob,
-        /// Limit: number of the first taken hits that have no actions.
-        skip: word,
-        /// Limit: of those behind them the first has actions, and then each of this number; 0 or 1 for each.
-        every: word,
-        /// Limit: hits with actions at most; 0 for any number.
-        most: word,
-        /// Limit: hits with actions at most within `period`; 0 for any number.
-        rate: word,
-        /// Nanoseconds. A new period begins with the first hit behind the last one.
-        period: word,
+        /// Limits for the actions: five words (`RULES` in ntrace(4)), or empty for none.
+        limits: blob,
         /// Number of an aggregate to which such hits are added; 0 for none.
         aggregate: word,
     } -> {
@@ -439,14 +431,8 @@ commands! {
         key: blob,
         /// Two words: the value that is summed up. A hit whose value cannot be read is left out. Empty: the hits are counted, as the value 1.
         value: blob,
-        /// Histogram of the values: 0, none; 1, a bucket for 0 and from each power of two to the next; 2, buckets of one width.
-        buckets: word,
-        /// The first value of the buckets of one width; else 0.
-        start: word,
-        /// Their width, at least 1; else 0.
-        width: word,
-        /// Their number, at most 4096, beside one each for smaller and for larger values; else 0.
-        count: word,
+        /// Histogram of the values: four words (`RULES` in ntrace(4)), or empty for none.
+        histogram: blob,
         /// Rows at most, at least 1: hits with further keys are summed up in one row. All rows take at most 4194304 bytes.
         rows: word,
     } -> {

@@ -183,9 +183,32 @@ word 1
 Offset of the memory from its base.
 Breakpoint instructions in memory have their original bytes.
 .P
+The limits of a rule are five words.
+.TP
+word 0
+Number of the first taken hits without actions.
+.TP
+word 1
+Of the hits behind them the first has actions, and then each of this number; 0 or 1: each.
+.TP
+word 2
+Hits with actions at most; 0 for any number.
+.TP
+words 3 and 4
+Hits with actions at most within a period, and the period in nanoseconds; 0 for any number.
+A new period begins with the first hit behind the last one.
+.P
 An aggregate has rows by key.
 Each row has the number of hits, and the sum, the least and the largest of their values.
 All its memory is allocated and charged when it is made: a hit allocates nothing.
+A histogram is four words.
+.TP
+word 0
+None (0); a bucket for 0 and from each power of two to the next (1); buckets of one width (2), with one each for smaller and for larger values.
+.TP
+words 1, 2 and 3
+The first value of the buckets of one width, their width, at least 1, and their number, at most 4096; else 0.
+.P
 Two threads that hit at the same time are both in it.
 Registers of 32\-bit programs have words of 32 bits, so that values of registers mean nothing there.
 "#;

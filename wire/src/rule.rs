@@ -13,6 +13,12 @@ pub const MOST_KEYS: usize = 4;
 /// Bytes of the rows of an aggregate at most.
 pub const MOST_BYTES: usize = 4 << 20;
 
+/// Words of a rule's limits: number of the first hits without actions; of the others, each of this number has actions; hits with actions at most;
+/// hits with actions at most within a period; the period in nanoseconds. A 0 is no limit.
+pub const LIMITS: usize = 5;
+/// Words of an aggregate's histogram: a kind of [`buckets`]; first value, width and number of the buckets of one width, else 0.
+pub const HISTOGRAM: usize = 4;
+
 /// Histograms of an aggregate's rows.
 pub mod buckets {
     /// There is none.

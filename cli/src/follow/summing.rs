@@ -53,7 +53,7 @@ impl Sums {
         let key: Vec<AggregationKey> =
             [AggregationKey::Process, AggregationKey::Location].into_iter().chain(by).collect();
         let buckets = self.hist.map(|_| Buckets::Log2);
-        let row = 8 * (key.len() + FIXED + buckets.map_or(0, Buckets::len));
+        let row = 8 * (key.len() + FIXED + buckets.map_or(0, Buckets::number));
         let declared = Aggregation::new(key).most((MOST_BYTES / row).min(MOST) as u32);
         let declared = buckets.map_or(declared.clone(), |buckets| declared.histogram(buckets));
         match self.hist {

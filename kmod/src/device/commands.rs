@@ -12,14 +12,14 @@ use ubp::core::Limits;
 use wire::buffer::Buffer;
 use wire::commands::{option, reported, Serve};
 use wire::site::Site;
-use wire::{Failure, Status, MOST_WORDS};
+use wire::{blob, Failure, Status, MOST_WORDS};
 
 use crate::breakpoints::table::Counted;
 use crate::ffi;
 use crate::follow::rule::{Conditions, Follows};
 use crate::process::debuggee::Debuggee;
 use crate::process::registry::{Adoptee, Registry};
-use crate::rules::aggregate::{histogram, Aggregate};
+use crate::rules::aggregate::{buckets, Aggregate};
 use crate::rules::rule::Rule;
 use crate::thread::held::Held;
 use crate::vec::{self, bytes, zeroes, Keep};
@@ -216,17 +216,8 @@ impl Serve for Server {
         self.counted(debuggee, addresses, Counted::Taken)
     }
 
-    fn rule(
-        &mut self,
-        thread: u64,
-        clauses: &[u8],
-        skip: u64,
-        every: u64,
-        most: u64,
-        rate: u64,
-        period: u64,
-        aggregate: u64,
-    ) -> Result<(u64,), Failure> {
+    fn rule(&mut self, thread: u64, clauses: &[u8], limits: &[u8], aggregate: u64) -> Result<(u64,), Failure> {
+        let [skip, every, most, rate, period] = blob::words_or_none(limits).ok_or(Failure::new(Status::Value, 2))?;
         let limit = |number| if number == 0 { None } else { Some(number) };
         let rate = limit(rate).map(|rate| (rate, Duration::from_nanos(period)));
         let limits = Limits { skip, every: every.max(1), most: limit(most), rate };
@@ -237,17 +228,8 @@ impl Serve for Server {
         self.registry.rules.remove_rule(rule)
     }
 
-    fn aggregate(
-        &mut self,
-        key: &[u8],
-        value: &[u8],
-        buckets: u64,
-        start: u64,
-        width: u64,
-        count: u64,
-        rows: u64,
-    ) -> Result<(u64,), Failure> {
-        let histogram = histogram(buckets, start, width, count)?;
+    fn aggregate(&mut self, key: &[u8], value: &[u8], histogram: &[u8], rows: u64) -> Result<(u64,), Failure> {
+        let histogram = buckets(histogram).ok_or(Failure::new(Status::Value, 2))?;
         Ok((self.registry.rules.add_aggregate(Aggregate::new(key, value, histogram, rows)?)?,))
     }
 

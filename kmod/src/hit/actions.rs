@@ -12,24 +12,25 @@ use crate::mm::atomic::{bring_in, Atomic, MOST_FAULTS};
 use crate::mm::current;
 use crate::process::traced::Traced;
 use crate::rules::reader::Reader;
+use crate::rules::table::Rules;
 use crate::thread::held::{general_registers, GENERAL};
 use crate::thread::hold::{hold, Reason};
 
 /// Whether a condition holds for the current thread at its site. A condition on memory that cannot be read does not hold.
 #[inline(never)]
-fn holds(condition: &Condition, reader: &mut Reader<'_>, record: u64) -> bool {
+fn holds(condition: &Condition, rules: &Rules, reader: &mut Reader<'_>, record: u64) -> bool {
     let value = match condition.subject {
         Subject::Hits => Some(reader.count),
         Subject::Register(number) => reader.register(number),
         Subject::Memory { address, size } => reader.memory(address, size as u8),
-        Subject::Rule { .. } => return is_taken(condition.value, reader, record),
+        Subject::Rule { .. } => return is_taken(rules, condition.value, reader, record),
     };
     value.is_some_and(|value| condition.relation.holds(value, condition.value))
 }
 
 /// Whether a rule acts on the hit. A hit that it takes is counted in the breakpoint's record, and one on which it acts in its aggregate.
-fn is_taken(number: u64, reader: &mut Reader<'_>, record: u64) -> bool {
-    let Some((rule, aggregate)) = reader.attachment.registry.rules.find(number) else { return false };
+fn is_taken(rules: &Rules, number: u64, reader: &mut Reader<'_>, record: u64) -> bool {
+    let Some((rule, aggregate)) = rules.find(number) else { return false };
     if !rule.takes(reader) {
         return false;
     }
@@ -59,8 +60,10 @@ fn count(at: u64) {
 pub(crate) fn act(traced: &Traced, act: &Act, registers: &Registers) {
     let Some(attachment) = traced.attachment(act.owner) else { return };
     let (actions, address) = (act.site.actions, act.site.address);
-    let mut reader = Reader::new(&attachment, &traced.space, registers, address, act.count);
-    if act.site.condition.is_some_and(|condition| !holds(&condition, &mut reader, act.record)) {
+    let session = (&attachment.channel().opener, attachment.debuggee);
+    let mut reader = Reader::new(session, &traced.space, registers, address, act.count);
+    let rules = &attachment.registry.rules;
+    if act.site.condition.is_some_and(|condition| !holds(&condition, rules, &mut reader, act.record)) {
         return;
     }
     if actions & action::RECORD != 0 {

@@ -6,7 +6,7 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex};
 use ubp::core::{Buckets, Shape, Sums};
-use wire::rule::{buckets, Value, MOST_BYTES, MOST_KEYS};
+use wire::rule::{buckets as kinds, Value, MOST_BYTES, MOST_KEYS};
 use wire::{blob, Failure, Status};
 
 use crate::ffi;
@@ -25,18 +25,17 @@ pub(crate) struct Aggregate {
     sums: Mutex<Sums<KVVec<u64>>>,
 }
 
-/// The histogram that the fields of the command describe.
-pub(crate) fn histogram(kind: u64, start: u64, width: u64, count: u64) -> Result<Option<Buckets>, Failure> {
-    let wrong = |field| Failure::new(Status::Value, field);
+/// The histogram that a field of the command describes; an inner `None` is none.
+pub(crate) fn buckets(histogram: &[u8]) -> Option<Option<Buckets>> {
+    let [kind, start, width, count] = blob::words_or_none(histogram)?;
     match (kind, start, width, count) {
-        (buckets::NONE, 0, 0, 0) => Ok(None),
-        (buckets::LOG2, 0, 0, 0) => Ok(Some(Buckets::Log2)),
-        (buckets::LINEAR, ..) => {
-            let count = u32::try_from(count).map_err(|_| wrong(5))?;
-            let linear = Buckets::Linear { start, width, count };
-            linear.is_valid().then_some(Some(linear)).ok_or(wrong(5))
+        (kinds::NONE, 0, 0, 0) => Some(None),
+        (kinds::LOG2, 0, 0, 0) => Some(Some(Buckets::Log2)),
+        (kinds::LINEAR, ..) => {
+            let linear = Buckets::Linear { start, width, count: u32::try_from(count).ok()? };
+            linear.is_valid().then_some(Some(linear))
         }
-        _ => Err(wrong(2)),
+        _ => None,
     }
 }
 
@@ -59,7 +58,7 @@ impl Aggregate {
         if values.next().is_some() {
             return Err(wrong(1));
         }
-        let most = u32::try_from(rows).ok().filter(|rows| *rows > 0).ok_or(wrong(6))?;
+        let most = u32::try_from(rows).ok().filter(|rows| *rows > 0).ok_or(wrong(3))?;
         let shape = Shape { keys: count, buckets: histogram, most };
         if shape.row().saturating_mul(8).saturating_mul(most as usize) > MOST_BYTES {
             return Err(Failure::new(Status::Limit, MOST_BYTES as u64));
@@ -82,7 +81,7 @@ impl Aggregate {
         self.sums.lock().add(words.get(..self.count).unwrap_or_default(), number);
     }
 
-    /// Replaces `rows` and `other` by what the aggregate holds, and lets it begin anew if it is to be taken. Without memory it stays as it is.
+    /// Replaces `rows` and `other` by what the aggregate holds, and lets it begin anew if `take` says so. Without memory it stays as it is.
     pub(crate) fn read(&self, take: bool, rows: &mut KVVec<u64>, other: &mut KVVec<u64>) -> Result<(), Failure> {
         let mut sums = self.sums.lock();
         for (to, from) in [(rows, sums.rows()), (other, sums.other())] {

@@ -9,15 +9,17 @@ use wire::rule::Value;
 use wire::site::Base;
 
 use crate::breakpoints::table::Breakpoints;
+use crate::channel::opener::Opener;
 use crate::mm::current;
 use crate::mm::remote::Remote;
 use crate::mm::space::Space;
-use crate::process::attachment::Attachment;
 use crate::thread::held::{general_registers, GENERAL};
 
 /// Reads values of the current thread at a hit.
 pub(crate) struct Reader<'a> {
-    pub(crate) attachment: &'a Attachment,
+    pub(crate) opener: &'a Opener,
+    /// The session's number for the process.
+    pub(crate) debuggee: u64,
     pub(crate) space: &'a Space,
     pub(crate) registers: &'a Registers,
     /// The address of the breakpoint, and the number of its hits.
@@ -29,13 +31,13 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(
-        attachment: &'a Attachment,
+        (opener, debuggee): (&'a Opener, u64),
         space: &'a Space,
         registers: &'a Registers,
         address: u64,
         count: u64,
     ) -> Reader<'a> {
-        Reader { attachment, space, registers, address, count, general: None }
+        Reader { opener, debuggee, space, registers, address, count, general: None }
     }
 
     /// A value of the thread. `None`: it cannot be read.
@@ -48,8 +50,8 @@ impl<'a> Reader<'a> {
             }
             Value::Hits => Some(self.count),
             Value::Address => Some(self.address),
-            Value::Thread => Some(self.attachment.channel().opener.this_thread()),
-            Value::Debuggee => Some(self.attachment.debuggee),
+            Value::Thread => Some(self.opener.this_thread()),
+            Value::Debuggee => Some(self.debuggee),
             _ => None,
         }
     }
@@ -88,8 +90,9 @@ impl<'a> Reader<'a> {
             return None;
         }
         if part.iter().any(|byte| BREAKPOINT.iter().any(|other| other == byte)) {
-            let memory = Remote::new(self.space.mm(), self.attachment.debuggee);
-            Breakpoints::new(self.space, memory, self.attachment.id).clean(address, part);
+            // All attachments' breakpoints are looked for.
+            let memory = Remote::new(self.space.mm(), self.debuggee);
+            Breakpoints::new(self.space, memory, 0).clean(address, part);
         }
         Some(u64::from_le_bytes(bytes))
     }

@@ -50,8 +50,7 @@ impl Rule {
 
     /// Whether the rule takes a hit, whatever its limits.
     pub(crate) fn takes(&self, hit: &mut Reader<'_>) -> bool {
-        (self.thread == 0 || self.thread == hit.attachment.channel().opener.this_thread())
-            && holds(&self.clauses, |value| hit.value(value))
+        (self.thread == 0 || self.thread == hit.opener.this_thread()) && holds(&self.clauses, |value| hit.value(value))
     }
 
     /// Notes a hit that it takes, and returns whether its limits admit it.

@@ -73,7 +73,7 @@ impl Rules {
     pub(crate) fn add_rule(&self, rule: Arc<Rule>) -> Result<u64, Failure> {
         let mut all = self.all.lock();
         if rule.aggregate != 0 && all.aggregates.place(rule.aggregate).is_none() {
-            return Err(Failure::new(Status::Value, 7));
+            return Err(Failure::new(Status::Value, 3));
         }
         all.rules.add(self.number(), rule, MOST_RULES)
     }

@@ -25,14 +25,14 @@ pub struct Values {
 
 impl Values {
     pub(super) fn new(buckets: Option<Buckets>) -> Values {
-        let histogram = buckets.map(|buckets| (buckets, vec![0; buckets.len()].into_boxed_slice()));
+        let histogram = buckets.map(|buckets| (buckets, vec![0; buckets.number()].into_boxed_slice()));
         Values { count: 0, sum: 0, least: u64::MAX, largest: 0, histogram }
     }
 
     /// The values of which the words of `core::Sums` tell: number, sum (low word, high word), least, largest, and the histogram.
     pub(crate) fn from_words(buckets: Option<Buckets>, words: &[u64]) -> Option<Values> {
         let ([count, low, high, least, largest], counts) = words.split_first_chunk()?;
-        if buckets.map_or(0, Buckets::len) != counts.len() {
+        if buckets.map_or(0, Buckets::number) != counts.len() {
             return None;
         }
         let sum = u128::from(*high) << 64 | u128::from(*low);

@@ -35,7 +35,7 @@ impl Buckets {
     }
 
     /// The number of buckets, with those of values outside of all others.
-    pub fn len(self) -> usize {
+    pub fn number(self) -> usize {
         match self {
             Buckets::Log2 => 65,
             Buckets::Linear { count, .. } => (count as usize).saturating_add(2),
@@ -85,7 +85,7 @@ mod tests {
         for value in edges.chain(0..40) {
             for buckets in [Buckets::Log2, LINEAR, Buckets::Linear { start: 0, width: 1, count: 1 }] {
                 let number = buckets.of(value);
-                assert!(number < buckets.len(), "{value} {buckets:?}");
+                assert!(number < buckets.number(), "{value} {buckets:?}");
                 assert!(buckets.values(number).is_some_and(|values| values.contains(&value)), "{value} {buckets:?}");
             }
         }
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn buckets_follow_each_other_without_a_gap() {
         for buckets in [Buckets::Log2, LINEAR] {
-            let ranges: Vec<_> = (0..buckets.len()).filter_map(|number| buckets.values(number)).collect();
+            let ranges: Vec<_> = (0..buckets.number()).filter_map(|number| buckets.values(number)).collect();
             assert_eq!((*ranges[0].start(), *ranges.last().unwrap().end()), (0, u64::MAX));
             assert!(ranges.windows(2).all(|pair| pair[0].end() + 1 == *pair[1].start()), "{ranges:?}");
         }

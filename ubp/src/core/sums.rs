@@ -25,7 +25,7 @@ pub struct Shape {
 impl Shape {
     /// Words of a row: its key, the number of values, their sum (low word, high word), the least and the largest one, and the histogram.
     pub fn row(&self) -> usize {
-        self.keys.saturating_add(FIXED).saturating_add(self.buckets.map_or(0, Buckets::len))
+        self.keys.saturating_add(FIXED).saturating_add(self.buckets.map_or(0, Buckets::number))
     }
 
     /// Words of the index: a power of two.

@@ -1,47 +1,20 @@
 //! Hits that the kernel sums up, and those of held threads, which are summed up here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use wire::blob::from_words;
 use wire::commands::{Command, Reply};
 use wire::rule::{Value, buckets};
 use wire::{Status, blob};
 
+use super::sums::{Aggregations, Own};
 use super::{Kernel, cannot, filter};
-use crate::aggregate::Aggregate;
 use crate::aggregation::Aggregated;
 use crate::arch::MACHINES;
 use crate::core::Buckets;
 use crate::{
     Aggregation, AggregationError, AggregationId, AggregationKey, Error, Operand, Pid, Registers, Result, Tid,
 };
-
-/// The aggregations of a session.
-#[derive(Debug, Default)]
-pub(super) struct Aggregations {
-    all: HashMap<AggregationId, Own>,
-    /// The processes of the session's present and former debuggees, by their numbers in the channel.
-    processes: HashMap<u64, Pid>,
-}
-
-/// An aggregation, whose id is its number in the channel.
-#[derive(Debug)]
-struct Own {
-    declared: Aggregation,
-    /// The hits of held threads.
-    held: Aggregate<Vec<u64>>,
-}
-
-impl Aggregations {
-    pub(super) fn has(&self, id: AggregationId) -> bool {
-        self.all.contains_key(&id)
-    }
-
-    /// Notes the number of a debuggee.
-    pub(super) fn note(&mut self, number: u64, pid: Pid) {
-        self.processes.insert(number, pid);
-    }
-}
 
 impl Kernel {
     pub(super) fn aggregate(&mut self, declared: &Aggregation) -> Result<AggregationId> {
@@ -53,18 +26,15 @@ impl Kernel {
         }
         let value = declared.value.map(|value| filter::value(value).ok_or_else(unreadable)).transpose()?;
         let value: Vec<u64> = value.iter().flat_map(|value| value.words()).collect();
-        let (kind, start, width, count) = match declared.buckets {
-            None => (buckets::NONE, 0, 0, 0),
-            Some(Buckets::Log2) => (buckets::LOG2, 0, 0, 0),
-            Some(Buckets::Linear { start, width, count }) => (buckets::LINEAR, start, width, u64::from(count)),
+        let histogram = match declared.buckets {
+            None => [buckets::NONE, 0, 0, 0],
+            Some(Buckets::Log2) => [buckets::LOG2, 0, 0, 0],
+            Some(Buckets::Linear { start, width, count }) => [buckets::LINEAR, start, width, u64::from(count)],
         };
         let command = Command::Aggregate {
             key: &from_words(&key),
             value: &from_words(&value),
-            buckets: kind,
-            start,
-            width,
-            count,
+            histogram: &from_words(&histogram),
             rows: declared.most.into(),
         };
         let told = self.channel.ask(command, |told| {

@@ -27,10 +27,12 @@ mod memory;
 mod record;
 mod recorder;
 mod reports;
+mod rule;
 mod ruled;
 mod said;
 mod site;
 mod step;
+mod sums;
 mod wake;
 mod watch;
 mod watching;
@@ -39,11 +41,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use wire::{Failure, Status};
 
-use self::aggregations::Aggregations;
 use self::channel::Channel;
 use self::recorder::Recorder;
 use self::said::{Call, Said};
 use self::site::{Goal, Own, Site};
+use self::sums::Aggregations;
 use self::watching::Watching;
 use crate::arch::Mode;
 use crate::loader::Loader;
