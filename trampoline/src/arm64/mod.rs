@@ -18,4 +18,4 @@ mod site;
 pub use crate::Progress;
 pub use place::Place;
 pub use refuse::Refusal;
-pub use site::{Site, Trampoline, branch};
+pub use site::{Site, Trampoline, begins_trampoline, branch, branch_target};

@@ -44,7 +44,7 @@ mod index;
 mod layout;
 mod memory;
 mod pass;
-mod place;
+pub(crate) mod place;
 mod table;
 
 pub use arena::{Arena, Error, Number};
@@ -55,5 +55,3 @@ pub use pass::{
     Passing, Problem, Way, passing, passing_near, passing_whole, prepare, prepare_near, prepare_whole, way,
 };
 pub use place::{Area, Use, places};
-#[cfg(feature = "std")]
-pub(crate) use place::{GROWTH, LOWEST};

@@ -2,12 +2,13 @@
 
 use libc::user_regs_struct;
 
+use crate::NoJump;
 use crate::clock::monotonic;
 use crate::record::ARGUMENTS;
 
-/// Whether trampolines can record hits: there are none.
-pub(in crate::ptrace) fn can_record() -> bool {
-    false
+/// Why trampolines cannot record hits.
+pub(in crate::ptrace) fn no_records() -> Option<NoJump> {
+    Some(NoJump::OnlyCounts)
 }
 
 /// The clock of records, in nanoseconds.
@@ -15,7 +16,7 @@ pub(in crate::ptrace) fn ticks() -> u64 {
     monotonic().as_nanos() as u64
 }
 
-/// The key of a thread in records of trampolines: there are none.
+/// The key of a thread in records of trampolines, which make none.
 pub(in crate::ptrace) fn thread_key(_: &user_regs_struct) -> u64 {
     0
 }
@@ -30,7 +31,7 @@ pub(in crate::ptrace) fn is_zero(_: &user_regs_struct) -> bool {
     false
 }
 
-/// The registers that a trampoline records: there are none.
+/// The registers that a trampoline records, which makes no records.
 pub(in crate::ptrace) fn recorded_registers(_: &[u64; 16], site: u64) -> user_regs_struct {
     user_regs_struct { regs: [0; 31], sp: 0, pc: site, pstate: 0 }
 }

@@ -1,13 +1,14 @@
 //! Jumps at sites.
 
 use insn::x86::Mode;
+use libc::user_regs_struct;
 use stepping::Fault;
 use trampoline::x86::{Memory, Place, Subject};
 
 use super::Emulated;
 use crate::cpu;
 use crate::memory::ProcessMemory;
-use crate::{Arch, Operand, Result, Tid};
+use crate::{Arch, NoJump, Operand, Result, Tid};
 
 /// Memory of a debuggee for what a trampoline has pushed.
 struct Stack<'a>(&'a ProcessMemory);
@@ -27,6 +28,11 @@ pub(in crate::ptrace) fn jump_mode(arch: Arch, mode: Mode) -> Option<Mode> {
     (arch == Arch::X86_64).then_some(mode)
 }
 
+/// Why trampolines cannot test conditions: they can.
+pub(in crate::ptrace) fn no_tests() -> Option<NoJump> {
+    None
+}
+
 /// The left side of a comparison in a trampoline. Memory has to lie in the window at `window`. `None`: no trampoline knows that.
 pub(in crate::ptrace) fn test_subject(left: Operand, window: u64) -> Option<Subject> {
     Some(match left {
@@ -40,6 +46,11 @@ pub(in crate::ptrace) fn test_subject(left: Operand, window: u64) -> Option<Subj
 /// Whether threads can have shadow stacks, which no code but a call's writes.
 pub(in crate::ptrace) fn may_have_shadow_stacks() -> bool {
     cpu::shadow_stacks()
+}
+
+/// Whether a thread between the beginning and the end of a count has counted: the count is one instruction.
+pub(in crate::ptrace) fn is_added(_: &user_regs_struct) -> bool {
+    true
 }
 
 /// Gives a stopped thread in a trampoline the registers that it has in the program. Returns whether the stack could be read.

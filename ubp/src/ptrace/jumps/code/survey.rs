@@ -6,8 +6,12 @@ use insn::x86::{Bits, Mode};
 
 use trampoline::x86::{JUMP_LEN, Trampoline, Trap, jump, mirror_jump};
 
+use super::super::Member;
+use super::LENGTH;
+use super::displacement::displacements;
 use super::in_order::{InOrder, JumpSurveyed};
-use super::{Draft, LENGTH, LOOK, Member, Sweep, Window, Workbench, displacements, scan};
+use super::scan::{LOOK, Sweep, Window, scan};
+use super::workbench::{Draft, Workbench};
 use crate::{Address, NoJump};
 
 /// The distance of a trampoline from its site, and of a counter from its trampoline, in bytes.
@@ -142,7 +146,7 @@ impl JumpSurvey {
         let at = site + DISTANCE;
         let member = Member { offset: 0, counter: (at + COUNTERS) & !7, test: None, recording: None };
         let draft = Draft { site, code: window.kept().into(), mode, shadow_stack: false };
-        self.bench.make(&draft, &[member], at).map_err(NoJump::Trampoline)
+        self.bench.make(&draft, &[member], at)
     }
 }
 
