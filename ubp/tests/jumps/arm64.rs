@@ -4,7 +4,7 @@
 use insn::arm64::Reg;
 use trampoline::arm64::Refusal;
 use ubp::Comparison::Equal;
-use ubp::{Address, BreakpointId, EventKind, InsertReason, Method, NoJump, Operand, Patch, Pid, Session, Spec};
+use ubp::{Access, Address, BreakpointId, EventKind, InsertReason, Method, NoJump, Operand, Patch, Pid, Session, Spec};
 
 use super::killed::{FUNCTIONS, kill, target, traced};
 use super::life::code;
@@ -109,6 +109,35 @@ fn an_exclusive_sequence_succeeds_between_jumps() {
         }
     });
     assert_eq!((outcome.text(), last), ("800\n", 800));
+}
+
+/// A watchpoint is told before the access, which the thread makes by a single step.
+#[test]
+fn a_watched_access_behind_a_jump_is_told_once_and_counted_once() {
+    let program = build("watched", &[]);
+    let mut session = by_ptrace();
+    let pid = session.spawn(piped(&program, &["store", "20"])).unwrap();
+    let base = load_address(&session, pid);
+    let sites = ["store", "load"].iter().flat_map(|name| instructions(&program, name));
+    let specs: Vec<Spec> = sites.map(|at| jump(Address(base + at))).collect();
+    let ids: Vec<_> = session.insert(pid, &specs).unwrap().into_iter().map(Result::unwrap).collect();
+    let words = symbol(&session, pid, "words");
+    if session.watch(pid, words, 8, Access::Write).is_err() {
+        return skip("a_watched_access_behind_a_jump_is_told_once_and_counted_once", "no debug registers");
+    }
+    session.resume(pid.leader()).unwrap();
+    let (mut told, mut hits) = (0, Vec::new());
+    run(&mut session, pid, |session, event| match event.kind {
+        EventKind::Watched { .. } => {
+            let pc = session.registers(event.tid).unwrap().pc();
+            assert!(instructions(&program, "store").contains(&(pc.0 - base)), "{pc}");
+            told += 1;
+        }
+        EventKind::Exited(_) => hits = ids.iter().map(|id| session.breakpoint(pid, *id).unwrap().hits()).collect(),
+        _ => {}
+    });
+    assert!(hits.iter().all(|hits| *hits == 20), "{hits:?}");
+    assert_eq!(told, 20);
 }
 
 /// Sets jumps at all instructions of two functions of the process that the environment names.

@@ -1,13 +1,13 @@
 //! The making of trampolines.
 
-use insn::Flow;
-use insn::arm64::{LEN, decode};
-use trampoline::arm64::{Place, Refusal, Site};
+use insn::arm64::LEN;
+use trampoline::arm64::{Place, Site};
 
 use super::super::Member;
+use super::super::code::a64::make;
 use super::made::Trampoline;
+use crate::NoJump;
 use crate::ptrace::arch::{atomics, landing_pads, may_have_shadow_stacks};
-use crate::{Address, NoJump};
 
 /// What a trampoline is made of, besides the code around its site.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +35,6 @@ impl Workbench {
     /// Notes the program's code around the site of the next trampolines, `before` bytes of which lie before the site. Returns what they are made of.
     pub(in crate::ptrace) fn draft(&mut self, site: u64, code: &[u8], before: usize) -> Result<Draft, NoJump> {
         let own = code.get(before..).and_then(|rest| rest.first_chunk::<LEN>()).ok_or(NoJump::End)?;
-        let insn = decode(u32::from_le_bytes(*own)).map_err(|_| NoJump::TrampolineArm64(Refusal::NotCode))?;
-        match insn.flow() {
-            Flow::Syscall | Flow::Interrupt => return Err(NoJump::SystemCall(Address(site))),
-            Flow::Trap => return Err(NoJump::OwnTrap(Address(site))),
-            _ => {}
-        }
         self.around.clear();
         let words = code.chunks_exact(LEN).filter_map(|word| word.first_chunk());
         self.around.extend(words.map(|word| u32::from_le_bytes(*word)));
@@ -60,7 +54,7 @@ impl Workbench {
             control_stack: may_have_shadow_stacks(),
             atomics: atomics(),
         };
-        let made = site.count(counter, at).map_err(NoJump::TrampolineArm64)?;
+        let made = make(&site, counter, at)?;
         self.code.clear();
         self.code.extend(made.words().iter().flat_map(|word| word.to_le_bytes()));
         Ok(Trampoline(made))

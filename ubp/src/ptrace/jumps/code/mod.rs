@@ -1,5 +1,6 @@
-//! Jumps in code of x86, on any machine: what stands in their way, and the trampolines to which they lead.
+//! Jumps in code, on any machine: what stands in their way, and the trampolines to which they lead.
 
+pub(in crate::ptrace) mod a64;
 pub(in crate::ptrace) mod displacement;
 mod in_order;
 pub(in crate::ptrace) mod scan;
