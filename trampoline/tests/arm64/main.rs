@@ -6,7 +6,7 @@ mod run;
 use insn::arm64::Reg;
 use stepping::arm64::Registers;
 use stepping::{Fault, Memory};
-use trampoline::arm64::{Progress, Refusal, Site, branch};
+use trampoline::arm64::{Progress, Refusal, Site, begins_trampoline, branch, branch_target};
 
 const PC: u64 = 0x40_0000;
 const AT: u64 = 0x50_0000;
@@ -22,6 +22,32 @@ fn site(code: &[u32]) -> Site<'_> {
 fn a_branch_reaches_128_mebibytes() {
     assert_eq!(branch(PC, PC - 4), Ok(0x17ff_ffff));
     assert_eq!(branch(PC, PC + (1 << 27)), Err(Refusal::OutOfReach(PC + (1 << 27))));
+}
+
+#[test]
+fn the_target_of_a_branch_is_where_it_was_made_to_lead() {
+    for to in [PC.wrapping_sub(1 << 27), PC - 4, PC, PC + 4, PC + (1 << 27) - 4] {
+        assert_eq!(branch_target(PC, branch(PC, to).unwrap()), Some(to));
+    }
+    // bl; b.al; br x0
+    for other in [0x9400_0001, 0x5400_002e, 0xd61f_0000] {
+        assert_eq!(branch_target(PC, other), None);
+    }
+}
+
+#[test]
+fn a_trampoline_is_known_by_its_first_words() {
+    for atomics in [true, false] {
+        for at in [AT, AT + 4096] {
+            let trampoline = Site { atomics, ..site(&[ADD]) }.count(COUNTER, at).unwrap();
+            let [first, second, ..] = *trampoline.words() else { panic!() };
+            assert!(begins_trampoline([first, second]));
+            for bit in 0..32 {
+                assert!(!begins_trampoline([first ^ 1 << bit, second]), "{bit}");
+            }
+        }
+    }
+    assert!(!begins_trampoline([0xa9bf_47f0, ADD]));
 }
 
 #[test]
