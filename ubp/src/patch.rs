@@ -12,7 +12,7 @@ pub enum Patch {
     /// is not a jump.
     Auto,
     /// A jump to code that counts the arrival, and tests the condition, in some nanoseconds. A thread traps only if the condition holds, or reads
-    /// inaccessible memory; the tracer then tests it once more. The breakpoint is refused where there can be none.
+    /// inaccessible memory; the tracer then tests it once more. On arm64 the code only counts. The breakpoint is refused where there can be none.
     Jump,
     /// A breakpoint instruction: each hit enters the kernel, and the tracer handles it.
     #[default]
