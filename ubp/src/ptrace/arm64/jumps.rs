@@ -7,7 +7,7 @@ use trampoline::x86::Subject;
 
 use super::{Emulated, cpu};
 use crate::memory::ProcessMemory;
-use crate::{NoJump, Operand, Result, Tid};
+use crate::{Operand, Result, Tid};
 
 /// Memory of a debuggee for what a trampoline has pushed.
 struct Stack<'a>(&'a ProcessMemory);
@@ -20,11 +20,6 @@ impl stepping::Memory for Stack<'_> {
     fn write(&mut self, address: u64, _: &[u8]) -> Result<(), Fault> {
         Err(Fault::Page(address))
     }
-}
-
-/// Why trampolines cannot test conditions.
-pub(in crate::ptrace) fn no_tests() -> Option<NoJump> {
-    Some(NoJump::OnlyCounts)
 }
 
 /// The left side of a comparison in a trampoline, which makes none.

@@ -2,13 +2,12 @@
 
 use libc::user_regs_struct;
 
-use crate::NoJump;
 use crate::clock::monotonic;
 use crate::record::ARGUMENTS;
 
-/// Why trampolines cannot record hits.
-pub(in crate::ptrace) fn no_records() -> Option<NoJump> {
-    Some(NoJump::OnlyCounts)
+/// Whether trampolines can record hits: they only count.
+pub(in crate::ptrace) fn can_record() -> bool {
+    false
 }
 
 /// The clock of records, in nanoseconds.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use trampoline::Progress;
 
-pub(super) use self::arch::{ANSWERED, Covering, Draft, KEPT, LENGTH, Link, Place, Workbench, fixups};
+pub(super) use self::arch::{ANSWERED, Covering, Draft, KEPT, LENGTH, Link, ONLY_COUNTS, Place, Workbench, fixups};
 pub use self::code::{JumpCode, JumpSurvey, JumpSurveyed};
 pub(super) use self::jump::Jump;
 pub(super) use self::member::{Member, Recording};

@@ -1,7 +1,7 @@
 //! What a trampoline does at a site.
 
-use super::super::arch::{no_records, no_tests};
-use super::super::jumps::{ANSWERED, Detail, Need, Test};
+use super::super::arch::can_record;
+use super::super::jumps::{ANSWERED, Detail, Need, ONLY_COUNTS, Test};
 use super::Space;
 use crate::record::ARGUMENTS;
 use crate::{Address, Breakpoint, BreakpointId, NoJump};
@@ -23,9 +23,8 @@ impl Space {
         if let Some(reason) = self.breakpoints_at(site).find_map(|breakpoint| breakpoint.spec.no_jump()) {
             return Err(reason);
         }
-        let tests = || self.breakpoints_at(site).any(|breakpoint| breakpoint.spec.condition.is_some());
-        if let Some(reason) = no_tests().filter(|_| tests()) {
-            return Err(reason);
+        if self.asks_for_more(site) {
+            return Err(NoJump::OnlyCounts);
         }
         let reads_memory = self.test_at(site, 0)?.is_some_and(|test| test.reads() > 0);
         match info.first {
@@ -42,6 +41,12 @@ impl Space {
         }
     }
 
+    /// Whether a breakpoint at a site asks for more than a count where trampolines only count.
+    pub(in crate::ptrace) fn asks_for_more(&self, site: u64) -> bool {
+        let specs = || self.breakpoints_at(site).map(|breakpoint| &breakpoint.spec);
+        ONLY_COUNTS && specs().any(|spec| spec.condition.is_some() || spec.records_all())
+    }
+
     /// Whether a trampoline can record the arrivals at a site, if that is wanted.
     fn can_record_at(&self, site: u64) -> Result<(), NoJump> {
         let records = || self.breakpoints_at(site).map(|breakpoint| breakpoint.spec.records_all());
@@ -49,8 +54,8 @@ impl Space {
             Ok(())
         } else if !records().all(|records| records) {
             Err(NoJump::Records)
-        } else if let Some(reason) = no_records() {
-            Err(reason)
+        } else if !can_record() {
+            Err(NoJump::Processor)
         } else if self.recorded.is_full() {
             Err(NoJump::NoRoom)
         } else {

@@ -8,7 +8,7 @@ use trampoline::x86::{Memory, Place, Subject};
 use super::Emulated;
 use crate::cpu;
 use crate::memory::ProcessMemory;
-use crate::{Arch, NoJump, Operand, Result, Tid};
+use crate::{Arch, Operand, Result, Tid};
 
 /// Memory of a debuggee for what a trampoline has pushed.
 struct Stack<'a>(&'a ProcessMemory);
@@ -26,11 +26,6 @@ impl stepping::Memory for Stack<'_> {
 /// How the processor reads code of `mode` behind jumps; `None` if programs of the architecture can have none.
 pub(in crate::ptrace) fn jump_mode(arch: Arch, mode: Mode) -> Option<Mode> {
     (arch == Arch::X86_64).then_some(mode)
-}
-
-/// Why trampolines cannot test conditions: they can.
-pub(in crate::ptrace) fn no_tests() -> Option<NoJump> {
-    None
 }
 
 /// The left side of a comparison in a trampoline. Memory has to lie in the window at `window`. `None`: no trampoline knows that.

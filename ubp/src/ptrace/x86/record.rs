@@ -4,25 +4,24 @@ use std::sync::OnceLock;
 
 use libc::user_regs_struct;
 
+use crate::Arch;
 use crate::arch::arch;
 use crate::cpu;
 use crate::record::ARGUMENTS;
-use crate::{Arch, NoJump};
 
 /// The bit of `AT_HWCAP2` for `rdfsbase` in programs (asm/hwcap2.h, `HWCAP2_FSGSBASE`).
 const FSGSBASE: u64 = 1 << 1;
 /// The zero flag.
 const ZERO: u64 = 1 << 6;
 
-/// Why trampolines cannot record hits.
-pub(in crate::ptrace) fn no_records() -> Option<NoJump> {
+/// Whether trampolines can record hits.
+pub(in crate::ptrace) fn can_record() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     // SAFETY: getauxval takes a number.
     let programs_read_bases = || unsafe { libc::getauxval(libc::AT_HWCAP2) } & FSGSBASE != 0;
-    let can = *CAN.get_or_init(|| {
+    *CAN.get_or_init(|| {
         ["rdtscp", "constant_tsc", "nonstop_tsc"].into_iter().all(cpu::has_flag) && programs_read_bases()
-    });
-    (!can).then_some(NoJump::Processor)
+    })
 }
 
 /// The clock of records.

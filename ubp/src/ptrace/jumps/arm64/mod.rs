@@ -20,3 +20,5 @@ pub(in crate::ptrace) const LENGTH: u64 = insn::arm64::LEN as u64;
 pub(in crate::ptrace) const KEPT: usize = insn::arm64::LEN;
 /// Whether threads that the handler in the debuggee answers when the tracer is gone pass the site of a jump by its slot: no thread traps at a jump.
 pub(in crate::ptrace) const ANSWERED: bool = false;
+/// Whether the code of a jump counts, and does nothing else.
+pub(in crate::ptrace) const ONLY_COUNTS: bool = true;

@@ -20,3 +20,5 @@ pub(in crate::ptrace) use super::code::workbench::{Draft, Workbench};
 
 /// Whether threads that the handler in the debuggee answers when the tracer is gone pass the site of a jump by its slot.
 pub(in crate::ptrace) const ANSWERED: bool = true;
+/// Whether the code of a jump counts, and does nothing else.
+pub(in crate::ptrace) const ONLY_COUNTS: bool = false;
