@@ -53,13 +53,12 @@ pub fn is_jump(code: &[u8]) -> bool {
 }
 
 /// The cases of signals.c, and the functions whose instructions are counted.
-pub const SIGNAL_CASES: [(&str, &[&str]); 11] = [
+pub const SIGNAL_CASES: [(&str, &[&str]); 10] = [
     ("load", &["load_case"]),
     ("store", &["store_case"]),
     ("udf", &["udf_case"]),
     ("brk", &["brk_case"]),
     ("call", &["call_case"]),
-    ("ignored", &["ignored_case", "ignored_later"]),
     ("grow", &["grow_case"]),
     ("nested", &["nested_case"]),
     ("restart", &["restart_case", "blocked_read"]),
